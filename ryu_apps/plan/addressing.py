@@ -1,0 +1,59 @@
+"""Addresses: host k sits behind switch k, on a fixed port, with addresses made from k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from mininet_topos.errors import PlanLimitError
+from mininet_topos.ports import HOST_PORT
+from mininet_topos.topology import Topology
+
+MAX_HOSTS = 65534
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host: name, the switch it hangs on, that switch's port, and its addresses."""
+
+    name: str
+    node: str
+    port_no: int
+    ipv4: int
+    mac: str
+
+    @property
+    def address(self) -> str:
+        """Dotted IPv4 address."""
+        return str(IPv4Address(self.ipv4))
+
+
+def host_ipv4(number: int) -> int:
+    """IPv4 address of host `number` (from 1): 10.0.k/256.k%256.
+
+    Raises
+    ------
+    PlanLimitError
+        More hosts than 10.0.0.0/16 holds.
+    """
+    if not 1 <= number <= MAX_HOSTS:
+        raise PlanLimitError(f"host number {number} does not fit 10.0.0.0/16; use 1..{MAX_HOSTS}")
+    return 10 << 24 | number
+
+
+def host_mac(number: int) -> str:
+    """Locally administered MAC address of host `number`."""
+    return f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}"
+
+
+def dpid_of(topology: Topology, node: str) -> int:
+    """Datapath id of a switch: its position, from 1."""
+    return topology.index_of[node] + 1
+
+
+def hosts_of(topology: Topology) -> dict[str, Host]:
+    """The host behind every switch, by switch name."""
+    return {
+        node: Host(f"h{number}", node, HOST_PORT, host_ipv4(number), host_mac(number))
+        for number, node in enumerate(topology.node_names, start=1)
+    }

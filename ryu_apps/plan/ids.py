@@ -1,0 +1,131 @@
+"""Tables, priorities, cookies, group ids and tag statuses: every number that schemes must not share.
+
+Cookie layout (64 bits): scheme (8) | kind (8) | tag id (16) | IPv4 destination (32). A cookie
+cannot be modified on a switch, so nothing that changes (a generation, a counter) is part of it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from mininet_topos.errors import PlanError
+
+
+class Table(IntEnum):
+    """Flow tables and what each decides."""
+
+    CLASSIFY = 0  # guards; agent mode, ffg, shortest: the primary rows too
+    ROUTE = 1  # tagged packets; learned mode: every packet, by (tag, destination)
+    ESCALATE = 2  # learned mode: (tag, dead port) -> larger tag
+    LEARNED = 3  # learned mode: what untagged packets have been told about failures
+    TE_INGRESS = 4
+    TE_HASH = 5
+    TE_TRANSIT = 6
+
+
+class Priority(IntEnum):
+    """Priority bands; within a table a band belongs to one purpose."""
+
+    GUARD = 60000  # frames that must never enter (tagged frames from a host port)
+    EDGE = 50000  # ARP to the controller
+    DELIVER_SEEN = 40100  # agent mode: destination has already handled this (tag, source)
+    DELIVER = 40000  # to the local host
+    RECOVERY = 30000  # rows that a failure put there (learned or by the agent)
+    PRIMARY = 20000
+    PUNT = 1000  # agent mode: a tagged packet that no row knows
+    MISS = 0
+
+
+class SchemeId(IntEnum):
+    """Owner of a row; the top byte of its cookie."""
+
+    EDGE = 1  # the app's own rows: ARP, host delivery
+    SDFAST = 2
+    FFG = 3
+    SHORTEST = 4
+    CB = 5
+    CBC = 6
+    KUIJIA = 7
+    RESCALING = 8
+    TE = 9
+    PSO = 10
+    PROTECT = 11
+    SQR = 12
+
+
+class Kind(IntEnum):
+    """Who put a row there. Only planned rows are part of a plan; the rest come and go with failures."""
+
+    PLANNED = 0
+    LEARNED = 1
+    AGENT = 2
+    FOREIGN = 3  # host rows with a MAC address that was learned from the host
+
+
+class Status(IntEnum):
+    """Status of a packet that met a failure, carried as the PCP of its tag (SD-FAST section III.B)."""
+
+    CRANKBACK = 1
+    RECOVERED = 2
+
+
+AGENT_CONTROLLER_ID = 0xA6E7
+VLAN_PRESENT = 0x1000  # OpenFlow 1.3 OFPVID_PRESENT, and the CFI bit of OVS's vlan_tci
+OFPP_IN_PORT = 0xFFFFFFF8
+OFPP_CONTROLLER = 0xFFFFFFFD
+ALWAYS_LIVE_GROUP = 0xFFFF  # an ALL group with one drop bucket: a watch_group that never dies
+_KIND_SHIFT, _SCHEME_SHIFT, _TAG_SHIFT = 48, 56, 32
+
+
+class CookieFields(NamedTuple):
+    """The parts of a cookie."""
+
+    scheme: int
+    kind: int
+    tag_id: int
+    destination: int
+
+
+def cookie(scheme: SchemeId, kind: Kind, tag_id: int = 0, destination: int = 0) -> int:
+    """64-bit cookie of a row.
+
+    Parameters
+    ----------
+    scheme, kind : enum members
+        Owner and origin of the row.
+    tag_id : int
+        Failed-set id, 0..65535 (0: none).
+    destination : int
+        IPv4 address as an integer (0: none).
+
+    Raises
+    ------
+    PlanError
+        A part does not fit its bits.
+    """
+    if not 0 <= tag_id <= 0xFFFF or not 0 <= destination <= 0xFFFFFFFF:
+        raise PlanError(f"cookie parts out of range: tag_id {tag_id} (16 bits), destination {destination} (32 bits)")
+    return scheme << _SCHEME_SHIFT | kind << _KIND_SHIFT | tag_id << _TAG_SHIFT | destination
+
+
+def split_cookie(value: int) -> CookieFields:
+    """Parts of a cookie made by `cookie` (any 64-bit number splits; unknown schemes stay numbers)."""
+    return CookieFields(
+        value >> _SCHEME_SHIFT & 0xFF, value >> _KIND_SHIFT & 0xFF, value >> _TAG_SHIFT & 0xFFFF, value & 0xFFFFFFFF
+    )
+
+
+SCHEME_MASK = 0xFF << _SCHEME_SHIFT
+KIND_MASK = 0xFF << _KIND_SHIFT
+TAG_MASK = 0xFFFF << _TAG_SHIFT
+
+
+def port_group(port_no: int) -> int:
+    """Group id of the fast-failover group that guards a port (learned mode)."""
+    return port_no
+
+
+def pair_group(first_port: int, second_port: int) -> int:
+    """Group id of a fast-failover group over two ports (FFG); link ports start at 2, so it is above every port group."""
+    return first_port << 16 | second_port

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Prepare this machine for Armor: Debian packages, virtual environment, pinned Python packages, Armor itself.
+# Idempotent: a stamp keyed by everything that decides the result makes the next run return at once.
+# Exit code 2 with one sentence when a right, the package registry or the system is missing.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+readonly PYTHON=/usr/bin/python3 VENV=.venv
+readonly STAMP=$VENV/armor-setup.stamp LOG=$VENV-setup.log
+readonly INPUTS=(setup.py pyproject.toml requirements/constraints.txt requirements/debian.txt
+    scripts/setup.sh scripts/patch_ryu.py)
+policy_file=
+
+fail() {
+    echo "setup: $*" >&2
+    exit 2
+}
+
+say() { echo "setup: $*"; }
+
+# The last line that apt or pip wrote about an error, for a message a person can act on.
+reason() { grep -aE '^(E:|ERROR|error)' "$LOG" | tail -n 1 || true; }
+
+fingerprint() {
+    { cat "${INPUTS[@]}"; pwd; "$PYTHON" --version; } 2>/dev/null | sha256sum | cut -d ' ' -f 1
+}
+
+# Packages of the list that dpkg does not know as installed.
+missing_debian() {
+    local package
+    grep -v '^#' requirements/debian.txt | while read -r package; do
+        [ "$(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | cut -c 1-2)" = ii ] || echo "$package"
+    done
+}
+
+up_to_date() {
+    [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$(fingerprint)" ] && [ -z "$(missing_debian)" ] &&
+        grep -qs 'patched by Armor' "$VENV"/lib/python3*/site-packages/ryu/app/wsgi.py &&
+        [ -x "$VENV/bin/armor" ] && [ -x "$VENV/bin/ryu-manager" ]
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+need_root() {
+    [ "$(id -u)" = 0 ] && return
+    command -v sudo >/dev/null ||
+        fail "installing $* needs root and there is no sudo: run make as root, or install them first"
+    if [ -t 0 ]; then sudo -v; else sudo -n true 2>/dev/null; fi ||
+        fail "installing $* needs root and sudo refused: run make as root, or install them first"
+}
+
+# Debian starts a service when its package is installed. A policy file (Debian Policy 9.3.3.2) keeps the system
+# Open vSwitch as it is; a policy that the machine already has is respected.
+deny_services() {
+    [ -e /usr/sbin/policy-rc.d ] && return
+    policy_file=/usr/sbin/policy-rc.d
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy_file" >/dev/null
+    as_root chmod 755 "$policy_file"
+}
+
+allow_services() {
+    [ -z "$policy_file" ] || as_root rm -f "$policy_file"
+    policy_file=
+}
+
+install_debian() {
+    local packages
+    mapfile -t packages < <(missing_debian)
+    [ ${#packages[@]} -gt 0 ] || return 0
+    need_root "${packages[*]}"
+    say "Debian packages: ${packages[*]}"
+    deny_services
+    as_root apt-get -o DPkg::Lock::Timeout=300 update >>"$LOG" 2>&1 ||
+        fail "apt-get update failed: $(reason) (log: $LOG)"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y \
+        --no-install-recommends "${packages[@]}" </dev/null >>"$LOG" 2>&1 ||
+        fail "apt-get cannot install ${packages[*]}: $(reason) (log: $LOG)"
+    allow_services
+}
+
+# The environment sees the system's packages because Mininet exists only as one.
+install_python() {
+    say "Python packages into $VENV (first time about a minute)"
+    "$PYTHON" -m venv --system-site-packages "$VENV" >>"$LOG" 2>&1 ||
+        fail "$PYTHON cannot make a virtual environment (log: $LOG)"
+    # pip before 25.3 applies PIP_CONSTRAINT to isolated builds as well; later ones want the second name.
+    PIP_CONSTRAINT=$PWD/requirements/constraints.txt PIP_BUILD_CONSTRAINT=$PWD/requirements/constraints.txt \
+        PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --no-input --editable '.[all]' \
+        </dev/null >>"$LOG" 2>&1 ||
+        fail "pip cannot install the Python packages: $(reason) (log: $LOG)"
+    "$VENV/bin/python" scripts/patch_ryu.py || exit 2
+    "$VENV/bin/ryu-manager" --version >>"$LOG" 2>&1 || fail "ryu-manager does not start (log: $LOG)"
+}
+
+main() {
+    up_to_date && return
+    [ -x /usr/bin/dpkg-query ] || fail "this is not Debian or Ubuntu: install the packages of requirements/debian.txt and setup.py by hand"
+    : >"$LOG" || fail "cannot write $PWD/$LOG: use a folder of your own"
+    trap allow_services EXIT
+    rm -f "$STAMP"
+    install_debian
+    install_python
+    fingerprint >"$STAMP"
+    say "ready: $VENV/bin/armor"
+}
+
+main

@@ -3,11 +3,11 @@
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
 
-setup: ## prepare this machine and .venv (done once, then a moment)
+setup: ## prepare this machine and .venv (once; afterwards a moment)
 	@scripts/setup.sh
 
-demo: setup ## one failure from topology file to measured recovery (needs root)
-	.venv/bin/armor demo $(ARGS)
+demo: setup ## one failure, from topology file to measured recovery (needs root; options: make demo ARGS="--scheme ffg")
+	@scripts/as_root.sh .venv/bin/armor demo $(ARGS)
 
-test: setup ## lint, types and all tests
-	scripts/check.sh $(ARGS)
+test: setup ## lint, types and all tests (options: make test ARGS="-k interpret")
+	@scripts/check.sh $(ARGS)

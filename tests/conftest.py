@@ -1,0 +1,77 @@
+"""What every test can rely on: tools that are there, a test count that never falls, hypothesis settings."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+MINIMUM_FILE = Path(__file__).parent / "quality" / "minimum_tests.txt"
+OVS_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
+
+# Debian keeps the daemons in sbin, which an ordinary user's PATH leaves out.
+os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
+# Shared machines stall: no deadline. CI repeats the same examples; elsewhere each run tries new ones and a
+# failing one prints the decorator that repeats it.
+settings.register_profile("local", deadline=None, print_blob=True)
+settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def _missing_tool(names: tuple[str, ...]) -> str | None:
+    return next((f"{name} is not installed" for name in names if shutil.which(name) is None), None)
+
+
+def _missing_module(name: str) -> str | None:
+    return None if importlib.util.find_spec(name) else f"Python package {name} is not installed"
+
+
+def why_not(marker: str) -> str | None:
+    """Return why tests of this marker cannot run here; None when they can."""
+    if marker == "ovs":
+        return _missing_tool(OVS_TOOLS)
+    if marker == "ryu":
+        return _missing_module("ryu")
+    if os.geteuid() != 0:
+        return "needs root: run `sudo make test`"
+    return _missing_tool((*OVS_TOOLS, "ip", "tc")) or _missing_module("mininet")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, with the reason, the tests whose tools this machine lacks."""
+    for marker in ("emulation", "ryu", "ovs"):
+        reason = why_not(marker)
+        if reason is None:
+            continue
+        for item in items:
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=f"{marker}: {reason}"))
+
+
+def is_whole_suite(config: pytest.Config) -> bool:
+    """Tell whether nothing narrowed the collection down."""
+    chosen = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+    narrowed = any(config.getoption(name) for name in ("keyword", "markexpr", "deselect", "ignore", "ignore_glob"))
+    return not (chosen or narrowed or config.getoption("lf"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse a whole run that lost tests: a suite that shrinks in silence protects nothing."""
+    minimum = int(MINIMUM_FILE.read_text(encoding="utf-8"))
+    if is_whole_suite(session.config) and not session.testsfailed and len(session.items) < minimum:
+        raise pytest.UsageError(
+            f"{len(session.items)} tests collected, but {MINIMUM_FILE.name} says {minimum}: "
+            "find the lost tests, or lower the number in the same commit that says why"
+        )
+
+
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
+    """Say how far above the committed minimum the suite is, so that the number gets raised."""
+    if not is_whole_suite(config):
+        return None
+    return f"{MINIMUM_FILE.name}: {MINIMUM_FILE.read_text(encoding='utf-8').strip()} of {len(items)}"

@@ -1,0 +1,236 @@
+"""What the source text of Armor must look like: layers, purity, sizes, docstrings, no machine paths.
+
+Every check is a function of (path, source) that returns complaints, so that tests can feed it mutants.
+``python -m tests.quality.layers`` prints the pure files, which is the list that mypy checks.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PACKAGES = ("mininet_topos", "te_solver", "ryu_apps", "ovsdb_backup", "dataplane", "experiments")
+
+# Lower ranks know nothing of higher ones (DESIGN: imports point one way). The longest prefix of a module counts.
+RANKS = {
+    "mininet_topos": 0,
+    "te_solver": 1,
+    "ryu_apps.plan": 2,
+    "ryu_apps": 3,
+    "mininet_topos.emulation": 3,
+    "mininet_topos.event_log": 3,
+    "ovsdb_backup": 3,
+    "dataplane": 3,
+    "experiments": 4,
+}
+PURE = ("mininet_topos", "te_solver", "ryu_apps.plan", "experiments.analysis")
+# The event log reads the clock and writes a file; it stands low so that every shell can use it.
+IMPURE = ("mininet_topos.emulation", "mininet_topos.event_log")
+
+# Libraries and modules that act, read a clock or roll dice: time, randomness and configuration are arguments.
+ACTING_MODULES = frozenset(
+    """
+    asyncio concurrent eventlet fcntl mininet multiprocessing ovs ovsdbapp random requests ryu secrets select
+    selectors signal socket ssl subprocess threading time urllib.request uuid
+    """.split()  # noqa: SIM905 - one word a line would be a page
+)
+ACTING_CALLS = frozenset(
+    """
+    __import__ datetime.date.today datetime.datetime.now datetime.datetime.today datetime.datetime.utcnow
+    importlib.import_module input os.environ os.getenv os.popen os.system os.times os.urandom print
+    """.split()  # noqa: SIM905
+)
+SEEDED_NUMPY = frozenset(("BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"))
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+MACHINE_PATH = re.compile(r"(?<![\w.$}-])/(?:home|root|Users|work)/\w")
+
+
+def module_name(path: PurePosixPath) -> str:
+    """Return the dotted module of a file path relative to the repository."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _within(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == package or module.startswith(package + ".") for package in packages)
+
+
+def is_pure(module: str) -> bool:
+    """Tell whether a module must decide without acting (DESIGN section 1)."""
+    if _within(module, IMPURE) and not module.endswith("_core"):
+        return False
+    return _within(module, PURE) or (_within(module, PACKAGES) and module.endswith("_core"))
+
+
+def rank(module: str) -> int | None:
+    """Return the layer of one of our modules; None for any other."""
+    prefixes = [prefix for prefix in RANKS if _within(module, (prefix,))]
+    return RANKS[max(prefixes, key=len)] if prefixes else None
+
+
+def imports(path: PurePosixPath, tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield (line, dotted name) of every import, wherever it stands; `from a import b` yields a and a.b."""
+    package = module_name(path).split(".")
+    if path.name != "__init__.py":
+        package = package[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            source = ".".join([*base, *(node.module.split(".") if node.module else [])])
+            yield node.lineno, source
+            yield from ((node.lineno, f"{source}.{alias.name}") for alias in node.names)
+
+
+def layer_complaints(path: PurePosixPath, source: str) -> list[str]:
+    """Imports that point up the layers, or from a pure module to one of ours that acts."""
+    module, found = module_name(path), []
+    own = rank(module)
+    if own is None:
+        return []
+    for line, name in imports(path, ast.parse(source)):
+        other = rank(name)
+        if other is None:
+            continue
+        # `from package import thing`: the parent package itself is not what is used.
+        if other > own:
+            found.append(f"{path}:{line}: {module} imports {name}, which is a layer above")
+        elif is_pure(module) and not is_pure(name) and not _is_parent_of_pure(name):
+            found.append(f"{path}:{line}: pure {module} imports {name}, which acts")
+    return found
+
+
+def _is_parent_of_pure(name: str) -> bool:
+    """Tell whether a dotted name is a package with pure modules, or something defined in a pure module."""
+    head = name.rpartition(".")[0]
+    return is_pure(head) or name in PACKAGES
+
+
+def _dotted(node: ast.AST, names: dict[str, str]) -> str | None:
+    """Return the full dotted name that an expression stands for, through the file's import aliases."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id, node.id)
+    if isinstance(node, ast.Attribute):
+        base = _dotted(node.value, names)
+        return None if base is None else f"{base}.{node.attr}"
+    return None
+
+
+def _aliases(tree: ast.AST) -> dict[str, str]:
+    names = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update({alias.asname: alias.name for alias in node.names if alias.asname})
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+    return names
+
+
+def _acting_use(node: ast.AST, names: dict[str, str]) -> str | None:
+    """Return what an expression does that a pure module must not do."""
+    if isinstance(node, ast.Attribute | ast.Name):
+        name = _dotted(node, names) or ""
+        if name in ACTING_CALLS:
+            return f"uses {name}"
+        if name.startswith("numpy.random.") and name.split(".")[2] not in SEEDED_NUMPY:
+            return f"uses {name}, which has a hidden global seed"
+    if isinstance(node, ast.Call) and not node.args and not node.keywords:
+        return "calls default_rng without a seed" if _dotted(node.func, names) == "numpy.random.default_rng" else None
+    return None
+
+
+def purity_complaints(path: PurePosixPath, source: str) -> list[str]:
+    """Imports and calls in a pure module that act, read a clock or the environment, or roll unseeded dice."""
+    if not is_pure(module_name(path)):
+        return []
+    tree = ast.parse(source)
+    names, found = _aliases(tree), set()
+    for line, name in imports(path, tree):
+        parts = name.split(".")
+        if any(".".join(parts[:size]) in ACTING_MODULES for size in range(1, len(parts) + 1)):
+            found.add(f"{path}:{line}: pure module imports {name}")
+    for node in ast.walk(tree):
+        use = _acting_use(node, names)
+        if use and isinstance(node, ast.expr):
+            found.add(f"{path}:{node.lineno}: pure module {use}")
+    return sorted(found)
+
+
+def size_complaints(path: PurePosixPath, source: str) -> list[str]:
+    """Files over 400 lines and functions whose body without docstring is over 60."""
+    found = []
+    lines = source.count("\n")
+    if lines > MAX_FILE_LINES:
+        found.append(f"{path}: {lines} lines, at most {MAX_FILE_LINES}: split the file by concern")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            size = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
+            if size > MAX_FUNCTION_LINES:
+                found.append(f"{path}:{node.lineno}: {node.name} has {size} lines, at most {MAX_FUNCTION_LINES}")
+    return found
+
+
+def docstring_complaints(path: PurePosixPath, source: str) -> list[str]:
+    """Modules, public classes, functions and methods of our packages that do not say what they are."""
+    if rank(module_name(path)) is None or not source.strip():
+        return []
+    tree = ast.parse(source)
+    found = [] if ast.get_docstring(tree) else [f"{path}:1: the module has no docstring"]
+    todo: list[ast.AST] = [tree]
+    while todo:
+        for node in ast.iter_child_nodes(todo.pop()):
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("_"):
+                continue
+            if not ast.get_docstring(node):
+                found.append(f"{path}:{node.lineno}: {node.name} has no docstring")
+            if isinstance(node, ast.ClassDef):
+                todo.append(node)
+    return found
+
+
+def machine_path_complaints(path: PurePosixPath, source: str) -> list[str]:
+    """Absolute paths of somebody's machine."""
+    return [
+        f"{path}:{number}: names a path of one machine: {line.strip()[:80]}"
+        for number, line in enumerate(source.splitlines(), 1)
+        if MACHINE_PATH.search(line)
+    ]
+
+
+def source_files(root: Path = ROOT) -> list[PurePosixPath]:
+    """Return the Python files of the repository, relative and sorted; hidden and generated folders are left out."""
+    files = (file.relative_to(root) for file in root.rglob("*.py"))
+    skipped = {"build", "dist", "results", "__pycache__"}
+    return sorted(
+        PurePosixPath(file) for file in files if not any(part.startswith(".") or part in skipped for part in file.parts)
+    )
+
+
+def text_files(root: Path = ROOT) -> list[PurePosixPath]:
+    """Return every text file that a clone would hold, relative and sorted."""
+    suffixes = {".cfg", ".md", ".ovsschema", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ".json", ""}
+    skipped = {"build", "dist", "results", "__pycache__", "armor_sdn.egg-info"}
+    found = []
+    for file in root.rglob("*"):
+        relative = file.relative_to(root)
+        hidden = any(part.startswith(".") and part != ".ci" for part in relative.parts)
+        if not hidden and not skipped & set(relative.parts) and file.is_file() and file.suffix in suffixes:
+            found.append(PurePosixPath(relative))
+    return sorted(found)
+
+
+def pure_files(root: Path = ROOT) -> list[PurePosixPath]:
+    """Return the pure modules of the repository, relative and sorted."""
+    return [path for path in source_files(root) if is_pure(module_name(path))]
+
+
+if __name__ == "__main__":
+    print("\n".join(map(str, pure_files())))

@@ -168,9 +168,9 @@ class Topology:
             else f"topology {self.name!r} has no links, so {text!r} cannot be one"
         )
 
-    def to_networkx(self) -> nx.MultiDiGraph:
+    def to_networkx(self) -> nx.MultiDiGraph[str]:
         """The topology as a networkx multigraph; node and link attributes are carried over."""
-        graph = nx.MultiDiGraph(name=self.name)
+        graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=self.name)
         for node in self.nodes:
             graph.add_node(node.name, label=node.label, latitude=node.latitude, longitude=node.longitude)
         for link in self.links:
@@ -186,7 +186,7 @@ class Topology:
 
     def components(self, failed: Iterable[LinkId] = ()) -> dict[str, int]:
         """Component number of every node once the `failed` links are gone (0 is the first node's)."""
-        graph = nx.Graph()
+        graph: nx.Graph[str] = nx.Graph()
         graph.add_nodes_from(self.node_names)
         gone = set(failed)
         graph.add_edges_from((link.a, link.b) for link in self.link_ids if link not in gone)

@@ -127,5 +127,5 @@ def port_group(port_no: int) -> int:
 
 
 def pair_group(first_port: int, second_port: int) -> int:
-    """Group id of a fast-failover group over two ports (FFG); link ports start at 2, so it is above every port group."""
+    """Group id of a fast-failover group over two ports (FFG); link ports start at 2, so above every port group."""
     return first_port << 16 | second_port

@@ -6,7 +6,7 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 readonly PYTHON=/usr/bin/python3 VENV=.venv
-readonly STAMP=$VENV/armor-setup.stamp LOG=$VENV-setup.log
+readonly STAMP=$VENV/armor-setup.stamp LOG=$VENV-setup.log LOCK=$VENV-setup.lock
 readonly INPUTS=(setup.py pyproject.toml requirements/constraints.txt requirements/debian.txt
     scripts/setup.sh scripts/patch_ryu.py)
 policy_file=
@@ -39,8 +39,13 @@ up_to_date() {
         [ -x "$VENV/bin/armor" ] && [ -x "$VENV/bin/ryu-manager" ]
 }
 
+# sudo drops the environment, so what apt needs of it is handed over by name.
 as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    else
+        sudo env ${http_proxy:+"http_proxy=$http_proxy"} ${https_proxy:+"https_proxy=$https_proxy"} "$@"
+    fi
 }
 
 need_root() {
@@ -73,34 +78,52 @@ install_debian() {
     say "Debian packages: ${packages[*]}"
     deny_services
     as_root apt-get -o DPkg::Lock::Timeout=300 update >>"$LOG" 2>&1 ||
-        fail "apt-get update failed: $(reason) (log: $LOG)"
+        fail "apt-get update failed, check the network and apt's sources: $(reason) (log: $LOG)"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y \
         --no-install-recommends "${packages[@]}" </dev/null >>"$LOG" 2>&1 ||
         fail "apt-get cannot install ${packages[*]}: $(reason) (log: $LOG)"
     allow_services
 }
 
+check_python() {
+    [ -x "$PYTHON" ] || fail "$PYTHON is missing: install the package python3"
+    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+        fail "$("$PYTHON" --version 2>&1) is too old, Armor needs 3.10: use Debian 12, Ubuntu 22.04 or later"
+}
+
 # The environment sees the system's packages because Mininet exists only as one.
+make_environment() {
+    local clear=
+    [ "$("$VENV/bin/python" --version 2>&1)" = "$("$PYTHON" --version)" ] || clear=--clear
+    "$PYTHON" -m venv --system-site-packages $clear "$VENV" >>"$LOG" 2>&1 ||
+        fail "$PYTHON cannot make a virtual environment in $PWD/$VENV (log: $LOG)"
+}
+
 install_python() {
     say "Python packages into $VENV (first time about a minute)"
-    "$PYTHON" -m venv --system-site-packages "$VENV" >>"$LOG" 2>&1 ||
-        fail "$PYTHON cannot make a virtual environment (log: $LOG)"
-    # pip before 25.3 applies PIP_CONSTRAINT to isolated builds as well; later ones want the second name.
-    PIP_CONSTRAINT=$PWD/requirements/constraints.txt PIP_BUILD_CONSTRAINT=$PWD/requirements/constraints.txt \
+    make_environment
+    # The constraints hold for isolated builds as well: pip before 25.3 reads the first name there, later ones the
+    # second. Relative, because pip splits these values at blanks.
+    PIP_CONSTRAINT=requirements/constraints.txt PIP_BUILD_CONSTRAINT=requirements/constraints.txt \
         PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --no-input --editable '.[all]' \
         </dev/null >>"$LOG" 2>&1 ||
-        fail "pip cannot install the Python packages: $(reason) (log: $LOG)"
+        fail "pip cannot install the Python packages, check the network and pip's configuration: $(reason) (log: $LOG)"
     "$VENV/bin/python" scripts/patch_ryu.py || exit 2
     "$VENV/bin/ryu-manager" --version >>"$LOG" 2>&1 || fail "ryu-manager does not start (log: $LOG)"
 }
 
 main() {
     up_to_date && return
-    [ -x /usr/bin/dpkg-query ] || fail "this is not Debian or Ubuntu: install the packages of requirements/debian.txt and setup.py by hand"
-    : >"$LOG" || fail "cannot write $PWD/$LOG: use a folder of your own"
+    [ -x /usr/bin/dpkg-query ] || fail "neither Debian nor Ubuntu: install what requirements/debian.txt and setup.py name by hand"
+    { : >"$LOG"; } 2>/dev/null || fail "cannot write in $PWD: clone Armor into a folder of your own"
+    exec 9>"$LOCK"
+    flock 9
+    # Another run may have done the work while this one waited.
+    up_to_date && return
     trap allow_services EXIT
     rm -f "$STAMP"
     install_debian
+    check_python
     install_python
     fingerprint >"$STAMP"
     say "ready: $VENV/bin/armor"

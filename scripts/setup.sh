@@ -105,7 +105,7 @@ install_python() {
     # The constraints hold for isolated builds as well: pip before 25.3 reads the first name there, later ones the
     # second. Relative, because pip splits these values at blanks.
     PIP_CONSTRAINT=requirements/constraints.txt PIP_BUILD_CONSTRAINT=requirements/constraints.txt \
-        PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --no-input --editable '.[all]' \
+        PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --no-input --use-pep517 --editable '.[all]' \
         </dev/null >>"$LOG" 2>&1 ||
         fail "pip cannot install the Python packages, check the network and pip's configuration: $(reason) (log: $LOG)"
     "$VENV/bin/python" scripts/patch_ryu.py || exit 2

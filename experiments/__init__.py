@@ -1,0 +1,1 @@
+"""Breaking networks and measuring them: scenarios, injection, probes, timelines, figures, the command line."""

@@ -1,0 +1,76 @@
+"""A scenario back as plain data, in the words of the file format: what a result folder keeps as scenario.yaml."""
+
+from __future__ import annotations
+
+from experiments.scenario.values import KILL_KIND, Failure, Scenario, Traffic
+
+Document = dict[str, object]
+
+
+def to_document(scenario: Scenario) -> Document:
+    """Plain data that `parse_scenario` reads back into an equal scenario.
+
+    Raises
+    ------
+    ValueError
+        The variations are not the product of schemes and modes of one file.
+    """
+    first = scenario.variations[0]
+    if any(
+        (variation.planner, variation.routes, variation.metric, variation.max_failures)
+        != (first.planner, first.routes, first.metric, first.max_failures)
+        for variation in scenario.variations
+    ):
+        raise ValueError("a scenario file plans all its schemes alike; these variations differ in more than the mode")
+    document: Document = {
+        "topology": scenario.topology_name,
+        "schemes": list(dict.fromkeys(variation.scheme for variation in scenario.variations)),
+        "modes": list(dict.fromkeys(variation.mode for variation in scenario.variations)),
+        "planner": first.planner,
+        "routes": first.routes,
+        "metric": first.metric,
+        "max_failures": first.max_failures,
+        "seed": scenario.seed,
+        "duration_s": scenario.duration_s,
+        "settle_s": scenario.settle_s,
+        "bfd_interval_ms": scenario.bfd_interval_ms,
+        "default_capacity_mbps": scenario.default_capacity_mbps,
+        "wait_to_restore_s": scenario.wait_to_restore_s,
+        "traffic": [_traffic(stream) for stream in scenario.traffic],
+        "failures": [_failure(failure) for failure in scenario.failures],
+    }
+    return _given(document)
+
+
+def _given(document: Document) -> Document:
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def _traffic(stream: Traffic) -> Document:
+    return _given(
+        {
+            "from": stream.source,
+            "to": stream.destination,
+            "kind": stream.kind,
+            "interval_ms": stream.interval_ms,
+            "rate_mbps": stream.rate_mbps,
+            "size_bytes": stream.size_bytes,
+            "start_s": stream.start_s,
+            "stop_s": stream.stop_s,
+        }
+    )
+
+
+def _failure(failure: Failure) -> Document:
+    document: Document = {"at_s": failure.at_s, "repair_at_s": failure.repair_at_s}
+    if failure.kind == KILL_KIND:
+        document |= {"kill": failure.process, "node": failure.node}
+    elif failure.link is not None:
+        document |= {"link": list(failure.link), "kind": failure.kind}
+        document |= {"from": failure.node} if failure.kind == "one-way" else {}
+        document |= {"times": failure.times, "period_s": failure.period_s} if failure.kind == "flap" else {}
+    elif failure.kind == "node":
+        document["node"] = failure.node
+    else:
+        document["controller"] = True
+    return _given(document)

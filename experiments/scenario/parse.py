@@ -1,0 +1,183 @@
+"""Scenario files: text in, a checked `Scenario` out. Every complaint is one sentence that names file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from experiments.scenario.failures import read_failures
+from experiments.scenario.fields import (
+    Context,
+    known_keys,
+    mapping,
+    number,
+    one_of,
+    optional,
+    sequence,
+    shown,
+    whole_number,
+    with_default,
+    word,
+)
+from experiments.scenario.lines import Line, read_lines
+from experiments.scenario.traffic import read_traffic
+from experiments.scenario.values import PROBE_KINDS, Failure, Scenario, Traffic, Variation
+from mininet_topos.errors import BadInputError
+from mininet_topos.topology import Topology
+
+MODES = ("learned", "agent")
+PLANNERS = ("tree", "pair")
+ROUTES = ("spt", "mst")
+METRICS = ("hops", "delay")
+KEYS = (
+    "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",
+    "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "wait_to_restore_s", "traffic", "failures",
+)  # fmt: skip
+MIN_TAIL_S = 3.0
+MAX_DURATION_S = 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the parser cannot know by itself.
+
+    Attributes
+    ----------
+    load_topology : callable
+        Name or path to topology; raises BadInputError.
+    schemes : tuple of str
+        Known schemes.
+    schemes_with_modes : tuple of str
+        Those that differ between learned and agent mode; the others run once, whatever modes are asked for.
+    """
+
+    load_topology: Callable[[str], Topology]
+    schemes: Sequence[str]
+    schemes_with_modes: Sequence[str]
+
+
+def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Scenario:
+    """Read a scenario file.
+
+    Parameters
+    ----------
+    text : str
+        YAML or JSON; the format is in docs/scenario_format.md.
+    file_name : str
+        Name that messages begin with.
+    surroundings : Surroundings
+        Topology loader and the known schemes.
+
+    Raises
+    ------
+    BadInputError
+        Anything that cannot be run as written.
+    """
+    context = Context(file_name)
+    root = read_lines(text, file_name)
+    fields = mapping(context, root, "a scenario")
+    known_keys(context, fields, KEYS, "a scenario")
+    topology_name, topology = _topology(context, fields, root, surroundings)
+    variations = _variations(context, fields, root, surroundings)
+    traffic = read_traffic(context, fields.get("traffic"), topology)
+    failures = read_failures(context, fields.get("failures"), topology)
+    return Scenario(
+        topology_name=topology_name,
+        topology=topology,
+        variations=variations,
+        traffic=traffic,
+        failures=failures,
+        duration_s=_duration(context, fields, traffic, failures),
+        seed=with_default(fields, "seed", whole_number(0), context, 1),
+        bfd_interval_ms=optional(fields, "bfd_interval_ms", whole_number(1, 10_000), context),
+        wait_to_restore_s=with_default(fields, "wait_to_restore_s", number(0), context, 5.0),
+        default_capacity_mbps=optional(fields, "default_capacity_mbps", number(0, exclusive=True), context),
+        settle_s=with_default(fields, "settle_s", number(0.5), context, 2.0),
+    )
+
+
+def _topology(
+    context: Context, fields: Mapping[str, Line], root: Line, surroundings: Surroundings
+) -> tuple[str, Topology]:
+    line = fields.get("topology")
+    if line is None:
+        raise context.error(root, "a scenario needs a topology; add a line such as 'topology: darkstrand'")
+    name = word(context, line, "topology")
+    try:
+        return name, surroundings.load_topology(name)
+    except BadInputError as error:
+        raise context.error(line, str(error)) from error
+
+
+def _words(context: Context, fields: Mapping[str, Line], single: str, plural: str) -> tuple[Line, ...]:
+    """Entries of `single: x` or of `plural: [x, y]`; none when neither is given."""
+    one, many = fields.get(single), fields.get(plural)
+    if one is not None and many is not None:
+        raise context.error(many, f"{single} and {plural} are both given; keep one of them")
+    if many is not None:
+        entries = sequence(context, many, plural)
+        if not entries:
+            raise context.error(many, f"{plural} is empty; name at least one")
+        return entries
+    if one is None:
+        return ()
+    if isinstance(one.value, tuple):
+        raise context.error(one, f"{single} takes one word; for several write '{plural}: [...]'")
+    return (one,)
+
+
+def _variations(
+    context: Context, fields: Mapping[str, Line], root: Line, surroundings: Surroundings
+) -> tuple[Variation, ...]:
+    scheme_lines = _words(context, fields, "scheme", "schemes")
+    if not scheme_lines:
+        raise context.error(root, "a scenario needs a scheme; add a line such as 'scheme: sdfast'")
+    read_scheme = one_of(surroundings.schemes)
+    schemes = [(line, read_scheme(context, line, "scheme")) for line in scheme_lines]
+    for index, (line, scheme) in enumerate(schemes):
+        if scheme in [earlier for _, earlier in schemes[:index]]:
+            raise context.error(line, f"scheme {scheme!r} stands twice; keep one")
+    read_mode = one_of(MODES)
+    modes = [read_mode(context, line, "mode") for line in _words(context, fields, "mode", "modes")] or [MODES[0]]
+    planner = with_default(fields, "planner", one_of(PLANNERS), context, PLANNERS[0])
+    if planner == "pair" and "learned" in modes and any(name in surroundings.schemes_with_modes for _, name in schemes):
+        raise context.error(
+            fields["planner"], "planner 'pair' is planned for agent mode only; write 'mode: agent', or 'planner: tree'"
+        )
+    routes = with_default(fields, "routes", one_of(ROUTES), context, ROUTES[0])
+    metric = with_default(fields, "metric", one_of(METRICS), context, METRICS[0])
+    max_failures = optional(fields, "max_failures", whole_number(1, 4), context)
+    return tuple(
+        Variation(scheme, mode, planner, routes, metric, max_failures)
+        for _, scheme in schemes
+        for mode in dict.fromkeys(modes if scheme in surroundings.schemes_with_modes else modes[:1])
+    )
+
+
+def _duration(
+    context: Context, fields: Mapping[str, Line], traffic: tuple[Traffic, ...], failures: tuple[Failure, ...]
+) -> float:
+    """Length of the run; by default until three seconds after the last planned event."""
+    ends = [failure.at_s for failure in failures] + [failure.end_s or 0.0 for failure in failures]
+    ends += [entry.stop_s or entry.start_s for entry in traffic]
+    last_s = max(ends, default=0.0)
+    line = fields.get("duration_s")
+    duration_s = optional(fields, "duration_s", number(0, exclusive=True, highest=MAX_DURATION_S), context)
+    if duration_s is None:
+        return last_s + MIN_TAIL_S
+    for failure in failures:
+        if failure.at_s >= duration_s or (failure.end_s or 0.0) > duration_s:
+            raise context.error(
+                failure.line, f"failure of {failure.what} reaches beyond duration_s {shown_of(line)}; make it longer"
+            )
+    return duration_s
+
+
+def shown_of(line: Line | None) -> str:
+    """A value for a message; empty when there is none."""
+    return "" if line is None else shown(line)
+
+
+def probes_of(scenario: Scenario) -> tuple[Traffic, ...]:
+    """The traffic entries that are measured packet by packet."""
+    return tuple(entry for entry in scenario.traffic if entry.kind in PROBE_KINDS)

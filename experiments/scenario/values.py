@@ -1,0 +1,143 @@
+"""Scenarios as values: what runs, what traffic it carries, what breaks and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mininet_topos.topology import LinkId, Topology
+
+PROBE_KINDS = ("probe", "ping")
+LOAD_KINDS = ("iperf3-tcp", "iperf3-udp", "http")
+TRAFFIC_KINDS = PROBE_KINDS + LOAD_KINDS
+
+LINK_KINDS = ("silent", "one-way", "carrier", "flap")
+NODE_KINDS = ("node",)
+CONTROLLER_KINDS = ("controller",)
+KILL_TARGETS = ("agent", "ovs-vswitchd", "ovsdb-server", "controller")
+KILL_KIND = "kill"
+FAILURE_KINDS = LINK_KINDS + NODE_KINDS + CONTROLLER_KINDS + (KILL_KIND,)
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """One stream between two hosts; probes carry stamps both ways, the other kinds are load beside them.
+
+    Attributes
+    ----------
+    source, destination : str
+        Node names; host k hangs on node k.
+    kind : str
+        One of `TRAFFIC_KINDS`.
+    interval_ms : float
+        Time between packets of a probe or ping; not used by the load kinds.
+    rate_mbps : float or None
+        Offered rate of iperf3-udp; None for the rest.
+    size_bytes : int or None
+        UDP payload of a probe (None: 64), bytes to transfer for http.
+    start_s, stop_s : float, float or None
+        Seconds after the run's zero; None means until the run ends.
+    """
+
+    source: str
+    destination: str
+    kind: str = "probe"
+    interval_ms: float = 2.0
+    rate_mbps: float | None = None
+    size_bytes: int | None = None
+    start_s: float = 0.0
+    stop_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One thing that breaks, and when it is repaired.
+
+    Attributes
+    ----------
+    kind : str
+        One of `FAILURE_KINDS`.
+    link : LinkId or None
+        The link, for the link kinds.
+    node : str or None
+        The node that fails; the switch whose process is killed; the sending end of a one-way cut.
+    process : str or None
+        One of `KILL_TARGETS`, for kind "kill".
+    at_s, repair_at_s : float, float or None
+        Seconds after the run's zero; None is never repaired. A killed process is restarted by its supervisor.
+    times, period_s : int, float or None
+        Number of cuts of a flap and the time from one cut to the next; the link is down half of each period.
+    line : int
+        Line of the scenario file, for messages.
+    """
+
+    kind: str
+    at_s: float
+    link: LinkId | None = None
+    node: str | None = None
+    process: str | None = None
+    repair_at_s: float | None = None
+    times: int = 1
+    period_s: float | None = None
+    line: int = field(default=0, compare=False)
+
+    @property
+    def what(self) -> str:
+        """Name of the broken thing: "s2-s4", "s2", "controller", "agent of s4"."""
+        if self.kind == KILL_KIND:
+            return str(self.process) if self.node is None else f"{self.process} of {self.node}"
+        if self.link is not None:
+            return f"{self.link}" if self.kind != "one-way" else f"{self.link} from {self.node}"
+        return self.node if self.node is not None else "controller"
+
+    @property
+    def end_s(self) -> float | None:
+        """When the thing works again; None when never."""
+        if self.kind == "flap" and self.period_s is not None:
+            return self.at_s + (self.times - 0.5) * self.period_s
+        if self.kind == KILL_KIND:
+            return self.at_s
+        return self.repair_at_s
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """One run of a scenario: the scheme and how it is planned."""
+
+    scheme: str
+    mode: str
+    planner: str = "tree"
+    routes: str = "spt"
+    metric: str = "hops"
+    max_failures: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Short name, also a folder name: "sdfast-learned", "ffg"."""
+        return f"{self.scheme}-{self.mode}" if self.scheme == "sdfast" else self.scheme
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A whole experiment.
+
+    Attributes
+    ----------
+    topology_name : str
+        What the file says; `topology` is what that means.
+    bfd_interval_ms : int or None
+        None: the machine's own limit, found by the doctor's probe.
+    settle_s : float
+        Time with probes running and nothing broken before the run's zero.
+    """
+
+    topology_name: str
+    topology: Topology
+    variations: tuple[Variation, ...]
+    traffic: tuple[Traffic, ...]
+    failures: tuple[Failure, ...]
+    duration_s: float
+    seed: int = 1
+    bfd_interval_ms: int | None = None
+    wait_to_restore_s: float = 5.0
+    default_capacity_mbps: float | None = None
+    settle_s: float = 2.0

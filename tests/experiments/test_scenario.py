@@ -1,0 +1,263 @@
+# ruff: noqa: E501 - a case of the table reads best on one line
+"""Scenario files: what is read, and every way in which one can be wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.scenario.document import to_document
+from experiments.scenario.parse import Surroundings, parse_scenario
+from experiments.scenario.values import KILL_TARGETS, Failure, Scenario, Traffic, Variation
+from mininet_topos.errors import BadInputError
+from mininet_topos.topology import Link, LinkId, Node, Topology
+
+
+def ring(size: int = 5) -> Topology:
+    """s1-s2-...-s1, and a second, parallel s1-s2."""
+    names = [f"s{number}" for number in range(1, size + 1)]
+    pairs = [(names[index], names[(index + 1) % size], 0) for index in range(size)] + [("s1", "s2", 1)]
+    links = tuple(Link(*ends) for a, b, key in pairs for ends in ((a, b, key), (b, a, key)))
+    return Topology("ring", tuple(Node(name) for name in names), links)
+
+
+RING = ring()
+
+
+def load(name: str) -> Topology:
+    if name != "ring":
+        raise BadInputError(f"topology {name!r} is not known; use ring")
+    return RING
+
+
+SURROUNDINGS = Surroundings(load, ("sdfast", "ffg", "shortest"), ("sdfast",))
+GOOD = """\
+topology: ring
+scheme: sdfast
+traffic:
+  - {from: h1, to: s3}
+failures:
+  - {link: [s2, s1], at_s: 2, repair_at_s: 4}
+"""
+
+
+def parse(text: str) -> Scenario:
+    return parse_scenario(text, "cut.yaml", SURROUNDINGS)
+
+
+def test_a_short_scenario_gets_documented_defaults() -> None:
+    scenario = parse(GOOD)
+    assert scenario.variations == (Variation("sdfast", "learned"),)
+    assert scenario.traffic == (Traffic("s1", "s3", "probe", 2.0),)
+    assert scenario.failures == (Failure("silent", 2.0, LinkId("s1", "s2"), repair_at_s=4.0),)
+    assert scenario.duration_s == 7.0
+    assert scenario.wait_to_restore_s == 5.0
+    assert scenario.bfd_interval_ms is None
+
+
+def test_json_with_tabs_reads_like_yaml() -> None:
+    document = {
+        "topology": "ring",
+        "scheme": "sdfast",
+        "traffic": [{"from": "h1", "to": "s3"}],
+        "failures": [{"link": ["s2", "s1"], "at_s": 2, "repair_at_s": 4}],
+    }
+    assert parse(json.dumps(document, indent="\t")) == parse(GOOD)
+
+
+def test_modes_multiply_only_the_schemes_that_have_modes() -> None:
+    text = GOOD.replace("scheme: sdfast", "schemes: [sdfast, ffg]\nmodes: [learned, agent]")
+    assert [variation.name for variation in parse(text).variations] == ["sdfast-learned", "sdfast-agent", "ffg"]
+
+
+def test_every_kind_of_failure_is_read() -> None:
+    text = GOOD[: GOOD.index("failures")] + (
+        "failures:\n"
+        "  - {link: 's1-s2#1', kind: one-way, from: s2, at_s: 1}\n"
+        "  - {link: [s3, s4], kind: flap, times: 4, period_s: 0.5, at_s: 2}\n"
+        "  - {node: s5, at_s: 3, repair_at_s: 9}\n"
+        "  - {controller: true, at_s: 4, repair_at_s: 5}\n"
+        "  - {kill: agent, node: s4, at_s: 6}\n"
+        "  - {kill: controller, at_s: 6}\n"
+        "  - {link: [s4, s5], kind: carrier, at_s: 7}\n"
+    )
+    whats = [(failure.kind, failure.what) for failure in parse(text).failures]
+    assert whats == [
+        ("one-way", "s1-s2#1 from s2"),
+        ("flap", "s3-s4"),
+        ("node", "s5"),
+        ("controller", "controller"),
+        ("kill", "agent of s4"),
+        ("kill", "controller"),
+        ("carrier", "s4-s5"),
+    ]
+
+
+def with_line(key_value: str) -> str:
+    return GOOD + key_value + "\n"
+
+
+def with_failure(failure: str) -> str:
+    return GOOD[: GOOD.index("  - {link")] + f"  - {failure}\n"
+
+
+def with_traffic(stream: str) -> str:
+    return GOOD.replace("{from: h1, to: s3}", stream)
+
+
+BAD = {
+    "unknown topology": (GOOD.replace("ring", "rang"), "cut.yaml:1: topology 'rang' is not known; use ring"),
+    "missing topology": ("scheme: ffg", "cut.yaml:1: a scenario needs a topology"),
+    "unknown scheme": (GOOD.replace("sdfast", "sdfsat"), "cut.yaml:2: scheme 'sdfsat' is not known; did you mean 'sdfast'?"),
+    "missing scheme": (GOOD.replace("scheme: sdfast\n", ""), "cut.yaml:1: a scenario needs a scheme"),
+    "scheme twice": (GOOD.replace("scheme: sdfast", "schemes: [ffg, ffg]"), "cut.yaml:2: scheme 'ffg' stands twice"),
+    "scheme and schemes": (with_line("schemes: [ffg]"), "cut.yaml:7: scheme and schemes are both given"),
+    "list for scheme": (GOOD.replace("scheme: sdfast", "scheme: [ffg]"), "cut.yaml:2: scheme takes one word"),
+    "no schemes": (GOOD.replace("scheme: sdfast", "schemes: []"), "cut.yaml:2: schemes is empty"),
+    "unknown key": (with_line("topologi: x"), "cut.yaml:7: a scenario has no key 'topologi'; did you mean 'topology'?"),
+    "duplicate key": (with_line("scheme: ffg"), "cut.yaml:7: key 'scheme' stands twice (also on line 2)"),
+    "unknown mode": (with_line("mode: lerned"), "cut.yaml:7: mode 'lerned' is not known; did you mean 'learned'?"),
+    "pair planner in learned mode": (with_line("planner: pair"), "cut.yaml:7: planner 'pair' is planned for agent mode"),
+    "link that does not exist": (with_failure("{link: [s1, s3], at_s: 1}"), "cut.yaml:6: link [s1, s3] does not exist in 'ring'; s1 is joined to s2, s2, s5"),
+    "link text that does not exist": (with_failure("{link: s1-s3, at_s: 1}"), "cut.yaml:6: topology 'ring' has no link 's1-s3'"),
+    "parallel link that does not exist": (with_failure("{link: [s2, s3, 1], at_s: 1}"), "cut.yaml:6: link [s2, s3, 1] does not exist"),
+    "link of one end": (with_failure("{link: [s2], at_s: 1}"), "cut.yaml:6: link has 1 entries"),
+    "link end unknown": (with_failure("{link: [s2, s9], at_s: 1}"), "cut.yaml:6: link end 's9' is no node of 'ring'"),
+    "node unknown": (with_failure("{node: x1, at_s: 1}"), "cut.yaml:6: node 'x1' is no node of 'ring'"),
+    "no target": (with_failure("{at_s: 1}"), "cut.yaml:6: a failure names nothing that fails"),
+    "two targets": (with_failure("{link: [s1, s2], node: s1, at_s: 1}"), "cut.yaml:6: a failure names both link and node"),
+    "no time": (with_failure("{node: s1}"), "cut.yaml:6: a failure needs at_s"),
+    "negative time": (with_failure("{node: s1, at_s: -1}"), "cut.yaml:6: at_s is -1; give a number of at least 0"),
+    "time not a number": (with_failure("{node: s1, at_s: soon}"), "cut.yaml:6: at_s must be a number; it is 'soon'"),
+    "time NaN": (with_failure("{node: s1, at_s: .nan}"), "cut.yaml:6: at_s is nan"),
+    "time infinite": (with_failure("{node: s1, at_s: .inf}"), "cut.yaml:6: at_s is inf"),
+    "repair first": (with_failure("{node: s1, at_s: 3, repair_at_s: 3}"), "cut.yaml:6: repair_at_s 3 is not after at_s 3"),
+    "unknown kind": (with_failure("{link: [s1, s2], kind: silnt, at_s: 1}"), "cut.yaml:6: kind 'silnt' is not known; did you mean 'silent'?"),
+    "node of a link kind": (with_failure("{node: s1, kind: silent, at_s: 1}"), "cut.yaml:6: kind 'silent' is not known; use one of node"),
+    "flap with repair": (with_failure("{link: [s1, s2], kind: flap, at_s: 1, repair_at_s: 2}"), "cut.yaml:6: repair_at_s does not go with a flap failure"),
+    "times without flap": (with_failure("{link: [s1, s2], times: 3, at_s: 1}"), "cut.yaml:6: times does not go with a silent failure"),
+    "one-way from elsewhere": (with_failure("{link: [s1, s2], kind: one-way, from: s3, at_s: 1}"), "cut.yaml:6: from 's3' is no end of s1-s2"),
+    "down twice": (GOOD + "  - {link: [s1, s2], at_s: 3}\n", "cut.yaml:7: s1-s2 fails at 3 s but is down until 4 s (line 6)"),
+    "down for good": (GOOD.replace(", repair_at_s: 4", "") + "  - {link: [s1, s2], at_s: 9}\n", "is down for good (line 6)"),
+    "kill without node": (with_failure("{kill: agent, at_s: 1}"), "cut.yaml:6: kill: agent needs the switch"),
+    "kill unknown": (with_failure("{kill: agnet, node: s1, at_s: 1}"), "cut.yaml:6: kill 'agnet' is not known; did you mean 'agent'?"),
+    "kill controller of a node": (with_failure("{kill: controller, node: s1, at_s: 1}"), "cut.yaml:6: node does not go with a kill: controller failure"),
+    "controller false": (with_failure("{controller: false, at_s: 1}"), "cut.yaml:6: controller is False; write 'controller: true'"),
+    "host unknown": (with_traffic("{from: h9, to: h1}"), "cut.yaml:4: from 'h9' is no host of 'ring'"),
+    "host to itself": (with_traffic("{from: h1, to: s1}"), "cut.yaml:4: traffic goes from s1 to itself"),
+    "no destination": (with_traffic("{from: h1}"), "cut.yaml:4: a traffic entry needs 'to'"),
+    "interval 0": (with_traffic("{from: h1, to: h2, interval_ms: 0}"), "cut.yaml:4: interval_ms is 0; give a number of at least 0.5"),
+    "rate missing": (with_traffic("{from: h1, to: h2, kind: iperf3-udp}"), "cut.yaml:4: kind iperf3-udp needs rate_mbps"),
+    "rate of a probe": (with_traffic("{from: h1, to: h2, rate_mbps: 3}"), "cut.yaml:4: rate_mbps does not go with kind probe"),
+    "stream twice": (GOOD.replace("s3}", "s3}\n  - {from: h3, to: h1}"), "cut.yaml:5: a probe between s1 and s3 stands twice"),
+    "stop before start": (with_traffic("{from: h1, to: h2, start_s: 3, stop_s: 2}"), "cut.yaml:4: stop_s 2 is not after start_s 3"),
+    "no traffic": (GOOD.replace("\n  - {from: h1, to: s3}", " []"), "cut.yaml:3: a scenario needs traffic"),
+    "traffic not a list": (GOOD.replace("\n  - {from: h1, to: s3}", " h1"), "cut.yaml:3: traffic must be a list"),
+    "capacity 0": (with_line("default_capacity_mbps: 0"), "cut.yaml:7: default_capacity_mbps is 0; give a number above 0"),
+    "bfd 0": (with_line("bfd_interval_ms: 0"), "cut.yaml:7: bfd_interval_ms is 0; give a whole number from 1 to 10000"),
+    "negative seed": (with_line("seed: -1"), "cut.yaml:7: seed is -1"),
+    "negative wait": (with_line("wait_to_restore_s: -2"), "cut.yaml:7: wait_to_restore_s is -2"),
+    "too short": (with_line("duration_s: 3"), "cut.yaml:6: failure of s1-s2 reaches beyond duration_s 3"),
+    "duration 0": (with_line("duration_s: 0"), "cut.yaml:7: duration_s is 0"),
+    "boolean seed": (with_line("seed: true"), "cut.yaml:7: seed is True"),
+    "broken YAML": ("topology: [ring\nscheme: x", "cut.yaml:2: this is not YAML"),
+    "binary": ("\x00\x01", "cut.yaml: this is not text"),
+    "empty": ("", "cut.yaml is empty"),
+    "a list": ("- topology", "cut.yaml:1: a scenario must be a mapping"),
+    "alias": ("a: &x 1\nb: *x", "cut.yaml:1: anchors (&) and aliases (*) are not read"),
+    "tag": ("topology: !!python/object:os.system ring", "cut.yaml:1: tag 'python/object:os.system' is not read"),
+    "list as key": ("? [a]\n: 1", "cut.yaml:1: a key must be a word"),
+    "two documents": ("a: 1\n---\nb: 2", "cut.yaml:2: this is not YAML"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_scenarios_are_answered_by_one_sentence_with_file_and_line(case: str) -> None:
+    text, wanted = BAD[case]
+    with pytest.raises(BadInputError) as caught:
+        parse(text)
+    assert wanted in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def complaint_about(text: str) -> str | None:
+    try:
+        parse(text)
+    except BadInputError as error:
+        return str(error)
+    return None
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(BadInputError) as caught:
+        parse(text)
+    assert "\n" not in str(caught.value)
+
+
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers(), max_size=3),
+    st.sampled_from(["s1", "h2", "sdfast", "flap", "agent", ["s1", "s2"], {"a": 1}]),
+)  # fmt: skip
+KEYS = st.sampled_from(
+    ["topology", "scheme", "mode", "seed", "duration_s", "traffic", "failures", "planner", "settle_s", "max_failures"]
+)
+FAILURE_KEYS = st.sampled_from(
+    ["link", "node", "kill", "controller", "kind", "at_s", "repair_at_s", "times", "from", "period_s"]
+)
+
+
+@given(st.dictionaries(KEYS, VALUES), st.lists(st.dictionaries(FAILURE_KEYS, VALUES), max_size=2))
+def test_any_document_is_read_or_refused_in_one_line(extra: dict, failures: list) -> None:
+    document = {"topology": "ring", "scheme": "ffg", "traffic": [{"from": "h1", "to": "h2"}], "failures": failures}
+    complaint = complaint_about(json.dumps(document | extra))
+    assert complaint is None or (complaint.startswith("cut.yaml") and "\n" not in complaint)
+
+
+def links() -> st.SearchStrategy[LinkId]:
+    return st.sampled_from(RING.link_ids)
+
+
+@st.composite
+def failures(draw: st.DrawFn) -> tuple[Failure, ...]:
+    """Failures one after another, so that none overlaps."""
+    start_s, chosen = 0.0, []
+    for _ in range(draw(st.integers(0, 4))):
+        at_s = start_s + draw(st.integers(1, 10)) / 4
+        repair_at_s = at_s + draw(st.integers(1, 10)) / 4
+        link = draw(links())
+        chosen.append(
+            draw(
+                st.sampled_from(
+                    [
+                        Failure("silent", at_s, link, repair_at_s=repair_at_s),
+                        Failure("one-way", at_s, link, node=link.b, repair_at_s=repair_at_s),
+                        Failure("flap", at_s, link, times=2, period_s=0.25),
+                        Failure("node", at_s, node="s3", repair_at_s=repair_at_s),
+                        Failure("controller", at_s, repair_at_s=repair_at_s),
+                        *(Failure("kill", at_s, node="s2", process=process) for process in KILL_TARGETS[:3]),
+                    ]
+                )
+            )
+        )
+        start_s = repair_at_s
+    return tuple(chosen)
+
+
+@given(
+    failures(),
+    st.sampled_from(["probe", "ping", "iperf3-tcp"]),
+    st.integers(0, 9),
+    st.one_of(st.none(), st.integers(1, 200)),
+)
+def test_a_scenario_written_out_reads_back_equal(
+    failures: tuple[Failure, ...], kind: str, seed: int, bfd_interval_ms: int | None
+) -> None:
+    variations = (Variation("sdfast", "learned"), Variation("sdfast", "agent"), Variation("shortest", "learned"))
+    scenario = Scenario(
+        "ring", RING, variations, (Traffic("s2", "s4", kind),), failures, 60.0, seed, bfd_interval_ms
+    )  # fmt: skip
+    assert parse(json.dumps(to_document(scenario))) == scenario

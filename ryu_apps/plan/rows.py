@@ -6,6 +6,7 @@ equal values. Fields carry the names of OpenFlow 1.3 (OXM) and of the Nicira ext
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 Match = tuple[tuple[str, int, int | None], ...]
@@ -233,6 +234,9 @@ class BackupRow:
     crosses : bool
         Whether this switch's own primary path crosses a link of the set, so that untagged packets
         must take this row once the set is known here.
+    replaces : tuple of int
+        Tag ids of smaller sets whose path from this switch crosses the rest of this set: packets
+        that know only of those take this row too, which ends backtracking after a second failure.
     """
 
     destination: int
@@ -241,6 +245,7 @@ class BackupRow:
     out_port: int
     status: int
     crosses: bool
+    replaces: tuple[int, ...] = ()
 
     @property
     def key(self) -> tuple[int, int | None, int]:
@@ -269,7 +274,8 @@ class ChannelRow:
 class RulePlan:
     """The whole wanted state of one switch.
 
-    `local_ipv4` are the addresses of the hosts behind it. Rows are sorted where order has no meaning, so that
+    `local_ipv4` are the addresses of the hosts behind it; `tag_space` is (links, max_failures), which
+    fixes what each tag id means (failure_sets.FailureSets). Rows are sorted where order has no meaning, so that
     equal plans are equal values.
     """
 
@@ -282,6 +288,7 @@ class RulePlan:
     escalations: tuple[EscalationRow, ...] = ()
     channels: tuple[ChannelRow, ...] = ()
     local_ipv4: tuple[int, ...] = ()
+    tag_space: tuple[int, int] = (0, 0)
 
 
 def match(**fields: int | tuple[int, int]) -> Match:
@@ -294,4 +301,18 @@ def match(**fields: int | tuple[int, int]) -> Match:
     """
     return tuple(
         sorted((name, *given) if isinstance(given, tuple) else (name, given, None) for name, given in fields.items())
+    )
+
+
+def sorted_flows(flows: Iterable[FlowRow]) -> tuple[FlowRow, ...]:
+    """Flows in canonical order: by table, highest priority first, then match."""
+    return tuple(
+        sorted(
+            flows,
+            key=lambda row: (
+                row.table_id,
+                -row.priority,
+                tuple((name, value, -1 if mask is None else mask) for name, value, mask in row.match),
+            ),
+        )
     )

@@ -1,0 +1,44 @@
+"""What each scheme promises, as predicates that `armor verify` holds it to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mininet_topos.topology import Topology
+from ryu_apps.plan.failure_sets import default_max_failures
+from ryu_apps.plan.ffg import find_alternates
+from ryu_apps.plan.options import PlanOptions
+from te_solver.routes import ResidualRoutes
+
+Promise = Callable[[int, int, int], bool]
+"""(source position, destination position, failed mask) -> delivery is promised. Asked only where the
+residual graph joins the two and the source's primary path crosses a failed link."""
+
+
+def nothing(_topology: Topology, _options: PlanOptions) -> Promise:
+    """No recovery at all."""
+    return lambda _source, _destination, _failed: False
+
+
+def up_to_planned_failures(topology: Topology, options: PlanOptions) -> Promise:
+    """SD-FAST: at most K failed links."""
+    planned = options.max_failures
+    size = default_max_failures(len(topology.link_ids)) if planned is None else planned
+    return lambda _source, _destination, failed: failed.bit_count() <= size
+
+
+def alternate_at_the_failure(topology: Topology, options: PlanOptions) -> Promise:
+    """FFG: one failed link, and the switch next to it has a loop-free alternate."""
+    residual = ResidualRoutes(topology, options.routes, options.metric)
+    table = residual.next_links().tolist()
+    ends = [topology.index_of[link.dst] for link in residual.links]
+    numbers = residual.link_number.tolist()
+    alternates = find_alternates(residual)
+
+    def promised(source: int, destination: int, failed: int) -> bool:
+        node = source
+        while not failed >> numbers[table[node][destination]] & 1:
+            node = ends[table[node][destination]]
+        return failed.bit_count() == 1 and (node, destination) in alternates
+
+    return promised

@@ -1,0 +1,53 @@
+"""What the user may choose about a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mininet_topos.errors import BadInputError
+from te_solver.commodity_routes import PLANNERS
+from te_solver.routes import METRICS, ROUTES
+
+MODES = ("learned", "agent")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """Options of every scheme; a scheme ignores what it has no use for.
+
+    Attributes
+    ----------
+    mode : {"learned", "agent"}
+        Who ends the backtracking: the data plane by `learn`, or the switch-local agent.
+    planner : {"tree", "pair"}
+        Routes by destination, or the paper's primary and backup port per pair.
+    routes : {"spt", "mst"}
+        Primary routes by shortest path or by minimum spanning tree.
+    metric : {"hops", "delay"}
+        Cost of a link.
+    max_failures : int or None
+        Largest number of failed links that a tag can name; None = 2 if the ids suffice, else 1.
+    hard_timeout_s : int
+        Life of learned and agent rows; 0 = until the link returns.
+
+    Raises
+    ------
+    BadInputError
+        A value that is not among the choices.
+    """
+
+    mode: str = "learned"
+    planner: str = "tree"
+    routes: str = "spt"
+    metric: str = "hops"
+    max_failures: int | None = None
+    hard_timeout_s: int = 0
+
+    def __post_init__(self) -> None:
+        for name, choices in (("mode", MODES), ("planner", PLANNERS), ("routes", ROUTES), ("metric", METRICS)):
+            if getattr(self, name) not in choices:
+                raise BadInputError(f"unknown {name} {getattr(self, name)!r}; use one of {', '.join(choices)}")
+        if self.max_failures is not None and self.max_failures < 0:
+            raise BadInputError(f"max_failures is {self.max_failures}; use 0 or more")
+        if not 0 <= self.hard_timeout_s <= 0xFFFF:
+            raise BadInputError(f"hard_timeout_s is {self.hard_timeout_s}; use 0 (never) to 65535")

@@ -1,0 +1,127 @@
+"""SD-FAST's flow rows, made from backup rows: used by the planner and by the switch-local agent."""
+
+from __future__ import annotations
+
+from mininet_topos.ports import HOST_PORT
+from ryu_apps.plan.ids import VLAN_PRESENT, Kind, Priority, SchemeId, Status, Table, cookie, port_group
+from ryu_apps.plan.rows import (
+    Action,
+    BackupRow,
+    FlowRow,
+    Group,
+    Learn,
+    LearnLoad,
+    LearnMatch,
+    Load,
+    Match,
+    Output,
+    PopVlan,
+    match,
+)
+
+ETH_TYPE_IPV4 = 0x0800
+UNTAGGED = 0  # OFPVID_NONE
+ANY_TAG = (VLAN_PRESENT, VLAN_PRESENT)
+FORGET_IN_PORT = Load("in_port", 0, 16, 0)
+_TCI_BITS = 16
+_PCP_FIRST_BIT, _PCP_BITS = 13, 3
+
+
+def tag_tci(tag_id: int, status: int) -> int:
+    """802.1Q TCI of a tag: PCP = status, CFI = present, VLAN id = failed-set id."""
+    return status << _PCP_FIRST_BIT | VLAN_PRESENT | tag_id
+
+
+def split_tci(tci: int) -> tuple[int, int]:
+    """(tag id, status) of a TCI."""
+    return tci & 0xFFF, tci >> _PCP_FIRST_BIT & 0x7
+
+
+def commodity_match(destination: int, source: int | None, tag_id: int) -> Match:
+    """Match of a commodity's packets that carry `tag_id` (0: no tag at all)."""
+    vlan_vid = VLAN_PRESENT | tag_id if tag_id else UNTAGGED
+    if source is None:
+        return match(eth_type=ETH_TYPE_IPV4, vlan_vid=vlan_vid, ipv4_dst=destination)
+    return match(eth_type=ETH_TYPE_IPV4, vlan_vid=vlan_vid, ipv4_dst=destination, ipv4_src=source)
+
+
+def untagged_row(backup: BackupRow, hard_timeout_s: int = 0) -> FlowRow:
+    """Agent mode: untagged packets of the commodity get the tag and take the backup port."""
+    return _agent_row(backup, 0, Table.CLASSIFY, hard_timeout_s)
+
+
+def tagged_row(backup: BackupRow, tag_id_in: int | None = None, hard_timeout_s: int = 0) -> FlowRow:
+    """Agent mode: packets tagged `tag_id_in` (default: the row's own set) take the backup port."""
+    return _agent_row(backup, backup.tag_id if tag_id_in is None else tag_id_in, Table.ROUTE, hard_timeout_s)
+
+
+def rows_on_punt(backup: BackupRow, hard_timeout_s: int = 0) -> tuple[FlowRow, ...]:
+    """Agent mode: all rows that a tagged packet of this (commodity, failed set) calls for."""
+    rows = [tagged_row(backup, None, hard_timeout_s)]
+    if backup.crosses:
+        rows.append(untagged_row(backup, hard_timeout_s))
+    rows.extend(tagged_row(backup, tag_id, hard_timeout_s) for tag_id in backup.replaces)
+    return tuple(rows)
+
+
+def deliver_seen_row(tag_id: int, source: int, local: int, hard_timeout_s: int = 0) -> FlowRow:
+    """Agent mode: the destination has swung the reverse path, so this flow is delivered without a copy."""
+    return FlowRow(
+        Table.ROUTE,
+        Priority.DELIVER_SEEN,
+        commodity_match(local, source, tag_id),
+        (PopVlan(), Output(HOST_PORT)),
+        cookie=cookie(SchemeId.SDFAST, Kind.AGENT, tag_id, local),
+        hard_timeout_s=hard_timeout_s,
+        send_flow_removed=True,
+    )
+
+
+def learned_route_row(backup: BackupRow, hard_timeout_s: int = 0, *, learning: bool = True) -> FlowRow:
+    """Learned mode: route packets that carry the set, and teach this switch about it in passing.
+
+    `learning=False` gives the same row without its `learn` actions (used while a link returns).
+    """
+    learned_tags = (0,) * backup.crosses + backup.replaces if learning else ()
+    actions: list[Action] = [_learn(backup, tag_id, hard_timeout_s) for tag_id in learned_tags]
+    actions.append(Load("vlan_tci", _PCP_FIRST_BIT, _PCP_BITS, backup.status))
+    actions.append(Group(port_group(backup.out_port)))
+    return FlowRow(
+        Table.ROUTE,
+        Priority.PRIMARY,
+        commodity_match(backup.destination, backup.source, backup.tag_id),
+        tuple(actions),
+        cookie=cookie(SchemeId.SDFAST, Kind.PLANNED, backup.tag_id, backup.destination),
+    )
+
+
+def _agent_row(backup: BackupRow, tag_id_in: int, table: Table, hard_timeout_s: int) -> FlowRow:
+    return FlowRow(
+        table,
+        Priority.RECOVERY,
+        commodity_match(backup.destination, backup.source, tag_id_in),
+        (
+            FORGET_IN_PORT,
+            Load("vlan_tci", 0, _TCI_BITS, tag_tci(backup.tag_id, backup.status)),
+            Output(backup.out_port),
+        ),
+        cookie=cookie(SchemeId.SDFAST, Kind.AGENT, backup.tag_id, backup.destination),
+        hard_timeout_s=hard_timeout_s,
+        send_flow_removed=True,
+    )
+
+
+def _learn(backup: BackupRow, tag_id_in: int, hard_timeout_s: int) -> Learn:
+    """Learned rows only load a tag; the ROUTE table then picks the port, so a later failure of that port is met too."""
+    tci_in = LearnMatch("vlan_tci", 0, 13, VLAN_PRESENT | tag_id_in) if tag_id_in else LearnMatch("vlan_tci", 12, 1, 0)
+    matches = [LearnMatch("eth_type", 0, 16, ETH_TYPE_IPV4), tci_in, LearnMatch("ipv4_dst", 0, 32, backup.destination)]
+    if backup.source is not None:
+        matches.append(LearnMatch("ipv4_src", 0, 32, backup.source))
+    return Learn(
+        Table.LEARNED,
+        Priority.RECOVERY,
+        cookie(SchemeId.SDFAST, Kind.LEARNED, backup.tag_id, backup.destination),
+        tuple(matches),
+        (LearnLoad("vlan_tci", 0, _TCI_BITS, tag_tci(backup.tag_id, Status(backup.status))),),
+        hard_timeout_s=hard_timeout_s,
+    )

@@ -1,0 +1,173 @@
+"""SD-FAST as rule plans: learned mode (data plane only) and agent mode (the paper's).
+
+Learned mode
+    CLASSIFY sends every IPv4 packet through LEARNED (which may give it a tag) to ROUTE, which
+    knows (tag, destination) -> port group. A port group is a fast-failover group: the port while
+    it lives, else ESCALATE, which adds the dead link to the tag and asks ROUTE again. ROUTE rows
+    carry `learn`, so the first tagged packet that passes a switch tells it of the failure.
+Agent mode
+    CLASSIFY holds plain `output` primaries. Backup rows wait in OVSDB; the agent moves them into
+    CLASSIFY (untagged) and ROUTE (tagged) when a port dies or a tagged packet is punted to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mininet_topos.ports import HOST_PORT, assign_ports
+from mininet_topos.topology import Topology
+from ryu_apps.plan.addressing import Host, dpid_of, hosts_of
+from ryu_apps.plan.backup_planner import BackupPlanner, SwitchRows
+from ryu_apps.plan.failure_sets import NO_TAG
+from ryu_apps.plan.ids import (
+    AGENT_CONTROLLER_ID,
+    ALWAYS_LIVE_GROUP,
+    VLAN_PRESENT,
+    Kind,
+    Priority,
+    SchemeId,
+    Table,
+    cookie,
+    port_group,
+)
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.recovery_rows import (
+    ANY_TAG,
+    ETH_TYPE_IPV4,
+    FORGET_IN_PORT,
+    UNTAGGED,
+    commodity_match,
+    learned_route_row,
+    tag_tci,
+)
+from ryu_apps.plan.rows import (
+    Action,
+    BackupRow,
+    Bucket,
+    Controller,
+    EscalationRow,
+    FlowRow,
+    Group,
+    GroupRow,
+    Load,
+    Match,
+    Output,
+    PopVlan,
+    Resubmit,
+    RulePlan,
+    match,
+    sorted_flows,
+)
+
+_PLANNED = cookie(SchemeId.SDFAST, Kind.PLANNED)
+_DEAD_PORT_REGISTER = "reg2"
+
+
+def plan_sdfast(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
+    """Rule plans of SD-FAST, by datapath id.
+
+    Parameters
+    ----------
+    topology : Topology
+    options : PlanOptions
+
+    Raises
+    ------
+    PlanLimitError
+        More failed sets than the 4094 tag ids.
+    """
+    planner = BackupPlanner(topology, options)
+    hosts = hosts_of(topology)
+    plans = {}
+    for position, rows in planner.rows().items():
+        node = topology.node_names[position]
+        dpid = dpid_of(topology, node)
+        plans[dpid] = RulePlan(
+            dpid,
+            node,
+            flows=sorted_flows(_flows(hosts[node], rows, options)),
+            groups=_port_groups(topology, node) if options.mode == "learned" else (),
+            backups=tuple(sorted(rows.backups, key=lambda row: (row.destination, row.source or 0, row.tag_id))),
+            escalations=tuple(sorted(rows.escalations, key=lambda row: (row.tag_id, row.port_no))),
+            local_ipv4=(hosts[node].ipv4,),
+            tag_space=(planner.sets.n_links, planner.sets.max_failures),
+        )
+    return plans
+
+
+def _flows(host: Host, rows: SwitchRows, options: PlanOptions) -> Iterable[FlowRow]:
+    yield _planned(Table.CLASSIFY, Priority.GUARD, match(in_port=HOST_PORT, vlan_vid=ANY_TAG), ())
+    if options.mode == "learned":
+        yield from _learned_mode_flows(host, rows, options)
+    else:
+        yield from _agent_mode_flows(host, rows)
+
+
+def _learned_mode_flows(host: Host, rows: SwitchRows, options: PlanOptions) -> Iterable[FlowRow]:
+    consult = (FORGET_IN_PORT, Resubmit(Table.LEARNED))
+    yield _planned(Table.CLASSIFY, Priority.PRIMARY, match(eth_type=ETH_TYPE_IPV4), consult, Table.ROUTE)
+    local = {"eth_type": ETH_TYPE_IPV4, "ipv4_dst": host.ipv4}
+    deliver = Output(host.port_no)
+    yield _planned(Table.ROUTE, Priority.DELIVER, match(**local, vlan_vid=UNTAGGED), (deliver,))
+    yield _planned(Table.ROUTE, Priority.DELIVER, match(**local, vlan_vid=ANY_TAG), (PopVlan(), deliver))
+    for backup in rows.backups:
+        if backup.tag_id == NO_TAG:
+            yield _primary(Table.ROUTE, backup, Group(port_group(backup.out_port)))
+        else:
+            yield learned_route_row(backup, options.hard_timeout_s)
+    yield from (_escalation_flow(row) for row in rows.escalations)
+
+
+def _agent_mode_flows(host: Host, rows: SwitchRows) -> Iterable[FlowRow]:
+    local = {"eth_type": ETH_TYPE_IPV4, "ipv4_dst": host.ipv4}
+    punt = Controller(AGENT_CONTROLLER_ID)
+    deliver = Output(host.port_no)
+    tagged = match(eth_type=ETH_TYPE_IPV4, vlan_vid=ANY_TAG)
+    yield _planned(Table.CLASSIFY, Priority.DELIVER, match(**local, vlan_vid=UNTAGGED), (deliver,))
+    yield _planned(Table.CLASSIFY, Priority.PRIMARY, tagged, (), Table.ROUTE)
+    yield _planned(Table.ROUTE, Priority.DELIVER, match(**local, vlan_vid=ANY_TAG), (punt, PopVlan(), deliver))
+    yield _planned(Table.ROUTE, Priority.PUNT, tagged, (punt,))
+    for backup in rows.backups:
+        if backup.tag_id == NO_TAG:
+            yield _primary(Table.CLASSIFY, backup, Output(backup.out_port))
+
+
+def _primary(table: Table, backup: BackupRow, action: Action) -> FlowRow:
+    return FlowRow(
+        table,
+        Priority.PRIMARY,
+        commodity_match(backup.destination, backup.source, NO_TAG),
+        (action,),
+        cookie=cookie(SchemeId.SDFAST, Kind.PLANNED, NO_TAG, backup.destination),
+    )
+
+
+def _escalation_flow(row: EscalationRow) -> FlowRow:
+    vlan_vid = VLAN_PRESENT | row.tag_id if row.tag_id else UNTAGGED
+    return _planned(
+        Table.ESCALATE,
+        Priority.PRIMARY,
+        match(vlan_vid=vlan_vid, **{_DEAD_PORT_REGISTER: row.port_no}),
+        (Load("vlan_tci", 0, 16, tag_tci(row.new_tag_id, 0)), Resubmit(Table.ROUTE)),
+    )
+
+
+def _port_groups(topology: Topology, node: str) -> tuple[GroupRow, ...]:
+    """One fast-failover group per link port, and the group that is always alive."""
+    ports = assign_ports(topology)
+    groups = [GroupRow(ALWAYS_LIVE_GROUP, "all", (Bucket(()),))]
+    for link in topology.links_from[node]:
+        port_no = ports.port_of[link.direction]
+        escalate = (Load(_DEAD_PORT_REGISTER, 0, 32, port_no), Resubmit(Table.ESCALATE))
+        buckets = (
+            Bucket((Output(port_no),), watch_port=port_no),
+            Bucket(escalate, watch_group=ALWAYS_LIVE_GROUP),
+        )
+        groups.append(GroupRow(port_group(port_no), "ff", buckets))
+    return tuple(sorted(groups, key=lambda group: group.group_id))
+
+
+def _planned(
+    table: Table, priority: Priority, fields: Match, actions: tuple[Action, ...], goto: Table | None = None
+) -> FlowRow:
+    return FlowRow(table, priority, fields, actions, goto_table=goto, cookie=_PLANNED)

@@ -1,0 +1,1 @@
+"""Where traffic should go: routes, and later tunnels and allocations. No OpenFlow here."""

@@ -1,0 +1,418 @@
+"""OpenFlow 1.3 messages to values: rows, statistics, events. Pure functions of bytes; total (WireError or a value).
+
+A switch may hold flows in words that Armor does not speak (`NORMAL`, connection tracking, IPv6). Such an
+entry of a dump comes back with `row` None and the reason, so that it can be named and left alone.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ryu_apps.openflow.actions import decode_actions
+from ryu_apps.openflow.encode import GROUP_TYPES, SEND_FLOW_REMOVED
+from ryu_apps.openflow.fields import decode_match
+from ryu_apps.openflow.wire import (
+    OFPG_ANY,
+    OFPP_ANY,
+    ONF_BUNDLE_CONTROL,
+    ONF_EXPERIMENTER,
+    BundleControl,
+    FlowCommand,
+    GroupCommand,
+    MsgType,
+    Multipart,
+    WireError,
+    expect,
+    header,
+)
+from ryu_apps.plan.rows import Action, Bucket, FlowRow, GroupRow, Match
+
+_GOTO_TABLE, _WRITE_ACTIONS, _APPLY_ACTIONS = 1, 3, 4
+_MORE = 1
+_LINK_DOWN, _LIVE = 1, 4  # ofp_port_state
+_Instructions = tuple[tuple[Action, ...], tuple[Action, ...], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Who the switch is."""
+
+    dpid: int
+    n_tables: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlowMod:
+    """A flow-mod as it stands on the wire."""
+
+    command: FlowCommand
+    row: FlowRow
+    cookie_mask: int
+    out_port: int
+    idle_timeout_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMod:
+    """A group-mod as it stands on the wire (a delete has no buckets)."""
+
+    command: GroupCommand
+    row: GroupRow
+
+
+@dataclass(frozen=True, slots=True)
+class FlowStat:
+    """One flow of a dump; `row` is None, with a reason, when it is in words that Armor does not speak."""
+
+    row: FlowRow | None
+    table_id: int
+    priority: int
+    cookie: int
+    match_bytes: bytes
+    n_packets: int
+    n_bytes: int
+    duration_s: float
+    idle_timeout_s: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStat:
+    """One group of a dump; `row` is None, with a reason, when it is in words that Armor does not speak."""
+
+    group_id: int
+    row: GroupRow | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PortDesc:
+    """A port and its state."""
+
+    port_no: int
+    hw_addr: int
+    name: str
+    config: int
+    state: int
+
+    @property
+    def live(self) -> bool:
+        """Whether the switch would send by it (OFPPS_LIVE: carrier, and BFD where it runs)."""
+        return bool(self.state & _LIVE)
+
+    @property
+    def link_down(self) -> bool:
+        """Whether it has no carrier (OFPPS_LINK_DOWN)."""
+        return bool(self.state & _LINK_DOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class PortStat:
+    """Counters of a port since the switch started."""
+
+    port_no: int
+    rx_packets: int
+    tx_packets: int
+    rx_bytes: int
+    tx_bytes: int
+    rx_dropped: int
+    tx_dropped: int
+    rx_errors: int
+    tx_errors: int
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PortStatus:
+    """A port was added (0), deleted (1) or changed (2)."""
+
+    reason: int
+    port: PortDesc
+
+
+@dataclass(frozen=True, slots=True)
+class PacketIn:
+    """A packet that a row sent to the controller."""
+
+    reason: int
+    table_id: int
+    cookie: int
+    in_port: int
+    match: Match
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRemoved:
+    """A flow is gone: idle timeout (0), hard timeout (1), deleted (2), its group deleted (3)."""
+
+    cookie: int
+    priority: int
+    reason: int
+    table_id: int
+    match: Match
+    n_packets: int
+    n_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMessage:
+    """The switch refused a message; `xid` is that message's, `data` its beginning."""
+
+    type: int
+    code: int
+    xid: int
+    data: bytes
+
+    def __str__(self) -> str:
+        refused = f"message type {self.data[1]}" if len(self.data) > 1 else "a message"
+        return f"the switch refused {refused} (xid {self.xid}): error type {self.type}, code {self.code}"
+
+
+@dataclass(frozen=True, slots=True)
+class BundleReply:
+    """Answer to opening, committing or discarding a bundle."""
+
+    bundle_id: int
+    kind: BundleControl
+
+
+def _unpack(layout: str, body: bytes, offset: int = 0) -> tuple[int, ...]:
+    if len(body) < offset + struct.calcsize(layout):
+        raise WireError(f"a message is cut off: {len(body) - offset} bytes where {struct.calcsize(layout)} are needed")
+    return struct.unpack_from(layout, body, offset)
+
+
+def decode_features(given: bytes) -> Features:
+    """Features reply."""
+    dpid, _buffers, n_tables = _unpack("!QIB", expect(given, MsgType.FEATURES_REPLY))
+    return Features(dpid, n_tables)
+
+
+def decode_flow_mod(given: bytes) -> FlowMod:
+    """Flow-mod."""
+    body = expect(given, MsgType.FLOW_MOD)
+    cookie, cookie_mask, table_id, command, idle, hard, priority, _buffer, out_port, _group, flags = _unpack(
+        "!QQBBHHHIIIHxx", body
+    )
+    match, at = decode_match(body, 40)
+    row = _flow_row(table_id, priority, match, body[at:], (cookie, hard, flags))
+    try:
+        return FlowMod(FlowCommand(command), row, cookie_mask, out_port, idle)
+    except ValueError as error:
+        raise WireError(f"flow-mod command {command} is unknown") from error
+
+
+def _flow_row(table_id: int, priority: int, match: Match, instructions: bytes, rest: tuple[int, int, int]) -> FlowRow:
+    apply_actions, write_actions, goto_table = decode_instructions(bytes(instructions))
+    cookie, hard_timeout_s, flags = rest
+    return FlowRow(
+        table_id,
+        priority,
+        match,
+        apply_actions,
+        write_actions,
+        goto_table,
+        cookie,
+        hard_timeout_s,
+        bool(flags & SEND_FLOW_REMOVED),
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def decode_instructions(body: bytes) -> _Instructions:
+    """Apply actions, write actions and goto table of a flow.
+
+    Raises
+    ------
+    WireError
+        An instruction that Armor does not use, or one that is cut off.
+    """
+    apply_actions: tuple[Action, ...] = ()
+    write_actions: tuple[Action, ...] = ()
+    goto_table: int | None = None
+    at = 0
+    while at < len(body):
+        kind, length = _unpack("!HH", body, at)
+        if length < 8 or at + length > len(body):
+            raise WireError(f"instruction type {kind} has length {length}, which does not fit its flow")
+        if kind == _APPLY_ACTIONS:
+            apply_actions = decode_actions(body[at + 8 : at + length])
+        elif kind == _WRITE_ACTIONS:
+            write_actions = decode_actions(body[at + 8 : at + length])
+        elif kind == _GOTO_TABLE:
+            goto_table = body[at + 4]
+        else:
+            raise WireError(f"instruction type {kind} is none that Armor uses")
+        at += length
+    return apply_actions, write_actions, goto_table
+
+
+def decode_group_mod(given: bytes) -> GroupMod:
+    """Group-mod."""
+    body = expect(given, MsgType.GROUP_MOD)
+    command, kind, group_id = _unpack("!HBxI", body)
+    try:
+        return GroupMod(GroupCommand(command), GroupRow(group_id, GROUP_TYPES[kind], _buckets(body[8:])))
+    except (ValueError, IndexError) as error:
+        raise WireError(f"group-mod command {command} or group type {kind} is unknown") from error
+
+
+def _buckets(body: bytes) -> tuple[Bucket, ...]:
+    buckets: list[Bucket] = []
+    at = 0
+    while at < len(body):
+        length, weight, watch_port, watch_group = _unpack("!HHII4x", body, at)
+        if length < 16 or at + length > len(body):
+            raise WireError(f"a bucket has length {length}, which does not fit its group")
+        buckets.append(
+            Bucket(
+                decode_actions(body[at + 16 : at + length]),
+                None if watch_port == OFPP_ANY else watch_port,
+                None if watch_group == OFPG_ANY else watch_group,
+                weight,
+            )
+        )
+        at += length
+    return tuple(buckets)
+
+
+def multipart_kind(given: bytes) -> int:
+    """Which kind of multipart reply this is (`wire.Multipart`, or a number that Armor never asks for)."""
+    return _unpack("!HH4x", expect(given, MsgType.MULTIPART_REPLY))[0]
+
+
+def _multipart(given: bytes, wanted: Multipart) -> tuple[bytes, bool]:
+    body = expect(given, MsgType.MULTIPART_REPLY)
+    kind, flags = _unpack("!HH4x", body)
+    if kind != wanted:
+        raise WireError(f"expected a multipart reply of type {wanted.name}, got type {kind}")
+    return body[8:], bool(flags & _MORE)
+
+
+def _entries(body: bytes, smallest: int) -> Iterator[bytes]:
+    """Entries that start with their own 16-bit length."""
+    at = 0
+    while at < len(body):
+        (length,) = _unpack("!H", body, at)
+        if length < smallest or at + length > len(body):
+            raise WireError(f"an entry of a dump has length {length}, which does not fit its message")
+        yield body[at : at + length]
+        at += length
+
+
+def decode_flow_stats(given: bytes) -> tuple[list[FlowStat], bool]:
+    """Flows of one part of a dump, and whether more parts follow."""
+    body, more = _multipart(given, Multipart.FLOW)
+    return [_flow_stat(entry) for entry in _entries(body, 56)], more
+
+
+def _flow_stat(entry: bytes) -> FlowStat:
+    _length, table_id, seconds, nanoseconds, priority, idle, hard, flags, cookie, n_packets, n_bytes = _unpack(
+        "!HBxIIHHHH4xQQQ", entry
+    )
+    _kind, match_length = _unpack("!HH", entry, 48)
+    match_end = 48 + match_length + -match_length % 8
+    row: FlowRow | None = None
+    reason = ""
+    try:
+        match, _at = decode_match(entry, 48)
+        row = _flow_row(table_id, priority, match, entry[match_end:], (cookie, hard, flags))
+    except WireError as error:
+        reason = str(error)
+    counters = (n_packets, n_bytes, seconds + nanoseconds / 1e9, idle)
+    return FlowStat(row, table_id, priority, cookie, entry[48:match_end], *counters, reason)
+
+
+def decode_group_desc(given: bytes) -> tuple[list[GroupStat], bool]:
+    """Groups of one part of a dump, and whether more parts follow."""
+    body, more = _multipart(given, Multipart.GROUP_DESC)
+    return [_group_stat(entry) for entry in _entries(body, 8)], more
+
+
+def _group_stat(entry: bytes) -> GroupStat:
+    _length, kind, group_id = _unpack("!HBxI", entry)
+    if kind >= len(GROUP_TYPES):
+        return GroupStat(group_id, None, f"group type {kind} is none that Armor uses")
+    try:
+        return GroupStat(group_id, GroupRow(group_id, GROUP_TYPES[kind], _buckets(entry[8:])))
+    except WireError as error:
+        return GroupStat(group_id, None, str(error))
+
+
+_PORT = "!I4x6s2x16sII"
+_PORT_BYTES = 64
+
+
+def _port(body: bytes, offset: int) -> PortDesc:
+    if len(body) < offset + _PORT_BYTES:
+        raise WireError("a port description is cut off")
+    port_no, hw_addr, name, config, state = struct.unpack_from(_PORT, body, offset)
+    return PortDesc(
+        port_no, int.from_bytes(hw_addr, "big"), name.split(b"\0")[0].decode("utf-8", "replace"), config, state
+    )
+
+
+def decode_port_desc(given: bytes) -> tuple[list[PortDesc], bool]:
+    """Ports of one part of a description, and whether more parts follow."""
+    body, more = _multipart(given, Multipart.PORT_DESC)
+    return [_port(body, at) for at in range(0, len(body), _PORT_BYTES)], more
+
+
+def decode_port_stats(given: bytes) -> tuple[list[PortStat], bool]:
+    """Port counters of one part of a reply, and whether more parts follow."""
+    body, more = _multipart(given, Multipart.PORT_STATS)
+    stats: list[PortStat] = []
+    for at in range(0, len(body), 112):
+        numbers = _unpack("!I4x12QII", body, at)
+        port_no, rx_pkts, tx_pkts, rx_bytes, tx_bytes, rx_drops, tx_drops, rx_errors, tx_errors = numbers[:9]
+        counters = (rx_pkts, tx_pkts, rx_bytes, tx_bytes, rx_drops, tx_drops, rx_errors, tx_errors)
+        seconds, nanoseconds = numbers[13:]
+        stats.append(PortStat(port_no, *counters, seconds + nanoseconds / 1e9))
+    return stats, more
+
+
+def decode_port_status(given: bytes) -> PortStatus:
+    """Port status."""
+    body = expect(given, MsgType.PORT_STATUS)
+    return PortStatus(_unpack("!B7x", body)[0], _port(body, 8))
+
+
+def decode_packet_in(given: bytes) -> PacketIn:
+    """Packet-in; `in_port` is 0 when the switch does not say it."""
+    body = expect(given, MsgType.PACKET_IN)
+    _buffer, _length, reason, table_id, cookie = _unpack("!IHBBQ", body)
+    match, at = decode_match(body, 16)
+    in_port = next((value for name, value, _mask in match if name == "in_port"), 0)
+    if len(body) < at + 2:
+        raise WireError("a packet-in is cut off before its packet")
+    return PacketIn(reason, table_id, cookie, in_port, match, bytes(body[at + 2 :]))
+
+
+def decode_flow_removed(given: bytes) -> FlowRemoved:
+    """Flow-removed."""
+    body = expect(given, MsgType.FLOW_REMOVED)
+    cookie, priority, reason, table_id, _s, _ns, _idle, _hard, n_packets, n_bytes = _unpack("!QHBBIIHHQQ", body)
+    match, _at = decode_match(body, 40)
+    return FlowRemoved(cookie, priority, reason, table_id, match, n_packets, n_bytes)
+
+
+def decode_error(given: bytes) -> ErrorMessage:
+    """Error message."""
+    body = expect(given, MsgType.ERROR)
+    kind, code = _unpack("!HH", body)
+    return ErrorMessage(kind, code, header(given).xid, body[4:])
+
+
+def decode_bundle_reply(given: bytes) -> BundleReply:
+    """Answer to a bundle control message."""
+    experimenter, kind, bundle_id, control = _unpack("!IIIH", expect(given, MsgType.EXPERIMENTER))
+    if (experimenter, kind) != (ONF_EXPERIMENTER, ONF_BUNDLE_CONTROL):
+        raise WireError(f"experimenter message {experimenter:#x}/{kind} is no answer to a bundle")
+    try:
+        return BundleReply(bundle_id, BundleControl(control))
+    except ValueError as error:
+        raise WireError(f"bundle control type {control} is unknown") from error

@@ -1,0 +1,1 @@
+"""From raw records to results: captures, accounting, timelines, dumps against plans. Pure."""

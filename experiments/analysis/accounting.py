@@ -1,0 +1,261 @@
+"""What became of every probe packet, each way by itself: sent, arrived, lost, twice, overtaken, turned back.
+
+The stamps are those of packet taps: at the sending host's device, on the links between the switches, and at the
+receiving host's device; one kernel stamps them all, so differences of stamps are one-way delays.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from experiments.analysis.frames import Frame
+from experiments.analysis.probes import ProbeId, probe_id
+from mininet_topos.topology import Direction
+from ryu_apps.plan.ids import Status
+
+WAYS = ("out", "back")
+_PING_WRAP = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Turns capture stamps (CLOCK_REALTIME, ns) into CLOCK_MONOTONIC seconds.
+
+    `offset_ns` is realtime minus monotonic; `drift_ns` is by how much it changed during the run, which is the
+    uncertainty of every converted stamp.
+    """
+
+    offset_ns: int
+    drift_ns: int = 0
+
+    def to_s(self, t_ns: int) -> float:
+        """CLOCK_MONOTONIC seconds of a capture stamp."""
+        return (t_ns - self.offset_ns) / 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way of a probed pair: requests go "out", replies come "back".
+
+    Attributes
+    ----------
+    source, destination : int
+        IPv4 addresses in the order of travel.
+    kind : str
+        "probe" (irtt) or "ping".
+    is_reply : bool
+        Whether these packets answer those of the other way.
+    primary : tuple of Direction
+        Links that the packets cross while nothing is broken.
+    """
+
+    name: str
+    source: int
+    destination: int
+    kind: str
+    is_reply: bool
+    primary: tuple[Direction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A probe frame that left a switch on a link; `status` is its tag's PCP, 0 without a tag."""
+
+    t_s: float
+    direction: Direction
+    probe: ProbeId
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """One probe packet of one way.
+
+    Attributes
+    ----------
+    sequence : int
+        Number in the stream; counts on where the wire's 16 bits wrap.
+    sent_s : float
+        When it left the host (CLOCK_MONOTONIC, seconds).
+    arrivals_s : tuple of float
+        When copies reached the other host; none: lost.
+    back_hops : int
+        Links of the primary that it crossed the wrong way, with the crankback status.
+    last_back_s : float or None
+        When it last did so.
+    first_detour_s : float or None
+        When it first left on a link that the primary does not use.
+    """
+
+    sequence: int
+    sent_s: float
+    arrivals_s: tuple[float, ...] = ()
+    back_hops: int = 0
+    last_back_s: float | None = None
+    first_detour_s: float | None = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether no copy arrived."""
+        return not self.arrivals_s
+
+    @property
+    def delay_ms(self) -> float | None:
+        """One-way delay of the first copy."""
+        return None if self.is_lost else (self.arrivals_s[0] - self.sent_s) * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Accounts of some flights; sent = received + lost always.
+
+    `duplicated` counts surplus copies, `reordered` packets that arrived after a later one (RFC 4737, type P),
+    `came_back` packets that crossed at least one link of their primary the wrong way.
+    """
+
+    sent: int = 0
+    received: int = 0
+    lost: int = 0
+    duplicated: int = 0
+    reordered: int = 0
+    came_back: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.sent + other.sent,
+            self.received + other.received,
+            self.lost + other.lost,
+            self.duplicated + other.duplicated,
+            self.reordered + other.reordered,
+            self.came_back + other.came_back,
+        )
+
+
+def count(flights: Sequence[Flight]) -> Counts:
+    """Accounts of one way."""
+    received = [flight for flight in flights if not flight.is_lost]
+    highest, reordered = -1, 0
+    for flight in sorted(received, key=lambda flight: flight.arrivals_s[0]):
+        reordered += flight.sequence < highest
+        highest = max(highest, flight.sequence)
+    return Counts(
+        sent=len(flights),
+        received=len(received),
+        lost=len(flights) - len(received),
+        duplicated=sum(len(flight.arrivals_s) - 1 for flight in received),
+        reordered=reordered,
+        came_back=sum(flight.back_hops > 0 for flight in flights),
+    )
+
+
+def unwrap(sequences: Iterable[int], modulus: int) -> list[int]:
+    """Sequence numbers that count on across wraps; neighbours differ by less than half the modulus.
+
+    Examples
+    --------
+    >>> unwrap([65534, 65535, 0, 1], 65536)
+    [65534, 65535, 65536, 65537]
+    """
+    unwrapped: list[int] = []
+    for sequence in sequences:
+        base = unwrapped[-1] if unwrapped else sequence
+        step = (sequence - base + modulus // 2) % modulus - modulus // 2
+        unwrapped.append(base + step)
+    return unwrapped
+
+
+def stamps_of(frames: Iterable[Frame], way: Way, clock: Clock) -> list[tuple[float, int]]:
+    """(seconds, sequence on the wire) of the packets of a way in a host's capture, by time."""
+    wanted = (way.source, way.destination, way.kind, way.is_reply)
+    found = ((frame.t_ns, probe_id(frame)) for frame in frames)
+    return sorted((clock.to_s(t_ns), probe.sequence) for t_ns, probe in found if probe and probe[:4] == wanted)
+
+
+def sightings_of(frames: Iterable[Frame], direction: Direction, clock: Clock) -> list[Sighting]:
+    """Probe packets in the capture of frames that leave a switch on a link."""
+    found = ((frame, probe_id(frame)) for frame in frames)
+    return [
+        Sighting(clock.to_s(frame.t_ns), direction, probe, frame.priority_code or 0)
+        for frame, probe in found
+        if probe is not None
+    ]
+
+
+def fly(
+    way: Way,
+    departures: Sequence[tuple[float, int]],
+    arrivals: Sequence[tuple[float, int]],
+    sightings: Iterable[Sighting] = (),
+) -> tuple[list[Flight], int]:
+    """Join the taps of one way into flights.
+
+    Parameters
+    ----------
+    way : Way
+        Whose packets.
+    departures, arrivals : sequence of (float, int)
+        Seconds and sequence numbers on the wire, as `stamps_of` gives them.
+    sightings : iterable of Sighting
+        Frames on links, of any stream.
+
+    Returns
+    -------
+    list of Flight, int
+        By time of departure; and how many arrivals have no departure (0 unless a tap missed frames).
+    """
+    departures = sorted(departures)
+    numbers = unwrap((sequence for _, sequence in departures), _PING_WRAP if way.kind == "ping" else 1 << 32)
+    index = _Departures(departures)
+    arrivals_of: list[list[float]] = [[] for _ in departures]
+    unexplained = 0
+    for t_s, sequence in sorted(arrivals):
+        place = index.latest(sequence, t_s)
+        if place is None:
+            unexplained += 1
+        else:
+            arrivals_of[place].append(t_s)
+    seen_of: list[list[Sighting]] = [[] for _ in departures]
+    wanted = (way.source, way.destination, way.kind, way.is_reply)
+    for sighting in sightings:
+        if sighting.probe[:4] == wanted:
+            place = index.latest(sighting.probe.sequence, sighting.t_s)
+            if place is not None:
+                seen_of[place].append(sighting)
+    flights = [
+        _flight(way, number, sent_s, copies, seen)
+        for number, (sent_s, _), copies, seen in zip(numbers, departures, arrivals_of, seen_of, strict=True)
+    ]
+    return flights, unexplained
+
+
+class _Departures:
+    """Finds the departure that a later sighting of a sequence number belongs to."""
+
+    def __init__(self, departures: Sequence[tuple[float, int]]) -> None:
+        self._times: dict[int, list[float]] = {}
+        self._places: dict[int, list[int]] = {}
+        for place, (sent_s, sequence) in enumerate(departures):
+            self._times.setdefault(sequence, []).append(sent_s)
+            self._places.setdefault(sequence, []).append(place)
+
+    def latest(self, sequence: int, t_s: float) -> int | None:
+        """Place of the last departure of `sequence` at or before `t_s`."""
+        nth = bisect_right(self._times.get(sequence, ()), t_s)
+        return self._places[sequence][nth - 1] if nth else None
+
+
+def _flight(way: Way, number: int, sent_s: float, copies: list[float], seen: list[Sighting]) -> Flight:
+    backward = {Direction(link.dst, link.src, link.key) for link in way.primary}
+    forward = set(way.primary)
+    back = [sighting.t_s for sighting in seen if sighting.direction in backward and sighting.status == Status.CRANKBACK]
+    detours = [sighting.t_s for sighting in seen if sighting.direction not in forward]
+    return Flight(
+        sequence=number,
+        sent_s=sent_s,
+        arrivals_s=tuple(copies),
+        back_hops=len(back),
+        last_back_s=max(back, default=None),
+        first_detour_s=min(detours, default=None),
+    )

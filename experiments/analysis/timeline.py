@@ -1,0 +1,171 @@
+"""The stages of a recovery: from stamps of cuts, port states and probe packets to milliseconds after the cut.
+
+| stage | what it is |
+|---|---|
+| detect | a switch beside the failure says that its port is no longer live (PORT_STATUS) |
+| switch_over | the first rerouting: an agent installs rows, or the first packet leaves by a link off its primary |
+| first_good | arrival of the first packet that was sent after the cut and was delivered |
+| last_lost | sending of the last packet that was lost |
+| last_crankback | the last time that a packet crossed a link of its primary backwards |
+| steady | sending of the first delivered packet after which none is lost or turned back any more |
+
+A failure's window runs from its cut to the next thing that the scenario does. Over several affected ways (two
+for each pair), detect and switch_over are the earliest, the others the latest: the failure is over when it is
+over for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from experiments.analysis.accounting import Counts, Flight, count
+
+STAGES = ("detect", "switch_over", "first_good", "last_lost", "last_crankback", "steady")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The time that belongs to one failure: from the cut to the next planned event (CLOCK_MONOTONIC, seconds)."""
+
+    start_s: float
+    end_s: float
+
+    def holds(self, t_s: float) -> bool:
+        """Whether a stamp lies in the window (its end excluded)."""
+        return self.start_s <= t_s < self.end_s
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Milliseconds after the cut; None where a stage does not apply or never came."""
+
+    detect: float | None = None
+    switch_over: float | None = None
+    first_good: float | None = None
+    last_lost: float | None = None
+    last_crankback: float | None = None
+    steady: float | None = None
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Stage name to milliseconds, rounded to microseconds."""
+        return {name: None if value is None else round(value, 3) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class WayOutcome:
+    """What a failure did to one way of one pair.
+
+    Attributes
+    ----------
+    counts : Counts
+        Packets sent in the window.
+    is_affected : bool
+        Whether any of them was lost, turned back or rerouted.
+    has_recovered : bool
+        Whether packets were delivered again at the end of the window (also when nothing was lost).
+    outage_ms : float
+        From the sending of the first lost packet to that of the first delivered one after the last lost; 0
+        without loss, and up to the end of the window without recovery.
+    """
+
+    counts: Counts
+    is_affected: bool
+    has_recovered: bool
+    outage_ms: float
+    first_detour_s: float | None
+    first_good_s: float | None
+    last_lost_s: float | None
+    last_crankback_s: float | None
+    steady_s: float | None
+
+
+def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
+    """What happened to the packets of one way that were sent in a window.
+
+    Parameters
+    ----------
+    flights : sequence of Flight
+        By time of departure.
+    window : Window
+        The failure's time.
+    """
+    sent = [flight for flight in flights if window.holds(flight.sent_s)]
+    lost = [flight for flight in sent if flight.is_lost]
+    good = [flight for flight in sent if not flight.is_lost]
+    # A packet that left just before the cut may turn back after it.
+    turned = [
+        flight.last_back_s for flight in flights if flight.last_back_s is not None and window.holds(flight.last_back_s)
+    ]
+    detours = [
+        flight.first_detour_s
+        for flight in flights
+        if flight.first_detour_s is not None and window.holds(flight.first_detour_s)
+    ]
+    troubled = [flight.sent_s for flight in sent if flight.is_lost or flight.back_hops]
+    last_trouble_s = max([*troubled, window.start_s])
+    steady_s = next((flight.sent_s for flight in good if flight.sent_s > last_trouble_s), None)
+    outage_end_s = steady_s if steady_s is not None else window.end_s
+    if lost:
+        last_lost_s = lost[-1].sent_s
+        outage_end_s = next((flight.sent_s for flight in good if flight.sent_s > last_lost_s), window.end_s)
+    return WayOutcome(
+        counts=count(sent),
+        is_affected=bool(lost or turned or detours),
+        has_recovered=steady_s is not None or not sent,
+        outage_ms=(outage_end_s - lost[0].sent_s) * 1000 if lost else 0.0,
+        first_detour_s=min(detours, default=None),
+        first_good_s=min((flight.arrivals_s[0] for flight in good), default=None),
+        last_lost_s=lost[-1].sent_s if lost else None,
+        last_crankback_s=max(turned, default=None),
+        steady_s=steady_s,
+    )
+
+
+def stages(
+    window: Window,
+    outcomes: Sequence[WayOutcome],
+    detections_s: Sequence[float],
+    installs_s: Sequence[float],
+) -> Stages:
+    """Stages of one failure over all ways.
+
+    Parameters
+    ----------
+    window : Window
+        The failure's time; its start is the cut.
+    outcomes : sequence of WayOutcome
+        One for each way of each pair.
+    detections_s : sequence of float
+        When switches reported a dead port.
+    installs_s : sequence of float
+        When agents installed rows; when there are none, the first detour of a packet is the switch-over.
+    """
+    affected = [outcome for outcome in outcomes if outcome.is_affected]
+    switched = [t_s for t_s in installs_s if window.holds(t_s)] or _given(
+        outcome.first_detour_s for outcome in affected
+    )
+    return Stages(
+        detect=_after(window, [t_s for t_s in detections_s if window.holds(t_s)], earliest=True),
+        switch_over=_after(window, switched, earliest=True),
+        first_good=_all_after(window, [outcome.first_good_s for outcome in affected]),
+        last_lost=_after(window, _given(outcome.last_lost_s for outcome in affected)),
+        last_crankback=_after(window, _given(outcome.last_crankback_s for outcome in affected)),
+        steady=_all_after(window, [outcome.steady_s for outcome in affected]),
+    )
+
+
+def _given(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _after(window: Window, stamps_s: Sequence[float], *, earliest: bool = False) -> float | None:
+    if not stamps_s:
+        return None
+    return ((min if earliest else max)(stamps_s) - window.start_s) * 1000
+
+
+def _all_after(window: Window, stamps_s: Sequence[float | None]) -> float | None:
+    """The latest stamp, when every way has one: what never came for one way did not come for the failure."""
+    given = _given(stamps_s)
+    return _after(window, given) if len(given) == len(stamps_s) else None

@@ -27,7 +27,14 @@ RANKS = {
     "dataplane": 3,
     "experiments": 4,
 }
-PURE = ("mininet_topos", "te_solver", "ryu_apps.plan", "experiments.analysis", "experiments.scenario")
+PURE = (
+    "mininet_topos",
+    "te_solver",
+    "ryu_apps.plan",
+    "ryu_apps.openflow",
+    "experiments.analysis",
+    "experiments.scenario",
+)
 # The event log reads the clock and writes a file; it stands low so that every shell can use it.
 IMPURE = ("mininet_topos.emulation", "mininet_topos.event_log")
 

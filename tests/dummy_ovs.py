@@ -1,0 +1,156 @@
+"""A private Open vSwitch in dummy mode: no root, no kernel, own folder, ended by process id.
+
+Bridges hold dummy ports; two dummy ports may be joined by a wire (a Unix socket), so that real frames cross.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/share/openvswitch/scripts"])
+_SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
+
+
+class DummyOvs:
+    """One ovsdb-server and one ovs-vswitchd with dummy datapaths."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="armor-ovs-", dir="/tmp"))
+        self._environment = {
+            **os.environ,
+            "PATH": _PATH,
+            **{name: str(self.folder) for name in ("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR")},
+        }
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> DummyOvs:
+        try:
+            self.run("ovsdb-tool", "create", "conf.db", str(_SCHEMA))
+            self._start("ovsdb-server", "--remote=punix:db.sock", "conf.db", ready=self.folder / "db.sock")
+            self.run("ovs-vsctl", "--no-wait", "init")
+            self.start_vswitchd()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for daemon in self._daemons.values():
+            daemon.kill()
+            daemon.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def database(self) -> str:
+        """Where ovsdb-server listens."""
+        return f"unix:{self.folder}/db.sock"
+
+    def management(self, bridge: str) -> str:
+        """OpenFlow management socket of a bridge."""
+        return f"unix:{self.folder}/{bridge}.mgmt"
+
+    def start_vswitchd(self) -> None:
+        """Start ovs-vswitchd (again, after `kill_vswitchd`)."""
+        control = self.folder / "vswitchd.ctl"
+        control.unlink(missing_ok=True)
+        arguments = ("--enable-dummy=override", "--disable-system", f"--unixctl={control}", self.database)
+        self._start("ovs-vswitchd", *arguments, ready=control)
+
+    def kill_vswitchd(self) -> None:
+        """End ovs-vswitchd as kill -9 does: flows are gone."""
+        daemon = self._daemons.pop("ovs-vswitchd")
+        daemon.kill()
+        daemon.wait()
+
+    def run(self, *arguments: str, text: str | None = None) -> str:
+        """Output of an Open vSwitch tool."""
+        done = subprocess.run(
+            arguments,
+            cwd=self.folder,
+            env=self._environment,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, f"{' '.join(arguments)}: {done.stderr}"
+        return done.stdout
+
+    def vsctl(self, *arguments: str) -> str:
+        """Output of ovs-vsctl."""
+        return self.run("ovs-vsctl", f"--db={self.database}", *arguments)
+
+    def ofctl(self, command: str, bridge: str, *arguments: str, text: str | None = None) -> str:
+        """Output of ovs-ofctl, in OpenFlow 1.3."""
+        return self.run("ovs-ofctl", "-OOpenFlow13", command, self.management(bridge), *arguments, text=text)
+
+    def appctl(self, *arguments: str) -> str:
+        """Output of ovs-appctl of ovs-vswitchd."""
+        return self.run("ovs-appctl", "-t", f"{self.folder}/vswitchd.ctl", *arguments)
+
+    def add_bridge(self, bridge: str, dpid: int, ports: Iterable[int], controller: str | None = None) -> None:
+        """Add a bridge with dummy ports `<bridge>-p<number>` of fixed numbers."""
+        arguments = [
+            *("add-br", bridge, "--", "set", "bridge", bridge, "datapath_type=dummy", "fail_mode=secure"),
+            *("protocols=OpenFlow10,OpenFlow13", f"other_config:datapath-id={dpid:016x}"),
+        ]
+        for port_no in ports:
+            name = f"{bridge}-p{port_no}"
+            arguments += ["--", "add-port", bridge, name, "--", "set", "interface", name]
+            arguments += ["type=dummy", f"ofport_request={port_no}"]
+        self.vsctl(*arguments)
+        if controller is not None:
+            self.set_controller(bridge, controller)
+
+    def set_controller(self, bridge: str, target: str) -> None:
+        """Point a bridge to a controller, with quick reconnects."""
+        self.vsctl("set-controller", bridge, target, "--", "set", "controller", bridge, "max_backoff=1000")
+
+    def wire(self, one: str, other: str) -> None:
+        """Join two dummy ports, so that what one sends the other receives."""
+        socket = f"{self.folder}/{one}.wire"
+        self.vsctl("set", "interface", one, f"options:pstream=punix:{socket}")
+        self.vsctl("set", "interface", other, f"options:stream=unix:{socket}")
+
+    def set_port(self, port: str, up: bool) -> None:
+        """Take carrier from a dummy port, or give it back."""
+        self.appctl("netdev-dummy/set-admin-state", port, "up" if up else "down")
+
+    def receive(self, port: str, frame: bytes) -> None:
+        """Let a frame arrive at a dummy port."""
+        self.appctl("netdev-dummy/receive", port, frame.hex())
+
+    def _start(self, name: str, *arguments: str, ready: Path) -> None:
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self._daemons[name] = subprocess.Popen(
+                [name, "-vconsole:off", *arguments],
+                cwd=self.folder,
+                env=self._environment,
+                stdout=log,
+                stderr=log,
+            )
+        wait_until(ready.exists, f"{name} is up")
+
+
+def wait_until(condition, what: str, timeout_s: float = 20.0):
+    """The first true value of a condition.
+
+    Raises
+    ------
+    AssertionError
+        It stayed false; `what` says what was waited for.
+    """
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"not within {timeout_s:g} s: {what}")

@@ -375,3 +375,9 @@ def _rewrite(action: Action, fields: _Fields) -> None:
 
 def _read_for_load(fields: _Fields, name: str) -> int:
     return fields.packet.vlan_tci if name == "vlan_tci" else fields.read(name)
+
+
+def packet_meets(packet: Packet, match: Match) -> bool:
+    """Whether a packet's header meets a match, as far as the header decides (in_port and registers aside)."""
+    header = tuple(part for part in match if part[0] != "in_port" and not part[0].startswith("reg"))
+    return _Fields(packet, 0, 0).meets(header)

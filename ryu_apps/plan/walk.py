@@ -1,0 +1,143 @@
+"""One packet through the whole network, step by step: the readable oracle of `armor verify`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
+from mininet_topos.topology import Direction, LinkId, Topology
+from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.interpret import Packet, SwitchModel, SwitchResult, interpret_switch
+from ryu_apps.plan.rows import FlowRow, RulePlan
+
+DELIVERED, DROPPED, LOOPED = "delivered", "dropped", "looped"
+
+
+class Dynamics(Protocol):
+    """How rows come to a switch after a failure: by `learn`, or by the switch-local agent."""
+
+    def standing_rows(self, dpid: int, dead_ports: frozenset[int]) -> tuple[FlowRow, ...]:
+        """Rows that are there once the switch knows that these ports are dead."""
+
+    def react(
+        self, dpid: int, dead_ports: frozenset[int], in_port: int, result: SwitchResult
+    ) -> tuple[tuple[FlowRow, ...], tuple[tuple[int, Packet], ...]]:
+        """Rows that come, and packets that are released (port, packet), after one packet's visit."""
+
+
+class Learning:
+    """Learned mode, and every scheme without rows that come later: only `learn` adds rows."""
+
+    def standing_rows(self, _dpid: int, _dead_ports: frozenset[int]) -> tuple[FlowRow, ...]:
+        """No rows: the port groups act at once."""
+        return ()
+
+    def react(
+        self, _dpid: int, _dead_ports: frozenset[int], _in_port: int, result: SwitchResult
+    ) -> tuple[tuple[FlowRow, ...], tuple[tuple[int, Packet], ...]]:
+        """What the packet's `learn` actions added."""
+        return result.learned, ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A packet at a switch."""
+
+    node: str
+    in_port: int
+    packet: Packet
+
+
+@dataclass(frozen=True, slots=True)
+class WalkResult:
+    """Outcome of a walk (`delivered`, `dropped`, `looped`) and the hops, in order."""
+
+    outcome: str
+    hops: tuple[Hop, ...]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Switches visited, in order."""
+        return tuple(hop.node for hop in self.hops)
+
+
+class Network:
+    """Plans, links and failures, and the rows that have come to each switch since.
+
+    Parameters
+    ----------
+    topology : Topology
+    plans : dict
+        Rule plans by datapath id.
+    dynamics : Dynamics
+    failed : frozenset of LinkId
+        Links that carry nothing; the switches at their ends know it.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        plans: dict[int, RulePlan],
+        dynamics: Dynamics,
+        failed: frozenset[LinkId] = frozenset(),
+    ) -> None:
+        self.topology, self.dynamics = topology, dynamics
+        self.ports: PortMap = assign_ports(topology)
+        self.models = {plan.node: SwitchModel(plan) for plan in plans.values()}
+        self.failed = failed
+        self.rows: dict[str, dict[tuple[object, ...], FlowRow]] = {node: {} for node in topology.node_names}
+        for node in topology.node_names:
+            self._add(node, dynamics.standing_rows(dpid_of(topology, node), self.dead_ports(node)))
+
+    def dead_ports(self, node: str) -> frozenset[int]:
+        """Ports of a switch whose link has failed."""
+        links = (link.direction for link in self.topology.links_from[node])
+        return frozenset(self.ports.port_of[each] for each in links if self.topology.link_id(each) in self.failed)
+
+    def visit(self, hop: Hop) -> tuple[tuple[int, Packet], ...]:
+        """Packets that leave the switch (port, packet); rows that the visit causes are kept."""
+        dead = self.dead_ports(hop.node)
+        dpid = dpid_of(self.topology, hop.node)
+        live = frozenset(port for (node, port) in self.ports.direction_at if node == hop.node) | {HOST_PORT}
+        extra = tuple(self.rows[hop.node].values())
+        result = interpret_switch(self.models[hop.node], hop.packet, hop.in_port, live - dead, extra)
+        rows, released = self.dynamics.react(dpid, dead, hop.in_port, result)
+        self._add(hop.node, rows)
+        return tuple((port, packet) for port, packet, _ in result.outputs) + released
+
+    def send(self, source: str, packet: Packet) -> WalkResult:
+        """Walk a packet from the host behind `source` until it is delivered, dropped or comes round again.
+
+        A packet that is copied counts as delivered once the first copy is, and as looped if any loops.
+        """
+        hops: list[Hop] = []
+        waiting = [Hop(source, HOST_PORT, packet)]
+        outcome = DROPPED
+        while waiting:
+            hop = waiting.pop()
+            if hop in hops:
+                return WalkResult(LOOPED, tuple(hops))
+            hops.append(hop)
+            for port, leaving in self.visit(hop):
+                if port == HOST_PORT and is_delivery(self.models[hop.node].plan, leaving):
+                    outcome = DELIVERED
+                elif (arrival := self.arrival(hop.node, port)) is not None:
+                    waiting.append(Hop(arrival[0], arrival[1], leaving))
+        return WalkResult(outcome, tuple(hops))
+
+    def arrival(self, node: str, port: int) -> tuple[str, int] | None:
+        """(node, in_port) at the far end of a port; None for a host port or a failed link."""
+        direction = self.ports.direction_at.get((node, port))
+        if direction is None or self.topology.link_id(direction) in self.failed:
+            return None
+        return direction.dst, self.ports.port_of[Direction(direction.dst, direction.src, direction.key)]
+
+    def _add(self, node: str, rows: tuple[FlowRow, ...]) -> None:
+        for row in rows:
+            self.rows[node][row.key] = row
+
+
+def is_delivery(plan: RulePlan, packet: Packet) -> bool:
+    """Whether a packet that leaves by the host port is for that host, and clean."""
+    return packet.ipv4_dst in plan.local_ipv4 and not packet.vlan_tci and not packet.mpls

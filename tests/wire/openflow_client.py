@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow import decode, encode, messages
 from ryu_apps.openflow.wire import MsgType, header, split_messages
 
 
@@ -16,6 +16,7 @@ class OpenFlowClient:
         self._socket.settimeout(20)
         self._socket.connect(target.removeprefix("unix:"))
         self._rest = b""
+        self._waiting: list[bytes] = []
         self._xid = 0
         self.others: list[bytes] = []
         self.send(encode.hello())
@@ -30,7 +31,7 @@ class OpenFlowClient:
         """Send bytes."""
         self._socket.sendall(message)
 
-    def barrier(self) -> list[decode.ErrorMessage]:
+    def barrier(self) -> list[messages.ErrorMessage]:
         """Wait until everything before is done; errors that came meanwhile."""
         self._xid += 1
         self.send(encode.barrier_request(self._xid))
@@ -45,23 +46,23 @@ class OpenFlowClient:
             else:
                 self.others.append(message)
 
-    def flows(self, **filters: int) -> list[decode.FlowStat]:
+    def flows(self, **filters: int) -> list[messages.FlowStat]:
         """All flows of a dump."""
         return self._dump(encode.flow_stats_request, decode.decode_flow_stats, **filters)
 
-    def groups(self) -> list[decode.GroupStat]:
+    def groups(self) -> list[messages.GroupStat]:
         """All groups of a dump."""
         return self._dump(encode.group_desc_request, decode.decode_group_desc)
 
-    def ports(self) -> list[decode.PortDesc]:
+    def ports(self) -> list[messages.PortDesc]:
         """All ports."""
         return self._dump(encode.port_desc_request, decode.decode_port_desc)
 
-    def port_stats(self) -> list[decode.PortStat]:
+    def port_stats(self) -> list[messages.PortStat]:
         """Counters of all ports."""
         return self._dump(encode.port_stats_request, decode.decode_port_stats)
 
-    def features(self) -> decode.Features:
+    def features(self) -> messages.Features:
         """Who the switch is."""
         self._xid += 1
         self.send(encode.features_request(self._xid))
@@ -85,10 +86,10 @@ class OpenFlowClient:
 
     def _read(self) -> bytes:
         while True:
-            messages, self._rest = split_messages(self._rest)
-            if messages:
-                first, *later = messages
-                self._rest = b"".join(later) + self._rest
+            if not self._waiting:
+                self._waiting, self._rest = split_messages(self._rest)
+            if self._waiting:
+                first = self._waiting.pop(0)
                 if header(first).msg_type == MsgType.ECHO_REQUEST:
                     self.send(encode.echo_reply(first))
                     continue

@@ -18,8 +18,8 @@ fail() {
 
 say() { echo "setup: $*"; }
 
-# The last line that apt or pip wrote about an error, for a message a person can act on.
-reason() { grep -aE '^(E:|ERROR|error)' "$LOG" | tail -n 1 || true; }
+# The first error that apt or pip wrote: later ones are its consequences.
+reason() { grep -aoEm 1 '(^| )(E|ERROR): .*' "$LOG" | sed 's/^ *//' || true; }
 
 fingerprint() {
     { cat "${INPUTS[@]}"; pwd; "$PYTHON" --version; } 2>/dev/null | sha256sum | cut -d ' ' -f 1

@@ -59,7 +59,7 @@ setup(
             for suffix in ("", ".*")
         ]
     ),
-    include_package_data=True,
+    package_data={"": ["*.graphml", "*.json", "*.ovsschema", "*.yaml", "py.typed"]},
     install_requires=CORE,
     extras_require={**EXTRAS, "all": sorted({line for lines in EXTRAS.values() for line in lines})},
     entry_points={"console_scripts": ["armor = experiments.cli.main:main"]},

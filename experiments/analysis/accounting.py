@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from experiments.analysis.frames import Frame
 from experiments.analysis.probes import ProbeId, probe_id
 from mininet_topos.topology import Direction
-from ryu_apps.plan.ids import Status
 
 WAYS = ("out", "back")
 _PING_WRAP = 1 << 16
@@ -47,8 +46,6 @@ class Way:
         "probe" (irtt) or "ping".
     is_reply : bool
         Whether these packets answer those of the other way.
-    primary : tuple of Direction
-        Links that the packets cross while nothing is broken.
     """
 
     name: str
@@ -56,7 +53,10 @@ class Way:
     destination: int
     kind: str
     is_reply: bool
-    primary: tuple[Direction, ...] = ()
+
+    def is_of(self, probe: ProbeId) -> bool:
+        """Whether a probe packet travels this way."""
+        return probe[:4] == (self.source, self.destination, self.kind, self.is_reply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +81,25 @@ class Flight:
         When it left the host (CLOCK_MONOTONIC, seconds).
     arrivals_s : tuple of float
         When copies reached the other host; none: lost.
-    back_hops : int
-        Links of the primary that it crossed the wrong way, with the crankback status.
-    last_back_s : float or None
-        When it last did so.
-    first_detour_s : float or None
-        When it first left on a link that the primary does not use.
+    hops : tuple of Sighting
+        The links that it crossed, by time.
     """
 
     sequence: int
     sent_s: float
     arrivals_s: tuple[float, ...] = ()
-    back_hops: int = 0
-    last_back_s: float | None = None
-    first_detour_s: float | None = None
+    hops: tuple[Sighting, ...] = ()
+
+    @property
+    def back_hops(self) -> tuple[Sighting, ...]:
+        """Hops over a link that it had crossed before in the other direction: it came back."""
+        crossed: set[Direction] = set()
+        back = []
+        for hop in self.hops:
+            if _reverse(hop.direction) in crossed:
+                back.append(hop)
+            crossed.add(hop.direction)
+        return tuple(back)
 
     @property
     def is_lost(self) -> bool:
@@ -112,7 +117,7 @@ class Counts:
     """Accounts of some flights; sent = received + lost always.
 
     `duplicated` counts surplus copies, `reordered` packets that arrived after a later one (RFC 4737, type P),
-    `came_back` packets that crossed at least one link of their primary the wrong way.
+    `came_back` packets that crossed a link both ways.
     """
 
     sent: int = 0
@@ -146,7 +151,7 @@ def count(flights: Sequence[Flight]) -> Counts:
         lost=len(flights) - len(received),
         duplicated=sum(len(flight.arrivals_s) - 1 for flight in received),
         reordered=reordered,
-        came_back=sum(flight.back_hops > 0 for flight in flights),
+        came_back=sum(bool(flight.back_hops) for flight in flights),
     )
 
 
@@ -168,9 +173,8 @@ def unwrap(sequences: Iterable[int], modulus: int) -> list[int]:
 
 def stamps_of(frames: Iterable[Frame], way: Way, clock: Clock) -> list[tuple[float, int]]:
     """(seconds, sequence on the wire) of the packets of a way in a host's capture, by time."""
-    wanted = (way.source, way.destination, way.kind, way.is_reply)
     found = ((frame.t_ns, probe_id(frame)) for frame in frames)
-    return sorted((clock.to_s(t_ns), probe.sequence) for t_ns, probe in found if probe and probe[:4] == wanted)
+    return sorted((clock.to_s(t_ns), probe.sequence) for t_ns, probe in found if probe and way.is_of(probe))
 
 
 def sightings_of(frames: Iterable[Frame], direction: Direction, clock: Clock) -> list[Sighting]:
@@ -217,17 +221,24 @@ def fly(
         else:
             arrivals_of[place].append(t_s)
     seen_of: list[list[Sighting]] = [[] for _ in departures]
-    wanted = (way.source, way.destination, way.kind, way.is_reply)
     for sighting in sightings:
-        if sighting.probe[:4] == wanted:
+        if way.is_of(sighting.probe):
             place = index.latest(sighting.probe.sequence, sighting.t_s)
             if place is not None:
                 seen_of[place].append(sighting)
     flights = [
-        _flight(way, number, sent_s, copies, seen)
+        Flight(number, sent_s, tuple(copies), tuple(sorted(seen, key=_by_time)))
         for number, (sent_s, _), copies, seen in zip(numbers, departures, arrivals_of, seen_of, strict=True)
     ]
     return flights, unexplained
+
+
+def _reverse(direction: Direction) -> Direction:
+    return Direction(direction.dst, direction.src, direction.key)
+
+
+def _by_time(sighting: Sighting) -> float:
+    return sighting.t_s
 
 
 class _Departures:
@@ -244,18 +255,3 @@ class _Departures:
         """Place of the last departure of `sequence` at or before `t_s`."""
         nth = bisect_right(self._times.get(sequence, ()), t_s)
         return self._places[sequence][nth - 1] if nth else None
-
-
-def _flight(way: Way, number: int, sent_s: float, copies: list[float], seen: list[Sighting]) -> Flight:
-    backward = {Direction(link.dst, link.src, link.key) for link in way.primary}
-    forward = set(way.primary)
-    back = [sighting.t_s for sighting in seen if sighting.direction in backward and sighting.status == Status.CRANKBACK]
-    detours = [sighting.t_s for sighting in seen if sighting.direction not in forward]
-    return Flight(
-        sequence=number,
-        sent_s=sent_s,
-        arrivals_s=tuple(copies),
-        back_hops=len(back),
-        last_back_s=max(back, default=None),
-        first_detour_s=min(detours, default=None),
-    )

@@ -3,10 +3,10 @@
 | stage | what it is |
 |---|---|
 | detect | a switch beside the failure says that its port is no longer live (PORT_STATUS) |
-| switch_over | the first rerouting: an agent installs rows, or the first packet leaves by a link off its primary |
+| switch_over | the first rerouting: an agent installs rows, or the first packet crosses a link off its route so far |
 | first_good | arrival of the first packet that was sent after the cut and was delivered |
 | last_lost | sending of the last packet that was lost |
-| last_crankback | the last time that a packet crossed a link of its primary backwards |
+| last_crankback | the last time that a packet came back over a link that it had crossed before |
 | steady | sending of the first delivered packet after which none is lost or turned back any more |
 
 A failure's window runs from its cut to the next thing that the scenario does. Over several affected ways (two
@@ -93,15 +93,7 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
     sent = [flight for flight in flights if window.holds(flight.sent_s)]
     lost = [flight for flight in sent if flight.is_lost]
     good = [flight for flight in sent if not flight.is_lost]
-    # A packet that left just before the cut may turn back after it.
-    turned = [
-        flight.last_back_s for flight in flights if flight.last_back_s is not None and window.holds(flight.last_back_s)
-    ]
-    detours = [
-        flight.first_detour_s
-        for flight in flights
-        if flight.first_detour_s is not None and window.holds(flight.first_detour_s)
-    ]
+    turned, detours = _turns_and_detours(flights, window)
     troubled = [flight.sent_s for flight in sent if flight.is_lost or flight.back_hops]
     last_trouble_s = max([*troubled, window.start_s])
     steady_s = next((flight.sent_s for flight in good if flight.sent_s > last_trouble_s), None)
@@ -120,6 +112,20 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
         last_crankback_s=max(turned, default=None),
         steady_s=steady_s,
     )
+
+
+def _turns_and_detours(flights: Sequence[Flight], window: Window) -> tuple[list[float], list[float]]:
+    """Stamps in the window at which packets came back, and at which they left the route that was usual before it.
+
+    Packets that left just before the cut count too: they may meet it on their way.
+    """
+    before = [flight for flight in flights if not flight.is_lost and flight.arrivals_s[0] < window.start_s]
+    usual = {hop.direction for hop in before[-1].hops} if before else None
+    turned = [hop.t_s for flight in flights for hop in flight.back_hops if window.holds(hop.t_s)]
+    if usual is None:
+        return turned, []
+    hops = (hop for flight in flights for hop in flight.hops)
+    return turned, [hop.t_s for hop in hops if hop.direction not in usual and window.holds(hop.t_s)]
 
 
 def stages(

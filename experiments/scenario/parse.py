@@ -21,14 +21,20 @@ from experiments.scenario.fields import (
 )
 from experiments.scenario.lines import Line, read_lines
 from experiments.scenario.traffic import read_traffic
-from experiments.scenario.values import PROBE_KINDS, Failure, Scenario, Traffic, Variation
+from experiments.scenario.values import (
+    METRICS,
+    MODES,
+    PLANNERS,
+    PROBE_KINDS,
+    ROUTES,
+    Failure,
+    Scenario,
+    Traffic,
+    Variation,
+)
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
 
-MODES = ("learned", "agent")
-PLANNERS = ("tree", "pair")
-ROUTES = ("spt", "mst")
-METRICS = ("hops", "delay")
 KEYS = (
     "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",
     "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "wait_to_restore_s", "traffic", "failures",
@@ -140,10 +146,6 @@ def _variations(
     read_mode = one_of(MODES)
     modes = [read_mode(context, line, "mode") for line in _words(context, fields, "mode", "modes")] or [MODES[0]]
     planner = with_default(fields, "planner", one_of(PLANNERS), context, PLANNERS[0])
-    if planner == "pair" and "learned" in modes and any(name in surroundings.schemes_with_modes for _, name in schemes):
-        raise context.error(
-            fields["planner"], "planner 'pair' is planned for agent mode only; write 'mode: agent', or 'planner: tree'"
-        )
     routes = with_default(fields, "routes", one_of(ROUTES), context, ROUTES[0])
     metric = with_default(fields, "metric", one_of(METRICS), context, METRICS[0])
     max_failures = optional(fields, "max_failures", whole_number(1, 4), context)

@@ -6,6 +6,13 @@ from dataclasses import dataclass, field
 
 from mininet_topos.topology import LinkId, Topology
 
+# The first of each is the default. The planning core has the same lists; a test compares them, since importing it
+# here would make every command wait for scipy.
+MODES = ("learned", "agent")
+PLANNERS = ("tree", "pair")
+ROUTES = ("spt", "mst")
+METRICS = ("hops", "delay")
+
 PROBE_KINDS = ("probe", "ping")
 LOAD_KINDS = ("iperf3-tcp", "iperf3-udp", "http")
 TRAFFIC_KINDS = PROBE_KINDS + LOAD_KINDS

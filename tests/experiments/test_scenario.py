@@ -120,7 +120,6 @@ BAD = {
     "unknown key": (with_line("topologi: x"), "cut.yaml:7: a scenario has no key 'topologi'; did you mean 'topology'?"),
     "duplicate key": (with_line("scheme: ffg"), "cut.yaml:7: key 'scheme' stands twice (also on line 2)"),
     "unknown mode": (with_line("mode: lerned"), "cut.yaml:7: mode 'lerned' is not known; did you mean 'learned'?"),
-    "pair planner in learned mode": (with_line("planner: pair"), "cut.yaml:7: planner 'pair' is planned for agent mode"),
     "link that does not exist": (with_failure("{link: [s1, s3], at_s: 1}"), "cut.yaml:6: link [s1, s3] does not exist in 'ring'; s1 is joined to s2, s2, s5"),
     "link text that does not exist": (with_failure("{link: s1-s3, at_s: 1}"), "cut.yaml:6: topology 'ring' has no link 's1-s3'"),
     "parallel link that does not exist": (with_failure("{link: [s2, s3, 1], at_s: 1}"), "cut.yaml:6: link [s2, s3, 1] does not exist"),

@@ -5,10 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.analysis.accounting import Flight
+from experiments.analysis.accounting import Flight, Sighting
+from experiments.analysis.probes import ProbeId
 from experiments.analysis.timeline import STAGES, Stages, Window, stages, way_outcome
+from mininet_topos.topology import Direction
 
 WINDOW = Window(10.0, 12.0)
+
+
+USUAL, BACK, DETOUR = Direction("a", "b"), Direction("b", "a"), Direction("a", "c")
+PROBE = ProbeId(1, 2, "probe", False, 0)
 
 
 def story(lost: set[int], turned: set[int] = frozenset(), detoured: set[int] = frozenset()) -> list[Flight]:
@@ -18,9 +24,15 @@ def story(lost: set[int], turned: set[int] = frozenset(), detoured: set[int] = f
             sequence=number,
             sent_s=(sent_s := 9.5 + number / 100),
             arrivals_s=() if number in lost else (sent_s + (0.003 if number in turned else 0.001),),
-            back_hops=number in turned,
-            last_back_s=sent_s + 0.002 if number in turned else None,
-            first_detour_s=sent_s + 0.0005 if number in turned | detoured else None,
+            hops=tuple(
+                Sighting(sent_s + delay_s, direction, PROBE, 0)
+                for delay_s, direction, is_taken in (
+                    (0.0002, USUAL, number not in detoured),
+                    (0.002, BACK, number in turned),
+                    (0.0005, DETOUR, number in detoured),
+                )
+                if is_taken
+            ),
         )
         for number in range(300)
     ]
@@ -32,7 +44,7 @@ def test_the_stages_of_a_recovery_are_found() -> None:
     rounded = {name: round(value, 6) for name, value in found.to_dict().items()}
     assert rounded == {
         "detect": 31.0,
-        "switch_over": 30.5,
+        "switch_over": 32.0,
         "first_good": 33.0,
         "last_lost": 20.0,
         "last_crankback": 42.0,
@@ -98,3 +110,17 @@ def test_stages_never_contradict_each_other(lost: set[int], turned: set[int]) ->
         assert outcome.outage_ms > 0
     assert (outcome.steady_s is not None) == outcome.has_recovered
     assert all(value is None or value >= 0 for value in found.to_dict().values())
+
+
+def test_a_route_that_was_already_a_detour_is_no_new_switch_over() -> None:
+    everything = set(range(300))
+    quiet = way_outcome(story(set(), detoured=everything), WINDOW)
+    assert not quiet.is_affected
+    assert quiet.first_detour_s is None
+
+
+def test_a_new_route_without_loss_is_a_switch_over() -> None:
+    outcome = way_outcome(story(set(), detoured=set(range(60, 300))), WINDOW)
+    assert outcome.is_affected
+    found = stages(WINDOW, [outcome], [], [])
+    assert found.to_dict()["switch_over"] == 100.5

@@ -1,0 +1,109 @@
+"""What commands print: JSON or aligned text, to standard output or to the file of --out; progress on a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from mininet_topos.errors import BadInputError
+
+
+class Progress(Protocol):
+    """Something that counts; shown as a bar on a terminal."""
+
+    def update(self, n: int = 1) -> object:
+        """Count `n` more."""
+
+    def set_description(self, text: str) -> object:
+        """Say what is going on."""
+
+
+class _Silent:
+    def update(self, n: int = 1) -> object:
+        """Count nothing."""
+        return n
+
+    def set_description(self, text: str) -> object:
+        """Say nothing."""
+        return text
+
+
+@contextmanager
+def progress(total: int | None, description: str, unit: str) -> Iterator[Progress]:
+    """A progress bar on standard error when that is a terminal; else something that stays silent."""
+    if not sys.stderr.isatty():
+        yield _Silent()
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:  # tqdm comes with the extra "experiments"; the core works without it
+        yield _Silent()
+        return
+    with tqdm(total=total, desc=description, unit=unit, leave=False, file=sys.stderr, dynamic_ncols=True) as bar:
+        yield bar
+
+
+def note(text: str) -> None:
+    """A line for the person at the terminal, beside the result: standard error."""
+    print(text, file=sys.stderr)
+
+
+def emit(arguments: argparse.Namespace, value: object, text: str) -> None:
+    """Print a result: `value` as JSON with --json, else `text`; into the file of --out when that is given.
+
+    Raises
+    ------
+    BadInputError
+        The file cannot be written.
+    """
+    shown = json.dumps(value, indent=2, ensure_ascii=False) if arguments.json else text
+    if arguments.out is None:
+        print(shown)
+        return
+    path = writable(arguments.out)
+    path.write_text(shown + "\n", encoding="utf-8")
+    note(f"written: {path}")
+
+
+def writable(name: str) -> Path:
+    """Path of a file that can be written; its folder is made.
+
+    Raises
+    ------
+    BadInputError
+        It cannot.
+    """
+    path = Path(name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        raise BadInputError(f"--out {name!r} cannot be written ({error.strerror}); name another place") from error
+    return path
+
+
+def table(rows: Sequence[Sequence[object]], header: Sequence[str] = (), right: Sequence[int] = ()) -> str:
+    """Aligned columns; those numbered in `right` are flush right, None is shown as a dash."""
+    texts = [["-" if cell is None else str(cell) for cell in row] for row in rows]
+    lines = [list(header), *texts] if header else texts
+    if not lines:
+        return ""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+
+    def align(line: Sequence[str]) -> str:
+        cells = (
+            f"{cell:>{width}}" if column in right else f"{cell:<{width}}"
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        return "  ".join(cells).rstrip()
+
+    aligned = [align(line) for line in lines]
+    if header:
+        aligned.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(aligned)

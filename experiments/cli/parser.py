@@ -1,0 +1,157 @@
+"""Arguments: argparse whose complaints are one sentence with a repair, and whose typos get a suggestion."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from experiments.scenario.suggest import suggest
+from experiments.scenario.values import METRICS, MODES, PLANNERS, ROUTES
+from mininet_topos.errors import BadInputError
+
+if TYPE_CHECKING:
+    from ryu_apps.plan.options import PlanOptions
+
+
+class ArmorParser(argparse.ArgumentParser):
+    """A parser that raises `BadInputError` instead of printing usage and leaving."""
+
+    def __init__(self, *, prog: str, description: str | None) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Complain (called by argparse)."""
+        raise BadInputError(f"{message}; see '{self.prog} --help'")
+
+    def add_common_arguments(self) -> None:
+        """--json, --seed and --out, which every command takes."""
+        group = self.add_argument_group("every command")
+        group.add_argument("--json", action="store_true", help="print one JSON value instead of text")
+        group.add_argument("--seed", type=whole_number("--seed", 0), default=1, help="seed of whatever is drawn by lot")
+        group.add_argument("--out", metavar="PATH", help="where the output goes (run, demo: a folder; else a file)")
+
+    def parse_strictly(self, argv: Sequence[str]) -> argparse.Namespace:
+        """Parse all of `argv`.
+
+        Raises
+        ------
+        BadInputError
+            A missing, unknown or unusable argument.
+        """
+        arguments, unknown = self.parse_known_args(list(argv))
+        if unknown:
+            word = unknown[0].partition("=")[0]
+            options = [option for option in self._option_string_actions if option.startswith("--")]
+            if word.startswith("-"):
+                raise BadInputError(f"{self.prog} has no option {word!r}; {suggest(word, options)}")
+            raise BadInputError(f"{self.prog} has no use for the argument {word!r}; remove it")
+        return arguments
+
+
+def choice(name: str, choices: Sequence[str]) -> Callable[[str], str]:
+    """Argument type: one word out of `choices`."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise BadInputError(f"{name} {text!r} is not known; {suggest(text, choices)}")
+        return text
+
+    return read
+
+
+def whole_number(name: str, lowest: int, highest: int = 2**63 - 1) -> Callable[[str], int]:
+    """Argument type: a whole number in lowest..highest."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = lowest - 1
+        if not lowest <= value <= highest:
+            bound = f"of at least {lowest}" if highest >= 2**31 else f"from {lowest} to {highest}"
+            raise BadInputError(f"{name} is {text!r}; give a whole number {bound}")
+        return value
+
+    return read
+
+
+def positive_number(name: str) -> Callable[[str], float]:
+    """Argument type: a finite number above 0."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0.0
+        if not 0 < value < float("inf"):
+            raise BadInputError(f"{name} is {text!r}; give a number above 0")
+        return value
+
+    return read
+
+
+def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    """SCHEME, TOPO and how the plan is made."""
+    parser.add_argument("scheme", metavar="SCHEME", help="sdfast, ffg, shortest, ...")
+    add_topology_argument(parser)
+    add_plan_options(parser)
+
+
+def add_topology_argument(parser: argparse.ArgumentParser) -> None:
+    """TOPO."""
+    parser.add_argument(
+        "topology",
+        metavar="TOPO",
+        help="a name that 'armor topo list' shows, or a GraphML, GML or JSON file",
+    )
+
+
+def add_plan_options(parser: argparse.ArgumentParser) -> None:
+    """--mode, --planner, --routes, --metric, --max-failures, --hard-timeout-s."""
+    group = parser.add_argument_group("plan")
+    for name, choices, about in (
+        ("mode", MODES, "who ends the backtracking: the data plane, or the switch-local agent"),
+        ("planner", PLANNERS, "routes by destination, or the paper's two routes per pair"),
+        ("routes", ROUTES, "shortest-path trees, or one minimum spanning tree"),
+        ("metric", METRICS, "cost of a link"),
+    ):
+        group.add_argument(
+            f"--{name}",
+            type=choice(name, choices),
+            default=choices[0],
+            metavar="|".join(choices),
+            help=f"{about} (default {choices[0]})",
+        )
+    group.add_argument(
+        "--max-failures",
+        type=whole_number("--max-failures", 1),
+        metavar="K",
+        help="links that a tag can name as failed",
+    )
+    group.add_argument(
+        "--hard-timeout-s",
+        type=whole_number("--hard-timeout-s", 0, 0xFFFF),
+        default=0,
+        metavar="S",
+        help="life of learned and agent rows (default 0: until the link returns)",
+    )
+
+
+def plan_options(arguments: argparse.Namespace) -> PlanOptions:
+    """Plan options from the arguments that `add_plan_options` declared."""
+    from ryu_apps.plan.options import PlanOptions
+
+    return PlanOptions(
+        mode=arguments.mode,
+        planner=arguments.planner,
+        routes=arguments.routes,
+        metric=arguments.metric,
+        max_failures=arguments.max_failures,
+        hard_timeout_s=arguments.hard_timeout_s,
+    )

@@ -1,0 +1,134 @@
+"""List, show and draw topologies.
+
+armor topo list
+armor topo show darkstrand
+armor topo draw darkstrand --out darkstrand.svg --failed s2-s14 --path s1,s2,s26
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from pathlib import Path
+
+from experiments.cli.output import emit, note, table, writable
+from experiments.cli.parser import choice
+from experiments.scenario.suggest import suggest
+from mininet_topos.errors import BadInputError, MissingRequirementError
+from mininet_topos.topology import Direction, Topology
+
+ACTIONS = ("list", "show", "draw")
+PICTURE_KINDS = (".png", ".svg", ".pdf")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `armor topo`."""
+    parser.add_argument("action", metavar="list|show|draw", type=choice("action", ACTIONS))
+    parser.add_argument("topology", metavar="TOPO", nargs="?", help="a name from the list, or a file")
+    parser.add_argument("--failed", metavar="LINK", action="append", default=[], help="draw: a failed link, as s2-s4")
+    parser.add_argument("--path", metavar="NODES", help="draw: a primary path, as s1,s2,s4")
+    parser.add_argument("--new-path", metavar="NODES", help="draw: the path after the failure, as s1,s3,s4")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `armor topo`."""
+    if arguments.action == "list":
+        if arguments.topology is not None:
+            raise BadInputError(
+                f"'armor topo list' takes no topology; for {arguments.topology!r} use 'armor topo show'"
+            )
+        return _list(arguments)
+    if arguments.topology is None:
+        raise BadInputError(f"'armor topo {arguments.action}' needs a topology; 'armor topo list' shows the names")
+    topology = load(arguments.topology)
+    return (_show if arguments.action == "show" else _draw)(arguments, topology)
+
+
+def load(name: str) -> Topology:
+    """Topology of a name or file; what the file left unknown is noted on standard error.
+
+    Raises
+    ------
+    TopologyError
+        Unknown name, or an unusable file.
+    """
+    from mininet_topos.catalogue import load_topology_with_warnings
+
+    loaded = load_topology_with_warnings(name)
+    for warning in loaded.warnings:
+        note(f"note: {warning}")
+    return loaded.topology
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from mininet_topos.catalogue import list_topologies
+
+    rows = list_topologies()
+    value = [
+        {"name": row.name, "kind": row.kind, "nodes": row.nodes, "links": row.links, "about": row.about} for row in rows
+    ]
+    text = table(
+        [(row.name, row.kind, row.nodes, row.links, row.about) for row in rows],
+        ("name", "kind", "nodes", "links", "about"),
+        right=(2, 3),
+    )
+    emit(arguments, {"topologies": value}, text)
+    return 0
+
+
+def _show(arguments: argparse.Namespace, topology: Topology) -> int:
+    from mininet_topos.describe import describe, describe_text
+
+    emit(arguments, describe(topology), describe_text(topology))
+    return 0
+
+
+def _draw(arguments: argparse.Namespace, topology: Topology) -> int:
+    name = arguments.out or f"{topology.name}.png"
+    if Path(name).suffix.lower() not in PICTURE_KINDS:
+        raise BadInputError(f"--out {name!r} is no picture; end it in {', '.join(PICTURE_KINDS)}")
+    from mininet_topos.draw_spec import DrawSpec
+
+    failed = tuple(topology.parse_link(link) for link in arguments.failed)
+    primary = _path(topology, "--path", arguments.path)
+    spec = DrawSpec(failed=failed, primary=primary, new_path=_path(topology, "--new-path", arguments.new_path))
+    draw(topology, writable(name), spec)
+    arguments.out = None
+    emit(arguments, {"topology": topology.name, "picture": name}, f"written: {name}")
+    return 0
+
+
+def draw(topology: Topology, path: Path, spec: object) -> None:
+    """Draw a topology into a file.
+
+    Raises
+    ------
+    MissingRequirementError
+        Matplotlib is not installed.
+    """
+    try:
+        from mininet_topos.draw import draw_topology
+    except ImportError as error:
+        raise MissingRequirementError(
+            f"drawing needs {error.name}; run 'make setup' or install armor-sdn[draw]"
+        ) from error
+    draw_topology(topology, path, spec)
+
+
+def _path(topology: Topology, option: str, text: str | None) -> tuple[Direction, ...]:
+    """Directions of a path that is given as nodes."""
+    if text is None:
+        return ()
+    nodes = [part.strip() for part in text.split(",")]
+    for node in nodes:
+        if node not in topology.index_of:
+            raise BadInputError(
+                f"{option} names {node!r}, no node of {topology.name!r}; {suggest(node, topology.node_names)}"
+            )
+    hops = [Direction(src, dst) for src, dst in itertools.pairwise(nodes)]
+    for hop in hops:
+        if hop not in topology.link_at:
+            raise BadInputError(
+                f"{option} goes from {hop.src} to {hop.dst}, which are not joined; name each node passed"
+            )
+    return tuple(hops)

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 readonly PYTHON=/usr/bin/python3 VENV=.venv
 readonly STAMP=$VENV/armor-setup.stamp LOG=$VENV-setup.log LOCK=$VENV-setup.lock
-readonly INPUTS=(setup.py pyproject.toml requirements/constraints.txt requirements/debian.txt
+readonly INPUTS=(setup.py requirements/constraints.txt requirements/debian.txt
     scripts/setup.sh scripts/patch_ryu.py)
 policy_file=
 

@@ -1,0 +1,184 @@
+"""Remove what a run left behind: what its run file names and what carries its mark, nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from mininet_topos.emulation.runfile import (
+    MARKER_NAME,
+    RUN_VARIABLE,
+    ProcessId,
+    RunRecord,
+    boot_id,
+    is_alive,
+    list_runs,
+    start_ticks,
+)
+from mininet_topos.errors import ArmorError
+
+_GONE_WAIT_S = 5.0
+
+
+class LiveRunError(ArmorError):
+    """A run that still works was asked to be cleaned without force."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class CleanReport:
+    """What was removed for one run.
+
+    `skipped` tells why a run was left alone ("" when it was not).
+    """
+
+    run_id: str
+    command: str
+    processes: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    interfaces: int = 0
+    qdiscs: int = 0
+    folders: tuple[str, ...] = ()
+    skipped: str = ""
+
+
+def clean_all(*, force: bool = False, folder: Path | None = None) -> tuple[CleanReport, ...]:
+    """Clean every run that has a run file; runs that are still at work are skipped, or killed with `force`.
+
+    Parameters
+    ----------
+    force : bool
+        Kill live runs too.
+    folder : Path, optional
+        State folder; the usual one when left out.
+    """
+    reports = []
+    for run in list_runs(folder):
+        if run.is_live() and not force:
+            reason = f"still at work (process {run.owner.pid}); stop it, or use --force"
+            reports.append(CleanReport(run.run_id, run.command, skipped=reason))
+        else:
+            reports.append(clean_run(run, force=force))
+    return tuple(reports)
+
+
+def clean_run(run: RunRecord, *, force: bool = False) -> CleanReport:
+    """Kill the run's processes (its namespaces and interfaces go with them), remove its folders and its run file.
+
+    Raises
+    ------
+    LiveRunError
+        The run is still at work and `force` is not given.
+    ArmorError
+        Something could not be removed; the run file stays.
+    """
+    if run.is_live():
+        if not force:
+            raise LiveRunError(f"run {run.run_id} is still at work (process {run.owner.pid}); stop it or use --force")
+        _kill_all([run.owner])  # first, since it would restart what is killed
+    report = sweep(run)
+    run.path.unlink(missing_ok=True)
+    return report
+
+
+def sweep(run: RunRecord) -> CleanReport:
+    """Remove what is left of a run, its owner and its run file excepted.
+
+    Raises
+    ------
+    ArmorError
+        Something could not be removed.
+    """
+    processes, namespaces, interfaces, qdiscs = _kill_processes(run)
+    folders = tuple(path for record in run.of_kind("folder") if _remove_folder(path := str(record["path"]), run.run_id))
+    return CleanReport(run.run_id, run.command, processes, namespaces, interfaces, qdiscs, folders)
+
+
+def _kill_processes(run: RunRecord) -> tuple[tuple[str, ...], tuple[str, ...], int, int]:
+    if run.boot_id != boot_id():
+        return (), (), 0, 0  # another boot: all of its processes and namespaces are gone
+    named = {
+        ProcessId(int(record["pid"]), int(record["start_ticks"])): f"{record['name']}@{record['place']}"
+        for record in run.of_kind("process")
+    }
+    alive = {process: name for process, name in named.items() if is_alive(process)}
+    held = _held_namespaces(run, list(alive))
+    for _ in range(3):  # a process may have forked while the list was made
+        marked = {process: alive.get(process, f"process {process.pid}") for process in marked_processes(run.run_id)}
+        alive |= marked
+        _kill_all([process for process in alive if is_alive(process)])
+        if not marked:
+            break
+    places = {str(record["place"]) for record in held}
+    interfaces = sum(str(record["place"]) in places for record in run.of_kind("interface"))
+    qdiscs = sum(str(record["place"]) in places for record in run.of_kind("qdisc"))
+    return tuple(sorted(alive.values())), tuple(sorted(places)), interfaces, qdiscs
+
+
+def _held_namespaces(run: RunRecord, alive: list[ProcessId]) -> list[dict[str, str | int]]:
+    """Namespace records of the run that some live process still holds."""
+    inodes = {namespace_inode(process.pid) for process in [*alive, *marked_processes(run.run_id)]}
+    return [record for record in run.of_kind("namespace") if int(record["inode"]) in inodes]
+
+
+def namespace_inode(pid: int) -> int | None:
+    """Identity of the network namespace of a process; None when the process is gone."""
+    try:
+        return os.stat(f"/proc/{pid}/ns/net").st_ino
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def marked_processes(run_id: str) -> list[ProcessId]:
+    """Processes that carry the mark of a run in their environment (this process excepted)."""
+    mark = f"{RUN_VARIABLE}={run_id}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            variables = (entry / "environ").read_bytes().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue  # gone, or another user's, so not of this run
+        ticks = start_ticks(int(entry.name)) if mark in variables else None
+        if ticks is not None:
+            process = ProcessId(int(entry.name), ticks)
+            if is_alive(process):
+                found.append(process)
+    return found
+
+
+def _kill_all(processes: list[ProcessId]) -> None:
+    for process in processes:
+        if is_alive(process):
+            try:
+                os.kill(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue  # ended between the look and the kill
+            except PermissionError as error:
+                raise ArmorError(f"process {process.pid} is another user's; clean as root") from error
+    deadline = time.monotonic() + _GONE_WAIT_S
+    while any(is_alive(process) for process in processes):
+        if time.monotonic() > deadline:
+            left = ", ".join(str(process.pid) for process in processes if is_alive(process))
+            raise ArmorError(f"processes {left} do not end after SIGKILL; look at them by hand")
+        time.sleep(0.01)
+
+
+def _remove_folder(path: str, run_id: str) -> bool:
+    """Remove a folder that carries the run's marker; tell whether it was there."""
+    folder = Path(path)
+    marker = folder / MARKER_NAME
+    if not folder.is_dir():
+        return False
+    if marker.is_file() and marker.read_text(encoding="ascii") != run_id:
+        return False  # the name was used again by another run
+    if not marker.is_file() and any(folder.iterdir()):
+        raise ArmorError(f"folder {folder} has lost its marker {MARKER_NAME}; look into it and delete it by hand")
+    shutil.rmtree(folder)
+    return True

@@ -1,0 +1,260 @@
+"""An emulated network: a topology brought to life in namespaces, with everything undone at the end."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING
+
+from mininet_topos.emulation import bfd_probe
+from mininet_topos.emulation.build import apply_traffic, build_cables, lost_trees, traffic_plan
+from mininet_topos.emulation.clean import namespace_inode, sweep
+from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases, start_group
+from mininet_topos.emulation.features import kernel_features
+from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS, EmulationOptions
+from mininet_topos.emulation.places import CommandError
+from mininet_topos.emulation.requirements import require_emulation
+from mininet_topos.emulation.runfile import RunFile, read_run_file
+from mininet_topos.emulation.running import AgentCommand, RunningNetwork
+from mininet_topos.emulation.supervisor import Supervisor
+from mininet_topos.emulation.switch_core import DaemonGroup, plan_groups, port_settings
+from mininet_topos.emulation.wiring_core import CONTROLLER, plan_wiring
+from mininet_topos.errors import MissingRequirementError
+from mininet_topos.event_log import EVENTS_VARIABLE, EventLog
+from mininet_topos.ports import assign_ports
+from mininet_topos.topology import Topology
+from ryu_apps.plan.addressing import hosts_of
+
+if TYPE_CHECKING:
+    from mininet_topos.emulation.mininet_nodes import Place
+
+_START_PARALLEL = 8
+_CONTROLLER_ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}  # so that a log shows the last words of a killed process
+
+
+class EmulatedNetwork(RunningNetwork):
+    """A running network of a topology; enter it to start, leave it to remove everything.
+
+    Parameters
+    ----------
+    topology : Topology
+    options : EmulationOptions, optional
+    run_dir : Path, optional
+        Folder for databases, sockets and logs (sK/ for switch sK), kept at the end. None: a temporary
+        one, removed at the end.
+    databases : mapping of name to schema file
+        Further databases that every switch's ovsdb-server serves, also on the control link (port 6641).
+    agent_command : function of SwitchSite to command line or None
+        Agent of each switch, run in the switch's namespace.
+    controller_command : sequence of str, optional
+        Controller, run in the controller's namespace (10.255.255.254).
+    environment : mapping
+        Variables for agents and controller.
+    events : Path, optional
+        Event file; every child finds it in ARMOR_EVENTS.
+    command : str
+        What the user started, for the run file.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        options: EmulationOptions | None = None,
+        *,
+        run_dir: Path | None = None,
+        databases: Mapping[str, Path] | None = None,
+        agent_command: AgentCommand | None = None,
+        controller_command: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        events: Path | None = None,
+        command: str = "",
+    ) -> None:
+        self.topology, self.options = topology, options or EmulationOptions()
+        self.ports, self.hosts = assign_ports(topology), hosts_of(topology)
+        self.wiring = plan_wiring(topology, self.ports, self.hosts, self.options.mtu_bytes, self.options.shared_ovs)
+        self.settings = {node: port_settings(self.ports, self.wiring, node) for node in topology.node_names}
+        self._chosen_run_dir = run_dir.resolve() if run_dir else None
+        self._databases = {"Open_vSwitch": OPEN_VSWITCH_SCHEMA, **(databases or {})}
+        self._agent_command, self._controller_command = agent_command, controller_command
+        self._events_path, self._command = events, command
+        self._environment = {**_CONTROLLER_ENVIRONMENT, **(environment or {})}
+        if events is not None:
+            self._environment[EVENTS_VARIABLE] = str(events.resolve())
+        self._notes: list[str] = []
+        self._programs = []
+        self._places: dict[str, Place] = {}
+        self._run_file: RunFile | None = None
+        self._undo = ExitStack()
+
+    # ---- life
+
+    def __enter__(self) -> EmulatedNetwork:
+        """Start everything; on any failure undo what was started.
+
+        Raises
+        ------
+        MissingRequirementError
+            The machine lacks something that the options need.
+        CommandError, ProcessError, EmulationTimeoutError
+            A program failed or did not become ready.
+        """
+        require_emulation()
+        began_s = time.monotonic()
+        try:
+            self._catch_signals()
+            self._start()
+        except BaseException:
+            self._close()
+            raise
+        self.start_seconds = time.monotonic() - began_s
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End every process, and with them every namespace, cable and folder of the run."""
+        self._close()
+
+    def _catch_signals(self) -> None:
+        """Let SIGTERM and SIGHUP unwind like Ctrl-C does, so that the clean-up runs."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+
+        def unwind(number: int, _frame: FrameType | None) -> None:
+            raise SystemExit(128 + number)
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                self._undo.callback(signal.signal, number, signal.SIG_DFL)
+                signal.signal(number, unwind)
+
+    def _close(self) -> None:
+        """Undo everything; the run file goes only when all else is gone, so that `armor clean` finds the rest.
+
+        The last sweep finds what an interrupt cut off between its creation and the note of its undoing.
+        """
+        with _interrupts_ignored():
+            self._undo.close()
+            if self._run_file is not None:
+                sweep(read_run_file(self._run_file.path))
+                self._run_file.close()
+                self._run_file = None
+
+    def _start(self) -> None:
+        self._features = kernel_features()
+        self.datapath, self.datapath_reason = self._choose_datapath()
+        self._run_file = RunFile(self._command)
+        self.run_id = self._run_file.run_id
+        self._events = EventLog("emulation", self._events_path)
+        self._undo.callback(self._events.close)
+        self._make_folders()
+        self._make_places()
+        self._supervisor = Supervisor(self._run_file, self._events, restart=self.options.supervise)
+        self._undo.callback(self._supervisor.close)
+        self._undo.callback(self._end_programs)
+        self._build()
+        self._start_switches()
+        self._settle_bfd()
+        if self._agent_command is not None:
+            self.start_agents(self._agent_command)
+        if self._controller_command is not None:
+            self.start_controller(self._controller_command)
+
+    def _choose_datapath(self) -> tuple[str, str]:
+        asked, available = self.options.datapath, self._features.openvswitch
+        if asked == "kernel" and not available:
+            raise MissingRequirementError(
+                f"kernel {self._features.release} has no Open vSwitch datapath; load module openvswitch or use netdev"
+            )
+        if asked != "auto":
+            return asked, "asked for"
+        if available:
+            return "kernel", f"kernel {self._features.release} has the openvswitch datapath"
+        return "netdev", f"kernel {self._features.release} has no openvswitch datapath, so the userspace one is used"
+
+    def _make_folders(self) -> None:
+        if self._chosen_run_dir is None:
+            self.run_dir = self._file().temporary_folder
+            self._file().add_folder(self.run_dir)
+        else:
+            self.run_dir = self._chosen_run_dir
+            self.run_dir.mkdir(parents=True, exist_ok=True)
+        self.groups: tuple[DaemonGroup, ...] = plan_groups(self.topology, self.ports, self.wiring, self.run_dir)
+        self.sites = {site.name: site for group in self.groups for site in group.sites}
+        for group in self.groups:
+            group.folder.mkdir(exist_ok=True)
+
+    def _make_places(self) -> None:
+        from mininet_topos.emulation import mininet_nodes  # Mininet is optional until here
+
+        shared = self.options.shared_ovs
+        switches = {} if shared else {node: site.dpid for node, site in self.sites.items()}
+        others = [CONTROLLER, *(self.wiring.switch_places if shared else ())]
+        hosts = [host.name for host in self.hosts.values()]
+        run_file = self._file()
+        self._places = mininet_nodes.make_places(hosts, switches, others, run_file.environment)
+        self._undo.callback(mininet_nodes.end_places, self._places)
+        self._pid_of = {name: place.pid for name, place in self._places.items()}
+        for name, pid in self._pid_of.items():
+            run_file.add_process(pid, "shell", name)
+            run_file.add("namespace", place=name, inode=namespace_inode(pid) or 0)
+
+    def _build(self) -> None:
+        build_cables(self.wiring, self.hosts, self._pid_of, self._file())
+        kernel = self.datapath == "kernel"
+        self._traffic = traffic_plan(
+            self.topology, self.ports, self.wiring, self.options, self._features, kernel_datapath=kernel
+        )
+        delayed = any(link.delay_ms for link in self.topology.links)
+        if delayed and self.options.shape and not self._features.netem:
+            self._notes.append(f"link delays are not emulated: kernel {self._features.release} has no netem")
+
+    def _start_switches(self) -> None:
+        templates = make_databases(self.run_dir, self._databases)
+
+        def start(group: DaemonGroup) -> None:
+            start_group(
+                group,
+                shell_pid=self._pid_of[group.place],
+                templates=templates,
+                settings={site.name: self.settings[site.name] for site in group.sites},
+                datapath_type="system" if self.datapath == "kernel" else "netdev",
+                bfd_interval_ms=self.options.bfd_interval_ms or BFD_CANDIDATES_MS[0],
+                realtime=self.options.realtime,
+                supervisor=self._supervisor,
+            )
+
+        with ThreadPoolExecutor(_START_PARALLEL) as pool:
+            list(pool.map(start, self.groups))
+        apply_traffic(self._traffic, self._pid_of, self._file())
+        lost = lost_trees(self._traffic, self._pid_of)
+        if lost:
+            raise CommandError(f"traffic control of {', '.join(lost[:5])} was removed; is another program at work?")
+
+    def _settle_bfd(self) -> None:
+        if self.options.bfd_interval_ms is not None or not self.topology.links:
+            self.bfd_interval_ms = self.options.bfd_interval_ms or BFD_CANDIDATES_MS[0]
+            return
+        choice = bfd_probe.probe_bfd_interval(self.groups, self.settings, BFD_CANDIDATES_MS, self.options.bfd_probe_s)
+        self.bfd_interval_ms = choice.interval_ms
+        if choice.interval_ms != BFD_CANDIDATES_MS[0] or not choice.stable:
+            self._notes.append(choice.describe())
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Keep a second Ctrl-C from cutting the clean-up short (it takes about a second)."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

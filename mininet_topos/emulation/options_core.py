@@ -1,0 +1,84 @@
+"""What a user may choose about an emulated network, checked when it is chosen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from mininet_topos.errors import BadInputError
+
+BFD_CANDIDATES_MS = (5, 20, 50, 100)  # tried in this order when the interval is left to the machine
+BFD_MULT = 3
+DATAPATHS = ("auto", "kernel", "netdev")
+MIN_MTU_BYTES, MAX_MTU_BYTES = 1500, 9000
+
+
+@dataclass(frozen=True)
+class EmulationOptions:
+    """How a topology is emulated.
+
+    Parameters
+    ----------
+    bfd_interval_ms : int or None
+        Transmit and receive interval of BFD; a link is declared dead after three of them. None: the
+        first of 5, 20, 50 and 100 ms that shows no flap on the network itself.
+    bfd_probe_s : float
+        How long each candidate interval is watched when `bfd_interval_ms` is None.
+    datapath : "auto", "kernel" or "netdev"
+        Open vSwitch datapath; "auto" takes the kernel's when the kernel has one.
+    shared_ovs : bool
+        One pair of Open vSwitch daemons for all switches, as in plain Mininet, instead of a pair each.
+    default_capacity_mbps : float or None
+        Capacity of links that the topology gives none; None leaves those unshaped.
+    capacity_scale : float
+        Emulated capacity = capacity x scale, since a machine cannot emulate 28 links of 10 Gbit/s.
+    shape : bool
+        Whether link capacity and delay are emulated at all.
+    require_delay : bool
+        Refuse to start, instead of warning, when the kernel cannot delay packets (no netem).
+    control_rate_mbps, control_delay_ms : float or None
+        Rate and one-way delay of every control link; None leaves it as fast as it is.
+    mtu_bytes : int
+        MTU of switch ports; above the hosts' 1500, so that tagged and labelled frames fit.
+    supervise : bool
+        Restart daemons, agents and the controller when they die.
+    realtime : bool
+        Run ovs-vswitchd with real-time priority, so that a busy machine does not fake failures.
+
+    Raises
+    ------
+    BadInputError
+        A value is out of range; the message names it.
+    """
+
+    bfd_interval_ms: int | None = None
+    bfd_probe_s: float = 10.0
+    datapath: str = "auto"
+    shared_ovs: bool = False
+    default_capacity_mbps: float | None = None
+    capacity_scale: float = 1.0
+    shape: bool = True
+    require_delay: bool = False
+    control_rate_mbps: float | None = None
+    control_delay_ms: float | None = None
+    mtu_bytes: int = 1600
+    supervise: bool = True
+    realtime: bool = False
+
+    def __post_init__(self) -> None:
+        if self.bfd_interval_ms is not None and not 1 <= self.bfd_interval_ms <= 10_000:
+            raise BadInputError(f"bfd_interval_ms is {self.bfd_interval_ms}; use 1..10000, or leave it out")
+        if self.datapath not in DATAPATHS:
+            raise BadInputError(f"datapath is {self.datapath!r}; use one of {', '.join(DATAPATHS)}")
+        if not MIN_MTU_BYTES <= self.mtu_bytes <= MAX_MTU_BYTES:
+            raise BadInputError(f"mtu_bytes is {self.mtu_bytes}; use {MIN_MTU_BYTES}..{MAX_MTU_BYTES}")
+        _check_positive("bfd_probe_s", self.bfd_probe_s)
+        _check_positive("capacity_scale", self.capacity_scale)
+        _check_positive("default_capacity_mbps", self.default_capacity_mbps)
+        _check_positive("control_rate_mbps", self.control_rate_mbps)
+        _check_positive("control_delay_ms", self.control_delay_ms)
+
+
+def _check_positive(name: str, value: float | None) -> None:
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise BadInputError(f"{name} is {value}; give a number above 0, or leave it out")

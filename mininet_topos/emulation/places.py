@@ -1,0 +1,135 @@
+"""Do something inside the network namespace of a process: run a program there, or call a function there."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from mininet_topos.errors import ArmorError
+
+_CLONE_NEWNET = 0x40000000
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+Result = TypeVar("Result")
+
+
+class CommandError(ArmorError):
+    """A program that the emulation needs failed; the message holds its own words."""
+
+
+def run_program(
+    argv: Sequence[str],
+    *,
+    stdin: str = "",
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float = 30.0,
+) -> str:
+    """Run a program to its end and return what it printed.
+
+    Parameters
+    ----------
+    argv : sequence of str
+    stdin : str
+        Text fed to it.
+    environment : mapping, optional
+        Variables added to this process's.
+    timeout_s : float
+
+    Raises
+    ------
+    CommandError
+        It failed or did not end in time.
+    """
+    try:
+        done = subprocess.run(
+            list(argv),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout_s,
+            env={**os.environ, **(environment or {})},
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CommandError(f"{' '.join(argv[:6])} did not end within {timeout_s:g} s") from error
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise CommandError(f"{' '.join(argv[:6])} failed: {said[0] if said else f'exit code {done.returncode}'}")
+    return done.stdout
+
+
+def inside(pid: int, argv: Sequence[str]) -> list[str]:
+    """Command line that runs `argv` in the namespaces of a process; the new process is the program itself."""
+    return ["mnexec", "-a", str(pid), *argv]
+
+
+def run_batch(pid: int | None, program: Sequence[str], lines: Sequence[str], timeout_s: float = 60.0) -> None:
+    """Feed lines to a program that reads commands (`ip -batch -`, `tc -batch -`, `nft -f -`), in a namespace.
+
+    Raises
+    ------
+    CommandError
+        A line was refused.
+    """
+    if lines:
+        argv = inside(pid, program) if pid is not None else list(program)
+        run_program(argv, stdin="\n".join(lines) + "\n", timeout_s=timeout_s)
+
+
+def call_inside(pid: int, function: Callable[[], Result]) -> Result:
+    """Call a function in the network namespace of a process; sockets that it opens stay in that namespace.
+
+    The call happens in a thread of its own, so no other thread ever stands in a foreign namespace.
+
+    Raises
+    ------
+    CommandError
+        The namespace cannot be entered (the process is gone, or not root).
+    """
+    result: list[Result] = []
+    failure: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            _enter(pid)
+            result.append(function())
+        except BaseException as error:  # noqa: BLE001 - carried over to the calling thread
+            failure.append(error)
+
+    thread = threading.Thread(target=body, name=f"inside-{pid}")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return result[0]
+
+
+def _enter(pid: int) -> None:
+    try:
+        descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise CommandError(f"the namespace of process {pid} is gone ({error.strerror})") from error
+    try:
+        if _LIBC.setns(descriptor, _CLONE_NEWNET) != 0:
+            reason = os.strerror(ctypes.get_errno())
+            raise CommandError(f"cannot enter the namespace of process {pid}: {reason}")
+    finally:
+        os.close(descriptor)
+
+
+def disable_ipv6(pid: int) -> None:
+    """Switch IPv6 off for all present and future interfaces of a namespace (its own traffic would be noise)."""
+
+    def write() -> None:
+        # The sysctl tree shows the namespace of the thread that opens it.
+        for scope in ("all", "default"):
+            knob = Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6")
+            if knob.exists():  # a kernel without IPv6 has nothing to switch off
+                knob.write_text("1", encoding="ascii")
+
+    call_inside(pid, write)

@@ -1,0 +1,202 @@
+"""The run file: what a run has created, written down as it is created, so that exactly that can be removed.
+
+A run file holds JSON lines. The first line names the run and its owner; the others name folders,
+processes, namespaces, interfaces and qdiscs. A process is named by its id and its start time, so a
+reused id is never taken for it. What was created between two lines (the owner may be killed at any
+moment) is found by the variable ARMOR_RUN, which every process of a run carries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mininet_topos.errors import ArmorError, MissingRequirementError
+
+STATE_VARIABLE = "ARMOR_STATE_DIR"
+RUN_VARIABLE = "ARMOR_RUN"
+MARKER_NAME = ".armor-run"  # stands in every folder that a run may remove
+VERSION = 1
+
+Record = dict[str, str | int]
+
+
+class RunFileError(ArmorError):
+    """A run file cannot be written or does not hold what it must."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """A process that cannot be mistaken for a later one with the same number.
+
+    `start_ticks` is the start time of /proc/PID/stat (field 22, clock ticks since boot).
+    """
+
+    pid: int
+    start_ticks: int
+
+
+def start_ticks(pid: int) -> int | None:
+    """Start time of a process; None when there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The name in parentheses may hold spaces and parentheses; fields count from the last one.
+    return int(stat.rpartition(")")[2].split()[19])
+
+
+def is_alive(process: ProcessId) -> bool:
+    """Whether a process still runs; a zombie, which holds nothing any more, does not."""
+    try:
+        stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    fields = stat.rpartition(")")[2].split()
+    return int(fields[19]) == process.start_ticks and fields[0] not in "ZX"
+
+
+def boot_id() -> str:
+    """Identity of this boot of the machine; process ids of another boot mean nothing."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def state_dir() -> Path:
+    """Folder of Armor's run files: ARMOR_STATE_DIR, else /run/armor for root, else under the user's run-time folder."""
+    chosen = os.environ.get(STATE_VARIABLE)
+    if chosen:
+        return Path(chosen)
+    if os.geteuid() == 0:
+        return Path("/run/armor")
+    return Path(os.environ.get("XDG_RUNTIME_DIR", f"/tmp/armor-{os.getuid()}")) / "armor"
+
+
+class RunFile:
+    """The open run file of a live run.
+
+    Parameters
+    ----------
+    command : str
+        What was started, for the reader of a clean-up report.
+    folder : Path, optional
+        State folder; `state_dir()` when left out.
+
+    Raises
+    ------
+    MissingRequirementError
+        The state folder cannot be written.
+    """
+
+    def __init__(self, command: str = "", folder: Path | None = None) -> None:
+        base = folder or state_dir()
+        self.run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{time.monotonic_ns() % 1_000_000:06d}"
+        self.path = base / "runs" / f"{self.run_id}.jsonl"
+        self.temporary_folder = base / "tmp" / self.run_id
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+        except OSError as error:
+            raise MissingRequirementError(
+                f"cannot write a run file in {base} ({error.strerror}); set {STATE_VARIABLE} to a folder you may write"
+            ) from error
+        owner = os.getpid()
+        self.add(
+            "run",
+            version=VERSION,
+            run_id=self.run_id,
+            pid=owner,
+            start_ticks=start_ticks(owner) or 0,
+            boot_id=boot_id(),
+            started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            command=command,
+        )
+
+    def add(self, kind: str, **fields: str | int) -> None:
+        """Write one record; it is in the file when this returns."""
+        self.add_all([{"kind": kind, **fields}])
+
+    def add_all(self, records: Iterable[Mapping[str, str | int]]) -> None:
+        """Write several records at once."""
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        os.write(self._descriptor, text.encode())
+
+    def add_process(self, pid: int, name: str, place: str) -> ProcessId:
+        """Record a process just started; also right when it has ended meanwhile."""
+        process = ProcessId(pid, start_ticks(pid) or 0)
+        self.add("process", pid=pid, start_ticks=process.start_ticks, name=name, place=place)
+        return process
+
+    def add_folder(self, folder: Path) -> None:
+        """Record a folder that the run creates (now) and owns, with everything in it."""
+        self.add("folder", path=str(folder))
+        folder.mkdir(parents=True)
+        (folder / MARKER_NAME).write_text(self.run_id, encoding="ascii")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables that every process of the run must carry."""
+        return {RUN_VARIABLE: self.run_id}
+
+    def close(self) -> None:
+        """Forget the run: everything it created is gone."""
+        os.close(self._descriptor)
+        self.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run file as read: who ran, and what the run created."""
+
+    path: Path
+    run_id: str
+    command: str
+    started: str
+    owner: ProcessId
+    boot_id: str
+    records: tuple[Record, ...]
+
+    def is_live(self) -> bool:
+        """Whether the process that owns the run still works on it."""
+        return self.boot_id == boot_id() and is_alive(self.owner)
+
+    def of_kind(self, kind: str) -> tuple[Record, ...]:
+        """Records of one kind, in order."""
+        return tuple(record for record in self.records if record["kind"] == kind)
+
+
+def read_run_file(path: Path) -> RunRecord:
+    """Read a run file; a last line cut short by a crash is left out.
+
+    Raises
+    ------
+    RunFileError
+        The first line does not name a run.
+    """
+    # Only a last line can be half written, and then it has no line end.
+    complete, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
+    try:
+        records: list[Record] = [json.loads(line) for line in complete.splitlines()]
+    except json.JSONDecodeError as error:
+        raise RunFileError(f"{path} is not a run file: {error}; look into it and delete it by hand") from error
+    if not records or records[0].get("kind") != "run" or records[0].get("version") != VERSION:
+        raise RunFileError(f"{path} is not a run file of this version; look into it and delete it by hand")
+    head = records[0]
+    return RunRecord(
+        path,
+        str(head["run_id"]),
+        str(head["command"]),
+        str(head["started"]),
+        ProcessId(int(head["pid"]), int(head["start_ticks"])),
+        str(head["boot_id"]),
+        tuple(records[1:]),
+    )
+
+
+def list_runs(folder: Path | None = None) -> tuple[RunRecord, ...]:
+    """All runs that have a run file, oldest first."""
+    runs = (folder or state_dir()) / "runs"
+    return tuple(read_run_file(path) for path in sorted(runs.glob("*.jsonl")))

@@ -1,0 +1,276 @@
+"""What can be asked of, and done to, a network that runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mininet_topos.emulation import bfd_probe, status
+from mininet_topos.emulation.cuts_core import CutStamp
+from mininet_topos.emulation.options_core import EmulationOptions
+from mininet_topos.emulation.places import CommandError, inside, run_program
+from mininet_topos.emulation.runfile import RunFile
+from mininet_topos.emulation.supervisor import ProcessSpec, Restart, Supervisor
+from mininet_topos.emulation.switch_core import AGENT, CONTROLLER_APP, DaemonGroup, PortSetting, SwitchSite
+from mininet_topos.emulation.wiring_core import CONTROLLER, Wiring
+from mininet_topos.errors import BadInputError
+from mininet_topos.event_log import EventLog
+from mininet_topos.ports import PortMap
+from mininet_topos.topology import Topology
+from ryu_apps.plan.addressing import Host
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mininet_topos.emulation.features import KernelFeatures
+    from mininet_topos.emulation.mininet_nodes import Place, QuietMininet
+
+AgentCommand = Callable[[SwitchSite], Sequence[str] | None]
+_PROGRAM_WAIT_S = 1.0
+
+
+class RunningNetwork:
+    """The part of an emulated network that its users call between its start and its end.
+
+    Switches are named as in the topology ("s3"), hosts "h3", the controller's namespace "controller".
+    """
+
+    topology: Topology
+    options: EmulationOptions
+    ports: PortMap
+    hosts: dict[str, Host]
+    wiring: Wiring
+    settings: dict[str, tuple[PortSetting, ...]]
+    groups: tuple[DaemonGroup, ...]
+    sites: dict[str, SwitchSite]
+    run_id: str
+    run_dir: Path
+    datapath: str
+    datapath_reason: str
+    bfd_interval_ms: int
+    start_seconds: float
+    _features: KernelFeatures
+    _run_file: RunFile | None
+    _events: EventLog
+    _supervisor: Supervisor
+    _environment: Mapping[str, str]
+    _notes: list[str]
+    _programs: list[subprocess.Popen[Any]]
+    _places: dict[str, Place]
+    _pid_of: dict[str, int]
+
+    # ---- programs
+
+    def popen(self, where: str, argv: Sequence[str], **parameters: Any) -> subprocess.Popen[Any]:
+        """Start a program in a place; it is ended with the network.
+
+        Parameters
+        ----------
+        where : str
+            "h2", "s3" or "controller".
+        argv : sequence of str
+        **parameters
+            As for `subprocess.Popen`; `env` adds to this process's environment.
+
+        Raises
+        ------
+        BadInputError
+            No such place.
+        """
+        environment = {**os.environ, **self._environment, **(parameters.pop("env", None) or {})}
+        environment |= self._file().environment
+        parameters.setdefault("start_new_session", True)
+        parameters.setdefault("stdin", subprocess.DEVNULL)
+        program = subprocess.Popen(inside(self.shell_pid(where), argv), env=environment, **parameters)
+        self._file().add_process(program.pid, argv[0], where)
+        self._programs.append(program)
+        return program
+
+    def run(self, where: str, argv: Sequence[str], timeout_s: float = 30.0) -> subprocess.CompletedProcess[str]:
+        """Run a program in a place to its end; its output is captured, its exit code not judged."""
+        program = self.popen(where, argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            out, err = program.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired as error:
+            program.kill()
+            program.communicate()
+            raise CommandError(f"{argv[0]} in {where} did not end within {timeout_s:g} s") from error
+        finally:
+            self._programs.remove(program)
+        return subprocess.CompletedProcess(list(argv), program.returncode, out, err)
+
+    def ping(self, src: str, dst: str, count: int = 3, interval_s: float = 0.2) -> int:
+        """Number of answers that host `src` gets from host `dst`."""
+        address = next((host.address for host in self.hosts.values() if host.name == dst), None)
+        if address is None:
+            raise BadInputError(f"no host {dst!r} in this network; hosts are h1..h{len(self.hosts)}")
+        words = ["ping", "-n", "-q", "-c", str(count), "-i", str(interval_s), "-W", "1", address]
+        said = self.run(src, words, timeout_s=count * interval_s + 10).stdout
+        return next((int(line.split()[3]) for line in said.splitlines() if "packets transmitted" in line), 0)
+
+    def shell_pid(self, where: str) -> int:
+        """A process that lives in a place as long as the network does.
+
+        Raises
+        ------
+        BadInputError
+            No such place.
+        """
+        place = self.wiring.place_of.get(where, where)
+        if place not in self._pid_of:
+            raise BadInputError(
+                f"no place {where!r} in this network; places are {', '.join(list(self._pid_of)[:6])}, ..."
+            )
+        return self._pid_of[place]
+
+    def _file(self) -> RunFile:
+        if self._run_file is None:
+            raise BadInputError("the network is not running; enter it with a with statement")
+        return self._run_file
+
+    def _end_programs(self) -> None:
+        for program in self._programs:
+            program.terminate()
+        deadline = time.monotonic() + _PROGRAM_WAIT_S
+        while any(program.poll() is None for program in self._programs) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        for program in self._programs:
+            program.kill()
+            program.wait()
+        self._programs.clear()
+
+    # ---- agents, controller, kills
+
+    def start_controller(self, argv: Sequence[str]) -> None:
+        """Start the controller in its namespace; its output goes to controller.log in the run folder."""
+        self._keep(CONTROLLER_APP, CONTROLLER, argv, self.run_dir / "controller.log")
+
+    def start_agents(self, command: AgentCommand) -> None:
+        """Start the agent of every switch that `command` gives a command line for; output in sK/agent.log."""
+        for node, site in self.sites.items():
+            argv = command(site)
+            if argv is not None:
+                self._keep(AGENT, node, argv, site.folder / f"agent-{site.bridge}.log")
+
+    def _keep(self, process: str, where: str, argv: Sequence[str], log: Path) -> None:
+        words = tuple(inside(self.shell_pid(where), argv))
+        self._supervisor.start(ProcessSpec(process, where, words, log, self._environment, gentle=True))
+
+    def _owner(self, process: str, node: str | None) -> str:
+        """Under whose name the supervisor keeps a process: agents by switch, daemons by place."""
+        if node is None or process == CONTROLLER_APP:
+            return CONTROLLER
+        return node if process == AGENT else self.wiring.place_of.get(node, node)
+
+    def pid_of(self, process: str, node: str | None = None) -> int:
+        """Id of "agent", "ovs-vswitchd", "ovsdb-server" of a switch, or of "controller"."""
+        return self._supervisor.pid_of(process, self._owner(process, node))
+
+    def is_running(self, process: str, node: str | None = None) -> bool:
+        """Whether "agent", "ovs-vswitchd", "ovsdb-server" of a switch, or "controller", runs now."""
+        return self._supervisor.is_running(process, self._owner(process, node))
+
+    def kill(self, process: str, node: str | None = None) -> CutStamp:
+        """SIGKILL a process; with `options.supervise` it is started again."""
+        owner = self._owner(process, node)
+        before = time.monotonic()
+        self._supervisor.kill(process, owner)
+        return self.note_cut("kill", f"{process}@{owner}", before, time.monotonic(), live=False)
+
+    def hold(self, process: str, node: str | None = None) -> CutStamp:
+        """SIGKILL a process and leave it dead until `release`."""
+        owner = self._owner(process, node)
+        before = time.monotonic()
+        self._supervisor.hold(process, owner)
+        return self.note_cut("hold", f"{process}@{owner}", before, time.monotonic(), live=False)
+
+    def release(self, process: str, node: str | None = None) -> CutStamp:
+        """Start a held process again."""
+        owner = self._owner(process, node)
+        before = time.monotonic()
+        self._supervisor.release(process, owner)
+        return self.note_cut("hold", f"{process}@{owner}", before, time.monotonic(), live=True)
+
+    def note_cut(self, kind: str, target: str, before_s: float, after_s: float, *, live: bool) -> CutStamp:
+        """Make the stamp of something injected, and write its event."""
+        stamp = CutStamp(kind, target, live, before_s, after_s)
+        self._events.write("inject", before_s, kind=kind, target=target, live=live, before_s=before_s, after_s=after_s)
+        return stamp
+
+    @property
+    def restarts(self) -> tuple[Restart, ...]:
+        """Processes that died and were started again, in order."""
+        return tuple(self._supervisor.restarts)
+
+    # ---- state
+
+    def interface(self, node: str, port_no: int) -> str:
+        """Name of a switch port's interface inside the switch's namespace."""
+        return self.wiring.interface_of[node, port_no]
+
+    def wait_bfd_up(self, timeout_s: float = 30.0) -> float:
+        """Wait until all BFD sessions are up (1 to 3 s after a start or repair); seconds it took."""
+        return bfd_probe.wait_bfd_up(self.groups, self.settings, timeout_s)
+
+    def wait_connected(self, timeout_s: float = 30.0) -> float:
+        """Wait until every switch has a connection to the controller; seconds it took."""
+        return status.wait_until(
+            lambda: status.unconnected_switches(self.groups), timeout_s, "controller connections of switches"
+        )
+
+    def bfd_status(self) -> dict[status.PortKey, status.BfdStatus]:
+        """BFD state by (switch, port number)."""
+        return status.bfd_status(self.groups, self.settings)
+
+    def flap_counts(self) -> dict[status.PortKey, int]:
+        """Changes of BFD's verdict since the start, by (switch, port number)."""
+        return {key: state.flap_count for key, state in self.bfd_status().items()}
+
+    def live_ports(self, node: str) -> dict[int, bool]:
+        """Whether each port of a switch is live, as OpenFlow says (OFPPS_LIVE)."""
+        return status.live_ports(self.sites[node])
+
+    def dump_flows(self, node: str) -> str:
+        """Flows of a switch, as `ovs-ofctl` prints them."""
+        return status.dump(self.sites[node], "dump-flows")
+
+    def dump_groups(self, node: str) -> str:
+        """Groups of a switch, as `ovs-ofctl` prints them."""
+        return status.dump(self.sites[node], "dump-groups")
+
+    def class_counters(self, node: str, port_no: int) -> str:
+        """What `tc -s class show` prints for a switch port."""
+        words = ["tc", "-s", "class", "show", "dev", self.interface(node, port_no)]
+        return run_program(inside(self.shell_pid(node), words))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes results less trustworthy: delays not emulated, BFD raised, processes that died."""
+        return (*self._notes, *self._supervisor.problems)
+
+    def describe(self) -> dict[str, Any]:
+        """Facts about this emulation for a result's environment record."""
+        return {
+            "run_id": self.run_id,
+            "kernel": self._features.release,
+            "datapath": self.datapath,
+            "datapath_reason": self.datapath_reason,
+            "shared_ovs": self.options.shared_ovs,
+            "bfd_interval_ms": self.bfd_interval_ms,
+            "realtime": self.options.realtime,
+            "mtu_bytes": self.options.mtu_bytes,
+            "capacity_scale": self.options.capacity_scale,
+            "default_capacity_mbps": self.options.default_capacity_mbps,
+            "netem": self._features.netem,
+            "start_seconds": round(self.start_seconds, 3),
+            "warnings": list(self.warnings),
+        }
+
+    def as_mininet(self) -> QuietMininet:
+        """The network as a `mininet.net.Mininet` (for its CLI, `pingAll`, scripts); do not stop it there."""
+        from mininet_topos.emulation import mininet_nodes  # Mininet is optional until here
+
+        return mininet_nodes.as_mininet(self._places, self.wiring, self.hosts)

@@ -83,6 +83,10 @@ install_debian() {
         --no-install-recommends "${packages[@]}" </dev/null >>"$LOG" 2>&1 ||
         fail "apt-get cannot install ${packages[*]}: $(reason) (log: $LOG)"
     allow_services
+    # Its package would open a UDP server to the network at the next boot.
+    if [[ " ${packages[*]} " == *" irtt "* ]] && command -v systemctl >/dev/null; then
+        as_root systemctl --quiet disable irtt.service >>"$LOG" 2>&1 || fail "cannot disable irtt.service (log: $LOG)"
+    fi
 }
 
 check_python() {

@@ -127,7 +127,7 @@ def _bucket(text: str) -> Bucket:
     )
 
 
-def _split(text: str) -> Iterator[str]:
+def split_list(text: str) -> Iterator[str]:
     """Parts of a comma-separated list; commas inside parentheses do not part."""
     depth, start = 0, 0
     for at, letter in enumerate(text):
@@ -142,7 +142,7 @@ def _instructions(text: str) -> tuple[tuple[Action, ...], tuple[Action, ...], in
     apply_actions: list[str] = []
     write_actions: tuple[Action, ...] = ()
     goto_table = None
-    for part in _split(text):
+    for part in split_list(text):
         if part.startswith("write_actions("):
             write_actions = _actions(_inside(part))
         elif part.startswith("goto_table:"):
@@ -214,7 +214,7 @@ def _bits(text: str) -> tuple[str, int, int]:
 
 
 def _actions(text: str) -> tuple[Action, ...]:
-    return tuple(_action(part) for part in _split(text) if part not in ("", "drop"))
+    return tuple(_action(part) for part in split_list(text) if part not in ("", "drop"))
 
 
 def _action(text: str) -> Action:
@@ -260,7 +260,7 @@ def _multipath(text: str) -> Multipath:
 def _learn(text: str) -> Learn:
     numbers = {"table": 1, "priority": 32768, "cookie": 0, "idle_timeout": 0, "hard_timeout": 0}
     matches, loads = [], []
-    for part in _split(_inside(text)):
+    for part in split_list(_inside(text)):
         name, _, value = part.partition("=")
         if name in numbers:
             numbers[name] = int(value, 0)

@@ -1,0 +1,94 @@
+"""What a trace says: the switch's answer for one packet, as values. Pure text to values and back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from mininet_topos.errors import PlanError
+from ryu_apps.plan.dump_parse import split_list
+from ryu_apps.plan.fields import ETH_ARP, ETH_IPV4, IP_ICMP, IP_TCP, IP_UDP
+from ryu_apps.plan.ids import VLAN_PRESENT
+from ryu_apps.plan.interpret import Packet, SwitchResult
+
+_ACTIONS_LINE = "Datapath actions: "
+_PUSH_VLAN = re.compile(r"push_vlan\(vid=(\d+),pcp=(\d+)\)")
+_CONTROLLER_ID = re.compile(r"controller_id=(\d+)")
+_PORT = re.compile(r"b\d+p(\d+)")
+_PCP_SHIFT = 13
+_PROTOCOLS = {IP_ICMP: "icmp", IP_TCP: "tcp", IP_UDP: "udp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarding:
+    """What one switch did: (port, TCI) of every copy sent, (controller id, TCI) of every copy punted, in order."""
+
+    outputs: tuple[tuple[int, int], ...] = ()
+    punts: tuple[tuple[int, int], ...] = ()
+
+    def __str__(self) -> str:
+        sent = [f"port {port} {_tag_text(tci)}" for port, tci in self.outputs]
+        punted = [f"controller {number} {_tag_text(tci)}" for number, tci in self.punts]
+        return ", ".join([*punted, *sent]) or "drop"
+
+
+def _tag_text(tci: int) -> str:
+    return f"tag {tci & 0xFFF} pcp {tci >> _PCP_SHIFT}" if tci & VLAN_PRESENT else "untagged"
+
+
+def expected_forwarding(result: SwitchResult) -> Forwarding:
+    """The interpreter's answer, as far as a trace can tell."""
+    return Forwarding(
+        tuple((port_no, packet.vlan_tci) for port_no, packet, _ in result.outputs),
+        tuple((controller_id, packet.vlan_tci) for controller_id, packet in result.punts),
+    )
+
+
+def flow_of(packet: Packet, in_port: int) -> str:
+    """A packet in the syntax of `ofproto/trace`."""
+    terms = [f"in_port={in_port}"]
+    if packet.eth_type == ETH_IPV4:
+        terms += [_PROTOCOLS.get(packet.ip_proto, f"ip,nw_proto={packet.ip_proto}"), "nw_ttl=64"]
+        terms += [f"nw_src={IPv4Address(packet.ipv4_src)}", f"nw_dst={IPv4Address(packet.ipv4_dst)}"]
+        if packet.ip_proto in (IP_TCP, IP_UDP):
+            name = _PROTOCOLS[packet.ip_proto]
+            terms += [f"{name}_src={packet.l4_src}", f"{name}_dst={packet.l4_dst}"]
+    else:
+        terms += ["arp,arp_op=1" if packet.eth_type == ETH_ARP else f"dl_type=0x{packet.eth_type:04x}"]
+    if packet.vlan_tci & VLAN_PRESENT:
+        terms.append(f"vlan_tci=0x{packet.vlan_tci:04x}")
+    return ",".join(terms)
+
+
+def parse_trace(text: str, vlan_tci: int) -> Forwarding:
+    """The switch's answer in the output of `ofproto/trace --names`.
+
+    Parameters
+    ----------
+    text : str
+    vlan_tci : int
+        TCI with which the packet came (0: untagged); pushes and pops in the answer change it.
+
+    Raises
+    ------
+    PlanError
+        No answer, an error of the switch (depth, say), or an action that is not understood.
+    """
+    answers = [line.removeprefix(_ACTIONS_LINE) for line in text.splitlines() if line.startswith(_ACTIONS_LINE)]
+    if len(answers) != 1 or "Translation failed" in text:
+        raise PlanError(f"the trace holds {len(answers)} answers, or an error: {text.strip()[-300:]}")
+    outputs, punts = [], []
+    for action in split_list(answers[0]):
+        port, pushed, punt = _PORT.fullmatch(action), _PUSH_VLAN.fullmatch(action), _CONTROLLER_ID.search(action)
+        if port:
+            outputs.append((int(port[1]), vlan_tci))
+        elif pushed:
+            vlan_tci = int(pushed[2]) << _PCP_SHIFT | VLAN_PRESENT | int(pushed[1])
+        elif action == "pop_vlan":
+            vlan_tci = 0
+        elif action.startswith("userspace(") and punt:
+            punts.append((int(punt[1]), vlan_tci))
+        elif action != "drop":
+            raise PlanError(f"the trace answers {action!r}, which the parser does not know: {answers[0]}")
+    return Forwarding(tuple(outputs), tuple(punts))

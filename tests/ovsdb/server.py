@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -47,7 +48,12 @@ class OvsdbServer:
                 stderr=log,
                 cwd=self.folder,
             )
-        wait_until(self.socket.exists, "ovsdb-server listens")
+        wait_until(self._accepts, "ovsdb-server listens")
+
+    def _accepts(self) -> bool:
+        """Whether a client can connect: the socket file is there a moment before anybody listens."""
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self.socket)) == 0
 
     def kill_hard(self) -> None:
         """SIGKILL: no good-bye, nothing flushed."""

@@ -56,8 +56,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def is_whole_suite(config: pytest.Config) -> bool:
     """Tell whether nothing narrowed the collection down."""
     chosen = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
-    narrowed = any(config.getoption(name) for name in ("keyword", "markexpr", "deselect", "ignore", "ignore_glob"))
-    return not (chosen or narrowed or config.getoption("lf"))
+    # An option of a plugin that is switched off does not exist.
+    options = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf")
+    return not chosen and not any(config.getoption(name, default=None) for name in options)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

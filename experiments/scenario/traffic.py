@@ -75,7 +75,7 @@ def _stream(context: Context, entry: Line, topology: Topology) -> Traffic:
         kind=kind,
         interval_ms=with_default(fields, "interval_ms", number(MIN_INTERVAL_MS), context, 2.0),
         rate_mbps=rate_mbps,
-        size_bytes=_size(context, fields, kind),
+        size_bytes=optional(fields, "size_bytes", whole_number(MIN_PROBE_BYTES, MAX_UDP_PAYLOAD_BYTES), context),
         start_s=start_s,
         stop_s=stop_s,
     )
@@ -86,9 +86,3 @@ def _end(context: Context, entry: Line, fields: Mapping[str, Line], key: str, to
     if line is None:
         raise context.error(entry, f"a traffic entry needs '{key}'; name a host, for example '{key}: h1'")
     return read_host(context, line, key, topology)
-
-
-def _size(context: Context, fields: Mapping[str, Line], kind: str) -> int | None:
-    if kind == "http":
-        return optional(fields, "size_bytes", whole_number(1, 2**31 - 1), context)
-    return optional(fields, "size_bytes", whole_number(MIN_PROBE_BYTES, MAX_UDP_PAYLOAD_BYTES), context)

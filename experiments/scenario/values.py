@@ -14,7 +14,7 @@ ROUTES = ("spt", "mst")
 METRICS = ("hops", "delay")
 
 PROBE_KINDS = ("probe", "ping")
-LOAD_KINDS = ("iperf3-tcp", "iperf3-udp", "http")
+LOAD_KINDS = ("iperf3-tcp", "iperf3-udp")
 TRAFFIC_KINDS = PROBE_KINDS + LOAD_KINDS
 
 LINK_KINDS = ("silent", "one-way", "carrier", "flap")
@@ -40,7 +40,7 @@ class Traffic:
     rate_mbps : float or None
         Offered rate of iperf3-udp; None for the rest.
     size_bytes : int or None
-        UDP payload of a probe (None: 64), bytes to transfer for http.
+        IP payload of a probe or ping (None: 64).
     start_s, stop_s : float, float or None
         Seconds after the run's zero; None means until the run ends.
     """

@@ -1,0 +1,97 @@
+"""What was broken when: planned failures joined with the stamps of the injector, and the windows between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from experiments.analysis.timeline import Window
+from experiments.scenario.values import KILL_KIND, Failure
+from mininet_topos.topology import LinkId, Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One flip of the injector: at which second of the plan, and whether the thing works afterwards."""
+
+    at_s: float
+    failure: int
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """An action as it happened; stamps right before and after it (CLOCK_MONOTONIC, seconds)."""
+
+    action: Action
+    before_s: float
+    after_s: float
+
+
+def plan_actions(failures: Sequence[Failure]) -> list[Action]:
+    """Every flip of a scenario, by time; repairs come before failures of the same second."""
+    actions = []
+    for number, failure in enumerate(failures):
+        if failure.kind == "flap" and failure.period_s is not None:
+            for cut in range(failure.times):
+                at_s = failure.at_s + cut * failure.period_s
+                actions += [Action(at_s, number, False), Action(at_s + failure.period_s / 2, number, True)]
+            continue
+        actions.append(Action(failure.at_s, number, False))
+        if failure.repair_at_s is not None:
+            actions.append(Action(failure.repair_at_s, number, True))
+    return sorted(actions, key=lambda action: (action.at_s, not action.live, action.failure))
+
+
+def failure_window(number: int, failures: Sequence[Failure], flips: Sequence[Flip], end_s: float) -> Window:
+    """Time of one failure: from its first cut to the next thing that happens, or to the end of the run.
+
+    The flips of one flap are one thing, and so are failures that are planned for the same second.
+    """
+    own = [flip for flip in flips if flip.action.failure == number and not flip.action.live]
+    start = own[0]
+    is_flap = failures[number].kind == "flap"
+    later = [
+        flip.before_s
+        for flip in flips
+        if flip.action.at_s > start.action.at_s and not (is_flap and flip.action.failure == number)
+    ]
+    return Window(start.before_s, min([*later, end_s]))
+
+
+def repair_window(number: int, flips: Sequence[Flip], end_s: float) -> Window | None:
+    """Time from the last repair of a failure to the next thing that happens; None when it is not repaired."""
+    own = [flip for flip in flips if flip.action.failure == number and flip.action.live]
+    if not own:
+        return None
+    later = [flip.before_s for flip in flips if flip.action.at_s > own[-1].action.at_s]
+    return Window(own[-1].before_s, min([*later, end_s]))
+
+
+def links_of_failure(failure: Failure, topology: Topology) -> frozenset[LinkId]:
+    """Links that carry nothing (or nothing one way) while a failure lasts.
+
+    A switch whose ovs-vswitchd was killed forwards nothing until it is restarted, like a node that is down.
+    """
+    if failure.link is not None:
+        return frozenset([failure.link])
+    is_node = failure.kind == "node" or (failure.kind == KILL_KIND and failure.process == "ovs-vswitchd")
+    if not is_node:
+        return frozenset()
+    return frozenset(link for link in topology.link_ids if failure.node in (link.a, link.b))
+
+
+def failed_links(at_s: float, failures: Sequence[Failure], topology: Topology) -> frozenset[LinkId]:
+    """Links that are down at a second of the plan (a failure's own second included).
+
+    A killed process counts only at its own second: its supervisor restarts it at once.
+    """
+    down: frozenset[LinkId] = frozenset()
+    for failure in failures:
+        if failure.kind == KILL_KIND:
+            lasts = failure.at_s == at_s
+        else:
+            lasts = failure.at_s <= at_s and (failure.end_s is None or at_s < failure.end_s)
+        if lasts:
+            down |= links_of_failure(failure, topology)
+    return down

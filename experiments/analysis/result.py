@@ -1,0 +1,252 @@
+"""The result of a run: stages of every failure, accounts of every probe, and whether the scheme kept its promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from experiments.analysis.accounting import Counts, Flight, Way, count
+from experiments.analysis.dumps import DumpReport
+from experiments.analysis.injected import Flip, failed_links, failure_window, repair_window
+from experiments.analysis.timeline import Stages, WayOutcome, Window, stages, way_outcome
+from experiments.scenario.values import Failure, Scenario, Traffic, Variation
+from mininet_topos.topology import LinkId
+
+Json = dict[str, object]
+Promise = Callable[[str, str, frozenset[LinkId]], bool]
+"""(source, destination, links that are down) -> the scheme promises delivery between the two nodes."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One probed pair: its packets both ways; `flights[i]` belongs to `ways[i]`."""
+
+    traffic: Traffic
+    ways: tuple[Way, Way]
+    flights: tuple[tuple[Flight, ...], tuple[Flight, ...]]
+
+    @property
+    def name(self) -> str:
+        """ "s4>s10"."""
+        return f"{self.traffic.source}>{self.traffic.destination}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """Everything that one run left behind, in one clock (CLOCK_MONOTONIC, seconds).
+
+    Attributes
+    ----------
+    zero_s, end_s : float
+        The scenario's second 0, and the end of the measured time.
+    detections : tuple of (str, float)
+        Switch and stamp of every report that a port is dead.
+    installs_s : tuple of float
+        When agents installed rows.
+    dumps : tuple of DumpReport
+        After the end, one a switch.
+    """
+
+    scenario: Scenario
+    variation: Variation
+    streams: tuple[Stream, ...]
+    flips: tuple[Flip, ...]
+    zero_s: float
+    end_s: float
+    detections: tuple[tuple[str, float], ...] = ()
+    installs_s: tuple[float, ...] = ()
+    dumps: tuple[DumpReport, ...] = ()
+    warnings: tuple[str, ...] = ()
+    trustworthy: bool = True
+
+
+@dataclass(frozen=True)
+class FailureResult:
+    """One failure: its stages, and what it did to each way of each stream."""
+
+    failure: Failure
+    window: Window
+    stages: Stages
+    outcomes: tuple[tuple[WayOutcome, WayOutcome], ...]
+    after_repair: tuple[tuple[WayOutcome, WayOutcome], ...] | None
+
+    def to_json(self) -> Json:
+        """The shape of `run --json`."""
+        counts = _total(outcome for pair in self.outcomes for outcome in pair)
+        outage_ms = max((outcome.outage_ms for pair in self.outcomes for outcome in pair), default=0.0)
+        value: Json = {
+            "link": None if self.failure.link is None else [self.failure.link.a, self.failure.link.b],
+            "what": self.failure.what,
+            "kind": self.failure.kind,
+            "at_s": self.failure.at_s,
+            "repair_at_s": self.failure.end_s,
+            "stages_ms": self.stages.to_dict(),
+            "outage_ms": round(outage_ms, 3),
+            "lost": counts.lost,
+            "came_back": counts.came_back,
+        }
+        if self.after_repair is not None:
+            value["lost_after_repair"] = _total(outcome for pair in self.after_repair for outcome in pair).lost
+        return value
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that must hold, whether it did, and why not."""
+
+    name: str
+    held: bool
+    detail: str = ""
+
+    def to_json(self) -> Json:
+        """Plain data."""
+        return {"name": self.name, "held": self.held, "detail": self.detail}
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Result of one run of one variation."""
+
+    record: Record
+    failures: tuple[FailureResult, ...]
+    claims: tuple[Claim, ...]
+
+    @property
+    def counts(self) -> Counts:
+        """Accounts of all ways together, from the run's zero on."""
+        return sum((part for pair in self.counts_by_way for part in pair), Counts())
+
+    @property
+    def counts_by_way(self) -> tuple[tuple[Counts, Counts], ...]:
+        """Accounts of each stream: (out, back)."""
+        window = Window(self.record.zero_s, self.record.end_s)
+        return tuple(
+            (_count_in(stream.flights[0], window), _count_in(stream.flights[1], window))
+            for stream in self.record.streams
+        )
+
+    @property
+    def held(self) -> bool:
+        """Whether every claim held."""
+        return all(claim.held for claim in self.claims)
+
+    def to_json(self) -> Json:
+        """The shape of `run --json` (one entry of `runs`)."""
+        variation, counts = self.record.variation, self.counts
+        return {
+            "scheme": variation.scheme,
+            "mode": variation.mode,
+            "planner": variation.planner,
+            "routes": variation.routes,
+            "failures": [failure.to_json() for failure in self.failures],
+            **_counts_json(counts),
+            "probes": [
+                {
+                    "from": stream.traffic.source,
+                    "to": stream.traffic.destination,
+                    "kind": stream.traffic.kind,
+                    "out": _counts_json(out),
+                    "back": _counts_json(back),
+                }
+                for stream, (out, back) in zip(self.record.streams, self.counts_by_way, strict=True)
+            ],
+            "claims": [claim.to_json() for claim in self.claims],
+            "held": self.held,
+            "trustworthy": self.record.trustworthy,
+            "warnings": list(self.record.warnings),
+        }
+
+
+def judge(record: Record, promise: Promise) -> RunResult:
+    """Stages, accounts and claims of a run.
+
+    Parameters
+    ----------
+    record : Record
+        What the run left behind.
+    promise : callable
+        What the scheme promises; claims are made only where it does.
+    """
+    results = tuple(_failure_result(record, number) for number in range(len(record.scenario.failures)))
+    claims = [claim for result in results for claim in _recovery_claims(record, result, promise)]
+    return RunResult(record, results, (*claims, *_return_claims(record, results)))
+
+
+def _failure_result(record: Record, number: int) -> FailureResult:
+    failures = record.scenario.failures
+    failure = failures[number]
+    window = failure_window(number, failures, record.flips, record.end_s)
+    outcomes = _outcomes(record.streams, window)
+    ends = {failure.link.a, failure.link.b} if failure.link else {failure.node}
+    beside = [t_s for node, t_s in record.detections if failure.link is None or node in ends]
+    repaired = repair_window(number, record.flips, record.end_s)
+    return FailureResult(
+        failure=failure,
+        window=window,
+        stages=stages(window, [outcome for pair in outcomes for outcome in pair], beside, record.installs_s),
+        outcomes=outcomes,
+        after_repair=None if repaired is None else _outcomes(record.streams, repaired),
+    )
+
+
+def _outcomes(streams: Sequence[Stream], window: Window) -> tuple[tuple[WayOutcome, WayOutcome], ...]:
+    return tuple((way_outcome(stream.flights[0], window), way_outcome(stream.flights[1], window)) for stream in streams)
+
+
+def _recovery_claims(record: Record, result: FailureResult, promise: Promise) -> list[Claim]:
+    """One claim for each stream that the scheme promises to deliver in spite of the failure."""
+    topology = record.scenario.topology
+    down = failed_links(result.failure.at_s, record.scenario.failures, topology)
+    parts = topology.components(down)
+    claims = []
+    for stream, pair in zip(record.streams, result.outcomes, strict=True):
+        source, destination = stream.traffic.source, stream.traffic.destination
+        if parts[source] != parts[destination] or not any(outcome.counts.sent for outcome in pair):
+            continue
+        if not (promise(source, destination, down) and promise(destination, source, down)):
+            continue
+        recovered = all(outcome.has_recovered for outcome in pair)
+        name = f"{stream.name} recovers from {result.failure.kind} failure of {result.failure.what}"
+        claims.append(Claim(name, recovered, "" if recovered else _loss_detail(pair)))
+    return claims
+
+
+def _loss_detail(pair: tuple[WayOutcome, WayOutcome]) -> str:
+    lost, sent = (sum(getattr(outcome.counts, name) for outcome in pair) for name in ("lost", "sent"))
+    return f"packets were still being lost when the failure's time was over ({lost} of {sent} lost)"
+
+
+def _return_claims(record: Record, results: Sequence[FailureResult]) -> list[Claim]:
+    """After the last repair: delivery, and switches that hold their plans and nothing stale."""
+    claims = []
+    for result in results:
+        if result.after_repair is not None:
+            delivered = all(outcome.has_recovered for pair in result.after_repair for outcome in pair)
+            name = f"delivery after the repair of {result.failure.what}"
+            claims.append(Claim(name, delivered, "" if delivered else "packets were lost until the end"))
+    if record.dumps:
+        wrong = [report for report in record.dumps if not report.is_clean]
+        detail = "; ".join(
+            f"{report.node}: {len(report.missing)} rows missing, {len(report.stale)} stale" for report in wrong[:5]
+        )
+        claims.append(Claim("every switch holds its plan and no stale rule", not wrong, detail))
+    return claims
+
+
+def _count_in(flights: Sequence[Flight], window: Window) -> Counts:
+    return count([flight for flight in flights if window.holds(flight.sent_s)])
+
+
+def _total(outcomes: Iterable[WayOutcome]) -> Counts:
+    return sum((outcome.counts for outcome in outcomes), Counts())
+
+
+def _counts_json(counts: Counts) -> Json:
+    return {
+        "sent": counts.sent,
+        "received": counts.received,
+        "lost": counts.lost,
+        "duplicated": counts.duplicated,
+        "reordered": counts.reordered,
+        "came_back": counts.came_back,
+    }

@@ -1,0 +1,130 @@
+"""Packet taps: one tcpdump for each device, stamping in the kernel, of probe packets and tagged frames only."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from experiments.analysis.frames import CaptureError
+from experiments.analysis.probes import IRTT_PORT
+from experiments.probes.processes import end_all
+
+if TYPE_CHECKING:
+    from mininet_topos.emulation import EmulatedNetwork
+
+# `vlan` shifts the offsets of whatever follows it in a filter, so it stands last.
+PROBE_FILTER = f"(udp port {IRTT_PORT}) or (icmp) or vlan"
+_SNAP_BYTES = 128  # Ethernet, tag, IPv4, UDP, and irtt's header fit
+_BUFFER_KIB = 2048
+_START_S = 15.0
+_DRAIN_S = 1.2  # the kernel hands a partly filled block over after a second
+_STOP_S = 5.0
+
+
+@dataclass(frozen=True)
+class Tap:
+    """A device to listen on: its place ("h2", "s3"), its name there, which frames ("in", "out", "inout")."""
+
+    place: str
+    device: str
+    direction: str = "inout"
+
+    @property
+    def file_name(self) -> str:
+        """Name of the capture file."""
+        return f"{self.device}-{self.direction}.pcap"
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The tcpdump that listens; it writes to standard output, since it may drop its rights to files."""
+        options = f"-n -p -U -s {_SNAP_BYTES} -B {_BUFFER_KIB} --time-stamp-precision=nano -w -".split()
+        return "tcpdump", "-i", self.device, "-Q", self.direction, *options, PROBE_FILTER
+
+
+class Captures:
+    """Taps that run while the context lasts; afterwards `files` can be read.
+
+    Parameters
+    ----------
+    network : EmulatedNetwork
+        Where.
+    taps : iterable of Tap
+        What.
+    folder : Path
+        Where the capture files go.
+
+    Raises
+    ------
+    CaptureError
+        A tcpdump does not start.
+    """
+
+    def __init__(self, network: EmulatedNetwork, taps: Iterable[Tap], folder: Path) -> None:
+        self._network, self._folder = network, folder
+        self._taps: Sequence[Tap] = tuple(taps)
+        self._running: list[tuple[Tap, subprocess.Popen[bytes]]] = []
+
+    @property
+    def files(self) -> dict[Tap, Path]:
+        """Capture file of every tap."""
+        return {tap: self._folder / tap.file_name for tap in self._taps}
+
+    def __enter__(self) -> Captures:
+        """Start all taps, and wait until all listen."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            for tap in self._taps:
+                self._start(tap)
+            self._wait_listening()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let the kernel hand over what it holds, then stop all taps."""
+        if kind is None:
+            time.sleep(_DRAIN_S)
+        self._stop()
+
+    def missed(self) -> dict[Tap, int]:
+        """Frames that the kernel could not keep for a tap, from what tcpdump says at its end; only taps that missed."""
+        missed = {}
+        for tap in self._taps:
+            for line in self._log(tap).read_text(encoding="utf-8", errors="replace").splitlines():
+                if line.endswith("dropped by kernel") and not line.startswith("0 "):
+                    missed[tap] = int(line.split()[0])
+        return missed
+
+    def _log(self, tap: Tap) -> Path:
+        return self._folder / f"{tap.file_name}.log"
+
+    def _start(self, tap: Tap) -> None:
+        with self.files[tap].open("wb") as out, self._log(tap).open("wb") as log:
+            self._running.append((tap, self._network.popen(tap.place, tap.argv, stdout=out, stderr=log)))
+
+    def _wait_listening(self) -> None:
+        """tcpdump says "listening on" once its socket is open."""
+        waiting = dict(self._running)
+        deadline = time.monotonic() + _START_S
+        while waiting:
+            for tap, process in list(waiting.items()):
+                said = self._log(tap).read_text(encoding="utf-8", errors="replace")
+                if "listening on" in said:
+                    del waiting[tap]
+                elif process.poll() is not None or time.monotonic() > deadline:
+                    reason = " ".join(said.split()) or f"no word within {_START_S:g} s"
+                    raise CaptureError(f"tcpdump on {tap.device} of {tap.place} does not listen: {reason}")
+            time.sleep(0.01)
+
+    def _stop(self) -> None:
+        end_all((process for _, process in self._running), signal.SIGINT, _STOP_S)
+        self._running.clear()

@@ -52,5 +52,6 @@ def kernel_features() -> KernelFeatures:
         outcomes[feature] = done.returncode == 0
         if done.returncode != 0:
             said = done.stderr.strip().splitlines()
-            reasons.append((feature, said[0] if said else f"exit code {done.returncode}"))
+            # Open vSwitch puts time, number, module and level before the words, with bars between.
+            reasons.append((feature, said[0].rpartition("|")[2] if said else f"exit code {done.returncode}"))
     return KernelFeatures(os.uname().release, **outcomes, reasons=tuple(reasons))

@@ -115,7 +115,7 @@ def make_places(
     except BaseException:
         end_places(made)
         raise
-    return made
+    return {name: made[name] for name in (*hosts, *switches, *others)}
 
 
 def end_places(places: Mapping[str, Place]) -> None:

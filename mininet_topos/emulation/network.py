@@ -240,8 +240,11 @@ class EmulatedNetwork(RunningNetwork):
     def _settle_bfd(self) -> None:
         if self.options.bfd_interval_ms is not None or not self.topology.links:
             self.bfd_interval_ms = self.options.bfd_interval_ms or BFD_CANDIDATES_MS[0]
+            self.bfd_choice = None
             return
-        choice = bfd_probe.probe_bfd_interval(self.groups, self.settings, BFD_CANDIDATES_MS, self.options.bfd_probe_s)
+        self.bfd_choice = choice = bfd_probe.probe_bfd_interval(
+            self.groups, self.settings, BFD_CANDIDATES_MS, self.options.bfd_probe_s
+        )
         self.bfd_interval_ms = choice.interval_ms
         if choice.interval_ms != BFD_CANDIDATES_MS[0] or not choice.stable:
             self._notes.append(choice.describe())

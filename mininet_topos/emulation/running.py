@@ -25,6 +25,7 @@ from ryu_apps.plan.addressing import Host
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mininet_topos.emulation.bfd_core import BfdChoice
     from mininet_topos.emulation.features import KernelFeatures
     from mininet_topos.emulation.mininet_nodes import Place, QuietMininet
 
@@ -51,6 +52,7 @@ class RunningNetwork:
     datapath: str
     datapath_reason: str
     bfd_interval_ms: int
+    bfd_choice: BfdChoice | None
     start_seconds: float
     _features: KernelFeatures
     _run_file: RunFile | None
@@ -260,6 +262,7 @@ class RunningNetwork:
             "datapath_reason": self.datapath_reason,
             "shared_ovs": self.options.shared_ovs,
             "bfd_interval_ms": self.bfd_interval_ms,
+            "bfd_flaps": dict(self.bfd_choice.flaps) if self.bfd_choice else None,
             "realtime": self.options.realtime,
             "mtu_bytes": self.options.mtu_bytes,
             "capacity_scale": self.options.capacity_scale,

@@ -89,7 +89,7 @@ GSCALE_CAPACITY_MBPS = 1000.0
 # Gscale has no published places in this numbering: positions for pictures only.
 # fmt: off
 GSCALE_POSITIONS: tuple[tuple[float, float], ...] = (
-    (0.0, 2.0), (1.5, 0.6), (1.5, 3.4), (3.2, 2.6), (3.0, 0.4), (4.4, 1.5),
-    (6.2, 3.2), (6.2, 0.8), (8.4, 2.0), (8.0, 0.2), (8.0, 3.8), (10.0, 2.0),
+    (0.0, 2.0), (1.1, 0.4), (2.4, 3.6), (4.4, 3.0), (2.7, 0.4), (4.4, 1.0),
+    (6.4, 3.6), (6.4, 0.4), (7.5, 2.0), (8.6, 0.4), (8.6, 3.6), (9.8, 2.0),
 )
 # fmt: on

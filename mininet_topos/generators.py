@@ -24,7 +24,7 @@ MAX_NODES = 2_000
 MAX_SEED = 2**63 - 1
 
 # Waxman, "Routing of multipoint connections", IEEE JSAC 6(9), 1988: P(u, v) = BETA exp(-distance / (ALPHA diameter)).
-# BETA falls with the number of nodes beyond WAXMAN_NODES, so that the mean degree stays near 3 to 4.
+# ALPHA is for WAXMAN_NODES and goes with the distance between neighbours, so that the mean degree does not grow.
 WAXMAN_ALPHA = 0.15
 WAXMAN_BETA = 0.6
 WAXMAN_NODES = 40
@@ -51,15 +51,20 @@ def generate(spec: str) -> Topology:
     TopologyError
         Unknown family, or numbers that the family cannot use.
     """
-    family, _, rest = spec.partition(":")
-    generator = GENERATORS.get(family)
-    if generator is None:
+    family = spec.partition(":")[0]
+    if family not in GENERATORS:
         raise TopologyError(f"{spec!r} names no generator; known: {', '.join(g.usage for g in GENERATORS.values())}")
-    match = re.fullmatch(generator.pattern, rest)
-    if match is None:
-        raise TopologyError(f"{spec!r} is no {family} specification; write it as {generator.usage}")
-    numbers = tuple(int(text) for text in match.groups(default="0"))
-    return generator.make(spec, numbers)
+    found = specified(spec)
+    if found is None:
+        raise TopologyError(f"{spec!r} is no {family} specification; write it as {GENERATORS[family].usage}")
+    return GENERATORS[family].make(spec, found[1])
+
+
+def specified(spec: str) -> tuple[str, tuple[int, ...]] | None:
+    """Family and numbers of a specification (a missing seed is 0); None when it is none."""
+    family, _, rest = spec.partition(":")
+    match = re.fullmatch(GENERATORS[family].pattern, rest) if family in GENERATORS else None
+    return None if match is None else (family, tuple(int(text) for text in match.groups(default="0")))
 
 
 def ring(name: str, count: int) -> Topology:
@@ -124,13 +129,12 @@ def waxman(name: str, count: int, seed: int) -> Topology:
     places = waxman_places(name, count, seed)
     for _ in range(2 * count):  # the places come first in the stream
         draw()
-    beta = WAXMAN_BETA * min(1.0, WAXMAN_NODES / count)
-    reach_km = WAXMAN_ALPHA * WAXMAN_SQUARE_KM * math.sqrt(2)
+    reach_km = WAXMAN_ALPHA * math.sqrt(WAXMAN_NODES / count) * WAXMAN_SQUARE_KM * math.sqrt(2)
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(count))
     for a in range(count):
         for b in range(a + 1, count):
-            if draw() < beta * math.exp(-math.dist(places[a], places[b]) / reach_km):
+            if draw() < WAXMAN_BETA * math.exp(-math.dist(places[a], places[b]) / reach_km):
                 graph.add_edge(a, b)
     _join_parts(graph, places)
     nodes = _plain(count)

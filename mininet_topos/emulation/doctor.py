@@ -83,7 +83,7 @@ def measure_rate(network: EmulatedNetwork) -> tuple[int | None, int]:
     path = _longest_shortest_path(network.topology)
     if len(path) < 2:
         return None, 1
-    _install_path(network, path)
+    install_path(network, path)
     src, dst = network.hosts[path[0]], network.hosts[path[-1]]
     best = 0
     for rate_pps in _RATES_PPS:
@@ -99,8 +99,15 @@ def _longest_shortest_path(topology: Topology) -> list[str]:
     return max(paths, key=len)
 
 
-def _install_path(network: EmulatedNetwork, path: list[str]) -> None:
-    """Flows along a path, there and back, by the host ports and the link ports."""
+def install_path(network: EmulatedNetwork, path: list[str]) -> None:
+    """Put plain flows on the switches of a path, so that the hosts at its ends reach each other.
+
+    Parameters
+    ----------
+    network : EmulatedNetwork
+    path : list of str
+        Neighbouring switches.
+    """
     for here, node in enumerate(path):
         towards_end = _port_towards(network, node, path[here + 1]) if here + 1 < len(path) else 1
         towards_start = _port_towards(network, node, path[here - 1]) if here else 1

@@ -200,15 +200,15 @@ class EmulatedNetwork(RunningNetwork):
         run_file = self._file()
         self._places = mininet_nodes.make_places(hosts, switches, others, run_file.environment)
         self._undo.callback(mininet_nodes.end_places, self._places)
-        self._pid_of = {name: place.pid for name, place in self._places.items()}
-        for name, pid in self._pid_of.items():
+        self.pids = {name: place.pid for name, place in self._places.items()}
+        for name, pid in self.pids.items():
             run_file.add_process(pid, "shell", name)
             run_file.add("namespace", place=name, inode=namespace_inode(pid) or 0)
 
     def _build(self) -> None:
-        build_cables(self.wiring, self.hosts, self._pid_of, self._file())
+        build_cables(self.wiring, self.hosts, self.pids, self._file())
         kernel = self.datapath == "kernel"
-        self._traffic = traffic_plan(
+        self.traffic = traffic_plan(
             self.topology, self.ports, self.wiring, self.options, self._features, kernel_datapath=kernel
         )
         delayed = any(link.delay_ms for link in self.topology.links)
@@ -221,7 +221,7 @@ class EmulatedNetwork(RunningNetwork):
         def start(group: DaemonGroup) -> None:
             start_group(
                 group,
-                shell_pid=self._pid_of[group.place],
+                shell_pid=self.pids[group.place],
                 templates=templates,
                 settings={site.name: self.settings[site.name] for site in group.sites},
                 datapath_type="system" if self.datapath == "kernel" else "netdev",
@@ -232,8 +232,8 @@ class EmulatedNetwork(RunningNetwork):
 
         with ThreadPoolExecutor(_START_PARALLEL) as pool:
             list(pool.map(start, self.groups))
-        apply_traffic(self._traffic, self._pid_of, self._file())
-        lost = lost_trees(self._traffic, self._pid_of)
+        apply_traffic(self.traffic, self.pids, self._file())
+        lost = lost_trees(self.traffic, self.pids)
         if lost:
             raise CommandError(f"traffic control of {', '.join(lost[:5])} was removed; is another program at work?")
 

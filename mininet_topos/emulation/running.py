@@ -54,6 +54,8 @@ class RunningNetwork:
     bfd_interval_ms: int
     bfd_choice: BfdChoice | None
     start_seconds: float
+    pids: dict[str, int]
+    traffic: dict[str, list[str]]
     _features: KernelFeatures
     _run_file: RunFile | None
     _events: EventLog
@@ -62,7 +64,6 @@ class RunningNetwork:
     _notes: list[str]
     _programs: list[subprocess.Popen[Any]]
     _places: dict[str, Place]
-    _pid_of: dict[str, int]
 
     # ---- programs
 
@@ -122,11 +123,9 @@ class RunningNetwork:
             No such place.
         """
         place = self.wiring.place_of.get(where, where)
-        if place not in self._pid_of:
-            raise BadInputError(
-                f"no place {where!r} in this network; places are {', '.join(list(self._pid_of)[:6])}, ..."
-            )
-        return self._pid_of[place]
+        if place not in self.pids:
+            raise BadInputError(f"no place {where!r} in this network; places are {', '.join(list(self.pids)[:6])}, ...")
+        return self.pids[place]
 
     def _file(self) -> RunFile:
         if self._run_file is None:

@@ -1,0 +1,141 @@
+"""The netlink bytes of a cut: their shape, and that a real kernel does with them what they say."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import subprocess
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mininet_topos.emulation.gates import GateError, Gates
+from mininet_topos.emulation.nft_core import TABLE, arm_lines, carrier_message, chain_name, flip_message, read_errors
+
+NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}-eth[0-9]{1,3}", fullmatch=True)
+
+
+def messages_of(batch: bytes) -> list[tuple[int, bytes]]:
+    """(type, body) of every netlink message; fails when lengths do not tile the batch."""
+    found, at = [], 0
+    while at < len(batch):
+        length, kind = struct.unpack_from("=IH", batch, at)
+        assert 16 <= length <= len(batch) - at
+        assert length % 4 == 0
+        found.append((kind, batch[at + 16 : at + length]))
+        at += length
+    return found
+
+
+@given(st.dictionaries(NAMES, st.booleans(), min_size=1, max_size=8))
+def test_a_batch_is_framed_and_holds_one_policy_per_interface(live_of: dict[str, bool]) -> None:
+    begin, *changes, end = messages_of(flip_message(live_of))
+    assert (begin[0], end[0]) == (0x10, 0x11)
+    assert len(changes) == len(live_of)
+    for (interface, live), (kind, body) in zip(live_of.items(), changes, strict=True):
+        assert kind == 10 << 8 | 3
+        assert body[0] == 5  # NFPROTO_NETDEV
+        assert TABLE.encode() + b"\0" in body
+        assert chain_name(interface).encode() + b"\0" in body
+        assert body.endswith(struct.pack(">I", 1 if live else 0))
+
+
+@given(st.binary(max_size=200))
+def test_any_reply_is_read_or_refused(reply: bytes) -> None:
+    try:
+        errors = read_errors(reply)
+    except ValueError:
+        return
+    assert all(isinstance(number, int) for number in errors)
+
+
+def test_acknowledgement_and_refusal_are_told_apart() -> None:
+    def answer(code: int) -> bytes:
+        return struct.pack("=IHHII", 36, 2, 0, 1, 0) + struct.pack("=i", code) + bytes(16)
+
+    assert read_errors(answer(0) + answer(-2)) == [0, 2]
+
+
+def test_carrier_message_changes_the_up_flag_only() -> None:
+    for up in (True, False):
+        ((kind, body),) = messages_of(carrier_message(7, up))
+        assert kind == 16
+        assert struct.unpack("=BBHiII", body) == (0, 0, 0, 7, int(up), 1)
+
+
+@pytest.fixture
+def namespace():
+    """A namespace with the two ends of a cable, 192.0.2.1 and .2, the second end in a namespace inside."""
+    script = (
+        "for scope in all default; do echo 1 > /proc/sys/net/ipv6/conf/$scope/disable_ipv6; done; "  # it talks
+        "ip link add a0 type veth peer name b0 && ip addr add 192.0.2.1/24 dev a0 && ip link set a0 up && "
+        "ip link set b0 up && echo ready && exec sleep 60"
+    )
+    process = subprocess.Popen(["unshare", "--net", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    yield process.pid
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def sent_packets(pid: int) -> int:
+    """Packets that b0 received, after one broadcast was tried on a0."""
+    program = (
+        "import socket\n"
+        "s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n"
+        "s.bind(('a0', 0))\n"
+        "try:\n    s.send(b'\\xff' * 6 + b'\\2' * 6 + b'\\x88\\xb5' + b'x' * 46)\n"
+        "except OSError:\n    pass\n"
+        "print(open('/proc/net/dev').read().split('b0:')[1].split()[1])\n"
+    )
+    command = ["nsenter", "--net", f"--target={pid}", "/usr/bin/python3", "-c", program]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.emulation
+def test_a_shut_gate_stops_packets_and_an_open_one_lets_them_pass(namespace: int) -> None:
+    gates = Gates(lambda _: namespace)
+    gates.arm("x", ["a0"])
+    base = sent_packets(namespace)
+    assert sent_packets(namespace) == base + 1
+    before, after = gates.flip({("x", "a0"): False})
+    assert before <= after <= time.monotonic()
+    assert sent_packets(namespace) == base + 1
+    gates.flip({("x", "a0"): True})
+    assert sent_packets(namespace) == base + 2
+    gates.close()
+
+
+@pytest.mark.emulation
+def test_moving_a_gate_that_is_gone_is_an_error(namespace: int) -> None:
+    gates = Gates(lambda _: namespace)
+    gates.arm("x", ["a0"])
+    subprocess.run(["nsenter", "--net", f"--target={namespace}", "nft", "flush", "ruleset"], check=True)
+    with pytest.raises(GateError, match="refuses"):
+        gates.flip({("x", "a0"): False})
+    gates.close()
+
+
+@pytest.mark.emulation
+def test_arming_is_a_plain_nft_script(namespace: int) -> None:
+    script = "\n".join(arm_lines(["a0", "b0"])) + "\n"
+    enter = ["nsenter", "--net", f"--target={namespace}"]
+    subprocess.run([*enter, "nft", "-f", "-"], input=script, text=True, check=True)
+    shown = subprocess.run([*enter, "nft", "list", "ruleset"], capture_output=True, text=True, check=True).stdout
+    assert shown.count("hook egress") == 2
+    assert shown.count("policy accept") == 2
+
+
+@pytest.mark.emulation
+def test_sockets_opened_inside_leave_this_process_in_its_own_namespace(namespace: int) -> None:
+    own = os.readlink("/proc/self/ns/net")
+    gates = Gates(lambda _: namespace)
+    gates.arm("x", ["a0"])
+    assert os.readlink("/proc/thread-self/ns/net") == own
+    assert "a0" not in [name for _, name in socket.if_nameindex()]
+    gates.close()

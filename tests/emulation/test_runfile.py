@@ -1,0 +1,224 @@
+"""The run file and the clean-up: exactly what a run created goes, whatever happened to the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mininet_topos.emulation.clean import LiveRunError, clean_all, clean_run, marked_processes
+from mininet_topos.emulation.runfile import (
+    MARKER_NAME,
+    RUN_VARIABLE,
+    STATE_VARIABLE,
+    ProcessId,
+    RunFile,
+    RunFileError,
+    is_alive,
+    list_runs,
+    read_run_file,
+    start_ticks,
+    state_dir,
+)
+from mininet_topos.errors import ArmorError, MissingRequirementError
+
+Starter = Callable[..., "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def sleeper() -> Iterator[Starter]:
+    """Starts a process that only sleeps; those left are ended with the test."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(**environment: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(["sleep", "60"], env={**os.environ, **environment})
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def abandon(run_file: RunFile) -> None:
+    """Make a run look as if its owner had been killed: the head names a process that is gone."""
+    gone = subprocess.Popen(["true"])
+    ticks = start_ticks(gone.pid) or 0
+    gone.wait()
+    head, *rest = run_file.path.read_text(encoding="utf-8").splitlines()
+    changed = json.loads(head) | {"pid": gone.pid, "start_ticks": ticks}
+    run_file.path.write_text("\n".join([json.dumps(changed), *rest]) + "\n", encoding="utf-8")
+
+
+def test_a_run_file_reads_back_what_was_written(tmp_path: Path) -> None:
+    run_file = RunFile("armor demo", tmp_path)
+    run_file.add("namespace", place="s1", inode=4026531840)
+    run_file.add_all({"kind": "interface", "place": "s1", "name": f"s1-eth{port}"} for port in (1, 2))
+    (run,) = list_runs(tmp_path)
+    assert (run.run_id, run.command) == (run_file.run_id, "armor demo")
+    assert run.owner == ProcessId(os.getpid(), start_ticks(os.getpid()) or 0)
+    assert [record["name"] for record in run.of_kind("interface")] == ["s1-eth1", "s1-eth2"]
+    run_file.close()
+    assert list_runs(tmp_path) == ()
+
+
+def test_the_state_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path))
+    assert state_dir() == tmp_path
+
+
+def test_an_unwritable_state_folder_is_named(tmp_path: Path) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("", encoding="ascii")
+    with pytest.raises(MissingRequirementError, match=STATE_VARIABLE):
+        RunFile(folder=blocker)
+
+
+def test_a_line_cut_short_by_a_crash_is_left_out(tmp_path: Path) -> None:
+    run_file = RunFile(folder=tmp_path)
+    run_file.add("folder", path="/nowhere")
+    with run_file.path.open("a", encoding="ascii") as file:
+        file.write('{"kind": "proc')
+    assert [record["kind"] for record in read_run_file(run_file.path).records] == ["folder"]
+
+
+@pytest.mark.parametrize("text", ["", "hello\n", '{"kind": "run", "version": 99}\n', '{"kind": "process"}\n'])
+def test_a_file_that_is_no_run_file_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text, encoding="ascii")
+    with pytest.raises(RunFileError, match="by hand"):
+        read_run_file(path)
+
+
+def test_a_reused_process_id_is_not_taken_for_the_old_process(sleeper: Starter) -> None:
+    process = sleeper()
+    ticks = start_ticks(process.pid)
+    assert ticks is not None
+    assert is_alive(ProcessId(process.pid, ticks))
+    assert not is_alive(ProcessId(process.pid, ticks - 1))
+    process.kill()
+    process.wait()
+    assert not is_alive(ProcessId(process.pid, ticks))
+
+
+def test_a_zombie_is_not_alive(sleeper: Starter) -> None:
+    process = sleeper()
+    identity = ProcessId(process.pid, start_ticks(process.pid) or 0)
+    process.kill()
+    while is_alive(identity):  # not waited for, so it stays a zombie
+        time.sleep(0.005)
+    assert start_ticks(process.pid) == identity.start_ticks
+
+
+def test_a_live_run_is_left_alone_without_force(tmp_path: Path, sleeper: Starter) -> None:
+    run_file = RunFile(folder=tmp_path)
+    process = sleeper()
+    run_file.add_process(process.pid, "sleep", "h1")
+    (report,) = clean_all(folder=tmp_path)
+    assert "still at work" in report.skipped
+    assert process.poll() is None
+    with pytest.raises(LiveRunError, match=run_file.run_id):
+        clean_run(read_run_file(run_file.path))
+    run_file.close()
+
+
+def test_an_abandoned_run_loses_its_processes_folders_and_file_and_nothing_else(
+    tmp_path: Path, sleeper: Starter
+) -> None:
+    run_file = RunFile("armor run", tmp_path)
+    recorded, unrelated = sleeper(), sleeper()
+    forgotten = sleeper(**{RUN_VARIABLE: run_file.run_id})  # killed before it could be written down
+    other_run = sleeper(**{RUN_VARIABLE: run_file.run_id + "0"})
+    run_file.add_process(recorded.pid, "ovs-vswitchd", "s1")
+    folder = tmp_path / "work"
+    run_file.add_folder(folder)
+    (folder / "conf.db").write_text("x", encoding="ascii")
+    abandon(run_file)
+    (report,) = clean_all(folder=tmp_path)
+    assert report.processes == ("ovs-vswitchd@s1", f"process {forgotten.pid}")
+    assert report.folders == (str(folder),)
+    assert not folder.exists()
+    assert not run_file.path.exists()
+    assert recorded.wait() == forgotten.wait() == -9
+    assert unrelated.poll() is None
+    assert other_run.poll() is None
+    assert clean_all(folder=tmp_path) == ()
+
+
+def test_a_process_with_a_reused_id_survives_the_clean_up(tmp_path: Path, sleeper: Starter) -> None:
+    run_file = RunFile(folder=tmp_path)
+    innocent = sleeper()
+    run_file.add("process", pid=innocent.pid, start_ticks=1, name="ovs-vswitchd", place="s1")
+    abandon(run_file)
+    (report,) = clean_all(folder=tmp_path)
+    assert report.processes == ()
+    assert innocent.poll() is None
+
+
+def test_a_run_of_an_earlier_boot_kills_nothing(tmp_path: Path, sleeper: Starter) -> None:
+    run_file = RunFile(folder=tmp_path)
+    innocent = sleeper()
+    run_file.add_process(innocent.pid, "ovs-vswitchd", "s1")
+    head, *rest = run_file.path.read_text(encoding="utf-8").splitlines()
+    changed = json.loads(head) | {"boot_id": "another"}
+    run_file.path.write_text("\n".join([json.dumps(changed), *rest]) + "\n", encoding="utf-8")
+    (report,) = clean_all(folder=tmp_path)
+    assert report.processes == ()
+    assert innocent.poll() is None
+    assert not run_file.path.exists()
+
+
+def test_a_folder_without_the_runs_marker_is_not_removed(tmp_path: Path) -> None:
+    run_file = RunFile(folder=tmp_path)
+    folder = tmp_path / "work"
+    run_file.add_folder(folder)
+    (folder / MARKER_NAME).unlink()
+    (folder / "thesis.txt").write_text("x", encoding="ascii")
+    abandon(run_file)
+    with pytest.raises(ArmorError, match="marker"):
+        clean_all(folder=tmp_path)
+    assert (folder / "thesis.txt").exists()
+    assert run_file.path.exists()
+
+
+def test_half_of_a_run_gone_already_is_no_trouble(tmp_path: Path) -> None:
+    run_file = RunFile(folder=tmp_path)
+    run_file.add("folder", path=str(tmp_path / "never made"))
+    run_file.add("process", pid=2**22 + 1, start_ticks=5, name="agent", place="s1")
+    run_file.add("namespace", place="s1", inode=1)
+    abandon(run_file)
+    (report,) = clean_all(folder=tmp_path)
+    assert (report.processes, report.namespaces, report.folders) == ((), (), ())
+
+
+def test_force_kills_the_owner_first(tmp_path: Path) -> None:
+    script = (
+        "import sys, time, subprocess\n"
+        "from pathlib import Path\n"
+        "from mininet_topos.emulation.runfile import RunFile\n"
+        "run = RunFile('owner', Path(sys.argv[1]))\n"
+        "child = subprocess.Popen(['sleep', '60'], env={**__import__('os').environ, **run.environment})\n"
+        "run.add_process(child.pid, 'sleep', 'h1')\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    assert owner.stdout.readline() == "ready\n"
+    (report,) = clean_all(force=True, folder=tmp_path)
+    assert report.processes == ("sleep@h1",)
+    assert owner.wait() == -9
+    owner.stdout.close()
+
+
+def test_marked_processes_leave_this_process_out(monkeypatch: pytest.MonkeyPatch, sleeper: Starter) -> None:
+    process = sleeper(**{RUN_VARIABLE: "mark-of-this-test"})
+    monkeypatch.setenv(RUN_VARIABLE, "mark-of-this-test")
+    assert [found.pid for found in marked_processes("mark-of-this-test")] == [process.pid]

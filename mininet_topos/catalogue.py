@@ -113,7 +113,7 @@ def load_topology_with_warnings(name_or_path: str) -> Loaded:
     if name.partition(":")[0] in GENERATORS:
         return Loaded(generate(name))
     path = Path(name)
-    if name and (path.suffix.lower() in FILE_KINDS or len(path.parts) > 1 or path.is_file()):
+    if path.suffix.lower() in FILE_KINDS or len(path.parts) > 1 or _is_file(path):
         return read_topology_file(path)
     raise TopologyError(_unknown(name))
 
@@ -141,6 +141,13 @@ def read_topology_file(path: Path) -> Loaded:
         raise TopologyError(f"{one_line(str(path))}: {error}") from None
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # such as a name that is too long
+        return False
+
+
 def _content(path: Path) -> bytes:
     shown_path = one_line(str(path))
     try:
@@ -161,7 +168,8 @@ def _unknown(name: str) -> str:
     known = (*CATALOGUE, *TOYS, *(f"{family}:" for family in GENERATORS))
     close = [match.rstrip(":") for match in difflib.get_close_matches(name.lower(), known, n=3)]
     hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(CATALOGUE)}"
-    return f"no topology is called {name!r}; {hint} (`armor topo list` shows all; files end in {', '.join(FILE_KINDS)})"
+    kinds = ", ".join(FILE_KINDS)
+    return f"no topology is called {shown(name)}; {hint} (`armor topo list` shows all; files end in {kinds})"
 
 
 def _summary(docstring: str | None) -> str:

@@ -159,7 +159,7 @@ def _canvas(raw: Points, has_labels: bool, has_legend: bool) -> tuple[Canvas, Po
     highest = (MAX_HEIGHT - 2 * MARGIN - TITLE_HEIGHT - foot) / extent[1]
     scale = min(wanted / max(nearest, 1e-9), widest, highest)
     radius = float(np.interp(count, [30, 60, 200], [9.5, 8.0, 6.5]))
-    points = spread((raw - low) * scale, 2.7 * radius)
+    points = spread((raw - low) * scale, float(np.interp(count, [30, 200], [2.7, 3.6])) * radius)
     points -= points.min(axis=0)
     size = np.ptp(points, axis=0)
     width = max(float(size[0]) + 2 * side, MIN_LEGEND_WIDTH if has_legend else MIN_WIDTH)

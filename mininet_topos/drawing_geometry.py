@@ -17,6 +17,8 @@ MAX_BEND = 0.15
 CLEARANCE = 1.3
 # Where a label may stand: (dx, dy) from the node, the better first.
 LABEL_SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
+# How far off, in radii; a label that may give way stays near or goes.
+FAR = (1.0, 1.7, 2.8)
 LABEL_ROUNDS = 3
 
 
@@ -133,7 +135,7 @@ def place_labels(
     for _ in range(LABEL_ROUNDS):
         for number in order:
             others = [box for other, box in placed.items() if other != number]
-            options = list(_options(canvas, nodes[number], sizes[number]))
+            options = _options(canvas, nodes[number], sizes[number], FAR if keep[number] else FAR[:1])
             costs = [
                 _cost(canvas, box, rank, np.delete(nodes, number, axis=0), obstacles, others)
                 for rank, box in enumerate(options)
@@ -147,11 +149,11 @@ def place_labels(
     return boxes
 
 
-def _options(canvas: Canvas, node: Points, size: tuple[float, float]) -> list[Box]:
+def _options(canvas: Canvas, node: Points, size: tuple[float, float], distances: Sequence[float]) -> list[Box]:
     half_width, half_height = size[0] / 2, size[1] / 2
     near = canvas.radius + 2.5
     boxes = []
-    for far in (1.0, 1.7, 2.8):
+    for far in distances:
         for dx, dy in LABEL_SIDES:
             reach = near * far * (0.72 if dx and dy else 1.0)
             x, y = node[0] + dx * (reach + half_width), node[1] + dy * (reach + half_height)

@@ -28,6 +28,8 @@ SAVED: dict[str, tuple[tuple[float, float], ...]] = {
     **toy.POSITIONS,
 }
 STRESS_ROUNDS = 150
+# Maps of many nodes give crowded regions more room: how much of it, by the number of nodes.
+LOOSENED = ((40, 150), (0.0, 0.5))
 # A map is used when at least this part of the nodes has a place.
 KNOWN_PART = 0.5
 
@@ -44,7 +46,7 @@ def positions(topology: Topology) -> Points:
     """
     known = [node.latitude is not None and node.longitude is not None for node in topology.nodes]
     if sum(known) >= KNOWN_PART * len(known):
-        return _between_neighbours(topology, _mercator(topology.nodes), np.array(known))
+        return _loosened(_between_neighbours(topology, _mercator(topology.nodes), np.array(known)))
     drawn = _drawn(topology)
     return np.array(drawn, dtype=float) if drawn is not None else _by_hops(topology)
 
@@ -129,6 +131,20 @@ def _between_neighbours(topology: Topology, points: Points, known: NDArray[np.bo
                 points[number] = points[placed].mean(axis=0) + 0.01
                 settled[number] = True
     return points
+
+
+def _loosened(points: Points) -> Points:
+    """Shift coordinates towards even spacing, each axis for itself, so that order (west of, north of) stays."""
+    part = float(np.interp(len(points), *LOOSENED))
+    extent = np.ptp(points, axis=0)
+    if part == 0.0 or not extent.all():
+        return points
+    even = points.copy()
+    for axis in (0, 1):
+        _, ranks = np.unique(points[:, axis], return_inverse=True)
+        even[:, axis] = points[:, axis].min() + ranks / ranks.max() * extent[axis]
+    loosened: Points = (1 - part) * points + part * even
+    return loosened
 
 
 def _by_hops(topology: Topology) -> Points:

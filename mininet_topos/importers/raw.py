@@ -18,6 +18,13 @@ SHOWN_CHARACTERS = 60
 MBPS_OF_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 UNIT_ENDINGS = ("BITS/S", "BIT/S", "B/S", "BPS", "B")
 LABEL_ATTRIBUTES = ("label", "name")
+# (what we call it, what files call it, limit in degrees)
+PLACE_ATTRIBUTES = (
+    ("latitude", ("latitude", "lat"), 90.0),
+    ("longitude", ("longitude", "lon", "long", "lng"), 360.0),
+)
+# Speeds without a unit: not read, but not passed over in silence either.
+UNITLESS_SPEEDS = ("capacity", "bandwidth", "bw", "speed")
 
 
 @dataclass(frozen=True)
@@ -159,8 +166,8 @@ def _node(name: str, raw: RawNode) -> Node:
     where = f"node {shown(raw.id)}"
     label = next((one_line(raw.attributes[key]) for key in LABEL_ATTRIBUTES if raw.attributes.get(key)), "")
     place: list[float | None] = []
-    for key, limit in (("latitude", 90.0), ("longitude", 360.0)):
-        text = raw.attributes.get(key, "")
+    for key, spellings, limit in PLACE_ATTRIBUTES:
+        text = next((raw.attributes[spelling] for spelling in spellings if raw.attributes.get(spelling)), "")
         place.append(degrees_of(number_of(text, key, where), key, limit, where) if text else None)
     known = None not in place
     return Node(name, label or one_line(raw.id), place[0] if known else None, place[1] if known else None)
@@ -231,6 +238,9 @@ def _graph_warnings(raw: RawGraph, pairs: list[tuple[RawEdge, RawEdge | None]]) 
     lone = sum(forward.directed and backward is None for forward, backward in pairs)
     if lone:
         warnings.append(f"{lone} of {len(pairs)} links are drawn as arrows one way only; they are taken as both ways")
+    unitless = [name for name in UNITLESS_SPEEDS if any(edge.attributes.get(name) for edge in raw.edges)]
+    if unitless:
+        warnings.append(f"{unitless[0]!r} of the edges has no known unit and is not read; name it capacity_mbps")
     shared = [node for node in raw.nodes if node.attributes.get("hyperedge", "").lower() in ("1", "true")]
     if shared:
         warnings.append(f"{len(shared)} node(s) stand for shared media (hyperedge) and are kept as switches")

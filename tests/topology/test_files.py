@@ -55,6 +55,11 @@ def test_line_break_in_a_file_name_stays_out_of_the_message(tmp_path):
     assert "no such file" in refusal(tmp_path / "a\nb.json")
 
 
+def test_name_beyond_what_a_file_system_allows_is_refused():
+    assert "no topology is called 'xxx" in refusal("x" * 5000)
+    assert "File name too long" in refusal("x" * 5000 + ".json")
+
+
 def test_name_wins_over_a_file_and_a_path_reaches_the_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "usnet").write_text("x")

@@ -181,6 +181,20 @@ def test_link_speed_needs_a_number_and_a_unit(speed, unit, mbps):
     assert any("no number with a unit" in warning for warning in loaded.warnings) == (mbps is None)
 
 
+def test_speed_without_a_unit_is_told_and_not_read():
+    edge = RawEdge("a", "b", attributes={"bandwidth": "10"})
+    loaded = to_loaded("t", RawGraph((RawNode("a"), RawNode("b")), (edge,)))
+    assert loaded.topology.links[0].capacity_mbps is None
+    assert "'bandwidth' of the edges has no known unit and is not read; name it capacity_mbps" in loaded.warnings
+
+
+@pytest.mark.parametrize(("latitude", "longitude"), [("Latitude", "Longitude"), ("lat", "lon"), ("lat", "lng")])
+def test_places_are_found_by_their_usual_names(latitude, longitude):
+    node = RawNode("a", {latitude.lower(): "50.9", longitude.lower(): "7.0"})
+    place = to_loaded("t", RawGraph((node,), ())).topology.nodes[0]
+    assert (place.latitude, place.longitude) == (50.9, 7.0)
+
+
 NODES = '<node id="0"/><node id="1"/>'
 
 

@@ -57,6 +57,17 @@ def test_map_keeps_east_right_and_north_up_across_the_date_line():
     assert (np.diff(points[:, 1]) > 0).all()
 
 
+def test_large_maps_give_crowded_regions_room_and_keep_the_order():
+    rng = np.random.default_rng(3)
+    places = np.concatenate([rng.normal([50, 8], 1, (80, 2)), rng.normal([40, -90], 8, (40, 2))])
+    nodes = tuple(Node(f"s{n}", "", *place) for n, place in enumerate(places.tolist(), 1))
+    points = positions(from_edges("big", nodes, [(1, 2)]))
+    assert (np.argsort(points[:, 0]) == np.argsort(places[:, 1])).all()
+    assert (np.argsort(points[:, 1]) == np.argsort(places[:, 0])).all()
+    share = np.ptp(points[:80, 0]) / np.ptp(points[:, 0])
+    assert share > 2 * np.ptp(places[:80, 1]) / np.ptp(places[:, 1])
+
+
 def test_nodes_without_a_place_stand_between_their_neighbours():
     nodes = (Node("s1", "", 50, 10), Node("s2"), Node("s3", "", 50, 12), Node("s4", "", 52, 11), Node("s5"), Node("s6"))
     points = positions(from_edges("gap", nodes, [(1, 2), (2, 3), (3, 4), (2, 5)]))

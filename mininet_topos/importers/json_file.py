@@ -46,6 +46,8 @@ def read_json(content: bytes, default_name: str) -> Topology:
     nodes = tuple(_node(entry, number) for number, entry in enumerate(_list(document, "nodes"), start=1))
     links = _both_ways(_list(document, "links"), {node.name for node in nodes})
     name = _string(document, "name", "the topology")
+    if "/" in name:
+        raise TopologyError(f"the topology has name = {shown(name)}; leave out '/', since result files carry the name")
     return Topology(name or default_name, nodes, tuple(links))
 
 

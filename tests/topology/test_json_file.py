@@ -94,6 +94,7 @@ def with_node(**node):
         ({"nodes": [{}], "links": [], "colour": 1}, "known keys: name, nodes, links"),
         ({"nodes": [{}], "links": [], "name": 3}, "name = '3'; give text"),
         ({"nodes": [{}], "links": [], "name": "a\nb"}, "line breaks"),
+        ({"nodes": [{}], "links": [], "name": "a/b"}, "leave out '/'"),
         (with_node(lable="x"), "node 1 has unknown key 'lable'; did you mean 'label'?"),
         (with_node(name="h1"), "name 'h1'"),
         (with_node(name="much too long"), "'much too long'"),

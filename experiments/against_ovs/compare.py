@@ -11,12 +11,12 @@ from experiments.against_ovs.dummy_ovs import DummyOvs, dummy_ovs
 from experiments.against_ovs.samples import Injection, Scene, SceneMaker
 from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Topology
-from ryu_apps.plan.fields import openflow_match
 from ryu_apps.plan.ids import KIND_MASK, Kind, SchemeId, Table, cookie
 from ryu_apps.plan.interpret import SwitchModel, interpret_switch
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.order import flow_order
 from ryu_apps.plan.registry import plan_network
+from ryu_apps.plan.row_text import flow_text
 from ryu_apps.plan.rows import FlowRow, RulePlan
 
 MAX_HOPS = 40  # a wrong plan may loop; what matters has been compared long before
@@ -93,12 +93,28 @@ def compare_with_ovs(
     BadInputError
         Unknown scheme.
     """
-    plans = {plan.node: plan for plan in plan_network(scheme, topology, options).values()}
+    plans = plan_network(scheme, topology, options)
+    return compare_plans(topology, plans, plans, samples=samples, seed=seed, progress=progress)
+
+
+def compare_plans(
+    topology: Topology,
+    installed: dict[int, RulePlan],
+    interpreted: dict[int, RulePlan],
+    *,
+    samples: int,
+    seed: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Comparison:
+    """The same for given plans by datapath id: `installed` goes to the switch, `interpreted` to the interpreter.
+
+    They are one and the same, except when a test asks whether a difference would be seen.
+    """
     started = time.monotonic()
     outcome = Comparison()
     with dummy_ovs() as switch:
-        network = _Network(topology, plans, switch)
-        for scene in SceneMaker(topology, plans, seed).scenes(samples):
+        network = _Network(topology, installed, interpreted, switch)
+        for scene in SceneMaker(topology, network.plans, seed).scenes(samples):
             outcome = network.play(scene, outcome)
             progress(len(scene.injections))
     return replace(outcome, seconds=round(time.monotonic() - started, 3))
@@ -107,16 +123,22 @@ def compare_with_ovs(
 class _Network:
     """The same network twice: as models, and as bridges of a private switch."""
 
-    def __init__(self, topology: Topology, plans: dict[str, RulePlan], switch: DummyOvs) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        installed: dict[int, RulePlan],
+        interpreted: dict[int, RulePlan],
+        switch: DummyOvs,
+    ) -> None:
         self.ports: PortMap = assign_ports(topology)
-        self.plans = plans
+        self.plans = {plan.node: plan for plan in installed.values()}
         self.switch = switch
-        self.models = {node: SwitchModel(plan) for node, plan in plans.items()}
-        self.port_nos = {node: {HOST_PORT} for node in plans}
+        self.models = {plan.node: SwitchModel(plan) for plan in interpreted.values()}
+        self.port_nos = {node: {HOST_PORT} for node in self.plans}
         for node, port_no in self.ports.direction_at:
             self.port_nos[node].add(port_no)
-        switch.add_bridges({plans[node].dpid: sorted(numbers) for node, numbers in self.port_nos.items()})
-        for plan in plans.values():
+        switch.add_bridges({self.plans[node].dpid: sorted(numbers) for node, numbers in self.port_nos.items()})
+        for plan in installed.values():
             switch.install(plan)
 
     def play(self, scene: Scene, outcome: Comparison) -> Comparison:
@@ -174,10 +196,11 @@ class _Walk:
         result = interpret_switch(network.models[node], here.packet, here.in_port, live, rows)
         flow = flow_of(here.packet, here.in_port)
         text = network.switch.trace(network.plans[node].dpid, flow, generate=self.scene.learning)
-        expected, observed = expected_forwarding(result), parse_trace(text, here.packet.vlan_tci)
+        expected = expected_forwarding(result, learning=self.scene.learning)
+        observed = parse_trace(text, here.packet.vlan_tci)
         self.outcome = self.outcome.plus(hops=1)
-        if self.scene.learning:
-            self.learned.setdefault(node, {}).update({row.key: row for row in result.learned})
+        if expected.learned:
+            self.learned.setdefault(node, {}).update({row.key: row for row in expected.learned})
         if expected == observed:
             return observed
         where = f"{node}, dead ports {sorted(dead)}, {len(rows)} learned or agent rows, {flow}"
@@ -185,14 +208,13 @@ class _Walk:
         return None
 
     def compare_learned(self) -> None:
-        """Compare what each visited switch has learned with what its model has, then make it forget."""
+        """Compare the rows that each switch holds after all packets with what it has learned, then make it forget."""
         for node, rows in self.learned.items():
             dpid = self.network.plans[node].dpid
-            expected = [replace(row, match=openflow_match(row.match)) for row in rows.values()]
-            observed = self.network.switch.flows(dpid, _LEARNED_ROWS)
-            self.outcome = self.outcome.plus(learned_rows=len(observed))
-            if sorted(expected, key=flow_order) != sorted(observed, key=flow_order):
-                strange = sorted({*expected} ^ {*observed}, key=flow_order)
-                self.outcome = self.outcome.differing(f"{node} has learned {observed}, expected {expected}: {strange}")
-            if observed:
-                self.network.switch.delete_flows(dpid, _LEARNED_ROWS)
+            expected, held = set(rows.values()), set(self.network.switch.flows(dpid, _LEARNED_ROWS))
+            self.outcome = self.outcome.plus(learned_rows=len(held))
+            if expected != held:
+                lost = [flow_text(row) for row in sorted(expected - held, key=flow_order)]
+                strange = [flow_text(row) for row in sorted(held - expected, key=flow_order)]
+                self.outcome = self.outcome.differing(f"{node} should have learned {lost}, and has learned {strange}")
+            self.network.switch.delete_flows(dpid, _LEARNED_ROWS)

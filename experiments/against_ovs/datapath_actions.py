@@ -3,45 +3,60 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
 from mininet_topos.errors import PlanError
-from ryu_apps.plan.dump_parse import split_list
-from ryu_apps.plan.fields import ETH_ARP, ETH_IPV4, IP_ICMP, IP_TCP, IP_UDP
+from ryu_apps.plan.dump_parse import parse_flow, split_list
+from ryu_apps.plan.fields import ETH_ARP, ETH_IPV4, IP_ICMP, IP_TCP, IP_UDP, openflow_match
 from ryu_apps.plan.ids import VLAN_PRESENT
 from ryu_apps.plan.interpret import Packet, SwitchResult
+from ryu_apps.plan.row_text import flow_text
+from ryu_apps.plan.rows import FlowRow
 
 _ACTIONS_LINE = "Datapath actions: "
 _PUSH_VLAN = re.compile(r"push_vlan\(vid=(\d+),pcp=(\d+)\)")
 _CONTROLLER_ID = re.compile(r"controller_id=(\d+)")
 _PORT = re.compile(r"b\d+p(\d+)")
+_LEARNED_LINE = re.compile(r"^ *-> (table=.* actions=.*)$", re.MULTILINE)
 _PCP_SHIFT = 13
 _PROTOCOLS = {IP_ICMP: "icmp", IP_TCP: "tcp", IP_UDP: "udp"}
 
 
 @dataclass(frozen=True, slots=True)
 class Forwarding:
-    """What one switch did: (port, TCI) of every copy sent, (controller id, TCI) of every copy punted, in order."""
+    """What one switch did with a packet.
+
+    Attributes
+    ----------
+    outputs, punts : tuple of (int, int)
+        (port, TCI) of every copy sent, (controller id, TCI) of every copy punted, in order.
+    learned : tuple of FlowRow
+        Rows that `learn` made, in order: of two with one key the last stays.
+    """
 
     outputs: tuple[tuple[int, int], ...] = ()
     punts: tuple[tuple[int, int], ...] = ()
+    learned: tuple[FlowRow, ...] = ()
 
     def __str__(self) -> str:
         sent = [f"port {port} {_tag_text(tci)}" for port, tci in self.outputs]
         punted = [f"controller {number} {_tag_text(tci)}" for number, tci in self.punts]
-        return ", ".join([*punted, *sent]) or "drop"
+        rows = [f"learns {flow_text(row)}" for row in self.learned]
+        return ", ".join([*rows, *punted, *(sent or ["drop"])])
 
 
 def _tag_text(tci: int) -> str:
     return f"tag {tci & 0xFFF} pcp {tci >> _PCP_SHIFT}" if tci & VLAN_PRESENT else "untagged"
 
 
-def expected_forwarding(result: SwitchResult) -> Forwarding:
-    """The interpreter's answer, as far as a trace can tell."""
+def expected_forwarding(result: SwitchResult, *, learning: bool) -> Forwarding:
+    """The interpreter's answer, as far as a trace can tell (a trace without a packet does not learn)."""
+    learned = (replace(row, match=openflow_match(row.match)) for row in result.learned if learning)
     return Forwarding(
         tuple((port_no, packet.vlan_tci) for port_no, packet, _ in result.outputs),
         tuple((controller_id, packet.vlan_tci) for controller_id, packet in result.punts),
+        tuple(learned),
     )
 
 
@@ -91,4 +106,4 @@ def parse_trace(text: str, vlan_tci: int) -> Forwarding:
             punts.append((int(punt[1]), vlan_tci))
         elif action != "drop":
             raise PlanError(f"the trace answers {action!r}, which the parser does not know: {answers[0]}")
-    return Forwarding(tuple(outputs), tuple(punts))
+    return Forwarding(tuple(outputs), tuple(punts), tuple(map(parse_flow, _LEARNED_LINE.findall(text))))

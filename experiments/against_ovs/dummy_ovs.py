@@ -55,6 +55,11 @@ class DummyOvs:
             self._ofctl("add-groups", plan.dpid, "-", text="".join(f"{group_text(row)}\n" for row in plan.groups))
         self.add_flows(plan.dpid, plan.flows)
 
+    def empty(self, dpid: int) -> None:
+        """Take all flows and groups from a bridge."""
+        self._ofctl("del-flows", dpid)
+        self._ofctl("del-groups", dpid)
+
     def add_flows(self, dpid: int, flows: Iterable[FlowRow]) -> None:
         """Add rows (an equal key is replaced) in one bundle."""
         self._ofctl("add-flows", dpid, "-", text="".join(f"{flow_text(row)}\n" for row in flows))

@@ -113,17 +113,21 @@ def _group(line: str) -> GroupRow:
     options = dict(term.split("=", 1) for term in head.split(","))
     if set(options) != {"group_id", "type"}:
         raise ValueError("it has not just an id and a type")
-    return GroupRow(int(options["group_id"]), options["type"], tuple(_bucket(text) for text in buckets))
+    default_weight = int(options["type"] == "select")  # ovs-ofctl leaves a weight of 1 out
+    return GroupRow(int(options["group_id"]), options["type"], tuple(_bucket(text, default_weight) for text in buckets))
 
 
-def _bucket(text: str) -> Bucket:
+def _bucket(text: str, default_weight: int) -> Bucket:
     head, _, actions = text.partition("actions=")
     options = {name: int(value) for name, value in (term.split(":", 1) for term in head.split(",") if term)}
     unknown = options.keys() - {"bucket_id", "weight", "watch_port", "watch_group"}
     if unknown:
         raise ValueError(f"its bucket {text!r} has {min(unknown)!r}")
     return Bucket(
-        _actions(actions), options.get("watch_port"), options.get("watch_group"), weight=options.get("weight", 0)
+        _actions(actions),
+        options.get("watch_port"),
+        options.get("watch_group"),
+        weight=options.get("weight", default_weight),
     )
 
 
@@ -189,6 +193,8 @@ def _match(terms: list[tuple[str, str]]) -> Match:
             found[spelling.replace("tp", protocol)] = _value_and_mask(f"{protocol}_dst", text)
         else:
             found[_field(spelling)] = _value_and_mask(_field(spelling), text)
+    if "vlan_pcp" in found:  # which says without a word that there is a tag
+        found = {"vlan_tci": (VLAN_PRESENT, VLAN_PRESENT), **found} if "vlan_vid" not in found else found
     return openflow_match(tuple(sorted((name, *given) for name, given in found.items())))
 
 

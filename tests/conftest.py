@@ -23,6 +23,11 @@ settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --update-golden: the expected texts are rewritten only when asked for, and then read as a diff."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden from what is printed now")
+
+
 def _missing_tool(names: tuple[str, ...]) -> str | None:
     return next((f"{name} is not installed" for name in names if shutil.which(name) is None), None)
 

@@ -1,0 +1,64 @@
+"""The rules of known switches, as text: a change of any rule shows up as a diff to be read.
+
+`pytest tests/plan/test_golden.py --update-golden` rewrites the files; a missing file is a failure.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mininet_topos.catalogue import load_topology
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.registry import SCHEMES, plan_network
+from ryu_apps.plan.text import names_of, plan_text
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+
+# The paper's Figure 2 at B, where its crankback turns; a square in whole; two cuts at once; parallel links; a real
+# network's switch with three neighbours.
+PLACES = (("figure2", "s2", 1), ("square", "s2", 2), ("parallel", "s1", 1), ("darkstrand", "s4", 1))
+VARIANTS = tuple(
+    (scheme.name, mode, planner)
+    for scheme in SCHEMES.values()
+    for mode in scheme.modes
+    for planner in (("tree", "pair") if scheme.name == "sdfast" else ("tree",))
+)
+# The pair planner has ten times the rows: small networks show it.
+CASES = [
+    (topology, node, max_failures, *variant)
+    for topology, node, max_failures in PLACES
+    for variant in VARIANTS
+    if variant[2] == "tree" or topology != "darkstrand"
+]
+
+
+@pytest.mark.parametrize(("topology_name", "node", "max_failures", "scheme", "mode", "planner"), CASES)
+def test_the_rules_of_a_known_switch_are_what_they_were(
+    request: pytest.FixtureRequest,
+    topology_name: str,
+    node: str,
+    max_failures: int,
+    scheme: str,
+    mode: str,
+    planner: str,
+) -> None:
+    topology = load_topology(topology_name)
+    options = PlanOptions(mode=mode, planner=planner, max_failures=max_failures)
+    plan = next(plan for plan in plan_network(scheme, topology, options).values() if plan.node == node)
+    text = plan_text(plan, names_of(topology, node))
+    variant = f"{scheme}-{mode}-{planner}" if scheme == "sdfast" else scheme
+    file = GOLDEN / f"{topology_name}-{node}-{variant}.txt"
+    if request.config.getoption("--update-golden"):
+        file.write_text(text, encoding="utf-8")
+    assert file.is_file(), f"{file.name} is missing; look at the rules and make it with --update-golden"
+    assert text == file.read_text(encoding="utf-8")
+
+
+def test_no_golden_file_is_left_without_a_test() -> None:
+    expected = {
+        f"{topology}-{node}-{f'{scheme}-{mode}-{planner}' if scheme == 'sdfast' else scheme}.txt"
+        for topology, node, _, scheme, mode, planner in CASES
+    }
+    assert {file.name for file in GOLDEN.iterdir()} == expected

@@ -14,11 +14,11 @@ from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import host_ipv4, hosts_of
 from ryu_apps.plan.failure_sets import MAX_TAG_ID
-from ryu_apps.plan.fields import ETH_ARP, ETH_IPV4, ETH_IPV6, IP_ICMP, IP_TCP, IP_UDP
-from ryu_apps.plan.ids import VLAN_PRESENT, Status
+from ryu_apps.plan.fields import ETH_ARP, ETH_IPV6, IP_ICMP, IP_TCP, IP_UDP
+from ryu_apps.plan.ids import Status
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.recovery_rows import deliver_seen_row, rows_on_punt, tag_tci, untagged_row
-from ryu_apps.plan.rows import FlowRow, RulePlan
+from ryu_apps.plan.rows import BackupRow, FlowRow, RulePlan
 
 PACKETS_PER_SCENE = 25
 _FAILURES = ("none", "one link", "two links", "three links", "one port")
@@ -69,6 +69,7 @@ class SceneMaker:
         self.plans = plans
         self.random = Random(seed)
         self.addresses = [host.ipv4 for host in hosts_of(topology).values()]
+        self.backups = {node: [row for row in plan.backups if row.tag_id] for node, plan in plans.items()}
         self.link_ports = sorted(self.ports.direction_at)
 
     def scenes(self, n_packets: int) -> Iterator[Scene]:
@@ -108,8 +109,8 @@ class SceneMaker:
         return {node: rows for node in chosen if (rows := self._rows_of_agent(self.plans[node]))}
 
     def _rows_of_agent(self, plan: RulePlan) -> tuple[FlowRow, ...]:
-        backups = [row for row in plan.backups if row.tag_id]
-        if not backups or plan.groups:
+        backups = self.backups[plan.node]
+        if not backups or plan.groups:  # groups: learned mode, where no agent acts
             return ()
         rows: dict[object, FlowRow] = {}
         for backup in self.random.choices(backups, k=_AGENT_ROWS_PER_NODE):
@@ -120,33 +121,47 @@ class SceneMaker:
 
     def _injection(self, node: str) -> Injection:
         kind = self.random.choices(_ENTRIES, _ENTRY_WEIGHTS)[0]
-        in_ports = [port_no for name, port_no in self.link_ports if name == node] or [HOST_PORT]
-        in_port = HOST_PORT if kind in ("host", "tagged host") else self.random.choice(in_ports)
-        tci = self._tci(node) if kind in ("transit", "tagged host") else 0
-        eth_type = ETH_IPV4
+        link_ports = [port_no for name, port_no in self.link_ports if name == node] or [HOST_PORT]
         if kind == "foreign":
-            in_port = self.random.choice([HOST_PORT, *in_ports])
-            eth_type = self.random.choice((ETH_ARP, ETH_IPV6))
-            tci = self.random.choice((0, self._tci(node)))
-        return Injection(node, in_port, self._packet(eth_type, tci))
+            in_port = self.random.choice([HOST_PORT, *link_ports])
+            return Injection(node, in_port, self._foreign(node))
+        if kind in ("host", "tagged host"):
+            tci = self._tci(self._backup(node)) if kind == "tagged host" else 0
+            return Injection(node, HOST_PORT, self._packet(self.plans[node].local_ipv4[0], None, tci))
+        backup = self._backup(node)
+        tci = self._tci(backup) if kind == "transit" else 0
+        return Injection(node, self.random.choice(link_ports), self._packet(None, backup, tci))
 
-    def _packet(self, eth_type: int, tci: int) -> Packet:
-        if eth_type != ETH_IPV4:
-            return Packet(eth_type=eth_type, vlan_tci=tci, ip_proto=0)
+    def _foreign(self, node: str) -> Packet:
+        """A packet that is not IPv4, with or without a tag."""
+        tci = self.random.choice((0, self._tci(self._backup(node))))
+        return Packet(eth_type=self.random.choice((ETH_ARP, ETH_IPV6)), vlan_tci=tci, ip_proto=0)
+
+    def _packet(self, source: int | None, backup: BackupRow | None, tci: int) -> Packet:
+        """An IPv4 packet: of this source, or one that this backup row is for; sometimes of and to anybody."""
+        if backup is not None:
+            source = backup.source
+        destination = None if backup is None else backup.destination
         nobody = host_ipv4(len(self.addresses) + 1)
+        anybody = nobody if self.random.random() < 0.2 else self.random.choice(self.addresses)
         return Packet(
-            ipv4_src=self.random.choice(self.addresses),
-            ipv4_dst=nobody if self.random.random() < 0.03 else self.random.choice(self.addresses),
+            ipv4_src=anybody if source is None or self.random.random() < 0.1 else source,
+            ipv4_dst=self.random.choice([anybody, *self.addresses])
+            if destination is None or self.random.random() < 0.1
+            else destination,
             ip_proto=self.random.choice((IP_ICMP, IP_TCP, IP_UDP)),
             l4_src=self.random.randrange(1, 1 << 16),
             l4_dst=self.random.randrange(1, 1 << 16),
             vlan_tci=tci,
         )
 
-    def _tci(self, node: str) -> int:
-        """TCI of a tag: mostly one that the switch has rows for, sometimes any that 802.1Q allows, or vid 0."""
-        known = [row.tag_id for row in self.plans[node].backups if row.tag_id]
+    def _backup(self, node: str) -> BackupRow | None:
+        """A backup row of the switch, if its plan has any."""
+        return self.random.choice(self.backups[node]) if self.backups[node] else None
+
+    def _tci(self, backup: BackupRow | None) -> int:
+        """TCI of a tag: mostly the row's, sometimes any that 802.1Q allows, vid 0 included."""
         status = self.random.choice((0, Status.CRANKBACK, Status.RECOVERED, 7))
-        if known and self.random.random() < 0.8:
-            return tag_tci(self.random.choice(known), status)
-        return tag_tci(self.random.randint(0, MAX_TAG_ID + 1), status) | VLAN_PRESENT
+        if backup is not None and self.random.random() < 0.8:
+            return tag_tci(backup.tag_id, status)
+        return tag_tci(self.random.randint(0, MAX_TAG_ID + 1), status)

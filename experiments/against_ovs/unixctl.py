@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import socket
 from pathlib import Path
@@ -33,6 +34,7 @@ class UnixCtl:
     def __init__(self, path: Path, timeout_s: float = 30.0) -> None:
         self.path = path
         self._decoder = json.JSONDecoder()
+        self._utf8 = codecs.getincrementaldecoder("utf-8")()  # an answer may be cut inside a character
         self._buffer = ""
         self._next_id = 0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -87,7 +89,7 @@ class UnixCtl:
                 chunk = self._socket.recv(_CHUNK_BYTES)
                 if not chunk:
                     raise ConnectionResetError("the connection was closed") from None
-                self._buffer += chunk.decode()
+                self._buffer = (self._buffer + self._utf8.decode(chunk)).lstrip()
                 continue
-            self._buffer = self._buffer[end:].lstrip()
+            self._buffer = self._buffer[end:]
             return dict(answer)

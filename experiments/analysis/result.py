@@ -70,8 +70,8 @@ class FailureResult:
     outcomes: tuple[tuple[WayOutcome, WayOutcome], ...]
     after_repair: tuple[tuple[WayOutcome, WayOutcome], ...] | None
 
-    def to_json(self) -> Json:
-        """The shape of `run --json`."""
+    def to_json(self, zero_s: float) -> Json:
+        """The shape of `run --json`; `cut_s` and `until_s` bound its time, in seconds after the run's zero."""
         counts = _total(outcome for pair in self.outcomes for outcome in pair)
         outage_ms = max((outcome.outage_ms for pair in self.outcomes for outcome in pair), default=0.0)
         value: Json = {
@@ -80,6 +80,8 @@ class FailureResult:
             "kind": self.failure.kind,
             "at_s": self.failure.at_s,
             "repair_at_s": self.failure.end_s,
+            "cut_s": round(self.window.start_s - zero_s, 6),
+            "until_s": round(self.window.end_s - zero_s, 6),
             "stages_ms": self.stages.to_dict(),
             "outage_ms": round(outage_ms, 3),
             "lost": counts.lost,
@@ -134,11 +136,12 @@ class RunResult:
         """The shape of `run --json` (one entry of `runs`)."""
         variation, counts = self.record.variation, self.counts
         return {
+            "run": variation.name,
             "scheme": variation.scheme,
             "mode": variation.mode,
             "planner": variation.planner,
             "routes": variation.routes,
-            "failures": [failure.to_json() for failure in self.failures],
+            "failures": [failure.to_json(self.record.zero_s) for failure in self.failures],
             **_counts_json(counts),
             "probes": [
                 {

@@ -7,7 +7,7 @@
 | first_good | arrival of the first packet that was sent after the cut and was delivered |
 | last_lost | sending of the last packet that was lost |
 | last_crankback | the last time that a packet came back over a link that it had crossed before |
-| steady | sending of the first delivered packet after which none is lost or turned back any more |
+| steady | arrival of the first delivered packet after which none is lost or comes back any more |
 
 A failure's window runs from its cut to the next thing that the scenario does. Over several affected ways (two
 for each pair), detect and switch_over are the earliest, the others the latest: the failure is over when it is
@@ -96,19 +96,17 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
     turned, detours = _turns_and_detours(flights, window)
     troubled = [flight.sent_s for flight in sent if flight.is_lost or flight.back_hops]
     last_trouble_s = max([*troubled, window.start_s])
-    steady_s = next((flight.sent_s for flight in good if flight.sent_s > last_trouble_s), None)
-    outage_end_s = steady_s if steady_s is not None else window.end_s
-    if lost:
-        last_lost_s = lost[-1].sent_s
-        outage_end_s = next((flight.sent_s for flight in good if flight.sent_s > last_lost_s), window.end_s)
+    steady_s = next((flight.arrivals_s[0] for flight in good if flight.sent_s > last_trouble_s), None)
+    first_lost_s, last_lost_s = (lost[0].sent_s, lost[-1].sent_s) if lost else (window.end_s, window.end_s)
+    outage_end_s = next((flight.sent_s for flight in good if flight.sent_s > last_lost_s), window.end_s)
     return WayOutcome(
         counts=count(sent),
         is_affected=bool(lost or turned or detours),
         has_recovered=steady_s is not None or not sent,
-        outage_ms=(outage_end_s - lost[0].sent_s) * 1000 if lost else 0.0,
+        outage_ms=(outage_end_s - first_lost_s) * 1000,
         first_detour_s=min(detours, default=None),
         first_good_s=min((flight.arrivals_s[0] for flight in good), default=None),
-        last_lost_s=lost[-1].sent_s if lost else None,
+        last_lost_s=last_lost_s if lost else None,
         last_crankback_s=max(turned, default=None),
         steady_s=steady_s,
     )

@@ -81,8 +81,11 @@ def writable(name: str) -> Path:
     path = Path(name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not path.exists()
         with path.open("ab"):
             pass
+        if is_new:
+            path.unlink()  # a command that fails later leaves no empty file behind
     except OSError as error:
         raise BadInputError(f"--out {name!r} cannot be written ({error.strerror}); name another place") from error
     return path

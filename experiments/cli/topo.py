@@ -11,14 +11,13 @@ import argparse
 import itertools
 from pathlib import Path
 
-from experiments.cli.output import emit, note, table, writable
+from experiments.cli.output import emit, note, writable
 from experiments.cli.parser import choice
 from experiments.scenario.suggest import suggest
-from mininet_topos.errors import BadInputError, MissingRequirementError
+from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, Topology
 
 ACTIONS = ("list", "show", "draw")
-PICTURE_KINDS = (".png", ".svg", ".pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,17 +61,13 @@ def load(name: str) -> Topology:
 
 def _list(arguments: argparse.Namespace) -> int:
     from mininet_topos.catalogue import list_topologies
+    from mininet_topos.describe import list_text
 
     rows = list_topologies()
     value = [
         {"name": row.name, "kind": row.kind, "nodes": row.nodes, "links": row.links, "about": row.about} for row in rows
     ]
-    text = table(
-        [(row.name, row.kind, row.nodes, row.links, row.about) for row in rows],
-        ("name", "kind", "nodes", "links", "about"),
-        right=(2, 3),
-    )
-    emit(arguments, {"topologies": value}, text)
+    emit(arguments, {"topologies": value}, list_text(rows))
     return 0
 
 
@@ -84,35 +79,22 @@ def _show(arguments: argparse.Namespace, topology: Topology) -> int:
 
 
 def _draw(arguments: argparse.Namespace, topology: Topology) -> int:
-    name = arguments.out or f"{topology.name}.png"
-    if Path(name).suffix.lower() not in PICTURE_KINDS:
-        raise BadInputError(f"--out {name!r} is no picture; end it in {', '.join(PICTURE_KINDS)}")
-    from mininet_topos.draw_spec import DrawSpec
+    from mininet_topos.draw import FORMATS, DrawSpec, draw_topology
 
+    name = arguments.out or f"{topology.name}.png"
+    if Path(name).suffix.lower() not in FORMATS:
+        raise BadInputError(f"--out {name!r} is no picture; end it in {', '.join(FORMATS)}")
     failed = tuple(topology.parse_link(link) for link in arguments.failed)
-    primary = _path(topology, "--path", arguments.path)
-    spec = DrawSpec(failed=failed, primary=primary, new_path=_path(topology, "--new-path", arguments.new_path))
-    draw(topology, writable(name), spec)
+    primary, new_path = (
+        _path(topology, option, text)
+        for option, text in (("--path", arguments.path), ("--new-path", arguments.new_path))
+    )
+    ends = (primary[0].src, primary[-1].dst) if primary else ()
+    spec = DrawSpec(failed=failed, primary=primary, new_path=new_path, ends=ends)
+    draw_topology(topology, writable(name), spec)
     arguments.out = None
     emit(arguments, {"topology": topology.name, "picture": name}, f"written: {name}")
     return 0
-
-
-def draw(topology: Topology, path: Path, spec: object) -> None:
-    """Draw a topology into a file.
-
-    Raises
-    ------
-    MissingRequirementError
-        Matplotlib is not installed.
-    """
-    try:
-        from mininet_topos.draw import draw_topology
-    except ImportError as error:
-        raise MissingRequirementError(
-            f"drawing needs {error.name}; run 'make setup' or install armor-sdn[draw]"
-        ) from error
-    draw_topology(topology, path, spec)
 
 
 def _path(topology: Topology, option: str, text: str | None) -> tuple[Direction, ...]:

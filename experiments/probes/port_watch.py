@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.event_log import EventLog
+from mininet_topos.ports import MAX_PORT_NO
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import MsgType, header, split_messages
 
@@ -99,7 +100,9 @@ def _handle(switch: Watched, message: bytes, t_s: float, log: EventLog) -> None:
 
 
 def _note(switch: Watched, port_no: int, live: bool, t_s: float, log: EventLog) -> None:
-    """Log a state that differs from the last known one."""
+    """Log a state that differs from the last known one; reserved ports (the bridge's own) have none."""
+    if port_no > MAX_PORT_NO:
+        return
     if switch.live.get(port_no) != live:
         is_first = port_no not in switch.live
         switch.live[port_no] = live

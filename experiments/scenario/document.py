@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.scenario.values import KILL_KIND, Failure, Scenario, Traffic
+from experiments.scenario.values import KILL_KIND, NO_MODE, Failure, Scenario, Traffic
 
 Document = dict[str, object]
 
@@ -22,10 +22,11 @@ def to_document(scenario: Scenario) -> Document:
         for variation in scenario.variations
     ):
         raise ValueError("a scenario file plans all its schemes alike; these variations differ in more than the mode")
+    modes = dict.fromkeys(variation.mode for variation in scenario.variations)
     document: Document = {
         "topology": scenario.topology_name,
         "schemes": list(dict.fromkeys(variation.scheme for variation in scenario.variations)),
-        "modes": list(dict.fromkeys(variation.mode for variation in scenario.variations)),
+        "modes": [mode for mode in modes if mode != NO_MODE] or None,
         "planner": first.planner,
         "routes": first.routes,
         "metric": first.metric,

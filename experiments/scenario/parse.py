@@ -24,6 +24,7 @@ from experiments.scenario.traffic import read_traffic
 from experiments.scenario.values import (
     METRICS,
     MODES,
+    NO_MODE,
     PLANNERS,
     PROBE_KINDS,
     ROUTES,
@@ -152,7 +153,7 @@ def _variations(
     return tuple(
         Variation(scheme, mode, planner, routes, metric, max_failures)
         for _, scheme in schemes
-        for mode in dict.fromkeys(modes if scheme in surroundings.schemes_with_modes else modes[:1])
+        for mode in dict.fromkeys(modes if scheme in surroundings.schemes_with_modes else [NO_MODE])
     )
 
 

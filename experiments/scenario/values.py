@@ -9,6 +9,7 @@ from mininet_topos.topology import LinkId, Topology
 # The first of each is the default. The planning core has the same lists; a test compares them, since importing it
 # here would make every command wait for scipy.
 MODES = ("learned", "agent")
+NO_MODE = "none"
 PLANNERS = ("tree", "pair")
 ROUTES = ("spt", "mst")
 METRICS = ("hops", "delay")
@@ -108,7 +109,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """One run of a scenario: the scheme and how it is planned."""
+    """One run of a scenario: the scheme and how it is planned; `mode` is "none" for a scheme that has but one."""
 
     scheme: str
     mode: str
@@ -120,7 +121,7 @@ class Variation:
     @property
     def name(self) -> str:
         """Short name, also a folder name: "sdfast-learned", "ffg"."""
-        return f"{self.scheme}-{self.mode}" if self.scheme == "sdfast" else self.scheme
+        return self.scheme if self.mode == NO_MODE else f"{self.scheme}-{self.mode}"
 
 
 @dataclass(frozen=True)

@@ -255,7 +255,7 @@ def failures(draw: st.DrawFn) -> tuple[Failure, ...]:
 def test_a_scenario_written_out_reads_back_equal(
     failures: tuple[Failure, ...], kind: str, seed: int, bfd_interval_ms: int | None
 ) -> None:
-    variations = (Variation("sdfast", "learned"), Variation("sdfast", "agent"), Variation("shortest", "learned"))
+    variations = (Variation("sdfast", "learned"), Variation("sdfast", "agent"), Variation("shortest", "none"))
     scenario = Scenario(
         "ring", RING, variations, (Traffic("s2", "s4", kind),), failures, 60.0, seed, bfd_interval_ms
     )  # fmt: skip

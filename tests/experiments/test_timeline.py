@@ -48,7 +48,7 @@ def test_the_stages_of_a_recovery_are_found() -> None:
         "first_good": 33.0,
         "last_lost": 20.0,
         "last_crankback": 42.0,
-        "steady": 50.0,
+        "steady": 51.0,
     }
     assert outcome.has_recovered
     assert round(outcome.outage_ms, 6) == 30.0

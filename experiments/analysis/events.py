@@ -1,0 +1,49 @@
+"""The event log as values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the event log: stamp (CLOCK_MONOTONIC, seconds), who, what, and what belongs to it."""
+
+    t_s: float
+    source: str
+    name: str
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def read_events(text: str) -> list[Event]:
+    """Events in the order of their stamps; a last line that is still being written is left out.
+
+    Raises
+    ------
+    ValueError
+        A whole line is not an event.
+    """
+    events = []
+    for line in text.splitlines(keepends=True):
+        if not line.endswith("\n"):
+            break
+        value = json.loads(line)
+        events.append(Event(value.pop("t_monotonic_s"), value.pop("source"), value.pop("event"), value))
+    return sorted(events, key=lambda event: event.t_s)
+
+
+def detections(events: Iterable[Event]) -> tuple[tuple[str, float], ...]:
+    """(switch, stamp) of every report that a port went dead, by watchers and agents; first readings are none."""
+    return tuple(
+        (str(event.fields.get("node")), event.t_s)
+        for event in events
+        if event.name == "port_status" and event.fields.get("live") is False and not event.fields.get("is_first")
+    )
+
+
+def installs(events: Iterable[Event]) -> tuple[float, ...]:
+    """Stamps at which agents installed rows."""
+    return tuple(event.t_s for event in events if event.name == "agent_install")

@@ -1,0 +1,109 @@
+"""Whether a run can be believed: what the instruments saw of themselves and of the quiet network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from experiments.analysis.accounting import Flight
+
+MAX_DRIFT_MS = 1.0
+MAX_PACE = 1.5
+
+
+@dataclass(frozen=True)
+class StreamHealth:
+    """One probe stream as its taps and its own program saw it.
+
+    Attributes
+    ----------
+    warm_up_lost : int
+        Packets lost before anything was broken.
+    unexplained : int
+        Arrivals whose departure no tap saw.
+    tapped, own : (int, int), (int, int) or None
+        Requests sent and answered: by the taps, and by the program itself.
+    pace : float
+        Mean time between packets over the time that was asked for.
+    """
+
+    name: str
+    warm_up_lost: int
+    unexplained: int
+    tapped: tuple[int, int]
+    own: tuple[int, int] | None
+    pace: float
+
+
+@dataclass(frozen=True)
+class Health:
+    """What was observed of the machine, the network and the instruments during one run.
+
+    Attributes
+    ----------
+    flaps : mapping
+        Switch port to liveness changes of its BFD session that no failure of the scenario explains.
+    restarts : sequence of str
+        Processes that died and were restarted though the scenario did not kill them.
+    missed : mapping
+        Tap to frames that it could not keep.
+    drift_ms : float
+        Change of the offset between the two clocks.
+    notes : sequence of str
+        What the emulation itself warns of.
+    """
+
+    streams: Sequence[StreamHealth] = ()
+    flaps: Mapping[str, int] = field(default_factory=dict)
+    restarts: Sequence[str] = ()
+    missed: Mapping[str, int] = field(default_factory=dict)
+    drift_ms: float = 0.0
+    load_per_core: float = 0.0
+    notes: Sequence[str] = ()
+
+
+def assess(health: Health) -> tuple[tuple[str, ...], bool]:
+    """Warnings, and whether the run can be trusted in spite of them.
+
+    Notes of the emulation, a slow pace and a busy machine are only told; everything else means that numbers of
+    the run may be wrong.
+    """
+    faults = [_flapping(health.flaps)] if health.flaps else []
+    faults += [f"{restart} died and was restarted, which the scenario did not ask for" for restart in health.restarts]
+    faults += [f"the tap on {tap} missed {count} frames" for tap, count in health.missed.items()]
+    if abs(health.drift_ms) > MAX_DRIFT_MS:
+        faults.append(f"the wall clock was shifted by {health.drift_ms:.1f} ms during the run")
+    told = list(health.notes)
+    if health.load_per_core > 1:
+        told.append(f"the machine was busy: {health.load_per_core:.1f} runnable tasks a core before the run")
+    for stream in health.streams:
+        faults += _stream_faults(stream)
+        if stream.pace > MAX_PACE:
+            told.append(f"{stream.name}: packets were sent every {stream.pace:.1f} intervals instead of every one")
+    return (*faults, *told), not faults
+
+
+def _flapping(flaps: Mapping[str, int]) -> str:
+    ports = ", ".join(list(flaps)[:4]) + (", ..." if len(flaps) > 4 else "")
+    return f"BFD flapped {sum(flaps.values())} times on links that nobody broke ({ports}); raise bfd_interval_ms"
+
+
+def _stream_faults(stream: StreamHealth) -> list[str]:
+    faults = []
+    if stream.warm_up_lost:
+        faults.append(f"{stream.name}: {stream.warm_up_lost} packets were lost before anything was broken")
+    if stream.unexplained:
+        faults.append(f"{stream.name}: {stream.unexplained} packets arrived that no tap saw leave")
+    if stream.own is not None and stream.own != stream.tapped:
+        faults.append(
+            f"{stream.name}: the taps saw {stream.tapped[0]} requests and {stream.tapped[1]} answers, "
+            f"the probe itself {stream.own[0]} and {stream.own[1]}"
+        )
+    return faults
+
+
+def pace(flights: Sequence[Flight], interval_ms: float) -> float:
+    """Mean time between departures over `interval_ms` (1 when there are fewer than two)."""
+    if len(flights) < 2:
+        return 1.0
+    return (flights[-1].sent_s - flights[0].sent_s) / (len(flights) - 1) * 1000 / interval_ms

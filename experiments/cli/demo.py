@@ -1,0 +1,168 @@
+"""One failure, from topology file to measured recovery (needs root).
+
+  armor demo                       Darkstrand, SD-FAST in learned mode and then in agent mode
+  armor demo --scheme ffg          the same cut under fast-failover groups
+  armor demo usnet --mode agent
+
+The pair and the link are those whose first packets walk back farthest. A probe is sent every 2 ms both ways while
+the link is cut silently; the timeline, the packets that came back, and two pictures are the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.cli.output import emit
+from experiments.cli.parser import choice, positive_number, whole_number
+from experiments.cli.topo import load
+from mininet_topos.errors import BadInputError
+
+if TYPE_CHECKING:
+    from experiments.analysis.crankback import CrankbackCase
+    from experiments.runner.folder import ResultFolder
+    from experiments.scenario.values import Scenario
+    from mininet_topos.topology import Topology
+
+CUT_AT_S, REPAIR_AT_S, DURATION_S = 1.0, 4.0, 9.0
+WAIT_TO_RESTORE_S = 2.0
+MODES = ("learned", "agent", "both")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `armor demo`."""
+    parser.add_argument("topology", metavar="TOPO", nargs="?", default="darkstrand", help="default: darkstrand")
+    parser.add_argument("--scheme", default="sdfast", help="default: sdfast")
+    parser.add_argument("--mode", type=choice("mode", MODES), default="both", metavar="|".join(MODES))
+    parser.add_argument("--pair", metavar="H1,H2", help="two hosts; default: the pair with the longest walk back")
+    parser.add_argument(
+        "--link", metavar="LINK", help="the link to cut, as s2-s4; default: the one with the longest walk"
+    )
+    parser.add_argument("--interval-ms", type=positive_number("--interval-ms"), default=2.0, help="default: 2")
+    parser.add_argument(
+        "--bfd-interval-ms",
+        type=whole_number("--bfd-interval-ms", 1, 10_000),
+        help="default: the shortest of 5, 20, 50, 100 that this machine holds",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `armor demo`."""
+    from mininet_topos.connectivity import require_connected
+    from ryu_apps.plan.registry import find_scheme
+
+    scheme = find_scheme(arguments.scheme)
+    topology = load(arguments.topology)
+    require_connected(topology)
+    case = chosen_case(topology, arguments.pair, arguments.link)
+    scenario = demo_scenario(arguments, topology, case, scheme.modes)
+    from mininet_topos.emulation.requirements import require_emulation
+
+    require_emulation()
+    from experiments.cli.run import run_and_write
+    from experiments.runner.folder import ResultFolder
+
+    folder = ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"demo-{scheme.name}")
+    value = run_and_write(scenario, folder, None, f"{topology.name}: {case.link} is cut silently at 0 ms")
+    draw_case(topology, case, folder, recovered=has_recovered(value))
+    from experiments.cli.demo_text import demo_text
+
+    arguments.out = None
+    emit(arguments, {**value, "case": case_json(case)}, demo_text(topology, case, value))
+    return 0 if value["held"] else 1
+
+
+def chosen_case(topology: Topology, pair: str | None, link: str | None) -> CrankbackCase:
+    """The failure to show.
+
+    Raises
+    ------
+    BadInputError
+        The given pair or link cannot be shown.
+    """
+    from experiments.analysis.crankback import crankback_cases, find_case, longest_crankback
+
+    wanted = None if link is None else topology.parse_link(link)
+    if pair is None:
+        if wanted is None:
+            return longest_crankback(topology)
+        cases = [case for case in crankback_cases(topology) if case.link == wanted]
+        if not cases:
+            raise BadInputError(f"{wanted} is a bridge or on no primary path, so nothing recovers from its loss")
+        return max(cases, key=lambda case: case.hops_back)
+    source, separator, destination = pair.partition(",")
+    if not separator:
+        raise BadInputError(f"--pair {pair!r} names one host; write two, as h4,h10")
+    return find_case(topology, _node(topology, source), _node(topology, destination), wanted)
+
+
+def _node(topology: Topology, name: str) -> str:
+    from experiments.scenario.fields import Context
+    from experiments.scenario.lines import Line
+    from experiments.scenario.targets import read_host
+
+    return read_host(Context("--pair"), Line(1, name.strip()), "host", topology)
+
+
+def demo_scenario(
+    arguments: argparse.Namespace, topology: Topology, case: CrankbackCase, modes: tuple[str, ...]
+) -> Scenario:
+    """The scenario that shows a case."""
+    from experiments.scenario.values import NO_MODE, Failure, Scenario, Traffic, Variation
+
+    if len(modes) < 2:
+        chosen: tuple[str, ...] = (NO_MODE,)
+    else:
+        chosen = modes if arguments.mode == "both" else (arguments.mode,)
+    return Scenario(
+        topology_name=arguments.topology,
+        topology=topology,
+        variations=tuple(Variation(arguments.scheme, mode) for mode in chosen),
+        traffic=(Traffic(case.source, case.destination, "probe", arguments.interval_ms),),
+        failures=(Failure("silent", CUT_AT_S, case.link, repair_at_s=REPAIR_AT_S),),
+        duration_s=DURATION_S,
+        seed=arguments.seed,
+        bfd_interval_ms=arguments.bfd_interval_ms,
+        wait_to_restore_s=WAIT_TO_RESTORE_S,
+    )
+
+
+def has_recovered(value: dict[str, Any]) -> bool:
+    """Whether packets were delivered again while the link was down, in every run."""
+    return all(failure["stages_ms"]["steady"] is not None for run in value["runs"] for failure in run["failures"])
+
+
+def draw_case(topology: Topology, case: CrankbackCase, folder: ResultFolder, *, recovered: bool) -> None:
+    """topology.png and topology.svg: the failed link, the primary path, the walk back, and the new path."""
+    from mininet_topos.draw import DrawSpec, draw_topology
+    from mininet_topos.topology import Direction
+
+    labels = {node.name: f"{node.name} {node.label}".strip() for node in topology.nodes}
+    place = next(index for index, hop in enumerate(case.primary) if topology.link_id(hop) == case.link)
+    walked_back = case.primary[place - case.hops_back : place]
+    spec = DrawSpec(
+        title=f"{topology.name}: {labels[case.source]} to {labels[case.destination]}",
+        subtitle=f"{case.link} fails; the first packets walk {case.hops_back} hops back",
+        failed=(case.link,),
+        primary=case.primary,
+        crankback=tuple(Direction(hop.dst, hop.src, hop.key) for hop in reversed(walked_back)) if recovered else (),
+        new_path=case.new_path if recovered else (),
+        ends=(case.source, case.destination),
+    )
+    for name in ("topology.png", "topology.svg"):
+        draw_topology(topology, folder.picture(name), spec)
+
+
+def case_json(case: CrankbackCase) -> dict[str, object]:
+    """The chosen failure as plain data."""
+    from experiments.analysis.crankback import node_path
+
+    return {
+        "source": case.source,
+        "destination": case.destination,
+        "link": [case.link.a, case.link.b],
+        "hops_back": case.hops_back,
+        "primary": list(node_path(case.primary)),
+        "new_path": list(node_path(case.new_path)),
+    }

@@ -1,0 +1,87 @@
+"""The result of `armor demo` for a person: what was shown, one line a stage, the accounts, where the files are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from experiments.analysis.crankback import node_path
+from experiments.cli.output import table
+from experiments.cli.run_text import claims_lines, name_of
+
+if TYPE_CHECKING:
+    from experiments.analysis.crankback import CrankbackCase
+    from mininet_topos.topology import Topology
+
+STAGES = (
+    ("detect", "detect", "a switch at the cut reports its port dead"),
+    ("switch_over", "switch over", "the first packet is rerouted, or an agent installs rows"),
+    ("first_good", "first good", "the first packet sent after the cut arrives"),
+    ("last_lost", "last lost", "the last packet that is lost leaves its host"),
+    ("last_crankback", "last crankback", "the last time that a packet crosses a link backwards"),
+    ("steady", "steady", "from here on nothing is lost and nothing comes back"),
+)
+
+
+def demo_text(topology: Topology, case: CrankbackCase, value: dict[str, Any]) -> str:
+    """Text of the whole demo."""
+    parts = [heading(topology, case)]
+    parts += [run_text(run) for run in value["runs"]]
+    folder = value["folder"]
+    parts.append(
+        "\n".join(
+            (
+                f"topology with the failed link and both paths:  {folder}/topology.png",
+                f"delay of every packet over time:               {folder}/figure.png",
+                f"events, packets, rows, verdict, logs:          {folder}/",
+            )
+        )
+    )
+    return "\n\n".join(parts)
+
+
+def heading(topology: Topology, case: CrankbackCase) -> str:
+    """What is shown."""
+    labels = {node.name: f"{node.name} {node.label}".strip() for node in topology.nodes}
+    link = f"{labels[case.link.a]} - {labels[case.link.b]}"
+    return "\n".join(
+        (
+            f"{topology.name}: {labels[case.source]} to {labels[case.destination]}, a probe every 2 ms both ways",
+            f"  primary   {' '.join(node_path(case.primary))}",
+            f"  cut       {link}, silently: carriers stay, only BFD can notice",
+            f"  new path  {' '.join(node_path(case.new_path))}"
+            f" (the first packets walk {case.hops_back} hops back to find it)",
+        )
+    )
+
+
+def run_text(run: dict[str, Any]) -> str:
+    """One run: timeline, accounts, claims."""
+    if "error" in run:
+        return f"{name_of(run)}\n  broke off: {run['error']}"
+    (failure,) = run["failures"]
+    lines = [name_of(run), "", *_timeline(failure), "", *_accounts(run, failure), ""]
+    if failure["stages_ms"]["steady"] is None:
+        lines += [f"  {run['scheme']} did not recover: traffic came back only with the link", ""]
+    return "\n".join((*lines, *claims_lines(run)))
+
+
+def _timeline(failure: dict[str, Any]) -> list[str]:
+    rows = [("inject", "0.0 ms", "both ends of the link drop what they send")]
+    for name, label, meaning in STAGES:
+        stamp = failure["stages_ms"][name]
+        rows.append((label, "never" if stamp is None else f"{stamp:.1f} ms", meaning if stamp is not None else ""))
+    return [f"  {line}" for line in table(rows, right=(1,)).splitlines()]
+
+
+def _accounts(run: dict[str, Any], failure: dict[str, Any]) -> list[str]:
+    (probe,) = run["probes"]
+    rows = [
+        (label, *(f"{probe[way][name]:,}" for name in ("sent", "received", "lost", "came_back", "duplicated")))
+        for way, label in (("out", f"{probe['from']} to {probe['to']}"), ("back", f"{probe['to']} to {probe['from']}"))
+    ]
+    header = ("packets", "sent", "delivered", "lost", "came back", "twice")
+    lines = [f"  {line}" for line in table(rows, header, right=(1, 2, 3, 4, 5)).splitlines()]
+    return [
+        *lines,
+        f"  outage {failure['outage_ms']:.1f} ms, from the first lost packet to the first good one after it",
+    ]

@@ -1,0 +1,124 @@
+"""Run a scenario file on an emulated network and measure it (needs root).
+
+  armor run examples/two_cuts.yaml
+  armor run examples/two_cuts.yaml --json --out results/mine
+
+The file's format is described in docs/scenario_format.md. The exit code is 1 when a scheme broke what it promises.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments.cli.output import note, progress
+from experiments.cli.topo import load
+from mininet_topos.errors import BadInputError
+
+if TYPE_CHECKING:
+    from experiments.analysis.result import Json, RunResult
+    from experiments.runner.folder import ResultFolder
+    from experiments.runner.run import FailedRun
+    from experiments.scenario.values import Scenario
+
+MAX_SCENARIO_BYTES = 1_000_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `armor run`."""
+    parser.add_argument("scenario", metavar="SCENARIO", help="scenario file, YAML or JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `armor run`."""
+    text = read_text(arguments.scenario)
+    scenario = parse(text, arguments.scenario)
+    from experiments.cli.run_text import runs_text
+    from experiments.runner.folder import ResultFolder
+    from mininet_topos.emulation.requirements import require_emulation
+
+    require_emulation()
+    folder = (
+        ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"run-{Path(arguments.scenario).stem}")
+    )
+    value = run_and_write(scenario, folder, text, f"{scenario.topology.name}: one-way delay of the probes")
+    print_result(arguments, value, runs_text(value["runs"], str(folder.path)))  # type: ignore[arg-type]
+    return 0 if value["held"] else 1
+
+
+def read_text(name: str) -> str:
+    """Text of a scenario file.
+
+    Raises
+    ------
+    BadInputError
+        It cannot be read, or is no text.
+    """
+    path = Path(name)
+    try:
+        if path.is_file() and path.stat().st_size > MAX_SCENARIO_BYTES:
+            raise BadInputError(f"scenario {name!r} has {path.stat().st_size:,} bytes; is it the right file?")
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise BadInputError(f"there is no scenario file {name!r}; examples are in examples/") from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise BadInputError(f"scenario {name!r} cannot be read ({reason})") from error
+
+
+def parse(text: str, name: str) -> Scenario:
+    """Scenario of a text; the schemes are those of the registry."""
+    from experiments.scenario.parse import Surroundings, parse_scenario
+    from ryu_apps.plan.registry import SCHEMES
+
+    with_modes = tuple(scheme.name for scheme in SCHEMES.values() if len(scheme.modes) > 1)
+    return parse_scenario(text, name, Surroundings(load, tuple(SCHEMES), with_modes))
+
+
+def run_and_write(scenario: Scenario, folder: ResultFolder, text: str | None, title: str) -> Json:
+    """Run all variations, write verdict and pictures, and return what `--json` prints."""
+    from experiments.figures.delay import draw_delay
+    from experiments.figures.panels import read_panels
+    from experiments.runner.run import run_scenario
+
+    with telling() as say:
+        outcomes = run_scenario(scenario, folder, text, say)
+    value = verdict(outcomes, folder)
+    folder.write_verdict(value)
+    panels = read_panels(folder.path)
+    if panels:
+        draw_delay(panels, [folder.picture("figure.png"), folder.picture("figure.svg")], title)
+    return value
+
+
+def verdict(outcomes: list[RunResult | FailedRun], folder: ResultFolder) -> Json:
+    """The shape of `run --json`: one entry a run, and whether all kept their claims."""
+    runs = [outcome.to_json() for outcome in outcomes]
+    return {
+        "runs": runs,
+        "held": all(run["held"] for run in runs),
+        "trustworthy": all(run["trustworthy"] for run in runs),
+        "folder": str(folder.path),
+    }
+
+
+def print_result(arguments: argparse.Namespace, value: Json, text: str) -> None:
+    """Print a run's result; its folder is the place for files, so --out names no file here."""
+    import json
+
+    print(json.dumps(value, indent=2, ensure_ascii=False) if arguments.json else text)
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str], None]]:
+    """Tells what is going on: on a terminal as a line that changes, else nothing."""
+    with progress(None, "armor", "") as bar:
+        yield bar.set_description
+
+
+def tell_line(text: str) -> None:
+    """One line beside the result."""
+    note(text)

@@ -1,0 +1,92 @@
+"""The result of runs as text for a person: one line a failure, the accounts of each probe, the claims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.cli.output import table
+
+Run = dict[str, Any]
+STAGES = (
+    ("detect", "detect"),
+    ("switch_over", "switch over"),
+    ("last_lost", "last lost"),
+    ("first_good", "first good"),
+    ("last_crankback", "last crankback"),
+    ("steady", "steady"),
+)
+
+
+def runs_text(runs: list[Run], folder: str) -> str:
+    """Text of `armor run`."""
+    parts = [run_text(run) for run in runs]
+    held = sum(run["held"] for run in runs)
+    parts.append(f"{held} of {len(runs)} runs kept every claim; everything is in {folder}")
+    return "\n\n".join(parts)
+
+
+def run_text(run: Run) -> str:
+    """Text of one run."""
+    if "error" in run:
+        return f"{name_of(run)}\n  broke off: {run['error']}"
+    sections = [name_of(run)]
+    if run["failures"]:
+        sections += ["", _indented(failures_table(run["failures"]))]
+    sections += ["", _indented(probes_table(run["probes"])), "", *claims_lines(run)]
+    return "\n".join(sections)
+
+
+def name_of(run: Run) -> str:
+    """Heading of a run."""
+    mode = "" if run["mode"] == "none" else f", {run['mode']} mode"
+    return f"== {run['scheme']}{mode}"
+
+
+def failures_table(failures: list[Run]) -> str:
+    """Stages of every failure, milliseconds after its cut."""
+    header = ["failure", "at", *(label for _, label in STAGES), "outage", "lost", "came back"]
+    rows = [
+        [
+            f"{failure['what']} {failure['kind']}",
+            f"{failure['at_s']:g} s",
+            *(milliseconds(failure["stages_ms"][name]) for name, _ in STAGES),
+            milliseconds(failure["outage_ms"]) if failure["lost"] else "0",
+            failure["lost"],
+            failure["came_back"],
+        ]
+        for failure in failures
+    ]
+    text = table(rows, header, right=range(1, len(header)))
+    return text + "\n(stages and outage in milliseconds after the cut)"
+
+
+def probes_table(probes: list[Run]) -> str:
+    """Accounts of each probe and way."""
+    header = ["probe", "way", "sent", "received", "lost", "duplicated", "reordered", "came back"]
+    names = ("sent", "received", "lost", "duplicated", "reordered", "came_back")
+    rows = [
+        [f"{probe['from']} > {probe['to']} {probe['kind']}", label, *(f"{probe[way][name]:,}" for name in names)]
+        for probe in probes
+        for way, label in (("out", "there"), ("back", "back"))
+    ]
+    return table(rows, header, right=range(2, len(header)))
+
+
+def claims_lines(run: Run) -> list[str]:
+    """Claims that broke, how many held, and warnings."""
+    broken = [claim for claim in run["claims"] if not claim["held"]]
+    lines = [f"  {len(run['claims']) - len(broken)} of {len(run['claims'])} claims held"]
+    lines += [f"  BROKEN: {claim['name']}: {claim['detail']}" for claim in broken]
+    lines += [f"  warning: {warning}" for warning in run["warnings"]]
+    if not run["trustworthy"]:
+        lines.append("  NOT TRUSTWORTHY: the warnings above mean that numbers of this run may be wrong")
+    return lines
+
+
+def milliseconds(value: float | None) -> str:
+    """A time for a table; a dash when there is none."""
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

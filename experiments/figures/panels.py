@@ -1,0 +1,57 @@
+"""Panels of the delay picture from the plain rows of a result folder, so that a picture redraws from rows alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.figures.delay import Dot, Panel
+
+Row = dict[str, Any]
+MAX_PANELS = 8
+_LEAD_S = 1.0
+
+
+def panels(runs: Sequence[Row], probes: Iterable[Row]) -> list[Panel]:
+    """One panel for each failure of each run, the first `MAX_PANELS` of them.
+
+    Parameters
+    ----------
+    runs : sequence of dict
+        Entries of `runs` in verdict.json.
+    probes : iterable of dict
+        Rows of probes.jsonl.
+    """
+    by_run: dict[str, list[Row]] = {}
+    for row in probes:
+        by_run.setdefault(row["run"], []).append(row)
+    return [_panel(run, failure, by_run.get(run["run"], [])) for run in runs for failure in run["failures"]][
+        :MAX_PANELS
+    ]
+
+
+def read_panels(folder: Path) -> list[Panel]:
+    """Panels of a result folder."""
+    runs = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))["runs"]
+    with (folder / "probes.jsonl").open(encoding="utf-8") as lines:
+        return panels(runs, (json.loads(line) for line in lines))
+
+
+def _panel(run: Row, failure: Row, probes: Iterable[Row]) -> Panel:
+    cut_s, until_s = failure["cut_s"], failure["until_s"]
+    dots = [_dot(row, cut_s) for row in probes if cut_s - _LEAD_S <= row["sent_s"] < until_s]
+    mode = "" if run["mode"] == "none" else f", {run['mode']} mode"
+    outage = f", outage {failure['outage_ms']:.1f} ms" if failure["lost"] else ""
+    return Panel(
+        title=f"{run['scheme']}{mode}: {failure['kind']} failure of {failure['what']}",
+        dots=dots,
+        stages_ms=failure["stages_ms"],
+        note=f"{failure['lost']} lost, {failure['came_back']} came back{outage}",
+    )
+
+
+def _dot(row: Row, cut_s: float) -> Dot:
+    delay_ms = None if row["arrived_s"] is None else (row["arrived_s"] - row["sent_s"]) * 1000
+    return Dot(row["way"], (row["sent_s"] - cut_s) * 1000, delay_ms, row["back_hops"] > 0)

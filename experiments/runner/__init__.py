@@ -1,0 +1,1 @@
+"""Runs scenarios: builds networks, starts controllers and agents, measures, breaks, repairs, writes it all down."""

@@ -1,0 +1,148 @@
+"""The folder of a run: scenario, environment, events, probes, rows, verdict, pictures, logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+import yaml
+
+from experiments.analysis.result import Json, RunResult
+from experiments.analysis.rows import failure_rows, probe_rows
+from experiments.scenario.document import to_document
+from experiments.scenario.values import Scenario
+from mininet_topos.errors import BadInputError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FORMAT_VERSION = 1
+_PACKAGES = ("armor-sdn", "ryu", "eventlet", "ovs", "networkx", "numpy", "scipy", "matplotlib")
+
+
+class ResultFolder:
+    """A folder that one command writes, and the paths in it.
+
+    Raises
+    ------
+    BadInputError
+        The folder cannot be made, or holds something else already.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise BadInputError(f"--out {str(path)!r} is not empty; name a new folder, or empty it")
+        except OSError as error:
+            raise BadInputError(
+                f"--out {str(path)!r} cannot be used ({error.strerror}); name another folder"
+            ) from error
+
+    @classmethod
+    def new(cls, name: str) -> ResultFolder:
+        """A folder results/<time>-<name> in the current folder."""
+        return cls(Path("results") / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}")
+
+    def write_scenario(self, scenario: Scenario, text: str | None) -> None:
+        """scenario.yaml: the user's text, or the scenario in the words of the format."""
+        shown = text if text is not None else yaml.safe_dump(to_document(scenario), sort_keys=False)
+        self._file("scenario.yaml").write_text(shown, encoding="utf-8")
+
+    def write_environment(self, facts: Json) -> None:
+        """environment.json."""
+        self._write_json("environment.json", facts)
+
+    def add_events(self, run: str, events: Path) -> None:
+        """Append a run's events to events.jsonl, each with the run's name."""
+        if events.exists():
+            lines = events.read_text(encoding="utf-8").splitlines()
+            self._append("events.jsonl", ({**json.loads(line), "run": run} for line in lines))
+
+    def add_result(self, result: RunResult) -> None:
+        """Append to probes.jsonl and rows.jsonl."""
+        self._append("probes.jsonl", probe_rows(result))
+        self._append("rows.jsonl", failure_rows(result))
+
+    def add_failed_run(self, run: str, error: str) -> None:
+        """A run that broke off is a row too."""
+        self._append("rows.jsonl", [{"run": run, "status": "failed", "error": error}])
+
+    def write_verdict(self, value: Json) -> None:
+        """verdict.json."""
+        self._write_json("verdict.json", value)
+
+    def keep_logs(self, run: str, run_dir: Path) -> None:
+        """Copy what a run's processes wrote to logs/<run>/."""
+        target = self._file("logs") / run
+        for log in run_dir.rglob("*.log"):
+            if not log.stat().st_size or log.name.endswith(".pcap.log"):
+                continue
+            copy = target / log.relative_to(run_dir)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(log, copy)
+
+    def picture(self, name: str) -> Path:
+        """Path of a picture."""
+        return self._file(name)
+
+    def _file(self, name: str) -> Path:
+        return self.path / name
+
+    def _write_json(self, name: str, value: Json) -> None:
+        self._file(name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def _append(self, name: str, values: Iterable[Json]) -> None:
+        with self._file(name).open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+
+
+def environment_facts(scenario: Scenario) -> Json:
+    """What a reader must know to repeat a run: code, machine, versions, seed."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "command": ["armor", *sys.argv[1:]],
+        "commit": _commit(),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "open_vswitch": _open_vswitch(),
+        "cores": os.cpu_count(),
+        "load": list(os.getloadavg()),
+        "seed": scenario.seed,
+        "packages": {name: _version(name) for name in _PACKAGES},
+    }
+
+
+def _commit() -> str | None:
+    """Commit of the working tree, with "+" when it is changed; None outside a repository."""
+    words = ["git", "-C", str(REPOSITORY)]
+    try:
+        head = subprocess.run([*words, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run([*words, "status", "--porcelain"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def _open_vswitch() -> str | None:
+    try:
+        said = subprocess.run(["ovs-vswitchd", "--version"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return said.splitlines()[0].rpartition(" ")[2]
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

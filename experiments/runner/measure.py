@@ -1,0 +1,137 @@
+"""One measured run on a network that is ready: probes, failures, taps; and what the instruments saw."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.analysis.accounting import Clock
+from experiments.analysis.injected import Flip
+from experiments.probes.capture import Captures, Tap
+from experiments.probes.clock import sample_offset_ns
+from experiments.probes.streams import Streams
+from experiments.runner.inject import Injector
+from experiments.runner.watching import PortWatch, watched_switches
+from experiments.scenario.values import KILL_KIND, PROBE_KINDS, Scenario, Traffic
+from mininet_topos.emulation import Cuts, EmulatedNetwork
+
+PortKey = tuple[str, int]
+_LEAD_S = 0.3  # from the start of the clients to the first packets
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Raw outcome of a run; `captures` maps taps to files, `own_counts` follows the scenario's traffic."""
+
+    zero_s: float
+    end_s: float
+    flips: tuple[Flip, ...]
+    clock: Clock
+    captures: dict[Tap, Path]
+    missed: dict[Tap, int]
+    own_counts: tuple[tuple[int, int] | None, ...]
+    flaps: dict[PortKey, int]
+    restarts: tuple[str, ...]
+    load_per_core: float
+
+
+def measure(
+    network: EmulatedNetwork, scenario: Scenario, folder: Path, events: Path, say: Callable[[str], None]
+) -> Measured:
+    """Run a scenario's traffic and failures.
+
+    Parameters
+    ----------
+    network : EmulatedNetwork
+        Built, with its plan installed and its BFD sessions up.
+    scenario : Scenario
+    folder : Path
+        Where captures and the streams' output go.
+    events : Path
+        The run's event log.
+    say : callable
+        Told what is going on.
+    """
+    load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
+    watch = PortWatch(
+        network, watched_switches(scenario.failures, scenario.topology), events, folder / "port_watch.log"
+    )
+    captures = Captures(network, taps_of(network, scenario), folder / "captures")
+    with Streams(network, scenario.traffic, folder / "streams") as streams, watch, Cuts(network) as cuts:
+        injector = Injector(network, cuts, scenario.failures)
+        injector.arm()
+        offset_ns = sample_offset_ns()
+        with captures:
+            flaps_before = network.flap_counts()
+            zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
+            clients = _Clients(streams, scenario, zero_s)
+            say("warming up")
+            clients.start_due()
+            flips = injector.run(zero_s, scenario.duration_s, lambda: _between(clients, say, zero_s))
+            end_s = time.monotonic()
+            flaps_after = network.flap_counts()
+            say("last packets")
+            streams.finish()
+        drift_ns = sample_offset_ns() - offset_ns
+        own_counts = tuple(streams.own_counts(number) for number in range(len(scenario.traffic)))
+    return Measured(
+        zero_s=zero_s,
+        end_s=end_s,
+        flips=tuple(flips),
+        clock=Clock(offset_ns + drift_ns // 2, drift_ns),
+        captures=captures.files,
+        missed=captures.missed(),
+        own_counts=own_counts,
+        flaps={port: count - flaps_before.get(port, 0) for port, count in flaps_after.items()},
+        restarts=_unasked_restarts(network, scenario),
+        load_per_core=load_per_core,
+    )
+
+
+def taps_of(network: EmulatedNetwork, scenario: Scenario) -> list[Tap]:
+    """Taps on the hosts that are probed, and on what every switch sends on its links."""
+    probes = [stream for stream in scenario.traffic if stream.kind in PROBE_KINDS]
+    nodes = dict.fromkeys(node for stream in probes for node in (stream.source, stream.destination))
+    hosts = [Tap(network.hosts[node].name, f"{network.hosts[node].name}-eth0") for node in nodes]
+    return hosts + [Tap(node, network.interface(node, port), "out") for node, port in network.ports.direction_at]
+
+
+class _Clients:
+    """Starts each stream's client when its time has come."""
+
+    def __init__(self, streams: Streams, scenario: Scenario, zero_s: float) -> None:
+        self._streams, self._zero_s = streams, zero_s
+        self._end_s = scenario.duration_s
+        self._waiting = list(enumerate(scenario.traffic))
+
+    def start_due(self) -> None:
+        """Start what is due; streams from second 0 on begin in the warm-up."""
+        second = time.monotonic() - self._zero_s
+        due = [(number, stream) for number, stream in self._waiting if stream.start_s <= max(second, 0.0)]
+        for number, stream in due:
+            self._streams.start(number, self._length_s(stream, second))
+            self._waiting.remove((number, stream))
+
+    def _length_s(self, stream: Traffic, second: float) -> float:
+        return (stream.stop_s if stream.stop_s is not None else self._end_s) - second
+
+
+def _between(clients: _Clients, say: Callable[[str], None], zero_s: float) -> None:
+    clients.start_due()
+    second = time.monotonic() - zero_s
+    say(f"second {second:.0f}" if second >= 0 else "warming up")
+
+
+def _unasked_restarts(network: EmulatedNetwork, scenario: Scenario) -> tuple[str, ...]:
+    """Processes that died though the scenario kills none of their kind there."""
+    killed = {(failure.process, failure.node) for failure in scenario.failures if failure.kind == KILL_KIND}
+    places = {name: site.place for name, site in network.sites.items()}
+    asked = {(process, "controller" if node is None else places[node]) for process, node in killed}
+    return tuple(
+        f"{restart.process} in {restart.place}"
+        for restart in network.restarts
+        if (restart.process, restart.place) not in asked
+    )

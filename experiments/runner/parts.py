@@ -1,0 +1,191 @@
+"""The parts of a running experiment: emulated network, controller app, agents, and how to tell that all are ready."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from experiments.analysis.dumps import DumpReport, compare_dump
+from experiments.probes.dump import DumpError, read_switch
+from experiments.scenario.values import MODES, NO_MODE, Scenario, Variation
+from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, SwitchSite
+from mininet_topos.errors import ArmorError, MissingRequirementError
+from mininet_topos.importers.json_file import to_json
+from mininet_topos.topology import LinkId
+from ovsdb_backup.schema import DATABASE, SCHEMA_PATH
+from ovsdb_backup.store import BackupStore
+from ryu_apps.plan.failure_sets import FailureSets
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.rows import RulePlan
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+INSTALL_S = 60.0
+BFD_S = 40.0
+_POLL_S = 0.2
+
+
+class NotReadyError(ArmorError):
+    """A part of the experiment did not become ready in time; the message names what is missing."""
+
+
+def options_of(variation: Variation) -> PlanOptions:
+    """Plan options of a variation."""
+    return PlanOptions(
+        mode=MODES[0] if variation.mode == NO_MODE else variation.mode,
+        planner=variation.planner,
+        routes=variation.routes,
+        metric=variation.metric,
+        max_failures=variation.max_failures,
+    )
+
+
+def emulated_network(scenario: Scenario, variation: Variation, run_dir: Path, events: Path) -> EmulatedNetwork:
+    """The network of a run with its controller, and with agents in agent mode; enter it to build it.
+
+    Parameters
+    ----------
+    scenario, variation : Scenario, Variation
+        What runs.
+    run_dir : Path
+        Folder of the daemons; its path must be short, since sockets lie in it.
+    events : Path
+        Event log that all processes of the run append to.
+
+    Raises
+    ------
+    MissingRequirementError
+        There is no ryu-manager beside this Python.
+    """
+    topology_file = run_dir / "topology.json"
+    topology_file.write_text(to_json(scenario.topology), encoding="utf-8")
+    return EmulatedNetwork(
+        scenario.topology,
+        EmulationOptions(
+            bfd_interval_ms=scenario.bfd_interval_ms,
+            default_capacity_mbps=scenario.default_capacity_mbps,
+        ),
+        run_dir=run_dir,
+        databases={DATABASE: SCHEMA_PATH} if variation.mode == "agent" else {},
+        agent_command=agent_command(scenario.wait_to_restore_s) if variation.mode == "agent" else None,
+        controller_command=controller_command(variation.scheme),
+        environment=controller_settings(scenario, variation, topology_file, fills_backup=variation.mode == "agent"),
+        events=events,
+        command="armor " + " ".join(sys.argv[1:]),
+    )
+
+
+def controller_command(scheme: str) -> tuple[str, ...]:
+    """Command line of a scheme's Ryu app.
+
+    Raises
+    ------
+    MissingRequirementError
+        There is no ryu-manager beside this Python.
+    """
+    manager = Path(sys.executable).with_name("ryu-manager")
+    if not manager.exists():
+        raise MissingRequirementError(f"there is no ryu-manager beside {sys.executable}; run 'make setup'")
+    return str(manager), str(REPOSITORY / "ryu_apps" / f"{scheme}.py")
+
+
+def controller_settings(
+    scenario: Scenario, variation: Variation, topology_file: Path, *, fills_backup: bool
+) -> Mapping[str, str]:
+    """Environment that tells the app what to plan (docs/controller.md)."""
+    options = options_of(variation)
+    return {
+        "ARMOR_TOPOLOGY": str(topology_file),
+        "ARMOR_MODE": options.mode,
+        "ARMOR_PLANNER": options.planner,
+        "ARMOR_ROUTES": options.routes,
+        "ARMOR_METRIC": options.metric,
+        "ARMOR_MAX_FAILURES": "" if options.max_failures is None else str(options.max_failures),
+        "ARMOR_WAIT_TO_RESTORE_S": f"{scenario.wait_to_restore_s:g}",
+        "ARMOR_BACKUP_DB": "tcp:{control_ip}:6641" if fills_backup else "",
+        # Hosts of the emulation know each other, and nobody asks for counters during a measurement.
+        "ARMOR_STATS_INTERVAL_S": "0",
+        "ARMOR_DISCOVERY_INTERVAL_S": "0",
+    }
+
+
+def agent_command(wait_to_restore_s: float) -> Callable[[SwitchSite], Sequence[str]]:
+    """Command line of each switch's agent."""
+
+    def command(site: SwitchSite) -> Sequence[str]:
+        return (
+            *(sys.executable, "-m", "ovsdb_backup.agent", "--node", site.name, "--bridge", site.name),
+            *("--database", f"unix:{site.db_socket}", "--management", f"unix:{site.mgmt_socket}"),
+            *("--wait-to-restore-s", f"{wait_to_restore_s:g}"),
+        )
+
+    return command
+
+
+def wait_installed(
+    network: EmulatedNetwork, plans: Mapping[int, RulePlan], variation: Variation, timeout_s: float = INSTALL_S
+) -> float:
+    """Wait until every switch holds its plan, and in agent mode its backup rows; seconds taken.
+
+    Raises
+    ------
+    NotReadyError
+        Not in time; the message names the first switch and what it lacks.
+    """
+    began_s = time.monotonic()
+    needs_backup = variation.mode == "agent"
+    waiting = list(network.sites.values())
+    while True:
+        lacks = {site.name: what_lacks(site, plans[site.dpid], needs_backup=needs_backup) for site in waiting}
+        waiting = [site for site in waiting if lacks[site.name]]
+        if not waiting:
+            return time.monotonic() - began_s
+        if time.monotonic() - began_s > timeout_s:
+            first = waiting[0].name
+            raise NotReadyError(
+                f"after {timeout_s:g} s {len(waiting)} of {len(network.sites)} switches are not ready; "
+                f"{first}: {lacks[first]}{controller_state(network)}"
+            )
+        time.sleep(_POLL_S)
+
+
+def controller_state(network: EmulatedNetwork) -> str:
+    """Last words of the controller when it is not running; nothing while it runs."""
+    if network.is_running("controller"):
+        return ""
+    log = network.run_dir / "controller.log"
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    return "; the controller has ended" + (f": {lines[-1]}" if lines else "")
+
+
+def what_lacks(site: SwitchSite, plan: RulePlan, *, needs_backup: bool) -> str:
+    """What a switch still lacks; empty when it is ready."""
+    try:
+        held = read_switch(site.mgmt_socket)
+    except DumpError as error:
+        return str(error)
+    missing = compare_dump(plan, held.flows, held.groups, lambda _tag_id: True).missing
+    if missing:
+        return f"{len(missing)} of {len(plan.flows) + len(plan.groups)} planned rows are missing"
+    if needs_backup and BackupStore(f"unix:{site.db_socket}").generation(site.name) == 0:
+        return "its backup database is empty"
+    return ""
+
+
+def dump_reports(
+    network: EmulatedNetwork, plans: Mapping[int, RulePlan], down: frozenset[LinkId]
+) -> tuple[DumpReport, ...]:
+    """Every switch's rows against its plan; rows of links that are still `down` are no fault."""
+    numbers = {number for number, link in enumerate(network.topology.link_ids) if link in down}
+    reports = []
+    for site in network.sites.values():
+        plan = plans[site.dpid]
+        held = read_switch(site.mgmt_socket)
+        sets = FailureSets(*plan.tag_space)
+
+        def is_down(tag_id: int, sets: FailureSets = sets) -> bool:
+            return tag_id < len(sets.masks) and not numbers.isdisjoint(sets.numbers(tag_id))
+
+        reports.append(compare_dump(plan, held.flows, held.groups, is_down))
+    return tuple(reports)

@@ -1,0 +1,43 @@
+"""What a scheme promises for a pair, as a predicate that a run's result can be held to."""
+
+from __future__ import annotations
+
+from experiments.analysis.result import Promise
+from experiments.runner.parts import options_of
+from experiments.scenario.values import Variation
+from mininet_topos.topology import Direction, LinkId, Topology
+from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.interpret import Packet
+from ryu_apps.plan.registry import find_scheme
+from ryu_apps.plan.rows import RulePlan
+from ryu_apps.plan.walk import Learning, Network
+
+
+def promise_of(variation: Variation, topology: Topology, plans: dict[int, RulePlan]) -> Promise:
+    """Predicate (source, destination, links down): delivery is promised.
+
+    A pair whose primary path is whole is always promised delivery; otherwise the scheme decides.
+    """
+    promised = find_scheme(variation.scheme).guarantee(topology, options_of(variation))
+    network = Network(topology, plans, Learning())
+    numbers = {link: 1 << number for number, link in enumerate(topology.link_ids)}
+
+    def promise(source: str, destination: str, down: frozenset[LinkId]) -> bool:
+        primary = {topology.link_id(direction) for direction in primary_path(network, source, destination)}
+        if primary.isdisjoint(down):
+            return True
+        mask = sum(numbers[link] for link in down)
+        return promised(topology.index_of[source], topology.index_of[destination], mask)
+
+    return promise
+
+
+def primary_path(network: Network, source: str, destination: str) -> tuple[Direction, ...]:
+    """Links that packets between two hosts cross by the plan, as the interpreter walks it."""
+    hosts = hosts_of(network.topology)
+    packet = Packet(ipv4_src=hosts[source].ipv4, ipv4_dst=hosts[destination].ipv4)
+    path = []
+    for hop in network.send(source, packet).hops[1:]:
+        back = network.ports.direction_at[hop.node, hop.in_port]
+        path.append(Direction(back.dst, back.src, back.key))
+    return tuple(path)

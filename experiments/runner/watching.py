@@ -1,0 +1,71 @@
+"""Starts the port watcher (experiments.probes.port_watch) for the switches beside a scenario's failures."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from experiments.analysis.events import read_events
+from experiments.analysis.injected import links_of_failure
+from experiments.probes.processes import end_all
+from experiments.runner.parts import NotReadyError
+from experiments.scenario.values import Failure
+from mininet_topos.topology import Topology
+
+if TYPE_CHECKING:
+    from mininet_topos.emulation import EmulatedNetwork
+
+_START_S = 15.0
+_STOP_S = 2.0
+
+
+def watched_switches(failures: tuple[Failure, ...], topology: Topology) -> tuple[str, ...]:
+    """Switches whose ports can notice one of the failures, in node order."""
+    links = {link for failure in failures for link in links_of_failure(failure, topology)}
+    return tuple(node for node in topology.node_names if any(node in (link.a, link.b) for link in links))
+
+
+class PortWatch:
+    """The watcher runs while the context lasts."""
+
+    def __init__(self, network: EmulatedNetwork, switches: tuple[str, ...], events: Path, log: Path) -> None:
+        self._network, self._switches, self._events, self._log = network, switches, events, log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> PortWatch:
+        """Start the watcher and wait until it knows the state of a port of every switch.
+
+        Raises
+        ------
+        NotReadyError
+            It does not in time.
+        """
+        if not self._switches:
+            return self
+        entries = [f"{node}={self._network.sites[node].mgmt_socket}" for node in self._switches]
+        argv = [sys.executable, "-m", "experiments.probes.port_watch", *entries]
+        with self._log.open("wb") as log:
+            self._process = self._network.popen("controller", argv, stdout=log, stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + _START_S
+        while missing := set(self._switches) - self._heard():
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                self.__exit__(None, None, None)
+                raise NotReadyError(f"the port watcher hears nothing of {min(missing)}; its output is in {self._log}")
+            time.sleep(0.05)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the watcher."""
+        if self._process is not None:
+            end_all([self._process], signal.SIGTERM, _STOP_S)
+
+    def _heard(self) -> set[str]:
+        text = self._events.read_text(encoding="utf-8") if self._events.exists() else ""
+        return {str(event.fields.get("node")) for event in read_events(text) if event.source == "watcher"}

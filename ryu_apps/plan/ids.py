@@ -30,6 +30,7 @@ class Priority(IntEnum):
     GUARD = 60000  # frames that must never enter (tagged frames from a host port)
     EDGE = 50000  # ARP to the controller
     DELIVER_SEEN = 40100  # agent mode: destination has already handled this (tag, source)
+    DELIVER_FOREIGN = 40050  # to a local host whose MAC address is its own, not the derived one
     DELIVER = 40000  # to the local host
     RECOVERY = 30000  # rows that a failure put there (learned or by the agent)
     PRIMARY = 20000

@@ -1,0 +1,92 @@
+"""The Ryu side of a scheme's controller: an app of a few lines names its scheme, this class does the rest."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import Any, ClassVar
+
+from ryu import cfg
+from ryu.base import app_manager
+from ryu.controller import ofp_event
+from ryu.controller.handler import CONFIG_DISPATCHER, DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
+from ryu.ofproto import ofproto_common, ofproto_v1_3
+
+from mininet_topos.errors import ArmorError, BadInputError
+from ryu_apps.control import rest
+from ryu_apps.control.controller import Controller
+from ryu_apps.control.faults import surfaced
+from ryu_apps.control.settings import load_settings
+
+_MESSAGES = [
+    ofp_event.EventOFPBarrierReply,
+    ofp_event.EventOFPErrorMsg,
+    ofp_event.EventOFPExperimenter,
+    ofp_event.EventOFPFlowStatsReply,
+    ofp_event.EventOFPGroupDescStatsReply,
+    ofp_event.EventOFPPacketIn,
+    ofp_event.EventOFPPortDescStatsReply,
+    ofp_event.EventOFPPortStatsReply,
+    ofp_event.EventOFPPortStatus,
+]
+
+
+class PlanApp(app_manager.RyuApp):
+    """Installs the plans of one scheme and keeps the network at them.
+
+    A subclass says which scheme. Settings: ryu_apps/control/settings_core.py and docs/controller.md.
+    """
+
+    OFP_VERSIONS: ClassVar[list[int]] = [ofproto_v1_3.OFP_VERSION]
+    scheme: ClassVar[str]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        try:
+            settings = load_settings()
+            _refuse_taken_port(cfg.CONF.ofp_listen_host, _openflow_port())
+            self.controller = Controller(self.scheme, settings, self.logger)
+            self.faults = self.controller.faults
+            if settings.rest_port:
+                self._rest = rest.serve(self.controller, settings.rest_host, settings.rest_port)
+        except ArmorError as error:
+            print(f"armor: {error}", file=sys.stderr)
+            raise SystemExit(error.exit_code) from error
+
+    def start(self) -> None:
+        """Start Ryu's event loop and what the controller does by itself."""
+        super().start()
+        self.controller.start()
+
+    @set_ev_cls(ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER])
+    @surfaced
+    def switch_state_changed(self, event: Any) -> None:
+        """A switch has connected, or its connection is gone."""
+        if event.state == MAIN_DISPATCHER:
+            self.controller.switch_connected(event.datapath)
+        else:
+            self.controller.switch_gone(event.datapath)
+
+    @set_ev_cls(_MESSAGES, [CONFIG_DISPATCHER, MAIN_DISPATCHER])
+    @surfaced
+    def message_received(self, event: Any) -> None:
+        """A switch has sent something."""
+        self.controller.message_received(event.msg.datapath, bytes(event.msg.buf))
+
+
+def _openflow_port() -> int:
+    return int(cfg.CONF.ofp_tcp_listen_port or ofproto_common.OFP_TCP_PORT)
+
+
+def _refuse_taken_port(host: str, port: int) -> None:
+    """eventlet listens with SO_REUSEPORT: two controllers would share the switches between them, in silence."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            probe.listen()
+        except OSError as error:
+            raise BadInputError(
+                f"the OpenFlow port {host}:{port} cannot be used ({error.strerror}); stop the controller that has it, "
+                "or choose another with --ofp-tcp-listen-port"
+            ) from error

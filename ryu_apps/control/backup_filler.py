@@ -1,0 +1,51 @@
+"""Fills the backup database of a switch with its plan, again and again until that is acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ryu.lib import hub
+
+from mininet_topos.errors import ArmorError
+from mininet_topos.event_log import EventLog
+from ryu_apps.control.faults import Faults
+from ryu_apps.plan.rows import RulePlan
+
+FIRST_RETRY_S, MAX_RETRY_S = 0.5, 30.0
+
+
+class BackupFiller:
+    """Writes plans to backup databases.
+
+    Parameters
+    ----------
+    faults : Faults
+        Where failed attempts are reported.
+    events : EventLog
+    """
+
+    def __init__(self, faults: Faults, events: EventLog) -> None:
+        self.generation: dict[str, int] = {}
+        self.failing: dict[str, str] = {}
+        self._faults = faults
+        self._events = events
+
+    def fill(self, remote: str, plan: RulePlan, ports: Mapping[int, str], wanted: Callable[[], bool]) -> None:
+        """Write a plan, and retry, with growing pauses, for as long as it is wanted."""
+        pause_s = FIRST_RETRY_S
+        while wanted() and not self._attempt(remote, plan, ports):
+            hub.sleep(pause_s)
+            pause_s = min(2 * pause_s, MAX_RETRY_S)
+
+    def _attempt(self, remote: str, plan: RulePlan, ports: Mapping[int, str]) -> bool:
+        from ovsdb_backup.store import BackupStore  # lazily: only agent mode needs the package ovs
+
+        try:
+            self.generation[plan.node] = BackupStore(remote).replace_plan(plan.node, plan, ports)
+        except ArmorError as error:
+            self.failing[plan.node] = str(error)
+            self._faults.report("backup database", error, plan.node)
+            return False
+        self.failing.pop(plan.node, None)
+        self._events.write("backup_filled", node=plan.node, generation=self.generation[plan.node])
+        return True

@@ -1,0 +1,191 @@
+"""A conversation with one switch: bytes out in order, replies back to whoever asked, errors as exceptions.
+
+One greenlet writes, so that messages leave in the order in which they were given, and nobody but it waits
+for a slow switch. A request carries one transaction id in all its messages; its barrier reply, or the last
+part of its dump, ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ryu.lib import hub
+
+from mininet_topos.errors import ArmorError
+from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow.messages import ErrorMessage
+from ryu_apps.openflow.wire import MsgType, header, with_xid
+
+CHUNK_BYTES = 1 << 16
+MAX_POSTED = 1000
+Entry = TypeVar("Entry")
+
+
+class SwitchGoneError(ArmorError):
+    """The connection to the switch is gone, or it does not answer."""
+
+
+class SwitchRefusedError(ArmorError):
+    """The switch refused messages of a request."""
+
+    def __init__(self, errors: list[ErrorMessage]) -> None:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        super().__init__(f"{errors[0]}{more}")
+        self.errors = errors
+
+
+@dataclass
+class _Pending:
+    """A request that waits for its end."""
+
+    done: Any = field(default_factory=hub.Event)
+    replies: list[bytes] = field(default_factory=list)
+    errors: list[ErrorMessage] = field(default_factory=list)
+
+
+class SwitchChannel:
+    """Requests to, and replies from, one connected switch.
+
+    Parameters
+    ----------
+    datapath : ryu.controller.controller.Datapath
+    timeout_s : float
+        How long a request may take.
+    """
+
+    def __init__(self, datapath: Any, timeout_s: float = 30.0) -> None:
+        self.datapath = datapath
+        self.timeout_s = timeout_s
+        self.closed = False
+        self.posts_dropped = 0
+        self._pending: dict[int, _Pending] = {}
+        self._outbox: Any = hub.Queue()
+        self._writer = hub.spawn(self._write)
+
+    def close(self) -> None:
+        """End the conversation: whoever waits gets `SwitchGoneError`."""
+        self.closed = True
+        self._outbox.put(None)
+        for pending in self._pending.values():
+            pending.done.set()
+
+    def post(self, message: bytes) -> None:
+        """Send without waiting for anything; dropped, and counted, when the switch takes nothing any more."""
+        if self._outbox.qsize() >= MAX_POSTED:
+            self.posts_dropped += 1
+        else:
+            self._outbox.put(message)
+
+    def apply(self, messages: Iterable[bytes]) -> None:
+        """Send messages, and return once the switch has carried out all of them.
+
+        Raises
+        ------
+        SwitchRefusedError
+            Some were refused; the others are in effect.
+        SwitchGoneError
+            No answer: nothing is known of what is in effect.
+        """
+        xid, pending = self._begin()
+        self._send((*(with_xid(message, xid) for message in messages), encode.barrier_request(xid)))
+        self._finish(xid, pending)
+
+    def apply_at_once(self, messages: Iterable[bytes]) -> None:
+        """Send messages as one atomic bundle: all of them come into effect together, or none does.
+
+        Raises
+        ------
+        SwitchRefusedError
+            One was refused, or the switch knows no bundles; nothing is in effect.
+        SwitchGoneError
+            No answer: nothing is known of what is in effect.
+        """
+        xid, pending = self._begin()
+        self._send((encode.bundle(xid, messages, xid=xid), encode.barrier_request(xid)))
+        self._finish(xid, pending)
+
+    def dump(
+        self, request: Callable[..., bytes], read: Callable[[bytes], tuple[list[Entry], bool]], **filters: int
+    ) -> list[Entry]:
+        """All entries of a multipart reply.
+
+        Raises
+        ------
+        SwitchRefusedError, SwitchGoneError, WireError
+        """
+        xid, pending = self._begin()
+        self._send((request(**filters, xid=xid),))
+        entries: list[Entry] = []
+        for reply in self._finish(xid, pending):
+            part, _more = read(reply)
+            entries += part
+            hub.sleep(0)
+        return entries
+
+    def on_message(self, message: bytes) -> None:
+        """A reply or an error has come; those of nobody's request are left alone."""
+        head = header(message)
+        pending = self._pending.get(head.xid)
+        if pending is None:
+            return
+        if head.msg_type == MsgType.ERROR:
+            pending.errors.append(decode.decode_error(message))
+        elif head.msg_type == MsgType.MULTIPART_REPLY:
+            pending.replies.append(message)
+        if _ends_request(message, pending):
+            pending.done.set()
+
+    def is_mine(self, error: ErrorMessage) -> bool:
+        """Whether an error answers a request that still waits."""
+        return error.xid in self._pending
+
+    def _begin(self) -> tuple[int, _Pending]:
+        if self.closed:
+            raise SwitchGoneError(f"switch {self.datapath.id} is not connected")
+        # Ryu numbers its own messages from the same counter, so no two share an id.
+        self.datapath.xid = (self.datapath.xid + 1) & 0xFFFFFFFF
+        pending = self._pending[self.datapath.xid] = _Pending()
+        return self.datapath.xid, pending
+
+    def _send(self, messages: Iterable[bytes]) -> None:
+        chunk: list[bytes] = []
+        size = 0
+        for message in messages:
+            chunk.append(message)
+            size += len(message)
+            if size >= CHUNK_BYTES:
+                self._outbox.put(b"".join(chunk))
+                chunk, size = [], 0
+                hub.sleep(0)
+        self._outbox.put(b"".join(chunk))
+
+    def _finish(self, xid: int, pending: _Pending) -> list[bytes]:
+        try:
+            ended = pending.done.wait(self.timeout_s)
+        finally:
+            del self._pending[xid]
+        if self.closed or not ended:
+            why = "has closed its connection" if self.closed else f"did not answer within {self.timeout_s:g} s"
+            raise SwitchGoneError(f"switch {self.datapath.id} {why}")
+        if pending.errors:
+            raise SwitchRefusedError(pending.errors)
+        return pending.replies
+
+    def _write(self) -> None:
+        while not self.closed:
+            message = self._outbox.get()
+            if message and not self.datapath.send(message):
+                self.close()
+
+
+def _ends_request(message: bytes, pending: _Pending) -> bool:
+    kind = header(message).msg_type
+    if kind == MsgType.BARRIER_REPLY:
+        return True
+    if kind == MsgType.MULTIPART_REPLY:
+        more_follows = message[11] & 1
+        return not more_follows
+    # A refused dump has no reply; a refused flow still gets its barrier reply.
+    return kind == MsgType.ERROR and pending.errors[-1].data[1:2] == bytes([MsgType.MULTIPART_REQUEST])

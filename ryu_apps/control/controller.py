@@ -1,0 +1,281 @@
+"""The controller of a scheme: topology control, route configuration, statistics collection, edge and return.
+
+This class joins them; what to do is decided in the `*_core.py` modules, and Ryu is met in `app.py` and
+`channel.py` alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ryu.lib import hub
+
+from mininet_topos.catalogue import load_topology
+from mininet_topos.connectivity import require_connected
+from mininet_topos.errors import ArmorError
+from mininet_topos.event_log import EventLog
+from mininet_topos.topology import LinkId
+from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFiller
+from ryu_apps.control.channel import SwitchChannel, SwitchGoneError
+from ryu_apps.control.edge_service import EdgeService
+from ryu_apps.control.faults import Faults
+from ryu_apps.control.frames_core import read_arp, read_beacon
+from ryu_apps.control.return_coordinator import ReturnCoordinator
+from ryu_apps.control.return_core import Damping, ReturnState
+from ryu_apps.control.route_configuration import SwitchRoutes, scheme_of
+from ryu_apps.control.settings_core import Settings
+from ryu_apps.control.statistics_collection import StatisticsCollection
+from ryu_apps.control.statistics_core import FlowSample, PortSample
+from ryu_apps.control.switch import Switch
+from ryu_apps.control.topology_control import TopologyControl
+from ryu_apps.control.topology_core import LiveTopology, Mismatch
+from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow.messages import PacketIn, PortStatus
+from ryu_apps.openflow.wire import MsgType, header
+from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.edge_rows import with_edge_rows
+from ryu_apps.plan.registry import plan_network
+from ryu_apps.plan.rows import RulePlan
+
+RETURN_POLL_S = 0.25
+
+
+class Controller:
+    """What a Ryu app of ours consists of.
+
+    Parameters
+    ----------
+    scheme : str
+        Name in the registry.
+    settings : Settings
+    logger : logging.Logger
+
+    Raises
+    ------
+    BadInputError
+        The topology or an option cannot be used.
+    """
+
+    def __init__(self, scheme: str, settings: Settings, logger: logging.Logger) -> None:
+        self.scheme, self.settings = scheme, settings
+        self.topology = load_topology(settings.topology)
+        require_connected(self.topology)
+        self.plans = plan_network(scheme, self.topology, settings.options)
+        self.events = EventLog("controller")
+        self.faults = Faults(self.events, logger)
+        self.switches: dict[str, Switch] = {}
+        self.started_at_s = time.monotonic()
+        self.topology_control = TopologyControl(self.topology, self.events, settings.discovery_interval_s)
+        by_node = {plan.node: plan for plan in self.plans.values()}
+        self.statistics = StatisticsCollection(scheme_of(next(iter(by_node.values()))))
+        damping = Damping(settings.wait_to_restore_s, max_wait_s=12 * settings.wait_to_restore_s)
+        state = ReturnState(self.topology_control.expected.link_ends, damping)
+        self.coordinator = ReturnCoordinator(self.topology, by_node, state, self.events, self._routes)
+        self.edge = EdgeService(hosts_of(self.topology), lambda: self.switches, self.events, self.faults)
+        self.backups = BackupFiller(self.faults, self.events)
+        self._seen: set[str] = set()
+
+    def start(self) -> None:
+        """Start what happens by itself."""
+        hub.spawn(self._repeat, RETURN_POLL_S, "return", self.coordinator.run_due)
+        if self.settings.stats_interval_s:
+            hub.spawn(self._repeat, self.settings.stats_interval_s, "statistics", self._poll)
+        if self.settings.discovery_interval_s:
+            hub.spawn(self._repeat, self.settings.discovery_interval_s, "discovery", self._discover)
+
+    def switch_connected(self, datapath: Any) -> None:
+        """A switch has said who it is."""
+        node = self.topology_control.node_of(datapath.id)
+        if node is None:
+            return
+        if node in self.switches:
+            self.switch_gone(self.switches[node].channel.datapath)
+        channel = SwitchChannel(datapath)
+        routes = SwitchRoutes(
+            self.plans[datapath.id],
+            channel,
+            self.events,
+            self.settings.edge,
+            bool(self.settings.discovery_interval_s),
+        )
+        switch = self.switches[node] = Switch(node, datapath.id, channel, routes)
+        self.events.write("reconnect" if node in self._seen else "connect", node=node, dpid=datapath.id)
+        self._seen.add(node)
+        hub.spawn(self._bring_up, switch)
+
+    def switch_gone(self, datapath: Any) -> None:
+        """The connection to a switch is gone."""
+        for switch in [one for one in self.switches.values() if one.channel.datapath is datapath]:
+            switch.channel.close()
+            del self.switches[switch.node]
+            self.topology_control.switch_gone(switch.node)
+            self.coordinator.switch_gone(switch.node)
+            self.statistics.forget(switch.node)
+            self.events.write("disconnect", node=switch.node)
+
+    def message_received(self, datapath: Any, message: bytes) -> None:
+        """A switch has sent something."""
+        for switch in [one for one in self.switches.values() if one.channel.datapath is datapath]:
+            kind = header(message).msg_type
+            if kind == MsgType.PORT_STATUS:
+                self._port_status(switch, decode.decode_port_status(message))
+            elif kind == MsgType.PACKET_IN:
+                self._packet_in(switch, decode.decode_packet_in(message))
+            else:
+                self._answer(switch, kind, message)
+
+    def _answer(self, switch: Switch, kind: int, message: bytes) -> None:
+        if kind == MsgType.ERROR:
+            error = decode.decode_error(message)
+            if not switch.channel.is_mine(error):
+                self.faults.report("switch", str(error), switch.node)
+        switch.channel.on_message(message)
+
+    def _port_status(self, switch: Switch, status: PortStatus) -> None:
+        if switch.held_back is not None:
+            switch.held_back.append(status)
+            return
+        changed = self.topology_control.port_changed(switch.node, status)
+        if changed is not None:
+            self.coordinator.ports_known(dict([changed]))
+
+    def _packet_in(self, switch: Switch, packet: PacketIn) -> None:
+        beacon = read_beacon(packet.data)
+        arp = read_arp(packet.data)
+        if beacon is not None:
+            self.topology_control.beacon_heard(switch.node, packet.in_port, beacon)
+        elif arp is not None and self.settings.edge:
+            self.edge.arp_received(switch.node, packet.in_port, arp)
+
+    def _bring_up(self, switch: Switch) -> None:
+        """Describe the ports, install the plan, fill the backup database; again until it is done."""
+        pause_s = FIRST_RETRY_S
+        while not switch.channel.closed and not self._try_bring_up(switch):
+            hub.sleep(pause_s)
+            pause_s = min(2 * pause_s, MAX_RETRY_S)
+
+    def _try_bring_up(self, switch: Switch) -> bool:
+        try:
+            self._learn_ports(switch)
+            found = switch.routes.synchronise()
+        except SwitchGoneError as error:
+            if not switch.channel.closed:
+                self.faults.report("install", error, switch.node)
+            return False
+        except ArmorError as error:
+            self.faults.report("install", error, switch.node)
+            return False
+        for conflict in found.conflicts:
+            self.faults.report("install", f"{conflict} belonged to somebody else and was replaced", switch.node)
+        self.coordinator.rows_found(found.recovery_tag_ids)
+        if self.settings.edge:
+            self.edge.macs_found(switch.node, switch.routes.macs)
+        if self.settings.stats_interval_s:
+            hub.spawn(self._poll_switch, switch)
+        self._fill_backup(switch)
+        return True
+
+    def _learn_ports(self, switch: Switch) -> None:
+        switch.held_back = switch.held_back or []
+        ports = switch.channel.dump(encode.port_desc_request, decode.decode_port_desc)
+        self.coordinator.ports_known(self.topology_control.ports_described(switch.node, ports))
+        held_back, switch.held_back = switch.held_back, None
+        for status in held_back:
+            self._port_status(switch, status)
+
+    def _fill_backup(self, switch: Switch) -> None:
+        remote = self.settings.backup_remote(switch.node, switch.control_ip)
+        if remote:
+            ports = self.topology_control.expected.ports_at(switch.node)
+            plan = with_edge_rows(switch.routes.plan, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
+            hub.spawn(self.backups.fill, remote, plan, ports, lambda: self.switches.get(switch.node) is switch)
+
+    def _repeat(self, pause_s: float, what: str, act: Callable[[], None]) -> None:
+        while True:
+            with self.faults.surfaced(what):
+                act()
+            hub.sleep(pause_s)
+
+    def _poll(self) -> None:
+        hub.joinall([hub.spawn(self._poll_switch, switch) for switch in self._installed()])
+
+    def _poll_switch(self, switch: Switch) -> None:
+        with self.faults.surfaced("statistics", switch.node):
+            self.statistics.poll(switch.node, switch.channel)
+
+    def _discover(self) -> None:
+        for switch in self._installed():
+            for beacon in self.topology_control.beacons_for(switch.node, switch.dpid):
+                switch.channel.post(beacon)
+        if self.settings.edge:
+            self.edge.probe_unconfirmed()
+        self.topology_control.name_mismatches()
+
+    def _installed(self) -> list[Switch]:
+        return [switch for switch in self.switches.values() if switch.routes.status.state == "installed"]
+
+    def _routes(self) -> Mapping[str, SwitchRoutes]:
+        return {switch.node: switch.routes for switch in self._installed()}
+
+    def live_topology(self) -> LiveTopology:
+        """Ports and liveness (for REST and for planners)."""
+        return self.topology_control.live
+
+    def failed_links(self) -> frozenset[LinkId]:
+        """Links with a dead end."""
+        return self.coordinator.state.failed_links()
+
+    def port_samples(self) -> Mapping[str, Mapping[int, PortSample]]:
+        """Port counters by switch and port."""
+        return self.statistics.ports
+
+    def flow_samples(self) -> Mapping[str, Mapping[int, FlowSample]]:
+        """Traffic by switch and destination."""
+        return self.statistics.flows
+
+    def wanted_plan(self, dpid: int) -> RulePlan | None:
+        """What a switch should hold; None for an unknown datapath id."""
+        plan = self.plans.get(dpid)
+        if plan is None:
+            return None
+        switch = self.switches.get(plan.node)
+        if switch is not None:
+            return switch.routes.wanted()
+        return with_edge_rows(plan, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
+
+    def mismatches(self) -> tuple[Mismatch, ...]:
+        """Differences between the topology and the network."""
+        strange = (Mismatch("strange host", one.node, one.text) for one in self.edge.state.strange)
+        return (*self.topology_control.mismatches(), *sorted(strange))
+
+    def state(self) -> dict[str, Any]:
+        """State of the controller, its switches, and its errors."""
+        switches = {
+            node: {"dpid": number, **(asdict(self.switches[node].routes.status) if node in self.switches else _AWAY)}
+            for number, node in enumerate(self.topology.node_names, start=1)
+        }
+        installed = sum(1 for one in switches.values() if one["state"] == "installed")
+        return {
+            "scheme": self.scheme,
+            "topology": self.topology.name,
+            "options": asdict(self.settings.options),
+            "uptime_s": time.monotonic() - self.started_at_s,
+            "ready": installed == len(switches) and not self.backups.failing,
+            "switches_installed": installed,
+            "switches": switches,
+            "backup_generations": self.backups.generation,
+            "backup_failures": self.backups.failing,
+            "failed_links": sorted(str(link) for link in self.failed_links()),
+            "returning_links": sorted(
+                str(link) for link, one in self.coordinator.state.links.items() if one.returning or one.remembered
+            ),
+            "errors": self.faults.count,
+            "recent_errors": [asdict(fault) for fault in self.faults.recent],
+        }
+
+
+_AWAY = {"state": "not connected"}

@@ -1,0 +1,83 @@
+"""The edge: answers ARP, asks hosts for their MAC addresses, and lets switches deliver to foreign ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ryu.lib import hub
+
+from mininet_topos.event_log import EventLog
+from ryu_apps.control import edge_core
+from ryu_apps.control.edge_core import EdgeAction, SendArp, Strange, UseMac
+from ryu_apps.control.faults import Faults
+from ryu_apps.control.frames_core import Arp, arp_frame
+from ryu_apps.control.switch import Switch
+from ryu_apps.openflow import encode
+from ryu_apps.plan.addressing import Host
+from ryu_apps.plan.rows import Output
+
+
+class EdgeService:
+    """What `edge_core` decides, done.
+
+    Parameters
+    ----------
+    hosts : mapping of str to Host
+        The host behind every switch.
+    switches : callable
+        The connected switches, by name.
+    events : EventLog
+    faults : Faults
+    """
+
+    def __init__(
+        self,
+        hosts: Mapping[str, Host],
+        switches: Callable[[], Mapping[str, Switch]],
+        events: EventLog,
+        faults: Faults,
+    ) -> None:
+        self.state = edge_core.edge_state(hosts)
+        self._switches = switches
+        self._events = events
+        self._faults = faults
+
+    def arp_received(self, node: str, port_no: int, arp: Arp) -> None:
+        """An ARP packet has come from a host port."""
+        self.state, actions = edge_core.on_arp(self.state, node, port_no, arp)
+        for action in actions:
+            self._act(action)
+
+    def macs_found(self, node: str, macs: Mapping[int, int]) -> None:
+        """A switch was found to rewrite for these hosts already."""
+        self.state = edge_core.remember_macs(self.state, macs)
+        self.probe(node)
+
+    def probe(self, node: str) -> None:
+        """Ask the hosts of a switch for their MAC addresses."""
+        for action in edge_core.probe(self.state, node):
+            self._act(action)
+
+    def probe_unconfirmed(self) -> None:
+        """Ask the hosts that have not answered yet."""
+        for host in self.state.hosts.values():
+            if host.ipv4 not in self.state.mac_of:
+                self.probe(host.node)
+
+    def _act(self, action: EdgeAction) -> None:
+        switch = self._switches().get(action.node)
+        if isinstance(action, Strange):
+            self._events.write("mismatch", kind="strange host", node=action.node, text=action.text)
+        elif switch is None:
+            return
+        elif isinstance(action, SendArp):
+            frame = arp_frame(action.arp, action.eth_dst)
+            switch.channel.post(encode.packet_out(frame, (Output(action.port_no),)))
+        else:
+            hub.spawn(self._use_mac, switch, action)
+
+    def _use_mac(self, switch: Switch, action: UseMac) -> None:
+        with self._faults.surfaced("foreign MAC", switch.node):
+            switch.routes.use_macs(edge_core.foreign_macs_at(self.state, switch.node))
+            if action.foreign:
+                self._events.write("foreign_mac", node=switch.node, mac=f"{action.mac:012x}")

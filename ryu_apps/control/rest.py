@@ -1,0 +1,49 @@
+"""The REST interface as a server on the machine's own address."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import eventlet
+import eventlet.wsgi
+from ryu.lib import hub
+
+from mininet_topos.errors import BadInputError
+from ryu_apps.control.rest_core import View, respond
+
+StartResponse = Callable[[str, list[tuple[str, str]]], Any]
+
+
+def wsgi_application(view: View) -> Callable[[dict[str, Any], StartResponse], Iterable[bytes]]:
+    """The interface as a WSGI application."""
+
+    def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        method = environ.get("REQUEST_METHOD", "GET")
+        status, value = respond(view, method, environ.get("PATH_INFO", "/"))
+        body = json.dumps(value).encode() + b"\n"
+        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+        start_response(f"{status.value} {status.phrase}", headers)
+        return [b"" if method == "HEAD" else body]
+
+    return application
+
+
+def serve(view: View, host: str, port: int) -> Any:
+    """Start answering; the greenlet that does.
+
+    Raises
+    ------
+    BadInputError
+        The address is taken or is none of this machine's.
+    """
+    try:
+        # Not shared with another process, which SO_REUSEPORT (eventlet's default) would allow.
+        listener = eventlet.listen((host, port), reuse_port=False)
+    except OSError as error:
+        raise BadInputError(
+            f"the REST interface cannot listen on {host}:{port} ({error.strerror or error}); "
+            "choose another rest_port (0: none) or rest_host"
+        ) from error
+    return hub.spawn(eventlet.wsgi.server, listener, wsgi_application(view), log_output=False)

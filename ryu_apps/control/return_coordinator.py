@@ -1,0 +1,155 @@
+"""Leads the network back to its primary routes once a failed link has stayed up (steps: return_core.py)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from ryu.lib import hub
+
+from mininet_topos.errors import ArmorError
+from mininet_topos.event_log import EventLog
+from mininet_topos.topology import LinkId, Topology
+from ryu_apps.control import return_core
+from ryu_apps.control.return_core import ReturnState, ReturnWork
+from ryu_apps.control.route_configuration import SwitchRoutes, scheme_of
+from ryu_apps.plan.ids import split_cookie
+from ryu_apps.plan.rows import RulePlan
+
+CLEAN_ROUNDS = 10
+# Cached datapath flows re-learn until they have been looked at again, at most every 0.5 s (max-revalidator).
+SETTLE_S = 0.6
+
+
+class ReturnError(ArmorError):
+    """Recovery rows of a returned link are still there."""
+
+
+class ReturnCoordinator:
+    """Runs returns, one at a time.
+
+    Parameters
+    ----------
+    topology : Topology
+    plans : mapping of str to RulePlan
+        The scheme's plans, by switch name.
+    state : ReturnState
+    events : EventLog
+    connected : callable
+        The connected switches, by name.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        plans: Mapping[str, RulePlan],
+        state: ReturnState,
+        events: EventLog,
+        connected: Callable[[], Mapping[str, SwitchRoutes]],
+    ) -> None:
+        self.state = state
+        self._topology = topology
+        self._plans = plans
+        self._events = events
+        self._connected = connected
+        self._tag_space = next(iter(plans.values())).tag_space
+
+    def ports_known(self, live: Mapping[tuple[str, int], bool]) -> None:
+        """Ports are live or dead now."""
+        self.state = return_core.ports_known(self.state, live, time.monotonic())
+
+    def switch_gone(self, node: str) -> None:
+        """The connection of a switch is gone."""
+        self.state = return_core.ports_unknown(self.state, node)
+
+    def rows_found(self, tag_ids: Iterable[int]) -> None:
+        """A switch was found to hold recovery rows of these failed sets."""
+        links = return_core.links_of_tag_ids(self._tag_space, self._topology, tag_ids)
+        self.state = return_core.remember(self.state, links)
+
+    def run_due(self) -> None:
+        """Return to every link whose time has come.
+
+        Raises
+        ------
+        ArmorError
+            A switch did not do its part; the links are tried again later.
+        """
+        links = return_core.due_links(self.state, time.monotonic())
+        if not links or not any(self._tag_space):  # without tags nothing is remembered
+            return
+        self.state = return_core.begin_return(self.state, links)
+        names = [str(link) for link in links]
+        self._events.write("return_begin", links=names)
+        retry_at_s: float | None = time.monotonic() + self.state.damping.wait_s
+        try:
+            deleted_rounds = self._return(links)
+            retry_at_s = None
+            self._events.write("return_done", links=names, rounds=deleted_rounds)
+        finally:
+            self.state = return_core.end_return(self.state, links, retry_at_s)
+
+    def _return(self, links: tuple[LinkId, ...]) -> int:
+        tag_ids = return_core.tag_ids_of_links(self._tag_space, self._topology, links)
+        routes = self._connected()
+        work = {node: return_core.return_work(one.plan, scheme_of(one.plan), tag_ids) for node, one in routes.items()}
+        hops = [[node for node in hop if node in routes] for hop in return_core.hops_outward(self._topology, links)]
+        if not any(self._left(routes, tag_ids).values()):
+            return 0
+        try:
+            _everywhere(routes, lambda one, node: one.stop_learning(work[node]))
+            hub.sleep(SETTLE_S)
+            return self._forget(routes, work, hops, tag_ids)
+        finally:
+            _everywhere(routes, lambda one, node: one.learn_again(work[node]))
+
+    def _forget(
+        self,
+        routes: Mapping[str, SwitchRoutes],
+        work: Mapping[str, ReturnWork],
+        hops: Iterable[Iterable[str]],
+        tag_ids: frozenset[int],
+    ) -> int:
+        """Delete outward, until a dump taken a while later shows nothing."""
+        hops = [list(hop) for hop in hops]
+        left: dict[str, int] = {}
+        for number in range(1, CLEAN_ROUNDS + 1):
+            for hop in hops:
+                _everywhere({node: routes[node] for node in hop}, lambda one, node: one.forget(work[node]))
+            hub.sleep(SETTLE_S)
+            left = self._left(routes, tag_ids)
+            if not any(left.values()):
+                return number
+        still = ", ".join(f"{count} at {node}" for node, count in left.items() if count)
+        raise ReturnError(f"after {CLEAN_ROUNDS} rounds recovery rows of a returned link are still there: {still}")
+
+    def _left(self, routes: Mapping[str, SwitchRoutes], tag_ids: frozenset[int]) -> dict[str, int]:
+        left: dict[str, int] = {}
+
+        def count(one: SwitchRoutes, node: str) -> None:
+            rows = one.remembered(scheme_of(one.plan))
+            left[node] = sum(1 for row in rows if split_cookie(row.cookie).tag_id in tag_ids)
+
+        _everywhere(routes, count)
+        return left
+
+
+def _everywhere(routes: Mapping[str, SwitchRoutes], act: Callable[[SwitchRoutes, str], None]) -> None:
+    """Let all switches do something at the same time, and wait for the last.
+
+    Raises
+    ------
+    ArmorError
+        What the first switch that failed raised.
+    """
+    errors: list[ArmorError] = []
+
+    def attempt(one: SwitchRoutes, node: str) -> None:
+        try:
+            act(one, node)
+        except ArmorError as error:
+            errors.append(error)
+
+    hub.joinall([hub.spawn(attempt, one, node) for node, one in routes.items()])
+    if errors:
+        raise errors[0]

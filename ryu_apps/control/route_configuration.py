@@ -1,0 +1,198 @@
+"""Route configuration: gives every connected switch its plan, and keeps it at that.
+
+One `SwitchRoutes` a switch; its operations run one at a time. A switch that has connected is read first, so
+that what is right is not touched, what is stale goes, and what belongs to somebody else stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ryu.lib import hub
+
+from mininet_topos.event_log import EventLog
+from ryu_apps.control.channel import SwitchChannel, SwitchRefusedError
+from ryu_apps.control.reconcile_core import Reconciliation, SwitchState, foreign_macs, reconcile
+from ryu_apps.control.return_core import RECOVERY_MASK, ReturnWork
+from ryu_apps.openflow import decode, encode
+from ryu_apps.plan.diff import Command, Operation, PlanDelta, diff, install_phases
+from ryu_apps.plan.edge_rows import with_edge_rows
+from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, Kind, SchemeId, cookie, split_cookie
+from ryu_apps.plan.rows import FlowRow, RulePlan
+
+_YIELD_EVERY_ROWS = 200
+
+
+@dataclass
+class Status:
+    """What is known of a switch, for people."""
+
+    state: str = "connecting"
+    rows: int = 0
+    recovery_rows: int = 0
+    installed_at_s: float | None = None
+    foreign: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+
+
+@dataclass
+class SwitchRoutes:
+    """The rows of one connected switch.
+
+    Parameters
+    ----------
+    plan : RulePlan
+        The scheme's plan.
+    channel : SwitchChannel
+    events : EventLog
+    edge, discovery : bool
+        Whether ARP, and discovery frames, go to the controller.
+    """
+
+    plan: RulePlan
+    channel: SwitchChannel
+    events: EventLog
+    edge: bool = True
+    discovery: bool = True
+    status: Status = field(default_factory=Status)
+    macs: Mapping[int, int] = field(default_factory=dict)
+    _installed: RulePlan | None = None
+    _lock: Any = field(default_factory=hub.Semaphore)
+
+    def wanted(self) -> RulePlan:
+        """Everything that the switch has to hold: the plan, and the app's own rows."""
+        return with_edge_rows(self.plan, self.macs, self.edge, self.discovery)
+
+    def synchronise(self) -> Reconciliation:
+        """Read the switch and bring it to its plan, touching nothing that is right.
+
+        Raises
+        ------
+        SwitchGoneError, SwitchRefusedError, WireError
+        """
+        with self._lock:
+            state = self.read()
+            self.macs = {**foreign_macs(state), **self.macs}
+            wanted = self.wanted()
+            found = reconcile(state, wanted)
+            self._carry_out(found.delta)
+            self.channel.apply(
+                encode.flow_delete_raw(stat.table_id, stat.priority, stat.cookie, stat.match_bytes)
+                for stat in found.unreadable
+            )
+            self._note(wanted, found)
+        return found
+
+    def read(self) -> SwitchState:
+        """A dump of the switch."""
+        groups = self.channel.dump(encode.group_desc_request, decode.decode_group_desc)
+        flows = self.channel.dump(encode.flow_stats_request, decode.decode_flow_stats)
+        return SwitchState(tuple(flows), tuple(groups))
+
+    def use_macs(self, macs: Mapping[int, int]) -> None:
+        """Deliver to these foreign MAC addresses (by IPv4 address) from now on."""
+        with self._lock:
+            if self._installed is None or macs == self.macs:
+                self.macs = macs
+                return
+            self.macs = macs
+            wanted = self.wanted()
+            self._carry_out(diff(self._installed, wanted))
+            self._installed = wanted
+
+    def stop_learning(self, work: ReturnWork) -> None:
+        """Replace the rows that teach about returning links by rows that only route."""
+        self._modify(work.silenced)
+
+    def learn_again(self, work: ReturnWork) -> None:
+        """Put the teaching rows back."""
+        self._modify(work.learning)
+
+    def forget(self, work: ReturnWork) -> None:
+        """Delete the recovery rows about returning links."""
+        with self._lock:
+            self.channel.apply(encode.flows_delete_by_cookie(value, RECOVERY_MASK) for value in work.cookies)
+
+    def remembered(self, scheme: SchemeId) -> list[FlowRow]:
+        """Recovery rows that the switch holds now."""
+        mask = SCHEME_MASK | KIND_MASK
+        stats = [
+            stat
+            for kind in (Kind.LEARNED, Kind.AGENT)
+            for stat in self.channel.dump(
+                encode.flow_stats_request, decode.decode_flow_stats, cookie=cookie(scheme, kind), cookie_mask=mask
+            )
+        ]
+        return [stat.row for stat in stats if stat.row is not None]
+
+    def _modify(self, rows: tuple[FlowRow, ...]) -> None:
+        if rows:
+            with self._lock:
+                self.channel.apply(_messages(Command(Operation.MODIFY, row) for row in rows))
+
+    def _carry_out(self, delta: PlanDelta) -> None:
+        """New rows in phases; changes of a switch that carries traffic all at once, where it knows bundles."""
+        phases = install_phases(delta)
+        if delta.modify_flows or delta.delete_flows or delta.modify_groups or delta.delete_groups:
+            try:
+                self.channel.apply_at_once(_messages(command for phase in phases for command in phase.commands))
+                return
+            except SwitchRefusedError:
+                # A switch without bundles: the order of the phases is safe too. A bad row is refused again below.
+                hub.sleep(0)
+        for phase in phases:
+            self.channel.apply(_messages(phase.commands))
+
+    def _note(self, wanted: RulePlan, found: Reconciliation) -> None:
+        self._installed = wanted
+        self.status.state = "installed"
+        self.status.rows = len(wanted.flows)
+        self.status.recovery_rows = len(found.recovery)
+        self.status.installed_at_s = time.monotonic()
+        self.status.foreign = found.foreign
+        self.status.conflicts = found.conflicts
+        changes = found.delta
+        self.events.write(
+            "plan_installed",
+            dpid=wanted.dpid,
+            node=wanted.node,
+            rows=len(wanted.flows),
+            groups=len(wanted.groups),
+            added=len(changes.add_flows),
+            modified=len(changes.modify_flows),
+            deleted=len(changes.delete_flows) + len(found.unreadable),
+            recovery_rows=len(found.recovery),
+            foreign=len(found.foreign),
+        )
+
+
+def scheme_of(plan: RulePlan) -> SchemeId:
+    """The scheme that owns the rows of a plan."""
+    return SchemeId(next(split_cookie(row.cookie).scheme for row in plan.flows))
+
+
+_FLOW_ENCODERS = {
+    Operation.ADD: encode.flow_add,
+    Operation.MODIFY: encode.flow_modify,
+    Operation.DELETE: encode.flow_delete,
+}
+
+
+def _message(command: Command) -> bytes:
+    row = command.row
+    if isinstance(row, FlowRow):
+        return _FLOW_ENCODERS[command.operation](row)
+    if command.operation is Operation.DELETE:
+        return encode.group_delete(row.group_id)
+    return encode.group_add(row) if command.operation is Operation.ADD else encode.group_modify(row)
+
+
+def _messages(commands: Iterable[Command]) -> Iterator[bytes]:
+    """Messages of commands, with a pause for the other switches now and then."""
+    for number, command in enumerate(commands, start=1):
+        if number % _YIELD_EVERY_ROWS == 0:
+            hub.sleep(0)
+        yield _message(command)

@@ -1,0 +1,164 @@
+"""Settings of a controller app: names, defaults, meaning, and the check of what the user gave.
+
+`ryu-manager --config-file armor.conf` reads them from the group [armor]; an environment variable ARMOR_<NAME>
+wins over the file. docs/controller.md is the user's description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mininet_topos.errors import BadInputError
+from ryu_apps.plan.options import PlanOptions
+
+ENVIRONMENT_PREFIX = "ARMOR_"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an app was told.
+
+    Attributes
+    ----------
+    topology : str
+        Catalogue name, generator or file.
+    options : PlanOptions
+    rest_host, rest_port : str, int
+        Where the REST interface listens; port 0: it does not.
+    wait_to_restore_s : float
+        How long a link must have been up again before the network returns to it.
+    stats_interval_s : float
+        Time between two polls of port and flow counters; 0: none.
+    discovery_interval_s : float
+        Time between two discovery frames on each port; 0: no discovery.
+    backup_db : str
+        Backup database of a switch, with {node} and {control_ip} to be filled in; empty: none is filled.
+    edge : bool
+        Whether the app answers ARP and learns foreign MAC addresses.
+    """
+
+    topology: str
+    options: PlanOptions
+    rest_host: str = "127.0.0.1"
+    rest_port: int = 8080
+    wait_to_restore_s: float = 5.0
+    stats_interval_s: float = 10.0
+    discovery_interval_s: float = 5.0
+    backup_db: str = ""
+    edge: bool = True
+
+    def backup_remote(self, node: str, control_ip: str) -> str:
+        """Backup database of one switch ("" when none is to be filled)."""
+        return self.backup_db.format(node=node, control_ip=control_ip)
+
+
+class Setting(NamedTuple):
+    """One setting: its name, how its text is read, its default as text (None: required), and its meaning."""
+
+    name: str
+    read: Callable[[str, str], Any]
+    default: str | None
+    meaning: str
+
+
+def _text(_name: str, value: str) -> str:
+    return value
+
+
+def _flag(name: str, value: str) -> bool:
+    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    if value.lower() not in words:
+        raise BadInputError(f"setting {name} = {value!r} is neither on nor off; write one of them")
+    return words[value.lower()]
+
+
+def _seconds(name: str, value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 1e9:
+        raise BadInputError(f"setting {name} = {value!r} is no time in seconds; give a number of at least 0")
+    return seconds
+
+
+def _whole(name: str, value: str) -> int:
+    if not value.isascii() or not value.isdigit():
+        raise BadInputError(f"setting {name} = {value!r} is no whole number; give one of at least 0")
+    return int(value)
+
+
+def _port(name: str, value: str) -> int:
+    number = _whole(name, value)
+    if number > 65535:
+        raise BadInputError(f"setting {name} = {value!r} is no TCP port; use 0..65535")
+    return number
+
+
+def _maybe_whole(name: str, value: str) -> int | None:
+    return _whole(name, value) if value else None
+
+
+def _database(name: str, value: str) -> str:
+    try:
+        filled = value.format(node="s1", control_ip="127.0.0.1")
+    except (KeyError, IndexError, ValueError) as error:
+        raise BadInputError(f"setting {name} = {value!r} may hold {{node}} and {{control_ip}} only") from error
+    if filled and not filled.startswith(("unix:", "tcp:")):
+        raise BadInputError(f"setting {name} = {value!r} is no database; write unix:PATH or tcp:HOST:PORT")
+    return value
+
+
+SETTINGS = (
+    Setting("topology", _text, None, "catalogue name, generator such as grid:3x3, or GraphML/JSON file"),
+    Setting("mode", _text, "learned", "learned: the data plane ends backtracking; agent: the switch-local agent does"),
+    Setting("planner", _text, "tree", "tree: routes by destination; pair: the paper's, by pair of hosts"),
+    Setting("routes", _text, "spt", "spt: shortest-path trees; mst: one minimum spanning tree"),
+    Setting("metric", _text, "hops", "hops or delay"),
+    Setting("max_failures", _maybe_whole, "", "links that may fail together; empty: 2 if the tag ids suffice, else 1"),
+    Setting("hard_timeout_s", _whole, "0", "life of learned and agent rows; 0: until the link returns"),
+    Setting("rest_host", _text, "127.0.0.1", "address on which the REST interface listens"),
+    Setting("rest_port", _port, "8080", "port of the REST interface; 0: none"),
+    Setting("wait_to_restore_s", _seconds, "5", "how long a link must be up again before traffic returns to it"),
+    Setting("stats_interval_s", _seconds, "10", "time between polls of port and flow counters; 0: none"),
+    Setting("discovery_interval_s", _seconds, "5", "time between discovery frames; 0: no discovery"),
+    Setting("backup_db", _database, "", "backup database to fill, e.g. tcp:{control_ip}:6641; empty: none"),
+    Setting("edge", _flag, "on", "on: answer ARP and learn foreign MAC addresses"),
+)
+_PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "hard_timeout_s")
+
+
+def environment_name(setting: str) -> str:
+    """Environment variable of a setting."""
+    return ENVIRONMENT_PREFIX + setting.upper()
+
+
+def read_settings(configured: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
+    """Settings from the configuration file's texts and the environment.
+
+    Parameters
+    ----------
+    configured : mapping of str to str or None
+        By setting name; None or missing: not given.
+    environment : mapping of str to str
+        Environment variables; those of no setting are of no account.
+
+    Raises
+    ------
+    BadInputError
+        A required setting is missing, or a value cannot be used; the message names both ways to give it.
+    """
+    values: dict[str, Any] = {}
+    for setting in SETTINGS:
+        given = environment.get(environment_name(setting.name), configured.get(setting.name))
+        text = setting.default if given is None or not given.strip() else given.strip()
+        if text is None:
+            raise BadInputError(
+                f"no {setting.name} given; set {environment_name(setting.name)}, or {setting.name} in the group "
+                f"[armor] of a file for ryu-manager --config-file: {setting.meaning}"
+            )
+        values[setting.name] = setting.read(setting.name, text)
+    options = PlanOptions(**{name: values.pop(name) for name in _PLAN_NAMES})
+    return Settings(options=options, **values)

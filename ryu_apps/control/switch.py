@@ -1,0 +1,31 @@
+"""Everything that belongs to one connected switch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ryu_apps.control.channel import SwitchChannel
+from ryu_apps.control.route_configuration import SwitchRoutes
+from ryu_apps.openflow.messages import PortStatus
+
+
+@dataclass(eq=False)
+class Switch:
+    """A connected switch: its name, the conversation with it, and its rows.
+
+    Attributes
+    ----------
+    held_back : list of PortStatus or None
+        Port changes that came while the ports were being described; None once they are.
+    """
+
+    node: str
+    dpid: int
+    channel: SwitchChannel
+    routes: SwitchRoutes
+    held_back: list[PortStatus] | None = field(default_factory=list)
+
+    @property
+    def control_ip(self) -> str:
+        """Address from which the switch has connected."""
+        return str(self.channel.datapath.address[0])

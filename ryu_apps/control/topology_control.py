@@ -1,0 +1,106 @@
+"""Topology control: which switches, ports and links are there, held against the topology that was given."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from mininet_topos.event_log import EventLog
+from mininet_topos.ports import MAX_PORT_NO
+from mininet_topos.topology import FailureScenario, Topology
+from ryu_apps.control import topology_core
+from ryu_apps.control.frames_core import Beacon, beacon_frame
+from ryu_apps.control.topology_core import Expected, LiveTopology, Mismatch, PortKey
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.messages import PortDesc, PortStatus
+from ryu_apps.plan.rows import Output
+
+_PORT_DELETED = 1
+
+
+class TopologyControl:
+    """The live topology, fed by port descriptions, port status and discovery frames.
+
+    Parameters
+    ----------
+    topology : Topology
+    events : EventLog
+    discovery_interval_s : float
+        Time between discovery frames; 0: none are sent.
+    """
+
+    def __init__(self, topology: Topology, events: EventLog, discovery_interval_s: float) -> None:
+        self.expected = Expected(topology)
+        self.live = LiveTopology(self.expected)
+        self.discovery_interval_s = discovery_interval_s
+        self._events = events
+        self._unknown: dict[int, Mismatch] = {}
+        self._named: frozenset[Mismatch] = frozenset()
+
+    def node_of(self, dpid: int) -> str | None:
+        """Name of the switch with this datapath id; an unknown one is named once, and has to be left alone."""
+        node = self.expected.node_of.get(dpid)
+        if node is None and dpid not in self._unknown:
+            known = f"1..{len(self.expected.node_of)}"
+            text = f"datapath id {dpid:#x} is no switch of {self.expected.topology.name} ({known}); it is left alone"
+            self._unknown[dpid] = Mismatch("unknown switch", "", text)
+            self.name_mismatches()
+        return node
+
+    def ports_described(self, node: str, ports: Iterable[PortDesc]) -> dict[PortKey, bool]:
+        """A switch has described all its ports; liveness of its link ports."""
+        known = {port.port_no: port for port in ports if port.port_no <= MAX_PORT_NO}
+        self.live = topology_core.switch_connected(self.live, node, known, time.monotonic())
+        for port in known.values():
+            if not port.live:
+                self._write_port_status(node, port)
+        self.name_mismatches()
+        return {(node, port_no): port.live for port_no, port in known.items()}
+
+    def port_changed(self, node: str, status: PortStatus) -> tuple[PortKey, bool] | None:
+        """A port status has come; the port and whether it is live now (None for reserved ports)."""
+        port = status.port
+        if port.port_no > MAX_PORT_NO:
+            return None
+        deleted = status.reason == _PORT_DELETED
+        self.live = topology_core.port_changed(self.live, node, port, time.monotonic(), deleted)
+        self._write_port_status(node, port)
+        return (node, port.port_no), port.live and not deleted
+
+    def switch_gone(self, node: str) -> None:
+        """The connection of a switch is gone."""
+        self.live = topology_core.switch_gone(self.live, node)
+
+    def beacon_heard(self, node: str, port_no: int, beacon: Beacon) -> None:
+        """A discovery frame has arrived."""
+        self.live = topology_core.beacon_heard(self.live, node, port_no, beacon, time.monotonic())
+        self.name_mismatches()
+
+    def beacons_for(self, node: str, dpid: int) -> list[bytes]:
+        """Packet-outs that send a discovery frame out of every live port of a switch."""
+        ports = self.live.ports.get(node, {})
+        return [
+            encode.packet_out(beacon_frame(Beacon(dpid, port_no), port.hw_addr), (Output(port_no),))
+            for port_no, port in ports.items()
+            if port.live
+        ]
+
+    def mismatches(self) -> tuple[Mismatch, ...]:
+        """Every difference between the topology and what the network shows now."""
+        interval_s = self.discovery_interval_s or None
+        found = topology_core.find_mismatches(self.live, time.monotonic(), interval_s)
+        return (*self._unknown.values(), *found)
+
+    def name_mismatches(self) -> None:
+        """Write differences that are new to the event log."""
+        now = frozenset(self.mismatches())
+        for mismatch in sorted(now - self._named):
+            self._events.write("mismatch", kind=mismatch.kind, node=mismatch.node, text=mismatch.text)
+        self._named = now
+
+    def failure_scenario(self) -> FailureScenario:
+        """What is broken now, as planners take it."""
+        return self.live.failure_scenario()
+
+    def _write_port_status(self, node: str, port: PortDesc) -> None:
+        self._events.write("port_status", node=node, port_no=port.port_no, live=port.live)

@@ -1,0 +1,77 @@
+"""Settings: what is given is used, what is wrong is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from mininet_topos.errors import BadInputError
+from ryu_apps.control.settings_core import SETTINGS, environment_name, read_settings
+from ryu_apps.plan.options import PlanOptions
+
+
+def test_a_topology_is_enough():
+    settings = read_settings({"topology": "darkstrand"}, {})
+    assert settings.options == PlanOptions()
+    assert (settings.rest_host, settings.rest_port, settings.wait_to_restore_s) == ("127.0.0.1", 8080, 5.0)
+    assert settings.backup_remote("s1", "10.255.0.1") == ""
+
+
+def test_the_environment_wins_over_the_file_and_blanks_count_as_not_given():
+    settings = read_settings({"topology": "gscale", "mode": "agent", "rest_port": " "}, {"ARMOR_TOPOLOGY": " usnet "})
+    assert (settings.topology, settings.options.mode, settings.rest_port) == ("usnet", "agent", 8080)
+
+
+def test_every_setting_can_be_given():
+    given = {
+        "topology": "ring:5",
+        "mode": "agent",
+        "planner": "pair",
+        "routes": "mst",
+        "metric": "delay",
+        "max_failures": "1",
+        "hard_timeout_s": "30",
+        "rest_host": "::1",
+        "rest_port": "0",
+        "wait_to_restore_s": "0.5",
+        "stats_interval_s": "0",
+        "discovery_interval_s": "2.5",
+        "backup_db": "tcp:{control_ip}:6641",
+        "edge": "off",
+    }
+    assert set(given) == {one.name for one in SETTINGS}
+    settings = read_settings({}, {environment_name(name): value for name, value in given.items()})
+    assert settings.options == PlanOptions("agent", "pair", "mst", "delay", 1, 30)
+    assert (settings.rest_port, settings.wait_to_restore_s, settings.stats_interval_s) == (0, 0.5, 0.0)
+    assert settings.backup_remote("s3", "10.255.0.3") == "tcp:10.255.0.3:6641"
+    assert settings.edge is False
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mode", "magic"),
+        ("planner", "tres"),
+        ("max_failures", "-1"),
+        ("max_failures", "two"),
+        ("hard_timeout_s", "70000"),
+        ("rest_port", "70000"),
+        ("rest_port", "http"),
+        ("wait_to_restore_s", "-1"),
+        ("wait_to_restore_s", "nan"),
+        ("stats_interval_s", "inf"),
+        ("edge", "maybe"),
+        ("backup_db", "unix:/run/{switch}/db.sock"),
+        ("backup_db", "/run/db.sock"),
+        ("backup_db", "unix:{"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named(name, value):
+    with pytest.raises(BadInputError) as caught:
+        read_settings({"topology": "usnet", name: value}, {})
+    assert value in str(caught.value)
+    assert name.split("_")[0] in str(caught.value)
+
+
+def test_a_missing_topology_says_both_ways_to_give_it():
+    with pytest.raises(BadInputError, match=r"ARMOR_TOPOLOGY.*\[armor\]"):
+        read_settings({}, {"ARMOR_MODE": "agent"})

@@ -24,8 +24,8 @@ from mininet_topos.topology import Topology
 _VERSION_FLAGS = {"ip": "-V", "tc": "-V", "ping": "-V", "irtt": "version"}
 _NO_VERSION = frozenset(("mnexec",))  # has a version flag, but of Mininet, which is reported anyway
 _SLEEPS, _SLEEP_S = 200, 0.001
-_RATES_PPS = (1000, 2000, 5000, 10_000, 20_000)
-_RATE_SECONDS = 2
+_RATES_PPS = (1000, 2000, 5000, 10_000)
+_RATE_SECONDS = 1
 _PAYLOAD_BYTES = 100
 _LOSS_ALLOWED = 0.001
 

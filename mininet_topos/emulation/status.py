@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from mininet_topos.emulation.jsonrpc import SwitchQueryError, map_column, transact
+from mininet_topos.emulation.jsonrpc import SwitchQueryError, call, map_column, transact
 from mininet_topos.emulation.places import run_program
 from mininet_topos.emulation.switch_core import DaemonGroup, PortSetting, SwitchSite, bfd_settings, daemon_environment
 from mininet_topos.errors import ArmorError
@@ -24,7 +24,7 @@ class EmulationTimeoutError(ArmorError):
 
 @dataclass(frozen=True, slots=True)
 class BfdStatus:
-    """State of the BFD session of a port, as ovs-vswitchd writes it to its database.
+    """State of the BFD session of a port: the session itself as ovs-vswitchd has it, counters from its database.
 
     `state` and `remote_state` are RFC 5880 words (admin_down, down, init, up); `flap_count` counts
     every change of `forwarding`, so a failure and a return make two.
@@ -55,27 +55,48 @@ def bfd_status(
 def _group_bfd(group: DaemonGroup, settings: Mapping[str, Sequence[PortSetting]]) -> dict[PortKey, BfdStatus]:
     select = {"op": "select", "table": "Interface", "where": [], "columns": ["name", "bfd_status", "link_state"]}
     try:
+        # The database still holds the last words of a daemon that was killed; only the daemon tells how it is now.
+        sessions = parse_bfd_show(call(group.vswitchd_control, "bfd/show", []))
         rows = transact(group.db_socket, "Open_vSwitch", [select])[0]["rows"]
     except SwitchQueryError:
-        return {}  # its database server is being restarted; the caller sees that the port is missing
+        return {}  # a daemon is being restarted; the caller sees that the port is missing
     by_name = {row["name"]: row for row in rows}
     return {
-        (site.name, port.port_no): _parse_bfd(by_name[port.interface])
+        (site.name, port.port_no): _bfd_of(sessions[port.interface], by_name[port.interface])
         for site in group.sites
         for port in settings[site.name]
-        if port.bfd and port.interface in by_name
+        if port.bfd and port.interface in by_name and port.interface in sessions
     }
 
 
-def _parse_bfd(row: Mapping[str, Any]) -> BfdStatus:
-    columns = map_column(row["bfd_status"])
+def _bfd_of(session: Mapping[str, str], row: Mapping[str, Any]) -> BfdStatus:
     return BfdStatus(
-        state=columns.get("state", "down"),
-        remote_state=columns.get("remote_state", "down"),
-        forwarding=columns.get("forwarding") == "true",
-        flap_count=int(columns.get("flap_count", 0)),
+        state=session["Local Session State"],
+        remote_state=session["Remote Session State"],
+        forwarding=session["Forwarding"] == "true",
+        flap_count=int(map_column(row["bfd_status"]).get("flap_count", 0)),
         link_up=row["link_state"] == "up",
     )
+
+
+def parse_bfd_show(text: str) -> dict[str, dict[str, str]]:
+    """Fields of every session, by interface, from what `ovs-appctl bfd/show` prints.
+
+    Examples
+    --------
+    >>> parse_bfd_show("---- s1-eth2 ----\\n  Forwarding: true\\n  Detect Multiplier: 3\\n")
+    {'s1-eth2': {'Forwarding': 'true', 'Detect Multiplier': '3'}}
+    """
+    sessions: dict[str, dict[str, str]] = {}
+    fields: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.startswith("---- "):
+            fields = sessions.setdefault(line.strip("- "), {})
+            continue
+        name, colon, value = line.strip().partition(": ")
+        if colon:
+            fields[name] = value
+    return sessions
 
 
 def wait_until(missing: Callable[[], Sequence[str]], timeout_s: float, what: str) -> float:

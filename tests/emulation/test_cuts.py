@@ -1,0 +1,220 @@
+"""Cuts on a real network: each kind breaks what it names and nothing else, and all are undone."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mininet_topos import toy
+from mininet_topos.emulation import Cuts, CutStamp, EmulatedNetwork, EmulationOptions
+from mininet_topos.emulation.cuts_core import link_senders, node_senders
+from mininet_topos.emulation.doctor import install_path
+from mininet_topos.errors import BadInputError
+from mininet_topos.ports import assign_ports
+from mininet_topos.topology import Direction, LinkId
+
+LINK = LinkId("s1", "s2")
+
+
+def test_a_link_is_sent_on_by_one_port_at_each_end() -> None:
+    topology = toy.parallel()
+    ports = assign_ports(topology)
+    for link in topology.link_ids:
+        (first, second) = link_senders(ports, topology, link)
+        assert {first[0], second[0]} == {link.a, link.b}
+        assert ports.direction_at[first].key == ports.direction_at[second].key == link.key
+
+
+def test_a_node_is_cut_off_on_both_sides_of_every_link() -> None:
+    topology = toy.star()
+    ports = assign_ports(topology)
+    for node in topology.node_names:
+        degree = len(topology.links_from[node])
+        senders = node_senders(ports, topology, node)
+        assert len(set(senders)) == 2 * degree
+        assert sum(name == node for name, _ in senders) == degree
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("events") / "events.jsonl"
+
+
+@pytest.fixture(scope="module")
+def net(events: Path) -> Iterator[EmulatedNetwork]:
+    with EmulatedNetwork(toy.square(), EmulationOptions(bfd_interval_ms=100), events=events) as network:
+        network.wait_bfd_up()
+        install_path(network, ["s1", "s2"])
+        yield network
+
+
+def wait_live(net: EmulatedNetwork, node: str, port: int, live: bool) -> None:
+    deadline = time.monotonic() + 30
+    while net.live_ports(node)[port] is not live:
+        assert time.monotonic() < deadline, f"{node} port {port} did not become live={live} in 30 s"
+        time.sleep(0.02)
+
+
+def assert_heals(net: EmulatedNetwork) -> None:
+    net.wait_bfd_up()
+    assert net.ping("h1", "h2") == 3
+
+
+@pytest.mark.emulation
+def test_a_silent_cut_is_noticed_by_bfd_at_both_ends_and_nowhere_else(net: EmulatedNetwork) -> None:
+    with Cuts(net) as cuts:
+        stamp = cuts.silent(LINK)
+        assert stamp.kind == "silent"
+        assert stamp.target == "s1-s2"
+        assert not stamp.live
+        assert stamp.before_s <= stamp.after_s <= time.monotonic()
+        assert net.ping("h1", "h2", count=2) == 0
+        wait_live(net, "s1", 2, live=False)
+        wait_live(net, "s2", 2, live=False)
+        assert net.live_ports("s3") == {1: True, 2: True, 3: True}
+        assert net.bfd_status()["s1", 2].link_up  # the carrier is still there: that is what silent means
+        assert cuts.restore(LINK).live
+        assert_heals(net)
+
+
+@pytest.mark.emulation
+def test_a_one_way_cut_stops_one_direction_only(net: EmulatedNetwork) -> None:
+    with Cuts(net) as cuts:
+        cuts.one_way(Direction("s2", "s1"))
+        received = "/sys/class/net/{}/statistics/rx_packets"
+
+        def count(node: str) -> int:
+            return int(net.run(node, ["cat", received.format(net.interface(node, 2))]).stdout)
+
+        at_s1, at_s2 = count("s1"), count("s2")
+        net.ping("h1", "h2", count=3)
+        assert count("s1") == at_s1
+        assert count("s2") >= at_s2 + 3
+        cuts.restore(Direction("s2", "s1"))
+        assert_heals(net)
+
+
+@pytest.mark.emulation
+def test_a_carrier_cut_is_seen_at_both_ends_without_bfd(net: EmulatedNetwork) -> None:
+    with Cuts(net) as cuts:
+        cuts.carrier(LINK)
+        wait_live(net, "s1", 2, live=False)
+        wait_live(net, "s2", 2, live=False)
+        assert not net.bfd_status()["s2", 2].link_up
+        cuts.restore(LINK)
+        assert_heals(net)
+
+
+@pytest.mark.emulation
+def test_a_silenced_switch_is_missed_by_all_neighbours(net: EmulatedNetwork) -> None:
+    with Cuts(net) as cuts:
+        cuts.node("s2")
+        wait_live(net, "s1", 2, live=False)
+        wait_live(net, "s3", 2, live=False)
+        assert net.live_ports("s4") == {1: True, 2: True, 3: True}
+        cuts.restore("s2")
+        assert_heals(net)
+
+
+@pytest.mark.emulation
+def test_a_killed_switch_stays_dead_until_it_is_restored() -> None:
+    with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100)) as small, Cuts(small) as cuts:
+        small.wait_bfd_up()
+        cuts.node("s2", kill=True)
+        assert not small.is_running("ovs-vswitchd", "s2")
+        wait_live(small, "s1", 2, live=False)
+        assert small.restarts == ()
+        cuts.restore("s2")
+        small.wait_bfd_up()
+        assert small.live_ports("s2") == {1: True, 2: True}
+
+
+@pytest.mark.emulation
+def test_a_flap_goes_down_and_up_as_often_as_asked(net: EmulatedNetwork) -> None:
+    with Cuts(net) as cuts:
+        stamps = cuts.flap(LINK, times=3, period_s=0.1)
+        assert [stamp.live for stamp in stamps] == [False, True] * 3
+        starts = [stamp.before_s for stamp in stamps]
+        assert starts == sorted(starts)
+        assert cuts.broken() == frozenset()
+        assert_heals(net)
+
+
+@pytest.mark.emulation
+def test_overlapping_cuts_add_up(net: EmulatedNetwork) -> None:
+    with Cuts(net) as cuts:
+        cuts.silent(LINK)
+        cuts.node("s2")
+        cuts.restore("s2")
+        assert net.ping("h1", "h2", count=1) == 0
+        assert cuts.broken() == {"s1-s2"}
+        cuts.restore(LINK)
+        assert_heals(net)
+
+
+@pytest.mark.emulation
+def test_the_control_link_of_one_switch_can_be_cut_alone(net: EmulatedNetwork) -> None:
+    def reachable(node: str) -> bool:
+        words = ["ping", "-n", "-c", "1", "-W", "1", net.sites[node].control_ip]
+        return net.run("controller", words).returncode == 0
+
+    with Cuts(net) as cuts:
+        cuts.controller("s1")
+        assert not reachable("s1")
+        assert reachable("s2")
+        cuts.controller()
+        assert not reachable("s2")
+        cuts.restore("controller")
+        assert reachable("s2")
+        assert not reachable("s1")
+    assert reachable("s1")
+
+
+@pytest.mark.emulation
+def test_everything_is_repaired_when_the_experiment_raises(net: EmulatedNetwork) -> None:
+    def experiment() -> None:
+        with Cuts(net) as cuts:
+            cuts.silent(LINK)
+            cuts.one_way(Direction("s3", "s4"))
+            cuts.carrier(LinkId("s1", "s4"))
+            raise RuntimeError("experiment went wrong")
+
+    with pytest.raises(RuntimeError, match="experiment"):
+        experiment()
+    assert_heals(net)
+
+
+@pytest.mark.emulation
+def test_cutting_or_repairing_what_does_not_exist_is_refused(net: EmulatedNetwork) -> None:
+    with Cuts(net) as cuts:
+        with pytest.raises(BadInputError, match="s1-s3"):
+            cuts.silent(LinkId("s1", "s3"))
+        with pytest.raises(BadInputError, match="s1>s3"):
+            cuts.one_way(Direction("s1", "s3"))
+        with pytest.raises(BadInputError, match="s9"):
+            cuts.node("s9")
+        with pytest.raises(BadInputError, match="s9"):
+            cuts.controller("s9")
+        with pytest.raises(BadInputError, match="broken now: nothing"):
+            cuts.restore(LINK)
+        with pytest.raises(BadInputError, match="flap of 0"):
+            cuts.flap(LINK, times=0, period_s=1)
+
+
+@pytest.mark.emulation
+def test_every_cut_and_repair_is_an_event_with_both_stamps(net: EmulatedNetwork, events: Path) -> None:
+    with Cuts(net) as cuts:
+        cut, repair = cuts.silent(LINK), cuts.restore(LINK)
+    lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
+    injected = [line for line in lines if line["event"] == "inject"][-2:]
+    assert [stamp_of(line) for line in injected] == [cut, repair]
+    assert injected[0]["t_monotonic_s"] == cut.before_s
+    assert_heals(net)
+
+
+def stamp_of(line: dict[str, object]) -> CutStamp:
+    return CutStamp(**{name: line[name] for name in ("kind", "target", "live", "before_s", "after_s")})  # type: ignore[arg-type]

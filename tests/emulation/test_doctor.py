@@ -1,0 +1,126 @@
+"""The doctor: verdicts from facts, the choice of the BFD interval, and a real look at this machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mininet_topos import toy
+from mininet_topos.emulation.bfd_core import BfdChoice, choose_bfd_interval
+from mininet_topos.emulation.doctor import diagnose
+from mininet_topos.emulation.doctor_core import FEATURES, MachineFacts, judge
+from mininet_topos.emulation.features import TRIALS
+from mininet_topos.emulation.requirements import PROGRAMS, require_emulation
+from mininet_topos.errors import MissingRequirementError
+
+HEALTHY = MachineFacts(
+    is_root=True,
+    programs={"ovs-vswitchd": "3.1.0", "nft": "1.0.6"},
+    packages={"ovs-vswitchd": "openvswitch-switch", "nft": "nftables"},
+    mininet="2.3.0",
+    kernel="6.1",
+    features=dict.fromkeys(FEATURES, ""),
+    cpus=4,
+    load_1min=0.2,
+    clock_source="tsc",
+    oversleep_p99_ms=0.1,
+    bfd=BfdChoice(5, stable=True, flaps=((5, 0),)),
+    rate_pps=10_000,
+    rate_hops=4,
+)
+
+
+def failed(facts: MachineFacts) -> set[str]:
+    return {check.check for check in judge(facts).checks if not check.ok}
+
+
+def test_a_healthy_machine_passes_every_check() -> None:
+    assert failed(HEALTHY) == set()
+    assert judge(HEALTHY).ok
+    assert judge(HEALTHY).bfd_interval_ms == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "check", "still_possible"),
+    [
+        ({"is_root": False}, "root", False),
+        ({"programs": {"ovs-vswitchd": None, "nft": "1"}}, "ovs-vswitchd", False),
+        ({"mininet": None}, "mininet", False),
+        ({"features": {**HEALTHY.features, "nft_egress": "no hook"}}, "kernel nft_egress", False),
+        ({"features": {**HEALTHY.features, "netem": "unknown"}}, "kernel netem", True),
+        ({"features": {**HEALTHY.features, "openvswitch": "no module"}}, "kernel openvswitch", True),
+        ({"load_1min": 7.0}, "cpu", True),
+        ({"oversleep_p99_ms": 9.0}, "clock", True),
+        ({"bfd": BfdChoice(100, stable=False, flaps=((100, 2),))}, "bfd", True),
+        ({"rate_pps": 1000}, "packet rate", True),
+        ({"trial_error": "s1 did not start"}, "trial network", False),
+    ],
+)
+def test_each_fault_fails_its_own_check_only_and_says_how_to_repair_it(
+    changes: dict[str, object], check: str, still_possible: bool
+) -> None:
+    facts = replace(HEALTHY, **changes)  # type: ignore[arg-type]
+    assert failed(facts) == {check}
+    assert judge(facts).ok is still_possible
+    bad = next(row for row in judge(facts).checks if not row.ok)
+    assert bad.repair
+    assert bad.repair in judge(facts).text()
+    assert judge(facts).as_dict()["ok"] is still_possible
+
+
+def test_an_ordinary_user_is_told_that_kernel_features_were_not_tried() -> None:
+    facts = replace(HEALTHY, is_root=False, features={})
+    assert failed(facts) == {"root", *(f"kernel {name}" for name in FEATURES)}
+
+
+def test_every_feature_that_is_tried_is_judged() -> None:
+    assert set(TRIALS) == set(FEATURES)
+
+
+@given(st.dictionaries(st.sampled_from((5, 20, 50, 100)), st.integers(0, 500), min_size=1))
+def test_the_chosen_interval_is_the_shortest_quiet_one_or_else_the_least_bad(flaps: dict[int, int]) -> None:
+    choice = choose_bfd_interval(flaps)
+    quiet = [interval for interval, count in flaps.items() if count == 0]
+    assert choice.stable == bool(quiet)
+    assert choice.interval_ms in flaps
+    if quiet:
+        assert choice.interval_ms == min(quiet)
+    else:
+        assert flaps[choice.interval_ms] == min(flaps.values())
+    assert str(choice.interval_ms) in choice.describe()
+
+
+def test_with_nothing_tried_the_slowest_interval_is_taken_and_called_unproven() -> None:
+    assert choose_bfd_interval({}) == BfdChoice(100, stable=False, flaps=())
+
+
+@pytest.mark.parametrize("program", ["ovs-vswitchd", "mnexec", "nft"])
+def test_a_missing_program_is_one_sentence_with_its_package(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda name: None if name == program else f"/bin/{name}")
+    with pytest.raises(MissingRequirementError, match=f"{program} not found.*apt-get install {PROGRAMS[program]}"):
+        require_emulation()
+
+
+def test_an_ordinary_user_is_told_to_be_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(MissingRequirementError, match="needs root"):
+        require_emulation()
+
+
+def test_without_a_topology_nothing_is_started() -> None:
+    diagnosis = diagnose()
+    assert {"root", "mininet", "cpu", "clock", *PROGRAMS} <= {check.check for check in diagnosis.checks}
+    assert diagnosis.bfd_interval_ms is None
+
+
+@pytest.mark.emulation
+def test_a_trial_network_gives_a_bfd_interval_and_a_packet_rate() -> None:
+    diagnosis = diagnose(toy.pair(), watch_s=0.5)
+    checks = {check.check: check for check in diagnosis.checks}
+    assert "trial network" not in checks, checks["trial network"].detail
+    assert diagnosis.bfd_interval_ms in (5, 20, 50, 100)
+    assert "over 2 switches" in checks["packet rate"].detail

@@ -1,0 +1,132 @@
+"""The supervisor: what dies is started again, what is held stays dead, nothing survives the close."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mininet_topos.emulation.runfile import RunFile, list_runs
+from mininet_topos.emulation.supervisor import MAX_RESTARTS, ProcessError, ProcessSpec, Supervisor
+from mininet_topos.event_log import EventLog
+
+
+class Bench:
+    """A supervisor with its run file and events in a temporary folder."""
+
+    def __init__(self, folder: Path, *, restart: bool) -> None:
+        self.folder = folder
+        self.run_file = RunFile(folder=folder)
+        self.events = EventLog("test", folder / "events.jsonl")
+        self.supervisor = Supervisor(self.run_file, self.events, restart=restart)
+
+    def spec(self, *argv: str, process: str = "agent", gentle: bool = False) -> ProcessSpec:
+        return ProcessSpec(process, "s1", argv, self.folder / f"{process}.log", {"COLOUR": "red"}, gentle=gentle)
+
+    def event_names(self) -> list[str]:
+        lines = (self.folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line)["event"] for line in lines]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path, restart=True)
+    yield made
+    made.supervisor.close()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, "waited 20 s in vain"
+        time.sleep(0.005)
+
+
+def test_a_killed_process_comes_back_with_another_id_and_is_written_down(bench: Bench) -> None:
+    first = bench.supervisor.start(bench.spec("sleep", "60"))
+    bench.supervisor.kill("agent", "s1")
+    wait_for(lambda: len(bench.supervisor.restarts) == 1)
+    second = bench.supervisor.pid_of("agent", "s1")
+    assert second != first
+    (restart,) = bench.supervisor.restarts
+    assert (restart.process, restart.place, restart.pid) == ("agent", "s1", second)
+    recorded = [record["pid"] for record in list_runs(bench.folder)[0].of_kind("process")]
+    assert recorded == [first, second]
+    assert bench.event_names() == ["error", "restart"]
+
+
+def test_children_carry_the_mark_of_the_run_and_their_own_variables(bench: Bench) -> None:
+    pid = bench.supervisor.start(bench.spec("sleep", "60"))
+    wait_for(lambda: b"sleep" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    assert f"ARMOR_RUN={bench.run_file.run_id}".encode() in variables
+    assert b"COLOUR=red" in variables
+
+
+def test_children_stand_in_their_own_session_so_that_ctrl_c_does_not_reach_them(bench: Bench) -> None:
+    pid = bench.supervisor.start(bench.spec("sleep", "60"))
+    assert os.getsid(pid) == pid
+
+
+def test_a_process_that_keeps_dying_is_left_dead_and_told(bench: Bench) -> None:
+    bench.supervisor.start(bench.spec("false"))
+    wait_for(lambda: bool(bench.supervisor.problems))
+    assert bench.supervisor.problems == [f"agent@s1 ended {MAX_RESTARTS} times within 10 s; left dead"]
+    assert len(bench.supervisor.restarts) == MAX_RESTARTS - 1
+    assert not bench.supervisor.is_running("agent", "s1")
+
+
+def test_without_restart_a_death_is_a_problem(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, restart=False)
+    bench.supervisor.start(bench.spec("sh", "-c", "exit 3"))
+    wait_for(lambda: bool(bench.supervisor.problems))
+    assert bench.supervisor.problems == ["agent@s1 ended with status 3"]
+    bench.supervisor.close()
+
+
+def test_a_held_process_stays_dead_until_it_is_released(bench: Bench) -> None:
+    bench.supervisor.start(bench.spec("sleep", "60"))
+    bench.supervisor.hold("agent", "s1")
+    assert not bench.supervisor.is_running("agent", "s1")
+    assert bench.supervisor.restarts == []
+    bench.supervisor.release("agent", "s1")
+    assert bench.supervisor.is_running("agent", "s1")
+    assert bench.event_names() == []
+
+
+def test_starting_what_runs_is_refused(bench: Bench) -> None:
+    bench.supervisor.start(bench.spec("sleep", "60"))
+    with pytest.raises(ProcessError, match="already runs"):
+        bench.supervisor.start(bench.spec("sleep", "60"))
+
+
+def test_a_program_that_does_not_exist_is_named(bench: Bench) -> None:
+    with pytest.raises(ProcessError, match="no-such-program-anywhere"):
+        bench.supervisor.start(bench.spec("no-such-program-anywhere"))
+
+
+def test_asking_for_a_process_that_does_not_run_lists_those_of_the_run(bench: Bench) -> None:
+    bench.supervisor.start(bench.spec("sleep", "60"))
+    with pytest.raises(ProcessError, match="agent@s1"):
+        bench.supervisor.pid_of("agent", "s9")
+
+
+def test_gentle_processes_may_say_good_bye_and_stubborn_ones_are_killed(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, restart=True)
+    polite = 'trap "echo bye; exit" TERM; echo up; while :; do sleep 0.01; done'
+    stubborn = 'trap "" TERM; echo up; while :; do sleep 0.01; done'
+    pids = [
+        bench.supervisor.start(bench.spec("sh", "-c", polite, process="polite", gentle=True)),
+        bench.supervisor.start(bench.spec("sh", "-c", stubborn, process="stubborn", gentle=True)),
+        bench.supervisor.start(bench.spec("sleep", "60", process="plain")),
+    ]
+    for name in ("polite", "stubborn"):
+        wait_for(lambda name=name: "up" in (tmp_path / f"{name}.log").read_text(encoding="ascii"))
+    bench.supervisor.close()
+    assert (tmp_path / "polite.log").read_text(encoding="ascii") == "up\nbye\n"
+    assert all(not Path(f"/proc/{pid}").exists() for pid in pids)
+    assert bench.supervisor.restarts == []

@@ -57,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     require_connected(topology)
     case = chosen_case(topology, arguments.pair, arguments.link)
     scenario = demo_scenario(arguments, topology, case, scheme.modes)
-    from mininet_topos.emulation.requirements import require_emulation
+    from experiments.runner.parts import require_programs
 
-    require_emulation()
+    require_programs()
     from experiments.cli.run import run_and_write
     from experiments.runner.folder import ResultFolder
 

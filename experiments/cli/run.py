@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli.output import note, progress
+from experiments.cli.output import progress
 from experiments.cli.topo import load
 from mininet_topos.errors import BadInputError
 
@@ -38,9 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     scenario = parse(text, arguments.scenario)
     from experiments.cli.run_text import runs_text
     from experiments.runner.folder import ResultFolder
-    from mininet_topos.emulation.requirements import require_emulation
+    from experiments.runner.parts import require_programs
 
-    require_emulation()
+    require_programs()
     folder = (
         ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"run-{Path(arguments.scenario).stem}")
     )
@@ -117,8 +117,3 @@ def telling() -> Iterator[Callable[[str], None]]:
     """Tells what is going on: on a terminal as a line that changes, else nothing."""
     with progress(None, "armor", "") as bar:
         yield bar.set_description
-
-
-def tell_line(text: str) -> None:
-    """One line beside the result."""
-    note(text)

@@ -9,9 +9,12 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -21,9 +24,24 @@ from experiments.scenario.document import to_document
 from experiments.scenario.values import Scenario
 from mininet_topos.errors import BadInputError
 
+if TYPE_CHECKING:
+    from mininet_topos.emulation import EmulatedNetwork
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 FORMAT_VERSION = 1
 _PACKAGES = ("armor-sdn", "ryu", "eventlet", "ovs", "networkx", "numpy", "scipy", "matplotlib")
+
+
+@dataclass(frozen=True)
+class Work:
+    """Raw files of one run: event log, captures, output of the streams, topology for the controller."""
+
+    path: Path
+
+    @property
+    def events(self) -> Path:
+        """The event log that all processes append to."""
+        return self.path / "events.jsonl"
 
 
 class ResultFolder:
@@ -60,11 +78,30 @@ class ResultFolder:
         """environment.json."""
         self._write_json("environment.json", facts)
 
-    def add_events(self, run: str, events: Path) -> None:
-        """Append a run's events to events.jsonl, each with the run's name."""
-        if events.exists():
-            lines = events.read_text(encoding="utf-8").splitlines()
+    @contextmanager
+    def work(self, run: str) -> Iterator[Work]:
+        """A folder for one run's raw files; at the end its events go to events.jsonl and the rest is removed."""
+        work = Work(self._file("work") / run)
+        work.path.mkdir(parents=True)
+        work.events.touch()
+        try:
+            yield work
+        finally:
+            lines = work.events.read_text(encoding="utf-8").splitlines()
             self._append("events.jsonl", ({**json.loads(line), "run": run} for line in lines))
+            shutil.rmtree(self._file("work"))
+
+    @contextmanager
+    def keeping_logs(self, run: str, network: EmulatedNetwork) -> Iterator[None]:
+        """Copy what the network's processes wrote to logs/<run>/ before the network removes it."""
+        try:
+            yield
+        finally:
+            for log in network.run_dir.rglob("*.log"):
+                if log.stat().st_size:
+                    copy = self._file("logs") / run / log.relative_to(network.run_dir)
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(log, copy)
 
     def add_result(self, result: RunResult) -> None:
         """Append to probes.jsonl and rows.jsonl."""
@@ -78,16 +115,6 @@ class ResultFolder:
     def write_verdict(self, value: Json) -> None:
         """verdict.json."""
         self._write_json("verdict.json", value)
-
-    def keep_logs(self, run: str, run_dir: Path) -> None:
-        """Copy what a run's processes wrote to logs/<run>/."""
-        target = self._file("logs") / run
-        for log in run_dir.rglob("*.log"):
-            if not log.stat().st_size or log.name.endswith(".pcap.log"):
-                continue
-            copy = target / log.relative_to(run_dir)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(log, copy)
 
     def picture(self, name: str) -> Path:
         """Path of a picture."""

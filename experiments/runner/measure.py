@@ -13,6 +13,7 @@ from experiments.analysis.injected import Flip
 from experiments.probes.capture import Captures, Tap
 from experiments.probes.clock import sample_offset_ns
 from experiments.probes.streams import Streams
+from experiments.runner.folder import Work
 from experiments.runner.inject import Injector
 from experiments.runner.watching import PortWatch, watched_switches
 from experiments.scenario.values import KILL_KIND, PROBE_KINDS, Scenario, Traffic
@@ -38,9 +39,7 @@ class Measured:
     load_per_core: float
 
 
-def measure(
-    network: EmulatedNetwork, scenario: Scenario, folder: Path, events: Path, say: Callable[[str], None]
-) -> Measured:
+def measure(network: EmulatedNetwork, scenario: Scenario, work: Work, say: Callable[[str], None]) -> Measured:
     """Run a scenario's traffic and failures.
 
     Parameters
@@ -48,19 +47,15 @@ def measure(
     network : EmulatedNetwork
         Built, with its plan installed and its BFD sessions up.
     scenario : Scenario
-    folder : Path
+    work : Work
         Where captures and the streams' output go.
-    events : Path
-        The run's event log.
     say : callable
         Told what is going on.
     """
     load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
-    watch = PortWatch(
-        network, watched_switches(scenario.failures, scenario.topology), events, folder / "port_watch.log"
-    )
-    captures = Captures(network, taps_of(network, scenario), folder / "captures")
-    with Streams(network, scenario.traffic, folder / "streams") as streams, watch, Cuts(network) as cuts:
+    watch = PortWatch(network, watched_switches(scenario.failures, scenario.topology), work)
+    captures = Captures(network, taps_of(network, scenario), work.path / "captures")
+    with Streams(network, scenario.traffic, work.path / "streams") as streams, watch, Cuts(network) as cuts:
         injector = Injector(network, cuts, scenario.failures)
         injector.arm()
         offset_ns = sample_offset_ns()

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from experiments.analysis.dumps import DumpReport, compare_dump
 from experiments.probes.dump import DumpError, read_switch
+from experiments.runner.folder import REPOSITORY, Work
 from experiments.scenario.values import MODES, NO_MODE, Scenario, Variation
 from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, SwitchSite
+from mininet_topos.emulation.requirements import PROBE_PROGRAMS, missing_programs, require_emulation
 from mininet_topos.errors import ArmorError, MissingRequirementError
 from mininet_topos.importers.json_file import to_json
 from mininet_topos.topology import LinkId
@@ -20,7 +22,7 @@ from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.rows import RulePlan
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+RYU_MANAGER = Path(sys.executable).with_name("ryu-manager")
 INSTALL_S = 60.0
 BFD_S = 40.0
 _POLL_S = 0.2
@@ -28,6 +30,23 @@ _POLL_S = 0.2
 
 class NotReadyError(ArmorError):
     """A part of the experiment did not become ready in time; the message names what is missing."""
+
+
+def require_programs() -> None:
+    """Refuse to go on unless networks can be emulated and measured here.
+
+    Raises
+    ------
+    MissingRequirementError
+        Not root, or a program is missing.
+    """
+    require_emulation()
+    lacking = missing_programs(PROBE_PROGRAMS)
+    if lacking:
+        packages = " ".join(sorted(PROBE_PROGRAMS[program] for program in lacking))
+        raise MissingRequirementError(f"{', '.join(lacking)} not found; install it with: apt-get install {packages}")
+    if not RYU_MANAGER.exists():
+        raise MissingRequirementError(f"there is no ryu-manager beside {sys.executable}; run 'make setup'")
 
 
 def options_of(variation: Variation) -> PlanOptions:
@@ -41,24 +60,18 @@ def options_of(variation: Variation) -> PlanOptions:
     )
 
 
-def emulated_network(scenario: Scenario, variation: Variation, run_dir: Path, events: Path) -> EmulatedNetwork:
+def emulated_network(scenario: Scenario, variation: Variation, work: Work) -> EmulatedNetwork:
     """The network of a run with its controller, and with agents in agent mode; enter it to build it.
 
     Parameters
     ----------
     scenario, variation : Scenario, Variation
         What runs.
-    run_dir : Path
-        Folder of the daemons; its path must be short, since sockets lie in it.
-    events : Path
-        Event log that all processes of the run append to.
-
-    Raises
-    ------
-    MissingRequirementError
-        There is no ryu-manager beside this Python.
+    work : Work
+        Where its event log and the controller's topology file go.
     """
-    topology_file = run_dir / "topology.json"
+    topology_file = work.path / "topology.json"
+    topology_file = topology_file.resolve()
     topology_file.write_text(to_json(scenario.topology), encoding="utf-8")
     return EmulatedNetwork(
         scenario.topology,
@@ -66,28 +79,18 @@ def emulated_network(scenario: Scenario, variation: Variation, run_dir: Path, ev
             bfd_interval_ms=scenario.bfd_interval_ms,
             default_capacity_mbps=scenario.default_capacity_mbps,
         ),
-        run_dir=run_dir,
         databases={DATABASE: SCHEMA_PATH} if variation.mode == "agent" else {},
         agent_command=agent_command(scenario.wait_to_restore_s) if variation.mode == "agent" else None,
         controller_command=controller_command(variation.scheme),
         environment=controller_settings(scenario, variation, topology_file, fills_backup=variation.mode == "agent"),
-        events=events,
+        events=work.events,
         command="armor " + " ".join(sys.argv[1:]),
     )
 
 
 def controller_command(scheme: str) -> tuple[str, ...]:
-    """Command line of a scheme's Ryu app.
-
-    Raises
-    ------
-    MissingRequirementError
-        There is no ryu-manager beside this Python.
-    """
-    manager = Path(sys.executable).with_name("ryu-manager")
-    if not manager.exists():
-        raise MissingRequirementError(f"there is no ryu-manager beside {sys.executable}; run 'make setup'")
-    return str(manager), str(REPOSITORY / "ryu_apps" / f"{scheme}.py")
+    """Command line of a scheme's Ryu app."""
+    return str(RYU_MANAGER), str(REPOSITORY / "ryu_apps" / f"{scheme}.py")
 
 
 def controller_settings(

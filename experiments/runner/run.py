@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from experiments.analysis.dumps import DumpReport
 from experiments.analysis.injected import failed_links
@@ -114,28 +110,24 @@ def _run_variation(
     say: Say,
 ) -> RunResult | FailedRun:
     """One run; everything that it builds is undone, whatever happens."""
-    with _short_folder() as run_dir:
-        events = run_dir / "events.jsonl"
-        events.touch()
+    name = variation.name
+    with folder.work(name) as work:
         try:
-            say(f"{variation.name}: building the network")
-            with emulated_network(scenario, variation, run_dir / "net", events) as network:
+            say(f"{name}: building the network")
+            with emulated_network(scenario, variation, work) as network, folder.keeping_logs(name, network):
                 make_ready(network, plans, variation, say)
-                measured = measure(network, scenario, run_dir, events, lambda what: say(f"{variation.name}: {what}"))
-                say(f"{variation.name}: waiting for the primaries to return")
+                measured = measure(network, scenario, work, lambda what: say(f"{name}: {what}"))
+                say(f"{name}: waiting for the primaries to return")
                 dumps = wait_returned(network, scenario, plans)
-                emulations[variation.name] = network.describe()
+                emulations[name] = network.describe()
                 notes = network.warnings
-            say(f"{variation.name}: reading the captures")
-            record = make_record(scenario, variation, measured, events.read_text(encoding="utf-8"), dumps, notes)
+            say(f"{name}: reading the captures")
+            record = make_record(scenario, variation, measured, work.events.read_text(encoding="utf-8"), dumps, notes)
             return judge(record, promise_of(variation, scenario.topology, plans))
         except ArmorError as error:
             if error.exit_code == 2:
                 raise
             return FailedRun(variation, error)
-        finally:
-            folder.add_events(variation.name, events)
-            folder.keep_logs(variation.name, run_dir)
 
 
 def make_ready(network: EmulatedNetwork, plans: dict[int, RulePlan], variation: Variation, say: Say) -> None:
@@ -163,17 +155,3 @@ def wait_returned(network: EmulatedNetwork, scenario: Scenario, plans: dict[int,
         if all(report.is_clean for report in reports) or time.monotonic() > deadline:
             return reports
         time.sleep(_RETURN_POLL_S)
-
-
-@contextmanager
-def _short_folder() -> Iterator[Path]:
-    """A temporary folder whose path is short enough for sockets in it; removed at the end."""
-    path = Path(tempfile.mkdtemp(prefix="armor-"))
-    if len(str(path)) > 40:
-        path.rmdir()
-        path = Path(tempfile.mkdtemp(prefix="armor-", dir="/tmp"))
-    try:
-        (path / "net").mkdir()
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)

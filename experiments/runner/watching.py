@@ -6,13 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from experiments.analysis.events import read_events
 from experiments.analysis.injected import links_of_failure
 from experiments.probes.processes import end_all
+from experiments.runner.folder import Work
 from experiments.runner.parts import NotReadyError
 from experiments.scenario.values import Failure
 from mininet_topos.topology import Topology
@@ -33,8 +33,8 @@ def watched_switches(failures: tuple[Failure, ...], topology: Topology) -> tuple
 class PortWatch:
     """The watcher runs while the context lasts."""
 
-    def __init__(self, network: EmulatedNetwork, switches: tuple[str, ...], events: Path, log: Path) -> None:
-        self._network, self._switches, self._events, self._log = network, switches, events, log
+    def __init__(self, network: EmulatedNetwork, switches: tuple[str, ...], work: Work) -> None:
+        self._network, self._switches, self._work = network, switches, work
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> PortWatch:
@@ -49,13 +49,13 @@ class PortWatch:
             return self
         entries = [f"{node}={self._network.sites[node].mgmt_socket}" for node in self._switches]
         argv = [sys.executable, "-m", "experiments.probes.port_watch", *entries]
-        with self._log.open("wb") as log:
+        with (self._work.path / "port_watch.log").open("wb") as log:
             self._process = self._network.popen("controller", argv, stdout=log, stderr=subprocess.STDOUT)
         deadline = time.monotonic() + _START_S
         while missing := set(self._switches) - self._heard():
             if time.monotonic() > deadline or self._process.poll() is not None:
                 self.__exit__(None, None, None)
-                raise NotReadyError(f"the port watcher hears nothing of {min(missing)}; its output is in {self._log}")
+                raise NotReadyError(f"the port watcher hears nothing of {min(missing)}; {self._said()}")
             time.sleep(0.05)
         return self
 
@@ -66,6 +66,10 @@ class PortWatch:
         if self._process is not None:
             end_all([self._process], signal.SIGTERM, _STOP_S)
 
+    def _said(self) -> str:
+        said = (self._work.path / "port_watch.log").read_text(encoding="utf-8", errors="replace")
+        return "it says: " + (" ".join(said.split()) or "nothing")
+
     def _heard(self) -> set[str]:
-        text = self._events.read_text(encoding="utf-8") if self._events.exists() else ""
+        text = self._work.events.read_text(encoding="utf-8")
         return {str(event.fields.get("node")) for event in read_events(text) if event.source == "watcher"}

@@ -1,0 +1,115 @@
+"""Walk every failure case of a scheme through the interpreter, from the first packet until the path settles.
+
+  armor verify sdfast darkstrand
+  armor verify sdfast darkstrand --failures 3 --sample 500 --seed 7
+  armor verify sdfast darkstrand --against-ovs --samples 2000
+
+A case is an ordered pair of hosts and a set of failed links that hits its primary path. With --against-ovs, random
+packets go through the interpreter and through a real Open vSwitch instead. The exit code is 1 when a case breaks
+what the scheme promises, or when the two disagree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from experiments.cli.output import emit, progress, table
+from experiments.cli.parser import add_plan_arguments, plan_options, whole_number
+from experiments.cli.topo import load
+
+if TYPE_CHECKING:
+    from mininet_topos.topology import Topology
+    from ryu_apps.plan.options import PlanOptions
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `armor verify`."""
+    add_plan_arguments(parser)
+    group = parser.add_argument_group("cases")
+    group.add_argument(
+        "--failures", type=whole_number("--failures", 1), default=1, metavar="N", help="links that fail at once"
+    )
+    group.add_argument(
+        "--sample", type=whole_number("--sample", 1), metavar="N", help="draw N sets of failed links instead of all"
+    )
+    group.add_argument(
+        "--jobs", type=whole_number("--jobs", 1, 1024), metavar="N", help="processes (default: one a core)"
+    )
+    group = parser.add_argument_group("against Open vSwitch")
+    group.add_argument("--against-ovs", action="store_true", help="compare the interpreter with a real Open vSwitch")
+    group.add_argument(
+        "--samples", type=whole_number("--samples", 1), default=2000, metavar="N", help="packets (default 2000)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `armor verify`."""
+    from mininet_topos.connectivity import require_connected
+    from ryu_apps.plan.registry import find_scheme
+
+    find_scheme(arguments.scheme)
+    options = plan_options(arguments)
+    topology = load(arguments.topology)
+    require_connected(topology)
+    check = _against_ovs if arguments.against_ovs else _cases
+    return check(arguments, topology, options)
+
+
+def _cases(arguments: argparse.Namespace, topology: Topology, options: PlanOptions) -> int:
+    from experiments.verification.verify import Request, verify_scheme
+
+    request = Request(topology, arguments.scheme, options, arguments.failures, arguments.sample, arguments.seed)
+    with progress(len(topology.nodes), "destinations", "") as bar:
+        result = verify_scheme(request, arguments.jobs or os.cpu_count() or 1, lambda _done, _all: bar.update())
+    value = result.to_json()
+    emit(arguments, value, cases_text(value))
+    return 0 if result.holds else 1
+
+
+def _against_ovs(arguments: argparse.Namespace, topology: Topology, options: PlanOptions) -> int:
+    from experiments.against_ovs.compare import compare_with_ovs
+
+    with progress(arguments.samples, "packets", "") as bar:
+        comparison = compare_with_ovs(
+            topology, arguments.scheme, options, samples=arguments.samples, seed=arguments.seed, progress=bar.update
+        )
+    value = {"topology": topology.name, "scheme": arguments.scheme, "mode": options.mode, **comparison.to_json()}
+    emit(arguments, value, _comparison_text(value))
+    return 1 if comparison.differences else 0
+
+
+def cases_text(value: dict[str, Any]) -> str:
+    """The result of a verification for a person."""
+    mode = "" if value["mode"] == "none" else f", {value['mode']} mode"
+    head = f"{value['scheme']} on {value['topology']}{mode}, {value['planner']} planner, {value['routes']} routes: "
+    head += f"{value['failures']} failed link{'s' if value['failures'] > 1 else ''} at once"
+    stretch = "-" if value["mean_stretch"] is None else f"{value['mean_stretch']:.3f}"
+    rows = [
+        ("cases", value["cases"], "an ordered pair, and failed links that hit its primary path"),
+        ("delivered", value["delivered"], "from the first packet on, whatever part of the network knows"),
+        ("disconnected", value["disconnected"], "nothing joins the pair any more; dropped, never looped"),
+        ("dropped", value["dropped"], "though the pair is still joined"),
+        ("looped", value["looped"], ""),
+        ("broken promises", value["broken"], f"of {value['promised']:,} cases that the scheme promises to deliver"),
+        ("crankback cases", value["crankback_cases"], f"longest walk back {value['longest_crankback']} hops"),
+        ("still backtracking", value["backtracking_after_convergence"], "packets after the path has settled"),
+    ]
+    shown = [(name, f"{count:,}", meaning) for name, count, meaning in rows]
+    lines = [head, "", *(f"  {line}" for line in table(shown, right=(1,)).splitlines()), ""]
+    lines.append(f"  mean stretch {stretch}; {value['seconds']:.2f} s, {value['cases_per_s'] or 0:,.0f} cases a second")
+    lines += [f"  BROKEN: {example}" for example in value["examples"]]
+    lines.append("  the promise holds" if value["holds"] else "  THE PROMISE IS BROKEN")
+    return "\n".join(lines)
+
+
+def _comparison_text(value: dict[str, Any]) -> str:
+    lines = [
+        f"{value['scheme']} on {value['topology']}: {value['packets']:,} packets, {value['hops']:,} switches visited, "
+        f"{value['learned_rows']:,} learned rows, in {value['seconds']:.1f} s",
+        f"  {value['differences']} differences between the interpreter and Open vSwitch",
+    ]
+    if value["first_difference"]:
+        lines.append(f"  first: {value['first_difference']}")
+    return "\n".join(lines)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -159,8 +160,8 @@ def _find_schema() -> str:
     return str(found)
 
 
-def _start(stack: ExitStack, directory: Path, socket: Path, command: list[str]) -> None:
-    """Start a daemon in the foreground, to be stopped when the stack unwinds; return when its socket is there."""
+def _start(stack: ExitStack, directory: Path, path: Path, command: list[str]) -> None:
+    """Start a daemon in the foreground, to be stopped when the stack unwinds; return when it listens at `path`."""
     environment = {
         **os.environ,
         "OVS_RUNDIR": str(directory),
@@ -172,11 +173,17 @@ def _start(stack: ExitStack, directory: Path, socket: Path, command: list[str]) 
     )
     stack.callback(_stop, daemon)
     deadline = time.monotonic() + _START_TIMEOUT_S
-    while not socket.exists():
+    while not _listens(path):
         if daemon.poll() is not None or time.monotonic() > deadline:
             reason = daemon.stderr.read().strip() if daemon.poll() is not None and daemon.stderr else "no socket"
             raise ArmorError(f"{command[0]} did not start: {reason}")
         time.sleep(_POLL_S)
+
+
+def _listens(path: Path) -> bool:
+    """Whether somebody accepts connections: the file of a socket is there before its owner listens."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        return probe.connect_ex(str(path)) == 0
 
 
 def _stop(daemon: subprocess.Popen[str]) -> None:

@@ -23,6 +23,7 @@ RANKS = {
     "ryu_apps": 3,
     "mininet_topos.emulation": 3,
     "mininet_topos.event_log": 3,
+    "mininet_topos.mn_custom": 3,
     "ovsdb_backup": 3,
     "dataplane": 3,
     "experiments": 4,
@@ -36,7 +37,7 @@ PURE = (
     "experiments.scenario",
 )
 # The event log reads the clock and writes a file; it stands low so that every shell can use it.
-IMPURE = ("mininet_topos.emulation", "mininet_topos.event_log")
+IMPURE = ("mininet_topos.emulation", "mininet_topos.event_log", "mininet_topos.mn_custom")
 
 # Libraries and modules that act, read a clock or roll dice: time, randomness and configuration are arguments.
 ACTING_MODULES = frozenset(

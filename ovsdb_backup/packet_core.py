@@ -1,0 +1,35 @@
+"""What the agent reads of a punted packet: its tag and its IPv4 addresses. Total: other bytes give None.
+
+Layout: Ethernet II, IEEE 802.1Q (the outer tag), IPv4 (RFC 791).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+VLAN_PRESENT = 0x1000  # bit 12, which 802.1Q calls DEI, says "tagged" in OVS's vlan_tci
+_ETHER_TYPE_AT, _TAG_BYTES, _IPV4_BYTES = 12, 4, 20
+_TAGS = (0x8100, 0x88A8)
+_IPV4 = 0x0800
+
+
+@dataclass(frozen=True, slots=True)
+class PacketFields:
+    """Fields of a packet; `vlan_tci` is 0 for an untagged one, else it has bit 12 set."""
+
+    vlan_tci: int
+    ipv4_src: int
+    ipv4_dst: int
+
+
+def read_packet(frame: bytes) -> PacketFields | None:
+    """Fields of an Ethernet frame; None when it holds no IPv4 packet that can be followed."""
+    vlan_tci, at = 0, _ETHER_TYPE_AT
+    if int.from_bytes(frame[at : at + 2], "big") in _TAGS:
+        vlan_tci = int.from_bytes(frame[at + 2 : at + 4], "big") | VLAN_PRESENT
+        at += _TAG_BYTES
+    header = at + 2
+    if len(frame) < header + _IPV4_BYTES or int.from_bytes(frame[at:header], "big") != _IPV4 or frame[header] >> 4 != 4:
+        return None
+    src, dst = frame[header + 12 : header + 16], frame[header + 16 : header + 20]
+    return PacketFields(vlan_tci, int.from_bytes(src, "big"), int.from_bytes(dst, "big"))

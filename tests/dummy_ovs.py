@@ -114,10 +114,18 @@ class DummyOvs:
         self.vsctl("set-controller", bridge, target, "--", "set", "controller", bridge, "max_backoff=1000")
 
     def wire(self, one: str, other: str) -> None:
-        """Join two dummy ports, so that what one sends the other receives."""
-        socket = f"{self.folder}/{one}.wire"
+        """Join two dummy ports, so that what one sends the other receives; older wires of theirs are gone."""
+        socket = f"{self.folder}/{one}-{other}.wire"
+        for port in (one, other):
+            self.vsctl("clear", "interface", port, "options")
         self.vsctl("set", "interface", one, f"options:pstream=punix:{socket}")
         self.vsctl("set", "interface", other, f"options:stream=unix:{socket}")
+
+    def record(self, port: str) -> Path:
+        """Record what a dummy port sends from now on, as a pcap file."""
+        path = self.folder / f"{port}.pcap"
+        self.vsctl("set", "interface", port, f"options:tx_pcap={path}")
+        return path
 
     def set_port(self, port: str, up: bool) -> None:
         """Take carrier from a dummy port, or give it back."""
@@ -137,6 +145,17 @@ class DummyOvs:
                 stderr=log,
             )
         wait_until(ready.exists, f"{name} is up")
+
+
+def pcap_frames(path: Path) -> list[bytes]:
+    """Frames of a pcap file that may still be growing (global header 24 bytes, record header 16)."""
+    data, frames, at = path.read_bytes(), [], 24
+    order = "little" if data[:4] == bytes.fromhex("d4c3b2a1") else "big"
+    while at + 16 <= len(data):
+        length = int.from_bytes(data[at + 8 : at + 12], order)
+        frames.append(data[at + 16 : at + 16 + length])
+        at += 16 + length
+    return frames
 
 
 def wait_until(condition, what: str, timeout_s: float = 20.0):

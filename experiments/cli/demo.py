@@ -49,22 +49,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor demo`."""
-    from mininet_topos.connectivity import require_connected
     from ryu_apps.plan.registry import find_scheme
 
     scheme = find_scheme(arguments.scheme)
     topology = load(arguments.topology)
-    require_connected(topology)
     case = chosen_case(topology, arguments.pair, arguments.link)
     scenario = demo_scenario(arguments, topology, case, scheme.modes)
     from experiments.runner.parts import require_programs
+    from experiments.runner.run import plan_scenario
 
+    planned = plan_scenario(scenario)
     require_programs()
     from experiments.cli.run import run_and_write
     from experiments.runner.folder import ResultFolder
 
     folder = ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"demo-{scheme.name}")
-    value = run_and_write(scenario, folder, None, f"{topology.name}: {case.link} is cut silently at 0 ms")
+    value = run_and_write(scenario, planned, folder, None, f"{topology.name}: {case.link} is cut silently at 0 ms")
     draw_case(topology, case, folder, recovered=has_recovered(value))
     from experiments.cli.demo_text import demo_text
 

@@ -21,7 +21,7 @@ from mininet_topos.errors import BadInputError
 if TYPE_CHECKING:
     from experiments.analysis.result import Json, RunResult
     from experiments.runner.folder import ResultFolder
-    from experiments.runner.run import FailedRun
+    from experiments.runner.run import FailedRun, Planned
     from experiments.scenario.values import Scenario
 
 MAX_SCENARIO_BYTES = 1_000_000
@@ -39,12 +39,14 @@ def run(arguments: argparse.Namespace) -> int:
     from experiments.cli.run_text import runs_text
     from experiments.runner.folder import ResultFolder
     from experiments.runner.parts import require_programs
+    from experiments.runner.run import plan_scenario
 
+    planned = plan_scenario(scenario)
     require_programs()
     folder = (
         ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"run-{Path(arguments.scenario).stem}")
     )
-    value = run_and_write(scenario, folder, text, f"{scenario.topology.name}: one-way delay of the probes")
+    value = run_and_write(scenario, planned, folder, text, f"{scenario.topology.name}: one-way delay of the probes")
     print_result(arguments, value, runs_text(value["runs"], str(folder.path)))  # type: ignore[arg-type]
     return 0 if value["held"] else 1
 
@@ -78,14 +80,14 @@ def parse(text: str, name: str) -> Scenario:
     return parse_scenario(text, name, Surroundings(load, tuple(SCHEMES), with_modes))
 
 
-def run_and_write(scenario: Scenario, folder: ResultFolder, text: str | None, title: str) -> Json:
+def run_and_write(scenario: Scenario, planned: Planned, folder: ResultFolder, text: str | None, title: str) -> Json:
     """Run all variations, write verdict and pictures, and return what `--json` prints."""
     from experiments.figures.delay import draw_delay
     from experiments.figures.panels import read_panels
     from experiments.runner.run import run_scenario
 
     with telling() as say:
-        outcomes = run_scenario(scenario, folder, text, say)
+        outcomes = run_scenario(scenario, planned, folder, text, say)
     value = verdict(outcomes, folder)
     folder.write_verdict(value)
     panels = read_panels(folder.path)

@@ -26,6 +26,7 @@ _RETURN_SLACK_S = 20.0
 _RETURN_POLL_S = 1.0
 
 Say = Callable[[str], None]
+Planned = dict[Variation, dict[int, RulePlan]]
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,31 @@ class FailedRun:
         }
 
 
-def run_scenario(scenario: Scenario, folder: ResultFolder, text: str | None, say: Say) -> list[RunResult | FailedRun]:
+def plan_scenario(scenario: Scenario) -> Planned:
+    """Rule plans of every variation, before anything is built.
+
+    Raises
+    ------
+    BadInputError
+        The topology is in parts, or a scheme cannot be planned on it.
+    """
+    require_connected(scenario.topology)
+    return {
+        variation: plan_network(variation.scheme, scenario.topology, options_of(variation))
+        for variation in scenario.variations
+    }
+
+
+def run_scenario(
+    scenario: Scenario, planned: Planned, folder: ResultFolder, text: str | None, say: Say
+) -> list[RunResult | FailedRun]:
     """Run every variation of a scenario.
 
     Parameters
     ----------
     scenario : Scenario
+    planned : dict
+        From `plan_scenario`.
     folder : ResultFolder
         Receives everything.
     text : str or None
@@ -69,16 +89,9 @@ def run_scenario(scenario: Scenario, folder: ResultFolder, text: str | None, say
 
     Raises
     ------
-    BadInputError
-        The topology is in parts, or a scheme cannot be planned on it; nothing has run then.
     MissingRequirementError
-        The machine lacks something; nothing has run then.
+        The machine lacks something.
     """
-    require_connected(scenario.topology)
-    planned = {
-        variation: plan_network(variation.scheme, scenario.topology, options_of(variation))
-        for variation in scenario.variations
-    }
     folder.write_scenario(scenario, text)
     facts = environment_facts(scenario)
     emulations: Json = {}

@@ -49,10 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor demo`."""
+    from mininet_topos.connectivity import require_connected
     from ryu_apps.plan.registry import find_scheme
 
     scheme = find_scheme(arguments.scheme)
     topology = load(arguments.topology)
+    require_connected(topology)
     case = chosen_case(topology, arguments.pair, arguments.link)
     scenario = demo_scenario(arguments, topology, case, scheme.modes)
     from experiments.runner.parts import require_programs

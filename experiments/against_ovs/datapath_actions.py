@@ -106,4 +106,6 @@ def parse_trace(text: str, vlan_tci: int) -> Forwarding:
             punts.append((int(punt[1]), vlan_tci))
         elif action != "drop":
             raise PlanError(f"the trace answers {action!r}, which the parser does not know: {answers[0]}")
-    return Forwarding(tuple(outputs), tuple(punts), tuple(map(parse_flow, _LEARNED_LINE.findall(text))))
+    # A trace abbreviates what dumps spell out.
+    learned = (parse_flow(line.replace(" hard=", " hard_timeout=")) for line in _LEARNED_LINE.findall(text))
+    return Forwarding(tuple(outputs), tuple(punts), tuple(learned))

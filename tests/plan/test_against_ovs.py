@@ -45,6 +45,14 @@ def test_the_interpreter_agrees_with_a_real_switch(scheme: str, mode: str, plann
     assert (outcome.learned_rows > 10) == (mode == "learned" and scheme == "sdfast")
 
 
+@pytest.mark.ovs
+@pytest.mark.parametrize("mode", ["learned", "agent"])
+def test_the_interpreter_agrees_on_rows_that_last_an_hour(mode: str) -> None:
+    options = PlanOptions(mode=mode, hard_timeout_s=3600)
+    outcome = compare_with_ovs(FIGURE2, "sdfast", options, samples=100, seed=12)
+    assert (outcome.differences, outcome.first_difference) == (0, None)
+
+
 def changed(plans: dict[int, RulePlan], change: object) -> dict[int, RulePlan]:
     """Plans of which every flow is changed by a function."""
     return {dpid: replace(plan, flows=tuple(map(change, plan.flows))) for dpid, plan in plans.items()}  # type: ignore[call-overload]
@@ -152,7 +160,14 @@ def test_an_unknown_scheme_is_bad_input_before_anything_is_started() -> None:
         compare_with_ovs(FIGURE2, "sdfsat", PlanOptions(), samples=1, seed=1)
 
 
-TRACE = "Flow: udp\n\nbridge\n  -> table=3 ip,dl_vlan=12 priority=5 cookie=0x9 actions=drop\n\nDatapath actions: {}\n"
+TRACE = """Flow: udp,in_port=1
+
+bridge("b4")
+ 0. ip, priority 10
+     -> table=3 ip,dl_vlan=12 priority=5 cookie=0x9 hard=60 actions=drop
+
+Datapath actions: {}
+"""
 
 
 @pytest.mark.parametrize(
@@ -177,9 +192,7 @@ def test_datapath_actions_are_read_as_what_leaves_with_which_tag(
 ) -> None:
     answer = parse_trace(TRACE.format(actions), vlan_tci)
     assert (answer.outputs, answer.punts) == (outputs, punts)
-    assert [(row.table_id, row.cookie, row.match) for row in answer.learned] == [
-        (3, 9, match(eth_type=0x800, vlan_vid=0x100C))
-    ]
+    assert answer.learned == (FlowRow(3, 5, match(eth_type=0x800, vlan_vid=0x100C), cookie=9, hard_timeout_s=60),)
 
 
 @pytest.mark.parametrize(

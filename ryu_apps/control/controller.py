@@ -25,7 +25,7 @@ from ryu_apps.control.edge_service import EdgeService
 from ryu_apps.control.faults import Faults
 from ryu_apps.control.frames_core import read_arp, read_beacon
 from ryu_apps.control.return_coordinator import ReturnCoordinator
-from ryu_apps.control.return_core import Damping, ReturnState
+from ryu_apps.control.return_core import ReturnState
 from ryu_apps.control.route_configuration import SwitchRoutes, scheme_of
 from ryu_apps.control.settings_core import Settings
 from ryu_apps.control.statistics_collection import StatisticsCollection
@@ -37,6 +37,7 @@ from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.messages import PacketIn, PortStatus
 from ryu_apps.openflow.wire import MsgType, header
 from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.edge_rows import with_edge_rows
 from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.rows import RulePlan

@@ -17,26 +17,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from mininet_topos.topology import LinkId, Topology
+from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, TAG_MASK, Kind, SchemeId, cookie, split_cookie
 from ryu_apps.plan.rows import FlowRow, Learn, RulePlan
 
 PortKey = tuple[str, int]
 RECOVERY_MASK = SCHEME_MASK | KIND_MASK | TAG_MASK
-
-
-@dataclass(frozen=True, slots=True)
-class Damping:
-    """How long a link must have been up: `wait_s`, doubled for each further failure inside `window_s`."""
-
-    wait_s: float = 5.0
-    window_s: float = 60.0
-    max_wait_s: float = 60.0
-
-    def required_s(self, downs: tuple[float, ...], now_s: float) -> float:
-        """Wait after the failures at the times `downs` (seconds, one clock)."""
-        recent = sum(1 for down in downs if now_s - down <= self.window_s)
-        return min(self.wait_s * 2.0 ** max(0, recent - 1), max(self.max_wait_s, self.wait_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +56,7 @@ class ReturnState:
     """Liveness of every link port, and the history of every link."""
 
     ends: Mapping[LinkId, tuple[PortKey, PortKey]]
-    damping: Damping = Damping()
+    damping: Damping = field(default_factory=Damping)
     live: Mapping[PortKey, bool] = field(default_factory=dict)
     links: Mapping[LinkId, LinkHistory] = field(default_factory=dict)
 
@@ -117,8 +104,8 @@ def _changed_links(
             continue
         history = after.history(link)
         if link in failed_after and link not in failed_before:
-            recent = tuple(down for down in history.downs if now_s - down <= after.damping.window_s)
-            history = replace(history, downs=(*recent, now_s), remembered=True)
+            downs = after.damping.remembered(history.downs, now_s)
+            history = replace(history, downs=(*downs, now_s), remembered=True)
         if not after.is_up(link):
             history = replace(history, up_since_s=None)
         elif history.up_since_s is None:

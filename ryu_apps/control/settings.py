@@ -31,7 +31,8 @@ def load_settings() -> Settings:
 
 def _refuse_unknown_names(path: str) -> None:
     """oslo.config takes a misspelt name in silence; we do not."""
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    # Ryu's own settings stand in [DEFAULT]; they are not to be read into every group.
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True, default_section="no default")
     parser.read(path, encoding="utf-8")
     known = [one.name for one in SETTINGS]
     for name in parser.options(GROUP) if parser.has_section(GROUP) else ():

@@ -152,8 +152,8 @@ def read_settings(configured: Mapping[str, str | None], environment: Mapping[str
     """
     values: dict[str, Any] = {}
     for setting in SETTINGS:
-        given = environment.get(environment_name(setting.name), configured.get(setting.name))
-        text = setting.default if given is None or not given.strip() else given.strip()
+        given = (environment.get(environment_name(setting.name)), configured.get(setting.name))
+        text = next((one.strip() for one in given if one is not None and one.strip()), setting.default)
         if text is None:
             raise BadInputError(
                 f"no {setting.name} given; set {environment_name(setting.name)}, or {setting.name} in the group "

@@ -36,7 +36,9 @@ def free_port() -> int:
 class RunningApp:
     """`ryu-manager ryu_apps/<scheme>.py`, with its REST interface and its event log."""
 
-    def __init__(self, scheme: str, topology: str, folder: Path, **settings: str) -> None:
+    def __init__(
+        self, scheme: str, topology: str, folder: Path, arguments: tuple[str, ...] = (), **settings: str
+    ) -> None:
         self.openflow_port, self.rest_port = free_port(), free_port()
         self.folder = folder
         self._app = scheme if scheme.startswith("ryu_apps.") else f"{ROOT}/ryu_apps/{scheme}.py"
@@ -48,6 +50,7 @@ class RunningApp:
             "ARMOR_EVENTS": str(folder / "events.jsonl"),
             **{f"ARMOR_{name.upper()}": value for name, value in settings.items()},
         }
+        self._arguments = arguments
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> RunningApp:
@@ -71,7 +74,7 @@ class RunningApp:
         """Start the process (again), and wait for its REST interface."""
         with (self.folder / "ryu.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [*MANAGER, "--ofp-tcp-listen-port", str(self.openflow_port), self._app],
+                [*MANAGER, "--ofp-tcp-listen-port", str(self.openflow_port), *self._arguments, self._app],
                 cwd=ROOT,
                 env=self._environment,
                 stdout=log,

@@ -11,7 +11,6 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import LinkId
 from ryu_apps.control.return_core import (
     RECOVERY_MASK,
-    Damping,
     ReturnState,
     begin_return,
     due_at_s,
@@ -26,6 +25,7 @@ from ryu_apps.control.return_core import (
     tag_ids_of_links,
 )
 from ryu_apps.control.topology_core import Expected
+from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.ids import Kind, SchemeId, split_cookie
 from ryu_apps.plan.options import PlanOptions

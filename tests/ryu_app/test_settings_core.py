@@ -19,6 +19,7 @@ def test_a_topology_is_enough():
 def test_the_environment_wins_over_the_file_and_blanks_count_as_not_given():
     settings = read_settings({"topology": "gscale", "mode": "agent", "rest_port": " "}, {"ARMOR_TOPOLOGY": " usnet "})
     assert (settings.topology, settings.options.mode, settings.rest_port) == ("usnet", "agent", 8080)
+    assert read_settings({"topology": "gscale"}, {"ARMOR_TOPOLOGY": ""}).topology == "gscale"
 
 
 def test_every_setting_can_be_given():

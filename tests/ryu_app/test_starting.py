@@ -1,0 +1,78 @@
+"""Starting an app with bad settings: one sentence, exit code 2."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+
+import pytest
+
+from tests.ryu_app.running import MANAGER, ROOT, RunningApp, free_port
+
+pytestmark = pytest.mark.ryu
+
+TWO_PARTS = (
+    '{"name": "parts", "nodes": [{}, {}, {}, {}], "links": [{"src": "s1", "dst": "s2"}, {"src": "s3", "dst": "s4"}]}'
+)
+
+
+def ends_with(settings, *arguments):
+    """What a ryu-manager that cannot start says, in the line that is ours."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ARMOR_")}
+    done = subprocess.run(
+        [*MANAGER, "--ofp-tcp-listen-port", str(free_port()), *arguments, f"{ROOT}/ryu_apps/sdfast.py"],
+        env={**environment, "ARMOR_REST_PORT": "0", **settings},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("armor: "))
+    return line
+
+
+def test_a_missing_topology_is_one_sentence():
+    assert "ARMOR_TOPOLOGY" in ends_with({})
+
+
+def test_an_unknown_topology_and_an_unknown_mode_are_one_sentence():
+    assert "darkstrnad" in ends_with({"ARMOR_TOPOLOGY": "darkstrnad"})
+    assert "magic" in ends_with({"ARMOR_TOPOLOGY": "square", "ARMOR_MODE": "magic"})
+
+
+def test_a_topology_in_two_parts_is_one_sentence(tmp_path):
+    path = tmp_path / "parts.json"
+    path.write_text(TWO_PARTS, encoding="utf-8")
+    assert "parts" in ends_with({"ARMOR_TOPOLOGY": str(path)})
+
+
+def test_a_misspelt_setting_in_the_file_is_one_sentence(tmp_path):
+    path = tmp_path / "armor.conf"
+    path.write_text("[armor]\ntopology = square\nmod = agent\n", encoding="utf-8")
+    line = ends_with({}, "--config-file", str(path))
+    assert "'mod'" in line
+    assert "did you mean mode?" in line
+
+
+@pytest.mark.parametrize("which", ["openflow", "rest"])
+def test_a_taken_port_is_one_sentence(which):
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        settings = {"ARMOR_TOPOLOGY": "square", **({"ARMOR_REST_PORT": port} if which == "rest" else {})}
+        arguments = ("--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", port) if which == "openflow" else ()
+        assert port in ends_with(settings, *arguments)
+
+
+def test_settings_are_read_from_the_group_armor_of_a_file(tmp_path):
+    path = tmp_path / "armor.conf"
+    path.write_text("[DEFAULT]\nverbose = False\n[armor]\ntopology = ring:3\nmode = agent\n", encoding="utf-8")
+    with RunningApp("sdfast", "", tmp_path, arguments=("--config-file", str(path))) as app:
+        state = app.get("/armor/state")
+        assert (state["topology"], state["options"]["mode"]) == ("ring:3", "agent")

@@ -11,6 +11,8 @@ OVSDB = ["ovs>=3.3"]
 # Ryu imports distutils, which left the standard library in Python 3.12: setuptools provides it there.
 CONTROLLER = ["ryu==4.34", "eventlet==0.41.3", "setuptools>=66.1,<68", *OVSDB]
 EXPERIMENTS = [*DRAW, "tqdm>=4.66"]
+# highspy from 1.15 on cannot be loaded in one process with OR-tools, which the benchmarks compare with.
+TE = ["cvxpy>=1.7", "highspy>=1.13,<1.15", "joblib>=1.5", "numba>=0.61", *EXPERIMENTS]
 TEST = [
     "coverage>=7.6",
     "hypothesis>=6.100",
@@ -32,6 +34,9 @@ EXTRAS = {
     # The switch-local agent speaks OpenFlow with Ryu's wire codec.
     "agent": CONTROLLER,
     "experiments": EXPERIMENTS,
+    "te": TE,
+    # The same sweeps on several machines.
+    "cluster": [*TE, "distributed>=2025.1"],
     "test": TEST,
 }
 

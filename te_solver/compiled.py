@@ -1,0 +1,25 @@
+"""Kernels: plain Python over arrays that numba compiles when it is there; without it they run, slower, as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+try:
+    import numba
+except ImportError:  # the extra "te" brings it; the results are the same without
+    numba = None
+
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+
+def is_compiling() -> bool:
+    """Whether kernels are compiled on this machine."""
+    return numba is not None
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Compile a function at its first call and keep the machine code beside its source."""
+    if numba is None:
+        return function
+    return cast("Kernel", numba.njit(cache=True, nogil=True)(function))

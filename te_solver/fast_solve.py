@@ -1,0 +1,151 @@
+"""Fast paths of the throughput program: the same answer without a modelling layer, certified like the reference.
+
+Small programs go straight to Clarabel (centre) or to HiGHS (vertex).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csc_matrix, identity, vstack
+
+from mininet_topos.errors import MissingRequirementError
+from te_solver.errors import SolverError
+from te_solver.network import BoolArray, FloatArray
+from te_solver.values import Problem
+
+Rates = tuple[FloatArray, FloatArray]
+
+
+class PackingProgram(NamedTuple):
+    """max sum(x) with rows x <= limits, x >= 0, in volumes of `scale_mbps`: demand rows first, then arc rows."""
+
+    rows: csc_matrix
+    limits: FloatArray
+    scale_mbps: float
+
+
+def packing_program(problem: Problem, capacity_mbps: FloatArray, usable: BoolArray) -> PackingProgram:
+    """The throughput program over the usable tunnels, shape (demands + arcs, usable)."""
+    tunnels = problem.tunnels
+    demands, count = len(problem.demands), int(usable.sum())
+    entry = usable[tunnels.tunnel_of_entry]
+    column = (np.cumsum(usable) - 1)[tunnels.tunnel_of_entry[entry]]
+    row = np.concatenate([tunnels.pair_of[usable], demands + tunnels.arcs[entry]])
+    columns = np.concatenate([np.arange(count), column])
+    shape = demands + len(capacity_mbps), count
+    scale_mbps = float(capacity_mbps.max(initial=0.0)) or 1.0
+    rows = csc_matrix((np.ones(len(row)), (row, columns)), shape=shape)
+    return PackingProgram(rows, np.concatenate([problem.demands_mbps, capacity_mbps]) / scale_mbps, scale_mbps)
+
+
+def fast_throughput(problem: Problem, capacity_mbps: FloatArray, usable: BoolArray, base_point: str) -> Rates:
+    """Rates of every tunnel and prices of every arc, near the best; `certificate.py` proves how near.
+
+    Parameters
+    ----------
+    problem : Problem
+    capacity_mbps : float array, shape (arcs,)
+    usable : bool array, shape (tunnels,)
+        Tunnels that may carry something; at least one.
+    base_point : {"centre", "vertex"}
+
+    Raises
+    ------
+    SolverError
+        The solver ended without an answer.
+    MissingRequirementError
+        The solver is not installed.
+    """
+    program = packing_program(problem, capacity_mbps, usable)
+    point, multipliers = (centre_point if base_point == "centre" else vertex_point)(program)
+    rates = np.zeros(len(usable))
+    rates[usable] = point * program.scale_mbps
+    prices = np.maximum(0.0, multipliers[len(problem.demands) :])
+    return rates, np.where(capacity_mbps > 0, prices, 1.0)
+
+
+def centre_point(program: PackingProgram) -> Rates:
+    """Point and multipliers by Clarabel's interior point method."""
+    try:
+        import clarabel
+    except ImportError as error:
+        raise MissingRequirementError("clarabel is not installed; run 'make setup'") from error
+    rows, columns = program.rows.shape
+    matrix = csc_matrix(vstack([program.rows, -identity(columns)]))
+    limits = np.concatenate([program.limits, np.zeros(columns)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    nothing = csc_matrix((columns, columns))
+    cones = [clarabel.NonnegativeConeT(rows + columns)]
+    answer = clarabel.DefaultSolver(nothing, -np.ones(columns), matrix, limits, cones, settings).solve()
+    if str(answer.status) not in ("Solved", "AlmostSolved"):
+        raise SolverError(f"Clarabel ended with status {answer.status}; use the reference method")
+    return np.maximum(0.0, np.array(answer.x)), np.array(answer.z)[:rows]
+
+
+def vertex_point(program: PackingProgram) -> Rates:
+    """Point and multipliers by HiGHS' simplex method."""
+    highs = vertex_solver(program)
+    check_status(highs.run())
+    return vertex_answer(highs)
+
+
+def vertex_solver(program: PackingProgram) -> Any:
+    """HiGHS with the program loaded; primal simplex without presolve, the fastest on small programs.
+
+    Option "threads" stays as it is: a second value in one process makes every later run fail.
+    """
+    try:
+        import highspy
+    except ImportError as error:
+        raise MissingRequirementError("highspy is not installed; run 'make setup'") from error
+    rows, columns = program.rows.shape
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = columns, rows
+    model.col_cost_, model.col_lower_ = -np.ones(columns), np.zeros(columns)
+    model.col_upper_ = np.full(columns, highspy.kHighsInf)
+    model.row_lower_, model.row_upper_ = np.full(rows, -highspy.kHighsInf), program.limits
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.num_col_, model.a_matrix_.num_row_ = columns, rows
+    model.a_matrix_.start_, model.a_matrix_.index_ = program.rows.indptr, program.rows.indices
+    model.a_matrix_.value_ = program.rows.data
+    highs = highspy.Highs()
+    for option, value in (
+        ("output_flag", False),
+        ("solver", "simplex"),
+        ("simplex_strategy", 4),
+        ("presolve", "off"),
+    ):
+        check_status(highs.setOptionValue(option, value))
+    check_status(highs.passModel(model))
+    return highs
+
+
+def check_status(status: Any) -> None:
+    """Refuse a HiGHS call that failed: it says so only by its return code.
+
+    Raises
+    ------
+    SolverError
+        It did.
+    """
+    if str(status).endswith("kError"):
+        raise SolverError("HiGHS refused a call; use the reference method")
+
+
+def vertex_answer(highs: Any) -> Rates:
+    """Point and multipliers after a run.
+
+    Raises
+    ------
+    SolverError
+        The run ended without an optimum.
+    """
+    status = highs.modelStatusToString(highs.getModelStatus())
+    if status != "Optimal":
+        raise SolverError(f"HiGHS ended with status {status!r}; use the reference method")
+    solution = highs.getSolution()
+    return np.maximum(0.0, np.array(solution.col_value)), -np.array(solution.row_dual)

@@ -1,0 +1,249 @@
+"""Allocations: the linear programs of traffic engineering, solved and certified.
+
+throughput
+    Carry as much as possible (Kuijia section 5.1). Priorities are served in order: a class gets what the classes
+    before it leave (as SWAN does, SIGCOMM 2013).
+max-min
+    Raise the least served demand as far as possible, then the next ones (water filling over linear programs).
+min-max-utilisation
+    Carry every demand whole with the least highest utilisation, which may pass 1.
+
+The best allocation is hardly ever unique; `base_point` says which one is meant (linear.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack, vstack
+
+from mininet_topos.errors import BadInputError
+from te_solver.certificate import feasible, throughput_bound, utilisation_bound
+from te_solver.errors import InfeasibleError, SolverError
+from te_solver.linear import choose_solver, minimise
+from te_solver.network import BoolArray, FloatArray
+from te_solver.values import Allocation, Problem
+
+OBJECTIVES = ("throughput", "max-min", "min-max-utilisation")
+METHODS = ("reference", "fast")
+LARGEST_GAP = 1e-6
+# A multiplier above this share of the largest says that a demand cannot rise further. Interior point methods leave
+# small multipliers everywhere; a demand that is missed is found in the next round, at the same level.
+BLOCKED_SHARE = 0.003
+
+
+@dataclass(frozen=True, slots=True)
+class SolveOptions:
+    """How to allocate; `solver` None means the usual one of the base point."""
+
+    objective: str = "throughput"
+    base_point: str = "centre"
+    solver: str | None = None
+    method: str = "reference"
+
+
+def solve(problem: Problem, options: SolveOptions = SolveOptions(), closed: BoolArray | None = None) -> Allocation:
+    """Best allocation, certified to `LARGEST_GAP`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Demands without a tunnel or with volume 0 get nothing (min-max-utilisation refuses the former).
+    options : SolveOptions
+    closed : bool array, shape (arcs,), optional
+        Arcs that carry nothing (failed ones).
+
+    Raises
+    ------
+    BadInputError
+        Unknown objective, base point, solver or method.
+    InfeasibleError
+        min-max-utilisation with a demand that has no open tunnel.
+    SolverError
+        The solver failed, or its answer is not proven best.
+    """
+    if options.objective not in OBJECTIVES:
+        raise BadInputError(f"unknown objective {options.objective!r}; use one of {', '.join(OBJECTIVES)}")
+    if options.method not in METHODS:
+        raise BadInputError(f"unknown method {options.method!r}; use one of {', '.join(METHODS)}")
+    options = replace(options, solver=choose_solver(options.base_point, options.solver))
+    capacity_mbps = problem.network.capacity_mbps
+    if closed is not None:
+        capacity_mbps = np.where(closed, 0.0, capacity_mbps)
+    run = {"throughput": _by_priority, "max-min": _max_min, "min-max-utilisation": _min_max_utilisation}
+    allocation = run[options.objective](problem, capacity_mbps, options)
+    if allocation.gap > LARGEST_GAP:
+        raise SolverError(
+            f"solver {options.solver} left a gap of {allocation.gap:.1e}, more than {LARGEST_GAP:.0e}; try another"
+        )
+    return allocation
+
+
+def _by_priority(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions) -> Allocation:
+    rates = np.zeros(len(problem.tunnels))
+    value = bound = 0.0
+    classes = np.unique(problem.priorities)
+    for priority in classes:
+        part = (
+            problem
+            if len(classes) == 1
+            else problem.with_volumes(np.where(problem.priorities == priority, problem.demands_mbps, 0.0))
+        )
+        left = np.maximum(0.0, capacity_mbps - problem.tunnels.arc_loads(rates))
+        best, prices = throughput_point(part, left, options)
+        given = feasible(part, best, left)
+        value += float(given.sum())
+        bound += throughput_bound(part, prices, left)
+        rates = rates + given
+    return Allocation(problem, rates, options.objective, options.base_point, value, bound)
+
+
+def throughput_point(
+    problem: Problem, capacity_mbps: FloatArray, options: SolveOptions
+) -> tuple[FloatArray, FloatArray]:
+    """Rates and arc prices of the throughput program by the chosen method, not yet repaired or certified."""
+    usable = _usable(problem, capacity_mbps)
+    if options.method == "fast" and usable.any():
+        from te_solver.fast_solve import fast_throughput
+
+        return fast_throughput(problem, capacity_mbps, usable, options.base_point)
+    scale = _scale(capacity_mbps)
+    of_demand, of_arc = demand_rows(problem), arc_rows(problem)
+    rows = vstack([of_demand, of_arc], format="csr")[:, usable]
+    limits = np.concatenate([problem.demands_mbps, capacity_mbps]) / scale
+    solution = minimise(-np.ones(int(usable.sum())), rows, limits, str(options.solver))
+    rates = np.zeros(len(usable))
+    rates[usable] = solution.point * scale
+    return rates, _with_closed(solution.multipliers[len(problem.demands) :], capacity_mbps)
+
+
+def _with_closed(prices: FloatArray, capacity_mbps: FloatArray) -> FloatArray:
+    """Prices with those of closed arcs raised to 1: nothing can use them, at no cost to the bound."""
+    raised: FloatArray = np.where(capacity_mbps > 0, prices, 1.0)
+    return raised
+
+
+def _max_min(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions) -> Allocation:
+    usable = _usable(problem, capacity_mbps)
+    scale = _scale(capacity_mbps)
+    count = int(usable.sum())
+    served, arcs = demand_rows(problem)[:, usable], arc_rows(problem)[:, usable]
+    active = (served @ np.ones(count)) > 0
+    floor = np.zeros(len(problem.demands))
+    point = np.zeros(count)
+    first: tuple[float, float] | None = None
+    while active.any():
+        column = csr_matrix(active.astype(float).reshape(-1, 1))
+        ceiling = float(problem.demands_mbps[active].min())
+        rows = vstack(
+            [_beside(-served, column), _beside(arcs, csr_matrix((arcs.shape[0], 1))), _last_only(count)], format="csr"
+        )
+        limits = np.concatenate([np.where(active, 0.0, -floor), capacity_mbps, [ceiling]]) / scale
+        solution = minimise(np.r_[np.zeros(count), -1.0], rows, limits, str(options.solver))
+        level = float(solution.point[-1]) * scale
+        first = first or (level, _level_bound(problem, solution.multipliers, active, capacity_mbps))
+        blocked = _blocked(solution.multipliers, active, problem.demands_mbps, level)
+        floor[blocked] = np.minimum(level * (1 - 1e-9), problem.demands_mbps[blocked])
+        active &= ~blocked
+        point = solution.point[:-1]
+    rates = np.zeros(len(usable))
+    rates[usable] = point * scale
+    level, bound = first or (0.0, 0.0)
+    rates = feasible(problem, _capped(problem, rates, floor), capacity_mbps)
+    return Allocation(problem, rates, options.objective, options.base_point, level, bound)
+
+
+def _blocked(multipliers: FloatArray, active: BoolArray, demands_mbps: FloatArray, level: float) -> BoolArray:
+    """Active demands that cannot rise above the level: they hold it down, or have all they ask for. At least one."""
+    held = np.where(active, multipliers[: len(active)], 0.0)
+    blocked: BoolArray = active & (held > BLOCKED_SHARE * max(held.max(), multipliers[-1]))
+    blocked |= active & (demands_mbps <= level)
+    if not blocked.any():
+        blocked = active & (demands_mbps == demands_mbps[active].min())
+    return blocked
+
+
+def _level_bound(problem: Problem, multipliers: FloatArray, active: BoolArray, capacity_mbps: FloatArray) -> float:
+    """No allocation gives every active demand more than this: the least one is below any weighted mean of them."""
+    demands = len(problem.demands)
+    total = multipliers[:demands][active].sum() + multipliers[-1]
+    weights = np.where(active, multipliers[:demands], 0.0) / total
+    prices = _with_closed(multipliers[demands:-1] / total, capacity_mbps)
+    ceiling = float(problem.demands_mbps[active].min()) * multipliers[-1] / total
+    return throughput_bound(problem, prices, capacity_mbps, weights) + float(ceiling)
+
+
+def _capped(problem: Problem, rates: FloatArray, floor: FloatArray) -> FloatArray:
+    """Rates scaled so that no demand gets more than its level: what others gave up stays free."""
+    got = problem.per_demand(rates)
+    factor = np.where(got > floor, floor / np.where(got > 0, got, 1.0), 1.0)
+    capped: FloatArray = rates * factor[problem.tunnels.pair_of]
+    return capped
+
+
+def _min_max_utilisation(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions) -> Allocation:
+    usable = _usable(problem, capacity_mbps)
+    scale = _scale(capacity_mbps)
+    count = int(usable.sum())
+    served, arcs = demand_rows(problem)[:, usable], arc_rows(problem)[:, usable]
+    stranded = (problem.demands_mbps > 0) & ((served @ np.ones(count)) == 0)
+    if stranded.any():
+        demand = problem.demands[int(np.flatnonzero(stranded)[0])]
+        raise InfeasibleError(
+            f"{demand.src} to {demand.dst} has no open tunnel, so not every demand can be carried; remove it, "
+            "or use objective 'throughput'"
+        )
+    rows = vstack(
+        [
+            _beside(-served, csr_matrix((served.shape[0], 1))),
+            _beside(arcs, csr_matrix(-capacity_mbps.reshape(-1, 1) / scale)),
+        ],
+        format="csr",
+    )
+    limits = np.concatenate([-problem.demands_mbps / scale, np.zeros(len(capacity_mbps))])
+    solution = minimise(np.r_[np.zeros(count), 1.0], rows, limits, str(options.solver))
+    rates = np.zeros(len(usable))
+    rates[usable] = np.maximum(0.0, solution.point[:-1]) * scale
+    got = problem.per_demand(rates)
+    rates *= (problem.demands_mbps / np.where(got > 0, got, 1.0))[problem.tunnels.pair_of]
+    loads = problem.tunnels.arc_loads(rates)
+    open_arcs = capacity_mbps > 0
+    value = float((loads[open_arcs] / capacity_mbps[open_arcs]).max(initial=0.0))
+    prices = solution.multipliers[len(problem.demands) :]
+    prices = np.where(open_arcs, prices, prices.sum() * 1e9)
+    bound = utilisation_bound(problem, prices, capacity_mbps)
+    return Allocation(problem, rates, options.objective, options.base_point, value, min(bound, value))
+
+
+def demand_rows(problem: Problem) -> csr_matrix:
+    """Matrix of demands over tunnels: 1 where the tunnel is the demand's."""
+    owner = problem.tunnels.pair_of
+    return csr_matrix((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(len(problem.demands), len(owner)))
+
+
+def arc_rows(problem: Problem) -> csr_matrix:
+    """Matrix of arcs over tunnels: 1 where the tunnel runs over the arc."""
+    tunnels = problem.tunnels
+    shape = (len(problem.network.links), len(tunnels))
+    return csr_matrix((np.ones(len(tunnels.arcs)), (tunnels.arcs, tunnels.tunnel_of_entry)), shape=shape)
+
+
+def _usable(problem: Problem, capacity_mbps: FloatArray) -> BoolArray:
+    """Tunnels that can carry something: their demand asks for it and every arc is open."""
+    wanted = problem.demands_mbps[problem.tunnels.pair_of] > 0
+    usable: BoolArray = wanted & (problem.tunnels.least_along(capacity_mbps) > 0)
+    return usable
+
+
+def _scale(capacity_mbps: FloatArray) -> float:
+    """A typical volume, so that the solver sees numbers about 1."""
+    return float(capacity_mbps.max(initial=0.0)) or 1.0
+
+
+def _beside(left: csr_matrix, right: csr_matrix) -> csr_matrix:
+    return csr_matrix(hstack([left, right], format="csr"))
+
+
+def _last_only(count: int) -> csr_matrix:
+    return csr_matrix(([1.0], ([0], [count])), shape=(1, count + 1))

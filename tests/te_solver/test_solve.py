@@ -1,0 +1,200 @@
+"""Allocations: feasible, certified, and equal to what an independent solver finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.sparse import vstack
+
+from mininet_topos.catalogue import load_topology
+from mininet_topos.errors import BadInputError
+from te_solver.certificate import throughput_bound, utilisation_bound
+from te_solver.errors import InfeasibleError
+from te_solver.linear import SOLVERS, choose_solver
+from te_solver.network import to_network
+from te_solver.solve import OBJECTIVES, SolveOptions, arc_rows, demand_rows, solve
+from te_solver.tunnels import to_problem
+from te_solver.values import Demand
+from tests.te_solver.strategies import chain, gnm_problem, problems, with_capacity
+
+pytest.importorskip("cvxpy")
+
+CHOICES = [
+    SolveOptions(base_point=point, method=method) for point in ("centre", "vertex") for method in ("reference", "fast")
+]
+
+
+def assert_keeps_to_the_limits(allocation):
+    problem = allocation.problem
+    assert (allocation.tunnel_mbps >= 0).all()
+    assert (allocation.demand_mbps <= problem.demands_mbps).all()
+    assert (allocation.arc_loads_mbps <= problem.network.capacity_mbps * (1 + 1e-12)).all()
+
+
+def best_throughput_mbps(problem):
+    """The optimum by a solver that the package does not use: HiGHS through SciPy."""
+    rows = vstack([demand_rows(problem), arc_rows(problem)])
+    limits = np.concatenate([problem.demands_mbps, problem.network.capacity_mbps])
+    return -linprog(-np.ones(len(problem.tunnels)), A_ub=rows, b_ub=limits, method="highs-ds").fun
+
+
+@pytest.mark.parametrize("options", CHOICES, ids=lambda options: f"{options.base_point}-{options.method}")
+def test_throughput_equals_an_independent_solver_on_random_instances(options):
+    for seed in range(100):
+        problem = gnm_problem(seed)
+        allocation = solve(problem, options)
+        assert allocation.value == pytest.approx(best_throughput_mbps(problem), rel=1e-6)
+        assert_keeps_to_the_limits(allocation)
+
+
+@given(problems(), st.sampled_from(CHOICES))
+@settings(max_examples=40)
+def test_allocation_is_feasible_and_its_bound_holds(problem, options):
+    allocation = solve(problem, options)
+    assert_keeps_to_the_limits(allocation)
+    assert allocation.value == pytest.approx(allocation.tunnel_mbps.sum())
+    assert allocation.value <= allocation.bound * (1 + 1e-12) + 1e-12
+    assert allocation.gap <= 1e-6
+
+
+@given(problems(), st.lists(st.floats(0, 3), min_size=24, max_size=24))
+@settings(max_examples=40)
+def test_any_prices_bound_the_throughput(problem, prices):
+    best = solve(problem, SolveOptions(base_point="vertex"))
+    some = np.resize(np.array(prices), len(problem.network.links))
+    assert throughput_bound(problem, some, problem.network.capacity_mbps) >= best.value * (1 - 1e-9)
+
+
+@given(problems())
+@settings(max_examples=30)
+def test_splitting_weights_add_up_to_one(problem):
+    allocation = solve(problem)
+    sums = problem.per_demand(allocation.splitting_weights)
+    has_tunnels = np.diff(problem.tunnels.pair_starts) > 0
+    assert sums[has_tunnels] == pytest.approx(np.ones(has_tunnels.sum()))
+
+
+@given(problems(), st.sampled_from(("centre", "vertex")))
+@settings(max_examples=30)
+def test_max_min_levels_cannot_be_raised_without_lowering_a_smaller_one(problem, base_point):
+    allocation = solve(problem, SolveOptions("max-min", base_point))
+    assert_keeps_to_the_limits(allocation)
+    rates = allocation.demand_mbps
+    rows = vstack([-demand_rows(problem), arc_rows(problem)])
+    for demand in np.flatnonzero(problem.demands_mbps > 0):
+        # Every demand that has no more keeps its rate; how far can this one go?
+        floor = np.where(rates <= rates[demand], rates, 0.0) * (1 - 1e-6)
+        cost = -demand_rows(problem)[demand].toarray().ravel()
+        if not cost.any():
+            assert rates[demand] == 0
+            continue
+        limits = np.concatenate([-floor, problem.network.capacity_mbps])
+        reach = -linprog(cost, A_ub=rows, b_ub=limits).fun
+        assert min(reach, problem.demands_mbps[demand]) <= rates[demand] + 1e-3
+
+
+@given(problems())
+@settings(max_examples=30)
+def test_max_min_is_the_same_from_both_base_points(problem):
+    centre, vertex = (solve(problem, SolveOptions("max-min", point)) for point in ("centre", "vertex"))
+    assert centre.demand_mbps == pytest.approx(vertex.demand_mbps, rel=1e-4, abs=1e-3)
+
+
+def test_least_highest_utilisation_carries_every_demand_and_is_proven():
+    problem = gnm_problem(3)
+    for base_point in ("centre", "vertex"):
+        allocation = solve(problem, SolveOptions("min-max-utilisation", base_point))
+        assert allocation.demand_mbps == pytest.approx(problem.demands_mbps)
+        used = allocation.arc_loads_mbps / problem.network.capacity_mbps
+        assert allocation.value == pytest.approx(used.max())
+        assert allocation.gap <= 1e-6
+    # Cutting all capacities to a third makes every utilisation three times as high: it may pass 1.
+    third = with_capacity(problem.network, (problem.network.capacity_mbps / 3).tolist())
+    tight = solve(to_problem(third, problem.demands), SolveOptions("min-max-utilisation"))
+    assert tight.value == pytest.approx(3 * allocation.value, rel=1e-5)
+
+
+def test_higher_classes_are_served_first():
+    network = chain(100.0)
+    demands = [Demand("s1", "s2", 80.0, 6), Demand("s1", "s2", 70.0, 1)]
+    allocation = solve(to_problem(network, demands))
+    assert allocation.demand_mbps == pytest.approx([30.0, 70.0])
+
+
+def test_no_demands_give_an_empty_allocation():
+    network = chain(100.0)
+    for objective in OBJECTIVES:
+        allocation = solve(to_problem(network, []), SolveOptions(objective))
+        assert (allocation.value, allocation.bound, allocation.gap) == (0.0, 0.0, 0.0)
+
+
+def test_a_demand_of_zero_gets_nothing_and_splits_evenly():
+    allocation = solve(to_problem(to_network(load_topology("square")), [Demand("s1", "s3", 0.0)]))
+    assert allocation.value == 0
+    assert allocation.splitting_weights == pytest.approx([0.5, 0.5])
+
+
+def test_a_pair_with_one_tunnel_gets_what_its_narrowest_link_carries():
+    allocation = solve(to_problem(chain(100.0, 40.0, 70.0), [Demand("s1", "s4", 90.0)]))
+    assert allocation.tunnel_mbps == pytest.approx([40.0])
+
+
+def test_an_arc_of_capacity_zero_carries_nothing():
+    network = with_capacity(to_network(load_topology("pair")), [0.0, 10.0])
+    for objective in ("throughput", "max-min"):
+        allocation = solve(to_problem(network, [Demand("s1", "s2", 5.0)]), SolveOptions(objective))
+        assert (allocation.value, allocation.gap) == (0.0, 0.0)
+    with pytest.raises(InfeasibleError, match="no open tunnel"):
+        solve(to_problem(network, [Demand("s1", "s2", 5.0)]), SolveOptions("min-max-utilisation"))
+
+
+def test_a_disconnected_pair_gets_nothing_and_others_are_served():
+    from mininet_topos.build import from_edges, numbered_nodes
+
+    network = to_network(from_edges("parts", numbered_nodes([""] * 4), ((1, 2), (3, 4))), 100.0)
+    problem = to_problem(network, [Demand("s1", "s4", 5.0), Demand("s1", "s2", 5.0)])
+    assert solve(problem).demand_mbps == pytest.approx([0.0, 5.0])
+    with pytest.raises(InfeasibleError, match="s1 to s4"):
+        solve(problem, SolveOptions("min-max-utilisation"))
+
+
+def test_closed_arcs_carry_nothing():
+    problem = to_problem(to_network(load_topology("square")), [Demand("s1", "s3", 500.0)])
+    closed = np.array([link.src == "s1" and link.dst == "s2" for link in problem.network.links])
+    assert solve(problem).value == pytest.approx(200.0)
+    allocation = solve(problem, closed=closed)
+    assert allocation.value == pytest.approx(100.0)
+    assert allocation.arc_loads_mbps[closed].sum() == 0
+
+
+def test_a_useless_price_proves_nothing():
+    problem = gnm_problem(1)
+    free = np.zeros(len(problem.network.links))
+    assert utilisation_bound(problem, free, problem.network.capacity_mbps) == 0.0
+    assert throughput_bound(problem, free, problem.network.capacity_mbps) == pytest.approx(problem.demands_mbps.sum())
+
+
+@pytest.mark.parametrize("solver", sorted(SOLVERS))
+def test_every_solver_reaches_the_same_optimum(solver):
+    problem = gnm_problem(5)
+    allocation = solve(problem, SolveOptions(base_point=SOLVERS[solver], solver=solver))
+    assert allocation.value == pytest.approx(best_throughput_mbps(problem), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (SolveOptions(objective="profit"), "'profit'"),
+        (SolveOptions(base_point="corner"), "'corner'"),
+        (SolveOptions(solver="cplex"), "'cplex'"),
+        (SolveOptions(solver="highs"), "ends at a vertex"),
+        (SolveOptions(method="magic"), "'magic'"),
+    ],
+)
+def test_unknown_choices_are_named(options, word):
+    with pytest.raises(BadInputError, match=word):
+        solve(gnm_problem(1), options)
+    assert choose_solver("centre") == "clarabel"

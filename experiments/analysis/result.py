@@ -13,6 +13,10 @@ from experiments.scenario.values import Failure, Scenario, Traffic, Variation
 from mininet_topos.topology import LinkId
 
 Json = dict[str, object]
+# A window must leave time for the scheme to act: detection by BFD at its slowest; and after a repair the 1 to 3 s
+# that BFD sessions take to come up again.
+MIN_RECOVERY_S, MIN_RETURN_S = 1.0, 4.0
+
 Promise = Callable[[str, str, frozenset[LinkId]], bool]
 """(source, destination, links that are down) -> the scheme promises delivery between the two nodes."""
 
@@ -172,7 +176,7 @@ def judge(record: Record, promise: Promise) -> RunResult:
     """
     results = tuple(_failure_result(record, number) for number in range(len(record.scenario.failures)))
     claims = [claim for result in results for claim in _recovery_claims(record, result, promise)]
-    return RunResult(record, results, (*claims, *_return_claims(record, results)))
+    return RunResult(record, results, (*claims, *_return_claims(record, results, promise)))
 
 
 def _failure_result(record: Record, number: int) -> FailureResult:
@@ -198,35 +202,21 @@ def _outcomes(streams: Sequence[Stream], window: Window) -> tuple[tuple[WayOutco
 
 def _recovery_claims(record: Record, result: FailureResult, promise: Promise) -> list[Claim]:
     """One claim for each stream that the scheme promises to deliver in spite of the failure."""
-    topology = record.scenario.topology
-    down = failed_links(result.failure.at_s, record.scenario.failures, topology)
-    parts = topology.components(down)
+    if result.window.end_s - result.window.start_s < MIN_RECOVERY_S:
+        return []
+    name = f"recovers from {result.failure.kind} failure of {result.failure.what}"
+    return _delivery_claims(record, result.outcomes, result.failure.at_s, promise, name)
+
+
+def _return_claims(record: Record, results: Sequence[FailureResult], promise: Promise) -> list[Claim]:
+    """Delivery after each repair, and at the end switches that hold their plans and nothing stale."""
     claims = []
-    for stream, pair in zip(record.streams, result.outcomes, strict=True):
-        source, destination = stream.traffic.source, stream.traffic.destination
-        if parts[source] != parts[destination] or not any(outcome.counts.sent for outcome in pair):
+    for number, result in enumerate(results):
+        window = repair_window(number, record.flips, record.end_s)
+        if window is None or result.after_repair is None or window.end_s - window.start_s < MIN_RETURN_S:
             continue
-        if not (promise(source, destination, down) and promise(destination, source, down)):
-            continue
-        recovered = all(outcome.has_recovered for outcome in pair)
-        name = f"{stream.name} recovers from {result.failure.kind} failure of {result.failure.what}"
-        claims.append(Claim(name, recovered, "" if recovered else _loss_detail(pair)))
-    return claims
-
-
-def _loss_detail(pair: tuple[WayOutcome, WayOutcome]) -> str:
-    lost, sent = (sum(getattr(outcome.counts, name) for outcome in pair) for name in ("lost", "sent"))
-    return f"packets were still being lost when the failure's time was over ({lost} of {sent} lost)"
-
-
-def _return_claims(record: Record, results: Sequence[FailureResult]) -> list[Claim]:
-    """After the last repair: delivery, and switches that hold their plans and nothing stale."""
-    claims = []
-    for result in results:
-        if result.after_repair is not None:
-            delivered = all(outcome.has_recovered for pair in result.after_repair for outcome in pair)
-            name = f"delivery after the repair of {result.failure.what}"
-            claims.append(Claim(name, delivered, "" if delivered else "packets were lost until the end"))
+        name = f"is delivered after the repair of {result.failure.what}"
+        claims += _delivery_claims(record, result.after_repair, result.failure.end_s or 0.0, promise, name)
     if record.dumps:
         wrong = [report for report in record.dumps if not report.is_clean]
         detail = "; ".join(
@@ -234,6 +224,33 @@ def _return_claims(record: Record, results: Sequence[FailureResult]) -> list[Cla
         )
         claims.append(Claim("every switch holds its plan and no stale rule", not wrong, detail))
     return claims
+
+
+def _delivery_claims(
+    record: Record,
+    outcomes: Sequence[tuple[WayOutcome, WayOutcome]],
+    at_s: float,
+    promise: Promise,
+    name: str,
+) -> list[Claim]:
+    """Claims that packets are delivered at the end of a window, for the streams that are promised it."""
+    topology = record.scenario.topology
+    down = failed_links(at_s, record.scenario.failures, topology)
+    parts = topology.components(down)
+    claims = []
+    for stream, pair in zip(record.streams, outcomes, strict=True):
+        source, destination = stream.traffic.source, stream.traffic.destination
+        if parts[source] != parts[destination] or not any(outcome.counts.sent for outcome in pair):
+            continue
+        if promise(source, destination, down) and promise(destination, source, down):
+            held = all(outcome.has_recovered for outcome in pair)
+            claims.append(Claim(f"{stream.name} {name}", held, "" if held else _loss_detail(pair)))
+    return claims
+
+
+def _loss_detail(pair: tuple[WayOutcome, WayOutcome]) -> str:
+    lost, sent = (sum(getattr(outcome.counts, name) for outcome in pair) for name in ("lost", "sent"))
+    return f"packets were still being lost when its time was over ({lost} of {sent} lost)"
 
 
 def _count_in(flights: Sequence[Flight], window: Window) -> Counts:

@@ -10,6 +10,7 @@ import importlib
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from types import FrameType
 
@@ -43,6 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         Exit code.
     """
     _replace_what_the_terminal_cannot_show()
+    # The `ovs` package imports eventlet where it is installed, which prints nine lines about its own future.
+    warnings.filterwarnings("ignore", message=r"\s*Eventlet is deprecated")
     try:
         code = _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()

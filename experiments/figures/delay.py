@@ -49,7 +49,7 @@ class Panel:
 
 
 def draw_delay(panels: Sequence[Panel], paths: Sequence[Path], title: str) -> None:
-    """Draw one panel under the other, all with the same axes, and write the picture to each path.
+    """Draw one panel under the other, all with the same delay axis, and write the picture to each path.
 
     Parameters
     ----------
@@ -72,11 +72,20 @@ def draw_delay(panels: Sequence[Panel], paths: Sequence[Path], title: str) -> No
             "drawing needs matplotlib; run 'make setup' or install armor-sdn[draw]"
         ) from error
     figure = Figure(figsize=(_WIDTH_IN, 1.0 + _PANEL_HEIGHT_IN * len(panels)), layout="constrained", facecolor="white")
-    grid = figure.subplots(len(panels), 1, squeeze=False, sharex=True, sharey=True)
-    start_ms, end_ms = shown_time(panels)
-    top_ms = highest_delay([dot for panel in panels for dot in panel.dots if start_ms <= dot.sent_ms <= end_ms])
-    for axes, panel in zip(grid[:, 0], panels, strict=True):
-        _draw_panel(axes, panel, (start_ms, end_ms), top_ms)
+    grid = figure.subplots(len(panels), 1, squeeze=False)
+    # Recoveries are compared on one time axis; one that never came would stretch it for the others.
+    all_recovered = all(panel.stages_ms.get("steady") is not None for panel in panels)
+    spans = [shown_time(panels if all_recovered else [panel]) for panel in panels]
+    top_ms = highest_delay(
+        [
+            dot
+            for panel, (start_ms, end_ms) in zip(panels, spans, strict=True)
+            for dot in panel.dots
+            if start_ms <= dot.sent_ms <= end_ms
+        ]
+    )
+    for axes, panel, span in zip(grid[:, 0], panels, spans, strict=True):
+        _draw_panel(axes, panel, span, top_ms)
     grid[-1, 0].set_xlabel("sending of the packet, ms after the cut")
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)

@@ -27,13 +27,13 @@ SQUARE = load_topology("square")
 LINK = SQUARE.link_ids[0]
 THERE, BACK, DETOUR = Direction(LINK.a, LINK.b), Direction(LINK.b, LINK.a), Direction(LINK.a, "s4")
 PROBE = ProbeId(1, 2, "probe", False, 0)
-ZERO_S, CUT_S, REPAIR_S, END_S = 100.0, 101.0, 103.0, 105.0
+ZERO_S, CUT_S, REPAIR_S, END_S = 100.0, 101.0, 103.0, 108.0
 
 
 def flights(lost: range, turned: frozenset[int] = frozenset()) -> tuple[Flight, ...]:
-    """A packet every 10 ms from 99.5 s on; number 150 leaves at the cut, number 350 at the repair."""
+    """A packet every 10 ms from 99.5 s on; number 150 leaves at the cut, number 350 at the repair, 850 at the end."""
     made = []
-    for number in range(550):
+    for number in range(850):
         sent_s = 99.5 + number / 100
         hops = [Sighting(sent_s + 0.0002, THERE, PROBE, 0)]
         if number in turned:
@@ -46,7 +46,7 @@ def record(lost: range, turned: frozenset[int] = frozenset(), **changes: object)
     traffic = Traffic(LINK.a, LINK.b)
     failures = (Failure("silent", 1.0, LINK, repair_at_s=3.0),)
     variation = Variation("sdfast", "learned")
-    scenario = Scenario("square", SQUARE, (variation,), (traffic,), failures, 5.0)
+    scenario = Scenario("square", SQUARE, (variation,), (traffic,), failures, 8.0)
     ways = (Way("out", 1, 2, "probe", is_reply=False), Way("back", 2, 1, "probe", is_reply=True))
     whole = Record(
         scenario=scenario,
@@ -88,7 +88,7 @@ def test_json_has_the_promised_shape_and_the_accounts_close() -> None:
         "last_crankback": 30.4,
         "steady": 41.0,
     }
-    assert value["sent"] == value["received"] + value["lost"] == 1000
+    assert value["sent"] == value["received"] + value["lost"] == 1600
     assert (value["lost"], value["came_back"], value["duplicated"], value["reordered"]) == (3, 1, 0, 0)
     assert value["trustworthy"] is True
     assert value["warnings"] == []
@@ -123,8 +123,20 @@ def test_a_pair_that_is_cut_off_is_not_claimed() -> None:
 
 
 def test_loss_after_the_repair_is_a_broken_claim() -> None:
-    result = judge(record(range(150, 550)), never)
-    assert [claim.name for claim in result.claims if not claim.held] == ["delivery after the repair of s1-s2"]
+    result = judge(record(range(150, 850)), lambda _source, _destination, down: not down)
+    assert [claim.name for claim in result.claims if not claim.held] == ["s1>s2 is delivered after the repair of s1-s2"]
+
+
+def test_too_short_a_time_after_a_repair_is_not_judged() -> None:
+    short = record(range(150, 850), end_s=REPAIR_S + 2)
+    assert judge(short, lambda _source, _destination, down: not down).held
+
+
+def test_what_is_still_broken_after_a_repair_is_not_claimed() -> None:
+    failures = (*DEAD.scenario.failures, Failure("silent", 2.0, SQUARE.link_ids[1]))
+    flips = (*DEAD.flips, Flip(Action(2.0, 1, False), 102.0, 102.0))
+    both = replace(record(range(150, 850)), scenario=replace(DEAD.scenario, failures=failures), flips=flips)
+    assert judge(both, lambda _source, _destination, down: not down).held
 
 
 def test_stale_rules_are_a_broken_claim() -> None:
@@ -139,7 +151,7 @@ def test_rows_carry_every_parameter_and_redraw_the_picture(tmp_path: Path) -> No
     assert [row["way"] for row in rows] == ["out", "back"]
     assert sum(row["lost"] for row in rows) == 3
     packets = list(probe_rows(result))
-    assert len(packets) == 1100
+    assert len(packets) == 1700
     assert [row["sequence"] for row in packets if row["back_hops"]] == [153]
     (panel,) = panels([result.to_json()], packets)
     assert sum(dot.delay_ms is None for dot in panel.dots) == 3

@@ -168,15 +168,17 @@ def _start(stack: ExitStack, directory: Path, path: Path, command: list[str]) ->
         "OVS_LOGDIR": str(directory),
         "OVS_DBDIR": str(directory),
     }
-    daemon = subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
+    complaints = directory / f"{Path(command[0]).name}.stderr"
+    with complaints.open("wb") as stderr:
+        daemon = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
+        )
     stack.callback(_stop, daemon)
     deadline = time.monotonic() + _START_TIMEOUT_S
     while not _listens(path):
         if daemon.poll() is not None or time.monotonic() > deadline:
-            reason = daemon.stderr.read().strip() if daemon.poll() is not None and daemon.stderr else "no socket"
-            raise ArmorError(f"{command[0]} did not start: {reason}")
+            reason = complaints.read_text(errors="replace").strip() or "it does not listen, and does not say why"
+            raise ArmorError(f"{Path(command[0]).name} did not start: {reason.splitlines()[0]}")
         time.sleep(_POLL_S)
 
 
@@ -186,15 +188,13 @@ def _listens(path: Path) -> bool:
         return probe.connect_ex(str(path)) == 0
 
 
-def _stop(daemon: subprocess.Popen[str]) -> None:
+def _stop(daemon: subprocess.Popen[bytes]) -> None:
     daemon.terminate()
     try:
         daemon.wait(timeout=5)
     except subprocess.TimeoutExpired:
         daemon.kill()
         daemon.wait()
-    if daemon.stderr:
-        daemon.stderr.close()
 
 
 def _run(program: str, *arguments: str, text: str | None = None) -> str:

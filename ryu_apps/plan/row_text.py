@@ -149,11 +149,6 @@ def value_text(name: str, value: int) -> str:
     return f"0x{value:x}" if name in _HEX_FIELDS else str(value)
 
 
-def port_text(port_no: int) -> str:
-    """A port number, or the name of a reserved port."""
-    return _PORT_NAMES.get(port_no, str(port_no))
-
-
 def bits_text(name: str, first_bit: int, n_bits: int) -> str:
     """A bit range of a field: `NXM_NX_REG0[]` whole, `[5]` one bit, `[0..9]` several."""
     field = FIELDS[name]

@@ -132,7 +132,8 @@ class _Writer:
         for channel in plan.channels:
             yield f"channel {channel.name}: dscp {channel.dscp}"
         for queue in plan.queues:
-            rates = f"min {queue.min_rate_mbps} Mbit/s, max {queue.max_rate_mbps} Mbit/s"
+            lowest, highest = ("-" if rate is None else rate for rate in (queue.min_rate_mbps, queue.max_rate_mbps))
+            rates = f"min {lowest} Mbit/s, max {highest} Mbit/s"
             yield f"queue port={queue.port_no},id={queue.queue_id}: priority {queue.priority}, {rates}"
 
     def _heading(self, title: str, purpose: str) -> Iterator[str]:

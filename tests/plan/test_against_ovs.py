@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -153,6 +154,25 @@ def test_a_missing_program_is_named_with_the_repair(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     with pytest.raises(MissingRequirementError, match=r"ovs-vswitchd is not installed; .*make setup"):
         find_program("ovs-vswitchd")
+
+
+@pytest.mark.ovs
+def test_a_daemon_that_does_not_start_says_why_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = set(Path(tempfile.gettempdir()).glob("armor-ovs-*"))
+    monkeypatch.setattr(
+        "experiments.against_ovs.dummy_ovs.find_program",
+        lambda name: find_program("ovs-ofctl" if name == "ovs-vswitchd" else name),
+    )
+    with pytest.raises(ArmorError, match="ovs-ofctl did not start: .*unrecognized option"), dummy_ovs():
+        pytest.fail("it started")
+    assert {left for left in Path(tempfile.gettempdir()).glob("armor-ovs-*") if _daemons(left)} <= before
+
+
+def test_a_missing_schema_is_named_with_where_it_was_sought(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("experiments.against_ovs.dummy_ovs.find_program", lambda name: name)
+    monkeypatch.setattr("experiments.against_ovs.dummy_ovs._SHARE_DIRS", (str(tmp_path),))
+    with pytest.raises(MissingRequirementError, match=f"vswitch.ovsschema is in none of {tmp_path}"), dummy_ovs():
+        pytest.fail("it started")
 
 
 def test_an_unknown_scheme_is_bad_input_before_anything_is_started() -> None:

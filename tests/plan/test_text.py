@@ -18,6 +18,7 @@ from ryu_apps.plan.registry import SCHEMES, plan_network
 from ryu_apps.plan.row_text import action_text, flow_text, group_text
 from ryu_apps.plan.rows import (
     Bucket,
+    ChannelRow,
     EscalationRow,
     FlowRow,
     GroupRow,
@@ -25,6 +26,7 @@ from ryu_apps.plan.rows import (
     LearnLoad,
     LearnMatch,
     Output,
+    QueueRow,
     RulePlan,
     SetField,
     match,
@@ -87,6 +89,7 @@ def test_a_dumped_row_is_read_without_its_statistics() -> None:
         ("table=0,ip actions=dec_ttl,output:1", "'dec_ttl'"),
         ("table=0,reg0=zero actions=drop", "zero"),
         ("table=0,ip actions=set_field:0x1/0x3->reg0", "0x1/0x3"),
+        ("table=0,ip actions=load:0x1->NXM_NX_REG0[1,2]", "names no bits"),
     ],
 )
 def test_a_row_that_no_plan_can_hold_is_refused_and_not_half_read(line: str, words: str) -> None:
@@ -100,6 +103,12 @@ def test_a_group_that_no_plan_can_hold_is_refused() -> None:
         parse_group("group_id=1,type=select,selection_method=hash,bucket=actions=output:1")
     with pytest.raises(PlanError, match="command_bucket_id"):
         parse_group("group_id=1,type=all,bucket=command_bucket_id:1,actions=output:1")
+
+
+def test_masks_are_read_as_prefixes_too() -> None:
+    assert parse_flow("ip,nw_dst=10.0.0.0/16 actions=drop").match == match(
+        eth_type=0x800, ipv4_dst=(0x0A000000, 0xFFFF0000)
+    )
 
 
 def test_an_action_without_a_spelling_is_refused() -> None:
@@ -180,10 +189,14 @@ def test_a_plan_without_names_is_written_with_numbers() -> None:
         "s7",
         (FlowRow(1, 5, match(eth_type=0x800, ipv4_dst=0x0A000009), (learn, Output(4))),),
         (GroupRow(2, "ff", (Bucket((Output(2),), watch_port=2), Bucket((Output(3),), watch_port=3))),),
+        queues=(QueueRow(2, 7, 1, None, 500.0),),
+        channels=(ChannelRow("urgent", 48),),
         escalations=(EscalationRow(1, 2, 99),),
         tag_space=(2, 1),
     )
     text = plan_text(plan)
+    assert "channel urgent: dscp 48\n" in text
+    assert "queue port=2,id=7: priority 1, min - Mbit/s, max 500.0 Mbit/s\n" in text
     assert "# to 10.0.0.9; teaches; by port 4" in text
     assert "# by port 2, else by port 3" in text
     assert "# knows {link 0}, meets dead port to port 2: tag 99" in text

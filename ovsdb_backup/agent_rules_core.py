@@ -169,11 +169,15 @@ def touched_by_return(state: AgentState) -> set[Commodity]:
     return set().union(*(touched_by(state, port_no) for port_no in state.down_ports | state.held_ports), state.rules)
 
 
+def fail_port(state: AgentState, port_no: int) -> AgentState:
+    """The state as it would be if a port failed now, rows apart."""
+    health = replace(state.ports.get(port_no, PortHealth(True)), switch_live=False, held_until_s=None)
+    return believe_outdated(replace(state, ports={**state.ports, port_no: health}), port_no)
+
+
 def prepare_failure(state: AgentState, port_no: int) -> PreparedFailure:
-    """What would change if a port failed now; to be worked out, and encoded, before it does."""
-    health = state.ports.get(port_no, PortHealth(True))
-    failed = replace(state, ports={**state.ports, port_no: replace(health, switch_live=False, held_until_s=None)})
-    failed = believe_outdated(failed, port_no)
+    """What would change if a port failed now (`Preparation` does the same in slices)."""
+    failed = fail_port(state, port_no)
     wanted = {commodity: wanted_rules(failed, commodity) for commodity in touched_by(failed, port_no)}
     return PreparedFailure(state.version, port_no, wanted)
 

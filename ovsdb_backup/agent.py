@@ -1,0 +1,102 @@
+"""The switch-local agent: `python -m ovsdb_backup.agent --bridge s1 --database unix:db.sock --management unix:s1.mgmt`.
+
+A shell around `agent_core.step`: one OpenFlow connection to the bridge's management socket, the backup
+database, and the liveness columns of Open_vSwitch as a second witness. It keeps nothing on disk: after kill -9,
+or when either daemon of Open vSwitch was restarted, it reads the plan and the switch again and goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from mininet_topos.errors import ArmorError, BadInputError, MissingRequirementError
+from mininet_topos.event_log import EventLog
+from ovsdb_backup.agent_loop import Agent, AgentOptions
+
+
+def parse_options(arguments: Sequence[str]) -> AgentOptions:
+    """Options of a command line.
+
+    Raises
+    ------
+    BadInputError
+        A missing, unknown or impossible option.
+    """
+    parser = _Parser(prog="python -m ovsdb_backup.agent", description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--bridge", required=True, help="name of the bridge, in Open vSwitch and in the backup database"
+    )
+    parser.add_argument(
+        "--database", required=True, help="ovsdb-server with the backup database: unix:PATH or tcp:HOST:PORT"
+    )
+    parser.add_argument("--management", required=True, help="management socket of the bridge: unix:PATH")
+    parser.add_argument("--node", help="name in the event log (default: the bridge)")
+    parser.add_argument("--witness", help="ovsdb-server with Open_vSwitch (default: as --database)")
+    parser.add_argument(
+        "--wait-to-restore-s", type=float, default=5.0, help="how long a port must be up before it is used"
+    )
+    parser.add_argument(
+        "--hard-timeout-s", type=int, default=0, help="life of the agent's rows (default 0: until repair)"
+    )
+    given = parser.parse_args(arguments)
+    if not 0 <= given.wait_to_restore_s < float("inf"):
+        raise BadInputError(f"--wait-to-restore-s is {given.wait_to_restore_s}; give a number of at least 0")
+    if not 0 <= given.hard_timeout_s <= 0xFFFF:
+        raise BadInputError(f"--hard-timeout-s is {given.hard_timeout_s}; give 0 (never) to 65535")
+    witness = given.witness or given.database
+    for address in (given.database, witness):
+        if not address.startswith(("unix:", "tcp:")):
+            raise BadInputError(f"{address!r} is no database address; write unix:PATH or tcp:HOST:PORT")
+    return AgentOptions(
+        given.node or given.bridge,
+        given.bridge,
+        given.database,
+        given.management,
+        witness,
+        given.wait_to_restore_s,
+        given.hard_timeout_s,
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line."""
+        raise BadInputError(f"{message}; see --help")
+
+
+def without_eventlet() -> None:
+    """Keep `ovs` from importing eventlet: the agent has a loop of its own, and it saves 15 MB and a notice."""
+    for name in ("eventlet", "gevent"):
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run an agent until SIGTERM or SIGINT; exit code 0, or 2 for options that cannot be used."""
+    try:
+        options = parse_options(sys.argv[1:] if arguments is None else arguments)
+        without_eventlet()
+        try:
+            from ovsdb_backup.database_watch import GenerationWatch, PortWatch
+        except ImportError as error:
+            raise MissingRequirementError(
+                "the Python package ovs is not installed; install the extra [agent]"
+            ) from error
+        generations = GenerationWatch(options.database, options.bridge)
+        ports = PortWatch(options.witness, options.bridge)
+        agent = Agent(options, generations, ports, EventLog(f"agent:{options.node}"))
+    except ArmorError as error:
+        print(f"armor agent: {error}", file=sys.stderr)
+        return error.exit_code
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, agent.stop)
+    agent.run()
+    return os.EX_OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,333 @@
+"""The agent's loop: what comes from the switch, from the databases and from the clock goes to `agent_core.step`,
+and what that decides is done. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import gc
+import socket
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mininet_topos.errors import ArmorError
+from mininet_topos.event_log import EventLog
+from ovsdb_backup.agent_core import next_deadline_s, step
+from ovsdb_backup.agent_types_core import (
+    AgentAction,
+    AgentState,
+    ChangeRows,
+    Disconnected,
+    Event,
+    PlanLoaded,
+    PortStatus,
+    PortWitness,
+    ReadSwitch,
+    Refill,
+    ReleasePacket,
+    Tick,
+    WitnessLost,
+)
+from ovsdb_backup.agent_wire_core import (
+    RELEASE_XID,
+    Reading,
+    change_bytes,
+    event_of,
+    greeting,
+    note_port,
+    read_further,
+    read_requests,
+    refill_bytes,
+    release_bytes,
+)
+from ovsdb_backup.backup_index_core import BackupIndex
+from ovsdb_backup.preparation_core import Preparation, Prepared
+from ovsdb_backup.rate_limit_core import TokenBucket
+from ovsdb_backup.switch_link import SwitchLink
+from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow.wire import MsgType, WireError, header
+from ryu_apps.plan.damping import Damping
+
+if TYPE_CHECKING:
+    from ovsdb_backup.database_watch import GenerationWatch, PortWatch
+
+STORE_TIMEOUT_S = 2.0  # the agent is deaf while it reads a plan: a server that hangs must not keep it long
+STORE_RETRY_S = 1.0
+COUNTED = ("packet_dropped", "agent_release")  # one line a second and reason, however many packets
+COUNT_INTERVAL_S = 1.0
+_LAST_XID = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class AgentOptions:
+    """What an agent is told on its command line."""
+
+    node: str
+    bridge: str
+    database: str
+    management: str
+    witness: str
+    wait_to_restore_s: float = 5.0
+    hard_timeout_s: int = 0
+
+
+class Agent:
+    """One agent for one bridge; `run` returns after `stop`."""
+
+    def __init__(self, options: AgentOptions, generations: GenerationWatch, ports: PortWatch, events: EventLog) -> None:
+        self._options = options
+        self._generations = generations
+        self._ports = ports
+        self._events = events
+        damping = Damping(options.wait_to_restore_s)
+        self.state = AgentState(damping, options.hard_timeout_s)
+        self._link = SwitchLink(options.management)
+        self._reading: Reading | None = None
+        self._held_back: list[bytes] = []
+        self._prepared: dict[int, Prepared] = {}
+        self._preparation: Preparation | None = None
+        self._limit = TokenBucket(at_s=time.monotonic())
+        self._xid = self._read_xid = RELEASE_XID
+        self._lost = ""
+        self._generation: int | None = None
+        self._next_load_s = 0.0
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._counted_s = 0.0
+        self._received_s = 0.0
+        self._stopping = False
+        self._wake_up, self._waker = socket.socketpair()
+        for end in (self._wake_up, self._waker):
+            end.setblocking(False)
+
+    def stop(self, *_signal: object) -> None:
+        """End `run` soon; safe in a signal handler."""
+        self._stopping = True
+        self._waker.send(b"x")
+
+    def run(self) -> None:
+        """Serve until `stop`. The agent's rows stay in the switch: failures outlive it."""
+        import ovs.poller
+
+        while not self._stopping:
+            self._serve_switch()
+            self._serve_database()
+            self._serve_clock()
+            if not self._prepare_more():
+                poller = ovs.poller.Poller()
+                self._register(poller)
+                poller.block()
+        self._report_counts(time.monotonic())
+        self._link.close(time.monotonic())
+        for open_end in (self._generations, self._ports, self._events, self._wake_up, self._waker):
+            open_end.close()
+
+    def _register(self, poller: Any) -> None:
+        self._link.register(poller)
+        self._generations.register(poller)
+        self._ports.register(poller)
+        poller.fd_wait(self._wake_up.fileno(), 0x001)
+        now_s = time.monotonic()
+        deadlines = [next_deadline_s(self.state)]
+        deadlines.append(self._counted_s + COUNT_INTERVAL_S if self._counts else None)
+        deadlines.append(self._next_load_s if self._next_load_s > now_s else None)
+        for deadline_s in deadlines:
+            if deadline_s is not None:
+                poller.timer_wait(max(0, int((deadline_s - now_s) * 1000) + 1))
+
+    # ---- the switch
+
+    def _serve_switch(self) -> None:
+        now_s = time.monotonic()
+        try:
+            if not self._link.is_open:
+                if now_s < self._link.next_try_s or not self._link.open(now_s):
+                    return
+                self._send(greeting())
+                self._begin_reading()
+            self._link.flush()
+            messages = self._link.receive()
+            self._received_s = time.monotonic()
+            for message in messages:
+                self._hear(message)
+        except OSError as error:
+            self._lost = str(error)
+        except WireError as error:
+            self._break_off(str(error), "error")
+        if self._lost:
+            self._break_off(self._lost)
+
+    def _send(self, data: bytes) -> None:
+        """Send; a connection that breaks meanwhile is noticed by `_serve_switch`, whoever was sending."""
+        try:
+            self._link.send(data)
+        except OSError as error:
+            self._lost = str(error)
+
+    def _break_off(self, reason: str, event: str = "disconnect") -> None:
+        """Forget the connection; the next one reads the switch again, so nothing has to be guessed."""
+        self._write(event, reason=reason)
+        self._link.close(time.monotonic())
+        self._lost = ""
+        self._reading = None
+        self._held_back.clear()
+        self._act_on(Disconnected())
+
+    def _begin_reading(self) -> None:
+        self._reading = Reading()
+        self._read_xid = self._next_xid()
+        self._send(read_requests(self._read_xid))
+
+    def _hear(self, message: bytes) -> None:
+        head = header(message)
+        if head.msg_type == MsgType.PORT_STATUS:
+            self._hear_port(message)
+        elif head.msg_type == MsgType.ECHO_REQUEST:
+            self._send(encode.echo_reply(message))
+        elif head.msg_type == MsgType.ERROR:
+            self._hear_error(message)
+        elif head.msg_type == MsgType.MULTIPART_REPLY and head.xid == self._read_xid and self._reading is not None:
+            self._reading = read_further(self._reading, message)
+            self._finish_reading()
+        elif self._reading is not None and not self.state.is_connected:
+            self._held_back.append(message)  # nothing can be said about rows before they are known
+        else:
+            self._hear_event(message)
+
+    def _hear_port(self, message: bytes) -> None:
+        event = event_of(message)
+        if not isinstance(event, PortStatus):
+            return
+        if self._reading is not None:
+            self._reading = note_port(self._reading, event)
+        prepared = self._prepared.get(event.port_no)
+        if not event.live and prepared is not None:
+            event = PortStatus(event.port_no, event.live, prepared.failure)
+        self._act_on(event, prepared)
+
+    def _hear_event(self, message: bytes) -> None:
+        if header(message).msg_type == MsgType.PACKET_IN:
+            self._limit, passes = self._limit.take(time.monotonic())
+            if not passes:
+                self._counts["packet_dropped", "too many at once"] += 1
+                return
+        event = event_of(message)
+        if event is not None:
+            self._act_on(event)
+
+    def _hear_error(self, message: bytes) -> None:
+        error = decode.decode_error(message)
+        if error.xid == RELEASE_XID:
+            self._counts["packet_dropped", str(error)] += 1
+            return
+        # A refused change means that rows are not what the agent believes: start afresh from what is there.
+        self._break_off(str(error), "error")
+
+    def _finish_reading(self) -> None:
+        event = self._reading.event if self._reading is not None else None
+        if event is None:
+            return
+        self._reading = None
+        self._link.settled()
+        self._act_on(event)
+        held_back, self._held_back = self._held_back, []
+        for message in held_back:
+            self._hear_event(message)
+
+    # ---- decisions and deeds
+
+    def _act_on(self, event: Event, prepared: Prepared | None = None) -> None:
+        self.state, actions = step(self.state, event, time.monotonic())
+        for action in actions:
+            self._do(action, prepared)
+
+    def _do(self, action: AgentAction, prepared: Prepared | None) -> None:
+        if isinstance(action, ChangeRows):
+            if prepared is not None and prepared.change == action:
+                self._send(prepared.data)
+            else:
+                self._send(change_bytes(action, self._next_xid()))
+            if self._reading is not None:
+                self._begin_reading()  # what is being read may be from before this change
+        elif isinstance(action, Refill):
+            self._send(refill_bytes(action, self._next_xid()))
+        elif isinstance(action, ReleasePacket):
+            self._send(release_bytes(action))
+        elif isinstance(action, ReadSwitch):
+            self._begin_reading()
+        elif action.event in COUNTED:
+            self._counts[action.event, str(action.fields.get("reason", ""))] += 1
+        else:
+            self._write(action.event, **action.fields)
+
+    def _next_xid(self) -> int:
+        self._xid = RELEASE_XID + 1 if self._xid == _LAST_XID else self._xid + 1
+        return self._xid
+
+    def _prepare_more(self) -> bool:
+        """Do one slice of the preparation for the failures that may come; whether there was any to do."""
+        if not self.state.is_connected or self._reading is not None:
+            return False
+        if self._preparation is None or self._preparation.version != self.state.version:
+            port_no = self._next_unprepared()
+            if port_no is None:
+                return False
+            self._preparation = Preparation(self.state, port_no, self._next_xid())
+        prepared = self._preparation.advance()
+        if prepared is not None:
+            self._prepared[self._preparation.port_no] = prepared
+            self._preparation = None
+        return True
+
+    def _next_unprepared(self) -> int | None:
+        """A port that is up and whose failure is not worked out for the present state."""
+        for port_no in self.state.index.primaries:
+            known = self._prepared.get(port_no)
+            health = self.state.ports.get(port_no)
+            if health is not None and health.is_up and (known is None or known.failure.version != self.state.version):
+                return port_no
+        return None
+
+    # ---- the databases and the clock
+
+    def _serve_database(self) -> None:
+        for port_no, live in self._ports.news():
+            self._act_on(PortWitness(port_no, live), self._prepared.get(port_no) if not live else None)
+        if self._ports.is_lost:
+            self._act_on(WitnessLost())
+        generation = self._generations.generation()
+        if generation is not None and generation != self._generation and time.monotonic() >= self._next_load_s:
+            self._load_plan(generation)
+
+    def _load_plan(self, generation: int) -> None:
+        from ovsdb_backup.store import BackupStore
+
+        try:
+            stored = BackupStore(self._options.database, STORE_TIMEOUT_S).read_plan(self._options.bridge)
+        except ArmorError as error:
+            self._next_load_s = time.monotonic() + STORE_RETRY_S
+            self._write("error", reason=str(error))
+            return
+        self._generation = stored.generation if stored is not None else generation
+        index = BackupIndex.from_plan(stored.plan, stored.ports) if stored is not None else BackupIndex()
+        self._act_on(PlanLoaded(index))
+        # A collection in the middle of a failure would cost milliseconds; what was just loaded lives long.
+        gc.collect()
+        gc.freeze()
+
+    def _serve_clock(self) -> None:
+        now_s = time.monotonic()
+        deadline_s = next_deadline_s(self.state)
+        if deadline_s is not None and deadline_s <= now_s:
+            self._act_on(Tick())
+        if self._counts and now_s - self._counted_s >= COUNT_INTERVAL_S:
+            self._report_counts(now_s)
+
+    def _report_counts(self, now_s: float) -> None:
+        for (event, reason), count in self._counts.items():
+            self._write(event, reason=reason, packets=count)
+        self._counts.clear()
+        self._counted_s = now_s
+
+    def _write(self, event: str, **fields: str | int | bool) -> None:
+        self._events.write(event, None, node=self._options.node, t_received_s=self._received_s, **fields)

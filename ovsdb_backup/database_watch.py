@@ -1,0 +1,147 @@
+"""What the agent hears from OVSDB: a new generation of its plan, and a second opinion about ports.
+
+Both are IDL replicas of a few columns: one Bridge row of the backup database, and the liveness columns of
+Open_vSwitch. Plans themselves are read by the store, in one transaction, when the generation has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import ovs.db.idl
+import ovs.poller
+
+from ovsdb_backup.schema import read_schema
+
+_PORT_SCHEMA: dict[str, Any] = {
+    # The part of vswitch.ovsschema that is read here; types as in ovs-vswitchd.conf.db(5).
+    "name": "Open_vSwitch",
+    "version": "8.0.0",
+    "tables": {
+        "Bridge": {
+            "columns": {
+                "name": {"type": "string"},
+                "ports": {
+                    "type": {"key": {"type": "uuid", "refTable": "Port"}, "min": 0, "max": "unlimited"},
+                },
+            }
+        },
+        "Port": {
+            "columns": {
+                "interfaces": {
+                    "type": {"key": {"type": "uuid", "refTable": "Interface"}, "min": 1, "max": "unlimited"},
+                }
+            }
+        },
+        "Interface": {
+            "columns": {
+                "ofport": {"type": {"key": "integer", "min": 0, "max": 1}},
+                "link_state": {"type": {"key": "string", "min": 0, "max": 1}},
+                "bfd_status": {"type": {"key": "string", "value": "string", "min": 0, "max": "unlimited"}},
+            }
+        },
+    },
+}
+
+
+class _Replica:
+    """An IDL whose session may be down: then what it holds is old."""
+
+    def __init__(self, remote: str, schema: dict[str, Any], tables: dict[str, list[str]]) -> None:
+        helper = ovs.db.idl.SchemaHelper(schema_json=schema)
+        for table, columns in tables.items():
+            helper.register_columns(table, columns)
+        self.idl = ovs.db.idl.Idl(remote, helper, leader_only=False)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the session is up and has delivered its first snapshot."""
+        # The IDL tells nobody that its session is down; its session does.
+        return bool(self.idl.has_ever_connected() and self.idl._session.is_connected())
+
+    def changed(self) -> bool:
+        """Process what has arrived; whether the replica changed."""
+        return bool(self.idl.run())
+
+    def rows(self, table: str) -> list[Any]:
+        """Rows of a table."""
+        return list(self.idl.tables[table].rows.values())
+
+
+class GenerationWatch:
+    """Tells when another generation of a bridge's plan is current.
+
+    Parameters
+    ----------
+    remote : str
+        Address of the ovsdb-server with the backup database.
+    bridge : str
+    """
+
+    def __init__(self, remote: str, bridge: str) -> None:
+        self._bridge = bridge
+        self._replica = _Replica(remote, read_schema(), {"Bridge": ["name", "generation"]})
+
+    def generation(self) -> int | None:
+        """The current generation (0: no plan); None while the database is out of reach."""
+        self._replica.changed()
+        if not self._replica.is_current:
+            return None
+        return max((row.generation for row in self._replica.rows("Bridge") if row.name == self._bridge), default=0)
+
+    def register(self, poller: ovs.poller.Poller) -> None:
+        """Wake the poller when there is something to do here."""
+        self._replica.idl.wait(poller)
+
+    def close(self) -> None:
+        """End the session."""
+        self._replica.idl.close()
+
+
+class PortWatch:
+    """The second witness: what Open_vSwitch says about the ports of a bridge.
+
+    It may only add a failure. A port counts as dead while either witness says so; when the session is lost,
+    what was heard here is withdrawn.
+    """
+
+    def __init__(self, remote: str, bridge: str) -> None:
+        self._bridge = bridge
+        columns = {name: list(table["columns"]) for name, table in _PORT_SCHEMA["tables"].items()}
+        self._replica = _Replica(remote, _PORT_SCHEMA, columns)
+        self._told: dict[int, bool] = {}
+        self.is_lost = False
+
+    def news(self) -> Iterator[tuple[int, bool]]:
+        """Ports whose liveness has changed since the last call. `is_lost`: the session has broken since."""
+        changed = self._replica.changed()
+        self.is_lost = bool(self._told) and not self._replica.is_current
+        if self.is_lost:
+            self._told = {}
+        elif changed and self._replica.is_current:
+            found = dict(self._liveness())
+            news = {port_no: live for port_no, live in found.items() if self._told.get(port_no) != live}
+            self._told = found
+            yield from news.items()
+
+    def _liveness(self) -> Iterator[tuple[int, bool]]:
+        for bridge in self._replica.rows("Bridge"):
+            if bridge.name != self._bridge:
+                continue
+            for interface in (found for port in bridge.ports for found in port.interfaces):
+                if interface.ofport and interface.ofport[0] > 0:
+                    yield interface.ofport[0], is_live(interface.link_state, interface.bfd_status)
+
+    def register(self, poller: ovs.poller.Poller) -> None:
+        """Wake the poller when there is something to do here."""
+        self._replica.idl.wait(poller)
+
+    def close(self) -> None:
+        """End the session."""
+        self._replica.idl.close()
+
+
+def is_live(link_state: list[str], bfd_status: dict[str, str]) -> bool:
+    """Whether the columns of an Interface say that it can carry packets; what they leave out speaks for it."""
+    return link_state != ["down"] and bfd_status.get("forwarding", "true") != "false"

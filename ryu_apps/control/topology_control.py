@@ -53,7 +53,7 @@ class TopologyControl:
         self.live = topology_core.switch_connected(self.live, node, known, time.monotonic())
         for port in known.values():
             if not port.live:
-                self._write_port_status(node, port)
+                self._write_port_status(node, port.port_no, False)
         self.name_mismatches()
         return {(node, port_no): port.live for port_no, port in known.items()}
 
@@ -63,9 +63,11 @@ class TopologyControl:
         if port.port_no > MAX_PORT_NO:
             return None
         deleted = status.reason == _PORT_DELETED
+        live = port.live and not deleted
+        if self.live.is_live((node, port.port_no)) != live:  # Open vSwitch reports one change more than once
+            self._write_port_status(node, port.port_no, live)
         self.live = topology_core.port_changed(self.live, node, port, time.monotonic(), deleted)
-        self._write_port_status(node, port)
-        return (node, port.port_no), port.live and not deleted
+        return (node, port.port_no), live
 
     def switch_gone(self, node: str) -> None:
         """The connection of a switch is gone."""
@@ -102,5 +104,5 @@ class TopologyControl:
         """What is broken now, as planners take it."""
         return self.live.failure_scenario()
 
-    def _write_port_status(self, node: str, port: PortDesc) -> None:
-        self._events.write("port_status", node=node, port_no=port.port_no, live=port.live)
+    def _write_port_status(self, node: str, port_no: int, live: bool) -> None:
+        self._events.write("port_status", node=node, port_no=port_no, live=live)

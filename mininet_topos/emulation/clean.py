@@ -16,7 +16,8 @@ from mininet_topos.emulation.runfile import (
     RunRecord,
     boot_id,
     is_alive,
-    list_runs,
+    read_run_file,
+    run_paths,
     start_ticks,
 )
 from mininet_topos.errors import ArmorError
@@ -50,6 +51,8 @@ class CleanReport:
 def clean_all(*, force: bool = False, folder: Path | None = None) -> tuple[CleanReport, ...]:
     """Clean every run that has a run file; runs that are still at work are skipped, or killed with `force`.
 
+    A run that cannot be cleaned is reported as skipped, with the reason, and the others are cleaned all the same.
+
     Parameters
     ----------
     force : bool
@@ -57,14 +60,14 @@ def clean_all(*, force: bool = False, folder: Path | None = None) -> tuple[Clean
     folder : Path, optional
         State folder; the usual one when left out.
     """
-    reports = []
-    for run in list_runs(folder):
-        if run.is_live() and not force:
-            reason = f"still at work (process {run.owner.pid}); stop it, or use --force"
-            reports.append(CleanReport(run.run_id, run.command, skipped=reason))
-        else:
-            reports.append(clean_run(run, force=force))
-    return tuple(reports)
+    return tuple(_clean_path(path, force) for path in run_paths(folder))
+
+
+def _clean_path(path: Path, force: bool) -> CleanReport:
+    try:
+        return clean_run(read_run_file(path), force=force)
+    except ArmorError as error:
+        return CleanReport(path.stem, "", skipped=str(error))
 
 
 def clean_run(run: RunRecord, *, force: bool = False) -> CleanReport:
@@ -79,7 +82,7 @@ def clean_run(run: RunRecord, *, force: bool = False) -> CleanReport:
     """
     if run.is_live():
         if not force:
-            raise LiveRunError(f"run {run.run_id} is still at work (process {run.owner.pid}); stop it or use --force")
+            raise LiveRunError(f"run {run.run_id} is still at work (process {run.owner.pid}); stop it, or use --force")
         _kill_all([run.owner])  # first, since it would restart what is killed
     report = sweep(run)
     run.path.unlink(missing_ok=True)

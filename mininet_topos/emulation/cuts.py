@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from types import TracebackType
 
 from mininet_topos.emulation.cuts_core import CutStamp, PortKey, link_senders, node_senders, sender
-from mininet_topos.emulation.gates import Gates
+from mininet_topos.emulation.features import kernel_features
+from mininet_topos.emulation.gates import CLSACT, NFT, Gates
 from mininet_topos.emulation.running import RunningNetwork
 from mininet_topos.emulation.switch_core import AGENT, OVSDB_SERVER, VSWITCHD
 from mininet_topos.emulation.wiring_core import CONTROLLER
@@ -29,7 +30,7 @@ class Cuts:
 
     def __init__(self, network: RunningNetwork) -> None:
         self._network = network
-        self._gates = Gates(network.shell_pid)
+        self._gates = Gates(network.shell_pid, NFT if kernel_features().nft_egress else CLSACT)
         # What is broken, by (kind, target), and what it shut: interfaces, carriers, processes.
         self._shut: dict[tuple[str, str], frozenset[Place]] = {}
         self._carriers: dict[str, Place] = {}

@@ -18,8 +18,9 @@ FEATURES = {
     "netem": ("link delay", "optional: modprobe sch_netem; delays are left out, with a warning", False),
     "htb": ("link capacity", "modprobe sch_htb, or run without shaping", True),
     "u32": ("control packets first", "modprobe cls_u32, or run without shaping", True),
-    "nft_egress": ("silent cuts", "use a kernel of 5.16 or later", True),
 }
+# Silent cuts are done by the first of these that the kernel has.
+CUT_FEATURES = ("nft_egress", "clsact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,7 @@ def judge(facts: MachineFacts) -> Diagnosis:
         *_program_checks(facts),
         Check("mininet", facts.mininet is not None, facts.mininet or "not importable", "run make setup"),
         *_feature_checks(facts),
+        _cut_check(facts),
         _load_check(facts),
         _clock_check(facts),
         *_trial_checks(facts),
@@ -128,6 +130,15 @@ def _feature_checks(facts: MachineFacts) -> Sequence[Check]:
         detail = f"{purpose}: {reason or 'works'}"
         checks.append(Check(f"kernel {feature}", not reason, detail, repair, required))
     return checks
+
+
+def _cut_check(facts: MachineFacts) -> Check:
+    repair = "use a kernel of 5.16 or later, or modprobe sch_ingress cls_matchall act_gact"
+    if not facts.features:
+        return Check("silent cuts", False, "not tried, since that needs root", "run as root to try it", required=False)
+    usable = [feature for feature in CUT_FEATURES if not facts.features[feature]]
+    detail = f"by {usable[0]}" if usable else "; ".join(f"{name}: {facts.features[name]}" for name in CUT_FEATURES)
+    return Check("silent cuts", bool(usable), detail, repair)
 
 
 def _load_check(facts: MachineFacts) -> Check:

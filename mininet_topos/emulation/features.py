@@ -18,6 +18,7 @@ TRIALS = {
     + "tc qdisc add dev probe0 root handle 1: htb default 1 && "
     + "tc filter add dev probe0 parent 1: protocol ip prio 1 u32 match ip tos 0xc0 0xfc flowid 1:1",
     "nft_egress": _PAIR + f"nft '{_EGRESS}'",
+    "clsact": _PAIR + "tc qdisc add dev probe0 clsact && tc filter add dev probe0 egress matchall action drop",
 }
 
 
@@ -31,6 +32,7 @@ class KernelFeatures:
     htb: bool
     u32: bool
     nft_egress: bool
+    clsact: bool
     reasons: tuple[tuple[str, str], ...]
 
     def reason(self, feature: str) -> str:

@@ -6,12 +6,14 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from mininet_topos.emulation.nft_core import arm_lines, carrier_message, flip_message, read_errors
+from mininet_topos.emulation import clsact_core, nft_core
+from mininet_topos.emulation.netlink_core import carrier_message, read_errors
 from mininet_topos.emulation.places import call_inside, run_batch
 from mininet_topos.errors import ArmorError
 
+NFT, CLSACT = "nft", "clsact"
 _NETLINK_ROUTE, _NETLINK_NETFILTER = 0, 12
 _ANSWER_TIMEOUT_S = 2.0
 _REPLY_BYTES = 1 << 16
@@ -23,12 +25,13 @@ class GateError(ArmorError):
 
 @dataclass
 class PlaceGates:
-    """The gates of one place: which interfaces have one, and the sockets that move them."""
+    """The gates of one place: index of each armed interface, which are shut, and the sockets that move them."""
 
     pid: int
-    armed: set[str]
     netfilter: socket.socket
     route: socket.socket
+    index_of: dict[str, int] = field(default_factory=dict)
+    shut: set[str] = field(default_factory=set)
 
 
 class Gates:
@@ -37,10 +40,12 @@ class Gates:
     Parameters
     ----------
     shell_pid : function of place to a process in it
+    mechanism : "nft" or "clsact"
+        What drops the packets: nftables (Linux 5.16 and later), or a filter behind a clsact qdisc.
     """
 
-    def __init__(self, shell_pid: Callable[[str], int]) -> None:
-        self._shell_pid = shell_pid
+    def __init__(self, shell_pid: Callable[[str], int], mechanism: str = NFT) -> None:
+        self._shell_pid, self._mechanism = shell_pid, mechanism
         self._places: dict[str, PlaceGates] = {}
 
     def arm(self, place: str, interfaces: Iterable[str]) -> None:
@@ -49,19 +54,24 @@ class Gates:
         Raises
         ------
         CommandError
-            nft refuses it (a kernel before 5.16 has no egress hook).
+            The kernel refuses it (`armor doctor` tells what it can do).
         """
         gates = self._place(place)
-        new = [name for name in dict.fromkeys(interfaces) if name not in gates.armed]
-        if new:
-            run_batch(gates.pid, ["nft", "-f", "-"], arm_lines(new))
-            gates.armed.update(new)
+        new = [name for name in dict.fromkeys(interfaces) if name not in gates.index_of]
+        if not new:
+            return
+        if self._mechanism == NFT:
+            run_batch(gates.pid, ["nft", "-f", "-"], nft_core.arm_lines(new))
+        else:
+            run_batch(gates.pid, ["tc", "-batch", "-"], clsact_core.arm_lines(new))
+        indexes = call_inside(gates.pid, lambda: [socket.if_nametoindex(name) for name in new])
+        gates.index_of.update(zip(new, indexes, strict=True))
 
     def _place(self, place: str) -> PlaceGates:
         if place not in self._places:
             pid = self._shell_pid(place)
             netfilter, route = call_inside(pid, lambda: (_netlink(_NETLINK_NETFILTER), _netlink(_NETLINK_ROUTE)))
-            self._places[place] = PlaceGates(pid, set(), netfilter, route)
+            self._places[place] = PlaceGates(pid, netfilter, route)
         return self._places[place]
 
     def flip(self, live_of: Mapping[tuple[str, str], bool]) -> tuple[float, float]:
@@ -70,7 +80,7 @@ class Gates:
         Parameters
         ----------
         live_of : mapping of (place, interface) to whether it may send
-            All armed before.
+            All armed before; a gate that stands as asked already stays.
 
         Returns
         -------
@@ -84,15 +94,24 @@ class Gates:
         """
         by_place: dict[str, dict[str, bool]] = {}
         for (place, interface), live in live_of.items():
-            by_place.setdefault(place, {})[interface] = live
-        messages = [(self._places[place].netfilter, flip_message(part), len(part)) for place, part in by_place.items()]
+            if live == (interface in self._places[place].shut):
+                by_place.setdefault(place, {})[interface] = live
+        sends = [(*self._message(self._places[place], part), place, part) for place, part in by_place.items()]
         before = time.monotonic()
-        for connection, message, _ in messages:
+        for connection, message, _, _ in sends:
             connection.send(message)  # the kernel has done it when this returns
         after = time.monotonic()
-        for connection, _, answers in messages:
-            _check_answers(connection, answers)
+        for connection, _, place, part in sends:
+            _check_answers(connection, len(part))
+            self._places[place].shut.difference_update(name for name, live in part.items() if live)
+            self._places[place].shut.update(name for name, live in part.items() if not live)
         return before, after
+
+    def _message(self, gates: PlaceGates, live_of: Mapping[str, bool]) -> tuple[socket.socket, bytes]:
+        if self._mechanism == NFT:
+            return gates.netfilter, nft_core.flip_message(live_of)
+        by_index = {gates.index_of[name]: live for name, live in live_of.items()}
+        return gates.route, clsact_core.flip_message(by_index)
 
     def set_carrier(self, place: str, interface: str, up: bool) -> tuple[float, float]:
         """Set one end of a cable up or down; the other end's carrier follows.
@@ -101,6 +120,11 @@ class Gates:
         -------
         tuple of float
             CLOCK_MONOTONIC before and after.
+
+        Raises
+        ------
+        GateError
+            The kernel refuses.
         """
         gates = self._place(place)
         index = call_inside(gates.pid, lambda: socket.if_nametoindex(interface))

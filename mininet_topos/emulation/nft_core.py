@@ -1,16 +1,18 @@
-"""The bytes of the cut: nftables chains that drop everything an interface sends, switched by one message.
+"""The silent cut by nftables: chains that drop everything an interface sends, switched by one message.
 
 A chain per interface is armed beforehand (policy accept, no rule). The flip is one netlink batch that
 sets policies, so that it takes a system call and not the start of a program (10 to 30 ms). An ingress
 drop would be too late: packet sockets, which the userspace datapath reads, see packets before it.
 
-Numbers are those of linux/netfilter/nf_tables.h and linux/netfilter/nfnetlink.h.
+Numbers are those of linux/netfilter/nf_tables.h and linux/netfilter/nfnetlink.h; egress hooks need Linux 5.16.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
+
+from mininet_topos.emulation.netlink_core import NLM_F_ACK, NLM_F_REQUEST, attribute, message
 
 TABLE = "armor_cuts"
 _NFPROTO_NETDEV = 5
@@ -19,12 +21,6 @@ _NFNL_BATCH_BEGIN, _NFNL_BATCH_END = 0x10, 0x11
 _NFT_MSG_NEWCHAIN = 3
 _NFTA_CHAIN_TABLE, _NFTA_CHAIN_NAME, _NFTA_CHAIN_POLICY = 1, 3, 5
 _NF_DROP, _NF_ACCEPT = 0, 1
-_NLM_F_REQUEST, _NLM_F_ACK = 1, 4
-_NLMSG_ERROR = 2
-_RTM_NEWLINK = 16
-_IFF_UP = 1
-_HEADER = struct.Struct("=IHHII")
-_IFINFO = struct.Struct("=BBHiII")
 
 
 def chain_name(interface: str) -> str:
@@ -57,54 +53,17 @@ def flip_message(live_of: Mapping[str, bool]) -> bytes:
     messages = [_batch_edge(_NFNL_BATCH_BEGIN, 0)]
     for sequence, (interface, live) in enumerate(live_of.items(), start=1):
         attributes = (
-            _attribute(_NFTA_CHAIN_TABLE, TABLE.encode() + b"\0")
-            + _attribute(_NFTA_CHAIN_NAME, chain_name(interface).encode() + b"\0")
-            + _attribute(_NFTA_CHAIN_POLICY, struct.pack(">I", _NF_ACCEPT if live else _NF_DROP))
+            attribute(_NFTA_CHAIN_TABLE, TABLE.encode() + b"\0")
+            + attribute(_NFTA_CHAIN_NAME, chain_name(interface).encode() + b"\0")
+            + attribute(_NFTA_CHAIN_POLICY, struct.pack(">I", _NF_ACCEPT if live else _NF_DROP))
         )
         kind = _NFNL_SUBSYS_NFTABLES << 8 | _NFT_MSG_NEWCHAIN
         body = struct.pack(">BBH", _NFPROTO_NETDEV, 0, 0) + attributes
-        messages.append(_message(kind, _NLM_F_REQUEST | _NLM_F_ACK, sequence, body))
+        messages.append(message(kind, NLM_F_REQUEST | NLM_F_ACK, sequence, body))
     messages.append(_batch_edge(_NFNL_BATCH_END, len(live_of) + 1))
     return b"".join(messages)
 
 
-def carrier_message(interface_index: int, up: bool) -> bytes:
-    """Route-netlink message that sets an interface up or down; the peer of a veth loses its carrier with it."""
-    flags = _IFF_UP if up else 0
-    return _message(
-        _RTM_NEWLINK, _NLM_F_REQUEST | _NLM_F_ACK, 1, _IFINFO.pack(0, 0, 0, interface_index, flags, _IFF_UP)
-    )
-
-
-def read_errors(reply: bytes) -> list[int]:
-    """Error numbers of the acknowledgements in a netlink reply (0: done).
-
-    Raises
-    ------
-    ValueError
-        The reply is cut short.
-    """
-    errors, at = [], 0
-    while at < len(reply):
-        if len(reply) - at < _HEADER.size:
-            raise ValueError(f"netlink reply ends after {len(reply) - at} bytes of a header")
-        length, kind, _flags, _sequence, _pid = _HEADER.unpack_from(reply, at)
-        if length < _HEADER.size or at + length > len(reply):
-            raise ValueError(f"netlink message claims {length} bytes of {len(reply) - at}")
-        if kind == _NLMSG_ERROR:
-            errors.append(-struct.unpack_from("=i", reply, at + _HEADER.size)[0])
-        at += -(-length // 4) * 4
-    return errors
-
-
-def _attribute(kind: int, value: bytes) -> bytes:
-    return (struct.pack("=HH", 4 + len(value), kind) + value).ljust(-(-(4 + len(value)) // 4) * 4, b"\0")
-
-
-def _message(kind: int, flags: int, sequence: int, body: bytes) -> bytes:
-    return _HEADER.pack(_HEADER.size + len(body), kind, flags, sequence, 0) + body
-
-
 def _batch_edge(kind: int, sequence: int) -> bytes:
     # The resource id (network order) says which subsystem the batch is for.
-    return _message(kind, _NLM_F_REQUEST, sequence, struct.pack(">BBH", 0, 0, _NFNL_SUBSYS_NFTABLES))
+    return message(kind, NLM_F_REQUEST, sequence, struct.pack(">BBH", 0, 0, _NFNL_SUBSYS_NFTABLES))

@@ -93,12 +93,15 @@ class RunFile:
 
     def __init__(self, command: str = "", folder: Path | None = None) -> None:
         base = folder or state_dir()
-        self.run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{time.monotonic_ns() % 1_000_000:06d}"
+        now_s = time.time()
+        started = time.localtime(now_s)
+        self.run_id = f"{time.strftime('%Y%m%d-%H%M%S', started)}-{int(now_s % 1 * 1e6):06d}-{os.getpid()}"
         self.path = base / "runs" / f"{self.run_id}.jsonl"
         self.temporary_folder = base / "tmp" / self.run_id
+        unfinished = self.path.with_suffix(".new")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+            self._descriptor = os.open(unfinished, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
         except OSError as error:
             raise MissingRequirementError(
                 f"cannot write a run file in {base} ({error.strerror}); set {STATE_VARIABLE} to a folder you may write"
@@ -111,9 +114,10 @@ class RunFile:
             pid=owner,
             start_ticks=start_ticks(owner) or 0,
             boot_id=boot_id(),
-            started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            started=time.strftime("%Y-%m-%dT%H:%M:%S%z", started),
             command=command,
         )
+        unfinished.rename(self.path)  # a reader never sees a run file without its first line
 
     def add(self, kind: str, **fields: str | int) -> None:
         """Write one record; it is in the file when this returns."""
@@ -198,5 +202,9 @@ def read_run_file(path: Path) -> RunRecord:
 
 def list_runs(folder: Path | None = None) -> tuple[RunRecord, ...]:
     """All runs that have a run file, oldest first."""
-    runs = (folder or state_dir()) / "runs"
-    return tuple(read_run_file(path) for path in sorted(runs.glob("*.jsonl")))
+    return tuple(map(read_run_file, run_paths(folder)))
+
+
+def run_paths(folder: Path | None = None) -> tuple[Path, ...]:
+    """Run files in the state folder, oldest first."""
+    return tuple(sorted(((folder or state_dir()) / "runs").glob("*.jsonl")))

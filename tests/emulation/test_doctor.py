@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mininet_topos import toy
 from mininet_topos.emulation.bfd_core import BfdChoice, choose_bfd_interval
 from mininet_topos.emulation.doctor import diagnose
-from mininet_topos.emulation.doctor_core import FEATURES, MachineFacts, judge
+from mininet_topos.emulation.doctor_core import CUT_FEATURES, FEATURES, MachineFacts, judge
 from mininet_topos.emulation.features import TRIALS
 from mininet_topos.emulation.requirements import PROGRAMS, require_emulation
 from mininet_topos.errors import MissingRequirementError
@@ -22,7 +22,7 @@ HEALTHY = MachineFacts(
     packages={"ovs-vswitchd": "openvswitch-switch", "nft": "nftables"},
     mininet="2.3.0",
     kernel="6.1",
-    features=dict.fromkeys(FEATURES, ""),
+    features=dict.fromkeys((*FEATURES, *CUT_FEATURES), ""),
     cpus=4,
     load_1min=0.2,
     clock_source="tsc",
@@ -49,7 +49,8 @@ def test_a_healthy_machine_passes_every_check() -> None:
         ({"is_root": False}, "root", False),
         ({"programs": {"ovs-vswitchd": None, "nft": "1"}}, "ovs-vswitchd", False),
         ({"mininet": None}, "mininet", False),
-        ({"features": {**HEALTHY.features, "nft_egress": "no hook"}}, "kernel nft_egress", False),
+        ({"features": {**HEALTHY.features, "htb": "unknown"}}, "kernel htb", False),
+        ({"features": {**HEALTHY.features, "nft_egress": "no", "clsact": "no"}}, "silent cuts", False),
         ({"features": {**HEALTHY.features, "netem": "unknown"}}, "kernel netem", True),
         ({"features": {**HEALTHY.features, "openvswitch": "no module"}}, "kernel openvswitch", True),
         ({"load_1min": 7.0}, "cpu", True),
@@ -73,11 +74,19 @@ def test_each_fault_fails_its_own_check_only_and_says_how_to_repair_it(
 
 def test_an_ordinary_user_is_told_that_kernel_features_were_not_tried() -> None:
     facts = replace(HEALTHY, is_root=False, features={})
-    assert failed(facts) == {"root", *(f"kernel {name}" for name in FEATURES)}
+    assert failed(facts) == {"root", "silent cuts", *(f"kernel {name}" for name in FEATURES)}
 
 
 def test_every_feature_that_is_tried_is_judged() -> None:
-    assert set(TRIALS) == set(FEATURES)
+    assert set(TRIALS) == {*FEATURES, *CUT_FEATURES}
+
+
+@pytest.mark.parametrize(("lacking", "used"), [("clsact", "nft_egress"), ("nft_egress", "clsact")])
+def test_either_way_of_cutting_is_enough_and_the_one_used_is_named(lacking: str, used: str) -> None:
+    facts = replace(HEALTHY, features={**HEALTHY.features, lacking: "unknown"})
+    check = next(check for check in judge(facts).checks if check.check == "silent cuts")
+    assert check.ok
+    assert check.detail == f"by {used}"
 
 
 @given(st.dictionaries(st.sampled_from((5, 20, 50, 100)), st.integers(0, 500), min_size=1))

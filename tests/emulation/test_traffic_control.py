@@ -39,7 +39,7 @@ def rate_kbit(line: str) -> int:
 
 
 def features(**lacking: bool) -> KernelFeatures:
-    have = {"openvswitch": False, "netem": True, "htb": True, "u32": True, "nft_egress": True} | lacking
+    have = {"openvswitch": False, "netem": True, "htb": True, "u32": True, "nft_egress": True, "clsact": True} | lacking
     return KernelFeatures("6.0-test", **have, reasons=tuple((name, "unknown kind") for name in lacking))
 
 

@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mininet_topos.emulation.gates import GateError, Gates
-from mininet_topos.emulation.nft_core import TABLE, arm_lines, carrier_message, chain_name, flip_message, read_errors
+from mininet_topos.emulation import clsact_core
+from mininet_topos.emulation.features import kernel_features
+from mininet_topos.emulation.gates import CLSACT, NFT, GateError, Gates
+from mininet_topos.emulation.netlink_core import carrier_message, read_errors
+from mininet_topos.emulation.nft_core import TABLE, chain_name, flip_message
 
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}-eth[0-9]{1,3}", fullmatch=True)
 
@@ -70,7 +73,7 @@ def test_carrier_message_changes_the_up_flag_only() -> None:
 def namespace():
     """A namespace with the two ends of a cable, 192.0.2.1 and .2, the second end in a namespace inside."""
     script = (
-        "for scope in all default; do echo 1 > /proc/sys/net/ipv6/conf/$scope/disable_ipv6; done; "  # it talks
+        "for knob in /proc/sys/net/ipv6/conf/*/disable_ipv6; do [ ! -e $knob ] || echo 1 > $knob; done; "  # it talks
         "ip link add a0 type veth peer name b0 && ip addr add 192.0.2.1/24 dev a0 && ip link set a0 up && "
         "ip link set b0 up && echo ready && exec sleep 60"
     )
@@ -97,14 +100,36 @@ def sent_packets(pid: int) -> int:
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
+@given(st.dictionaries(st.integers(1, 2**31 - 1), st.booleans(), min_size=1, max_size=8))
+def test_a_filter_is_added_to_shut_and_deleted_to_open(live_of: dict[int, bool]) -> None:
+    messages = messages_of(clsact_core.flip_message(live_of))
+    assert [kind for kind, _ in messages] == [45 if live else 44 for live in live_of.values()]
+    for (index, live), (_, body) in zip(live_of.items(), messages, strict=True):
+        _, _, _, seen, handle, parent, info = struct.unpack_from("=BBHiIII", body)
+        assert (seen, handle, parent, info >> 16) == (index, 0, 0xFFFFFFF3, 1)
+        assert info & 0xFFFF == socket.htons(3)
+        assert (b"matchall\0" in body, b"gact\0" in body) == (not live, not live)
+
+
+@pytest.fixture(params=[NFT, CLSACT])
+def mechanism(request: pytest.FixtureRequest) -> str:
+    """Each way of cutting that this kernel has."""
+    features = kernel_features()
+    if not (features.nft_egress if request.param == NFT else features.clsact):
+        pytest.skip(f"kernel {features.release} cannot cut by {request.param}")
+    return str(request.param)
+
+
 @pytest.mark.emulation
-def test_a_shut_gate_stops_packets_and_an_open_one_lets_them_pass(namespace: int) -> None:
-    gates = Gates(lambda _: namespace)
+def test_a_shut_gate_stops_packets_and_an_open_one_lets_them_pass(namespace: int, mechanism: str) -> None:
+    gates = Gates(lambda _: namespace, mechanism)
     gates.arm("x", ["a0"])
     base = sent_packets(namespace)
     assert sent_packets(namespace) == base + 1
     before, after = gates.flip({("x", "a0"): False})
     assert before <= after <= time.monotonic()
+    assert sent_packets(namespace) == base + 1
+    gates.flip({("x", "a0"): False})  # once more changes nothing
     assert sent_packets(namespace) == base + 1
     gates.flip({("x", "a0"): True})
     assert sent_packets(namespace) == base + 2
@@ -112,29 +137,33 @@ def test_a_shut_gate_stops_packets_and_an_open_one_lets_them_pass(namespace: int
 
 
 @pytest.mark.emulation
-def test_moving_a_gate_that_is_gone_is_an_error(namespace: int) -> None:
-    gates = Gates(lambda _: namespace)
+def test_moving_a_gate_that_is_gone_is_an_error(namespace: int, mechanism: str) -> None:
+    gates = Gates(lambda _: namespace, mechanism)
     gates.arm("x", ["a0"])
-    subprocess.run(["nsenter", "--net", f"--target={namespace}", "nft", "flush", "ruleset"], check=True)
+    remove = {NFT: ["nft", "flush", "ruleset"], CLSACT: ["tc", "qdisc", "del", "dev", "a0", "clsact"]}
+    subprocess.run(["nsenter", "--net", f"--target={namespace}", *remove[mechanism]], check=True)
     with pytest.raises(GateError, match="refuses"):
         gates.flip({("x", "a0"): False})
     gates.close()
 
 
 @pytest.mark.emulation
-def test_arming_is_a_plain_nft_script(namespace: int) -> None:
-    script = "\n".join(arm_lines(["a0", "b0"])) + "\n"
-    enter = ["nsenter", "--net", f"--target={namespace}"]
-    subprocess.run([*enter, "nft", "-f", "-"], input=script, text=True, check=True)
-    shown = subprocess.run([*enter, "nft", "list", "ruleset"], capture_output=True, text=True, check=True).stdout
-    assert shown.count("hook egress") == 2
-    assert shown.count("policy accept") == 2
+def test_arming_twice_keeps_the_gates_and_adds_new_ones(namespace: int, mechanism: str) -> None:
+    gates = Gates(lambda _: namespace, mechanism)
+    gates.arm("x", ["a0", "a0"])
+    gates.flip({("x", "a0"): False})
+    gates.arm("x", ["a0", "b0"])
+    base = sent_packets(namespace)
+    assert sent_packets(namespace) == base
+    gates.flip({("x", "a0"): True, ("x", "b0"): False})
+    assert sent_packets(namespace) == base + 1
+    gates.close()
 
 
 @pytest.mark.emulation
-def test_sockets_opened_inside_leave_this_process_in_its_own_namespace(namespace: int) -> None:
+def test_sockets_opened_inside_leave_this_process_in_its_own_namespace(namespace: int, mechanism: str) -> None:
     own = os.readlink("/proc/self/ns/net")
-    gates = Gates(lambda _: namespace)
+    gates = Gates(lambda _: namespace, mechanism)
     gates.arm("x", ["a0"])
     assert os.readlink("/proc/thread-self/ns/net") == own
     assert "a0" not in [name for _, name in socket.if_nameindex()]

@@ -92,3 +92,11 @@ def minimise(cost: FloatArray, rows: csr_matrix, limits: FloatArray, solver: str
     if problem.status not in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
         raise SolverError(f"solver {solver} ended with status {problem.status!r}; try another solver")
     return Solution(np.asarray(point.value), np.maximum(0.0, np.asarray(constraint.dual_value)))
+
+
+def lower_bound(
+    cost: FloatArray, rows: csr_matrix, limits: FloatArray, multipliers: FloatArray, upper: FloatArray
+) -> float:
+    """No point with rows x <= limits and 0 <= x <= upper has a smaller cost' x, whatever the multipliers >= 0."""
+    reduced = cost + rows.T @ multipliers
+    return float(-limits @ multipliers + np.minimum(0.0, reduced) @ upper)

@@ -13,7 +13,7 @@ The best allocation is hardly ever unique; `base_point` says which one is meant 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
@@ -67,7 +67,7 @@ def solve(problem: Problem, options: SolveOptions = SolveOptions(), closed: Bool
         raise BadInputError(f"unknown objective {options.objective!r}; use one of {', '.join(OBJECTIVES)}")
     if options.method not in METHODS:
         raise BadInputError(f"unknown method {options.method!r}; use one of {', '.join(METHODS)}")
-    options = replace(options, solver=choose_solver(options.base_point, options.solver))
+    solver = choose_solver(options.base_point, options.solver)
     capacity_mbps = problem.network.capacity_mbps
     if closed is not None:
         capacity_mbps = np.where(closed, 0.0, capacity_mbps)
@@ -75,7 +75,7 @@ def solve(problem: Problem, options: SolveOptions = SolveOptions(), closed: Bool
     allocation = run[options.objective](problem, capacity_mbps, options)
     if allocation.gap > LARGEST_GAP:
         raise SolverError(
-            f"solver {options.solver} left a gap of {allocation.gap:.1e}, more than {LARGEST_GAP:.0e}; try another"
+            f"solver {solver} left a gap of {allocation.gap:.1e}, more than {LARGEST_GAP:.0e}; try another"
         )
     return allocation
 
@@ -112,7 +112,7 @@ def throughput_point(
     of_demand, of_arc = demand_rows(problem), arc_rows(problem)
     rows = vstack([of_demand, of_arc], format="csr")[:, usable]
     limits = np.concatenate([problem.demands_mbps, capacity_mbps]) / scale
-    solution = minimise(-np.ones(int(usable.sum())), rows, limits, str(options.solver))
+    solution = minimise(-np.ones(int(usable.sum())), rows, limits, choose_solver(options.base_point, options.solver))
     rates = np.zeros(len(usable))
     rates[usable] = solution.point * scale
     return rates, _with_closed(solution.multipliers[len(problem.demands) :], capacity_mbps)
@@ -140,7 +140,9 @@ def _max_min(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions)
             [_beside(-served, column), _beside(arcs, csr_matrix((arcs.shape[0], 1))), _last_only(count)], format="csr"
         )
         limits = np.concatenate([np.where(active, 0.0, -floor), capacity_mbps, [ceiling]]) / scale
-        solution = minimise(np.r_[np.zeros(count), -1.0], rows, limits, str(options.solver))
+        solution = minimise(
+            np.r_[np.zeros(count), -1.0], rows, limits, choose_solver(options.base_point, options.solver)
+        )
         level = float(solution.point[-1]) * scale
         first = first or (level, _level_bound(problem, solution.multipliers, active, capacity_mbps))
         blocked = _blocked(solution.multipliers, active, problem.demands_mbps, level)
@@ -202,7 +204,7 @@ def _min_max_utilisation(problem: Problem, capacity_mbps: FloatArray, options: S
         format="csr",
     )
     limits = np.concatenate([-problem.demands_mbps / scale, np.zeros(len(capacity_mbps))])
-    solution = minimise(np.r_[np.zeros(count), 1.0], rows, limits, str(options.solver))
+    solution = minimise(np.r_[np.zeros(count), 1.0], rows, limits, choose_solver(options.base_point, options.solver))
     rates = np.zeros(len(usable))
     rates[usable] = np.maximum(0.0, solution.point[:-1]) * scale
     got = problem.per_demand(rates)

@@ -60,6 +60,7 @@ class Record:
     detections: tuple[tuple[str, float], ...] = ()
     installs_s: tuple[float, ...] = ()
     dumps: tuple[DumpReport, ...] = ()
+    bfd_interval_ms: int | None = None
     warnings: tuple[str, ...] = ()
     trustworthy: bool = True
 
@@ -145,6 +146,7 @@ class RunResult:
             "mode": variation.mode,
             "planner": variation.planner,
             "routes": variation.routes,
+            "bfd_interval_ms": self.record.bfd_interval_ms,
             "failures": [failure.to_json(self.record.zero_s) for failure in self.failures],
             **_counts_json(counts),
             "probes": [

@@ -55,6 +55,7 @@ def failure_rows(result: RunResult) -> Iterator[Json]:
                     "planner": variation.planner,
                     "routes": variation.routes,
                     "seed": record.scenario.seed,
+                    "bfd_interval_ms": record.bfd_interval_ms,
                     "failure": failure.failure.what,
                     "failure_kind": failure.failure.kind,
                     "at_s": failure.failure.at_s,

@@ -90,6 +90,8 @@ def _flapping(flaps: Mapping[str, int]) -> str:
 
 def _stream_faults(stream: StreamHealth) -> list[str]:
     faults = []
+    if not stream.tapped[0]:
+        faults.append(f"{stream.name}: not one packet was sent")
     if stream.warm_up_lost:
         faults.append(f"{stream.name}: {stream.warm_up_lost} packets were lost before anything was broken")
     if stream.unexplained:

@@ -39,7 +39,8 @@ def run_text(run: Run) -> str:
 def name_of(run: Run) -> str:
     """Heading of a run."""
     mode = "" if run["mode"] == "none" else f", {run['mode']} mode"
-    return f"== {run['scheme']}{mode}"
+    bfd = f", BFD 3 x {run['bfd_interval_ms']} ms" if run.get("bfd_interval_ms") else ""
+    return f"== {run['scheme']}{mode}{bfd}"
 
 
 def failures_table(failures: list[Run]) -> str:

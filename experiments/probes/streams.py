@@ -134,7 +134,9 @@ class Streams:
             try:
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
             except subprocess.TimeoutExpired as error:
-                raise StreamError(f"{name} does not end; its output is {self.output_of(number)}") from error
+                raise StreamError(f"{name} does not end; it says: {self._said(number)}") from error
+            if stream.kind == "probe" and not self.output_of(number).stat().st_size:
+                raise StreamError(f"{name} gave up before its end; it says: {self._said(number)}")
         self._clients.clear()
 
     def output_of(self, number: int) -> Path:
@@ -157,6 +159,10 @@ class Streams:
             return None
         stats = json.loads(text)["stats"]
         return int(stats["packets_sent"]), int(stats["packets_received"])
+
+    def _said(self, number: int) -> str:
+        said = (self._folder / f"client-{number}.log").read_text(encoding="utf-8", errors="replace")
+        return " ".join(said.split()) or "nothing"
 
     def _address(self, stream: Traffic) -> str:
         return self._network.hosts[stream.destination].address

@@ -50,10 +50,10 @@ class Injector:
         """
         flips = []
         for action in plan_actions(self._failures):
-            _sleep_until(zero_s + action.at_s, between)
+            sleep_until(zero_s + action.at_s, between)
             stamp = self._carry_out(action)
             flips.append(Flip(action, stamp.before_s, stamp.after_s))
-        _sleep_until(zero_s + until_s, between)
+        sleep_until(zero_s + until_s, between)
         return flips
 
     def _carry_out(self, action: Action) -> CutStamp:
@@ -92,7 +92,7 @@ def _target(failure: Failure) -> LinkId | Direction | str:
     return failure.node or "controller"
 
 
-def _sleep_until(t_s: float, between: Callable[[], None]) -> None:
+def sleep_until(t_s: float, between: Callable[[], None]) -> None:
     """Sleep, and spin for the last two milliseconds, so that the stamp is not late by a scheduler's tick."""
     while (left_s := t_s - time.monotonic()) > _SPIN_S:
         if left_s > 2 * _LONGEST_NAP_S:

@@ -9,18 +9,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.analysis.accounting import Clock
-from experiments.analysis.injected import Flip
+from experiments.analysis.injected import Flip, links_of_failure
 from experiments.probes.capture import Captures, Tap
 from experiments.probes.clock import sample_offset_ns
 from experiments.probes.streams import Streams
 from experiments.runner.folder import Work
-from experiments.runner.inject import Injector
+from experiments.runner.inject import Injector, sleep_until
 from experiments.runner.watching import PortWatch, watched_switches
 from experiments.scenario.values import KILL_KIND, PROBE_KINDS, Scenario, Traffic
 from mininet_topos.emulation import Cuts, EmulatedNetwork
+from mininet_topos.errors import ArmorError
 
 PortKey = tuple[str, int]
+_CHECK_S = 0.6  # before the zero, time to ask all switches for their BFD sessions
 _LEAD_S = 0.3  # from the start of the clients to the first packets
+
+
+class BfdUnstableError(ArmorError):
+    """BFD sessions went down on links that nobody broke: the interval is too short for this machine and load."""
+
+    def __init__(self, interval_ms: int, flaps: int) -> None:
+        super().__init__(f"BFD flapped {flaps} times at an interval of {interval_ms} ms on links that nobody broke")
+        self.interval_ms = interval_ms
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,9 @@ class Measured:
     load_per_core: float
 
 
-def measure(network: EmulatedNetwork, scenario: Scenario, work: Work, say: Callable[[str], None]) -> Measured:
+def measure(
+    network: EmulatedNetwork, scenario: Scenario, work: Work, may_raise: bool, say: Callable[[str], None]
+) -> Measured:
     """Run a scenario's traffic and failures.
 
     Parameters
@@ -49,8 +61,15 @@ def measure(network: EmulatedNetwork, scenario: Scenario, work: Work, say: Calla
     scenario : Scenario
     work : Work
         Where captures and the streams' output go.
+    may_raise : bool
+        Whether a longer BFD interval can be tried when this one does not hold.
     say : callable
         Told what is going on.
+
+    Raises
+    ------
+    BfdUnstableError
+        BFD sessions went down that nobody broke, and `may_raise` is given.
     """
     load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
     watch = PortWatch(network, watched_switches(scenario.failures, scenario.topology), work)
@@ -60,14 +79,16 @@ def measure(network: EmulatedNetwork, scenario: Scenario, work: Work, say: Calla
         injector.arm()
         offset_ns = sample_offset_ns()
         with captures:
-            flaps_before = network.flap_counts()
             zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
             clients = _Clients(streams, scenario, zero_s)
+            flaps = _Flaps(network, scenario, may_raise=may_raise)
             say("warming up")
             clients.start_due()
+            sleep_until(zero_s - _CHECK_S, lambda: _between(clients, say, zero_s))
+            flaps.check()
             flips = injector.run(zero_s, scenario.duration_s, lambda: _between(clients, say, zero_s))
             end_s = time.monotonic()
-            flaps_after = network.flap_counts()
+            flaps.check()
             say("last packets")
             streams.finish()
         drift_ns = sample_offset_ns() - offset_ns
@@ -80,7 +101,7 @@ def measure(network: EmulatedNetwork, scenario: Scenario, work: Work, say: Calla
         captures=captures.files,
         missed=captures.missed(),
         own_counts=own_counts,
-        flaps={port: count - flaps_before.get(port, 0) for port, count in flaps_after.items()},
+        flaps=flaps.unexplained(),
         restarts=_unasked_restarts(network, scenario),
         load_per_core=load_per_core,
     )
@@ -92,6 +113,30 @@ def taps_of(network: EmulatedNetwork, scenario: Scenario) -> list[Tap]:
     nodes = dict.fromkeys(node for stream in probes for node in (stream.source, stream.destination))
     hosts = [Tap(network.hosts[node].name, f"{network.hosts[node].name}-eth0") for node in nodes]
     return hosts + [Tap(node, network.interface(node, port), "out") for node, port in network.ports.direction_at]
+
+
+class _Flaps:
+    """Changes of BFD's verdict on links that no failure of the scenario touches, since the start of the run."""
+
+    def __init__(self, network: EmulatedNetwork, scenario: Scenario, *, may_raise: bool) -> None:
+        self._network, self._may_raise = network, may_raise
+        self._broken = {link for failure in scenario.failures for link in links_of_failure(failure, scenario.topology)}
+        self._before = network.flap_counts()
+
+    def unexplained(self) -> dict[PortKey, int]:
+        """By (switch, port); counts that fell belong to a daemon that was restarted."""
+        topology, direction_at = self._network.topology, self._network.ports.direction_at
+        return {
+            port: count - self._before.get(port, 0)
+            for port, count in self._network.flap_counts().items()
+            if count > self._before.get(port, 0) and topology.link_id(direction_at[port]) not in self._broken
+        }
+
+    def check(self) -> None:
+        """Raise when there are any and a longer interval can be tried."""
+        flaps = sum(self.unexplained().values()) if self._may_raise else 0
+        if flaps:
+            raise BfdUnstableError(self._network.bfd_interval_ms, flaps)
 
 
 class _Clients:

@@ -60,7 +60,9 @@ def options_of(variation: Variation) -> PlanOptions:
     )
 
 
-def emulated_network(scenario: Scenario, variation: Variation, work: Work) -> EmulatedNetwork:
+def emulated_network(
+    scenario: Scenario, variation: Variation, work: Work, bfd_interval_ms: int | None
+) -> EmulatedNetwork:
     """The network of a run with its controller, and with agents in agent mode; enter it to build it.
 
     Parameters
@@ -69,6 +71,8 @@ def emulated_network(scenario: Scenario, variation: Variation, work: Work) -> Em
         What runs.
     work : Work
         Where its event log and the controller's topology file go.
+    bfd_interval_ms : int or None
+        None: the shortest that this machine holds while the network is idle.
     """
     topology_file = work.path / "topology.json"
     topology_file = topology_file.resolve()
@@ -76,7 +80,7 @@ def emulated_network(scenario: Scenario, variation: Variation, work: Work) -> Em
     return EmulatedNetwork(
         scenario.topology,
         EmulationOptions(
-            bfd_interval_ms=scenario.bfd_interval_ms,
+            bfd_interval_ms=bfd_interval_ms,
             default_capacity_mbps=scenario.default_capacity_mbps,
         ),
         databases={DATABASE: SCHEMA_PATH} if variation.mode == "agent" else {},

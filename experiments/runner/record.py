@@ -9,7 +9,6 @@ from experiments.analysis.accounting import Sighting, Way, fly, sightings_of, st
 from experiments.analysis.dumps import DumpReport
 from experiments.analysis.events import detections, installs, read_events
 from experiments.analysis.frames import Frame, parse_pcap
-from experiments.analysis.injected import links_of_failure
 from experiments.analysis.result import Record, Stream
 from experiments.analysis.trust import Health, StreamHealth, assess, pace
 from experiments.runner.measure import Measured
@@ -52,7 +51,7 @@ def make_record(
         healths.append(_stream_health(stream, unexplained, measured.own_counts[number], measured.zero_s))
     health = Health(
         streams=healths,
-        flaps=_unexplained_flaps(scenario, measured),
+        flaps={f"{node}:{port}": count for (node, port), count in measured.flaps.items()},
         restarts=measured.restarts,
         missed={tap.device: count for tap, count in measured.missed.items()},
         drift_ms=measured.clock.drift_ns / 1e6,
@@ -119,14 +118,3 @@ def _stream_health(stream: Stream, unexplained: int, own: tuple[int, int] | None
         own=own,
         pace=pace(requests, stream.traffic.interval_ms),
     )
-
-
-def _unexplained_flaps(scenario: Scenario, measured: Measured) -> dict[str, int]:
-    """Liveness changes on ports whose link no failure touches."""
-    broken = {link for failure in scenario.failures for link in links_of_failure(failure, scenario.topology)}
-    ports = assign_ports(scenario.topology)
-    return {
-        f"{node}:{port}": count
-        for (node, port), count in measured.flaps.items()
-        if count > 0 and scenario.topology.link_id(ports.direction_at[node, port]) not in broken
-    }

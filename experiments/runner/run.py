@@ -10,13 +10,14 @@ from experiments.analysis.dumps import DumpReport
 from experiments.analysis.injected import failed_links
 from experiments.analysis.result import Json, RunResult, judge
 from experiments.runner.folder import ResultFolder, environment_facts
-from experiments.runner.measure import measure
+from experiments.runner.measure import BfdUnstableError, measure
 from experiments.runner.parts import BFD_S, dump_reports, emulated_network, options_of, wait_installed
 from experiments.runner.promise import promise_of
 from experiments.runner.record import make_record
 from experiments.scenario.values import Scenario, Variation
 from mininet_topos.connectivity import require_connected
 from mininet_topos.emulation import EmulatedNetwork
+from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS
 from mininet_topos.errors import ArmorError
 from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.rows import RulePlan
@@ -96,9 +97,11 @@ def run_scenario(
     facts = environment_facts(scenario)
     emulations: Json = {}
     outcomes: list[RunResult | FailedRun] = []
+    interval_ms = scenario.bfd_interval_ms
     for variation, plans in planned.items():
-        outcome = _run_variation(scenario, variation, plans, folder, emulations, say)
-        scenario = _with_the_same_bfd(scenario, emulations)
+        run = _Run(scenario, variation, plans, folder, emulations, say)
+        # Runs are compared, so the next one begins with the BFD interval that this one ended with.
+        outcome, interval_ms = run.until_stable(interval_ms)
         if isinstance(outcome, FailedRun):
             folder.add_failed_run(variation.name, str(outcome.error))
         else:
@@ -108,39 +111,78 @@ def run_scenario(
     return outcomes
 
 
-def _with_the_same_bfd(scenario: Scenario, emulations: Json) -> Scenario:
-    """Runs are compared, so all have the BFD interval that was found for the first."""
-    found = [facts["bfd_interval_ms"] for facts in emulations.values() if isinstance(facts, dict)]
-    return replace(scenario, bfd_interval_ms=found[0]) if found else scenario
+def next_interval(interval_ms: int) -> int | None:
+    """The next longer BFD interval to try; None after the longest.
+
+    Examples
+    --------
+    >>> next_interval(5), next_interval(100)
+    (20, None)
+    """
+    return next((candidate for candidate in BFD_CANDIDATES_MS if candidate > interval_ms), None)
 
 
-def _run_variation(
-    scenario: Scenario,
-    variation: Variation,
-    plans: dict[int, RulePlan],
-    folder: ResultFolder,
-    emulations: Json,
-    say: Say,
-) -> RunResult | FailedRun:
-    """One run; everything that it builds is undone, whatever happens."""
-    name = variation.name
-    with folder.work(name) as work:
+@dataclass(frozen=True)
+class _Run:
+    """One variation of a scenario; everything that it builds is undone, whatever happens."""
+
+    scenario: Scenario
+    variation: Variation
+    plans: dict[int, RulePlan]
+    folder: ResultFolder
+    emulations: Json
+    say: Say
+
+    def until_stable(self, interval_ms: int | None) -> tuple[RunResult | FailedRun, int | None]:
+        """Run; when BFD sessions flap that nobody broke, again with a longer interval.
+
+        An interval that the scenario fixes stays; the result then says that it cannot be trusted.
+
+        Returns
+        -------
+        RunResult or FailedRun, int or None
+            The outcome, and the interval at which it came about.
+        """
+        notes: list[str] = []
+        while isinstance(outcome := self._attempt(interval_ms, notes), BfdUnstableError):
+            interval_ms = next_interval(outcome.interval_ms)
+            notes.append(f"{outcome}; it was raised to {interval_ms} ms")
+        if isinstance(outcome, RunResult):
+            interval_ms = outcome.record.bfd_interval_ms
+        return outcome, interval_ms
+
+    def _attempt(self, interval_ms: int | None, notes: list[str]) -> RunResult | FailedRun | BfdUnstableError:
+        """One attempt; errors that are no fault of the input are outcomes."""
         try:
-            say(f"{name}: building the network")
-            with emulated_network(scenario, variation, work) as network, folder.keeping_logs(name, network):
-                make_ready(network, plans, variation, say)
-                measured = measure(network, scenario, work, lambda what: say(f"{name}: {what}"))
-                say(f"{name}: waiting for the primaries to return")
-                dumps = wait_returned(network, scenario, plans)
-                emulations[name] = network.describe()
-                notes = network.warnings
-            say(f"{name}: reading the captures")
-            record = make_record(scenario, variation, measured, work.events.read_text(encoding="utf-8"), dumps, notes)
-            return judge(record, promise_of(variation, scenario.topology, plans))
+            return self._once(interval_ms, notes)
+        except BfdUnstableError as error:
+            return error
         except ArmorError as error:
             if error.exit_code == 2:
                 raise
-            return FailedRun(variation, error)
+            return FailedRun(self.variation, error)
+
+    def _once(self, interval_ms: int | None, notes: list[str]) -> RunResult:
+        name, scenario = self.variation.name, self.scenario
+        with self.folder.work(name) as work:
+            self._say("building the network")
+            network = emulated_network(scenario, self.variation, work, interval_ms)
+            with network, self.folder.keeping_logs(name, network):
+                make_ready(network, self.plans, self.variation, self._say)
+                may_raise = scenario.bfd_interval_ms is None and next_interval(network.bfd_interval_ms) is not None
+                measured = measure(network, scenario, work, may_raise, self._say)
+                self._say("waiting for the primaries to return")
+                dumps = wait_returned(network, scenario, self.plans)
+                self.emulations[name] = network.describe()
+                told = (*notes, *network.warnings)
+            self._say("reading the captures")
+            events = work.events.read_text(encoding="utf-8")
+            record = make_record(scenario, self.variation, measured, events, dumps, told)
+            promise = promise_of(self.variation, scenario.topology, self.plans)
+            return judge(replace(record, bfd_interval_ms=network.bfd_interval_ms), promise)
+
+    def _say(self, what: str) -> None:
+        self.say(f"{self.variation.name}: {what}")
 
 
 def make_ready(network: EmulatedNetwork, plans: dict[int, RulePlan], variation: Variation, say: Say) -> None:
@@ -151,11 +193,11 @@ def make_ready(network: EmulatedNetwork, plans: dict[int, RulePlan], variation: 
     ArmorError
         Something is not ready in time; the message names what.
     """
-    say(f"{variation.name}: waiting for the controller")
+    say("waiting for the controller")
     network.wait_connected(_CONNECT_S)
-    say(f"{variation.name}: installing {sum(len(plan.flows) for plan in plans.values()):,} rules")
+    say(f"installing {sum(len(plan.flows) for plan in plans.values()):,} rules")
     wait_installed(network, plans, variation)
-    say(f"{variation.name}: waiting for BFD")
+    say("waiting for BFD")
     network.wait_bfd_up(BFD_S)
 
 

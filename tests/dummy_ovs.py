@@ -68,6 +68,10 @@ class DummyOvs:
         daemon.kill()
         daemon.wait()
 
+    def signal_vswitchd(self, number: int) -> None:
+        """Send ovs-vswitchd a signal, such as SIGSTOP."""
+        self._daemons["ovs-vswitchd"].send_signal(number)
+
     def run(self, *arguments: str, text: str | None = None) -> str:
         """Output of an Open vSwitch tool."""
         done = subprocess.run(

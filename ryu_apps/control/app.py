@@ -42,6 +42,9 @@ class PlanApp(app_manager.RyuApp):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        # A switch that has fallen silent is given up after some 20 s; Ryu alone would wait for ever.
+        cfg.CONF.set_default("maximum_unreplied_echo_requests", 3)
+        cfg.CONF.set_default("echo_request_interval", 5.0)
         try:
             settings = load_settings()
             _refuse_taken_port(cfg.CONF.ofp_listen_host, _openflow_port())

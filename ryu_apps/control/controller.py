@@ -265,7 +265,7 @@ class Controller:
             "topology": self.topology.name,
             "options": asdict(self.settings.options),
             "uptime_s": time.monotonic() - self.started_at_s,
-            "ready": installed == len(switches) and not self.backups.failing,
+            "ready": installed == len(switches) and self._backups_filled(),
             "switches_installed": installed,
             "switches": switches,
             "backup_generations": self.backups.generation,
@@ -277,6 +277,11 @@ class Controller:
             "errors": self.faults.count,
             "recent_errors": [asdict(fault) for fault in self.faults.recent],
         }
+
+    def _backups_filled(self) -> bool:
+        if not self.settings.backup_db:
+            return True
+        return not self.backups.failing and self.backups.generation.keys() == self.topology.index_of.keys()
 
 
 _AWAY = {"state": "not connected"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from mininet_topos.catalogue import load_topology
@@ -77,6 +79,16 @@ def test_a_backup_database_that_is_away_is_named_and_filled_once_it_is_there(net
         assert {one["what"] for one in state["recent_errors"]} == {"backup database"}
         database.start()
         assert app.wait_ready()["backup_failures"] == {}
+
+
+def test_a_backup_database_that_does_not_answer_holds_up_nothing_else(network, database, tmp_path):
+    database.process.send_signal(signal.SIGSTOP)
+    with RunningApp("sdfast", "figure2", tmp_path, mode="agent", backup_db=database.remote) as app:
+        network.connect(app.target)
+        wait_until(lambda: app.get("/armor/state")["switches_installed"] == 8, "all switches are installed", 8)
+        assert app.get("/armor/state")["backup_generations"] == {}
+        database.process.send_signal(signal.SIGCONT)
+        assert len(app.wait_ready()["backup_generations"]) == 8
 
 
 def test_rows_of_agents_go_when_their_link_has_been_up_again_for_long_enough(network, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from mininet_topos.catalogue import load_topology
@@ -152,6 +154,20 @@ def test_a_restarted_switch_is_filled_again(network, tmp_path):
         app.wait_ready()
         assert network.differing(app) == []
         assert len(app.events("reconnect")) >= 8
+
+
+def test_a_switch_that_falls_silent_is_given_up_and_taken_back_when_it_speaks_again(network, tmp_path):
+    path = tmp_path / "ryu.conf"
+    path.write_text("[DEFAULT]\necho_request_interval = 0.2\nsocket_timeout = 0.5\n", encoding="utf-8")
+    with RunningApp("sdfast", "figure2", tmp_path, ("--config-file", str(path))) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        network.ovs.signal_vswitchd(signal.SIGSTOP)
+        wait_until(lambda: app.get("/armor/state")["switches_installed"] == 0, "the switches are given up")
+        network.ovs.signal_vswitchd(signal.SIGCONT)
+        app.wait_ready()
+        assert network.differing(app) == []
+        assert app.events("return_begin") == []
 
 
 def test_counters_and_rates_are_offered(network, tmp_path):

@@ -24,9 +24,10 @@ def network():
         yield DummyNetwork(ovs, SQUARE)
 
 
-@pytest.fixture(params=["learned", "agent"])
+@pytest.fixture
 def app(request, network, tmp_path):
-    with RunningApp("sdfast", "square", tmp_path, mode=request.param) as running:
+    mode = getattr(request, "param", "learned")
+    with RunningApp("sdfast", "square", tmp_path, mode=mode) as running:
         yield running
 
 
@@ -34,6 +35,7 @@ def kinds(app):
     return {(one["kind"], one["node"]) for one in app.get("/armor/mismatches")["mismatches"]}
 
 
+@pytest.mark.parametrize("app", ["learned", "agent"], indirect=True)
 def test_arp_is_answered_and_a_foreign_mac_is_written_before_delivery(network, app):
     to_h1, to_h2 = (network.ovs.record(f"{node}-p1") for node in ("s1", "s2"))
     network.connect(app.target)

@@ -118,15 +118,26 @@ class Supervisor:
                 )
         except OSError as error:
             raise ProcessError(f"cannot start {spec.name} ({spec.argv[0]}): {error.strerror}") from error
-        if spec.realtime:
-            os.sched_setscheduler(process.pid, os.SCHED_RR, os.sched_param(1))
         self._run_file.add_process(process.pid, spec.process, spec.place)
+        if spec.realtime:
+            self._make_realtime(process.pid)
         self._running[key] = process
         descriptor = os.pidfd_open(process.pid)
         self._watched[descriptor] = key
         self._poll.register(descriptor, select.POLLIN)
         os.write(self._wake_write, b".")
         return process.pid
+
+    def _make_realtime(self, pid: int) -> None:
+        """Give a process the lowest real-time priority; its threads, started later, inherit it."""
+        try:
+            os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(1))
+        except PermissionError:
+            problem = "the system refuses real-time priority, so a busy machine may fake link failures"
+            if problem not in self.problems:
+                self.problems.append(problem)
+        except ProcessLookupError:
+            return  # it has ended already, which the watcher sees
 
     def _watch(self) -> None:
         while not self._closing:

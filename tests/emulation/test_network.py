@@ -19,6 +19,7 @@ from mininet_topos.emulation.clean import clean_all, marked_processes
 from mininet_topos.emulation.doctor import install_path
 from mininet_topos.emulation.places import CommandError
 from mininet_topos.emulation.runfile import STATE_VARIABLE, list_runs
+from mininet_topos.emulation.status import EmulationTimeoutError
 from mininet_topos.emulation.supervisor import ProcessError
 from mininet_topos.errors import BadInputError
 
@@ -61,6 +62,12 @@ def test_datapath_ids_are_the_positions_of_the_nodes(square: EmulatedNetwork) ->
             check=True,
         ).stdout
         assert f"dpid:{square.topology.index_of[node] + 1:016x}" in shown
+
+
+def test_switches_run_with_real_time_priority_and_nothing_else_does(square: EmulatedNetwork) -> None:
+    assert os.sched_getscheduler(square.pid_of("ovs-vswitchd", "s1")) == os.SCHED_RR
+    assert os.sched_getscheduler(square.pid_of("ovsdb-server", "s1")) == os.SCHED_OTHER
+    assert os.sched_getscheduler(square.shell_pid("h1")) == os.SCHED_OTHER
 
 
 def test_a_secure_switch_without_rules_forwards_nothing(square: EmulatedNetwork) -> None:
@@ -208,6 +215,42 @@ def test_agents_and_controller_run_where_they_belong_and_come_back_when_killed(t
     written = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
     assert [line["event"] for line in written if line["source"] == "emulation"][:1] == ["inject"]
     assert "restart" in {line["event"] for line in written}
+
+
+HELLO_CONTROLLER = """
+import socket, time
+listener = socket.create_server(("", 6653))
+kept = []
+while True:
+    connection, _ = listener.accept()
+    connection.sendall(bytes([4, 0, 0, 8, 0, 0, 0, 1]))  # OFPT_HELLO, OpenFlow 1.3
+    kept.append(connection)
+"""
+
+
+def test_waiting_for_the_controller_ends_with_it_or_names_the_switches_without_it() -> None:
+    with EmulatedNetwork(toy.pair(), SLOW_BFD) as net:
+        with pytest.raises(EmulationTimeoutError, match="s1, s2"):
+            net.wait_connected(0.2)
+        net.start_controller([sys.executable, "-c", HELLO_CONTROLLER])
+        net.wait_connected(30)
+
+
+def test_the_bfd_interval_is_found_out_when_it_is_not_given() -> None:
+    with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_probe_s=0.3)) as net:
+        assert net.bfd_choice is not None
+        assert net.bfd_choice.interval_ms == net.bfd_interval_ms
+        shown = net.run(
+            "s1", ["ovs-vsctl", f"--db=unix:{net.sites['s1'].db_socket}", "get", "Interface", "s1-eth2", "bfd"]
+        )
+        assert f'min_tx="{net.bfd_interval_ms}"' in shown.stdout
+        assert net.describe()["bfd_flaps"]
+
+
+def test_control_links_can_be_made_slow() -> None:
+    with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100, control_rate_mbps=1.0)) as net:
+        for place, interface in (("s1", "s1-ctl"), ("controller", "ctl-s1")):
+            assert "rate 1Mbit ceil 1Mbit" in net.run(place, ["tc", "class", "show", "dev", interface]).stdout
 
 
 @pytest.mark.parametrize("process", ["ovs-vswitchd", "ovsdb-server"])

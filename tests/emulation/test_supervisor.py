@@ -24,8 +24,9 @@ class Bench:
         self.events = EventLog("test", folder / "events.jsonl")
         self.supervisor = Supervisor(self.run_file, self.events, restart=restart)
 
-    def spec(self, *argv: str, process: str = "agent", gentle: bool = False) -> ProcessSpec:
-        return ProcessSpec(process, "s1", argv, self.folder / f"{process}.log", {"COLOUR": "red"}, gentle=gentle)
+    def spec(self, *argv: str, process: str = "agent", gentle: bool = False, realtime: bool = False) -> ProcessSpec:
+        log = self.folder / f"{process}.log"
+        return ProcessSpec(process, "s1", argv, log, {"COLOUR": "red"}, gentle=gentle, realtime=realtime)
 
     def event_names(self) -> list[str]:
         lines = (self.folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
@@ -102,6 +103,20 @@ def test_starting_what_runs_is_refused(bench: Bench) -> None:
     bench.supervisor.start(bench.spec("sleep", "60"))
     with pytest.raises(ProcessError, match="already runs"):
         bench.supervisor.start(bench.spec("sleep", "60"))
+
+
+def test_refused_real_time_priority_is_told_once_and_the_process_runs(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    for name in ("first", "second"):
+        bench.supervisor.start(bench.spec("sleep", "60", process=name, realtime=True))
+        assert bench.supervisor.is_running(name, "s1")
+    assert len(bench.supervisor.problems) == 1
+    assert "real-time" in bench.supervisor.problems[0]
 
 
 def test_a_program_that_does_not_exist_is_named(bench: Bench) -> None:

@@ -30,6 +30,8 @@ from mininet_topos.emulation.switch_core import (
 OPEN_VSWITCH_SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 _START_TIMEOUT_S = 20.0
 _POLL_S = 0.005
+_TEMPLATE_SUFFIX = ".empty.db"
+_RUN_TIME_SUFFIXES = (".pid", ".~lock~")
 
 
 def make_databases(folder: Path, schemas: Mapping[str, Path]) -> dict[str, Path]:
@@ -48,10 +50,18 @@ def make_databases(folder: Path, schemas: Mapping[str, Path]) -> dict[str, Path]
     """
     made = {}
     for name, schema in schemas.items():
-        made[name] = folder / f"{name}.empty.db"
+        made[name] = folder / f"{name}{_TEMPLATE_SUFFIX}"
         made[name].unlink(missing_ok=True)
         run_program(["ovsdb-tool", "create", str(made[name]), str(schema)])
     return made
+
+
+def remove_run_time_files(run_dir: Path, groups: Sequence[DaemonGroup]) -> None:
+    """Leave only databases and logs in a folder that the user keeps: sockets, process ids, locks and templates go."""
+    for folder in (run_dir, *(group.folder for group in groups)):
+        for path in folder.iterdir():
+            if path.is_socket() or path.suffix in _RUN_TIME_SUFFIXES or path.name.endswith(_TEMPLATE_SUFFIX):
+                path.unlink()
 
 
 def start_group(

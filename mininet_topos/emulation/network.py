@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mininet_topos.emulation import bfd_probe
 from mininet_topos.emulation.build import apply_traffic, build_cables, lost_trees, traffic_plan
 from mininet_topos.emulation.clean import namespace_inode, sweep
-from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases, start_group
+from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases, remove_run_time_files, start_group
 from mininet_topos.emulation.features import kernel_features
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS, EmulationOptions
 from mininet_topos.emulation.places import CommandError
@@ -179,16 +179,15 @@ class EmulatedNetwork(RunningNetwork):
         return "netdev", f"kernel {self._features.release} has no openvswitch datapath, so the userspace one is used"
 
     def _make_folders(self) -> None:
-        if self._chosen_run_dir is None:
-            self.run_dir = self._file().temporary_folder
-            self._file().add_folder(self.run_dir)
-        else:
-            self.run_dir = self._chosen_run_dir
-            self.run_dir.mkdir(parents=True, exist_ok=True)
+        self.run_dir = self._chosen_run_dir or self._file().temporary_folder
         self.groups: tuple[DaemonGroup, ...] = plan_groups(self.topology, self.ports, self.wiring, self.run_dir)
         self.sites = {site.name: site for group in self.groups for site in group.sites}
+        if self._chosen_run_dir is None:
+            self._file().add_folder(self.run_dir)
         for group in self.groups:
-            group.folder.mkdir(exist_ok=True)
+            group.folder.mkdir(parents=True, exist_ok=True)
+        if self._chosen_run_dir is not None:
+            self._undo.callback(remove_run_time_files, self.run_dir, self.groups)
 
     def _make_places(self) -> None:
         from mininet_topos.emulation import mininet_nodes  # Mininet is optional until here

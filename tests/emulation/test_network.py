@@ -160,7 +160,10 @@ def test_everything_is_gone_at_the_end_and_given_folders_stay(tmp_path: Path, st
     assert marked_processes(run_id) == []
     assert root_interfaces() == before
     assert list_runs(state) == ()
-    assert (folder / "s1" / "ovs-vswitchd.log").exists()
+    kept = {path.name for path in (folder / "s1").iterdir()}
+    assert {"ovs-vswitchd.log", "ovsdb-server.log", "Open_vSwitch.db"} <= kept
+    assert all(path.suffix in (".log", ".out", ".db") for path in folder.rglob("*") if not path.is_dir())
+    assert not list(folder.glob("*.db"))
 
 
 def test_a_start_that_fails_half_way_leaves_nothing(tmp_path: Path, state: Path) -> None:
@@ -335,3 +338,11 @@ def test_a_run_killed_at_any_moment_is_cleaned_to_the_last_process(delay_s: floa
     assert list_runs(state) == ()
     assert not (state / "tmp").exists() or not list((state / "tmp").iterdir())
     assert clean_all() == ()
+
+
+def test_a_run_folder_that_is_too_long_is_refused_before_it_is_made(tmp_path: Path, state: Path) -> None:
+    folder = tmp_path / ("x" * 100)
+    with pytest.raises(BadInputError, match="use a shorter one"), EmulatedNetwork(toy.pair(), SLOW_BFD, run_dir=folder):
+        pytest.fail("entered")
+    assert not folder.exists()
+    assert list_runs(state) == ()

@@ -1,0 +1,98 @@
+"""Kernel of the second linear program: max sum(y) with A y <= b, y >= 0, where A holds zeros and ones and b >= 0.
+
+Dense primal simplex on a condensed tableau. It starts at y = 0, where all slacks are basic; Dantzig's rule first, then
+Bland's, which cannot cycle. Program sizes are a few columns by a few dozen rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from te_solver.compiled import kernel
+from te_solver.network import FloatArray, IntArray
+
+PIVOT_TOLERANCE = 1e-10
+# Dantzig's rule for this many pivots a column, then Bland's.
+PATIENCE = 20
+
+
+@kernel
+def entering(tableau: FloatArray, outside: IntArray, columns: int, last: int, careful: bool) -> int:
+    """Column to bring in, or -1 at the optimum."""
+    best, chosen = -PIVOT_TOLERANCE, -1
+    for column in range(columns):
+        gain = tableau[last, column]
+        if gain >= -PIVOT_TOLERANCE:
+            continue
+        if careful:
+            if chosen < 0 or outside[column] < outside[chosen]:
+                chosen = column
+        elif gain < best:
+            best, chosen = gain, column
+    return chosen
+
+
+@kernel
+def leaving(tableau: FloatArray, inside: IntArray, column: int, rows: int, columns: int) -> int:
+    """Row that limits the column first; the lowest variable among equals."""
+    chosen, least = -1, 0.0
+    for row in range(rows):
+        entry = tableau[row, column]
+        if entry > PIVOT_TOLERANCE:
+            ratio = tableau[row, columns] / entry
+            if chosen < 0 or ratio < least or (ratio == least and inside[row] < inside[chosen]):
+                chosen, least = row, ratio
+    return chosen
+
+
+@kernel
+def pivot(tableau: FloatArray, row: int, column: int) -> None:
+    """Exchange the row's and the column's variables."""
+    height, width = tableau.shape
+    inverse = 1.0 / tableau[row, column]
+    for k in range(width):
+        tableau[row, k] *= inverse
+    for i in range(height):
+        factor = tableau[i, column]
+        if i != row and factor != 0.0:
+            for k in range(width):
+                tableau[i, k] -= factor * tableau[row, k]
+            tableau[i, column] = -factor * inverse
+    tableau[row, column] = inverse
+
+
+@kernel
+def solve_tiny(tableau: FloatArray, multipliers: FloatArray) -> int:
+    """Solve in place; the optimum stands in the last corner, the rows' multipliers in `multipliers`.
+
+    Parameters
+    ----------
+    tableau : float array, shape (rows + 1, columns + 1)
+        A with b beside it; the last row is -1 under every column and 0 in the corner.
+    multipliers : float array, shape (rows,)
+        Filled with a proof of optimality (linear programming duality).
+
+    Returns
+    -------
+    int
+        Number of pivots; -1 when the program has no end or the pivots do not.
+    """
+    rows, columns = tableau.shape[0] - 1, tableau.shape[1] - 1
+    outside, inside = np.arange(columns), np.arange(columns, columns + rows)
+    pivots = 0
+    limit = 1000 * (columns + 1)
+    while True:
+        column = entering(tableau, outside, columns, rows, pivots > PATIENCE * columns)
+        if column < 0:
+            break
+        row = leaving(tableau, inside, column, rows, columns)
+        if row < 0 or pivots > limit:
+            return -1
+        pivot(tableau, row, column)
+        outside[column], inside[row] = inside[row], outside[column]
+        pivots += 1
+    multipliers[:] = 0.0
+    for column in range(columns):
+        if outside[column] >= columns:
+            multipliers[outside[column] - columns] = max(0.0, tableau[rows, column])
+    return pivots

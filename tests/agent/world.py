@@ -38,11 +38,12 @@ def plans_of(topology: Topology, planner: str = "tree", max_failures: int | None
 
 @dataclass(frozen=True)
 class Site:
-    """One switch of a toy topology: its plan and its link ports."""
+    """One switch of a toy topology: its plan, its link ports, and the number of the link behind each."""
 
     name: str
     plan: RulePlan
     ports: tuple[int, ...]
+    link_numbers: tuple[int, ...] = ()
 
     @property
     def index(self) -> BackupIndex:
@@ -54,7 +55,9 @@ def site(topology: Topology, node: str, planner: str = "tree", max_failures: int
     """The switch `node` of a topology."""
     ports = assign_ports(topology)
     plan = plans_of(topology, planner, max_failures)[dpid_of(topology, node)]
-    return Site(node, plan, tuple(sorted(ports.port_of[link.direction] for link in topology.links_from[node])))
+    links = {ports.port_of[link.direction]: topology.link_id(link.direction) for link in topology.links_from[node]}
+    numbers = tuple(topology.link_ids.index(link) for _port_no, link in sorted(links.items()))
+    return Site(node, plan, tuple(sorted(links)), numbers)
 
 
 # Node B of Figure 2 is where crankback ends, D where it starts; square and parallel have ties and twin links.

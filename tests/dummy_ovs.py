@@ -91,9 +91,9 @@ class DummyOvs:
         """Output of ovs-vsctl."""
         return self.run("ovs-vsctl", f"--db={self.database}", *arguments)
 
-    def ofctl(self, command: str, bridge: str, *arguments: str, text: str | None = None) -> str:
+    def ofctl(self, command: str, bridge: str, *arguments: str, options: tuple[str, ...] = ()) -> str:
         """Output of ovs-ofctl, in OpenFlow 1.3."""
-        return self.run("ovs-ofctl", "-OOpenFlow13", command, self.management(bridge), *arguments, text=text)
+        return self.run("ovs-ofctl", "-OOpenFlow13", *options, command, self.management(bridge), *arguments)
 
     def appctl(self, *arguments: str) -> str:
         """Output of ovs-appctl of ovs-vswitchd."""
@@ -116,6 +116,10 @@ class DummyOvs:
     def set_controller(self, bridge: str, target: str) -> None:
         """Point a bridge to a controller, with quick reconnects."""
         self.vsctl("set-controller", bridge, target, "--", "set", "controller", bridge, "max_backoff=1000")
+
+    def disconnect(self, bridges: Iterable[str]) -> None:
+        """Take the controllers from bridges. Open vSwitch empties a bridge that gets its first one."""
+        self.vsctl(*(word for bridge in bridges for word in ("--", "del-controller", bridge)))
 
     def wire(self, one: str, other: str) -> None:
         """Join two dummy ports, so that what one sends the other receives; older wires of theirs are gone."""

@@ -121,7 +121,8 @@ def _draw_panel(axes: Axes, panel: Panel, span_ms: tuple[float, float], top_ms: 
     turned = [dot for dot in shown if dot.came_back and dot.delay_ms is not None]
     _dots(axes, turned, TURNED, 34, "came back on its way, delivered")
     lost = [dot.sent_ms for dot in shown if dot.delay_ms is None]
-    axes.plot(lost, [-0.055 * top_ms] * len(lost), "|", color=LOST, markersize=9, mew=1.4, label="lost", clip_on=False)
+    (ticks,) = axes.plot(lost, [-0.055 * top_ms] * len(lost), "|", color=LOST, markersize=9, mew=1.4, label="lost")
+    ticks.set_in_layout(False)  # matplotlib places an empty line at the corner of the picture
     axes.set_xlim(*span_ms)
     axes.set_ylim(-0.11 * top_ms, top_ms)
     axes.set_ylabel("one-way delay, ms")
@@ -156,7 +157,7 @@ def _stage_lines(axes: Axes, stages_ms: dict[str, float | None], span_ms: tuple[
     for (label, value), place in zip(marks, places, strict=True):
         color = LOST if label == "cut" else INK
         axes.axvline(value, color=color, lw=0.9, ls="-" if label == "cut" else (0, (3, 2)), zorder=2)
-        axes.annotate(
+        note = axes.annotate(
             f"{label}\n{value:.1f}" if label != "cut" else "cut\n0",
             xy=(value, 1.0),
             xycoords=("data", "axes fraction"),
@@ -169,6 +170,7 @@ def _stage_lines(axes: Axes, stages_ms: dict[str, float | None], span_ms: tuple[
             arrowprops={"arrowstyle": "-", "color": color, "lw": 0.6, "shrinkA": 0, "shrinkB": 0, "relpos": (0.5, 0)},
             annotation_clip=False,
         )
+        note.set_in_layout(False)  # the title's distance from the panel leaves room for it
 
 
 def spread_labels(values: Sequence[float], gap: float, span: tuple[float, float]) -> list[float]:

@@ -1,0 +1,148 @@
+"""Whole runs on real switches: a cut is detected, recovered from, repaired, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.cli.main import main
+from mininet_topos.emulation.runfile import STATE_VARIABLE
+
+pytestmark = pytest.mark.emulation
+
+SCENARIO = """\
+topology: figure2
+scheme: {scheme}
+mode: {mode}
+bfd_interval_ms: 100
+wait_to_restore_s: 1
+settle_s: 1
+traffic:
+  - {{from: h1, to: h5, interval_ms: 5}}
+failures:
+  - {failure}
+duration_s: {duration_s}
+"""
+SILENT = "{link: [s4, s5], at_s: 0.5, repair_at_s: 2}"
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run files of these tests lie apart, so that leftovers of others are not mistaken for theirs."""
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv(STATE_VARIABLE, str(folder))
+    return folder
+
+
+def write(folder: Path, scheme: str, mode: str, failure: str = SILENT, duration_s: float = 7.0) -> Path:
+    path = folder / "scenario.yaml"
+    path.write_text(SCENARIO.format(scheme=scheme, mode=mode, failure=failure, duration_s=duration_s), encoding="utf-8")
+    return path
+
+
+def run(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str, **scenario: object) -> tuple[int, dict]:
+    path = write(folder, **scenario)
+    code = main(["run", str(path), "--json", "--out", str(folder / "out"), *arguments])
+    (result,) = json.loads(capsys.readouterr().out)["runs"]
+    return code, result
+
+
+def assert_nothing_is_left(state: Path) -> None:
+    assert list((state / "runs").iterdir()) == []
+    assert not (state / "tmp").exists() or list((state / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", ["learned", "agent"])
+def test_sdfast_recovers_by_walking_back_and_returns_after_the_repair(
+    mode: str, tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, result = run(tmp_path, capsys, scheme="sdfast", mode=mode)
+    (failure,) = result["failures"]
+    stages = failure["stages_ms"]
+    assert code == 0, result["claims"]
+    assert all(claim["held"] for claim in result["claims"])
+    assert len(result["claims"]) == 3
+    assert result["sent"] == result["received"] + result["lost"]
+    assert failure["lost"] > 0
+    assert result["came_back"] >= 1
+    assert 0 < stages["detect"] <= stages["switch_over"] or mode == "agent"
+    assert stages["last_lost"] < stages["steady"]
+    assert stages["first_good"] <= stages["steady"]
+    folder = tmp_path / "out"
+    for name in ("scenario.yaml", "environment.json", "events.jsonl", "probes.jsonl", "rows.jsonl", "verdict.json"):
+        assert (folder / name).stat().st_size > 0
+    packets = [json.loads(line) for line in (folder / "probes.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert sum(row["back_hops"] > 0 and row["sent_s"] >= 0 for row in packets) == result["came_back"]
+    assert not (folder / "work").exists()
+    assert_nothing_is_left(own_state)
+
+
+def test_shortest_paths_lose_everything_until_the_repair_and_that_breaks_no_promise(
+    tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, result = run(tmp_path, capsys, scheme="shortest", mode="learned")
+    (failure,) = result["failures"]
+    assert code == 0, result["claims"]
+    assert failure["stages_ms"]["steady"] is None
+    assert failure["came_back"] == 0
+    assert failure["outage_ms"] == pytest.approx(1500, abs=300)
+    assert_nothing_is_left(own_state)
+
+
+def test_a_killed_controller_and_a_killed_agent_cost_no_packet(
+    tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kills = "{kill: controller, at_s: 0.5}\n  - {kill: agent, node: s4, at_s: 0.5}"
+    code, result = run(tmp_path, capsys, scheme="sdfast", mode="agent", failure=kills, duration_s=4)
+    assert code == 0, result["claims"]
+    assert result["lost"] == 0
+    assert [failure["kind"] for failure in result["failures"]] == ["kill", "kill"]
+    assert_nothing_is_left(own_state)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing_and_says_so(number: int, tmp_path: Path, own_state: Path) -> None:
+    path = write(tmp_path, "sdfast", "learned", duration_s=60)
+    argv = [sys.executable, "-m", "experiments", "run", str(path), "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 60
+    events = tmp_path / "out" / "work" / "sdfast-learned" / "events.jsonl"
+    while not (events.exists() and '"inject"' in events.read_text(encoding="utf-8")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    os.kill(process.pid, number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "armor: interrupted"
+    assert_nothing_is_left(own_state)
+
+
+def test_what_a_killed_run_left_is_cleaned(tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "shortest", "learned", duration_s=60)
+    argv = [sys.executable, "-m", "experiments", "run", str(path), "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 60
+    runs = own_state / "runs"
+    while not (runs.is_dir() and any('"ovs-vswitchd"' in file.read_text() for file in runs.iterdir())):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert main(["clean", "--json"]) == 0
+    (report,) = json.loads(capsys.readouterr().out)["runs"]
+    assert report["processes"]
+    assert report["skipped"] == ""
+    assert_nothing_is_left(own_state)
+    assert main(["clean"]) == 0
+    assert capsys.readouterr().out == "nothing to clean\n"

@@ -191,7 +191,7 @@ class Controller:
     def _fill_backup(self, switch: Switch) -> None:
         remote = self.settings.backup_remote(switch.node, switch.control_ip)
         if remote:
-            ports = self.topology_control.expected.ports_at(switch.node)
+            ports = self.topology_control.expected.links_at(switch.node)
             plan = with_edge_rows(switch.routes.plan, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
             hub.spawn(self.backups.fill, remote, plan, ports, lambda: self.switches.get(switch.node) is switch)
 

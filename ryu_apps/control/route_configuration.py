@@ -24,6 +24,7 @@ from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, Kind, SchemeId, cookie, sp
 from ryu_apps.plan.rows import FlowRow, RulePlan
 
 _YIELD_EVERY_ROWS = 200
+_ATTEMPTS, _PAUSE_S = 3, 0.1
 
 
 @dataclass
@@ -69,21 +70,36 @@ class SwitchRoutes:
     def synchronise(self) -> Reconciliation:
         """Read the switch and bring it to its plan, touching nothing that is right.
 
+        A refused row is no fault at first: an agent may have filled a restarted switch meanwhile, and then a group
+        is there that was not. So the switch is read again before it is.
+
         Raises
         ------
         SwitchGoneError, SwitchRefusedError, WireError
         """
         with self._lock:
-            state = self.read()
-            self.macs = {**foreign_macs(state), **self.macs}
-            wanted = self.wanted()
-            found = reconcile(state, wanted)
-            self._carry_out(found.delta)
-            self.channel.apply(
-                encode.flow_delete_raw(stat.table_id, stat.priority, stat.cookie, stat.match_bytes)
-                for stat in found.unreadable
-            )
-            self._note(wanted, found)
+            return self._synchronise(_ATTEMPTS)
+
+    def _synchronise(self, attempts: int) -> Reconciliation:
+        try:
+            return self._bring_to_plan()
+        except SwitchRefusedError:
+            if attempts == 1:
+                raise
+        hub.sleep(_PAUSE_S)
+        return self._synchronise(attempts - 1)
+
+    def _bring_to_plan(self) -> Reconciliation:
+        state = self.read()
+        self.macs = {**foreign_macs(state), **self.macs}
+        wanted = self.wanted()
+        found = reconcile(state, wanted)
+        self._carry_out(found.delta)
+        self.channel.apply(
+            encode.flow_delete_raw(stat.table_id, stat.priority, stat.cookie, stat.match_bytes)
+            for stat in found.unreadable
+        )
+        self._note(wanted, found)
         return found
 
     def read(self) -> SwitchState:

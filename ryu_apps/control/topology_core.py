@@ -74,6 +74,14 @@ class Expected:
         }
         return {HOST_PORT: "host", **links}
 
+    def links_at(self, node: str) -> dict[int, str]:
+        """Name of the link behind each link port of a switch."""
+        return {
+            port_no: str(self.topology.link_id(direction))
+            for (name, port_no), direction in self.direction_of.items()
+            if name == node
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Heard:

@@ -73,6 +73,17 @@ def solve(problem: Problem, options: SolveOptions = SolveOptions(), closed: Bool
         capacity_mbps = np.where(closed, 0.0, capacity_mbps)
     run = {"throughput": _by_priority, "max-min": _max_min, "min-max-utilisation": _min_max_utilisation}
     allocation = run[options.objective](problem, capacity_mbps, options)
+    return check_gap(allocation, solver)
+
+
+def check_gap(allocation: Allocation, solver: str) -> Allocation:
+    """The allocation itself.
+
+    Raises
+    ------
+    SolverError
+        It is not proven best to `LARGEST_GAP`.
+    """
     if allocation.gap > LARGEST_GAP:
         raise SolverError(
             f"solver {solver} left a gap of {allocation.gap:.1e}, more than {LARGEST_GAP:.0e}; try another"

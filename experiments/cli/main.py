@@ -22,6 +22,7 @@ COMMANDS = {
     "topo": "list, show and draw topologies",
     "plan": "print the rules, groups and backup rows of a scheme",
     "verify": "walk every failure case through the plans",
+    "te": "allocate traffic to tunnels, fail links, and compare schemes",
     "run": "run a scenario file on an emulated network and measure it",
     "demo": "one failure, from topology file to measured recovery",
     "doctor": "check what this machine can do",

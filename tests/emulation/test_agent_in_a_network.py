@@ -1,0 +1,112 @@
+"""Agents in an emulated network, with BFD, real packets and no controller at all."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from mininet_topos import toy
+from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions, SwitchSite
+from mininet_topos.emulation.runfile import STATE_VARIABLE
+from ovsdb_backup.schema import DATABASE, SCHEMA_PATH
+from ovsdb_backup.store import BackupStore
+from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.ids import Kind, split_cookie
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.sdfast import plan_sdfast
+from tests.dummy_ovs import wait_until
+from tests.wire.openflow_client import OpenFlowClient
+
+pytestmark = [pytest.mark.emulation, pytest.mark.filterwarnings("ignore:.*Eventlet is deprecated")]
+pytest.importorskip("ovs", reason="Python package ovs is not installed")
+
+FIGURE2 = toy.figure2()
+D_E = FIGURE2.parse_link("s4-s5")
+WAIT_TO_RESTORE_S = 1.0
+
+
+def agent_command(site: SwitchSite) -> Sequence[str]:
+    return (
+        *(sys.executable, "-m", "ovsdb_backup.agent", "--bridge", site.bridge, "--node", site.name),
+        *("--database", f"unix:{site.db_socket}", "--management", f"unix:{site.mgmt_socket}"),
+        *("--wait-to-restore-s", f"{WAIT_TO_RESTORE_S:g}"),
+    )
+
+
+@pytest.fixture
+def net(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedNetwork]:
+    """Figure 2 with an agent on every switch, filled from the backup databases alone."""
+    folder = tmp_path_factory.mktemp("ag")
+    monkeypatch.setenv(STATE_VARIABLE, str(folder))
+    plans = plan_sdfast(FIGURE2, PlanOptions(mode="agent"))
+    with EmulatedNetwork(
+        FIGURE2,
+        EmulationOptions(bfd_interval_ms=100),
+        databases={DATABASE: SCHEMA_PATH},
+        agent_command=agent_command,
+        command="test",
+    ) as network:
+        for site in network.sites.values():
+            BackupStore(f"unix:{site.db_socket}").replace_plan(site.bridge, plans[dpid_of(FIGURE2, site.name)])
+        network.wait_bfd_up()
+        for site in network.sites.values():
+            wanted = len(plans[dpid_of(FIGURE2, site.name)].flows)
+            wait_until(lambda site=site, wanted=wanted: len(rows(site)) >= wanted, f"{site.name} is filled")
+        wait_until(lambda: network.ping("h1", "h5", count=1) == 1, "h1 reaches h5")
+        # Links that came up after the traffic began may have left rows behind; they go by themselves.
+        wait_until(lambda: not any(agent_rows(network, node) for node in FIGURE2.node_names), "no agent row is left")
+        yield network
+
+
+def rows(site: SwitchSite) -> list[object]:
+    try:
+        with OpenFlowClient(f"unix:{site.mgmt_socket}") as client:
+            return [stat.row for stat in client.flows()]
+    except (ConnectionError, FileNotFoundError):
+        return []
+
+
+def agent_rows(network: EmulatedNetwork, node: str) -> list[object]:
+    return [row for row in rows(network.sites[node]) if split_cookie(row.cookie).kind == Kind.AGENT]
+
+
+def wait_path(network: EmulatedNetwork) -> None:
+    """Wait until packets between A and E pass again, in both directions."""
+    wait_until(lambda: network.ping("h1", "h5", count=3, interval_s=0.05) == 3, "packets pass again")
+
+
+def test_silent_cut_is_gone_round_and_undone_after_the_return(net: EmulatedNetwork) -> None:
+    with Cuts(net) as cuts:
+        cuts.silent(D_E)
+        wait_path(net)
+        assert agent_rows(net, "s4"), "D has moved its backup rows in"
+        assert agent_rows(net, "s2"), "B has learned where packets turned round"
+        assert agent_rows(net, "s5"), "E has swung the reverse path"
+        assert net.ping("h1", "h5", count=20, interval_s=0.02) == 20
+    wait_until(lambda: not agent_rows(net, "s4") and not agent_rows(net, "s5"), "both ends have undone their rows")
+    assert net.ping("h1", "h5", count=5, interval_s=0.05) == 5
+
+
+@pytest.mark.parametrize("process", ["agent", "ovs-vswitchd", "ovsdb-server"])
+@pytest.mark.parametrize("node", ["s2", "s4"])
+def test_traffic_recovers_when_a_process_is_killed_during_the_failure(
+    net: EmulatedNetwork, node: str, process: str
+) -> None:
+    with Cuts(net) as cuts:
+        cuts.silent(D_E)
+        wait_path(net)
+        net.kill(process, node)
+        time.sleep(0.2)
+        wait_path(net)
+
+
+@pytest.mark.parametrize("process", ["agent", "ovs-vswitchd", "ovsdb-server"])
+def test_traffic_recovers_when_a_process_is_killed_just_before_the_failure(net: EmulatedNetwork, process: str) -> None:
+    with Cuts(net) as cuts:
+        cuts.arm([D_E])
+        net.kill(process, "s4")
+        cuts.silent(D_E)
+        wait_path(net)

@@ -24,7 +24,7 @@ STAGES = (
 
 def demo_text(topology: Topology, case: CrankbackCase, value: dict[str, Any]) -> str:
     """Text of the whole demo."""
-    parts = [heading(topology, case)]
+    parts = [heading(topology, case, recovered=any(has_recovered(run) for run in value["runs"]))]
     parts += [run_text(run) for run in value["runs"]]
     folder = value["folder"]
     parts.append(
@@ -39,8 +39,16 @@ def demo_text(topology: Topology, case: CrankbackCase, value: dict[str, Any]) ->
     return "\n\n".join(parts)
 
 
-def heading(topology: Topology, case: CrankbackCase) -> str:
+def has_recovered(run: dict[str, Any]) -> bool:
+    """Whether packets were delivered again while the link was down."""
+    return bool(run["failures"]) and run["failures"][0]["stages_ms"]["steady"] is not None
+
+
+def heading(topology: Topology, case: CrankbackCase, *, recovered: bool) -> str:
     """What is shown."""
+    walk = f"the first packets walk {case.hops_back} hops back to find it" if case.hops_back else "found at the failure"
+    if not recovered:
+        walk = f"found only by walking {case.hops_back} hops back" if case.hops_back else "not found"
     labels = {node.name: f"{node.name} {node.label}".strip() for node in topology.nodes}
     link = f"{labels[case.link.a]} - {labels[case.link.b]}"
     return "\n".join(
@@ -48,8 +56,7 @@ def heading(topology: Topology, case: CrankbackCase) -> str:
             f"{topology.name}: {labels[case.source]} to {labels[case.destination]}, a probe every 2 ms both ways",
             f"  primary   {' '.join(node_path(case.primary))}",
             f"  cut       {link}, silently: carriers stay, only BFD can notice",
-            f"  new path  {' '.join(node_path(case.new_path))}"
-            f" (the first packets walk {case.hops_back} hops back to find it)",
+            f"  new path  {' '.join(node_path(case.new_path))} ({walk})",
         )
     )
 
@@ -60,8 +67,10 @@ def run_text(run: dict[str, Any]) -> str:
         return f"{name_of(run)}\n  broke off: {run['error']}"
     (failure,) = run["failures"]
     lines = [name_of(run), "", *_timeline(failure), "", *_accounts(run, failure), ""]
-    if failure["stages_ms"]["steady"] is None:
-        lines += [f"  {run['scheme']} did not recover: traffic came back only with the link", ""]
+    if not has_recovered(run):
+        promised = any("recovers from" in claim["name"] for claim in run["claims"])
+        promise = "though it promises to" if promised else "and does not promise to for this failure"
+        lines += [f"  {run['scheme']} did not recover, {promise}: traffic came back only with the link", ""]
     return "\n".join((*lines, *claims_lines(run)))
 
 

@@ -110,16 +110,17 @@ class ReturnCoordinator:
         hops: Iterable[Iterable[str]],
         tag_ids: frozenset[int],
     ) -> int:
-        """Delete outward, until a dump taken a while later shows nothing."""
-        hops = [list(hop) for hop in hops]
+        """Delete outward, until a dump taken a while later shows nothing; the number of rounds that took."""
+        hops = [{node: routes[node] for node in hop} for hop in hops]
         left: dict[str, int] = {}
         for number in range(1, CLEAN_ROUNDS + 1):
-            for hop in hops:
-                _everywhere({node: routes[node] for node in hop}, lambda one, node: one.forget(work[node]))
-            hub.sleep(SETTLE_S)
-            left = self._left(routes, tag_ids)
-            if not any(left.values()):
-                return number
+            for delete in (SwitchRoutes.stop_pushing, SwitchRoutes.forget):
+                for hop in hops:
+                    _everywhere(hop, lambda one, node, delete=delete: delete(one, work[node]))
+                hub.sleep(SETTLE_S)
+                left = self._left(routes, tag_ids)
+                if not any(left.values()):
+                    return number
         still = ", ".join(f"{count} at {node}" for node, count in left.items() if count)
         raise ReturnError(f"after {CLEAN_ROUNDS} rounds recovery rows of a returned link are still there: {still}")
 

@@ -5,10 +5,13 @@ been live for the wait-to-restore time, which doubles with every further failure
 damping). What happens then, switch by switch, is in `ReturnWork`:
 
 1. every switch stops teaching itself about failed sets that hold the link (rows without their `learn`);
-2. recovery rows of those sets go, from the ends of the link outward, with a barrier between hops, so that a
-   packet that is no longer diverted finds the restored way open;
-3. a dump shows that none is left, else 2 again;
-4. the learning rows come back.
+2. recovery rows that give packets such a tag go, from the ends of the link outward, with a barrier between hops,
+   so that a packet that is no longer diverted finds the restored way open;
+3. once no packet carries such a tag any more, the rows for tagged packets go too. Earlier would be wrong: agents are
+   asked about tagged packets that no row knows, and would put back what was deleted (the destination of a
+   packet swings the way back, whose packets make the source do the same);
+4. a dump shows that none is left, else 2 again;
+5. the learning rows come back.
 """
 
 from __future__ import annotations
@@ -19,10 +22,11 @@ from dataclasses import dataclass, field, replace
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import FailureSets
-from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, TAG_MASK, Kind, SchemeId, cookie, split_cookie
+from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, TAG_MASK, Kind, SchemeId, Table, cookie, split_cookie
 from ryu_apps.plan.rows import FlowRow, Learn, RulePlan
 
 PortKey = tuple[str, int]
+PUSHING_TABLES = (Table.CLASSIFY, Table.LEARNED)
 RECOVERY_MASK = SCHEME_MASK | KIND_MASK | TAG_MASK
 
 

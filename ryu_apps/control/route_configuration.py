@@ -16,8 +16,9 @@ from ryu.lib import hub
 from mininet_topos.event_log import EventLog
 from ryu_apps.control.channel import SwitchChannel, SwitchRefusedError
 from ryu_apps.control.reconcile_core import Reconciliation, SwitchState, foreign_macs, reconcile
-from ryu_apps.control.return_core import RECOVERY_MASK, ReturnWork
+from ryu_apps.control.return_core import PUSHING_TABLES, RECOVERY_MASK, ReturnWork
 from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow.wire import OFPTT_ALL
 from ryu_apps.plan.diff import Command, Operation, PlanDelta, diff, install_phases
 from ryu_apps.plan.edge_rows import with_edge_rows
 from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, Kind, SchemeId, cookie, split_cookie
@@ -127,10 +128,21 @@ class SwitchRoutes:
         """Put the teaching rows back."""
         self._modify(work.learning)
 
+    def stop_pushing(self, work: ReturnWork) -> None:
+        """Delete the recovery rows that give packets a tag about returning links."""
+        self._forget(work, PUSHING_TABLES)
+
     def forget(self, work: ReturnWork) -> None:
-        """Delete the recovery rows about returning links."""
+        """Delete every recovery row about returning links."""
+        self._forget(work, (OFPTT_ALL,))
+
+    def _forget(self, work: ReturnWork, table_ids: Iterable[int]) -> None:
         with self._lock:
-            self.channel.apply(encode.flows_delete_by_cookie(value, RECOVERY_MASK) for value in work.cookies)
+            self.channel.apply(
+                encode.flows_delete_by_cookie(value, RECOVERY_MASK, table_id)
+                for table_id in table_ids
+                for value in work.cookies
+            )
 
     def remembered(self, scheme: SchemeId) -> list[FlowRow]:
         """Recovery rows that the switch holds now."""

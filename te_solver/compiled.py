@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar, cast
 
 try:
@@ -18,8 +18,24 @@ def is_compiling() -> bool:
     return numba is not None
 
 
+def lanes(count: int) -> Iterable[int]:
+    """Loop whose passes a `parallel_kernel` runs side by side; elsewhere a plain range."""
+    return range(count)
+
+
+if numba is not None:
+    lanes = numba.prange
+
+
 def kernel(function: Kernel) -> Kernel:
     """Compile a function at its first call and keep the machine code beside its source."""
     if numba is None:
         return function
     return cast("Kernel", numba.njit(cache=True, nogil=True)(function))
+
+
+def parallel_kernel(function: Kernel) -> Kernel:
+    """Compile a function whose loops over `lanes` run in numba's threads."""
+    if numba is None:
+        return function
+    return cast("Kernel", numba.njit(cache=True, nogil=True, parallel=True)(function))

@@ -35,12 +35,13 @@ BLOCKED_SHARE = 0.003
 
 @dataclass(frozen=True, slots=True)
 class SolveOptions:
-    """How to allocate; `solver` None means the usual one of the base point."""
+    """How to allocate; `solver` None means the usual one of the base point, `threads` are for the fast method."""
 
     objective: str = "throughput"
     base_point: str = "centre"
     solver: str | None = None
     method: str = "reference"
+    threads: int = 1
 
 
 def solve(problem: Problem, options: SolveOptions = SolveOptions(), closed: BoolArray | None = None) -> Allocation:
@@ -118,7 +119,7 @@ def throughput_point(
     if options.method == "fast" and usable.any():
         from te_solver.fast_solve import fast_throughput
 
-        return fast_throughput(problem, capacity_mbps, usable, options.base_point)
+        return fast_throughput(problem, capacity_mbps, usable, options.base_point, options.threads)
     scale = _scale(capacity_mbps)
     of_demand, of_arc = demand_rows(problem), arc_rows(problem)
     rows = vstack([of_demand, of_arc], format="csr")[:, usable]

@@ -66,6 +66,9 @@ def _add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--solver", type=choice("solver", SOLVERS), metavar="|".join(SOLVERS), help="cvxpy's solver")
     group.add_argument("--fast", action="store_true", help="the fast path, certified like the reference")
     group.add_argument(
+        "--threads", type=whole_number("--threads", 1, 256), default=1, metavar="N", help="of --fast (1)"
+    )
+    group.add_argument(
         "--low-to-high",
         type=positive_number("--low-to-high"),
         metavar="RATIO",
@@ -158,7 +161,7 @@ def _solve_options(arguments: argparse.Namespace) -> SolveOptions:
     from te_solver.solve import SolveOptions
 
     method = "fast" if arguments.fast else "reference"
-    return SolveOptions(arguments.objective, arguments.base_point, arguments.solver, method)
+    return SolveOptions(arguments.objective, arguments.base_point, arguments.solver, method, arguments.threads)
 
 
 def _scenario(arguments: argparse.Namespace, topology: Topology) -> tuple[FailureScenario, str]:

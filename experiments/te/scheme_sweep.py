@@ -62,7 +62,7 @@ def compute(parameters: Mapping[str, Any]) -> Json:
         loads = problem.tunnels.arc_loads(plan.rates_mbps)
         schemes[name] = {
             "admitted": float(plan.granted_mbps.sum()) / optimum_mbps,
-            "lost": float(np.mean([1 - outcome.total.after_mbps / optimum_mbps for outcome in outcomes])),
+            "lost": max(0.0, float(np.mean([1 - outcome.total.after_mbps / optimum_mbps for outcome in outcomes]))),
             "aboriginal_lost": float(np.mean([outcome.aboriginal.lost for outcome in outcomes])),
             "mean_link_utilization": float(np.mean(loads / problem.network.capacity_mbps)),
         }
@@ -134,7 +134,9 @@ def _draw(rows: Sequence[Json], key: str, schemes: Sequence[str], label: str, ti
         axes.set_xlabel("load (share of what fits whole)", color=INK)
         axes.set_ylabel(label, color=INK)
         axes.set_ylim(bottom=0)
-    panels[-1].legend(frameon=False, fontsize=8, ncols=2)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=8, frameon=False, fontsize=9
+    )
     runs = len({row["run"] for row in rows})
     figure.suptitle(f"{title}; gravity demands, {runs} matrices", color=INK, fontsize=11, x=0.01, ha="left")
     return figure

@@ -89,6 +89,7 @@ class ResultFolder:
         finally:
             lines = work.events.read_text(encoding="utf-8").splitlines()
             self._append("events.jsonl", ({**json.loads(line), "run": run} for line in lines))
+            self._copy(work.path / "streams", "iperf3-*.json", f"streams/{run}")
             shutil.rmtree(self._file("work"))
 
     @contextmanager
@@ -97,11 +98,7 @@ class ResultFolder:
         try:
             yield
         finally:
-            for log in network.run_dir.rglob("*.log"):
-                if log.stat().st_size:
-                    copy = self._file("logs") / run / log.relative_to(network.run_dir)
-                    copy.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(log, copy)
+            self._copy(network.run_dir, "*.log", f"logs/{run}")
 
     def add_result(self, result: RunResult) -> None:
         """Append to probes.jsonl and rows.jsonl."""
@@ -119,6 +116,14 @@ class ResultFolder:
     def picture(self, name: str) -> Path:
         """Path of a picture."""
         return self._file(name)
+
+    def _copy(self, source: Path, pattern: str, target: str) -> None:
+        """Copy files that are not empty, with the folders they lie in."""
+        for file in source.rglob(pattern):
+            if file.stat().st_size:
+                copy = self._file(target) / file.relative_to(source)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
 
     def _file(self, name: str) -> Path:
         return self.path / name

@@ -88,7 +88,7 @@ def measure(
             flaps.check()
             flips = injector.run(zero_s, scenario.duration_s, lambda: _between(clients, say, zero_s))
             end_s = time.monotonic()
-            flaps.check()
+            flapped = flaps.check()
             say("last packets")
             streams.finish()
         drift_ns = sample_offset_ns() - offset_ns
@@ -101,7 +101,7 @@ def measure(
         captures=captures.files,
         missed=captures.missed(),
         own_counts=own_counts,
-        flaps=flaps.unexplained(),
+        flaps=flapped,
         restarts=_unasked_restarts(network, scenario),
         load_per_core=load_per_core,
     )
@@ -132,11 +132,12 @@ class _Flaps:
             if count > self._before.get(port, 0) and topology.link_id(direction_at[port]) not in self._broken
         }
 
-    def check(self) -> None:
-        """Raise when there are any and a longer interval can be tried."""
-        flaps = sum(self.unexplained().values()) if self._may_raise else 0
-        if flaps:
-            raise BfdUnstableError(self._network.bfd_interval_ms, flaps)
+    def check(self) -> dict[PortKey, int]:
+        """Those until now; raises when there are any and a longer interval can be tried."""
+        flaps = self.unexplained()
+        if flaps and self._may_raise:
+            raise BfdUnstableError(self._network.bfd_interval_ms, sum(flaps.values()))
+        return flaps
 
 
 class _Clients:

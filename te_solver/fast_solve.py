@@ -105,6 +105,11 @@ def structured_point(problem: Problem, capacity_mbps: FloatArray, usable: BoolAr
 
 def centre_point(program: PackingProgram) -> Rates:
     """Point and multipliers by Clarabel's interior point method."""
+    return centre_answer(centre_solver(program), len(program.limits))
+
+
+def centre_solver(program: PackingProgram) -> Any:
+    """Clarabel with the program loaded; without presolve, so that limits can be changed later."""
     try:
         import clarabel
     except ImportError as error:
@@ -115,9 +120,21 @@ def centre_point(program: PackingProgram) -> Rates:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
+    settings.presolve_enable = False
     nothing = csc_matrix((columns, columns))
     cones = [clarabel.NonnegativeConeT(rows + columns)]
-    answer = clarabel.DefaultSolver(nothing, -np.ones(columns), matrix, limits, cones, settings).solve()
+    return clarabel.DefaultSolver(nothing, -np.ones(columns), matrix, limits, cones, settings)
+
+
+def centre_answer(solver: Any, rows: int) -> Rates:
+    """Run Clarabel; point and the multipliers of the first `rows` rows.
+
+    Raises
+    ------
+    SolverError
+        The run ended without an optimum.
+    """
+    answer = solver.solve()
     if str(answer.status) not in ("Solved", "AlmostSolved"):
         raise SolverError(f"Clarabel ended with status {answer.status}; use the reference method")
     return np.maximum(0.0, np.array(answer.x)), np.array(answer.z)[:rows]
@@ -130,8 +147,8 @@ def vertex_point(program: PackingProgram) -> Rates:
     return vertex_answer(highs)
 
 
-def vertex_solver(program: PackingProgram) -> Any:
-    """HiGHS with the program loaded; primal simplex without presolve, the fastest on small programs.
+def vertex_solver(program: PackingProgram, *, dual: bool = False) -> Any:
+    """HiGHS with the program loaded, simplex without presolve; primal is the fastest on one small program.
 
     Option "threads" stays as it is: a second value in one process makes every later run fail.
     """
@@ -153,7 +170,7 @@ def vertex_solver(program: PackingProgram) -> Any:
     for option, value in (
         ("output_flag", False),
         ("solver", "simplex"),
-        ("simplex_strategy", 4),
+        ("simplex_strategy", 1 if dual else 4),
         ("presolve", "off"),
     ):
         check_status(highs.setOptionValue(option, value))

@@ -6,7 +6,7 @@ Sizes are thousands to millions, so sets of tunnels and allocations are arrays; 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -164,7 +164,7 @@ class Problem:
     def with_volumes(self, volumes_mbps: FloatArray) -> Problem:
         """The same problem with other volumes, shape (demands,)."""
         pairs = zip(self.demands, volumes_mbps.tolist(), strict=True)
-        return Problem(self.tunnels, tuple(replace(demand, demand_mbps=mbps) for demand, mbps in pairs))
+        return Problem(self.tunnels, tuple(Demand(d.src, d.dst, mbps, d.priority) for d, mbps in pairs))
 
     def per_demand(self, of_tunnels: FloatArray) -> FloatArray:
         """Sum of a tunnel quantity over every demand's tunnels, shape (demands,)."""

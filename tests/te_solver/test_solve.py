@@ -86,14 +86,14 @@ def test_max_min_levels_cannot_be_raised_without_lowering_a_smaller_one(problem,
     rows = vstack([-demand_rows(problem), arc_rows(problem)])
     for demand in np.flatnonzero(problem.demands_mbps > 0):
         # Every demand that has no more keeps its rate; how far can this one go?
-        floor = np.where(rates <= rates[demand], rates, 0.0) * (1 - 1e-6)
+        floor = np.where(rates <= rates[demand] + 1e-3, rates, 0.0) * (1 - 1e-6)
         cost = -demand_rows(problem)[demand].toarray().ravel()
         if not cost.any():
             assert rates[demand] == 0
             continue
         limits = np.concatenate([-floor, problem.network.capacity_mbps])
         reach = -linprog(cost, A_ub=rows, b_ub=limits).fun
-        assert min(reach, problem.demands_mbps[demand]) <= rates[demand] + 1e-3
+        assert min(reach, problem.demands_mbps[demand]) <= rates[demand] + 5e-3
 
 
 @given(problems())

@@ -6,6 +6,7 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mininet_topos.errors import BadInputError
 
@@ -46,15 +47,15 @@ class Residual:
 
     def __init__(self, ends: list[tuple[int, int]], n_nodes: int) -> None:
         self._ends, self._n_nodes = ends, n_nodes
-        self._known: dict[int, list[list[float]]] = {}
+        self._known: dict[int, NDArray[np.float64]] = {}
 
-    def distances(self, failed: int) -> list[list[float]]:
+    def distances(self, failed: int) -> NDArray[np.float64]:
         """`[a][b]` in hops; infinity where a and b are not joined."""
         if failed not in self._known:
             self._known[failed] = self._solve(failed)
         return self._known[failed]
 
-    def _solve(self, failed: int) -> list[list[float]]:
+    def _solve(self, failed: int) -> NDArray[np.float64]:
         from scipy.sparse import csr_matrix
         from scipy.sparse.csgraph import dijkstra
 
@@ -62,5 +63,5 @@ class Residual:
         for number, (a, b) in enumerate(self._ends):
             if not failed >> number & 1:
                 matrix[a, b] = matrix[b, a] = 1
-        found: list[list[float]] = dijkstra(csr_matrix(matrix), unweighted=True).tolist()
+        found: NDArray[np.float64] = dijkstra(csr_matrix(matrix), unweighted=True)
         return found

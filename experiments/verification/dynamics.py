@@ -1,11 +1,109 @@
-"""How rows come to switches in each mode, for the walkers."""
+"""How rows come to switches after a failure, for the walkers: by `learn`, or by the switch-local agent."""
 
 from __future__ import annotations
 
-from ryu_apps.plan.rows import RulePlan
+from ovsdb_backup.agent_core import step
+from ovsdb_backup.agent_types_core import (
+    AgentAction,
+    AgentState,
+    ChangeRows,
+    Event,
+    PacketIn,
+    PlanLoaded,
+    PortStatus,
+    ReleasePacket,
+    SwitchRead,
+)
+from ovsdb_backup.backup_index_core import BackupIndex
+from ovsdb_backup.packet_core import PacketFields
+from ryu_apps.plan.ids import AGENT_CONTROLLER_ID
+from ryu_apps.plan.interpret import Packet, SwitchModel, SwitchResult, interpret_switch
+from ryu_apps.plan.rows import Action, FlowRow, Output, RulePlan
 from ryu_apps.plan.walk import Dynamics, Learning
+
+_NOW_S = 0.0  # no time passes: wait-to-restore and time-outs are not walked
+Reaction = tuple[tuple[FlowRow, ...], tuple[tuple[int, Packet], ...]]
 
 
 def dynamics_of(mode: str, plans: dict[int, RulePlan]) -> Dynamics:
-    """Dynamics of a mode."""
-    return Learning()
+    """Dynamics of a mode ("none", "learned" or "agent")."""
+    return AgentDynamics(plans) if mode == "agent" else Learning()
+
+
+class AgentDynamics:
+    """What the agent's own `step` does, told of its dead ports and of one punted packet.
+
+    What the agent was told before that packet is left out: rows of several packets meet in the walkers, where
+    any of them may or may not be in place.
+
+    Parameters
+    ----------
+    plans : dict
+        Rule plans by datapath id.
+    """
+
+    def __init__(self, plans: dict[int, RulePlan]) -> None:
+        self._plans = plans
+        self._states: dict[tuple[int, frozenset[int]], AgentState] = {}
+        self._reactions: dict[tuple[int, frozenset[int], PacketFields], Reaction] = {}
+
+    def standing_rows(self, dpid: int, dead_ports: frozenset[int]) -> tuple[FlowRow, ...]:
+        """Rows that the agent has moved in once it knows its dead ports."""
+        rules = self._state(dpid, dead_ports).rules
+        return tuple(row for rows in rules.values() for row in rows.values())
+
+    def react(self, dpid: int, dead_ports: frozenset[int], _in_port: int, result: SwitchResult) -> Reaction:
+        """Rows that the agent installs for a punted packet, and the packet as it sends it on."""
+        rows: tuple[FlowRow, ...] = ()
+        released: tuple[tuple[int, Packet], ...] = ()
+        for controller_id, packet in result.punts:
+            if controller_id == AGENT_CONTROLLER_ID:
+                more_rows, more_released = self._answer(dpid, dead_ports, packet)
+                rows, released = rows + more_rows, released + more_released
+        return rows, released
+
+    def _answer(self, dpid: int, dead_ports: frozenset[int], packet: Packet) -> Reaction:
+        fields = PacketFields(packet.vlan_tci, packet.ipv4_src, packet.ipv4_dst)
+        key = dpid, dead_ports, fields
+        if key not in self._reactions:
+            _, actions = step(self._state(dpid, dead_ports), PacketIn(fields, packet), _NOW_S)
+            self._reactions[key] = _reaction(dpid, actions, packet)
+        return self._reactions[key]
+
+    def _state(self, dpid: int, dead_ports: frozenset[int]) -> AgentState:
+        """The agent after it has read its switch and heard that these ports are dead."""
+        key = dpid, dead_ports
+        if key not in self._states:
+            if dead_ports:
+                state = self._state(dpid, frozenset())
+                events: list[Event] = [PortStatus(port_no, live=False) for port_no in sorted(dead_ports)]
+            else:
+                state, plan = AgentState(), self._plans[dpid]
+                ports = {
+                    action.port_no for row in plan.flows for action in row.apply_actions if isinstance(action, Output)
+                }
+                ports |= {row.out_port for row in plan.backups} | {row.port_no for row in plan.escalations}
+                groups = frozenset(group.group_id for group in plan.groups)
+                read = SwitchRead(dict.fromkeys(sorted(ports), True), plan.flows, groups)
+                events = [PlanLoaded(BackupIndex.from_plan(plan)), read]
+            for event in events:
+                state, _ = step(state, event, _NOW_S)
+            self._states[key] = state
+        return self._states[key]
+
+
+def _reaction(dpid: int, actions: tuple[AgentAction, ...], packet: Packet) -> Reaction:
+    rows: tuple[FlowRow, ...] = ()
+    released: tuple[tuple[int, Packet], ...] = ()
+    for action in actions:
+        if isinstance(action, ChangeRows):
+            rows += action.install
+        elif isinstance(action, ReleasePacket):
+            released += _released(dpid, action.actions, packet)
+    return rows, released
+
+
+def _released(dpid: int, actions: tuple[Action, ...], packet: Packet) -> tuple[tuple[int, Packet], ...]:
+    """The packet after a packet-out with these actions; its in-port is the controller, which no action outputs to."""
+    model = SwitchModel(RulePlan(dpid, "", flows=(FlowRow(0, 1, (), actions),)))
+    return tuple((port, leaving) for port, leaving, _ in interpret_switch(model, packet, 0, frozenset()).outputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-_KEPT_EXAMPLES = 5
+KEPT_EXAMPLES = 5
 
 
 @dataclass
@@ -40,13 +40,7 @@ class Tally:
         ).split():
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.longest_crankback = max(self.longest_crankback, other.longest_crankback)
-        self.examples = (self.examples + other.examples)[:_KEPT_EXAMPLES]
-
-    def note_broken(self, example: dict[str, Any]) -> None:
-        """Count a case that breaks the promise, and keep the first few."""
-        self.broken += 1
-        if len(self.examples) < _KEPT_EXAMPLES:
-            self.examples.append(example)
+        self.examples = (self.examples + other.examples)[:KEPT_EXAMPLES]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,146 @@
+"""Switches compiled to arrays: codes in, codes out (lanes.py does the walking)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.verification.growing import Bools, Ints
+from experiments.verification.lanes import Collected, CompiledNetwork, Emitted, Lanes
+from experiments.verification.matches import TCI_BITS, Codes, NotCompilableError
+from experiments.verification.visits import DELIVERED_CODE, LOST_CODE, Followed
+from experiments.verification.wiring import NONE, Wiring
+from mininet_topos.ports import HOST_PORT
+from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.interpret import Packet, SwitchResult
+from ryu_apps.plan.rows import RulePlan
+from ryu_apps.plan.walk import Dynamics, Learning
+
+_CODE_BITS = 62
+_ANY_LINK_PORT = 0
+
+
+class CompiledSwitches:
+    """`visits.Switches` over compiled plans.
+
+    Parameters
+    ----------
+    wiring : Wiring
+    plans : list of RulePlan
+        By node position.
+    dynamics : Dynamics
+    names_source : bool
+        Whether packets carry their source address (else 0, and sources share states).
+
+    Raises
+    ------
+    NotCompilableError
+        A plan uses what cannot be compiled.
+    """
+
+    def __init__(self, wiring: Wiring, plans: list[RulePlan], dynamics: Dynamics, *, names_source: bool) -> None:
+        self.wiring, self.dynamics, self._names_source = wiring, dynamics, names_source
+        self._addresses = [0] + [host.ipv4 for host in hosts_of(wiring.topology).values()]
+        self._codes = Codes(self._addresses)
+        self._network = CompiledNetwork(plans, self._codes)
+        self._is_local = np.zeros((wiring.n_nodes, len(self._addresses)), dtype=bool)
+        for node, plan in enumerate(plans):
+            self._is_local[node, [self._codes.of(address) for address in plan.local_ipv4]] = True
+        self._forgets_in_port = self._network.forgets_in_port()
+        self._host_bits = len(self._addresses).bit_length()
+        self._port_bits = wiring.n_ports.bit_length()
+        if wiring.n_nodes.bit_length() + self._port_bits + 2 * self._host_bits + TCI_BITS > _CODE_BITS:
+            raise NotCompilableError(f"{wiring.n_nodes} nodes need codes of more than {_CODE_BITS} bits")
+        self.has_standing_rows = not isinstance(dynamics, Learning)
+
+    def start(self, sources: Ints, targets: Ints) -> Ints:
+        """Codes of untagged packets as they enter at their sources."""
+        src = sources + 1 if self._names_source else np.zeros_like(sources)
+        return self._encode(sources, np.full_like(sources, HOST_PORT), src, targets + 1, np.zeros_like(sources))
+
+    def node_of(self, codes: Ints) -> Ints:
+        """Switch of every code."""
+        return codes >> self._port_bits + 2 * self._host_bits + TCI_BITS
+
+    def group_of(self, codes: Ints) -> Ints:
+        """Destination of every code."""
+        return codes >> TCI_BITS & (1 << self._host_bits) - 1
+
+    def group_of_rows(self, rows: Ints) -> Ints:
+        """Destination of every row."""
+        return self._network.extra_rows.columns(rows).dst
+
+    def key_of_rows(self, rows: Ints) -> Ints:
+        """What makes each row unique in a switch."""
+        return self._network.extra_rows.columns(rows).key
+
+    def meets(self, codes: Ints, rows: Ints) -> Bools:
+        """Whether each packet's header meets the match of the row beside it."""
+        _, _, src, dst, tci = self._decode(codes)
+        return self._network.extra_rows.columns(rows).meets(src, dst, tci)
+
+    def standing_rows(self, context: int) -> Ints:
+        """Rows that a switch has once it knows its dead ports."""
+        node, dead = self._place(context)
+        rows = self.dynamics.standing_rows(self._network.plans[node].dpid, dead)
+        return np.array([self._network.extra_rows.number(row) for row in rows], dtype=np.int64)
+
+    def interpret(self, codes: Ints, contexts: Ints, extras: list[Ints]) -> Followed:
+        """Let packets visit their switches."""
+        node, in_port, src, dst, tci = self._decode(codes)
+        columns = {"in_port": in_port.copy(), "ipv4_src": src, "ipv4_dst": dst, "vlan_tci": tci}
+        lanes = Lanes(np.arange(len(codes)), node, contexts, in_port, columns, extras)
+        outputs, punts, learned = self._network.run(lanes, self.wiring.alive)
+        if len(punts.request):
+            released, installed = self._react(contexts, in_port, punts)
+            outputs, learned = outputs.followed_by(released), learned.followed_by(installed)
+        code, link = self._arrivals(contexts, node, outputs)
+        lost = np.setdiff1d(np.arange(len(codes)), outputs.request)
+        request = np.concatenate([outputs.request, lost])
+        order = np.argsort(request, kind="stable")
+        code = np.concatenate([code, np.full(len(lost), LOST_CODE)])[order]
+        link = np.concatenate([link, np.full(len(lost), NONE)])[order]
+        return Followed(request[order], code, link, learned.request, learned.port)
+
+    def _react(self, contexts: Ints, in_ports: Ints, punts: Emitted) -> tuple[Emitted, Emitted]:
+        """Packets that the agents send on, and rows that they install."""
+        released, installed = Collected(), Collected()
+        for request, controller_id, src, dst, tci in zip(*(column.tolist() for column in punts), strict=True):
+            node, dead = self._place(int(contexts[request]))
+            packet = Packet(self._codes.address(src), self._codes.address(dst), vlan_tci=tci)
+            result = SwitchResult((), ((controller_id, packet),), (), ())
+            rows, sent = self.dynamics.react(self._network.plans[node].dpid, dead, int(in_ports[request]), result)
+            for port, out in sent:
+                released.add_one(
+                    request, port, self._codes.of(out.ipv4_src), self._codes.of(out.ipv4_dst), out.vlan_tci
+                )
+            for row in rows:
+                installed.add_one(request, self._network.extra_rows.number(row), src, dst, tci)
+        return released.emitted(), installed.emitted()
+
+    def _place(self, context: int) -> tuple[int, frozenset[int]]:
+        """Switch and dead ports of a context."""
+        return self.wiring.context_node[context], self.wiring.context_dead[context]
+
+    def _arrivals(self, contexts: Ints, nodes: Ints, outputs: Emitted) -> tuple[Ints, Ints]:
+        """Codes of where packets arrive, and the links that they take."""
+        wiring, node = self.wiring, nodes[outputs.request]
+        port = np.where(outputs.port < wiring.n_ports, outputs.port, 0)  # port 0 carries nothing
+        link = wiring.link_at[node, port]
+        delivered = (port == HOST_PORT) & (outputs.tci == 0) & self._is_local[node, outputs.dst]
+        arrives = (link >= 0) & wiring.alive[contexts[outputs.request], port]
+        far_port = np.full_like(port, _ANY_LINK_PORT) if self._forgets_in_port else wiring.far_port[node, port]
+        codes = self._encode(wiring.far_node[node, port], far_port, outputs.src, outputs.dst, outputs.tci)
+        return np.where(delivered, DELIVERED_CODE, np.where(arrives, codes, LOST_CODE)), link
+
+    def _encode(self, node: Ints, in_port: Ints, src: Ints, dst: Ints, tci: Ints) -> Ints:
+        codes = node << self._port_bits | in_port
+        codes = codes << self._host_bits | src
+        return (codes << self._host_bits | dst) << TCI_BITS | tci
+
+    def _decode(self, codes: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        """Switch, in-port, source, destination, TCI."""
+        host, port = (1 << self._host_bits) - 1, (1 << self._port_bits) - 1
+        rest = codes >> TCI_BITS
+        dst, src = rest & host, rest >> self._host_bits & host
+        rest = rest >> 2 * self._host_bits
+        return rest >> self._port_bits, rest & port, src, dst, codes & (1 << TCI_BITS) - 1

@@ -1,0 +1,140 @@
+"""From what was found out about each case to counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.verification.growing import Bools, Ints
+from experiments.verification.possibilities import ALWAYS_DELIVERED, SOMETIMES_LOOPED
+from experiments.verification.result import KEPT_EXAMPLES, Tally
+from experiments.verification.senders import LOOPED, Walks
+from experiments.verification.visits import DELIVERED, LOST
+from experiments.verification.wiring import bits
+from mininet_topos.topology import Topology
+
+_WORST = ("delivered", "dropped while the network is partly updated", "looped while the network is partly updated")
+_FATES = {DELIVERED: "delivered", LOST: "dropped", LOOPED: "looped"}
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Cases by columns.
+
+    Attributes
+    ----------
+    failed_set, source, target : int array
+        Index of the failed set in its batch; positions of the pair.
+    fewest_hops : float array
+        Length of a shortest path without the failed links; infinity where there is none.
+    promised : bool array
+        Whether the scheme promises delivery.
+    """
+
+    failed_set: Ints
+    source: Ints
+    target: Ints
+    fewest_hops: NDArray[np.float64]
+    promised: Bools
+
+    @property
+    def joined(self) -> Bools:
+        """Whether some path is left."""
+        return np.isfinite(self.fewest_hops)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What happened in each case.
+
+    Attributes
+    ----------
+    worst : int array
+        The worst that can happen while the network is partly updated.
+    first, settled : Walks
+        First packets, and packets after convergence.
+    settled_is_simple : bool array
+        Whether the settled path meets no switch twice.
+    reply : Walks or None
+        Agent mode: first replies, sent once the first packet has arrived.
+    """
+
+    worst: Ints
+    first: Walks
+    settled: Walks
+    settled_is_simple: Bools
+    reply: Walks | None
+
+
+def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[int]) -> Tally:
+    """Counts over all cases of a batch."""
+    joined, looped = cases.joined, found.worst == SOMETIMES_LOOPED
+    arrives = found.settled.outcome == DELIVERED
+    stretch = found.settled.hops[arrives] / cases.fewest_hops[arrives]
+    complaints = _complaints(cases, found)
+    broken = np.flatnonzero(np.logical_or.reduce(list(complaints.values())))
+    reply = found.reply
+    return Tally(
+        cases=len(joined),
+        delivered=_sum(joined & (found.worst == ALWAYS_DELIVERED)),
+        disconnected=_sum(~joined & ~looped),
+        looped=_sum(looped),
+        dropped=_sum(joined & ~looped & (found.worst != ALWAYS_DELIVERED)),
+        promised=_sum(cases.promised),
+        broken=len(broken),
+        crankback_cases=_sum(found.first.back_hops > 0),
+        longest_crankback=int(found.first.back_hops.max(initial=0)),
+        backtracking_after_convergence=_sum(arrives & ~found.settled_is_simple),
+        reply_backtracks=0 if reply is None else _sum(joined & _bad_reply(found.first, reply)),
+        stretch_sum=float(stretch.sum()),
+        stretch_cases=len(stretch),
+        examples=[_example(topology, cases, found, failed_masks, complaints, case) for case in broken[:KEPT_EXAMPLES]],
+    )
+
+
+def _complaints(cases: Cases, found: Findings) -> dict[str, Bools]:
+    """Which cases break the promise, by what is wrong; a packet without a way must be dropped, never looped."""
+    complaints = {
+        "worst": (cases.promised & (found.worst != ALWAYS_DELIVERED))
+        | (~cases.joined & (found.worst == SOMETIMES_LOOPED)),
+        "is not settled after many packets": cases.promised & found.settled.changed,
+        "backtracks after convergence": cases.promised & ~found.settled_is_simple,
+    }
+    if found.reply is not None:
+        complaints["reply"] = cases.promised & _bad_reply(found.first, found.reply)
+    return complaints
+
+
+def _bad_reply(first: Walks, reply: Walks) -> Bools:
+    """Once the first packet has arrived, the reply arrives and never goes back over its own path."""
+    return (first.outcome == DELIVERED) & ((reply.outcome != DELIVERED) | (reply.back_hops > 0))
+
+
+def _example(
+    topology: Topology,
+    cases: Cases,
+    found: Findings,
+    failed_masks: list[int],
+    complaints: dict[str, Bools],
+    case: np.int64,
+) -> dict[str, Any]:
+    """A broken case for people."""
+    what = next(name for name, broken in complaints.items() if broken[case])
+    if what == "worst":
+        what = _WORST[found.worst[case]]
+    elif what == "reply" and found.reply is not None:
+        what = f"the reply is {_FATES[int(found.reply.outcome[case])]}, {found.reply.back_hops[case]} hops back"
+    names, links = topology.node_names, topology.link_ids
+    return {
+        "src": names[cases.source[case]],
+        "dst": names[cases.target[case]],
+        "failed": [str(links[number]) for number in bits(failed_masks[cases.failed_set[case]])],
+        "what": what,
+    }
+
+
+def _sum(flags: Bools) -> int:
+    return int(np.count_nonzero(flags))

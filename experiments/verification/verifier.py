@@ -1,0 +1,137 @@
+"""One batch of failed sets: every case that they hit, walked; counting.py counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from experiments.verification.cases import Residual
+from experiments.verification.compiled import CompiledSwitches
+from experiments.verification.counting import Cases, Findings, count
+from experiments.verification.dynamics import dynamics_of
+from experiments.verification.growing import Bools, Ints, concatenated
+from experiments.verification.interpreted import InterpretedSwitches
+from experiments.verification.matches import NotCompilableError
+from experiments.verification.possibilities import Possibilities
+from experiments.verification.result import Tally
+from experiments.verification.senders import Senders
+from experiments.verification.visits import LOST, Switches, Visits
+from experiments.verification.wiring import Wiring, bits
+from mininet_topos.topology import Topology
+from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.guarantees import Promise
+from ryu_apps.plan.rows import RulePlan
+from ryu_apps.plan.walk import Dynamics
+
+_MAX_STATES = 2_000_000  # then the kept visits are dropped, so that memory stays bounded
+
+
+class Verifier:
+    """Walks and counts the cases of one batch of failed sets at a time.
+
+    Parameters
+    ----------
+    topology : Topology
+    plans : dict
+        Rule plans by datapath id.
+    mode : str
+        How rows come after a failure ("none", "learned", "agent").
+    promise : callable
+        What the scheme guarantees.
+    """
+
+    def __init__(self, topology: Topology, plans: dict[int, RulePlan], mode: str, promise: Promise) -> None:
+        self.topology, self.promise = topology, promise
+        self.swings = mode == "agent"
+        self.wiring = Wiring(topology)
+        by_node = [plans[dpid_of(topology, node)] for node in topology.node_names]
+        self.switches = make_switches(self.wiring, by_node, dynamics_of(mode, plans), names_source=self.swings)
+        self.visits = Visits(self.switches, self.wiring)
+        order = topology.index_of
+        self._residual = Residual([(order[link.a], order[link.b]) for link in topology.link_ids], len(order))
+        self._crossed = self._primary_links()
+
+    def batches(self, failed_masks: list[int], n_cases: int) -> list[list[int]]:
+        """The failed sets in order, cut into batches of about `n_cases` cases."""
+        per_link = self._crossed.sum(axis=(0, 1))
+        batches: list[list[int]] = []
+        room = 0
+        for mask in failed_masks:
+            if room <= 0:
+                batches.append([])
+                room = n_cases
+            batches[-1].append(mask)
+            room -= int(per_link[bits(mask)].sum())
+        return batches
+
+    def tally(self, failed_masks: list[int]) -> Tally:
+        """Count all cases of these failed sets."""
+        if len(self.visits.node_of) > _MAX_STATES:
+            self.visits = Visits(self.switches, self.wiring)
+        failed = [bits(mask) for mask in failed_masks]
+        cases = self._cases(failed_masks, failed)
+        return count(self.topology, cases, self._findings(cases, self.wiring.contexts(failed)), failed_masks)
+
+    def _findings(self, cases: Cases, contexts: Ints) -> Findings:
+        start = self._start(cases.source, cases.target)
+        possibilities = Possibilities(self.visits, contexts)
+        worst = possibilities.worst(cases.failed_set, start)
+        senders = Senders(self.visits, contexts, cases.failed_set)
+        everyone = np.arange(len(start))
+        first = senders.send(everyone, start)
+        reply = None
+        if self.swings:
+            reply = senders.copy().send(everyone, self._start(cases.target, cases.source))
+        settled = senders.settle(first, start)
+        return Findings(worst, first, settled, senders.is_simple(settled), reply)
+
+    def _start(self, source: Ints, target: Ints) -> Ints:
+        return self.visits.states(self.switches.start(source, target))
+
+    def _primary_links(self) -> Bools:
+        """Which links each pair's packets cross while nothing has failed, shape (nodes, nodes, links)."""
+        n_nodes = self.wiring.n_nodes
+        crossed = np.zeros((n_nodes, n_nodes, len(self.topology.link_ids)), dtype=bool)
+        source, target = np.nonzero(~np.eye(n_nodes, dtype=bool))
+        state = self._start(source, target)
+        for _ in range(n_nodes):  # a longer way goes round, and crosses no further links
+            visit = self.visits.visit(state, self.visits.node_of[state])
+            following = self.visits.following[visit, 0]
+            goes_on = following > LOST
+            source, target, state = source[goes_on], target[goes_on], following[goes_on]
+            crossed[source, target, self.visits.link[visit[goes_on]]] = True
+        return crossed
+
+    def _cases(self, masks: list[int], failed: list[list[int]]) -> Cases:
+        """Every (failed set, pair) whose primary path crosses a failed link."""
+        found = [np.nonzero(self._crossed[:, :, links].any(axis=2)) for links in failed]
+        failed_set = np.repeat(np.arange(len(failed)), [len(source) for source, _ in found])
+        source, target = (concatenated(each[end] for each in found) for end in (0, 1))
+        fewest = [self._residual.distances(mask)[pairs] for mask, pairs in zip(masks, found, strict=True)]
+        fewest_hops = np.concatenate(fewest)
+        promised = np.fromiter(self._promised(masks, failed_set, source, target, fewest_hops), bool, len(source))
+        return Cases(failed_set, source, target, fewest_hops, promised)
+
+    def _promised(self, masks: list[int], *columns: np.ndarray) -> Iterator[bool]:
+        for failed_set, source, target, fewest_hops in zip(*(each.tolist() for each in columns), strict=True):
+            yield fewest_hops != np.inf and self.promise(source, target, masks[failed_set])
+
+
+def make_switches(wiring: Wiring, plans: list[RulePlan], dynamics: Dynamics, *, names_source: bool) -> Switches:
+    """Compiled switches where the plans allow it, else the interpreter itself.
+
+    Parameters
+    ----------
+    wiring : Wiring
+    plans : list of RulePlan
+        By node position.
+    dynamics : Dynamics
+    names_source : bool
+        Whether packets carry their source even if no planned row looks at it.
+    """
+    by_pair = any(name == "ipv4_src" for plan in plans for row in plan.flows for name, _, _ in row.match)
+    try:
+        return CompiledSwitches(wiring, plans, dynamics, names_source=by_pair or names_source)
+    except NotCompilableError:
+        return InterpretedSwitches(wiring, plans, dynamics)

@@ -163,11 +163,12 @@ def _direction(system: System, point: Point, factor: Factor, residual: Residual 
     owner, theta = system.owner, factor.theta
     shift = target.x / point.z + (theta * residual.dual if residual is not None else 0.0)
     for_demands = demand_sums(system.pair_starts, shift) + target.s / point.u
-    for_arcs = arc_loads(system, shift) + target.r / point.v
     if residual is not None:
         for_demands -= residual.demand
-        for_arcs -= residual.arc
-    reduced = for_arcs - arc_loads(system, theta * (for_demands / factor.demand_weight)[owner])
+    # One pass over the tunnels for both terms that they contribute.
+    reduced = arc_loads(system, shift - theta * (for_demands / factor.demand_weight)[owner]) + target.r / point.v
+    if residual is not None:
+        reduced -= residual.arc
     solved, _ = lapack.dpotrs(factor.cholesky, differences(system.chains, reduced), lower=0)
     dv = arc_prices(system.chains, solved)
     charged = tunnel_sums(system.columns, solved, system.lanes)

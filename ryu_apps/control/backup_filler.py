@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 
 from ryu.lib import hub
 
-from mininet_topos.errors import ArmorError
 from mininet_topos.event_log import EventLog
 from ryu_apps.control.faults import Faults
 from ryu_apps.plan.rows import RulePlan
@@ -26,26 +25,25 @@ class BackupFiller:
 
     def __init__(self, faults: Faults, events: EventLog) -> None:
         self.generation: dict[str, int] = {}
-        self.failing: dict[str, str] = {}
+        self.unacknowledged: set[str] = set()
         self._faults = faults
         self._events = events
 
     def fill(self, remote: str, plan: RulePlan, ports: Mapping[int, str], wanted: Callable[[], bool]) -> None:
         """Write a plan, and retry, with growing pauses, for as long as it is wanted."""
-        pause_s = FIRST_RETRY_S
-        while wanted() and not self._attempt(remote, plan, ports):
-            hub.sleep(pause_s)
-            pause_s = min(2 * pause_s, MAX_RETRY_S)
+        pause_s, done = FIRST_RETRY_S, False
+        while not done and wanted():
+            with self._faults.surfaced("backup database", plan.node):
+                self._write(remote, plan, ports)
+                done = True
+            if not done:
+                hub.sleep(pause_s)
+                pause_s = min(2 * pause_s, MAX_RETRY_S)
 
-    def _attempt(self, remote: str, plan: RulePlan, ports: Mapping[int, str]) -> bool:
+    def _write(self, remote: str, plan: RulePlan, ports: Mapping[int, str]) -> None:
         from ovsdb_backup.store import BackupStore  # lazily: only agent mode needs the package ovs
 
-        try:
-            self.generation[plan.node] = BackupStore(remote).replace_plan(plan.node, plan, ports)
-        except ArmorError as error:
-            self.failing[plan.node] = str(error)
-            self._faults.report("backup database", error, plan.node)
-            return False
-        self.failing.pop(plan.node, None)
+        self.unacknowledged.add(plan.node)
+        self.generation[plan.node] = BackupStore(remote).replace_plan(plan.node, plan, ports)
+        self.unacknowledged.discard(plan.node)
         self._events.write("backup_filled", node=plan.node, generation=self.generation[plan.node])
-        return True

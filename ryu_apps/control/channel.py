@@ -27,6 +27,10 @@ class SwitchGoneError(ArmorError):
     """The connection to the switch is gone, or it does not answer."""
 
 
+class SwitchClosedError(SwitchGoneError):
+    """The connection has ended; when the switch comes back, all starts anew."""
+
+
 class SwitchRefusedError(ArmorError):
     """The switch refused messages of a request."""
 
@@ -143,7 +147,7 @@ class SwitchChannel:
 
     def _begin(self) -> tuple[int, _Pending]:
         if self.closed:
-            raise SwitchGoneError(f"switch {self.datapath.id} is not connected")
+            raise SwitchClosedError(f"switch {self.datapath.id} is not connected")
         # Ryu numbers its own messages from the same counter, so no two share an id.
         self.datapath.xid = (self.datapath.xid + 1) & 0xFFFFFFFF
         pending = self._pending[self.datapath.xid] = _Pending()
@@ -166,9 +170,10 @@ class SwitchChannel:
             ended = pending.done.wait(self.timeout_s)
         finally:
             del self._pending[xid]
-        if self.closed or not ended:
-            why = "has closed its connection" if self.closed else f"did not answer within {self.timeout_s:g} s"
-            raise SwitchGoneError(f"switch {self.datapath.id} {why}")
+        if self.closed:
+            raise SwitchClosedError(f"switch {self.datapath.id} has closed its connection")
+        if not ended:
+            raise SwitchGoneError(f"switch {self.datapath.id} did not answer within {self.timeout_s:g} s")
         if pending.errors:
             raise SwitchRefusedError(pending.errors)
         return pending.replies

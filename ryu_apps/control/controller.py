@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -16,11 +17,10 @@ from ryu.lib import hub
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.connectivity import require_connected
-from mininet_topos.errors import ArmorError
 from mininet_topos.event_log import EventLog
 from mininet_topos.topology import LinkId
 from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFiller
-from ryu_apps.control.channel import SwitchChannel, SwitchGoneError
+from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
 from ryu_apps.control.edge_service import EdgeService
 from ryu_apps.control.faults import Faults
 from ryu_apps.control.frames_core import read_arp, read_beacon
@@ -154,22 +154,18 @@ class Controller:
 
     def _bring_up(self, switch: Switch) -> None:
         """Describe the ports, install the plan, fill the backup database; again until it is done."""
-        pause_s = FIRST_RETRY_S
-        while not switch.channel.closed and not self._try_bring_up(switch):
-            hub.sleep(pause_s)
-            pause_s = min(2 * pause_s, MAX_RETRY_S)
+        pause_s, done = FIRST_RETRY_S, False
+        while not done and not switch.channel.closed:
+            with self.faults.surfaced("install", switch.node), suppress(SwitchClosedError):
+                self._install(switch)
+                done = True
+            if not done:
+                hub.sleep(pause_s)
+                pause_s = min(2 * pause_s, MAX_RETRY_S)
 
-    def _try_bring_up(self, switch: Switch) -> bool:
-        try:
-            self._learn_ports(switch)
-            found = switch.routes.synchronise()
-        except SwitchGoneError as error:
-            if not switch.channel.closed:
-                self.faults.report("install", error, switch.node)
-            return False
-        except ArmorError as error:
-            self.faults.report("install", error, switch.node)
-            return False
+    def _install(self, switch: Switch) -> None:
+        self._learn_ports(switch)
+        found = switch.routes.synchronise()
         for conflict in found.conflicts:
             self.faults.report("install", f"{conflict} belonged to somebody else and was replaced", switch.node)
         self.coordinator.rows_found(found.recovery_tag_ids)
@@ -178,7 +174,6 @@ class Controller:
         if self.settings.stats_interval_s:
             hub.spawn(self._poll_switch, switch)
         self._fill_backup(switch)
-        return True
 
     def _learn_ports(self, switch: Switch) -> None:
         switch.held_back = switch.held_back or []
@@ -205,7 +200,7 @@ class Controller:
         hub.joinall([hub.spawn(self._poll_switch, switch) for switch in self._installed()])
 
     def _poll_switch(self, switch: Switch) -> None:
-        with self.faults.surfaced("statistics", switch.node):
+        with self.faults.surfaced("statistics", switch.node), suppress(SwitchClosedError):
             self.statistics.poll(switch.node, switch.channel)
 
     def _discover(self) -> None:
@@ -269,7 +264,7 @@ class Controller:
             "switches_installed": installed,
             "switches": switches,
             "backup_generations": self.backups.generation,
-            "backup_failures": self.backups.failing,
+            "backups_unacknowledged": sorted(self.backups.unacknowledged),
             "failed_links": sorted(str(link) for link in self.failed_links()),
             "returning_links": sorted(
                 str(link) for link, one in self.coordinator.state.links.items() if one.returning or one.remembered
@@ -281,7 +276,7 @@ class Controller:
     def _backups_filled(self) -> bool:
         if not self.settings.backup_db:
             return True
-        return not self.backups.failing and self.backups.generation.keys() == self.topology.index_of.keys()
+        return not self.backups.unacknowledged and self.backups.generation.keys() == self.topology.index_of.keys()
 
 
 _AWAY = {"state": "not connected"}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from ryu.lib import hub
 
 from mininet_topos.event_log import EventLog
 from ryu_apps.control import edge_core
+from ryu_apps.control.channel import SwitchClosedError
 from ryu_apps.control.edge_core import EdgeAction, SendArp, Strange, UseMac
 from ryu_apps.control.faults import Faults
 from ryu_apps.control.frames_core import Arp, arp_frame
@@ -77,7 +79,7 @@ class EdgeService:
             hub.spawn(self._use_mac, switch, action)
 
     def _use_mac(self, switch: Switch, action: UseMac) -> None:
-        with self._faults.surfaced("foreign MAC", switch.node):
+        with self._faults.surfaced("foreign MAC", switch.node), suppress(SwitchClosedError):
             switch.routes.use_macs(edge_core.foreign_macs_at(self.state, switch.node))
             if action.foreign:
                 self._events.write("foreign_mac", node=switch.node, mac=f"{action.mac:012x}")

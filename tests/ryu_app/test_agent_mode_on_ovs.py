@@ -78,13 +78,14 @@ def test_a_backup_database_that_is_away_is_named_and_filled_once_it_is_there(net
     with RunningApp("sdfast", "figure2", tmp_path, mode="agent", backup_db=database.remote) as app:
         network.connect(app.target)
         state = wait_until(
-            lambda: len((state := app.get("/armor/state"))["backup_failures"]) == 8 and state, "all writes have failed"
+            lambda: (state := app.get("/armor/state"))["errors"] >= 8 and state, "all writes have failed"
         )
         assert not state["ready"]
+        assert len(state["backups_unacknowledged"]) == 8
         assert state["switches_installed"] == 8
         assert {one["what"] for one in state["recent_errors"]} == {"backup database"}
         database.start()
-        assert app.wait_ready()["backup_failures"] == {}
+        assert app.wait_ready()["backups_unacknowledged"] == []
 
 
 def test_a_backup_database_that_does_not_answer_holds_up_nothing_else(network, database, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from ryu.lib import hub
 
@@ -97,11 +98,11 @@ class ReturnCoordinator:
         if not any(self._left(routes, tag_ids).values()):
             return 0
         try:
-            _everywhere(routes, lambda one, node: one.stop_learning(work[node]))
+            _everywhere(routes, partial(_apply, SwitchRoutes.stop_learning, work))
             hub.sleep(SETTLE_S)
             return self._forget(routes, work, hops, tag_ids)
         finally:
-            _everywhere(routes, lambda one, node: one.learn_again(work[node]))
+            _everywhere(routes, partial(_apply, SwitchRoutes.learn_again, work))
 
     def _forget(
         self,
@@ -111,12 +112,12 @@ class ReturnCoordinator:
         tag_ids: frozenset[int],
     ) -> int:
         """Delete outward, until a dump taken a while later shows nothing; the number of rounds that took."""
-        hops = [{node: routes[node] for node in hop} for hop in hops]
+        waves = [{node: routes[node] for node in hop} for hop in hops]
         left: dict[str, int] = {}
         for number in range(1, CLEAN_ROUNDS + 1):
             for delete in (SwitchRoutes.stop_pushing, SwitchRoutes.forget):
-                for hop in hops:
-                    _everywhere(hop, lambda one, node, delete=delete: delete(one, work[node]))
+                for wave in waves:
+                    _everywhere(wave, partial(_apply, delete, work))
                 hub.sleep(SETTLE_S)
                 left = self._left(routes, tag_ids)
                 if not any(left.values()):
@@ -133,6 +134,12 @@ class ReturnCoordinator:
 
         _everywhere(routes, count)
         return left
+
+
+def _apply(
+    act: Callable[[SwitchRoutes, ReturnWork], None], work: Mapping[str, ReturnWork], one: SwitchRoutes, node: str
+) -> None:
+    act(one, work[node])
 
 
 def _everywhere(routes: Mapping[str, SwitchRoutes], act: Callable[[SwitchRoutes, str], None]) -> None:

@@ -20,6 +20,7 @@ from ovsdb_backup.agent_types_core import (
     ChangeRows,
     Disconnected,
     Event,
+    Log,
     PlanLoaded,
     PortStatus,
     PortWitness,
@@ -85,6 +86,7 @@ class Agent:
         self._link = SwitchLink(options.management)
         self._reading: Reading | None = None
         self._held_back: list[bytes] = []
+        self._unwritten: list[tuple[Log, float]] = []
         self._prepared: dict[int, Prepared] = {}
         self._preparation: Preparation | None = None
         self._limit = TokenBucket(at_s=time.monotonic())
@@ -145,7 +147,7 @@ class Agent:
                     return
                 self._send(greeting())
                 self._begin_reading()
-            self._link.flush()
+            self._flush()
             messages = self._link.receive()
             self._received_s = time.monotonic()
             for message in messages:
@@ -156,6 +158,13 @@ class Agent:
             self._break_off(str(error), "error")
         if self._lost:
             self._break_off(self._lost)
+
+    def _flush(self) -> None:
+        """Send what is left; what waited for it to be sent goes into the event log now."""
+        self._link.flush()
+        while self._unwritten and not self._link.has_unsent:
+            log, received_s = self._unwritten.pop(0)
+            self._write(log.event, **{"t_received_s": received_s, **log.fields})
 
     def _send(self, data: bytes) -> None:
         """Send; a connection that breaks meanwhile is noticed by `_serve_switch`, whoever was sending."""
@@ -171,6 +180,7 @@ class Agent:
         self._lost = ""
         self._reading = None
         self._held_back.clear()
+        self._unwritten.clear()
         self._act_on(Disconnected())
 
     def _begin_reading(self) -> None:
@@ -257,6 +267,8 @@ class Agent:
             self._begin_reading()
         elif action.event in COUNTED:
             self._counts[action.event, str(action.fields.get("reason", ""))] += 1
+        elif self._link.has_unsent:
+            self._unwritten.append((action, self._received_s))
         else:
             self._write(action.event, **action.fields)
 
@@ -329,5 +341,6 @@ class Agent:
         self._counts.clear()
         self._counted_s = now_s
 
-    def _write(self, event: str, **fields: str | int | bool) -> None:
-        self._events.write(event, None, node=self._options.node, t_received_s=self._received_s, **fields)
+    def _write(self, event: str, **fields: str | int | float | bool) -> None:
+        known = {"node": self._options.node, "t_received_s": self._received_s, **fields}
+        self._events.write(event, None, **known)

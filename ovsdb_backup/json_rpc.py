@@ -1,4 +1,4 @@
-"""A blocking JSON-RPC client for ovsdb-server (RFC 7047), with a time limit on every call.
+"""A blocking JSON-RPC client for ovsdb-server (RFC 7047), with a limit on silence in every call.
 
 It stands on the stream and poller of the `ovs` package, but parses with the standard library: the
 package's own parser reads 2.6 MB a second, which is too slow for whole plans.
@@ -40,7 +40,7 @@ class JsonRpcClient:
     remote : str
         "unix:PATH" or "tcp:HOST:PORT".
     timeout_s : float
-        Limit for connecting, and for each call.
+        Limit for connecting, and for silence during a call.
 
     Raises
     ------
@@ -65,6 +65,7 @@ class JsonRpcClient:
         self._open_braces = 0
         self._is_quiet = False
         self._next_id = 0
+        self._deadline_s = 0.0
         if not ovs.stream.Stream.is_valid_name(remote):
             raise JsonRpcError(f"{remote!r} is no database address; write unix:PATH or tcp:HOST:PORT")
         opened = ovs.stream.Stream.open(remote)
@@ -84,23 +85,26 @@ class JsonRpcClient:
         Raises
         ------
         JsonRpcError
-            An error reply, a broken connection, or no reply within the time limit. After the last two the
+            An error reply, a broken connection, or silence for the time limit. After the last two the
             server may or may not have done what was asked.
         """
         try:
-            return self._call(method, params, time.monotonic() + self.timeout_s)
+            return self._call(method, params)
         except TimeoutError as error:
             raise JsonRpcError(
-                f"{self.remote} did not answer {method} within {self.timeout_s:g} s; check that it is not overloaded"
+                f"{self.remote} was silent for {self.timeout_s:g} s during {method}; check that it is not overloaded"
             ) from error
 
-    def _call(self, method: str, params: list[Any], deadline_s: float) -> Any:
+    def _call(self, method: str, params: list[Any]) -> Any:
         self._next_id += 1
-        self._send({"id": self._next_id, "method": method, "params": params}, deadline_s)
+        self._progress()
+        self._send({"id": self._next_id, "method": method, "params": params})
         while True:
-            message = self._receive(deadline_s)
+            message = self._receive()
+            if not isinstance(message, dict):
+                raise JsonRpcError(f"{self.remote} sent {message!r}, which is no JSON-RPC message")
             if message.get("method") == "echo":  # the server's probe of an idle client
-                self._send({"id": message["id"], "result": message["params"], "error": None}, deadline_s)
+                self._send({"id": message["id"], "result": message["params"], "error": None})
             elif message.get("id") == self._next_id and "method" not in message:
                 if message["error"] is not None:
                     error = message["error"]
@@ -108,20 +112,21 @@ class JsonRpcClient:
                     raise JsonRpcError(f"{self.remote} refused {method}: {describe_error(error)}", kind)
                 return message["result"]
 
-    def _send(self, message: Any, deadline_s: float) -> None:
+    def _send(self, message: Any) -> None:
         data = json.dumps(message).encode("ascii")
         sent = 0
         while sent < len(data):
             count = self._stream.send(data[sent : sent + _SEND_BYTES])
             if count >= 0:
                 sent += count
+                self._progress()
             elif count == -errno.EAGAIN:
-                if not self._wait(deadline_s, to_send=True):
+                if not self._wait(self._deadline_s, to_send=True):
                     raise TimeoutError
             else:
                 raise JsonRpcError(f"{self.remote} broke off ({os.strerror(-count)}); try again")
 
-    def _receive(self, deadline_s: float) -> Any:
+    def _receive(self) -> Any:
         """Next message.
 
         JSON-RPC over a stream has no frames: a message ends where its JSON does. Parsing the beginning of a
@@ -133,11 +138,11 @@ class JsonRpcClient:
                 message = self._parse()
                 if message is not None:
                     return message
-            self._read(deadline_s)
+            self._read()
 
     def _parse(self) -> Any:
-        text = self._received.decode("utf-8").lstrip()
         try:
+            text = self._received.decode("utf-8").lstrip()
             message, end = json.JSONDecoder().raw_decode(text)
         except ValueError:
             return None
@@ -145,25 +150,30 @@ class JsonRpcClient:
         self._keep(text[end:].encode("utf-8"))
         return message
 
+    def _progress(self) -> None:
+        """Something was sent or received: the time limit counts from here, however long the message."""
+        self._deadline_s = time.monotonic() + self.timeout_s
+
     def _keep(self, data: bytes) -> None:
         self._received += data
         self._open_braces += data.count(b"{") - data.count(b"}")
 
-    def _read(self, deadline_s: float) -> None:
+    def _read(self) -> None:
         """Read some bytes, or note that none came for a moment while a message stands half received."""
         while True:
             error_number, data = self._stream.recv(_READ_BYTES)
             if error_number == errno.EAGAIN:
                 if self._received and not self._is_quiet:
-                    self._is_quiet = not self._wait(min(time.monotonic() + _QUIET_S, deadline_s))
+                    self._is_quiet = not self._wait(time.monotonic() + _QUIET_S)
                     return
-                if not self._wait(deadline_s):
+                if not self._wait(self._deadline_s):
                     raise TimeoutError
             elif error_number or not data:
                 reason = os.strerror(error_number) if error_number else "connection closed"
                 raise JsonRpcError(f"{self.remote} broke off ({reason}); try again")
             else:
                 self._keep(data)
+                self._progress()
                 self._is_quiet = False
                 return
 

@@ -64,7 +64,7 @@ class BackupStore:
     remote : str
         "unix:PATH" or "tcp:HOST:PORT".
     timeout_s : float
-        Limit for each transaction.
+        Limit for connecting, and for silence during a transaction.
     chunk_rows : int
         Most rows that one transaction writes.
     """

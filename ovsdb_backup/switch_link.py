@@ -43,6 +43,11 @@ class SwitchLink:
         """Whether there is a connection."""
         return self._socket is not None
 
+    @property
+    def has_unsent(self) -> bool:
+        """Whether the socket has not taken everything yet."""
+        return bool(self._unsent)
+
     def open(self, now_s: float) -> bool:
         """Try to connect; whether it worked. The next try is due at `next_try_s`."""
         candidate = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

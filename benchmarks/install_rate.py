@@ -173,7 +173,9 @@ def main() -> int:
     given.out.parent.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, object]] = []
     with given.out.open("w", encoding="utf-8") as out:
-        print(json.dumps({"command": ["benchmarks.install_rate", *sys.argv[1:]], **environment()}), file=out, flush=True)
+        print(
+            json.dumps({"command": ["benchmarks.install_rate", *sys.argv[1:]], **environment()}), file=out, flush=True
+        )
         for scheme, settings in CASES:
             for row in trials(topology, scheme, settings, given.trials):
                 rows.append(row)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from experiments.verification.growing import Bools, Ints
-from experiments.verification.lanes import Collected, CompiledNetwork, Emitted, Lanes
+from experiments.verification.growing import Bools, Ints, join
+from experiments.verification.lanes import CompiledNetwork, Emitted, Lanes
 from experiments.verification.matches import TCI_BITS, Codes, NotCompilableError
 from experiments.verification.visits import DELIVERED_CODE, LOST_CODE, Followed
 from experiments.verification.wiring import NONE, Wiring
@@ -17,6 +19,9 @@ from ryu_apps.plan.walk import Dynamics, Learning
 
 _CODE_BITS = 62
 _ANY_LINK_PORT = 0
+
+
+Answer = tuple[list[tuple[int, int]], list[tuple[int, int]]]
 
 
 class CompiledSwitches:
@@ -42,6 +47,7 @@ class CompiledSwitches:
         self._addresses = [0] + [host.ipv4 for host in hosts_of(wiring.topology).values()]
         self._codes = Codes(self._addresses)
         self._network = CompiledNetwork(plans, self._codes)
+        self._answers: dict[tuple[int, int, int, int, int], Answer] = {}
         self._is_local = np.zeros((wiring.n_nodes, len(self._addresses)), dtype=bool)
         for node, plan in enumerate(plans):
             self._is_local[node, [self._codes.of(address) for address in plan.local_ipv4]] = True
@@ -80,7 +86,7 @@ class CompiledSwitches:
 
     def standing_rows(self, context: int) -> Ints:
         """Rows that a switch has once it knows its dead ports."""
-        node, dead = self._place(context)
+        node, dead = self.wiring.context_node[context], self.wiring.context_dead[context]
         rows = self.dynamics.standing_rows(self._network.plans[node].dpid, dead)
         return np.array([self._network.extra_rows.number(row) for row in rows], dtype=np.int64)
 
@@ -91,7 +97,7 @@ class CompiledSwitches:
         lanes = Lanes(np.arange(len(codes)), node, contexts, in_port, columns, extras)
         outputs, punts, learned = self._network.run(lanes, self.wiring.alive)
         if len(punts.request):
-            released, installed = self._react(contexts, in_port, punts)
+            released, installed = self._react(contexts, punts)
             outputs, learned = outputs.followed_by(released), learned.followed_by(installed)
         code, link = self._arrivals(contexts, node, outputs)
         lost = np.setdiff1d(np.arange(len(codes)), outputs.request)
@@ -101,25 +107,32 @@ class CompiledSwitches:
         link = np.concatenate([link, np.full(len(lost), NONE)])[order]
         return Followed(request[order], code, link, learned.request, learned.port)
 
-    def _react(self, contexts: Ints, in_ports: Ints, punts: Emitted) -> tuple[Emitted, Emitted]:
-        """Packets that the agents send on, and rows that they install."""
-        released, installed = Collected(), Collected()
-        for request, controller_id, src, dst, tci in zip(*(column.tolist() for column in punts), strict=True):
-            node, dead = self._place(int(contexts[request]))
-            packet = Packet(self._codes.address(src), self._codes.address(dst), vlan_tci=tci)
-            result = SwitchResult((), ((controller_id, packet),), (), ())
-            rows, sent = self.dynamics.react(self._network.plans[node].dpid, dead, int(in_ports[request]), result)
-            for port, out in sent:
-                released.add_one(
-                    request, port, self._codes.of(out.ipv4_src), self._codes.of(out.ipv4_dst), out.vlan_tci
-                )
-            for row in rows:
-                installed.add_one(request, self._network.extra_rows.number(row), src, dst, tci)
-        return released.emitted(), installed.emitted()
+    def _react(self, contexts: Ints, punts: Emitted) -> tuple[Emitted, Emitted]:
+        """Packets that the agents send on, and rows that they install; what looks alike to them is asked once."""
+        context = contexts[punts.request]
+        at_home = self._is_local[self.wiring.context_node_of(context), punts.dst]
+        source = np.where(at_home | self.dynamics.reads_source, punts.src, 0)
+        asked = np.stack([context, punts.port, source, punts.dst, punts.tci], axis=1)
+        questions, question_of = np.unique(asked, axis=0, return_inverse=True)
+        answers = [self._answer(*question) for question in questions.tolist()]
+        return (
+            _told([released for released, _ in answers], question_of, punts),
+            _told([installed for _, installed in answers], question_of, punts),
+        )
 
-    def _place(self, context: int) -> tuple[int, frozenset[int]]:
-        """Switch and dead ports of a context."""
-        return self.wiring.context_node[context], self.wiring.context_dead[context]
+    def _answer(self, context: int, controller_id: int, src: int, dst: int, tci: int) -> Answer:
+        """What an agent does about one punted packet: (port, TCI) sent on, and (row, 0) installed."""
+        key = context, controller_id, src, dst, tci
+        if key not in self._answers:
+            packet = Packet(self._codes.address(src), self._codes.address(dst), vlan_tci=tci)
+            node, dead = self.wiring.context_node[context], self.wiring.context_dead[context]
+            result = SwitchResult((), ((controller_id, packet),), (), ())
+            rows, sent = self.dynamics.react(self._network.plans[node].dpid, dead, result)
+            if any(replace(out, vlan_tci=tci) != packet for _, out in sent):
+                raise NotCompilableError(f"no compiled form of a reaction that turns {packet} into {sent}")
+            released = [(port, out.vlan_tci) for port, out in sent]
+            self._answers[key] = released, [(self._network.extra_rows.number(row), 0) for row in rows]
+        return self._answers[key]
 
     def _arrivals(self, contexts: Ints, nodes: Ints, outputs: Emitted) -> tuple[Ints, Ints]:
         """Codes of where packets arrive, and the links that they take."""
@@ -144,3 +157,11 @@ class CompiledSwitches:
         dst, src = rest & host, rest >> self._host_bits & host
         rest = rest >> 2 * self._host_bits
         return rest >> self._port_bits, rest & port, src, dst, codes & (1 << TCI_BITS) - 1
+
+
+def _told(answers: list[list[tuple[int, int]]], question_of: Ints, punts: Emitted) -> Emitted:
+    """Answers by question, as given to every punted packet that asks it."""
+    owner = np.repeat(np.arange(len(answers)), [len(each) for each in answers])
+    port, tci = np.array([pair for each in answers for pair in each], dtype=np.int64).reshape(-1, 2).T
+    punt, answer = join(question_of, owner)
+    return Emitted(punts.request[punt], port[answer], punts.src[punt], punts.dst[punt], tci[answer])

@@ -74,7 +74,8 @@ def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[
     joined, looped = cases.joined, found.worst == SOMETIMES_LOOPED
     arrives = found.settled.outcome == DELIVERED
     stretch = found.settled.hops[arrives] / cases.fewest_hops[arrives]
-    complaints = _complaints(cases, found)
+    is_single = np.array([mask.bit_count() == 1 for mask in failed_masks])[cases.failed_set]
+    complaints = _complaints(cases, found, is_single)
     broken = np.flatnonzero(np.logical_or.reduce(list(complaints.values())))
     reply = found.reply
     return Tally(
@@ -88,15 +89,19 @@ def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[
         crankback_cases=_sum(found.first.back_hops > 0),
         longest_crankback=int(found.first.back_hops.max(initial=0)),
         backtracking_after_convergence=_sum(arrives & ~found.settled_is_simple),
-        reply_backtracks=0 if reply is None else _sum(joined & _bad_reply(found.first, reply)),
+        reply_backtracks=0 if reply is None else _sum(joined & _replied(found.first) & (reply.back_hops > 0)),
         stretch_sum=float(stretch.sum()),
         stretch_cases=len(stretch),
         examples=[_example(topology, cases, found, failed_masks, complaints, case) for case in broken[:KEPT_EXAMPLES]],
     )
 
 
-def _complaints(cases: Cases, found: Findings) -> dict[str, Bools]:
-    """Which cases break the promise, by what is wrong; a packet without a way must be dropped, never looped."""
+def _complaints(cases: Cases, found: Findings, is_single: Bools) -> dict[str, Bools]:
+    """Which cases break the promise, by what is wrong; a packet without a way must be dropped, never looped.
+
+    Replies to the first packet that arrives must arrive, and after a single failure they never go back over their
+    own path; after more failures they may, since they can meet a link that the packet did not learn of.
+    """
     complaints = {
         "worst": (cases.promised & (found.worst != ALWAYS_DELIVERED))
         | (~cases.joined & (found.worst == SOMETIMES_LOOPED)),
@@ -104,13 +109,13 @@ def _complaints(cases: Cases, found: Findings) -> dict[str, Bools]:
         "backtracks after convergence": cases.promised & ~found.settled_is_simple,
     }
     if found.reply is not None:
-        complaints["reply"] = cases.promised & _bad_reply(found.first, found.reply)
+        bad = (found.reply.outcome != DELIVERED) | (is_single & (found.reply.back_hops > 0))
+        complaints["reply"] = cases.promised & _replied(found.first) & bad
     return complaints
 
 
-def _bad_reply(first: Walks, reply: Walks) -> Bools:
-    """Once the first packet has arrived, the reply arrives and never goes back over its own path."""
-    return (first.outcome == DELIVERED) & ((reply.outcome != DELIVERED) | (reply.back_hops > 0))
+def _replied(first: Walks) -> Bools:
+    return first.outcome == DELIVERED
 
 
 def _example(

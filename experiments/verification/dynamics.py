@@ -44,15 +44,16 @@ class AgentDynamics:
 
     def __init__(self, plans: dict[int, RulePlan]) -> None:
         self._plans = plans
+        self.reads_source = any(row.source is not None for plan in plans.values() for row in plan.backups)
         self._states: dict[tuple[int, frozenset[int]], AgentState] = {}
-        self._reactions: dict[tuple[int, frozenset[int], PacketFields], Reaction] = {}
+        self._actions: dict[tuple[int, frozenset[int], PacketFields], tuple[AgentAction, ...]] = {}
 
     def standing_rows(self, dpid: int, dead_ports: frozenset[int]) -> tuple[FlowRow, ...]:
         """Rows that the agent has moved in once it knows its dead ports."""
         rules = self._state(dpid, dead_ports).rules
         return tuple(row for rows in rules.values() for row in rows.values())
 
-    def react(self, dpid: int, dead_ports: frozenset[int], _in_port: int, result: SwitchResult) -> Reaction:
+    def react(self, dpid: int, dead_ports: frozenset[int], result: SwitchResult) -> Reaction:
         """Rows that the agent installs for a punted packet, and the packet as it sends it on."""
         rows: tuple[FlowRow, ...] = ()
         released: tuple[tuple[int, Packet], ...] = ()
@@ -65,10 +66,9 @@ class AgentDynamics:
     def _answer(self, dpid: int, dead_ports: frozenset[int], packet: Packet) -> Reaction:
         fields = PacketFields(packet.vlan_tci, packet.ipv4_src, packet.ipv4_dst)
         key = dpid, dead_ports, fields
-        if key not in self._reactions:
-            _, actions = step(self._state(dpid, dead_ports), PacketIn(fields, packet), _NOW_S)
-            self._reactions[key] = _reaction(dpid, actions, packet)
-        return self._reactions[key]
+        if key not in self._actions:
+            _, self._actions[key] = step(self._state(dpid, dead_ports), PacketIn(fields), _NOW_S)
+        return self._reaction(dpid, self._actions[key], packet)
 
     def _state(self, dpid: int, dead_ports: frozenset[int]) -> AgentState:
         """The agent after it has read its switch and heard that these ports are dead."""
@@ -78,32 +78,32 @@ class AgentDynamics:
                 state = self._state(dpid, frozenset())
                 events: list[Event] = [PortStatus(port_no, live=False) for port_no in sorted(dead_ports)]
             else:
-                state, plan = AgentState(), self._plans[dpid]
-                ports = {
-                    action.port_no for row in plan.flows for action in row.apply_actions if isinstance(action, Output)
-                }
-                ports |= {row.out_port for row in plan.backups} | {row.port_no for row in plan.escalations}
-                groups = frozenset(group.group_id for group in plan.groups)
-                read = SwitchRead(dict.fromkeys(sorted(ports), True), plan.flows, groups)
-                events = [PlanLoaded(BackupIndex.from_plan(plan)), read]
+                state, events = AgentState(), _first_events(self._plans[dpid])
             for event in events:
                 state, _ = step(state, event, _NOW_S)
             self._states[key] = state
         return self._states[key]
 
+    def _reaction(self, dpid: int, actions: tuple[AgentAction, ...], packet: Packet) -> Reaction:
+        rows: tuple[FlowRow, ...] = ()
+        released: tuple[tuple[int, Packet], ...] = ()
+        for action in actions:
+            if isinstance(action, ChangeRows):
+                rows += action.install
+            elif isinstance(action, ReleasePacket):
+                released += self._released(dpid, action.actions, packet)
+        return rows, released
 
-def _reaction(dpid: int, actions: tuple[AgentAction, ...], packet: Packet) -> Reaction:
-    rows: tuple[FlowRow, ...] = ()
-    released: tuple[tuple[int, Packet], ...] = ()
-    for action in actions:
-        if isinstance(action, ChangeRows):
-            rows += action.install
-        elif isinstance(action, ReleasePacket):
-            released += _released(dpid, action.actions, packet)
-    return rows, released
+    def _released(self, dpid: int, actions: tuple[Action, ...], packet: Packet) -> tuple[tuple[int, Packet], ...]:
+        """The packet after a packet-out with these actions; its in-port is the controller, which none outputs to."""
+        model = SwitchModel(RulePlan(dpid, "", flows=(FlowRow(0, 1, (), actions),)))
+        return tuple((port, leaving) for port, leaving, _ in interpret_switch(model, packet, 0, frozenset()).outputs)
 
 
-def _released(dpid: int, actions: tuple[Action, ...], packet: Packet) -> tuple[tuple[int, Packet], ...]:
-    """The packet after a packet-out with these actions; its in-port is the controller, which no action outputs to."""
-    model = SwitchModel(RulePlan(dpid, "", flows=(FlowRow(0, 1, (), actions),)))
-    return tuple((port, leaving) for port, leaving, _ in interpret_switch(model, packet, 0, frozenset()).outputs)
+def _first_events(plan: RulePlan) -> list[Event]:
+    """An agent that has its plan and finds its switch as planned, all ports live."""
+    ports = {action.port_no for row in plan.flows for action in row.apply_actions if isinstance(action, Output)}
+    ports |= {row.out_port for row in plan.backups} | {row.port_no for row in plan.escalations}
+    groups = frozenset(group.group_id for group in plan.groups)
+    read = SwitchRead(dict.fromkeys(sorted(ports), True), plan.flows, groups)
+    return [PlanLoaded(BackupIndex.from_plan(plan)), read]

@@ -97,7 +97,7 @@ class InterpretedSwitches:
         model, packet = self._models[node], self._packets[code & (1 << _PACKET_BITS) - 1]
         in_port = code >> _PACKET_BITS & (1 << _PORT_BITS) - 1
         result = interpret_switch(model, packet, in_port, self._link_ports[node] - dead, extras)
-        rows, released = self.dynamics.react(model.plan.dpid, dead, in_port, result)
+        rows, released = self.dynamics.react(model.plan.dpid, dead, result)
         leaving = [(port, out) for port, out, _ in result.outputs] + list(released)
         followed = [self._arrival(node, port, out, dead) for port, out in leaving]
         return followed or [(LOST_CODE, NONE)], [self._row(row) for row in rows]

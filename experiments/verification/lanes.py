@@ -203,16 +203,14 @@ class Collected:
         self._parts: list[tuple[Ints, ...]] = []
 
     def add(self, lanes: Lanes, at: Ints, ports: Ints) -> None:
+        """Add what some lanes emit now."""
         columns = lanes.columns
         self._parts.append(
             (lanes.request[at], ports, columns["ipv4_src"][at], columns["ipv4_dst"][at], columns["vlan_tci"][at])
         )
 
-    def add_one(self, *values: int) -> None:
-        """Add one emission: request, port, source, destination, TCI."""
-        self._parts.append(tuple(np.array([value]) for value in values))
-
     def emitted(self) -> Emitted:
+        """All emissions so far."""
         columns = [concatenated(part[index] for part in self._parts) for index in range(5)]
         order = np.argsort(columns[0], kind="stable")
         return Emitted(*(column[order] for column in columns))

@@ -59,6 +59,10 @@ class Wiring:
                 row[node] = self._context(node, ports)
         return found
 
+    def context_node_of(self, contexts: Ints) -> Ints:
+        """Switch of every context."""
+        return np.array(self.context_node)[contexts]
+
     def link_ports(self, node: int) -> frozenset[int]:
         """Ports of a switch that carry a link."""
         return frozenset(np.flatnonzero(self.link_at[node] != NONE).tolist())

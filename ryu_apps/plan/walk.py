@@ -15,13 +15,21 @@ DELIVERED, DROPPED, LOOPED = "delivered", "dropped", "looped"
 
 
 class Dynamics(Protocol):
-    """How rows come to a switch after a failure: by `learn`, or by the switch-local agent."""
+    """How rows come to a switch after a failure: by `learn`, or by the switch-local agent.
+
+    Attributes
+    ----------
+    reads_source : bool
+        Whether reactions to packets in transit depend on where they come from; at the destination they always may.
+    """
+
+    reads_source: bool
 
     def standing_rows(self, dpid: int, dead_ports: frozenset[int]) -> tuple[FlowRow, ...]:
         """Rows that are there once the switch knows that these ports are dead."""
 
     def react(
-        self, dpid: int, dead_ports: frozenset[int], in_port: int, result: SwitchResult
+        self, dpid: int, dead_ports: frozenset[int], result: SwitchResult
     ) -> tuple[tuple[FlowRow, ...], tuple[tuple[int, Packet], ...]]:
         """Rows that come, and packets that are released (port, packet), after one packet's visit."""
 
@@ -29,12 +37,14 @@ class Dynamics(Protocol):
 class Learning:
     """Learned mode, and every scheme without rows that come later: only `learn` adds rows."""
 
+    reads_source = False
+
     def standing_rows(self, _dpid: int, _dead_ports: frozenset[int]) -> tuple[FlowRow, ...]:
         """No rows: the port groups act at once."""
         return ()
 
     def react(
-        self, _dpid: int, _dead_ports: frozenset[int], _in_port: int, result: SwitchResult
+        self, _dpid: int, _dead_ports: frozenset[int], result: SwitchResult
     ) -> tuple[tuple[FlowRow, ...], tuple[tuple[int, Packet], ...]]:
         """What the packet's `learn` actions added."""
         return result.learned, ()
@@ -102,7 +112,7 @@ class Network:
         live = frozenset(port for (node, port) in self.ports.direction_at if node == hop.node) | {HOST_PORT}
         extra = tuple(self.rows[hop.node].values())
         result = interpret_switch(self.models[hop.node], hop.packet, hop.in_port, live - dead, extra)
-        rows, released = self.dynamics.react(dpid, dead, hop.in_port, result)
+        rows, released = self.dynamics.react(dpid, dead, result)
         self._add(hop.node, rows)
         return tuple((port, packet) for port, packet, _ in result.outputs) + released
 

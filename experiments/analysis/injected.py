@@ -81,6 +81,17 @@ def links_of_failure(failure: Failure, topology: Topology) -> frozenset[LinkId]:
     return frozenset(link for link in topology.link_ids if failure.node in (link.a, link.b))
 
 
+def disturbed_links(failure: Failure, topology: Topology) -> frozenset[LinkId]:
+    """Links whose BFD sessions may go down because of a failure.
+
+    Besides those that carry nothing: a switch whose ovsdb-server was killed stalls for about a second when it is
+    connected to the restarted one.
+    """
+    if failure.kind == KILL_KIND and failure.process == "ovsdb-server":
+        return frozenset(link for link in topology.link_ids if failure.node in (link.a, link.b))
+    return links_of_failure(failure, topology)
+
+
 def failed_links(at_s: float, failures: Sequence[Failure], topology: Topology) -> frozenset[LinkId]:
     """Links that are down at a second of the plan (a failure's own second included).
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.analysis.accounting import Clock
-from experiments.analysis.injected import Flip, links_of_failure
+from experiments.analysis.injected import Flip, disturbed_links
 from experiments.probes.capture import Captures, Tap
 from experiments.probes.clock import sample_offset_ns
 from experiments.probes.streams import Streams
@@ -120,7 +120,7 @@ class _Flaps:
 
     def __init__(self, network: EmulatedNetwork, scenario: Scenario, *, may_raise: bool) -> None:
         self._network, self._may_raise = network, may_raise
-        self._broken = {link for failure in scenario.failures for link in links_of_failure(failure, scenario.topology)}
+        self._broken = {link for failure in scenario.failures for link in disturbed_links(failure, scenario.topology)}
         self._before = network.flap_counts()
 
     def unexplained(self) -> dict[PortKey, int]:

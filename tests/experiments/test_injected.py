@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from experiments.analysis.injected import (
     Action,
     Flip,
+    disturbed_links,
     failed_links,
     failure_window,
     links_of_failure,
@@ -68,6 +69,9 @@ def test_links_of_a_node_and_of_its_killed_switch_are_the_same() -> None:
     assert links_of_failure(node, SQUARE) == links_of_failure(killed, SQUARE)
     assert len(links_of_failure(node, SQUARE)) == 2
     assert links_of_failure(Failure("kill", 1.0, node="s1", process="agent"), SQUARE) == frozenset()
+    stalled = Failure("kill", 1.0, node="s1", process="ovsdb-server")
+    assert links_of_failure(stalled, SQUARE) == frozenset()
+    assert disturbed_links(stalled, SQUARE) == links_of_failure(node, SQUARE) == disturbed_links(node, SQUARE)
     assert links_of_failure(Failure("controller", 1.0), SQUARE) == frozenset()
 
 

@@ -12,6 +12,8 @@ from te_solver.compiled import kernel
 from te_solver.network import FloatArray, IntArray
 
 PIVOT_TOLERANCE = 1e-10
+# What rounding leaves where exact arithmetic has 0.
+NOISE = 1e-13
 # Dantzig's rule for this many pivots a column, then Bland's.
 PATIENCE = 20
 
@@ -50,15 +52,39 @@ def pivot(tableau: FloatArray, row: int, column: int) -> None:
     """Exchange the row's and the column's variables."""
     height, width = tableau.shape
     inverse = 1.0 / tableau[row, column]
+    # Rows are sparse: only columns where the pivot row is not 0 change.
+    touched, count = np.empty(width, np.int64), 0
     for k in range(width):
-        tableau[row, k] *= inverse
+        if tableau[row, k] != 0.0 and k != column:
+            tableau[row, k] *= inverse
+            touched[count] = k
+            count += 1
     for i in range(height):
         factor = tableau[i, column]
         if i != row and factor != 0.0:
-            for k in range(width):
-                tableau[i, k] -= factor * tableau[row, k]
+            for place in range(count):
+                value = tableau[i, touched[place]] - factor * tableau[row, touched[place]]
+                tableau[i, touched[place]] = value if abs(value) > NOISE else 0.0
             tableau[i, column] = -factor * inverse
     tableau[row, column] = inverse
+
+
+@kernel
+def primal_simplex(tableau: FloatArray, inside: IntArray, outside: IntArray) -> int:
+    """Pivot from a feasible basis to an optimal one; the number of pivots, or -1 when there is no end."""
+    rows, columns = tableau.shape[0] - 1, tableau.shape[1] - 1
+    pivots = 0
+    limit = 1000 * (columns + 1)
+    while True:
+        column = entering(tableau, outside, columns, rows, pivots > PATIENCE * columns)
+        if column < 0:
+            return pivots
+        row = leaving(tableau, inside, column, rows, columns)
+        if row < 0 or pivots > limit:
+            return -1
+        pivot(tableau, row, column)
+        outside[column], inside[row] = inside[row], outside[column]
+        pivots += 1
 
 
 @kernel
@@ -79,18 +105,9 @@ def solve_tiny(tableau: FloatArray, multipliers: FloatArray) -> int:
     """
     rows, columns = tableau.shape[0] - 1, tableau.shape[1] - 1
     outside, inside = np.arange(columns), np.arange(columns, columns + rows)
-    pivots = 0
-    limit = 1000 * (columns + 1)
-    while True:
-        column = entering(tableau, outside, columns, rows, pivots > PATIENCE * columns)
-        if column < 0:
-            break
-        row = leaving(tableau, inside, column, rows, columns)
-        if row < 0 or pivots > limit:
-            return -1
-        pivot(tableau, row, column)
-        outside[column], inside[row] = inside[row], outside[column]
-        pivots += 1
+    pivots = primal_simplex(tableau, inside, outside)
+    if pivots < 0:
+        return -1
     multipliers[:] = 0.0
     for column in range(columns):
         if outside[column] >= columns:

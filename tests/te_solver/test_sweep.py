@@ -12,9 +12,12 @@ from experiments.te import fig4, scheme_sweep
 from experiments.te.sweep import SweepOptions, Unit, run_sweep
 from mininet_topos.errors import BadInputError
 from te_solver import all_failures as effect
+from te_solver import ladder
 from te_solver.demands import random_pairs
 from te_solver.ladder import solve_ladder
+from te_solver.linear import BASE_POINTS
 from te_solver.solve import SolveOptions, solve
+from te_solver.tunnels import to_problem
 from tests.te_solver.strategies import gnm_problem
 
 pytest.importorskip("cvxpy")
@@ -75,14 +78,51 @@ def test_a_cluster_that_is_not_there_is_an_error(tmp_path):
         run_sweep(UNITS, square, tmp_path, SweepOptions(dask="nonsense"))
 
 
-@pytest.mark.parametrize("options", [SolveOptions(), SolveOptions(base_point="vertex", method="fast")])
-def test_a_ladder_reaches_what_single_solutions_reach(options):
-    problem = gnm_problem(7)
+LADDERS = [SolveOptions(base_point=point, method=method) for point in BASE_POINTS for method in ("reference", "fast")]
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("options", LADDERS, ids=lambda options: f"{options.base_point}-{options.method}")
+def test_a_ladder_reaches_what_single_solutions_reach(options, seed, dense, monkeypatch):
+    monkeypatch.setattr(ladder, "LARGEST_TABLEAU", 1_000_000 if dense else 0)
+    problem = gnm_problem(seed)
     levels = (100.0, 400.0, 900.0, 1600.0)
     for level, allocation in zip(levels, solve_ladder(problem, levels, options), strict=True):
         alone = solve(problem.with_volumes(np.full(len(problem.demands), level)))
         assert allocation.value == pytest.approx(alone.value, rel=1e-6)
         assert allocation.gap <= 1e-6
+
+
+def test_dense_ladders_of_figure_4_need_no_second_solver(monkeypatch):
+    def refuse(*_arguments, **_options):
+        raise AssertionError("the dense ladder gave up")
+
+    monkeypatch.setattr(ladder, "vertex_solver", refuse)
+    for run in range(4):
+        rows = fig4.compute({"base_point": "vertex", "graph": 3, "run": run, "seed": 1})["rows"]
+        assert all(row["gap"] <= 1e-8 for row in rows)
+
+
+def test_a_dense_ladder_that_proves_nothing_is_replaced(monkeypatch):
+    def lie(_tableau, _demands, heights, points, _multipliers):
+        points[:] = 1.0
+        return len(heights) > 0
+
+    monkeypatch.setattr(ladder, "climb", lie)
+    problem = gnm_problem(7)
+    options = SolveOptions(base_point="vertex", method="fast")
+    (allocation,) = solve_ladder(problem, (500.0,), options)
+    alone = solve(problem.with_volumes(np.full(len(problem.demands), 500.0)))
+    assert allocation.value == pytest.approx(alone.value, rel=1e-6)
+
+
+def test_a_ladder_without_tunnels_or_levels_is_empty():
+    problem = gnm_problem(7)
+    fast = SolveOptions(base_point="vertex", method="fast")
+    assert list(solve_ladder(problem, (), fast)) == []
+    nothing = to_problem(problem.network, [])
+    assert [allocation.value for allocation in solve_ladder(nothing, (5.0,), fast)] == [0.0]
 
 
 def test_a_unit_of_figure_4_repeats_and_keeps_the_order_of_schemes():

@@ -33,8 +33,6 @@ class CompiledSwitches:
     plans : list of RulePlan
         By node position.
     dynamics : Dynamics
-    names_source : bool
-        Whether packets carry their source address (else 0, and sources share states).
 
     Raises
     ------
@@ -42,8 +40,8 @@ class CompiledSwitches:
         A plan uses what cannot be compiled.
     """
 
-    def __init__(self, wiring: Wiring, plans: list[RulePlan], dynamics: Dynamics, *, names_source: bool) -> None:
-        self.wiring, self.dynamics, self._names_source = wiring, dynamics, names_source
+    def __init__(self, wiring: Wiring, plans: list[RulePlan], dynamics: Dynamics) -> None:
+        self.wiring, self.dynamics = wiring, dynamics
         self._addresses = [0] + [host.ipv4 for host in hosts_of(wiring.topology).values()]
         self._codes = Codes(self._addresses)
         self._network = CompiledNetwork(plans, self._codes)
@@ -51,7 +49,9 @@ class CompiledSwitches:
         self._is_local = np.zeros((wiring.n_nodes, len(self._addresses)), dtype=bool)
         for node, plan in enumerate(plans):
             self._is_local[node, [self._codes.of(address) for address in plan.local_ipv4]] = True
-        self._forgets_in_port = self._network.forgets_in_port()
+        # Where nobody asks for the source, packets carry 0 instead and share their states.
+        self._names_source = self._network.tables.reads("ipv4_src") or not isinstance(dynamics, Learning)
+        self._forgets_in_port = self._network.forgets_in_port
         self._host_bits = len(self._addresses).bit_length()
         self._port_bits = wiring.n_ports.bit_length()
         if wiring.n_nodes.bit_length() + self._port_bits + 2 * self._host_bits + TCI_BITS > _CODE_BITS:

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.verification.growing import Bools, GrowingArray, Ints
-from experiments.verification.matches import Codes, Matches, NotCompilableError
+from experiments.verification.matches import Codes, Matches, NotCompilableError, Term
 from experiments.verification.programs import Programs
-from ryu_apps.plan.interpret import learned_row
 from ryu_apps.plan.rows import FlowRow, Learn
 
 
@@ -69,15 +68,25 @@ class ExtraRows:
             It names no destination, or uses what cannot be compiled.
         """
         found = self._number_of.get(row)
-        return self._add(row, row) if found is None else found
+        if found is None:
+            if row.write_actions:
+                raise NotCompilableError(f"no compiled form of {row!r}")
+            program = self.programs.add(row.apply_actions, row.goto_table)
+            found = self._add(row, row.table_id, row.priority, self.matches.one(row.match), program)
+        return found
 
     def learned(self, action: Learn) -> int:
-        """Number of the row that a `learn` action adds."""
+        """Number of the row that a `learn` action adds (see `ryu_apps.plan.interpret.learned_row`)."""
         matches = tuple([(each.field, each.first_bit, each.n_bits, each.value) for each in action.matches])
         loads = tuple([(each.field, each.first_bit, each.n_bits, each.value) for each in action.loads])
         content = action.table_id, action.priority, matches, loads, action.cookie
         found = self._number_of.get(content)
-        return self._add(content, learned_row(action)) if found is None else found
+        if found is None:
+            terms = self.matches.bits(matches)
+            ops = [self.programs.write(field, first_bit, n_bits) for field, first_bit, n_bits, _ in loads]
+            program = self.programs.add_ops(ops, [value for _, _, _, value in loads])
+            found = self._add(content, action.table_id, action.priority, terms, program)
+        return found
 
     def columns(self, numbers: Ints) -> ExtraColumns:
         """Columns of the given rows."""
@@ -86,25 +95,35 @@ class ExtraRows:
             self._new.clear()
         return ExtraColumns(*self._rows.values[numbers].T)
 
-    def _add(self, content: object, row: FlowRow) -> int:
-        match = self._match(row)
-        key = self._key_of.setdefault((row.table_id, row.priority, match), len(self._key_of))
-        program = self.programs.add(row.apply_actions, row.goto_table)
-        self._new.append(ExtraRow(row.table_id, row.priority, *match, key, program))
-        self._number_of[content] = len(self._rows) + len(self._new) - 1
-        return self._number_of[content]
+    def _add(
+        self,
+        content: object,
+        table_id: int,
+        priority: int,
+        compiled: tuple[tuple[Term, ...], list[int]] | None,
+        program: int,
+    ) -> int:
+        if compiled is None:
+            raise NotCompilableError(f"no packet of ours can meet the row {content!r}")
+        match = _header(*compiled)
+        key = self._key_of.setdefault((table_id, priority, match), len(self._key_of))
+        self._new.append(ExtraRow(table_id, priority, *match, key, program))
+        number = self._number_of[content] = len(self._rows) + len(self._new) - 1
+        return number
 
-    def _match(self, row: FlowRow) -> tuple[int, int, int, int]:
-        """Destination, source (0: any), mask and value of the TCI."""
-        compiled = self.matches.compiled(row.match)
-        if compiled is None or row.write_actions:
-            raise NotCompilableError(f"no compiled form of {row!r}")
-        found = {"ipv4_dst": 0, "ipv4_src": 0, "mask": 0, "vlan_tci": 0}
-        for term, value in zip(*compiled, strict=True):
-            if term.column not in found:
-                raise NotCompilableError(f"no compiled form of {row!r}")
-            found[term.column] |= value
-            found["mask"] |= term.mask if term.column == "vlan_tci" else 0
-        if not found["ipv4_dst"]:
-            raise NotCompilableError(f"no compiled form of {row!r}")
-        return found["ipv4_dst"], found["ipv4_src"], found["mask"], found["vlan_tci"]
+
+def _header(terms: tuple[Term, ...], values: list[int]) -> tuple[int, int, int, int]:
+    """Destination, source (0: any), mask and value of the TCI."""
+    dst = src = mask = tci = 0
+    for term, value in zip(terms, values, strict=True):
+        if term.column == "vlan_tci":
+            mask, tci = mask | term.mask, tci | value
+        elif term.column == "ipv4_dst":
+            dst = value
+        elif term.column == "ipv4_src":
+            src = value
+        else:
+            raise NotCompilableError(f"no compiled form of a later row that matches on {term.column}")
+    if not dst:
+        raise NotCompilableError("no compiled form of a later row that names no destination")
+    return dst, src, mask, tci

@@ -18,14 +18,13 @@ from experiments.verification.lookup import Tables
 from experiments.verification.matches import Codes, NotCompilableError
 from experiments.verification.programs import Op, Programs
 from mininet_topos.errors import PlanError
-from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.ids import OFPP_IN_PORT, VLAN_PRESENT
 from ryu_apps.plan.interpret import MAX_DEPTH
 from ryu_apps.plan.rows import GroupRow, RulePlan
 
 _MAX_BUCKETS = 16
 _NO_PORT = 0
-_FORGET = Op("write", "in_port", 0, 16, 0)
+_NO_PROGRAM = -1
 
 
 @dataclass
@@ -39,7 +38,7 @@ class Lanes:
     node, context, arrived_at : int array
         Switch, switch with its dead ports, and the port that the packet came in by.
     columns : dict
-        Header fields, registers and the (writable) in_port, by name.
+        Header fields, registers and the (writable) in_port, by name; a register that is missing is 0 everywhere.
     extras : list of int array
         Rows that came since, -1 for none; earlier columns win ties.
     """
@@ -109,28 +108,7 @@ class CompiledNetwork:
         self.programs = self.extra_rows.programs
         self.tables = Tables(plans, self.extra_rows)
         self.groups = Groups(plans, self.programs)
-        self.registers = sorted(
-            {op.field for shape in self.programs.shapes for op in shape if op.field.startswith("reg")}
-        )
-
-    def forgets_in_port(self) -> bool:
-        """Whether all link ports are alike to every switch.
-
-        So it is when no match names a link port, and every row of table 0 forgets the in-port before it acts.
-        """
-        if self.tables.values_of("in_port") - {HOST_PORT}:
-            return False
-        shape_of, params = self.programs.shape_of, self.programs.params
-        for shape, ops in enumerate(self.programs.shapes):
-            for column, op in enumerate(ops):
-                if op.kind == "output" and (params[shape_of == shape, column] == OFPP_IN_PORT).any():
-                    return False
-        entry = self.tables.programs_of(0)
-        for shape in np.unique(shape_of[entry]).tolist():
-            ops = self.programs.shapes[shape]
-            if ops and (ops[0] != _FORGET or params[entry[shape_of[entry] == shape], 0].any()):
-                return False
-        return True
+        self.forgets_in_port = self.tables.forgets_in_port()
 
     def run(self, lanes: Lanes, alive: Bools) -> tuple[Emitted, Emitted, Emitted]:
         """Walk every lane through its switch.
@@ -146,8 +124,6 @@ class CompiledNetwork:
         tuple of Emitted
             Outputs, punts, learned rows.
         """
-        for register in self.registers:
-            lanes.columns[register] = np.zeros(len(lanes.request), dtype=np.int64)
         run = _Run(self, alive)
         run.table(0, lanes, np.arange(len(lanes.request)), 0)
         return run.outputs.emitted(), run.punts.emitted(), run.learned.emitted()
@@ -227,9 +203,12 @@ class _Run:
         """Look lanes up in a table and run the rows that they meet."""
         node = lanes.node[at]
         columns = {name: column[at] for name, column in lanes.columns.items()}
-        program, priority = self.network.tables.find(table_id, node, columns)
+        row, priority = self.network.tables.find(table_id, node, columns)
+        program = np.full(len(at), _NO_PROGRAM)
         for extras in reversed(lanes.extras):
             self._prefer_extra(table_id, extras[at], columns, program, priority)
+        planned = (program == _NO_PROGRAM) & (priority >= 0)
+        program[planned] = self.network.tables.programs_of(row[planned])
         hit = priority >= 0
         self.programs(program[hit], lanes, at[hit], depth)
 
@@ -260,6 +239,8 @@ class _Run:
                 _STEPS[op.kind](self, op, numbers[:, column], lanes, lanes_at, depth)
 
     def write(self, op: Op, values: Ints, lanes: Lanes, at: Ints, _depth: int) -> None:
+        if op.field not in lanes.columns:
+            lanes.columns[op.field] = np.zeros(len(lanes.request), dtype=np.int64)
         column = lanes.columns[op.field]
         mask = (1 << op.n_bits) - 1 << op.first_bit
         written = column[at] & ~mask | values << op.first_bit
@@ -269,6 +250,8 @@ class _Run:
 
     def output(self, _op: Op, ports: Ints, lanes: Lanes, at: Ints, _depth: int) -> None:
         back = ports == OFPP_IN_PORT
+        if self.network.forgets_in_port and back.any():
+            raise NotCompilableError("no compiled form of a plan that forgets in-ports and uses them")
         leaves = back | (ports != lanes.columns["in_port"][at])  # never back by the port it came from, unless asked
         ports = np.where(back, lanes.arrived_at[at], ports)
         self.outputs.add(lanes, at[leaves], ports[leaves])

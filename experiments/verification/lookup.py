@@ -8,11 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from experiments.verification.extra_rows import ExtraRows
-from experiments.verification.growing import Ints, concatenated
-from experiments.verification.matches import NotCompilableError, Term
-from ryu_apps.plan.rows import RulePlan
+from experiments.verification.growing import Ints
+from experiments.verification.matches import ALL_BITS, NotCompilableError, Term
+from mininet_topos.ports import HOST_PORT
+from ryu_apps.plan.recovery_rows import FORGET_IN_PORT
+from ryu_apps.plan.rows import Match, RulePlan
 
 _KEY_BITS = 62
+_NOT_YET = -1
 
 
 class Subtable:
@@ -22,13 +25,14 @@ class Subtable:
     ----------
     terms : tuple of Term
         What the rows match on.
-    entries : int array, shape (rows, 3 + terms)
-        Columns: switch, priority, program, and the value of each term.
+    node, priority, row : int array, shape (rows,)
+        Switch, priority and number of every row.
+    values : int array, shape (rows, terms)
+        What each term equals.
     """
 
-    def __init__(self, terms: tuple[Term, ...], entries: Ints) -> None:
-        self._terms, self._values, self.programs = terms, entries[:, 3:], entries[:, 2]
-        node, priority, program, values = entries[:, 0], entries[:, 1], self.programs, self._values
+    def __init__(self, terms: tuple[Term, ...], node: Ints, priority: Ints, row: Ints, values: Ints) -> None:
+        self._terms, self._values = terms, values
         self._largest = [int(column.max()) >> term.shift for term, column in zip(terms, values.T, strict=True)]
         self._widths = [largest.bit_length() for largest in self._largest]
         if int(node.max()).bit_length() + sum(self._widths) > _KEY_BITS:
@@ -39,31 +43,31 @@ class Subtable:
         order = np.lexsort((-priority, keys))
         keys = keys[order]
         first = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])  # of equal matches the highest priority counts
-        self._keys, self._priority, self._program = keys[first], priority[order][first], program[order][first]
-        self.best_priority = int(priority.max())
+        self._keys, self._priority, self._row = keys[first], priority[order][first], row[order][first]
 
     def values_of(self, column: str) -> set[int]:
-        """All values that the rows match a column with (-1 when masked)."""
+        """All values that the rows match a column with; masked ones count as -1."""
         found: set[int] = set()
         for term, values in zip(self._terms, self._values.T, strict=True):
             if term.column == column:
-                found |= set(np.unique(values).tolist()) if term.mask == -1 else {-1}
+                found |= set(np.unique(values).tolist()) if term.mask == ALL_BITS else {-1}
         return found
 
     def find(self, node: Ints, columns: Mapping[str, Ints]) -> tuple[Ints, Ints]:
-        """Program and priority of each packet's row; priority -1 where none matches."""
+        """Number and priority of each packet's row; priority -1 where none matches."""
         keys, fits = node, np.ones(len(node), dtype=bool)
         for term, width, largest in zip(self._terms, self._widths, self._largest, strict=True):
-            value = (columns[term.column] & term.mask) >> term.shift
+            column = columns.get(term.column)
+            value = (column & term.mask) >> term.shift if column is not None else np.zeros_like(node)
             fits &= value <= largest
             keys = keys << width | value
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         fits &= self._keys[place] == keys
-        return self._program[place], np.where(fits, self._priority[place], -1)
+        return self._row[place], np.where(fits, self._priority[place], -1)
 
 
 class Tables:
-    """All flow tables of a network.
+    """All flow tables of a network. Matches are compiled at once, actions when a row is first met.
 
     Parameters
     ----------
@@ -75,42 +79,64 @@ class Tables:
     Raises
     ------
     NotCompilableError
-        A row uses what cannot be compiled.
+        A row matches on what cannot be compiled.
     """
 
     def __init__(self, plans: list[RulePlan], rows: ExtraRows) -> None:
-        entries: dict[tuple[int, tuple[Term, ...]], list[list[int]]] = defaultdict(list)
-        for node, plan in enumerate(plans):
-            for row in plan.flows:
-                compiled = rows.matches.compiled(row.match)
-                if compiled is None:
-                    continue
-                if row.write_actions:
-                    raise NotCompilableError("no compiled form of write actions")
-                program = rows.programs.add(row.apply_actions, row.goto_table)
-                entries[row.table_id, compiled[0]].append([node, row.priority, program, *compiled[1]])
+        self._programs = rows.programs
+        self._flows = [row for plan in plans for row in plan.flows]
+        self._program_of = np.full(len(self._flows), _NOT_YET)
         self._subtables: dict[int, list[Subtable]] = defaultdict(list)
-        for (table_id, terms), held in entries.items():
-            self._subtables[table_id].append(Subtable(terms, np.array(held, dtype=np.int64)))
+        node = np.repeat(np.arange(len(plans)), [len(plan.flows) for plan in plans])
+        table_id = np.array([row.table_id for row in self._flows], dtype=np.int64)
+        priority = np.array([row.priority for row in self._flows], dtype=np.int64)
+        numbers: dict[Match, int] = {}  # switches share most matches
+        match_of = np.array([numbers.setdefault(row.match, len(numbers)) for row in self._flows], dtype=np.int64)
+        for terms, matches, values in rows.matches.many(list(numbers)):
+            place = np.full(len(numbers), -1)
+            place[matches] = np.arange(len(matches))
+            place = place[match_of]
+            for table in np.unique(table_id[place >= 0]).tolist():
+                chosen = np.flatnonzero((place >= 0) & (table_id == table))
+                held = Subtable(terms, node[chosen], priority[chosen], chosen, values[place[chosen]])
+                self._subtables[table].append(held)
 
     def find(self, table_id: int, node: Ints, columns: Mapping[str, Ints]) -> tuple[Ints, Ints]:
-        """Program and priority of each packet's row in a table; priority -1 where none matches."""
-        program = np.zeros(len(node), dtype=np.int64)
+        """Number and priority of each packet's row in a table; priority -1 where none matches."""
+        row = np.zeros(len(node), dtype=np.int64)
         priority = np.full(len(node), -1, dtype=np.int64)
         for subtable in self._subtables[table_id]:
             found, found_priority = subtable.find(node, columns)
             better = found_priority > priority
-            program[better], priority[better] = found[better], found_priority[better]
-        return program, priority
+            row[better], priority[better] = found[better], found_priority[better]
+        return row, priority
 
-    def values_of(self, column: str) -> set[int]:
-        """All values that rows of any table match a column with (-1 for masked ones)."""
-        found: set[int] = set()
-        for subtables in self._subtables.values():
-            for subtable in subtables:
-                found |= subtable.values_of(column)
+    def programs_of(self, rows: Ints) -> Ints:
+        """Programs of rows (`NotCompilableError` when one has none)."""
+        found = self._program_of[rows]
+        if (found == _NOT_YET).any():
+            for row in np.unique(rows[found == _NOT_YET]).tolist():
+                flow = self._flows[row]
+                if flow.write_actions:
+                    raise NotCompilableError("no compiled form of write actions")
+                self._program_of[row] = self._programs.add(flow.apply_actions, flow.goto_table)
+            found = self._program_of[rows]
         return found
 
-    def programs_of(self, table_id: int) -> Ints:
-        """Programs of all rows of a table."""
-        return concatenated(subtable.programs for subtable in self._subtables[table_id])
+    def reads(self, column: str) -> bool:
+        """Whether some row matches on a column."""
+        return bool(self._values_of(column))
+
+    def forgets_in_port(self) -> bool:
+        """Whether all link ports are alike to every switch.
+
+        So it is when no match names a link port, and every row of table 0 forgets the in-port before it acts.
+        """
+        entry = (row for row in self._flows if row.table_id == 0)
+        return not self._values_of("in_port") - {HOST_PORT} and all(
+            row.apply_actions[:1] == (FORGET_IN_PORT,) or not (row.apply_actions or row.goto_table is not None)
+            for row in entry
+        )
+
+    def _values_of(self, column: str) -> set[int]:
+        return set().union(*(each.values_of(column) for held in self._subtables.values() for each in held))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from experiments.verification.growing import Ints
 from mininet_topos.errors import ArmorError
-from ryu_apps.plan.interpret import Packet
+from ryu_apps.plan.interpret import FIELD_BITS, Packet
 from ryu_apps.plan.rows import Match
 
 TCI_BITS = 16
-_ALL_BITS = -1
+ALL_BITS = -1
 _VLAN = {"vlan_vid": (0x1FFF, 0), "vlan_pcp": (0x7, 13), "vlan_tci": (0xFFFF, 0)}
 _ADDRESSES = ("ipv4_src", "ipv4_dst")
 _CONSTANT = {"eth_type": Packet().eth_type, "ip_proto": Packet().ip_proto, "eth_dst": Packet().eth_dst}
@@ -29,8 +32,11 @@ class Term(NamedTuple):
     shift: int
 
 
-Compiled = tuple[tuple[Term, ...], list[int]]
-"""Conditions of a match, and the value of each."""
+class Kind(NamedTuple):
+    """Matches on the same fields: their conditions, and (position, constant, mask) of fields that never vary."""
+
+    terms: tuple[Term, ...]
+    constants: tuple[tuple[int, int, int], ...]
 
 
 class Codes:
@@ -56,7 +62,7 @@ class Codes:
 
 
 class Matches:
-    """Compiles matches; those that name the same fields share their conditions.
+    """Compiles matches.
 
     Our packets are untagged or tagged IPv4 with `Packet`'s defaults. A tagged packet's TCI has bit 12 set and an
     untagged one's is 0, so conditions on vlan_vid and vlan_pcp are masked conditions on the TCI.
@@ -64,10 +70,9 @@ class Matches:
 
     def __init__(self, codes: Codes) -> None:
         self.codes = codes
-        self._kinds: dict[tuple[tuple[str, int | None], ...], tuple[tuple[Term, ...], tuple[int, ...]]] = {}
-        self._known: dict[Match, Compiled | None] = {}
+        self._kinds: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Kind] = {}
 
-    def compiled(self, match: Match) -> Compiled | None:
+    def one(self, match: Match) -> tuple[tuple[Term, ...], list[int]] | None:
         """Conditions of a match and their values; None when no packet of ours can meet it.
 
         Raises
@@ -75,39 +80,86 @@ class Matches:
         NotCompilableError
             The match names a field that has no column.
         """
-        if match not in self._known:
-            self._known[match] = self._compile(match)
-        return self._known[match]
+        return self._compiled(*(zip(*match, strict=True) if match else ((), (), ())))
 
-    def _compile(self, match: Match) -> Compiled | None:
-        names = tuple([(name, mask) for name, _, mask in match])
-        if names not in self._kinds:
-            self._kinds[names] = _conditions(names)
-        terms, constants = self._kinds[names]
-        for position in constants:
-            name, value, mask = match[position]
-            if _CONSTANT[name] & (_ALL_BITS if mask is None else mask) != value:
-                return None
+    def _compiled(
+        self, names: tuple[str, ...], values: Sequence[int], masks: tuple[int | None, ...]
+    ) -> tuple[tuple[Term, ...], list[int]] | None:
+        terms, constants = self._kind(names, masks)
+        if any(constant & mask != values[position] for position, constant, mask in constants):
+            return None
         code_of = self.codes.of
         return terms, [
-            code_of(match[position][1]) if column in _ADDRESSES else match[position][1] << shift
+            code_of(values[position]) if column in _ADDRESSES else values[position] << shift
             for position, column, _, shift in terms
         ]
 
+    def bits(self, parts: tuple[tuple[str, int, int, int], ...]) -> tuple[tuple[Term, ...], list[int]] | None:
+        """The same for the match of a `learn` action: (field, first bit, number of bits, value)."""
+        names, first_bits, lengths, values = zip(*parts, strict=True)
+        masks = tuple(
+            [
+                None if not first and length == FIELD_BITS.get(name, 32) else (1 << length) - 1 << first
+                for name, first, length in zip(names, first_bits, lengths, strict=True)
+            ]
+        )
+        shifted = [value << first for value, first in zip(values, first_bits, strict=True)]
+        return self._compiled(names, shifted, masks)
 
-def _conditions(names: tuple[tuple[str, int | None], ...]) -> tuple[tuple[Term, ...], tuple[int, ...]]:
-    """Conditions of a kind of match, and the positions of fields that are the same in all packets."""
+    def many(self, matches: list[Match]) -> list[tuple[tuple[Term, ...], Ints, Ints]]:
+        """Many matches by kind; the same errors as `one`.
+
+        Returns
+        -------
+        list of (terms, numbers, values)
+            For each kind: its conditions, positions in `matches`, and values of shape (numbers, terms). Matches that no
+            packet of ours can meet are left out.
+        """
+        by_kind: dict[tuple[tuple[str, ...], tuple[int | None, ...]], tuple[list[int], list[tuple[int, ...]]]] = {}
+        for number, match in enumerate(matches):
+            names, values, masks = zip(*match, strict=True) if match else ((), (), ())
+            held = by_kind.get((names, masks))
+            if held is None:
+                held = by_kind[names, masks] = [], []
+            held[0].append(number)
+            held[1].append(values)
+        found = []
+        for (names, masks), (numbers, values) in by_kind.items():
+            kind = self._kind(names, masks)
+            table = np.array(values, dtype=np.int64).reshape(len(numbers), len(names))
+            met = np.ones(len(numbers), dtype=bool)
+            for position, constant, mask in kind.constants:
+                met &= table[:, position] == constant & mask
+            found.append((kind.terms, np.array(numbers)[met], self._columns(kind, table[met])))
+        return found
+
+    def _columns(self, kind: Kind, table: Ints) -> Ints:
+        columns = np.empty((len(table), len(kind.terms)), dtype=np.int64)
+        for index, (position, column, _, shift) in enumerate(kind.terms):
+            columns[:, index] = table[:, position] << shift
+            if column in _ADDRESSES:
+                addresses, which = np.unique(table[:, position], return_inverse=True)
+                columns[:, index] = np.array([self.codes.of(address) for address in addresses.tolist()])[which]
+        return columns
+
+    def _kind(self, names: tuple[str, ...], masks: tuple[int | None, ...]) -> Kind:
+        found = self._kinds.get((names, masks))
+        if found is None:
+            found = self._kinds[names, masks] = _kind_of(names, masks)
+        return found
+
+
+def _kind_of(names: tuple[str, ...], masks: tuple[int | None, ...]) -> Kind:
     terms, constants = [], []
-    for position, (name, mask) in enumerate(names):
+    for position, (name, mask) in enumerate(zip(names, masks, strict=True)):
+        full = ALL_BITS if mask is None else mask
         if name in _CONSTANT:
-            constants.append(position)
+            constants.append((position, _CONSTANT[name], full))
         elif name in _VLAN:
             bits, shift = _VLAN[name]
-            terms.append(Term(position, "vlan_tci", (bits if mask is None else mask & bits) << shift, shift))
-        elif name in _ADDRESSES and mask is None:
-            terms.append(Term(position, name, _ALL_BITS, 0))
-        elif name == "in_port" or name.startswith("reg"):
-            terms.append(Term(position, name, _ALL_BITS if mask is None else mask, 0))
+            terms.append(Term(position, "vlan_tci", (full & bits) << shift, shift))
+        elif name == "in_port" or name.startswith("reg") or (name in _ADDRESSES and mask is None):
+            terms.append(Term(position, name, full, 0))
         else:
             raise NotCompilableError(f"no compiled form of a match on {name}")
-    return tuple(terms), tuple(constants)
+    return Kind(tuple(terms), tuple(constants))

@@ -22,7 +22,6 @@ from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.guarantees import Promise
 from ryu_apps.plan.rows import RulePlan
-from ryu_apps.plan.walk import Dynamics
 
 _MAX_STATES = 2_000_000  # then the kept visits are dropped, so that memory stays bounded
 
@@ -45,12 +44,24 @@ class Verifier:
         self.topology, self.promise = topology, promise
         self.swings = mode == "agent"
         self.wiring = Wiring(topology)
-        by_node = [plans[dpid_of(topology, node)] for node in topology.node_names]
-        self.switches = make_switches(self.wiring, by_node, dynamics_of(mode, plans), names_source=self.swings)
-        self.visits = Visits(self.switches, self.wiring)
+        self._plans = [plans[dpid_of(topology, node)] for node in topology.node_names]
+        self._dynamics = dynamics_of(mode, plans)
         order = topology.index_of
         self._residual = Residual([(order[link.a], order[link.b]) for link in topology.link_ids], len(order))
-        self._crossed = self._primary_links()
+        try:
+            self._use(CompiledSwitches(self.wiring, self._plans, self._dynamics))
+            self._crossed = self._primary_links()
+        except NotCompilableError:
+            self._interpret_instead()
+            self._crossed = self._primary_links()
+
+    def _use(self, switches: Switches) -> None:
+        self.switches = switches
+        self.visits = Visits(switches, self.wiring)
+
+    def _interpret_instead(self) -> None:
+        """From now on the interpreter walks, packet by packet: the plans use what cannot be compiled."""
+        self._use(InterpretedSwitches(self.wiring, self._plans, self._dynamics))
 
     def batches(self, failed_masks: list[int], n_cases: int) -> list[list[int]]:
         """The failed sets in order, cut into batches of about `n_cases` cases."""
@@ -68,10 +79,15 @@ class Verifier:
     def tally(self, failed_masks: list[int]) -> Tally:
         """Count all cases of these failed sets."""
         if len(self.visits.node_of) > _MAX_STATES:
-            self.visits = Visits(self.switches, self.wiring)
+            self._use(self.switches)
         failed = [bits(mask) for mask in failed_masks]
-        cases = self._cases(failed_masks, failed)
-        return count(self.topology, cases, self._findings(cases, self.wiring.contexts(failed)), failed_masks)
+        cases, contexts = self._cases(failed_masks, failed), self.wiring.contexts(failed)
+        try:
+            found = self._findings(cases, contexts)
+        except NotCompilableError:
+            self._interpret_instead()
+            found = self._findings(cases, contexts)
+        return count(self.topology, cases, found, failed_masks)
 
     def _findings(self, cases: Cases, contexts: Ints) -> Findings:
         start = self._start(cases.source, cases.target)
@@ -116,22 +132,3 @@ class Verifier:
     def _promised(self, masks: list[int], *columns: np.ndarray) -> Iterator[bool]:
         for failed_set, source, target, fewest_hops in zip(*(each.tolist() for each in columns), strict=True):
             yield fewest_hops != np.inf and self.promise(source, target, masks[failed_set])
-
-
-def make_switches(wiring: Wiring, plans: list[RulePlan], dynamics: Dynamics, *, names_source: bool) -> Switches:
-    """Compiled switches where the plans allow it, else the interpreter itself.
-
-    Parameters
-    ----------
-    wiring : Wiring
-    plans : list of RulePlan
-        By node position.
-    dynamics : Dynamics
-    names_source : bool
-        Whether packets carry their source even if no planned row looks at it.
-    """
-    by_pair = any(name == "ipv4_src" for plan in plans for row in plan.flows for name, _, _ in row.match)
-    try:
-        return CompiledSwitches(wiring, plans, dynamics, names_source=by_pair or names_source)
-    except NotCompilableError:
-        return InterpretedSwitches(wiring, plans, dynamics)

@@ -48,6 +48,7 @@ class FailureSets:
             )
         self.n_links = n_links
         self.max_failures = max_failures
+        self._subsets: dict[int, tuple[int, ...]] = {}
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
@@ -66,8 +67,11 @@ class FailureSets:
 
     def numbers(self, tag_id: int) -> tuple[int, ...]:
         """Link numbers of a set, ascending."""
-        mask = self.masks[tag_id]
-        return tuple(number for number in range(self.n_links) if mask >> number & 1)
+        mask, found = self.masks[tag_id], []
+        while mask:
+            found.append((mask & -mask).bit_length() - 1)
+            mask &= mask - 1
+        return tuple(found)
 
     def with_link(self, tag_id: int, number: int) -> int | None:
         """Id of the set with one more link; None when the set would be too large."""
@@ -79,9 +83,11 @@ class FailureSets:
 
     def subsets(self, tag_id: int) -> tuple[int, ...]:
         """Ids of the proper subsets of a set, the empty set (0) included."""
-        chosen = self.numbers(tag_id)
-        return tuple(
-            self.tag_id_of[sum(1 << number for number in part)]
-            for size in range(len(chosen))
-            for part in combinations(chosen, size)
-        )
+        if tag_id not in self._subsets:  # every switch asks for every set
+            chosen = self.numbers(tag_id)
+            self._subsets[tag_id] = tuple(
+                self.tag_id_of[sum(1 << number for number in part)]
+                for size in range(len(chosen))
+                for part in combinations(chosen, size)
+            )
+        return self._subsets[tag_id]

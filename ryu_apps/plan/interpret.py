@@ -314,7 +314,7 @@ def learned_row(action: row_types.Learn) -> FlowRow:
     """The flow entry that a `learn` action adds (or refreshes)."""
     fields = []
     for part in action.matches:
-        full = part.first_bit == 0 and part.n_bits == _FIELD_BITS.get(part.field, 32)
+        full = part.first_bit == 0 and part.n_bits == FIELD_BITS.get(part.field, 32)
         bits = (1 << part.n_bits) - 1
         fields.append((part.field, part.value << part.first_bit, None if full else bits << part.first_bit))
     return FlowRow(
@@ -335,7 +335,7 @@ def merge_action_set(held: tuple[Action, ...], written: tuple[Action, ...]) -> t
     return tuple(sorted(chosen.values(), key=lambda action: _ACTION_SET_ORDER.index(type(action))))
 
 
-_FIELD_BITS = {"eth_type": 16, "vlan_tci": 16, "ipv4_dst": 32, "ipv4_src": 32, "in_port": 16}
+FIELD_BITS = {"eth_type": 16, "vlan_tci": 16, "ipv4_dst": 32, "ipv4_src": 32, "in_port": 16}
 _ACTION_SET_ORDER = (
     row_types.PopVlan,
     row_types.PopMpls,

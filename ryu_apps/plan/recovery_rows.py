@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mininet_topos.ports import HOST_PORT
-from ryu_apps.plan.ids import VLAN_PRESENT, Kind, Priority, SchemeId, Status, Table, cookie, port_group
+from ryu_apps.plan.ids import VLAN_PRESENT, Kind, Priority, SchemeId, Table, cookie, port_group
 from ryu_apps.plan.rows import (
     Action,
     BackupRow,
@@ -37,6 +39,7 @@ def split_tci(tci: int) -> tuple[int, int]:
     return tci & 0xFFF, tci >> _PCP_FIRST_BIT & 0x7
 
 
+@lru_cache(maxsize=1 << 16)  # switches share most matches
 def commodity_match(destination: int, source: int | None, tag_id: int) -> Match:
     """Match of a commodity's packets that carry `tag_id` (0: no tag at all)."""
     vlan_vid = VLAN_PRESENT | tag_id if tag_id else UNTAGGED
@@ -122,6 +125,6 @@ def _learn(backup: BackupRow, tag_id_in: int, hard_timeout_s: int) -> Learn:
         Priority.RECOVERY,
         cookie(SchemeId.SDFAST, Kind.LEARNED, backup.tag_id, backup.destination),
         tuple(matches),
-        (LearnLoad("vlan_tci", 0, _TCI_BITS, tag_tci(backup.tag_id, Status(backup.status))),),
+        (LearnLoad("vlan_tci", 0, _TCI_BITS, tag_tci(backup.tag_id, backup.status)),),
         hard_timeout_s=hard_timeout_s,
     )

@@ -40,7 +40,7 @@ from ovsdb_backup.agent_types_core import (
     ChangeRows,
     Disconnected,
     Event,
-    FlowRemoved,
+    FlowsRemoved,
     Log,
     PacketIn,
     PacketStatus,
@@ -60,6 +60,7 @@ from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import Status, split_cookie
 from ryu_apps.plan.recovery_rows import split_tci
+from ryu_apps.plan.rows import FlowRow
 
 Result = tuple[AgentState, tuple[AgentAction, ...]]
 
@@ -177,11 +178,11 @@ def _tick(state: AgentState, _event: Tick, now_s: float) -> Result:
     return _trust(state, due, "wait-to-restore is over") if due else (state, ())
 
 
-def _trust(state: AgentState, ports: Iterable[int], cause: str) -> Result:
+def _trust(state: AgentState, ports: Iterable[int], cause: str, touched_too: Iterable[Commodity] = ()) -> Result:
     """These ports have returned: undo what their failure had changed."""
     ports = tuple(ports)
     logs = tuple(_log("return_done", state, port_no=port_no) for port_no in ports if port_no in state.held_ports)
-    touched = touched_by_return(state).union(*(touched_by(state, port_no) for port_no in ports))
+    touched = touched_by_return(state).union(touched_too, *(touched_by(state, port_no) for port_no in ports))
     health = {port_no: replace(state.ports[port_no], held_until_s=None) for port_no in ports}
     state = replace(state, ports={**state.ports, **health}, version=state.version + 1)
     return _rerouted(forget_returned(state, ports), touched, cause, logs)
@@ -259,35 +260,47 @@ def _crosses(state: AgentState, commodity: Commodity, tag_id: int) -> bool:
 # ---- the switch and its rows
 
 
-def _flow_removed(state: AgentState, event: FlowRemoved, _now_s: float) -> Result:
-    """A row is gone. What it rested on is forgotten: a failure that is still there is learned again at once."""
-    found = rule_of(event.row)
-    if found is None:
+def _flows_removed(state: AgentState, event: FlowsRemoved, _now_s: float) -> Result:
+    """Rows are gone. What they rested on is forgotten: a failure that is still there is learned again at once."""
+    state, gone = _take_out(state, event.rows)
+    if not gone:
         return state, ()
-    commodity, tag_id = found
-    notice = (commodity, tag_id, event.row.cookie)
-    expected = state.removing.get(notice, 0)
-    if expected:
-        removing = {**state.removing, notice: expected - 1}
-        return replace(state, removing={key: count for key, count in removing.items() if count}), ()
-    present = state.rules.get(commodity, NO_RULES)
-    if tag_id not in present or present[tag_id].cookie != event.row.cookie:
-        return state, ()
-    rules = dict(state.rules)
-    rules[commodity] = {key: row for key, row in present.items() if key != tag_id}
-    left = {name: rows for name, rows in rules.items() if rows}
-    state = _forget(replace(state, rules=left, version=state.version + 1), commodity, tag_id)
-    # Whoever removed it (the controller, as a rule) says that a link of its set is back: do not wait any longer.
-    cookie_tag = split_cookie(event.row.cookie).tag_id
-    returned = [port_no for port_no in state.held_ports if cookie_tag in state.index.tags_of_port.get(port_no, NO_TAGS)]
+    for commodity, tag_id, _row in gone:
+        state = _forget(state, commodity, tag_id)
+    commodities = [commodity for commodity, _tag_id, _row in gone]
+    # Whoever removed them (the controller, as a rule) says that a link of their sets is back: do not wait for it.
+    sets = {split_cookie(row.cookie).tag_id for _commodity, _tag_id, row in gone}
+    returned = [port_no for port_no in state.held_ports if sets & state.index.tags_of_port.get(port_no, NO_TAGS)]
     if returned:
-        state, actions = _trust(state, returned, "row removed")
+        state, actions = _trust(state, returned, "rows removed", commodities)
     else:
-        state, actions = _rerouted(state, [commodity], "row removed")
-    if tag_id in state.rules.get(commodity, NO_RULES):
-        return state, actions
-    # The notice may be about a row that was replaced meanwhile: make sure that none is left that nobody knows of.
-    return state, (ChangeRows((), (event.row,)), *actions)
+        state, actions = _rerouted(state, commodities, "rows removed")
+    # A notice may be about a row that was replaced meanwhile: make sure that none is left that nobody knows of.
+    doubtful = tuple(row for commodity, tag_id, row in gone if tag_id not in state.rules.get(commodity, NO_RULES))
+    return state, ((ChangeRows((), doubtful),) if doubtful else ()) + actions
+
+
+def _take_out(state: AgentState, removed: Iterable[FlowRow]) -> tuple[AgentState, list[tuple[Commodity, int, FlowRow]]]:
+    """The state without the rules that are gone, and those of them that the agent did not delete itself."""
+    removing, rules = dict(state.removing), dict(state.rules)
+    gone: list[tuple[Commodity, int, FlowRow]] = []
+    for row in removed:
+        found = rule_of(row)
+        if found is None:
+            continue
+        commodity, tag_id = found
+        expected = removing.pop((commodity, tag_id, row.cookie), 0)
+        if expected > 1:
+            removing[commodity, tag_id, row.cookie] = expected - 1
+        present = rules.get(commodity, NO_RULES)
+        if expected or tag_id not in present or present[tag_id].cookie != row.cookie:
+            continue
+        rules[commodity] = {key: rule for key, rule in present.items() if key != tag_id}
+        if not rules[commodity]:
+            del rules[commodity]
+        gone.append((commodity, tag_id, row))
+    version = state.version + 1 if gone else state.version
+    return replace(state, removing=removing, rules=rules, version=version), gone
 
 
 def _forget(state: AgentState, commodity: Commodity, tag_id: int) -> AgentState:
@@ -368,7 +381,7 @@ TRANSITIONS: dict[type, Callable[[AgentState, Any, float], Result]] = {
     PortWitness: _port_witness,  # the same, heard from OVSDB
     WitnessLost: _witness_lost,
     PacketIn: packet_rerouting,  # lines 7-14
-    FlowRemoved: _flow_removed,  # S is emptied
+    FlowsRemoved: _flows_removed,  # S is emptied
     Tick: _tick,  # S is emptied: the port has been up long enough
     PlanLoaded: _plan_loaded,  # R changes
     SwitchRead: _switch_read,  # S is read back from the switch

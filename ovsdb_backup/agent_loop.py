@@ -20,6 +20,7 @@ from ovsdb_backup.agent_types_core import (
     ChangeRows,
     Disconnected,
     Event,
+    FlowsRemoved,
     Log,
     PlanLoaded,
     PortStatus,
@@ -49,6 +50,7 @@ from ovsdb_backup.switch_link import SwitchLink
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import MsgType, WireError, header
 from ryu_apps.plan.damping import Damping
+from ryu_apps.plan.rows import FlowRow
 
 if TYPE_CHECKING:
     from ovsdb_backup.database_watch import GenerationWatch, PortWatch
@@ -86,6 +88,7 @@ class Agent:
         self._link = SwitchLink(options.management)
         self._reading: Reading | None = None
         self._held_back: list[bytes] = []
+        self._removed: list[FlowRow] = []
         self._unwritten: list[tuple[Log, float]] = []
         self._prepared: dict[int, Prepared] = {}
         self._preparation: Preparation | None = None
@@ -152,6 +155,7 @@ class Agent:
             self._received_s = time.monotonic()
             for message in messages:
                 self._hear(message)
+            self._act_on_removed()
         except OSError as error:
             self._lost = str(error)
         except WireError as error:
@@ -181,6 +185,7 @@ class Agent:
         self._reading = None
         self._held_back.clear()
         self._unwritten.clear()
+        self._removed.clear()
         self._act_on(Disconnected())
 
     def _begin_reading(self) -> None:
@@ -190,6 +195,8 @@ class Agent:
 
     def _hear(self, message: bytes) -> None:
         head = header(message)
+        if head.msg_type != MsgType.FLOW_REMOVED:
+            self._act_on_removed()
         if head.msg_type == MsgType.PORT_STATUS:
             self._hear_port(message)
         elif head.msg_type == MsgType.ECHO_REQUEST:
@@ -222,8 +229,16 @@ class Agent:
                 self._counts["packet_dropped", "too many at once"] += 1
                 return
         event = event_of(message)
-        if event is not None:
+        if isinstance(event, FlowsRemoved):
+            self._removed += event.rows
+        elif event is not None:
             self._act_on(event)
+
+    def _act_on_removed(self) -> None:
+        """Removal notices come in bursts: one event for each."""
+        if self._removed:
+            removed, self._removed = tuple(self._removed), []
+            self._act_on(FlowsRemoved(removed))
 
     def _hear_error(self, message: bytes) -> None:
         error = decode.decode_error(message)
@@ -243,6 +258,7 @@ class Agent:
         held_back, self._held_back = self._held_back, []
         for message in held_back:
             self._hear_event(message)
+        self._act_on_removed()
 
     # ---- decisions and deeds
 
@@ -303,7 +319,9 @@ class Agent:
     # ---- the databases and the clock
 
     def _serve_database(self) -> None:
-        for port_no, live in self._ports.news():
+        news = list(self._ports.news())
+        self._received_s = time.monotonic()
+        for port_no, live in news:
             self._act_on(PortWitness(port_no, live), self._prepared.get(port_no) if not live else None)
         if self._ports.is_lost:
             self._act_on(WitnessLost())
@@ -331,6 +349,7 @@ class Agent:
         now_s = time.monotonic()
         deadline_s = next_deadline_s(self.state)
         if deadline_s is not None and deadline_s <= now_s:
+            self._received_s = now_s
             self._act_on(Tick())
         if self._counts and now_s - self._counted_s >= COUNT_INTERVAL_S:
             self._report_counts(now_s)

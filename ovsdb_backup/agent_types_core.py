@@ -77,10 +77,10 @@ class PacketIn:
 
 
 @dataclass(frozen=True)
-class FlowRemoved:
-    """A row of the agent is gone from the switch: deleted by anybody, or timed out."""
+class FlowsRemoved:
+    """Rows of the agent are gone from the switch: deleted by anybody, or timed out."""
 
-    row: FlowRow
+    rows: tuple[FlowRow, ...]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Tick:
     """Nothing but time has passed."""
 
 
-Event = PlanLoaded | SwitchRead | Disconnected | PortStatus | PortWitness | WitnessLost | PacketIn | FlowRemoved | Tick
+Event = PlanLoaded | SwitchRead | Disconnected | PortStatus | PortWitness | WitnessLost | PacketIn | FlowsRemoved | Tick
 
 # ---- actions
 

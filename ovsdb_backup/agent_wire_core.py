@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from ovsdb_backup.agent_types_core import (
     ChangeRows,
     Event,
-    FlowRemoved,
+    FlowsRemoved,
     PacketIn,
     PortStatus,
     Refill,
@@ -90,7 +90,7 @@ def event_of(message: bytes) -> Event | None:
         return PacketIn(read_packet(frame), frame)
     if kind == MsgType.FLOW_REMOVED:
         removed = decode.decode_flow_removed(message)
-        return FlowRemoved(FlowRow(removed.table_id, removed.priority, removed.match, cookie=removed.cookie))
+        return FlowsRemoved((FlowRow(removed.table_id, removed.priority, removed.match, cookie=removed.cookie),))
     return None
 
 

@@ -12,6 +12,7 @@ from ryu_apps.openflow.wire import WireError, split_messages
 
 FIRST_RETRY_S, MAX_RETRY_S = 0.05, 0.5  # a local socket: trying costs nothing, and a restarted switch is empty
 _READ_BYTES = 1 << 16
+_SEND_BUFFER_BYTES = 1 << 22  # a bundle of a thousand rows leaves at once, as far as the kernel allows
 
 
 class SwitchLink:
@@ -57,6 +58,7 @@ class SwitchLink:
             candidate.close()
             self._back_off(now_s)
             return False
+        candidate.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         candidate.setblocking(False)
         self._socket = candidate
         return True

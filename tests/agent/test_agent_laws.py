@@ -59,6 +59,8 @@ def stories(draw) -> Story:
         st.tuples(st.just("wait"), st.floats(0.0, 30.0)),
         st.tuples(st.just("delete"), st.integers(0, 50)),
         st.tuples(st.just("notice"), st.integers(0, 50)),
+        st.tuples(st.just("burst of notices")),
+        st.tuples(st.just("delete all")),
         st.tuples(st.just("reconnect")),
         st.tuples(st.just("switch restart")),
         st.tuples(st.just("agent restart")),
@@ -90,11 +92,8 @@ def play_move(world: World, where: Site, kind: str, *given: object) -> None:
         world.tell(PacketIn(None))
     elif kind == "wait":
         wait(world, given[0])
-    elif kind == "delete" and world.agent_rows:
-        rows = list(world.agent_rows.values())
-        world.remove(rows[given[0] % len(rows)])
-    elif kind == "notice":
-        world.deliver_notice(given[0])
+    elif "delete" in kind or "notice" in kind:
+        remove_or_notice(world, kind, *given)
     elif kind in ("reconnect", "switch restart"):
         world.tell(Disconnected())
         world.notices.clear()  # what is sent while nobody listens is lost
@@ -106,6 +105,19 @@ def play_move(world: World, where: Site, kind: str, *given: object) -> None:
         world.state = AgentState()
         world.tell(PlanLoaded(where.index))
         world.read()
+
+
+def remove_or_notice(world: World, kind: str, number: int = 0) -> None:
+    rows = list(world.agent_rows.values())
+    if kind == "delete" and rows:
+        world.remove(rows[number % len(rows)])
+    elif kind == "delete all":
+        for row in rows:
+            world.remove(row)
+    elif kind == "notice":
+        world.deliver_notice(number)
+    elif kind == "burst of notices":
+        world.deliver_notices_at_once()
 
 
 def wait(world: World, seconds: float) -> None:

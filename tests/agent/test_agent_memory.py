@@ -10,7 +10,7 @@ from ovsdb_backup.agent_core import next_deadline_s
 from ovsdb_backup.agent_types_core import (
     OUTDATED_TAG_TIMEOUT_S,
     AgentState,
-    FlowRemoved,
+    FlowsRemoved,
     PlanLoaded,
     PortStatus,
 )
@@ -110,8 +110,8 @@ def test_removal_while_the_port_is_dead_is_mended_at_once(world):
 
 
 def test_notice_about_somebody_elses_row_is_nobodys_business(world):
-    world.tell(FlowRemoved(FlowRow(0, 1, match(eth_type=0x800), cookie=77)))
-    world.tell(FlowRemoved(tagged_row(AROUND_34)))
+    world.tell(FlowsRemoved((FlowRow(0, 1, match(eth_type=0x800), cookie=77),)))
+    world.tell(FlowsRemoved((tagged_row(AROUND_34),)))
     assert world.agent_rows == {}
 
 

@@ -13,7 +13,7 @@ from ovsdb_backup.agent_rules_core import prepare_failure
 from ovsdb_backup.agent_types_core import (
     AgentState,
     ChangeRows,
-    FlowRemoved,
+    FlowsRemoved,
     PacketIn,
     PlanLoaded,
     PortStatus,
@@ -247,7 +247,7 @@ def test_agent_survives_events_without_a_plan():
     for event in (
         PortStatus(2, False),
         PacketIn(None),
-        FlowRemoved(ROW),
+        FlowsRemoved((ROW,)),
         SwitchRead({2: True}),
         PlanLoaded(BackupIndex()),
     ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from mininet_topos.catalogue import load_topology
 from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Direction, LinkId, Topology
-from ovsdb_backup.agent_types_core import FlowRemoved, PacketIn, PortStatus
+from ovsdb_backup.agent_types_core import FlowsRemoved, PacketIn, PortStatus
 from ovsdb_backup.packet_core import PacketFields
 from ryu_apps.plan.addressing import dpid_of, hosts_of
 from ryu_apps.plan.failure_sets import FailureSets
@@ -103,7 +102,7 @@ class AgentNetwork:
                     world.remove(row)
         for world in self.worlds.values():
             while world.notices:
-                world.tell(FlowRemoved(replace(world.notices.pop())))
+                world.tell(FlowsRemoved((world.notices.pop(),)))
 
     def wait(self, seconds: float) -> None:
         """Time passes everywhere."""

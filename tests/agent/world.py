@@ -12,7 +12,7 @@ from ovsdb_backup.agent_types_core import (
     AgentState,
     ChangeRows,
     Event,
-    FlowRemoved,
+    FlowsRemoved,
     PlanLoaded,
     ReadSwitch,
     Refill,
@@ -117,12 +117,17 @@ class World:
     def deliver_notice(self, number: int) -> None:
         """One of the waiting removal notices arrives (OVS sends them from another thread: in any order)."""
         if self.notices:
-            self.tell(FlowRemoved(self.notices.pop(number % len(self.notices))))
+            self.tell(FlowsRemoved((self.notices.pop(number % len(self.notices)),)))
 
     def deliver_notices(self) -> None:
         """All removal notices arrive."""
         while self.notices:
             self.deliver_notice(0)
+
+    def deliver_notices_at_once(self) -> None:
+        """All removal notices arrive in one burst."""
+        burst, self.notices = tuple(self.notices), []
+        self.tell(FlowsRemoved(burst))
 
     def read(self) -> None:
         """The agent reads the switch."""

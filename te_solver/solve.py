@@ -28,6 +28,8 @@ from te_solver.values import Allocation, Problem
 OBJECTIVES = ("throughput", "max-min", "min-max-utilisation")
 METHODS = ("reference", "fast")
 LARGEST_GAP = 1e-6
+# What a class leaves of a capacity counts as nothing below this share: solvers cannot work with crumbs.
+CRUMB = 1e-7
 # A multiplier above this share of the largest says that a demand cannot rise further. Interior point methods leave
 # small multipliers everywhere; a demand that is missed is found in the next round, at the same level.
 BLOCKED_SHARE = 0.003
@@ -102,7 +104,8 @@ def _by_priority(problem: Problem, capacity_mbps: FloatArray, options: SolveOpti
             if len(classes) == 1
             else problem.with_volumes(np.where(problem.priorities == priority, problem.demands_mbps, 0.0))
         )
-        left = np.maximum(0.0, capacity_mbps - problem.tunnels.arc_loads(rates))
+        left = capacity_mbps - problem.tunnels.arc_loads(rates)
+        left = np.where(left > CRUMB * capacity_mbps, left, 0.0)
         best, prices = throughput_point(part, left, options)
         given = feasible(part, best, left)
         value += float(given.sum())

@@ -37,11 +37,22 @@ def test_structured_method_equals_the_reference_on_random_instances(seed):
 
 
 @pytest.mark.usefixtures("_always_structured")
-@given(problem=problems(priorities=(1, 6)))
+@given(problem=problems())
 @settings(max_examples=60)
 def test_structured_method_equals_the_reference_on_drawn_networks(problem):
     fast, reference = solve(problem, FAST), solve(problem)
     assert fast.value == pytest.approx(reference.value, rel=2e-6, abs=1e-6)
+
+
+@pytest.mark.usefixtures("_always_structured")
+@given(problem=problems(priorities=(1, 6)))
+@settings(max_examples=60)
+def test_structured_method_serves_classes_in_order(problem):
+    # How much the second class gets depends on which of the best allocations the first one took.
+    fast, reference = solve(problem, FAST), solve(problem)
+    high = problem.priorities == 1
+    wanted = reference.demand_mbps[high].sum()
+    assert fast.demand_mbps[high].sum() == pytest.approx(wanted, rel=2e-6, abs=1e-6)
     assert (fast.arc_loads_mbps <= problem.network.capacity_mbps * (1 + 1e-12)).all()
 
 

@@ -246,7 +246,7 @@ class Agent:
             self._counts["packet_dropped", str(error)] += 1
             return
         # A refused change means that rows are not what the agent believes: start afresh from what is there.
-        self._break_off(str(error), "error")
+        raise WireError(str(error))
 
     def _finish_reading(self) -> None:
         event = self._reading.event if self._reading is not None else None

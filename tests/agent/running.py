@@ -125,7 +125,8 @@ class RunningAgent:
         """Lines of the event log, of one kind or all."""
         if not self.events_file.exists():
             return []
-        found = [json.loads(line) for line in self.events_file.read_text(encoding="utf-8").splitlines()]
+        whole, _end, _beginning = self.events_file.read_text(encoding="utf-8").rpartition("\n")
+        found = [json.loads(line) for line in whole.splitlines()]
         return [event for event in found if name in (None, event["event"])]
 
     def wait_events(self, name: str, count: int = 1) -> list[dict[str, object]]:

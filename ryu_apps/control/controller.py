@@ -17,7 +17,6 @@ from ryu.lib import hub
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.connectivity import require_connected
-from mininet_topos.event_log import EventLog
 from mininet_topos.topology import LinkId
 from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFiller
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
@@ -31,6 +30,7 @@ from ryu_apps.control.settings_core import Settings
 from ryu_apps.control.statistics_collection import StatisticsCollection
 from ryu_apps.control.statistics_core import FlowSample, PortSample
 from ryu_apps.control.switch import Switch
+from ryu_apps.control.told_events import ToldEvents
 from ryu_apps.control.topology_control import TopologyControl
 from ryu_apps.control.topology_core import LiveTopology, Mismatch
 from ryu_apps.openflow import decode, encode
@@ -66,7 +66,7 @@ class Controller:
         self.topology = load_topology(settings.topology)
         require_connected(self.topology)
         self.plans = plan_network(scheme, self.topology, settings.options)
-        self.events = EventLog("controller")
+        self.events = ToldEvents("controller", logger)
         self.faults = Faults(self.events, logger)
         self.switches: dict[str, Switch] = {}
         self.started_at_s = time.monotonic()

@@ -1,0 +1,61 @@
+"""Events of the controller, told twice: to the event log of a run, and to whoever watches `ryu-manager`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from mininet_topos.event_log import EventField, EventLog
+
+# What a person wants to see pass by. Errors have a line of their own (faults.py).
+SENTENCES = {
+    "connect": "{node}: connected",
+    "reconnect": "{node}: connected again",
+    "disconnect": "{node}: disconnected",
+    "plan_installed": "{node}: plan of {rows} rows is in place ({added} added, {modified} modified, {deleted} deleted)",
+    "backup_filled": "{node}: backup database filled",
+    "port_status": "{node}: port {port_no} is {state}",
+    "return_done": "traffic is back on {names}",
+    "mismatch": "not as the topology says: {text}",
+    "foreign_mac": "{node}: its host has the MAC address {mac}",
+}
+
+
+class ToldEvents(EventLog):
+    """An event log that also says the main events in one line each.
+
+    Parameters
+    ----------
+    source : str
+        Who speaks.
+    logger : logging.Logger
+        Where the lines go, at level INFO.
+    """
+
+    def __init__(self, source: str, logger: logging.Logger) -> None:
+        super().__init__(source)
+        self._logger = logger
+
+    def write(self, event: str, t_monotonic_s: float | None = None, **fields: EventField) -> None:
+        """Append one event, and say it."""
+        super().write(event, t_monotonic_s, **fields)
+        sentence = sentence_of(event, fields)
+        if sentence:
+            self._logger.info("%s", sentence)
+
+
+def sentence_of(event: str, fields: Mapping[str, EventField]) -> str:
+    """What to say of an event; nothing for events that are no news to a person.
+
+    Examples
+    --------
+    >>> sentence_of("port_status", {"node": "s6", "port_no": 3, "live": False})
+    's6: port 3 is dead'
+    >>> sentence_of("return_done", {"links": ["s6-s9"], "rounds": 0})
+    ''
+    """
+    if event not in SENTENCES or (event == "return_done" and not fields["rounds"]):
+        return ""
+    links = fields.get("links")
+    names = ", ".join(map(str, links)) if isinstance(links, list) else ""
+    return SENTENCES[event].format(state="live" if fields.get("live") else "dead", names=names, **fields)

@@ -1,0 +1,26 @@
+"""What a person who runs `ryu-manager` reads."""
+
+import json
+import logging
+
+from ryu_apps.control.told_events import SENTENCES, ToldEvents, sentence_of
+
+
+def test_an_event_goes_to_the_event_log_and_is_said(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("ARMOR_EVENTS", str(tmp_path / "events.jsonl"))
+    events = ToldEvents("controller", logging.getLogger("told"))
+    with caplog.at_level(logging.INFO, logger="told"):
+        events.write("port_status", node="s6", port_no=3, live=False)
+    events.close()
+    assert json.loads((tmp_path / "events.jsonl").read_text())["event"] == "port_status"
+    assert caplog.messages == ["s6: port 3 is dead"]
+
+
+def test_a_return_that_had_nothing_to_undo_is_not_said():
+    assert sentence_of("return_done", {"links": ["s6-s9"], "rounds": 0}) == ""
+    assert sentence_of("return_done", {"links": ["s6-s9", "s1-s2"], "rounds": 2}) == "traffic is back on s6-s9, s1-s2"
+
+
+def test_events_without_a_sentence_are_silent():
+    assert "statistics" not in SENTENCES
+    assert sentence_of("statistics", {}) == ""

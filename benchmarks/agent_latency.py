@@ -110,7 +110,7 @@ def measured(running: RunningAgent, affected: int) -> dict[str, object]:
 def one_failure(running: RunningAgent, affected: int) -> dict[str, object]:
     """Fail the port, repair it, wait until all is as before."""
     installs, returns = len(running.events("agent_install")), len(running.events("return_done"))
-    time.sleep(0.05 + affected * PREPARING_S)
+    time.sleep(0.15 + affected * PREPARING_S)
     running.set_port(FAILING, up=False)
     event = running.wait_events("agent_install", installs + 1)[-1]
     assert event["rows"] == affected, event

@@ -22,6 +22,7 @@ from ovsdb_backup.agent_types_core import (
     Event,
     FlowsRemoved,
     Log,
+    PacketIn,
     PlanLoaded,
     PortStatus,
     PortWitness,
@@ -34,22 +35,22 @@ from ovsdb_backup.agent_types_core import (
 from ovsdb_backup.agent_wire_core import (
     RELEASE_XID,
     Reading,
-    change_bytes,
+    bytes_of,
     event_of,
     greeting,
     note_port,
     read_further,
     read_requests,
-    refill_bytes,
-    release_bytes,
 )
 from ovsdb_backup.backup_index_core import BackupIndex
+from ovsdb_backup.packet_core import PacketFields
 from ovsdb_backup.preparation_core import Preparation, Prepared
 from ovsdb_backup.rate_limit_core import TokenBucket
 from ovsdb_backup.switch_link import SwitchLink
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import MsgType, WireError, header
 from ryu_apps.plan.damping import Damping
+from ryu_apps.plan.recovery_rows import tag_tci
 from ryu_apps.plan.rows import FlowRow
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 STORE_TIMEOUT_S = 2.0  # the agent is deaf while it reads a plan: a server that hangs must not keep it long
 STORE_RETRY_S = 1.0
+PREPARE_AFTER_S = 0.05  # quiet time before failures are worked out in advance
 COUNTED = ("packet_dropped", "agent_release")  # one line a second and reason, however many packets
 COUNT_INTERVAL_S = 1.0
 _LAST_XID = 0xFFFFFFFF
@@ -92,6 +94,7 @@ class Agent:
         self._unwritten: list[tuple[Log, float]] = []
         self._prepared: dict[int, Prepared] = {}
         self._preparation: Preparation | None = None
+        self._prepare_at_s = 0.0
         self._limit = TokenBucket(at_s=time.monotonic())
         self._xid = self._read_xid = RELEASE_XID
         self._lost = ""
@@ -136,6 +139,7 @@ class Agent:
         deadlines = [next_deadline_s(self.state)]
         deadlines.append(self._counted_s + COUNT_INTERVAL_S if self._counts else None)
         deadlines.append(self._next_load_s if self._next_load_s > now_s else None)
+        deadlines.append(self._prepare_at_s if self._prepare_at_s > now_s else None)
         for deadline_s in deadlines:
             if deadline_s is not None:
                 poller.timer_wait(max(0, int((deadline_s - now_s) * 1000) + 1))
@@ -255,6 +259,7 @@ class Agent:
         self._reading = None
         self._link.settled()
         self._act_on(event)
+        self._rehearse()
         held_back, self._held_back = self._held_back, []
         for message in held_back:
             self._hear_event(message)
@@ -263,22 +268,20 @@ class Agent:
     # ---- decisions and deeds
 
     def _act_on(self, event: Event, prepared: Prepared | None = None) -> None:
-        self.state, actions = step(self.state, event, time.monotonic())
+        now_s = time.monotonic()
+        self.state, actions = step(self.state, event, now_s)
         for action in actions:
             self._do(action, prepared)
+        self._prepare_at_s = now_s + PREPARE_AFTER_S
 
     def _do(self, action: AgentAction, prepared: Prepared | None) -> None:
-        if isinstance(action, ChangeRows):
+        if isinstance(action, ChangeRows | Refill | ReleasePacket):
             if prepared is not None and prepared.change == action:
                 self._send(prepared.data)
             else:
-                self._send(change_bytes(action, self._next_xid()))
-            if self._reading is not None:
+                self._send(bytes_of(action, self._next_xid()))
+            if isinstance(action, ChangeRows) and self._reading is not None:
                 self._begin_reading()  # what is being read may be from before this change
-        elif isinstance(action, Refill):
-            self._send(refill_bytes(action, self._next_xid()))
-        elif isinstance(action, ReleasePacket):
-            self._send(release_bytes(action))
         elif isinstance(action, ReadSwitch):
             self._begin_reading()
         elif action.event in COUNTED:
@@ -288,13 +291,29 @@ class Agent:
         else:
             self._write(action.event, **action.fields)
 
+    def _rehearse(self) -> None:
+        """Decide on a punted packet, encode what that asks for, and forget it all.
+
+        The first real packet would otherwise pay for every index and cache that is filled on first use.
+        """
+        row = next((row for row in self.state.index.backups if row.tag_id), None)
+        if row is not None:
+            packet = PacketFields(tag_tci(row.tag_id, row.status), row.source or 0, row.destination)
+            _state, actions = step(self.state, PacketIn(packet, b""), time.monotonic())
+            for action in actions:
+                if isinstance(action, ChangeRows | ReleasePacket):
+                    bytes_of(action, self._next_xid())
+
     def _next_xid(self) -> int:
         self._xid = RELEASE_XID + 1 if self._xid == _LAST_XID else self._xid + 1
         return self._xid
 
     def _prepare_more(self) -> bool:
-        """Do one slice of the preparation for the failures that may come; whether there was any to do."""
-        if not self.state.is_connected or self._reading is not None:
+        """Do one slice of the preparation for the failures that may come; whether there was any to do.
+
+        Not in the middle of events, though: while a failure is being met every processor is wanted elsewhere.
+        """
+        if not self.state.is_connected or self._reading is not None or time.monotonic() < self._prepare_at_s:
             return False
         if self._preparation is None or self._preparation.version != self.state.version:
             port_no = self._next_unprepared()

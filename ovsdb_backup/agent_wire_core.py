@@ -52,23 +52,25 @@ def read_requests(xid: int) -> bytes:
     )
 
 
-def change_bytes(change: ChangeRows, xid: int) -> bytes:
-    """One bundle: rows go first, so that a row may come back with another cookie."""
-    messages = [encode.flow_delete(row) for row in change.delete] + [encode.flow_add(row) for row in change.install]
-    return encode.bundle(xid, messages, xid=xid)
+def bytes_of(action: ChangeRows | Refill | ReleasePacket, xid: int) -> bytes:
+    """What the switch is sent for an action. Changes of rows are one bundle.
 
-
-def refill_bytes(refill: Refill, xid: int) -> bytes:
-    """One bundle: groups, those that others lead to first, then flows."""
-    groups = [encode.group_add(group) for level in dependency_levels(refill.groups) for group in level]
-    return encode.bundle(xid, [*groups, *map(encode.flow_add, refill.flows)], xid=xid)
-
-
-def release_bytes(release: ReleasePacket) -> bytes:
-    """Send a packet on; its handle is the frame."""
-    if not isinstance(release.handle, bytes):
-        raise WireError(f"a packet of {type(release.handle).__name__} cannot be released; keep its frame as bytes")
-    return encode.packet_out(release.handle, release.actions, xid=RELEASE_XID)
+    Raises
+    ------
+    WireError
+        A packet whose handle is not its frame as bytes.
+    """
+    if isinstance(action, ReleasePacket):
+        if not isinstance(action.handle, bytes):
+            raise WireError(f"a packet of {type(action.handle).__name__} cannot be released; keep its frame as bytes")
+        return encode.packet_out(action.handle, action.actions, xid=RELEASE_XID)
+    if isinstance(action, Refill):
+        # Groups that others lead to come first.
+        groups = [encode.group_add(group) for level in dependency_levels(action.groups) for group in level]
+        return encode.bundle(xid, [*groups, *map(encode.flow_add, action.flows)], xid=xid)
+    # Rows go first, so that a row may come back with another cookie.
+    deletions = map(encode.flow_delete, action.delete)
+    return encode.bundle(xid, [*deletions, *map(encode.flow_add, action.install)], xid=xid)
 
 
 def event_of(message: bytes) -> Event | None:

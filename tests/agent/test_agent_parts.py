@@ -23,12 +23,10 @@ from ovsdb_backup.agent_types_core import (
 )
 from ovsdb_backup.agent_wire_core import (
     Reading,
-    change_bytes,
+    bytes_of,
     event_of,
     note_port,
     read_further,
-    refill_bytes,
-    release_bytes,
 )
 from ovsdb_backup.backup_index_core import BackupIndex, Commodity
 from ovsdb_backup.packet_core import PacketFields, read_packet
@@ -161,7 +159,7 @@ def kinds(data: bytes) -> list[int]:
 
 
 def test_change_is_one_bundle_with_deletions_first():
-    data = change_bytes(ChangeRows((ROW,), (ROW,)), 9)
+    data = bytes_of(ChangeRows((ROW,), (ROW,)), 9)
     assert kinds(data) == [MsgType.EXPERIMENTER] * 4
     assert data == encode.bundle(9, [encode.flow_delete(ROW), encode.flow_add(ROW)], xid=9)
 
@@ -170,14 +168,14 @@ def test_refill_adds_groups_before_what_leads_to_them():
     chain = GroupRow(2, "ff", (Bucket((Output(2),), watch_port=2), Bucket((), watch_group=9)))
     always = GroupRow(9, "all", (Bucket(()),))
     flow = FlowRow(0, 1, (), (Group(2),))
-    data = refill_bytes(Refill((chain, always), (flow,)), 4)
+    data = bytes_of(Refill((chain, always), (flow,)), 4)
     assert data == encode.bundle(4, [encode.group_add(always), encode.group_add(chain), encode.flow_add(flow)], xid=4)
 
 
 def test_only_a_frame_can_be_released():
-    assert header(release_bytes(ReleasePacket(b"frame", (Output(2),)))).msg_type == MsgType.PACKET_OUT
+    assert header(bytes_of(ReleasePacket(b"frame", (Output(2),)), 9)).msg_type == MsgType.PACKET_OUT
     with pytest.raises(WireError, match="frame as bytes"):
-        release_bytes(ReleasePacket("text", ()))
+        bytes_of(ReleasePacket("text", ()), 9)
 
 
 @pytest.mark.parametrize("where", SITES, ids=lambda where: where.name)
@@ -193,7 +191,7 @@ def test_prepared_bytes_are_those_of_the_failure_itself(where):
             assert prepared.change == ChangeRows(())
             continue
         assert (set(prepared.change.install), prepared.change.delete) == (set(changes[0].install), ())
-        assert prepared.data == change_bytes(prepared.change, 77)
+        assert prepared.data == bytes_of(prepared.change, 77)
         assert prepared.failure == prepare_failure(state, port_no)
         _state, with_prepared = step(state, PortStatus(port_no, False, prepared.failure), 0.0)
         assert with_prepared[0] == prepared.change

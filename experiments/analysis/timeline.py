@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass
 
 from experiments.analysis.accounting import Counts, Flight, count
 
+# Packets on their way when the next failure comes are its victims, not signs that this one was not over.
+IN_FLIGHT_S = 0.1
 STAGES = ("detect", "switch_over", "first_good", "last_lost", "last_crankback", "steady")
 
 
@@ -91,10 +93,11 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
         The failure's time.
     """
     sent = [flight for flight in flights if window.holds(flight.sent_s)]
-    lost = [flight for flight in sent if flight.is_lost]
     good = [flight for flight in sent if not flight.is_lost]
     turned, detours = _turns_and_detours(flights, window)
-    troubled = [flight.sent_s for flight in sent if flight.is_lost or flight.back_hops]
+    judged = [flight for flight in sent if flight.sent_s < window.end_s - IN_FLIGHT_S]
+    lost = [flight for flight in judged if flight.is_lost]
+    troubled = [flight.sent_s for flight in judged if flight.is_lost or flight.back_hops]
     last_trouble_s = max([*troubled, window.start_s])
     steady_s = next((flight.arrivals_s[0] for flight in good if flight.sent_s > last_trouble_s), None)
     first_lost_s, last_lost_s = (lost[0].sent_s, lost[-1].sent_s) if lost else (window.end_s, window.end_s)

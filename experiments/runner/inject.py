@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from experiments.analysis.injected import Action, Flip, plan_actions
-from experiments.scenario.values import KILL_KIND, Failure
+from experiments.scenario.values import KILL_KIND, Failure, Scenario
 from mininet_topos.emulation import Cuts, EmulatedNetwork
 from mininet_topos.emulation.cuts_core import CutStamp
 from mininet_topos.topology import Direction, LinkId
@@ -24,12 +24,13 @@ class Injector:
         What is broken.
     cuts : Cuts
         The tool; whoever owns it repairs everything at the end.
-    failures : sequence of Failure
-        The plan.
+    scenario : Scenario
+        Its failures are the plan.
     """
 
-    def __init__(self, network: EmulatedNetwork, cuts: Cuts, failures: Sequence[Failure]) -> None:
-        self._network, self._cuts, self._failures = network, cuts, failures
+    def __init__(self, network: EmulatedNetwork, cuts: Cuts, scenario: Scenario) -> None:
+        self._network, self._cuts, self.scenario = network, cuts, scenario
+        self._failures = scenario.failures
 
     def arm(self) -> None:
         """Prepare all silent cuts, so that each is one system call when its time comes."""

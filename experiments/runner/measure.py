@@ -17,7 +17,7 @@ from experiments.runner.folder import Work
 from experiments.runner.inject import Injector, sleep_until
 from experiments.runner.watching import PortWatch, watched_switches
 from experiments.scenario.values import KILL_KIND, PROBE_KINDS, Scenario, Traffic
-from mininet_topos.emulation import Cuts, EmulatedNetwork
+from mininet_topos.emulation import EmulatedNetwork
 from mininet_topos.errors import ArmorError
 
 PortKey = tuple[str, int]
@@ -50,7 +50,7 @@ class Measured:
 
 
 def measure(
-    network: EmulatedNetwork, scenario: Scenario, work: Work, may_raise: bool, say: Callable[[str], None]
+    network: EmulatedNetwork, injector: Injector, work: Work, may_raise: bool, say: Callable[[str], None]
 ) -> Measured:
     """Run a scenario's traffic and failures.
 
@@ -58,7 +58,8 @@ def measure(
     ----------
     network : EmulatedNetwork
         Built, with its plan installed and its BFD sessions up.
-    scenario : Scenario
+    injector : Injector
+        Breaks and repairs by the scenario; what it leaves broken stays so afterwards.
     work : Work
         Where captures and the streams' output go.
     may_raise : bool
@@ -71,11 +72,11 @@ def measure(
     BfdUnstableError
         BFD sessions went down that nobody broke, and `may_raise` is given.
     """
+    scenario = injector.scenario
     load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
     watch = PortWatch(network, watched_switches(scenario.failures, scenario.topology), work)
     captures = Captures(network, taps_of(network, scenario), work.path / "captures")
-    with Streams(network, scenario.traffic, work.path / "streams") as streams, watch, Cuts(network) as cuts:
-        injector = Injector(network, cuts, scenario.failures)
+    with Streams(network, scenario.traffic, work.path / "streams") as streams, watch:
         injector.arm()
         offset_ns = sample_offset_ns()
         with captures:

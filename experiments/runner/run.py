@@ -10,13 +10,14 @@ from experiments.analysis.dumps import DumpReport
 from experiments.analysis.injected import failed_links
 from experiments.analysis.result import Json, RunResult, judge
 from experiments.runner.folder import ResultFolder, environment_facts
+from experiments.runner.inject import Injector
 from experiments.runner.measure import BfdUnstableError, measure
 from experiments.runner.parts import BFD_S, dump_reports, emulated_network, options_of, wait_installed
 from experiments.runner.promise import promise_of
 from experiments.runner.record import make_record
 from experiments.scenario.values import Scenario, Variation
 from mininet_topos.connectivity import require_connected
-from mininet_topos.emulation import EmulatedNetwork
+from mininet_topos.emulation import Cuts, EmulatedNetwork
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS
 from mininet_topos.errors import ArmorError
 from ryu_apps.plan.registry import plan_network
@@ -167,12 +168,13 @@ class _Run:
         with self.folder.work(name) as work:
             self._say("building the network")
             network = emulated_network(scenario, self.variation, work, interval_ms)
-            with network, self.folder.keeping_logs(name, network):
+            # What is still broken at the end stays so until the switches' rows have been compared with their plans.
+            with network, self.folder.keeping_logs(name, network), Cuts(network) as cuts:
                 make_ready(network, self.plans, self.variation, self._say)
                 may_raise = scenario.bfd_interval_ms is None and next_interval(network.bfd_interval_ms) is not None
-                measured = measure(network, scenario, work, may_raise, self._say)
+                measured = measure(network, Injector(network, cuts, scenario), work, may_raise, self._say)
                 self._say("waiting for the primaries to return")
-                dumps = wait_returned(network, scenario, self.plans)
+                dumps = () if self._cannot_refill() else wait_returned(network, scenario, self.plans)
                 self.emulations[name] = network.describe()
                 told = (*notes, *network.warnings)
             self._say("reading the captures")
@@ -180,6 +182,10 @@ class _Run:
             record = make_record(scenario, self.variation, measured, events, dumps, told)
             promise = promise_of(self.variation, scenario.topology, self.plans)
             return judge(replace(record, bfd_interval_ms=network.bfd_interval_ms), promise)
+
+    def _cannot_refill(self) -> bool:
+        """Whether a switch that lost its rows must wait: the controller is away, and there is no agent."""
+        return controller_is_away(self.scenario) and self.variation.mode != "agent"
 
     def _say(self, what: str) -> None:
         self.say(f"{self.variation.name}: {what}")
@@ -201,9 +207,17 @@ def make_ready(network: EmulatedNetwork, plans: dict[int, RulePlan], variation: 
     network.wait_bfd_up(BFD_S)
 
 
+def controller_is_away(scenario: Scenario) -> bool:
+    """Whether the controller is still cut off when the scenario ends."""
+    return any(failure.kind == "controller" and failure.end_s is None for failure in scenario.failures)
+
+
 def wait_returned(network: EmulatedNetwork, scenario: Scenario, plans: dict[int, RulePlan]) -> tuple[DumpReport, ...]:
     """Rows of all switches against their plans, once nothing stale is left or the time for it is over."""
-    down = failed_links(scenario.duration_s, scenario.failures, scenario.topology)
+    if controller_is_away(scenario):
+        down = frozenset(scenario.topology.link_ids)  # rows of past failures wait for the controller to remove them
+    else:
+        down = failed_links(scenario.duration_s, scenario.failures, scenario.topology)
     deadline = time.monotonic() + scenario.wait_to_restore_s + _RETURN_SLACK_S
     while True:
         reports = dump_reports(network, plans, down)

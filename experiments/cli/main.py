@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from types import FrameType
 
+from experiments.cli.output import drop_notes, release_notes
 from experiments.cli.parser import ArmorParser
 from experiments.scenario.suggest import suggest
 from mininet_topos.errors import ArmorError, BadInputError
@@ -48,7 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     # The `ovs` package imports eventlet where it is installed, which prints nine lines about its own future.
     warnings.filterwarnings("ignore", message=r"\s*Eventlet is deprecated")
     try:
+        drop_notes()
         code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        release_notes()
         sys.stdout.flush()
     except ArmorError as error:
         print("armor: " + " ".join(str(error).split()), file=sys.stderr)

@@ -53,6 +53,27 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+_held: list[str] = []  # bad input is answered by one line and nothing else, so remarks about it wait
+
+
+def hold_note(text: str) -> None:
+    """A line for the person at the terminal that goes with the result: it waits for `emit`."""
+    if text not in _held:
+        _held.append(text)
+
+
+def release_notes() -> None:
+    """Print the lines that wait."""
+    for text in _held:
+        note(text)
+    drop_notes()
+
+
+def drop_notes() -> None:
+    """Forget the lines that wait."""
+    _held.clear()
+
+
 def emit(arguments: argparse.Namespace, value: object, text: str) -> None:
     """Print a result: `value` as JSON with --json, else `text`; into the file of --out when that is given.
 
@@ -61,6 +82,7 @@ def emit(arguments: argparse.Namespace, value: object, text: str) -> None:
     BadInputError
         The file cannot be written.
     """
+    release_notes()
     shown = json.dumps(value, indent=2, ensure_ascii=False) if arguments.json else text
     if arguments.out is None:
         print(shown)

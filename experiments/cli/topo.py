@@ -11,7 +11,7 @@ import argparse
 import itertools
 from pathlib import Path
 
-from experiments.cli.output import emit, note, writable
+from experiments.cli.output import emit, hold_note, writable
 from experiments.cli.parser import choice
 from experiments.scenario.suggest import suggest
 from mininet_topos.errors import BadInputError
@@ -55,7 +55,7 @@ def load(name: str) -> Topology:
 
     loaded = load_topology_with_warnings(name)
     for warning in loaded.warnings:
-        note(f"note: {warning}")
+        hold_note(f"note: {warning}")
     return loaded.topology
 
 

@@ -163,7 +163,7 @@ def test_a_daemon_that_does_not_start_says_why_and_leaves_nothing(monkeypatch: p
         "experiments.against_ovs.dummy_ovs.find_program",
         lambda name: find_program("ovs-ofctl" if name == "ovs-vswitchd" else name),
     )
-    with pytest.raises(ArmorError, match="ovs-ofctl did not start: .*unrecognized option"), dummy_ovs():
+    with pytest.raises(ArmorError, match=r"ovs-ofctl did not start: .*unrecognized option"), dummy_ovs():
         pytest.fail("it started")
     assert {left for left in Path(tempfile.gettempdir()).glob("armor-ovs-*") if _daemons(left)} <= before
 

@@ -98,7 +98,7 @@ def assert_refused(argv: list[str], wanted: str, capsys: pytest.CaptureFixture[s
     assert said.out == ""
     assert code == 2
     lines = said.err.splitlines()
-    assert len([line for line in lines if not line.startswith("note: ")]) == 1, said.err
+    assert len(lines) == 1, said.err
     assert lines[-1].startswith("armor: ")
     assert wanted in lines[-1]
     assert "Traceback" not in said.err

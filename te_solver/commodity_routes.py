@@ -12,10 +12,9 @@ destinations are positions in `Topology.nodes`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from heapq import heappop, heappush
+from math import inf
 from typing import NamedTuple, Protocol
-
-import networkx as nx
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction
@@ -86,7 +85,13 @@ class PairRouter:
     def __init__(self, residual: ResidualRoutes) -> None:
         self.residual = residual
         self._trees = TreeRouter(residual)
-        self._graph = _networkx_of(residual)
+        order = residual.topology.index_of
+        self._leaving: list[list[tuple[int, int, float, int]]] = [[] for _ in order]
+        self._entering: list[list[tuple[int, float, int]]] = [[] for _ in order]
+        for index, (link, number) in enumerate(zip(residual.links, residual.link_number.tolist(), strict=True)):
+            src, dst, cost = order[link.src], order[link.dst], residual.cost(index)
+            self._leaving[src].append((index, dst, cost, number))
+            self._entering[dst].append((src, cost, number))
         self._index = {link.direction: number for number, link in enumerate(residual.links)}
         self._detours: dict[tuple[Commodity, int], dict[int, int]] = {}
         self._primaries: dict[Commodity, dict[int, int]] = {}
@@ -153,17 +158,35 @@ class PairRouter:
             return None
         if not set(passed) & set(on_tree):
             return on_tree
-        numbers = self.residual.link_number
-        gone = [edge for edge in self._graph.edges(keys=True) if failed >> int(numbers[edge[2]]) & 1]
-        view = nx.restricted_view(self._graph, passed, gone)
-        try:
-            path = nx.dijkstra_path(view, node, target, weight="cost")
-        except nx.NetworkXNoPath:
-            return None
-        return {a: self._cheapest(view, a, b) for a, b in pairwise(path)}
+        return self._around(node, target, failed, frozenset(passed))
 
-    def _cheapest(self, view: nx.Graph[int], a: int, b: int) -> int:
-        return min((int(key) for key in view[a][b]), key=lambda link: (self.residual.cost(link), link))
+    def _around(self, node: int, target: int, failed: int, passed: frozenset[int]) -> dict[int, int] | None:
+        """Next links of the cheapest path; ties as in `ResidualRoutes`: the lowest neighbour, then the lowest key."""
+        distance = self._distances(target, node, failed, passed)
+        if node not in distance:
+            return None
+        onward = {}
+        while node != target:
+            onward[node], node = next(
+                (link, end)
+                for link, end, cost, number in self._leaving[node]
+                if not failed >> number & 1 and cost + distance.get(end, inf) == distance[node]
+            )
+        return onward
+
+    def _distances(self, target: int, source: int, failed: int, passed: frozenset[int]) -> dict[int, float]:
+        """Distances to the target (Dijkstra) of all nodes that are not farther than the source."""
+        settled: dict[int, float] = {}
+        waiting = [(0.0, target)]
+        while waiting and source not in settled:
+            distance, node = heappop(waiting)
+            if node in settled:
+                continue
+            settled[node] = distance
+            for before, cost, number in self._entering[node]:
+                if before not in settled and before not in passed and not failed >> number & 1:
+                    heappush(waiting, (distance + cost, before))
+        return settled
 
     def _reverse(self, link: int) -> int:
         here = self.residual.links[link]
@@ -181,12 +204,3 @@ def make_router(planner: str, residual: ResidualRoutes) -> Router:
     if planner not in PLANNERS:
         raise BadInputError(f"unknown planner {planner!r}; use one of {', '.join(PLANNERS)}")
     return TreeRouter(residual) if planner == "tree" else PairRouter(residual)
-
-
-def _networkx_of(residual: ResidualRoutes) -> nx.MultiDiGraph[int]:
-    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
-    order = residual.topology.index_of
-    graph.add_nodes_from(range(len(order)))
-    for number, link in enumerate(residual.links):
-        graph.add_edge(order[link.src], order[link.dst], key=number, cost=residual.cost(number))
-    return graph

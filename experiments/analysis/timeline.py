@@ -96,10 +96,10 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
     good = [flight for flight in sent if not flight.is_lost]
     turned, detours = _turns_and_detours(flights, window)
     judged = [flight for flight in sent if flight.sent_s < window.end_s - IN_FLIGHT_S]
-    lost = [flight for flight in judged if flight.is_lost]
     troubled = [flight.sent_s for flight in judged if flight.is_lost or flight.back_hops]
     last_trouble_s = max([*troubled, window.start_s])
     steady_s = next((flight.arrivals_s[0] for flight in good if flight.sent_s > last_trouble_s), None)
+    lost = [flight for flight in (sent if steady_s is None else judged) if flight.is_lost]
     first_lost_s, last_lost_s = (lost[0].sent_s, lost[-1].sent_s) if lost else (window.end_s, window.end_s)
     outage_end_s = next((flight.sent_s for flight in good if flight.sent_s > last_lost_s), window.end_s)
     return WayOutcome(

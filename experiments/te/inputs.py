@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.cli.output import note
+from experiments.cli.output import hold_note
 from experiments.cli.topo import load
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
@@ -64,7 +64,7 @@ def _default_spec(network: Network) -> str:
     nodes = len(network.node_names)
     pairs = min(DEFAULT_PAIRS, nodes * (nodes - 1))
     spec = f"random:{pairs}:{np.median(network.capacity_mbps):g}"
-    note(f"note: no --demands given; taking {spec}")
+    hold_note(f"note: no --demands given; taking {spec}")
     return spec
 
 
@@ -74,4 +74,4 @@ def _note_stranded(problem: Problem) -> None:
     if stranded:
         first = stranded[0]
         more = f" (and {len(stranded) - 1} more)" if len(stranded) > 1 else ""
-        note(f"note: no path leads from {first.src} to {first.dst}{more}; such demands get nothing")
+        hold_note(f"note: no path leads from {first.src} to {first.dst}{more}; such demands get nothing")

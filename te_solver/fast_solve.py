@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_matrix, identity, vstack
+from scipy.sparse import csc_matrix, csr_matrix, identity, vstack
 
 from mininet_topos.errors import MissingRequirementError
 from te_solver.chains import find_chains, to_columns
 from te_solver.errors import SolverError
 from te_solver.interior import System, interior_point
+from te_solver.linear import scaled_rows
 from te_solver.network import BoolArray, FloatArray
 from te_solver.values import Problem
 
@@ -47,8 +48,10 @@ def packing_program(problem: Problem, capacity_mbps: FloatArray, usable: BoolArr
 
 def fast_throughput(
     problem: Problem, capacity_mbps: FloatArray, usable: BoolArray, base_point: str, threads: int = 1
-) -> Rates:
+) -> Rates | None:
     """Rates of every tunnel and prices of every arc, near the best; `certificate.py` proves how near.
+
+    None where the solver ended without an answer.
 
     Parameters
     ----------
@@ -62,11 +65,16 @@ def fast_throughput(
 
     Raises
     ------
-    SolverError
-        The solver ended without an answer.
     MissingRequirementError
         The solver is not installed.
     """
+    try:
+        return _fast_point(problem, capacity_mbps, usable, base_point, threads)
+    except SolverError:
+        return None
+
+
+def _fast_point(problem: Problem, capacity_mbps: FloatArray, usable: BoolArray, base_point: str, threads: int) -> Rates:
     if base_point == "centre" and usable.sum() >= STRUCTURED_FROM:
         return structured_point(problem, capacity_mbps, usable, threads)
     program = packing_program(problem, capacity_mbps, usable)
@@ -104,12 +112,18 @@ def structured_point(problem: Problem, capacity_mbps: FloatArray, usable: BoolAr
 
 
 def centre_point(program: PackingProgram) -> Rates:
-    """Point and multipliers by Clarabel's interior point method."""
-    return centre_answer(centre_solver(program), len(program.limits))
+    """Point and multipliers by Clarabel's interior point method, every variable and row in units of its own size."""
+    # Entries are 1, so a column's limits are those of its rows; every tunnel stands in at least its demand's row.
+    widths = np.minimum.reduceat(program.limits[program.rows.indices], program.rows.indptr[:-1])
+    rows, heights = scaled_rows(csr_matrix(program.rows), program.limits, widths)
+    unit = float(widths.max())
+    scaled = PackingProgram(csc_matrix(rows), program.limits / heights, program.scale_mbps)
+    point, multipliers = centre_answer(centre_solver(scaled, widths / unit), len(program.limits))
+    return point * widths, multipliers * unit / heights
 
 
-def centre_solver(program: PackingProgram) -> Any:
-    """Clarabel with the program loaded; without presolve, so that limits can be changed later."""
+def centre_solver(program: PackingProgram, worth: FloatArray | None = None) -> Any:
+    """Clarabel with the program loaded, max worth' x; without presolve, so that limits can be changed later."""
     try:
         import clarabel
     except ImportError as error:
@@ -123,7 +137,8 @@ def centre_solver(program: PackingProgram) -> Any:
     settings.presolve_enable = False
     nothing = csc_matrix((columns, columns))
     cones = [clarabel.NonnegativeConeT(rows + columns)]
-    return clarabel.DefaultSolver(nothing, -np.ones(columns), matrix, limits, cones, settings)
+    gain = np.ones(columns) if worth is None else worth
+    return clarabel.DefaultSolver(nothing, -gain, matrix, limits, cones, settings)
 
 
 def centre_answer(solver: Any, rows: int) -> Rates:

@@ -6,7 +6,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, diags
 
 from mininet_topos.errors import BadInputError, MissingRequirementError
 from te_solver.errors import InfeasibleError, SolverError
@@ -46,7 +46,9 @@ def choose_solver(base_point: str, solver: str | None = None) -> str:
     return solver
 
 
-def minimise(cost: FloatArray, rows: csr_matrix, limits: FloatArray, solver: str = "clarabel") -> Solution:
+def minimise(
+    cost: FloatArray, rows: csr_matrix, limits: FloatArray, solver: str = "clarabel", widths: FloatArray | None = None
+) -> Solution:
     """Point x >= 0 with rows x <= limits that has the least cost' x.
 
     Parameters
@@ -54,8 +56,10 @@ def minimise(cost: FloatArray, rows: csr_matrix, limits: FloatArray, solver: str
     cost : float array, shape (columns,)
     rows : sparse matrix, shape (rows, columns)
     limits : float array, shape (rows,)
-        Scaled so that typical values are about 1.
     solver : {"clarabel", "highs", "scipy"}
+    widths : float array, shape (columns,), optional
+        Typical size of every variable, above 0. Solvers stop at a precision that is relative to the largest numbers;
+        in units of its own width and limit every variable and row is about 1.
 
     Raises
     ------
@@ -68,6 +72,22 @@ def minimise(cost: FloatArray, rows: csr_matrix, limits: FloatArray, solver: str
     """
     if not len(cost):
         return Solution(np.zeros(0), np.zeros(len(limits)))
+    widths = np.ones(len(cost)) if widths is None else widths
+    scaled, heights = scaled_rows(rows, limits, widths)
+    unit = float(np.abs(cost * widths).max()) or 1.0
+    point, multipliers = _solved(cost * widths / unit, scaled, limits / heights, solver)
+    return Solution(point * widths, multipliers * unit / heights)
+
+
+def scaled_rows(rows: csr_matrix, limits: FloatArray, widths: FloatArray) -> tuple[csr_matrix, FloatArray]:
+    """Rows over variables in units of their widths, each divided by its height: its limit, or its largest entry."""
+    wide = csr_matrix(rows @ diags(widths))
+    largest = np.asarray(abs(wide).max(axis=1).todense()).ravel()
+    heights = np.where(limits != 0, np.abs(limits), np.where(largest > 0, largest, 1.0))
+    return csr_matrix(diags(1.0 / heights) @ wide), heights
+
+
+def _solved(cost: FloatArray, rows: csr_matrix, limits: FloatArray, solver: str) -> Solution:
     try:
         import cvxpy
     except ImportError as error:
@@ -83,13 +103,10 @@ def minimise(cost: FloatArray, rows: csr_matrix, limits: FloatArray, solver: str
         try:
             problem.solve(solver=solver.upper())
         except cvxpy.SolverError as error:
-            raise SolverError(
-                f"solver {solver} failed on {rows.shape[0]} rows and {rows.shape[1]} columns: {error}"
-            ) from error
+            size = f"{rows.shape[0]} rows and {rows.shape[1]} columns"
+            raise SolverError(f"solver {solver} failed on {size}: {error}") from error
     if problem.status in (cvxpy.INFEASIBLE, cvxpy.INFEASIBLE_INACCURATE):
-        raise InfeasibleError(
-            f"no allocation meets all {rows.shape[0]} rows; lower the demands, or raise the capacities"
-        )
+        raise InfeasibleError(f"no allocation meets all {len(limits)} rows; lower the demands, or raise the capacities")
     if problem.status not in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
         raise SolverError(f"solver {solver} ended with status {problem.status!r}; try another solver")
     return Solution(np.asarray(point.value), np.maximum(0.0, np.asarray(constraint.dual_value)))

@@ -117,20 +117,31 @@ def _by_priority(problem: Problem, capacity_mbps: FloatArray, options: SolveOpti
 def throughput_point(
     problem: Problem, capacity_mbps: FloatArray, options: SolveOptions
 ) -> tuple[FloatArray, FloatArray]:
-    """Rates and arc prices of the throughput program by the chosen method, not yet repaired or certified."""
+    """Rates and arc prices of the throughput program by the chosen method, not yet repaired.
+
+    The fast method's answer is taken only where its certificate holds; else the reference is asked.
+    """
     usable = _usable(problem, capacity_mbps)
     if options.method == "fast" and usable.any():
         from te_solver.fast_solve import fast_throughput
 
-        return fast_throughput(problem, capacity_mbps, usable, options.base_point, options.threads)
-    scale = _scale(capacity_mbps)
-    of_demand, of_arc = demand_rows(problem), arc_rows(problem)
-    rows = vstack([of_demand, of_arc], format="csr")[:, usable]
-    limits = np.concatenate([problem.demands_mbps, capacity_mbps]) / scale
-    solution = minimise(-np.ones(int(usable.sum())), rows, limits, choose_solver(options.base_point, options.solver))
+        fast = fast_throughput(problem, capacity_mbps, usable, options.base_point, options.threads)
+        if fast is not None and throughput_gap(problem, *fast, capacity_mbps) <= LARGEST_GAP:
+            return fast
+    rows = vstack([demand_rows(problem), arc_rows(problem)], format="csr")[:, usable]
+    limits = np.concatenate([problem.demands_mbps, capacity_mbps])
+    solver = choose_solver(options.base_point, options.solver)
+    widths = widest(problem, capacity_mbps)[usable]
+    solution = minimise(-np.ones(len(widths)), rows, limits, solver, widths)
     rates = np.zeros(len(usable))
-    rates[usable] = solution.point * scale
+    rates[usable] = solution.point
     return rates, _with_closed(solution.multipliers[len(problem.demands) :], capacity_mbps)
+
+
+def throughput_gap(problem: Problem, rates: FloatArray, prices: FloatArray, capacity_mbps: FloatArray) -> float:
+    """Relative gap that `check_gap` will see."""
+    bound = throughput_bound(problem, prices, capacity_mbps)
+    return abs(bound - float(feasible(problem, rates, capacity_mbps).sum())) / max(1.0, abs(bound))
 
 
 def _with_closed(prices: FloatArray, capacity_mbps: FloatArray) -> FloatArray:
@@ -141,11 +152,12 @@ def _with_closed(prices: FloatArray, capacity_mbps: FloatArray) -> FloatArray:
 
 def _max_min(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions) -> Allocation:
     usable = _usable(problem, capacity_mbps)
-    scale = _scale(capacity_mbps)
     count = int(usable.sum())
+    widths = widest(problem, capacity_mbps)[usable]
     served, arcs = demand_rows(problem)[:, usable], arc_rows(problem)[:, usable]
     active = (served @ np.ones(count)) > 0
     floor = np.zeros(len(problem.demands))
+    solver = choose_solver(options.base_point, options.solver)
     point = np.zeros(count)
     first: tuple[float, float] | None = None
     while active.any():
@@ -154,18 +166,16 @@ def _max_min(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions)
         rows = vstack(
             [_beside(-served, column), _beside(arcs, csr_matrix((arcs.shape[0], 1))), _last_only(count)], format="csr"
         )
-        limits = np.concatenate([np.where(active, 0.0, -floor), capacity_mbps, [ceiling]]) / scale
-        solution = minimise(
-            np.r_[np.zeros(count), -1.0], rows, limits, choose_solver(options.base_point, options.solver)
-        )
-        level = float(solution.point[-1]) * scale
+        limits = np.concatenate([np.where(active, 0.0, -floor), capacity_mbps, [ceiling]])
+        solution = minimise(np.r_[np.zeros(count), -1.0], rows, limits, solver, np.r_[widths, ceiling])
+        level = float(solution.point[-1])
         first = first or (level, _level_bound(problem, solution.multipliers, active, capacity_mbps))
         blocked = _blocked(solution.multipliers, active, problem.demands_mbps, level)
         floor[blocked] = np.minimum(level * (1 - 1e-9), problem.demands_mbps[blocked])
         active &= ~blocked
         point = solution.point[:-1]
     rates = np.zeros(len(usable))
-    rates[usable] = point * scale
+    rates[usable] = point
     level, bound = first or (0.0, 0.0)
     rates = feasible(problem, _capped(problem, rates, floor), capacity_mbps)
     return Allocation(problem, rates, options.objective, options.base_point, level, bound)
@@ -201,7 +211,6 @@ def _capped(problem: Problem, rates: FloatArray, floor: FloatArray) -> FloatArra
 
 def _min_max_utilisation(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions) -> Allocation:
     usable = _usable(problem, capacity_mbps)
-    scale = _scale(capacity_mbps)
     count = int(usable.sum())
     served, arcs = demand_rows(problem)[:, usable], arc_rows(problem)[:, usable]
     stranded = (problem.demands_mbps > 0) & ((served @ np.ones(count)) == 0)
@@ -214,18 +223,23 @@ def _min_max_utilisation(problem: Problem, capacity_mbps: FloatArray, options: S
     rows = vstack(
         [
             _beside(-served, csr_matrix((served.shape[0], 1))),
-            _beside(arcs, csr_matrix(-capacity_mbps.reshape(-1, 1) / scale)),
+            _beside(arcs, csr_matrix(-capacity_mbps.reshape(-1, 1))),
         ],
         format="csr",
     )
-    limits = np.concatenate([-problem.demands_mbps / scale, np.zeros(len(capacity_mbps))])
-    solution = minimise(np.r_[np.zeros(count), 1.0], rows, limits, choose_solver(options.base_point, options.solver))
+    limits = np.concatenate([-problem.demands_mbps, np.zeros(len(capacity_mbps))])
+    even = problem.demands_mbps / np.maximum(1.0, served @ np.ones(count))
+    widths = even[problem.tunnels.pair_of[usable]]
+    open_arcs = capacity_mbps > 0
+    loads = arcs @ widths
+    typical = float((loads[open_arcs] / capacity_mbps[open_arcs]).max(initial=0.0)) or 1.0
+    solver = choose_solver(options.base_point, options.solver)
+    solution = minimise(np.r_[np.zeros(count), 1.0], rows, limits, solver, np.r_[widths, typical])
     rates = np.zeros(len(usable))
-    rates[usable] = np.maximum(0.0, solution.point[:-1]) * scale
+    rates[usable] = np.maximum(0.0, solution.point[:-1])
     got = problem.per_demand(rates)
     rates *= (problem.demands_mbps / np.where(got > 0, got, 1.0))[problem.tunnels.pair_of]
     loads = problem.tunnels.arc_loads(rates)
-    open_arcs = capacity_mbps > 0
     value = float((loads[open_arcs] / capacity_mbps[open_arcs]).max(initial=0.0))
     prices = solution.multipliers[len(problem.demands) :]
     prices = np.where(open_arcs, prices, prices.sum() * 1e9)
@@ -253,9 +267,9 @@ def _usable(problem: Problem, capacity_mbps: FloatArray) -> BoolArray:
     return usable
 
 
-def _scale(capacity_mbps: FloatArray) -> float:
-    """A typical volume, so that the solver sees numbers about 1."""
-    return float(capacity_mbps.max(initial=0.0)) or 1.0
+def widest(problem: Problem, capacity_mbps: FloatArray) -> FloatArray:
+    """Most that every tunnel can carry: its demand or its narrowest arc, shape (tunnels,)."""
+    return np.minimum(problem.demands_mbps[problem.tunnels.pair_of], problem.tunnels.least_along(capacity_mbps))
 
 
 def _beside(left: csr_matrix, right: csr_matrix) -> csr_matrix:

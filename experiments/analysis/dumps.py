@@ -27,12 +27,15 @@ class DumpReport:
         There, of ours, and with no reason to be.
     temporary : tuple of FlowRow
         Put there by a failure that still lasts.
+    compared : int
+        Rows that the switch holds.
     """
 
     node: str
     missing: tuple[FlowRow | GroupRow, ...]
     stale: tuple[FlowRow | GroupRow, ...]
     temporary: tuple[FlowRow, ...]
+    compared: int = 0
 
     @property
     def is_clean(self) -> bool:
@@ -70,4 +73,4 @@ def compare_dump(
             temporary.append(row)
         else:
             stale.append(row)
-    return DumpReport(plan.node, tuple(missing), tuple(stale), tuple(temporary))
+    return DumpReport(plan.node, tuple(missing), tuple(stale), tuple(temporary), len(held) + len(held_groups))

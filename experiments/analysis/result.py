@@ -221,10 +221,13 @@ def _return_claims(record: Record, results: Sequence[FailureResult], promise: Pr
         claims += _delivery_claims(record, result.after_repair, result.failure.end_s or 0.0, promise, name)
     if record.dumps:
         wrong = [report for report in record.dumps if not report.is_clean]
-        detail = "; ".join(
+        compared = sum(report.compared for report in record.dumps)
+        kept = sum(len(report.temporary) for report in record.dumps)
+        detail = f"{len(record.dumps)} switches, {compared:,} rows compared, {kept} kept by failures that last"
+        broken = "; ".join(
             f"{report.node}: {len(report.missing)} rows missing, {len(report.stale)} stale" for report in wrong[:5]
         )
-        claims.append(Claim("every switch holds its plan and no stale rule", not wrong, detail))
+        claims.append(Claim("every switch holds its plan and no stale rule", not wrong, broken or detail))
     return claims
 
 

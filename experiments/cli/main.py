@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
 
 from experiments.cli.output import drop_notes, release_notes
@@ -88,7 +88,7 @@ def _dispatch(argv: list[str]) -> int:
 
 
 @contextlib.contextmanager
-def _termination_as_interrupt():  # type: ignore[no-untyped-def]
+def _termination_as_interrupt() -> Iterator[None]:
     """SIGTERM and SIGHUP unwind like Ctrl-C, so that whatever a command built is undone."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:

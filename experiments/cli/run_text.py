@@ -77,6 +77,7 @@ def claims_lines(run: Run) -> list[str]:
     """Claims that broke, how many held, and warnings."""
     broken = [claim for claim in run["claims"] if not claim["held"]]
     lines = [f"  {len(run['claims']) - len(broken)} of {len(run['claims'])} claims held"]
+    lines += [f"  {claim['name']}: {claim['detail']}" for claim in run["claims"] if claim["held"] and claim["detail"]]
     lines += [f"  BROKEN: {claim['name']}: {claim['detail']}" for claim in broken]
     lines += [f"  warning: {warning}" for warning in run["warnings"]]
     if not run["trustworthy"]:

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.cli.output import table
 from te_solver.outcome import CLASSES, Outcome
 from te_solver.responses import TrafficPlan
-from te_solver.values import Allocation, FloatArray
+from te_solver.values import Allocation, FloatArray, Tunnel
 
 # Rows of a table for people; --json has them all.
 SHOWN_DEMANDS = 30
@@ -43,6 +43,7 @@ def allocation_value(allocation: Allocation) -> dict[str, Any]:
                 **_ends(tunnel),
                 "priority": problem.demands[owner[number]].priority,
                 "nodes": list(tunnel.nodes),
+                "keys": [link.key for link in tunnel.links],
                 "allocation_mbps": rates[number],
                 "splitting_weight": weights[number],
             }
@@ -145,6 +146,11 @@ def failure_text(what: str, outcomes: Mapping[str, Outcome]) -> str:
     return f"{what}; Mbit/s before and after, then the share lost\n\n" + table(rows, header, right=tuple(range(1, 12)))
 
 
+def path_text(tunnel: Tunnel) -> str:
+    """Nodes passed, "s1-s2-s3"; a parallel link's key stands behind the node it leads to, "s1-s2#1-s3"."""
+    return tunnel.src + "".join(f"-{link.dst}" + (f"#{link.key}" if link.key else "") for link in tunnel.links)
+
+
 def utilisation(allocation: Allocation) -> FloatArray:
     """Load over capacity of every arc, shape (arcs,); 0 for a closed one."""
     capacity = allocation.problem.network.capacity_mbps
@@ -169,7 +175,7 @@ def _demand_rows(allocation: Allocation, number: int) -> list[tuple[str | None, 
             *(head if tunnel == first else ("", "", "")),
             f"{allocation.splitting_weights[tunnel]:.3f}",
             f"{allocation.tunnel_mbps[tunnel]:,.1f}",
-            "-".join(problem.tunnels[tunnel].nodes),
+            path_text(problem.tunnels[tunnel]),
         )
         for tunnel in range(first, last)
     ]

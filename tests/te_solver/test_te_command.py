@@ -75,6 +75,8 @@ def test_solve_reads_an_unseen_file_with_parallel_links_and_unknown_speeds(capsy
     value = json.loads(output_of(capsys, *argv)[1].out)
     assert {link["key"] for link in value["links"]} == {0, 1}
     assert value["objective_mbps"] == pytest.approx(80.0)
+    assert {tuple(tunnel["keys"]) for tunnel in value["tunnels"]} >= {(0,), (1,)}
+    assert "s1-s2#1" in output_of(capsys, *argv[:-1])[1].out
 
 
 def test_demand_files_are_read(capsys, tmp_path):

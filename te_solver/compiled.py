@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar, cast
 
 try:
@@ -39,3 +40,17 @@ def parallel_kernel(function: Kernel) -> Kernel:
     if numba is None:
         return function
     return cast("Kernel", numba.njit(cache=True, nogil=True, parallel=True)(function))
+
+
+@contextmanager
+def running_threads(count: int) -> Iterator[None]:
+    """At most `count` threads for parallel kernels: idle ones would wait busily."""
+    if numba is None:
+        yield
+        return
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, int(numba.config.NUMBA_NUM_THREADS)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

@@ -13,6 +13,7 @@ from scipy.sparse import csc_matrix, csr_matrix, identity, vstack
 
 from mininet_topos.errors import MissingRequirementError
 from te_solver.chains import find_chains, to_columns
+from te_solver.compiled import running_threads
 from te_solver.errors import SolverError
 from te_solver.interior import System, interior_point
 from te_solver.linear import scaled_rows
@@ -105,7 +106,8 @@ def structured_point(problem: Problem, capacity_mbps: FloatArray, usable: BoolAr
         np.where(open_arcs, capacity_mbps / scale_mbps, 1.0),
         threads,
     )
-    point = interior_point(system)
+    with running_threads(threads):
+        point = interior_point(system)
     rates = np.zeros(len(usable))
     rates[usable] = point.x * scale_mbps
     return rates, np.where(open_arcs, point.v, 1.0)

@@ -1,1 +1,1 @@
-"""Where traffic should go: routes, and later tunnels and allocations. No OpenFlow here."""
+"""Where traffic should go: routes, tunnels, allocations, and what failures cost. No OpenFlow here."""

@@ -44,7 +44,10 @@ def progress(total: int | None, description: str, unit: str) -> Iterator[Progres
     except ImportError:  # tqdm comes with the extra "experiments"; the core works without it
         yield _Silent()
         return
-    with tqdm(total=total, desc=description, unit=unit, leave=False, file=sys.stderr, dynamic_ncols=True) as bar:
+    shape = "{desc} [{elapsed}]" if total is None else None  # without a total there is nothing to fill a bar with
+    with tqdm(
+        total=total, desc=description, unit=unit, leave=False, file=sys.stderr, dynamic_ncols=True, bar_format=shape
+    ) as bar:
         yield bar
 
 

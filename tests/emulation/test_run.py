@@ -88,7 +88,7 @@ def test_sdfast_recovers_by_walking_back_and_returns_after_the_repair(
 def test_shortest_paths_lose_everything_until_the_repair_and_that_breaks_no_promise(
     tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, result = run(tmp_path, capsys, scheme="shortest", mode="learned")
+    code, result = run(tmp_path, capsys, scheme="shortest", mode="learned", duration_s=3.5)
     (failure,) = result["failures"]
     assert code == 0, result["claims"]
     assert failure["stages_ms"]["steady"] is None

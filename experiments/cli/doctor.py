@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mininet_topos.emulation.doctor import diagnose
 
     with progress(None, "armor", "") as bar:
-        bar.set_description("looking at the machine")
+        bar.set_description_str("looking at the machine")
         diagnosis = diagnose(None if arguments.quick else topology, watch_s=arguments.watch_s)
     emit(arguments, diagnosis.as_dict(), diagnosis.text())
     return 0 if diagnosis.ok else 1

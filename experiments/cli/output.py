@@ -19,7 +19,7 @@ class Progress(Protocol):
     def update(self, n: int = 1) -> object:
         """Count `n` more."""
 
-    def set_description(self, text: str) -> object:
+    def set_description_str(self, text: str) -> object:
         """Say what is going on."""
 
 
@@ -28,7 +28,7 @@ class _Silent:
         """Count nothing."""
         return n
 
-    def set_description(self, text: str) -> object:
+    def set_description_str(self, text: str) -> object:
         """Say nothing."""
         return text
 

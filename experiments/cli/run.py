@@ -118,4 +118,4 @@ def print_result(arguments: argparse.Namespace, value: Json, text: str) -> None:
 def telling() -> Iterator[Callable[[str], None]]:
     """Tells what is going on: on a terminal as a line that changes, else nothing."""
     with progress(None, "armor", "") as bar:
-        yield bar.set_description
+        yield bar.set_description_str

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def environment() -> dict[str, object]:
-    """Python, kernel, cores, load, Open vSwitch and commit."""
+    """Python, kernel, cores, load, scheduling priority, Open vSwitch and commit."""
     ovs = subprocess.run(["ovs-ofctl", "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     return {
@@ -18,6 +18,7 @@ def environment() -> dict[str, object]:
         "kernel": platform.release(),
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0],
+        "nice": os.nice(0),
         "ovs": ovs,
         "commit": commit,
     }

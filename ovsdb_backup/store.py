@@ -21,6 +21,7 @@ from ovsdb_backup.tables_core import (
     StoredPlan,
     bridge_operations,
     bridge_row,
+    check_text,
     claim_operations,
     discard_operations,
     flip_operations,
@@ -28,7 +29,6 @@ from ovsdb_backup.tables_core import (
     plan_rows,
     read_operations,
     remove_operations,
-    stored_digest,
     write_operations,
 )
 from ryu_apps.plan.rows import RulePlan
@@ -101,6 +101,8 @@ class BackupStore:
 
         Raises
         ------
+        BadInputError
+            A name, a set or a match that the database cannot hold.
         StaleGenerationError
             Another generation is or became current.
         BackupStoreError
@@ -108,18 +110,19 @@ class BackupStore:
             have become current; calling again is safe.
         """
         links = dict(ports or {})
-        tables = plan_rows(plan)
+        check_text(bridge)
+        tables, columns = plan_rows(plan), bridge_row(plan, links)
         try:
             with connected(self.remote, self.timeout_s) as client:
                 found = _bridge(client, bridge)
                 current = int(found["generation"]) if found else 0
                 if expected_generation is not None and expected_generation != current:
                     raise _stale(bridge, expected_generation, current)
-                if found and current and found["digest"] == stored_digest(plan, links):
+                if found and current and found["digest"] == columns["digest"]:
                     return current
                 mine = _claim(client, bridge, found)
                 self._write(client, bridge, mine, tables)
-                _flip(client, bridge, (current, mine), bridge_row(plan, links))
+                _flip(client, bridge, (current, mine), columns)
                 return mine
         except JsonRpcError as error:
             raise BackupStoreError(f"the plan of {bridge} was not acknowledged: {error}") from error

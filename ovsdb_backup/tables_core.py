@@ -52,9 +52,12 @@ def plan_rows(plan: RulePlan) -> dict[str, list[Row]]:
     Raises
     ------
     BadInputError
-        `replaces` of a backup row or `local_ipv4` is not ascending: a database set keeps no order.
+        `replaces` of a backup row or `local_ipv4` is not ascending: a database set keeps no order. A name that the
+        database cannot hold.
     """
     _check_ascending("local_ipv4 of the plan", plan.local_ipv4)
+    for text in (plan.node, *(row.name for row in plan.channels)):
+        check_text(text)
     tables = {
         "Backup": [_backup(row) for row in plan.backups],
         "Escalation": [
@@ -69,6 +72,18 @@ def plan_rows(plan: RulePlan) -> dict[str, list[Row]]:
         for position, row in enumerate(rows):
             row["position"] = position
     return tables
+
+
+def check_text(text: str) -> None:
+    """Refuse a string that OVSDB's JSON cannot carry: a zero character, or half of a surrogate pair.
+
+    Raises
+    ------
+    BadInputError
+        Such a string.
+    """
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
+        raise BadInputError(f"{text!r} cannot be kept in the backup database; use printable characters")
 
 
 def _check_ascending(what: str, values: tuple[int, ...]) -> None:
@@ -100,7 +115,9 @@ def _flow(row: FlowRow) -> Row:
 
 
 def bridge_row(plan: RulePlan, ports: Mapping[int, str]) -> Row:
-    """The columns of a Bridge row that describe the plan itself."""
+    """The columns of a Bridge row that describe the plan itself (`BadInputError`: see `check_text`)."""
+    for link in ports.values():
+        check_text(link)
     return {
         "dpid": f"{plan.dpid:#x}",
         "node": plan.node,

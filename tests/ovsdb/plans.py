@@ -21,8 +21,9 @@ from ryu_apps.plan.rows import (
 IPV4 = st.integers(0, 2**32 - 1)
 PORTS = st.integers(1, 0xFEFF)
 TAGS = st.integers(0, 4094)
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+PORT_LINKS = st.dictionaries(PORTS, NAMES, max_size=4)
 ASCENDING_TAGS = st.sets(st.integers(1, 4094), max_size=3).map(lambda tags: tuple(sorted(tags)))
-PORT_LINKS = st.dictionaries(PORTS, st.text(max_size=6), max_size=4)
 
 
 def tuples_of(rows, key):
@@ -38,7 +39,6 @@ FLOWS = st.builds(
 BACKUPS = st.builds(BackupRow, IPV4, st.none() | IPV4, TAGS, PORTS, st.integers(0, 2), st.booleans(), ASCENDING_TAGS)
 GROUPS = st.builds(GroupRow, IPV4, st.just("all"), st.lists(st.builds(Bucket, ACTIONS), max_size=2).map(tuple))
 QUEUES = st.builds(QueueRow, PORTS, st.integers(0, 7), st.integers(0, 7), st.none() | st.floats(0.1, 1e3))
-NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 PLANS = st.builds(
     RulePlan,
     st.integers(1, 2**64 - 1),

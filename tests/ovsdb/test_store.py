@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from mininet_topos.errors import BadInputError
+from ovsdb_backup import store as store_module
 from ovsdb_backup.json_rpc import JsonRpcClient, JsonRpcError
 from ovsdb_backup.schema import DATABASE, SCHEMA_PATH
 from ovsdb_backup.store import BackupStore, BackupStoreError, StaleGenerationError, check_schema
 from ovsdb_backup.tables_core import PLAN_TABLES, BackupDataError
+from ryu_apps.plan.rows import RulePlan
 from tests.ovsdb.plans import PLANS, PORT_LINKS, SMALL_PLAN, plan_with
 from tests.ovsdb.server import ovsdb_server
 
@@ -106,6 +109,59 @@ def test_of_two_writers_at_once_the_slower_is_refused_and_its_rows_are_gone(serv
         slow.replace_plan("s1", plan_with(9))
     assert fast.read_plan("s1").plan == plan_with(4, out_port=3)
     assert stored_rows(server) == 5
+
+
+def meanwhile(monkeypatch, act) -> None:
+    """Let something happen right after the store has first looked at the Bridge row."""
+    look = store_module._bridge
+
+    def look_then_act(client, bridge):
+        found = look(client, bridge)
+        monkeypatch.setattr(store_module, "_bridge", look)
+        act()
+        return found
+
+    monkeypatch.setattr(store_module, "_bridge", look_then_act)
+
+
+def test_reader_that_is_overtaken_by_a_writer_reads_the_new_plan_whole(server, monkeypatch):
+    store = BackupStore(server.remote)
+    store.replace_plan("s1", SMALL_PLAN)
+    meanwhile(monkeypatch, lambda: store.replace_plan("s1", plan_with(7, out_port=3)))
+    assert store.read_plan("s1").plan == plan_with(7, out_port=3)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_writer_whose_number_was_taken_takes_the_next(server, monkeypatch, is_new):
+    store = BackupStore(server.remote)
+    if not is_new:
+        store.replace_plan("s1", SMALL_PLAN)
+
+    def take_a_number() -> None:
+        client = JsonRpcClient(server.remote)
+        store_module._claim(client, "s1", store_module._bridge(client, "s1"))
+        client.close()
+
+    meanwhile(monkeypatch, take_a_number)
+    generation = store.replace_plan("s1", plan_with(7, out_port=3))
+    assert generation == 2 + (not is_new)
+    assert store.read_plan("s1").plan == plan_with(7, out_port=3)
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800"])
+def test_a_name_that_the_database_cannot_hold_is_refused_before_anything_is_written(server, text):
+    store = BackupStore(server.remote)
+    for bridge, plan, ports in ((text, SMALL_PLAN, {}), ("s1", RulePlan(1, text), {}), ("s1", SMALL_PLAN, {2: text})):
+        with pytest.raises(BadInputError, match="backup database"):
+            store.replace_plan(bridge, plan, ports)
+    assert stored_rows(server) == 0
+    assert store.generation("s1") == 0
+
+
+@pytest.mark.parametrize("act", [BackupStore.read_plan, BackupStore.remove, BackupStore.generation])
+def test_every_call_without_a_server_is_one_sentence(act):
+    with pytest.raises(BackupStoreError, match=r"unix:/nowhere\.sock"):
+        act(BackupStore("unix:/nowhere.sock"), "s1")
 
 
 def test_many_writers_at_once_each_are_acknowledged_or_refused_and_one_plan_remains(server):

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     from experiments.cli.demo_text import demo_text
 
     arguments.out = None
-    emit(arguments, {**value, "case": case_json(case)}, demo_text(topology, case, value))
+    emit(arguments, {**value, "case": case_json(case)}, demo_text(topology, case, value, arguments.interval_ms))
     return 0 if value["held"] else 1
 
 

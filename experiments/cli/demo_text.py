@@ -22,9 +22,9 @@ STAGES = (
 )
 
 
-def demo_text(topology: Topology, case: CrankbackCase, value: dict[str, Any]) -> str:
+def demo_text(topology: Topology, case: CrankbackCase, value: dict[str, Any], interval_ms: float) -> str:
     """Text of the whole demo."""
-    parts = [heading(topology, case, recovered=any(has_recovered(run) for run in value["runs"]))]
+    parts = [heading(topology, case, interval_ms, recovered=any(has_recovered(run) for run in value["runs"]))]
     parts += [run_text(run) for run in value["runs"]]
     folder = value["folder"]
     parts.append(
@@ -44,7 +44,7 @@ def has_recovered(run: dict[str, Any]) -> bool:
     return bool(run["failures"]) and run["failures"][0]["stages_ms"]["steady"] is not None
 
 
-def heading(topology: Topology, case: CrankbackCase, *, recovered: bool) -> str:
+def heading(topology: Topology, case: CrankbackCase, interval_ms: float, *, recovered: bool) -> str:
     """What is shown."""
     walk = f"the first packets walk {case.hops_back} hops back to find it" if case.hops_back else "found at the failure"
     if not recovered:
@@ -53,7 +53,7 @@ def heading(topology: Topology, case: CrankbackCase, *, recovered: bool) -> str:
     link = f"{labels[case.link.a]} - {labels[case.link.b]}"
     return "\n".join(
         (
-            f"{topology.name}: {labels[case.source]} to {labels[case.destination]}, a probe every 2 ms both ways",
+            f"{topology.name}: {labels[case.source]} to {labels[case.destination]}, a probe every {interval_ms:g} ms both ways",
             f"  primary   {' '.join(node_path(case.primary))}",
             f"  cut       {link}, silently: carriers stay, only BFD can notice",
             f"  new path  {' '.join(node_path(case.new_path))} ({walk})",

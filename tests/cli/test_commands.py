@@ -153,6 +153,7 @@ def test_the_demo_says_honestly_that_nothing_recovered() -> None:
     from experiments.analysis.crankback import longest_crankback
 
     topology = load_topology("figure2")
-    said = demo_text(topology, longest_crankback(topology), {"runs": [RUN], "folder": "results/x"})
+    said = demo_text(topology, longest_crankback(topology), {"runs": [RUN], "folder": "results/x"}, 3.5)
     assert "ffg did not recover" in said
     assert "never" in said
+    assert "a probe every 3.5 ms" in said

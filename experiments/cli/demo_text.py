@@ -53,7 +53,8 @@ def heading(topology: Topology, case: CrankbackCase, interval_ms: float, *, reco
     link = f"{labels[case.link.a]} - {labels[case.link.b]}"
     return "\n".join(
         (
-            f"{topology.name}: {labels[case.source]} to {labels[case.destination]}, a probe every {interval_ms:g} ms both ways",
+            f"{topology.name}: {labels[case.source]} to {labels[case.destination]}, "
+            f"a probe every {interval_ms:g} ms both ways",
             f"  primary   {' '.join(node_path(case.primary))}",
             f"  cut       {link}, silently: carriers stay, only BFD can notice",
             f"  new path  {' '.join(node_path(case.new_path))} ({walk})",

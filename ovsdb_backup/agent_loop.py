@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 STORE_TIMEOUT_S = 2.0  # the agent is deaf while it reads a plan: a server that hangs must not keep it long
 STORE_RETRY_S = 1.0
 PREPARE_AFTER_S = 0.05  # quiet time before failures are worked out in advance
+COLLECT_INTERVAL_S = 60.0
 COUNTED = ("packet_dropped", "agent_release")  # one line a second and reason, however many packets
 COUNT_INTERVAL_S = 1.0
 _LAST_XID = 0xFFFFFFFF
@@ -94,7 +95,7 @@ class Agent:
         self._unwritten: list[tuple[Log, float]] = []
         self._prepared: dict[int, Prepared] = {}
         self._preparation: Preparation | None = None
-        self._prepare_at_s = 0.0
+        self._prepare_at_s = self._collect_at_s = 0.0
         self._limit = TokenBucket(at_s=time.monotonic())
         self._xid = self._read_xid = RELEASE_XID
         self._lost = ""
@@ -117,11 +118,13 @@ class Agent:
         """Serve until `stop`. The agent's rows stay in the switch: failures outlive it."""
         import ovs.poller
 
+        gc.disable()  # a collection in the middle of a failure would cost milliseconds
         while not self._stopping:
             self._serve_switch()
             self._serve_database()
             self._serve_clock()
             if not self._prepare_more():
+                self._collect_garbage()
                 poller = ovs.poller.Poller()
                 self._register(poller)
                 poller.block()
@@ -335,6 +338,13 @@ class Agent:
                 return port_no
         return None
 
+    def _collect_garbage(self) -> None:
+        """Now and then, when there is nothing else to do."""
+        now_s = time.monotonic()
+        if now_s >= self._collect_at_s and now_s >= self._prepare_at_s:
+            gc.collect()
+            self._collect_at_s = now_s + COLLECT_INTERVAL_S
+
     # ---- the databases and the clock
 
     def _serve_database(self) -> None:
@@ -360,9 +370,8 @@ class Agent:
         self._generation = stored.generation if stored is not None else generation
         index = BackupIndex.from_plan(stored.plan, stored.ports) if stored is not None else BackupIndex()
         self._act_on(PlanLoaded(index))
-        # A collection in the middle of a failure would cost milliseconds; what was just loaded lives long.
         gc.collect()
-        gc.freeze()
+        gc.freeze()  # what was just loaded lives long: later collections leave it out
 
     def _serve_clock(self) -> None:
         now_s = time.monotonic()

@@ -12,7 +12,6 @@ what the scheme promises, or when the two disagree.
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.output import emit, progress, table
@@ -35,7 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sample", type=whole_number("--sample", 1), metavar="N", help="draw N sets of failed links instead of all"
     )
     group.add_argument(
-        "--jobs", type=whole_number("--jobs", 1, 1024), metavar="N", help="processes (default: one a core)"
+        "--jobs",
+        type=whole_number("--jobs", 1, 1024),
+        metavar="N",
+        help="processes (default: as many as pay, at most one a core)",
     )
     group = parser.add_argument_group("against Open vSwitch")
     group.add_argument("--against-ovs", action="store_true", help="compare the interpreter with a real Open vSwitch")
@@ -61,8 +63,10 @@ def _cases(arguments: argparse.Namespace, topology: Topology, options: PlanOptio
     from experiments.verification.verify import Request, verify_scheme
 
     request = Request(topology, arguments.scheme, options, arguments.failures, arguments.sample, arguments.seed)
-    with progress(len(topology.nodes), "destinations", "") as bar:
-        result = verify_scheme(request, arguments.jobs or os.cpu_count() or 1, lambda _done, _all: bar.update())
+    with progress(100, "cases", "%") as bar:
+        result = verify_scheme(
+            request, arguments.jobs, lambda done, every: bar.update(100 * done // every - 100 * (done - 1) // every)
+        )
     value = result.to_json()
     emit(arguments, value, cases_text(value))
     return 0 if result.holds else 1

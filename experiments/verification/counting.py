@@ -77,6 +77,7 @@ def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[
     is_single = np.array([mask.bit_count() == 1 for mask in failed_masks])[cases.failed_set]
     complaints = _complaints(cases, found, is_single)
     broken = np.flatnonzero(np.logical_or.reduce(list(complaints.values())))
+    back_hops = np.where(found.first.outcome == LOOPED, 0, found.first.back_hops)
     reply = found.reply
     return Tally(
         cases=len(joined),
@@ -86,8 +87,8 @@ def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[
         dropped=_sum(joined & ~looped & (found.worst != ALWAYS_DELIVERED)),
         promised=_sum(cases.promised),
         broken=len(broken),
-        crankback_cases=_sum(found.first.back_hops > 0),
-        longest_crankback=int(found.first.back_hops.max(initial=0)),
+        crankback_cases=_sum(back_hops > 0),
+        longest_crankback=int(back_hops.max(initial=0)),
         backtracking_after_convergence=_sum(arrives & ~found.settled_is_simple),
         reply_backtracks=0 if reply is None else _sum(joined & _replied(found.first) & (reply.back_hops > 0)),
         stretch_sum=float(stretch.sum()),

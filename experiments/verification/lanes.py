@@ -226,10 +226,10 @@ class _Run:
 
     def programs(self, program: Ints, lanes: Lanes, at: Ints, depth: int) -> None:
         """Run each lane's program."""
-        if depth > MAX_DEPTH:
-            raise PlanError(f"more than {MAX_DEPTH} nested resubmits and groups; flatten the plan")
         if not len(at):
             return
+        if depth > MAX_DEPTH:
+            raise PlanError(f"more than {MAX_DEPTH} nested resubmits and groups; flatten the plan")
         programs = self.network.programs
         shape_of, params = programs.shape_of[program], programs.params
         for shape in np.unique(shape_of).tolist():

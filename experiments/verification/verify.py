@@ -26,7 +26,7 @@ from ryu_apps.plan.registry import find_scheme
 
 Progress = Callable[[int, int], None]
 CASES_PER_BATCH = 10_000
-_BATCHES_WORTH_A_PROCESS = 4
+_BATCHES_WORTH_A_PROCESS = 2
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
     ----------
     request : Request
     jobs : int, optional
-        Processes; None: one where more would not pay, else one a core. The result is the same for any number.
+        At most this many processes; None: one where more would not pay, else one a core. The result is the same for
+        any number.
     progress : callable, optional
         Called with (batches of failed sets done, all batches).
 
@@ -84,7 +85,7 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
         planned = perf_counter()
         verifier = Verifier(topology, plans, mode, scheme.guarantee(topology, options))
         batches = verifier.batches(masks, CASES_PER_BATCH)
-        processes = _processes(len(batches)) if jobs is None else jobs
+        processes = min(_worthwhile(len(batches)) if jobs is None else jobs, len(batches))
         tally = Tally()
         for done, part in enumerate(_tallies(verifier, batches, processes), start=1):
             tally.add(part)
@@ -108,7 +109,7 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
     )
 
 
-def _processes(batches: int) -> int:
+def _worthwhile(batches: int) -> int:
     return max(1, min(len(os.sched_getaffinity(0)), batches // _BATCHES_WORTH_A_PROCESS))
 
 

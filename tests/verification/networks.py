@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+from typing import NamedTuple
+
 from hypothesis import strategies as st
 
 from experiments.verification.dynamics import dynamics_of
+from experiments.verification.growing import Ints
+from experiments.verification.visits import Switches, Visits
+from experiments.verification.wiring import Wiring
 from mininet_topos.topology import Link, LinkId, Node, Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.interpret import Packet
@@ -12,6 +18,7 @@ from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.registry import find_scheme
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Network, WalkResult
+from tests.verification.mutants import learn_without_tag, never_learn, retag_with_the_last_link_only, send_elsewhere
 
 
 def topology_of(edges, name="drawn"):
@@ -46,12 +53,63 @@ def options():
     )
 
 
+class Case(NamedTuple):
+    """What is walked: plans of a scheme (perhaps spoilt), and failed links."""
+
+    scheme: str
+    topology: Topology
+    options: PlanOptions
+    failed: frozenset[LinkId]
+    plans: dict[int, RulePlan]
+    spoilt: tuple[object, ...] = ()
+
+    def __repr__(self) -> str:
+        links, failed = [str(link) for link in self.topology.link_ids], sorted(map(str, self.failed))
+        return f"<{self.scheme} {self.options} on {links}, {failed} failed, spoilt: {self.spoilt}>"
+
+    @property
+    def mode(self) -> str:
+        """How rows come after a failure."""
+        return mode_of(self.scheme, self.options)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """All ordered pairs of node positions."""
+        return list(permutations(range(len(self.topology.nodes)), 2))
+
+    def network(self) -> Network:
+        """The readable network walker, before any packet."""
+        return Network(self.topology, self.plans, dynamics_of(self.mode, self.plans), self.failed)
+
+    def switches(self, make) -> tuple[Switches, Visits, Ints]:
+        """Fast switches, their visits, and the contexts under the failed links."""
+        wiring = Wiring(self.topology)
+        by_node = [self.plans[number + 1] for number in range(len(self.topology.nodes))]
+        switches = make(wiring, by_node, dynamics_of(self.mode, self.plans))
+        return switches, Visits(switches, wiring), wiring.contexts([numbers_of(self.topology, self.failed)])
+
+
+def case_of(scheme: str, topology: Topology, options: PlanOptions, failed) -> Case:
+    """Case with the scheme's own plans."""
+    return Case(scheme, topology, options, frozenset(failed), find_scheme(scheme).plan(topology, options))
+
+
 @st.composite
 def cases(draw, schemes=("sdfast", "sdfast", "ffg", "shortest"), topologies=None):
-    """(scheme, topology, options, failed links): up to three failed links."""
-    topology = draw(topologies or connected())
+    """Cases with up to three failed links; the plans of some are spoilt, so that packets loop and get lost."""
+    topology = draw(connected() if topologies is None else topologies)
     failed = draw(st.sets(st.sampled_from(topology.link_ids), min_size=1, max_size=3))
-    return draw(st.sampled_from(schemes)), topology, draw(options()), frozenset(failed)
+    case = case_of(draw(st.sampled_from(schemes)), topology, draw(options()), failed)
+    plans, spoilt = dict(case.plans), []
+    if case.scheme == "sdfast":
+        for dpid, number in draw(st.lists(st.tuples(st.sampled_from(sorted(plans)), st.integers(0, 99)), max_size=4)):
+            degree = len(topology.links_from[topology.node_names[dpid - 1]])
+            spoilt.append((dpid, number, 2 + draw(st.integers(0, degree - 1))))
+            plans[dpid] = send_elsewhere(plans[dpid], *spoilt[-1][1:])
+    if case.mode == "learned" and draw(st.booleans()):
+        spoilt.append(draw(st.sampled_from([retag_with_the_last_link_only, learn_without_tag, never_learn])))
+        plans = {dpid: spoilt[-1](plan) for dpid, plan in plans.items()}
+    return case._replace(plans=plans, spoilt=tuple(spoilt))
 
 
 def mode_of(scheme: str, chosen: PlanOptions) -> str:
@@ -59,22 +117,11 @@ def mode_of(scheme: str, chosen: PlanOptions) -> str:
     return chosen.mode if len(find_scheme(scheme).modes) > 1 else "none"
 
 
-def network_of(scheme, topology, chosen, failed=frozenset(), plans=None) -> Network:
-    """The readable network walker."""
-    plans = find_scheme(scheme).plan(topology, chosen) if plans is None else plans
-    return Network(topology, plans, dynamics_of(mode_of(scheme, chosen), plans), failed)
-
-
 def send(network: Network, source: int, target: int) -> WalkResult:
     """Send an untagged packet between two hosts, by position."""
     hosts = list(hosts_of(network.topology).values())
     node = network.topology.node_names[source]
     return network.send(node, Packet(hosts[source].ipv4, hosts[target].ipv4))
-
-
-def by_node(topology: Topology, plans: dict[int, RulePlan]) -> list[RulePlan]:
-    """Plans by node position."""
-    return [plans[number + 1] for number in range(len(topology.nodes))]
 
 
 def numbers_of(topology: Topology, failed: frozenset[LinkId]) -> list[int]:

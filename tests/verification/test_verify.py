@@ -1,0 +1,247 @@
+"""`verify_scheme` as a whole: what is counted, what is promised, and that it does not depend on how it is run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import product
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.verification import Request, verify_scheme
+from experiments.verification import verify as verify_module
+from experiments.verification.cases import failure_masks
+from experiments.verification.result import Tally
+from experiments.verification.verifier import Verifier
+from mininet_topos.catalogue import load_topology
+from mininet_topos.errors import BadInputError, PlanLimitError
+from mininet_topos.toy import TOYS
+from ryu_apps.plan import registry
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.registry import SCHEMES, find_scheme
+from ryu_apps.plan.rows import FlowRow, Multipath, Output, match
+from tests.verification.mutants import learn_without_tag, never_learn, retag_with_the_last_link_only
+from tests.verification.networks import connected
+
+DESIGN_KEYS = {
+    *("topology", "planner", "scheme", "mode", "failures", "cases", "delivered", "disconnected", "looped", "dropped"),
+    *("crankback_cases", "longest_crankback", "mean_stretch", "seconds", "cases_per_s"),
+}
+COMBINATIONS = list(product(("learned", "agent"), ("tree", "pair"), ("spt", "mst")))
+
+
+def verify(topology, scheme="sdfast", failures=1, sample=None, jobs=1, **options):
+    return verify_scheme(Request(topology, scheme, PlanOptions(**options), failures, sample), jobs)
+
+
+def counts(result):
+    """Everything but times and the number of processes."""
+    return {name: value for name, value in result.to_json().items() if "seconds" not in name and name not in UNSTABLE}
+
+
+UNSTABLE = ("cases_per_s", "jobs")
+
+
+@pytest.mark.parametrize(("mode", "planner", "routes"), COMBINATIONS)
+def test_sdfast_keeps_its_promise_on_gscale_in_every_mode_with_every_planner(mode, planner, routes):
+    for failures in (1, 2):
+        result = verify(
+            load_topology("gscale"), failures=failures, mode=mode, planner=planner, routes=routes, max_failures=2
+        )
+        tally = result.tally
+        assert result.holds
+        assert tally.delivered == tally.promised == tally.cases - tally.disconnected > 0
+        assert (tally.looped, tally.dropped, tally.backtracking_after_convergence) == (0, 0, 0)
+        assert failures == 2 or tally.reply_backtracks == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(connected(), st.sampled_from(COMBINATIONS), st.integers(1, 2))
+def test_sdfast_keeps_its_promise_on_any_network(topology, combination, failures):
+    mode, planner, routes = combination
+    failures = min(failures, len(topology.link_ids))
+    result = verify(topology, failures=failures, mode=mode, planner=planner, routes=routes, max_failures=failures)
+    assert result.holds, result.tally.examples
+    assert result.tally.delivered + result.tally.disconnected == result.tally.cases
+
+
+@settings(max_examples=40, deadline=None)
+@given(connected(max_nodes=7), st.sampled_from(["ffg", "shortest"]), st.sampled_from(["spt", "mst"]))
+def test_the_other_schemes_keep_theirs(topology, scheme, routes):
+    result = verify(topology, scheme, routes=routes)
+    assert result.holds, result.tally.examples
+    assert scheme == "ffg" or result.tally.delivered == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(connected(), st.integers(1, 3))
+def test_cases_are_the_pairs_whose_primary_path_is_hit_and_disconnected_those_that_are_parted(topology, failures):
+    failures = min(failures, len(topology.link_ids))
+    result = verify(topology, failures=failures, max_failures=0)
+    cases = parted = 0
+    for mask in failure_masks(len(topology.link_ids), failures, None, 1):
+        failed = {link for number, link in enumerate(topology.link_ids) if mask >> number & 1}
+        component = topology.components(failed)
+        hit = [pair for pair in product(topology.node_names, repeat=2) if primary_links(topology, *pair) & failed]
+        cases += len(hit)
+        parted += sum(component[source] != component[target] for source, target in hit)
+    assert (result.tally.cases, result.tally.disconnected) == (cases, parted)
+
+
+def primary_links(topology, source, target):
+    """Links of the shortest path that takes the lowest neighbour, and of parallel links the first."""
+    distance = nx.single_source_shortest_path_length(nx.Graph(topology.to_networkx()), target)
+    links, node = set(), source
+    while node != target:
+        link = next(each for each in topology.links_from[node] if distance[each.dst] == distance[node] - 1)
+        links.add(topology.link_id(link.direction))
+        node = link.dst
+    return links
+
+
+def test_a_bridge_parts_pairs_whose_packets_are_dropped_and_never_looped():
+    result = verify(TOYS["dumbbell"]())
+    assert result.holds
+    assert (result.tally.disconnected, result.tally.looped, result.tally.dropped) == (18, 0, 0)
+
+
+def test_two_nodes_and_one_link_have_only_cases_that_are_cut_off():
+    tally = verify(TOYS["pair"]()).tally
+    assert (tally.cases, tally.disconnected, tally.promised) == (2, 2, 0)
+
+
+def test_a_network_without_links_is_refused_with_a_reason():
+    with pytest.raises(BadInputError, match="0 links"):
+        verify(replace(TOYS["pair"](), links=()))
+
+
+def test_parallel_links_recover_to_the_same_neighbour():
+    tally = verify(TOYS["parallel"](), failures=2).tally
+    assert tally.delivered == tally.cases - tally.disconnected > 0
+
+
+def test_more_failures_than_planned_are_reported_and_break_no_promise():
+    result = verify(load_topology("gscale"), failures=3, sample=60, max_failures=1)
+    assert result.holds
+    assert result.tally.promised == 0
+    assert result.tally.dropped > 0
+    assert result.failure_sets == 60
+
+
+def test_the_pair_planner_walks_back_only_where_there_is_no_other_way():
+    assert verify(load_topology("usnet"), planner="pair", max_failures=1).tally.crankback_cases == 10
+
+
+def test_darkstrand_is_delivered_whole_and_walks_back_as_often_as_its_shape_asks():
+    result = verify(load_topology("darkstrand"), planner="pair", max_failures=1)
+    tally = result.tally
+    assert (tally.cases, tally.delivered, tally.crankback_cases, tally.longest_crankback) == (3676, 3676, 1936, 5)
+    assert result.mean_stretch == pytest.approx(1.1359, abs=1e-4)
+
+
+def test_the_result_has_the_documented_keys_and_prints_as_json():
+    value = verify(TOYS["figure2"]()).to_json()
+    assert value.keys() >= DESIGN_KEYS
+    assert json.loads(json.dumps(value)) == value
+    assert verify(TOYS["figure2"](), "ffg").to_json()["mode"] == "none"
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_what_is_found_does_not_depend_on_the_number_of_processes(jobs, monkeypatch):
+    monkeypatch.setattr(verify_module, "CASES_PER_BATCH", 100)
+    alone = verify(load_topology("gscale"), failures=2, sample=40)
+    shared = verify(load_topology("gscale"), failures=2, sample=40, jobs=jobs)
+    assert shared.jobs == jobs
+    assert counts(shared) == counts(alone)
+
+
+def test_what_is_found_does_not_depend_on_the_size_of_batches(monkeypatch):
+    whole = verify(load_topology("gscale"), failures=2, sample=40, mode="agent")
+    monkeypatch.setattr(verify_module, "CASES_PER_BATCH", 1)
+    assert counts(verify(load_topology("gscale"), failures=2, sample=40, mode="agent")) == counts(whole)
+
+
+def test_progress_is_told_batch_by_batch(monkeypatch):
+    monkeypatch.setattr(verify_module, "CASES_PER_BATCH", 1)
+    told = []
+    verify_scheme(Request(TOYS["square"](), "sdfast", PlanOptions()), 1, lambda *progress: told.append(progress))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_unknown_schemes_and_impossible_numbers_are_refused():
+    with pytest.raises(BadInputError, match="did you mean 'sdfast'"):
+        verify(TOYS["square"](), "sdfst")
+    with pytest.raises(BadInputError, match="--failures is 5"):
+        verify(TOYS["square"](), failures=5)
+    with pytest.raises(BadInputError, match="--sample is 0"):
+        verify(TOYS["square"](), sample=0)
+    with pytest.raises(PlanLimitError, match="4094"):
+        verify(load_topology("darkstrand"), max_failures=4)
+
+
+def spoilt_by(spoil, monkeypatch, **options):
+    """Result on Darkstrand when the scheme's plans are spoilt."""
+    sound = find_scheme("sdfast")
+
+    def plan(topology, chosen):
+        return {dpid: spoil(each) for dpid, each in sound.plan(topology, chosen).items()}
+
+    monkeypatch.setitem(registry.SCHEMES, "sdfast", replace(sound, plan=plan))
+    return verify(load_topology("darkstrand"), **options)
+
+
+def test_learned_rules_without_the_tag_are_seen_to_loop(monkeypatch):
+    result = spoilt_by(learn_without_tag, monkeypatch, max_failures=1)
+    assert not result.holds
+    assert result.tally.looped > 0.1 * result.tally.cases
+    assert result.tally.examples[0]["what"] == "looped while the network is partly updated"
+
+
+def test_a_tag_that_forgets_earlier_failures_is_seen_to_loop(monkeypatch):
+    result = spoilt_by(retag_with_the_last_link_only, monkeypatch, max_failures=2, failures=2, sample=60)
+    assert not result.holds
+    assert result.tally.looped > 0
+
+
+def test_a_network_that_never_learns_is_seen_to_go_on_backtracking(monkeypatch):
+    result = spoilt_by(never_learn, monkeypatch, max_failures=1)
+    assert not result.holds
+    assert result.tally.delivered == result.tally.cases
+    assert result.tally.backtracking_after_convergence == result.tally.broken == 2145
+    assert result.tally.examples[0]["what"] == "backtracks after convergence"
+
+
+def test_an_agent_that_is_never_asked_is_seen_to_drop(monkeypatch):
+    def deaf(plan):
+        return replace(plan, flows=tuple(row for row in plan.flows if row.priority != 1000))
+
+    result = spoilt_by(deaf, monkeypatch, mode="agent", max_failures=1)
+    assert result.tally.dropped == result.tally.broken > 0
+
+
+def test_plans_that_hash_are_walked_by_the_interpreter():
+    topology = TOYS["square"]()
+    plans = SCHEMES["shortest"].plan(topology, PlanOptions())
+    spread = FlowRow(0, 60000, match(ip_proto=6), (Multipath("symmetric_l4", 1, "modulo_n", 4, "reg0"), Output(2)))
+    whole = Verifier(topology, plans, "none", lambda *_case: False).tally([1, 2])
+    compiled = {dpid: replace(plan, flows=(spread, *plan.flows)) for dpid, plan in plans.items()}
+    assert Verifier(topology, compiled, "none", lambda *_case: False).tally([1, 2]) == whole
+    used = {
+        dpid: replace(
+            plan,
+            flows=tuple(
+                replace(row, apply_actions=(spread.apply_actions[0], *row.apply_actions)) for row in plan.flows
+            ),
+        )
+        for dpid, plan in plans.items()
+    }
+    assert Verifier(topology, used, "none", lambda *_case: False).tally([1, 2]) == whole
+
+
+def test_tallies_add_up():
+    total = Tally(cases=1, longest_crankback=3, examples=[{"what": "a"}])
+    total.add(Tally(cases=2, longest_crankback=2, examples=[{"what": str(number)} for number in range(9)]))
+    assert (total.cases, total.longest_crankback, len(total.examples)) == (3, 3, 5)

@@ -43,7 +43,7 @@ def best_throughput_mbps(problem):
 
 @pytest.mark.parametrize("options", CHOICES, ids=lambda options: f"{options.base_point}-{options.method}")
 def test_throughput_equals_an_independent_solver_on_random_instances(options):
-    for seed in range(100):
+    for seed in range(200):
         problem = gnm_problem(seed)
         allocation = solve(problem, options)
         assert allocation.value == pytest.approx(best_throughput_mbps(problem), rel=1e-6)

@@ -58,6 +58,7 @@ NO_WAIT = ("--wait-to-restore-s", "0")  # the benchmark flaps: damping would mak
 HOST, DESTINATION = 0x0A000001, FIRST_DESTINATION
 WARM_UP_FRAMES, OBSERVED_S = 20, 0.1
 OUTAGE_TRIALS = 100
+LOADING_S = 300.0  # 200,000 rows through a database
 PREPARING_S = 0.0004  # per row: the agent works failures out while nothing happens, and here they come fast
 
 
@@ -94,7 +95,7 @@ def latencies(affected: int, table_rows: int, failures: int) -> Iterator[dict[st
     case = {"part": "latency", "affected": affected, "table_rows": table_rows}
     with running_agent(synthetic_site(affected, table_rows)) as running:
         running.options = NO_WAIT
-        running.start_ready()
+        running.start_ready(timeout_s=LOADING_S)
         for trial in range(failures):
             yield {**case, "trial": trial, **measured(running, affected)}
 

@@ -64,13 +64,13 @@ class RunningAgent:
         links = {port_no: f"link {port_no}" for port_no in self.site.ports}
         return BackupStore(self.database.remote).replace_plan(self.site.name, self.site.plan, links)
 
-    def start_ready(self) -> None:
+    def start_ready(self, timeout_s: float = 20.0) -> None:
         """Plan in the database, agent running, switch refilled by it."""
         self.fill()
         self.start()
-        self.wait_refilled()
+        self.wait_refilled(timeout_s)
 
-    def wait_refilled(self) -> None:
+    def wait_refilled(self, timeout_s: float = 20.0) -> None:
         """Wait until the switch holds every planned row."""
 
         def is_full() -> bool:
@@ -79,7 +79,7 @@ class RunningAgent:
             except (ConnectionError, FileNotFoundError):  # a switch that is just starting
                 return False
 
-        wait_until(is_full, "the planned rows are in the switch")
+        wait_until(is_full, "the planned rows are in the switch", timeout_s)
 
     def flows(self) -> set[FlowRow]:
         """All rows in the switch."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ OVS_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofc
 
 # Debian keeps the daemons in sbin, which an ordinary user's PATH leaves out.
 os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
+# A shell starts background jobs with Ctrl-C ignored, which their children inherit; tests that interrupt need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Shared machines stall: no deadline. CI repeats the same examples; elsewhere each run tries new ones and a
 # failing one prints the decorator that repeats it.

@@ -100,6 +100,9 @@ def cases_text(value: dict[str, Any]) -> str:
         ("crankback cases", value["crankback_cases"], f"longest walk back {value['longest_crankback']} hops"),
         ("still backtracking", value["backtracking_after_convergence"], "packets after the path has settled"),
     ]
+    if value["mode"] == "agent":
+        meaning = "replies that go back over their own path, once the first packet has arrived"
+        rows.append(("replies backtracking", value["reply_backtracks"], meaning))
     shown = [(name, f"{count:,}", meaning) for name, count, meaning in rows]
     lines = [head, "", *(f"  {line}" for line in table(shown, right=(1,)).splitlines()), ""]
     lines.append(f"  mean stretch {stretch}; {value['seconds']:.2f} s, {value['cases_per_s'] or 0:,.0f} cases a second")

@@ -69,13 +69,13 @@ class Findings:
     reply: Walks | None
 
 
-def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[int]) -> Tally:
-    """Counts over all cases of a batch."""
+def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[int], *, loop_free: bool) -> Tally:
+    """Counts over all cases of a batch; `loop_free`: whether the scheme promises that nothing ever loops."""
     joined, looped = cases.joined, found.worst == SOMETIMES_LOOPED
     arrives = found.settled.outcome == DELIVERED
     stretch = found.settled.hops[arrives] / cases.fewest_hops[arrives]
     is_single = np.array([mask.bit_count() == 1 for mask in failed_masks])[cases.failed_set]
-    complaints = _complaints(cases, found, is_single)
+    complaints = _complaints(cases, found, is_single, loop_free)
     broken = np.flatnonzero(np.logical_or.reduce(list(complaints.values())))
     back_hops = np.where(found.first.outcome == LOOPED, 0, found.first.back_hops)
     reply = found.reply
@@ -97,15 +97,14 @@ def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[
     )
 
 
-def _complaints(cases: Cases, found: Findings, is_single: Bools) -> dict[str, Bools]:
-    """Which cases break the promise, by what is wrong; a packet without a way must be dropped, never looped.
+def _complaints(cases: Cases, found: Findings, is_single: Bools, loop_free: bool) -> dict[str, Bools]:
+    """Which cases break the promise, by what is wrong.
 
     Replies to the first packet that arrives must arrive, and after a single failure they never go back over their
     own path; after more failures they may, since they can meet a link that the packet did not learn of.
     """
     complaints = {
-        "worst": (cases.promised & (found.worst != ALWAYS_DELIVERED))
-        | (~cases.joined & (found.worst == SOMETIMES_LOOPED)),
+        "worst": (cases.promised & (found.worst != ALWAYS_DELIVERED)) | (loop_free & (found.worst == SOMETIMES_LOOPED)),
         "is not settled after many packets": cases.promised & found.settled.changed,
         "backtracks after convergence": cases.promised & ~found.settled_is_simple,
     }

@@ -37,11 +37,15 @@ class Verifier:
     mode : str
         How rows come after a failure ("none", "learned", "agent").
     promise : callable
-        What the scheme guarantees.
+        What the scheme guarantees to deliver.
+    loop_free : bool
+        Whether it guarantees that nothing ever loops.
     """
 
-    def __init__(self, topology: Topology, plans: dict[int, RulePlan], mode: str, promise: Promise) -> None:
-        self.topology, self.promise = topology, promise
+    def __init__(
+        self, topology: Topology, plans: dict[int, RulePlan], mode: str, promise: Promise, *, loop_free: bool
+    ) -> None:
+        self.topology, self.promise, self.loop_free = topology, promise, loop_free
         self.swings = mode == "agent"
         self.wiring = Wiring(topology)
         self._plans = [plans[dpid_of(topology, node)] for node in topology.node_names]
@@ -87,7 +91,7 @@ class Verifier:
         except NotCompilableError:
             self._interpret_instead()
             found = self._findings(cases, contexts)
-        return count(self.topology, cases, found, failed_masks)
+        return count(self.topology, cases, found, failed_masks, loop_free=self.loop_free)
 
     def _findings(self, cases: Cases, contexts: Ints) -> Findings:
         start = self._start(cases.source, cases.target)

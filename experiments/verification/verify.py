@@ -25,7 +25,7 @@ from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.registry import find_scheme
 
 Progress = Callable[[int, int], None]
-CASES_PER_BATCH = 10_000
+CASES_PER_BATCH = 20_000
 _BATCHES_WORTH_A_PROCESS = 2
 
 
@@ -83,7 +83,8 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
         began = perf_counter()
         plans = scheme.plan(topology, options)
         planned = perf_counter()
-        verifier = Verifier(topology, plans, mode, scheme.guarantee(topology, options))
+        promise = scheme.guarantee(topology, options)
+        verifier = Verifier(topology, plans, mode, promise, loop_free=scheme.loop_free)
         batches = verifier.batches(masks, CASES_PER_BATCH)
         processes = min(_worthwhile(len(batches)) if jobs is None else jobs, len(batches))
         tally = Tally()

@@ -32,6 +32,8 @@ class Scheme:
         scheme promises delivery; `armor verify` holds it to that.
     modes : tuple of str
         Modes that change its plans.
+    loop_free : bool
+        Whether it promises that no packet ever loops, however many links fail.
     """
 
     name: str
@@ -39,13 +41,15 @@ class Scheme:
     plan: Planner
     guarantee: Callable[[Topology, PlanOptions], guarantees.Promise]
     modes: tuple[str, ...] = ("learned",)
+    loop_free: bool = True
 
 
 SCHEMES: dict[str, Scheme] = {
     scheme.name: scheme
     for scheme in (
         Scheme("sdfast", "SD-FAST", plan_sdfast, guarantees.up_to_planned_failures, ("learned", "agent")),
-        Scheme("ffg", "fast-failover groups", plan_ffg, guarantees.alternate_at_the_failure),
+        # Alternates are chosen for one failure each; those of several may lead round.
+        Scheme("ffg", "fast-failover groups", plan_ffg, guarantees.alternate_at_the_failure, loop_free=False),
         Scheme("shortest", "shortest paths, no recovery", plan_shortest, guarantees.nothing),
     )
 }

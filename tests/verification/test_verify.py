@@ -118,6 +118,22 @@ def test_a_network_without_links_is_refused_with_a_reason():
         verify(replace(TOYS["pair"](), links=()))
 
 
+def test_sdfast_that_loops_breaks_its_promise_even_where_delivery_is_not_promised(monkeypatch):
+    result = spoilt_by(learn_without_tag, monkeypatch, max_failures=1, failures=2, sample=20)
+    assert result.tally.promised == 0
+    assert result.tally.broken == result.tally.looped > 0
+
+
+@pytest.mark.parametrize("loop_free", [True, False])
+def test_loops_break_a_promise_only_where_one_was_made(loop_free):
+    topology = load_topology("darkstrand")
+    plans = find_scheme("sdfast").plan(topology, PlanOptions(max_failures=1))
+    spoilt = {dpid: learn_without_tag(plan) for dpid, plan in plans.items()}
+    tally = Verifier(topology, spoilt, "learned", lambda *_case: False, loop_free=loop_free).tally([1 << 8, 1 << 9])
+    assert tally.looped > 0
+    assert tally.broken == (tally.looped if loop_free else 0)
+
+
 def test_parallel_links_recover_to_the_same_neighbour():
     tally = verify(TOYS["parallel"](), failures=2).tally
     assert tally.delivered == tally.cases - tally.disconnected > 0
@@ -226,9 +242,9 @@ def test_plans_that_hash_are_walked_by_the_interpreter():
     topology = TOYS["square"]()
     plans = SCHEMES["shortest"].plan(topology, PlanOptions())
     spread = FlowRow(0, 60000, match(ip_proto=6), (Multipath("symmetric_l4", 1, "modulo_n", 4, "reg0"), Output(2)))
-    whole = Verifier(topology, plans, "none", lambda *_case: False).tally([1, 2])
+    whole = Verifier(topology, plans, "none", lambda *_case: False, loop_free=True).tally([1, 2])
     compiled = {dpid: replace(plan, flows=(spread, *plan.flows)) for dpid, plan in plans.items()}
-    assert Verifier(topology, compiled, "none", lambda *_case: False).tally([1, 2]) == whole
+    assert Verifier(topology, compiled, "none", lambda *_case: False, loop_free=True).tally([1, 2]) == whole
     used = {
         dpid: replace(
             plan,
@@ -238,7 +254,7 @@ def test_plans_that_hash_are_walked_by_the_interpreter():
         )
         for dpid, plan in plans.items()
     }
-    assert Verifier(topology, used, "none", lambda *_case: False).tally([1, 2]) == whole
+    assert Verifier(topology, used, "none", lambda *_case: False, loop_free=True).tally([1, 2]) == whole
 
 
 def test_tallies_add_up():

@@ -115,7 +115,8 @@ def _complaints(cases: Cases, found: Findings, is_single: Bools, loop_free: bool
 
 
 def _replied(first: Walks) -> Bools:
-    return first.outcome == DELIVERED
+    arrived: Bools = first.outcome == DELIVERED
+    return arrived
 
 
 def _example(

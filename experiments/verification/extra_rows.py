@@ -39,7 +39,8 @@ class ExtraColumns(NamedTuple):
 
     def meets(self, src: Ints, dst: Ints, tci: Ints) -> Bools:
         """Whether each packet's header meets the match of the row beside it."""
-        return (self.dst == dst) & ((self.src == 0) | (self.src == src)) & ((tci & self.tci_mask) == self.tci_value)
+        ends: Bools = (self.dst == dst) & ((self.src == 0) | (self.src == src))
+        return ends & ((tci & self.tci_mask) == self.tci_value)
 
 
 class ExtraRows:

@@ -20,7 +20,7 @@ from experiments.verification.programs import Op, Programs
 from mininet_topos.errors import PlanError
 from ryu_apps.plan.ids import OFPP_IN_PORT, VLAN_PRESENT
 from ryu_apps.plan.interpret import MAX_DEPTH
-from ryu_apps.plan.rows import GroupRow, RulePlan
+from ryu_apps.plan.rows import Bucket, GroupRow, RulePlan
 
 _MAX_BUCKETS = 16
 _NO_PORT = 0
@@ -160,7 +160,7 @@ class Groups:
         return place
 
 
-def _watched(bucket: object, by_id: dict[int, GroupRow]) -> int:
+def _watched(bucket: Bucket, by_id: dict[int, GroupRow]) -> int:
     """Port that a bucket watches; `_NO_PORT` when it is always live (also by way of an unconditional group)."""
     port, group_id = bucket.watch_port, bucket.watch_group
     if group_id is None:
@@ -280,7 +280,8 @@ class _Run:
 
     def _lives(self, context: Ints, port: Ints) -> Bools:
         inside = port < self.alive.shape[1]
-        return inside & self.alive[context, np.where(inside, port, 0)]
+        lives: Bools = inside & self.alive[context, np.where(inside, port, 0)]
+        return lives
 
 
 _STEPS: dict[str, Callable[[_Run, Op, Ints, Lanes, Ints, int], None]] = {

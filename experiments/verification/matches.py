@@ -124,9 +124,9 @@ class Matches:
             held[0].append(number)
             held[1].append(values)
         found = []
-        for (names, masks), (numbers, values) in by_kind.items():
+        for (names, masks), (numbers, held_values) in by_kind.items():
             kind = self._kind(names, masks)
-            table = np.array(values, dtype=np.int64).reshape(len(numbers), len(names))
+            table = np.array(held_values, dtype=np.int64).reshape(len(numbers), len(names))
             met = np.ones(len(numbers), dtype=bool)
             for position, constant, mask in kind.constants:
                 met &= table[:, position] == constant & mask

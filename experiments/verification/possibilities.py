@@ -16,7 +16,7 @@ from experiments.verification.visits import LOST, Visits
 
 ALWAYS_DELIVERED, SOMETIMES_DROPPED, SOMETIMES_LOOPED = 0, 1, 2
 """The worst that can happen, in rising order."""
-_STATE_BITS = 32
+_STATE_BITS, _ROW_BITS, _GROUP_BITS = 32, 28, 20
 
 
 class Possibilities:
@@ -35,7 +35,6 @@ class Possibilities:
         self._edge_from, self._edge_to = GrowingArray(np.int64), GrowingArray(np.int64)
         self._worst = GrowingArray(np.int64)
         self._rows = Interner()  # (failed set, switch, row)
-        self._row_bits = 24
         self._joined_places = self._joined_rows = 0
 
     def worst(self, failed_set: Ints, state: Ints) -> Ints:
@@ -80,7 +79,7 @@ class Possibilities:
             there = row >= 0
             if there.any():
                 place = failed_set[there] * self._contexts.shape[1] + node[there]
-                self._rows.intern(place << self._row_bits | row[there])
+                self._rows.intern(place << _ROW_BITS | row[there])
 
     def _new_pairs(self) -> tuple[Ints, Ints]:
         """(place, row) that can meet and have not been tried."""
@@ -91,7 +90,7 @@ class Possibilities:
         first = join(place_keys[old_places:], row_keys)
         second = join(place_keys[:old_places], row_keys[old_rows:])
         place = np.concatenate([first[0] + old_places, second[0]])
-        row = rows[np.concatenate([first[1], second[1] + old_rows])] & (1 << self._row_bits) - 1
+        row = rows[np.concatenate([first[1], second[1] + old_rows])] & (1 << _ROW_BITS) - 1
         state = places[place] & (1 << _STATE_BITS) - 1
         met = self._visits.switches.meets(self._visits.codes(state), row) if len(row) else np.empty(0, dtype=bool)
         return place[met], row[met]
@@ -99,17 +98,18 @@ class Possibilities:
     def _place_keys(self, places: Ints) -> Ints:
         state = places & (1 << _STATE_BITS) - 1
         switch = (places >> _STATE_BITS) * self._contexts.shape[1] + self._visits.node_of[state]
-        return switch << 20 | self._visits.group_of[state]
+        keys: Ints = switch << _GROUP_BITS | self._visits.group_of[state]
+        return keys
 
     def _row_keys(self, rows: Ints) -> Ints:
         if not len(rows):
             return rows
-        row = rows & (1 << self._row_bits) - 1
-        return rows >> self._row_bits << 20 | self._visits.switches.group_of_rows(row)
+        row = rows & (1 << _ROW_BITS) - 1
+        return rows >> _ROW_BITS << _GROUP_BITS | self._visits.switches.group_of_rows(row)
 
     def _decide(self) -> Ints:
         """Peel off places whose every future is known; what is left can go round for ever."""
-        worst = self._worst.values.copy()
+        worst: Ints = self._worst.values.copy()
         came_from, leads_to = self._edge_from.values, self._edge_to.values
         open_edges = np.bincount(came_from, minlength=len(worst))
         order = np.argsort(leads_to, kind="stable")

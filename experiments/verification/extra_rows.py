@@ -39,8 +39,9 @@ class ExtraColumns(NamedTuple):
 
     def meets(self, src: Ints, dst: Ints, tci: Ints) -> Bools:
         """Whether each packet's header meets the match of the row beside it."""
-        ends: Bools = (self.dst == dst) & ((self.src == 0) | (self.src == src))
-        return ends & ((tci & self.tci_mask) == self.tci_value)
+        there: Bools = (self.dst == dst) & ((self.src == 0) | (self.src == src))
+        there &= (tci & self.tci_mask) == self.tci_value
+        return there
 
 
 class ExtraRows:

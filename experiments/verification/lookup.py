@@ -12,7 +12,7 @@ from experiments.verification.growing import Ints
 from experiments.verification.matches import ALL_BITS, NotCompilableError, Term
 from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.recovery_rows import FORGET_IN_PORT
-from ryu_apps.plan.rows import Match, RulePlan
+from ryu_apps.plan.rows import FlowRow, Match, RulePlan
 
 _KEY_BITS = 62
 _NOT_YET = -1
@@ -85,7 +85,8 @@ class Tables:
     def __init__(self, plans: list[RulePlan], rows: ExtraRows) -> None:
         self._programs = rows.programs
         self._flows = [row for plan in plans for row in plan.flows]
-        self._program_of = np.full(len(self._flows), _NOT_YET)
+        self._example_of, self._kind_of = _alike(self._flows)
+        self._program_of = np.full(len(self._example_of), _NOT_YET)
         self._subtables: dict[int, list[Subtable]] = defaultdict(list)
         node = np.repeat(np.arange(len(plans)), [len(plan.flows) for plan in plans])
         table_id = np.array([row.table_id for row in self._flows], dtype=np.int64)
@@ -113,14 +114,15 @@ class Tables:
 
     def programs_of(self, rows: Ints) -> Ints:
         """Programs of rows (`NotCompilableError` when one has none)."""
-        found = self._program_of[rows]
+        kinds = self._kind_of[rows]
+        found = self._program_of[kinds]
         if (found == _NOT_YET).any():
-            for row in np.unique(rows[found == _NOT_YET]).tolist():
-                flow = self._flows[row]
-                if flow.write_actions:
+            for kind in np.unique(kinds[found == _NOT_YET]).tolist():
+                row = self._flows[self._example_of[kind]]
+                if row.write_actions:
                     raise NotCompilableError("no compiled form of write actions")
-                self._program_of[row] = self._programs.add(flow.apply_actions, flow.goto_table)
-            found = self._program_of[rows]
+                self._program_of[kind] = self._programs.add(row.apply_actions, row.goto_table)
+            found = self._program_of[kinds]
         return found
 
     def reads(self, column: str) -> bool:
@@ -140,3 +142,18 @@ class Tables:
 
     def _values_of(self, column: str) -> set[int]:
         return set().union(*(each.values_of(column) for held in self._subtables.values() for each in held))
+
+
+def _alike(flows: list[FlowRow]) -> tuple[Ints, Ints]:
+    """Rows that share their actions: one row of each kind, and the kind of every row.
+
+    Planners use one tuple for many rows, so that asking for the same object finds most without comparing any.
+    """
+    addresses = np.fromiter((id(row.apply_actions) for row in flows), dtype=np.int64, count=len(flows))
+    others = np.fromiter(
+        ((0 if row.goto_table is None else 1 + row.goto_table) << 1 | bool(row.write_actions) for row in flows),
+        dtype=np.int64,
+        count=len(flows),
+    )
+    _, example_of, kind_of = np.unique(addresses << 9 | others, return_index=True, return_inverse=True)
+    return example_of, kind_of

@@ -56,14 +56,14 @@ class Verifier:
             self._use(CompiledSwitches(self.wiring, self._plans, self._dynamics))
             self._crossed = self._primary_links()
         except NotCompilableError:
-            self._interpret_instead()
+            self.interpret_instead()
             self._crossed = self._primary_links()
 
     def _use(self, switches: Switches) -> None:
         self.switches = switches
         self.visits = Visits(switches, self.wiring)
 
-    def _interpret_instead(self) -> None:
+    def interpret_instead(self) -> None:
         """From now on the interpreter walks, packet by packet: the plans use what cannot be compiled."""
         self._use(InterpretedSwitches(self.wiring, self._plans, self._dynamics))
 
@@ -89,7 +89,7 @@ class Verifier:
         try:
             found = self._findings(cases, contexts)
         except NotCompilableError:
-            self._interpret_instead()
+            self.interpret_instead()
             found = self._findings(cases, contexts)
         return count(self.topology, cases, found, failed_masks, loop_free=self.loop_free)
 

@@ -86,16 +86,19 @@ def learned_route_row(backup: BackupRow, hard_timeout_s: int = 0, *, learning: b
     `learning=False` gives the same row without its `learn` actions (used while a link returns).
     """
     learned_tags = (0,) * backup.crosses + backup.replaces if learning else ()
-    actions: list[Action] = [_learn(backup, tag_id, hard_timeout_s) for tag_id in learned_tags]
-    actions.append(Load("vlan_tci", _PCP_FIRST_BIT, _PCP_BITS, backup.status))
-    actions.append(Group(port_group(backup.out_port)))
+    learns: tuple[Action, ...] = tuple([_learn(backup, tag_id, hard_timeout_s) for tag_id in learned_tags])
     return FlowRow(
         Table.ROUTE,
         Priority.PRIMARY,
         commodity_match(backup.destination, backup.source, backup.tag_id),
-        tuple(actions),
+        learns + _onward(backup.status, backup.out_port),
         cookie=cookie(SchemeId.SDFAST, Kind.PLANNED, backup.tag_id, backup.destination),
     )
+
+
+@lru_cache(maxsize=1 << 12)  # one value for all rows that do the same
+def _onward(status: int, out_port: int) -> tuple[Action, ...]:
+    return Load("vlan_tci", _PCP_FIRST_BIT, _PCP_BITS, status), Group(port_group(out_port))
 
 
 def _agent_row(backup: BackupRow, tag_id_in: int, table: Table, hard_timeout_s: int) -> FlowRow:

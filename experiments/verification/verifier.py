@@ -10,7 +10,7 @@ from experiments.verification.cases import Residual
 from experiments.verification.compiled import CompiledSwitches
 from experiments.verification.counting import Cases, Findings, count
 from experiments.verification.dynamics import dynamics_of
-from experiments.verification.growing import Bools, Ints, concatenated
+from experiments.verification.growing import Ints, concatenated
 from experiments.verification.interpreted import InterpretedSwitches
 from experiments.verification.matches import NotCompilableError
 from experiments.verification.possibilities import Possibilities
@@ -54,10 +54,10 @@ class Verifier:
         self._residual = Residual([(order[link.a], order[link.b]) for link in topology.link_ids], len(order))
         try:
             self._use(CompiledSwitches(self.wiring, self._plans, self._dynamics))
-            self._crossed = self._primary_links()
+            self._crossing = self._primary_pairs()
         except NotCompilableError:
             self.interpret_instead()
-            self._crossed = self._primary_links()
+            self._crossing = self._primary_pairs()
 
     def _use(self, switches: Switches) -> None:
         self.switches = switches
@@ -69,7 +69,7 @@ class Verifier:
 
     def batches(self, failed_masks: list[int], n_cases: int) -> list[list[int]]:
         """The failed sets in order, cut into batches of about `n_cases` cases."""
-        per_link = self._crossed.sum(axis=(0, 1))
+        per_link = np.array([len(pairs) for pairs in self._crossing])
         batches: list[list[int]] = []
         room = 0
         for mask in failed_masks:
@@ -109,26 +109,32 @@ class Verifier:
     def _start(self, source: Ints, target: Ints) -> Ints:
         return self.visits.states(self.switches.start(source, target))
 
-    def _primary_links(self) -> Bools:
-        """Which links each pair's packets cross while nothing has failed, shape (nodes, nodes, links)."""
+    def _primary_pairs(self) -> list[Ints]:
+        """For every link the pairs (source times nodes plus target) whose packets cross it while nothing has failed."""
         n_nodes = self.wiring.n_nodes
-        crossed = np.zeros((n_nodes, n_nodes, len(self.topology.link_ids)), dtype=bool)
-        source, target = np.nonzero(~np.eye(n_nodes, dtype=bool))
-        state = self._start(source, target)
+        pair = np.flatnonzero(~np.eye(n_nodes, dtype=bool))
+        state = self._start(*np.divmod(pair, n_nodes))
+        links, pairs = [], []
         for _ in range(n_nodes):  # a longer way goes round, and crosses no further links
             visit = self.visits.visit(state, self.visits.node_of[state])
-            following = self.visits.following[visit, 0]
-            goes_on = following > LOST
-            source, target, state = source[goes_on], target[goes_on], following[goes_on]
-            crossed[source, target, self.visits.link[visit[goes_on]]] = True
-        return crossed
+            goes_on = self.visits.following[visit, 0] > LOST
+            pair, visit = pair[goes_on], visit[goes_on]
+            state = self.visits.following[visit, 0]
+            links.append(self.visits.link[visit])
+            pairs.append(pair)
+            if not len(pair):
+                break
+        link, pair = concatenated(links), concatenated(pairs)
+        n_links = len(self.topology.link_ids)
+        order = np.argsort(link, kind="stable")
+        return np.split(pair[order], np.searchsorted(link[order], np.arange(1, n_links)))
 
     def _cases(self, masks: list[int], failed: list[list[int]]) -> Cases:
         """Every (failed set, pair) whose primary path crosses a failed link."""
-        found = [np.nonzero(self._crossed[:, :, links].any(axis=2)) for links in failed]
-        failed_set = np.repeat(np.arange(len(failed)), [len(source) for source, _ in found])
-        source, target = (concatenated(each[end] for each in found) for end in (0, 1))
-        fewest = [self._residual.distances(mask)[pairs] for mask, pairs in zip(masks, found, strict=True)]
+        found = [np.unique(concatenated(self._crossing[link] for link in links)) for links in failed]
+        failed_set = np.repeat(np.arange(len(failed)), [len(pairs) for pairs in found])
+        source, target = np.divmod(concatenated(found), self.wiring.n_nodes)
+        fewest = [self._residual.distances(links).flat[pairs] for links, pairs in zip(failed, found, strict=True)]
         fewest_hops = np.concatenate(fewest)
         promised = np.fromiter(self._promised(masks, failed_set, source, target, fewest_hops), bool, len(source))
         return Cases(failed_set, source, target, fewest_hops, promised)

@@ -194,6 +194,8 @@ def test_unknown_schemes_and_impossible_numbers_are_refused():
         verify(TOYS["square"](), failures=5)
     with pytest.raises(BadInputError, match="--sample is 0"):
         verify(TOYS["square"](), sample=0)
+    with pytest.raises(BadInputError, match="8 of 31 links can fail in 7,888,725 ways; draw some with --sample N"):
+        verify(load_topology("darkstrand"), failures=8)
     with pytest.raises(PlanLimitError, match="4094"):
         verify(load_topology("darkstrand"), max_failures=4)
 

@@ -30,6 +30,8 @@ ROUTING_SCHEMES = frozenset(
         SchemeId.KUIJIA,
         SchemeId.RESCALING,
         SchemeId.TE,
+        SchemeId.RESTORATION,
+        SchemeId.FFG_RESTORATION,
     }
 )
 _RECOVERY_KINDS = frozenset({Kind.LEARNED, Kind.AGENT})

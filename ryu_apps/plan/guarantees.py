@@ -20,8 +20,13 @@ def nothing(_topology: Topology, _options: PlanOptions) -> Promise:
     return lambda _source, _destination, _failed: False
 
 
+def whenever_joined(_topology: Topology, _options: PlanOptions) -> Promise:
+    """Once a controller has rewritten the routes: always, however many links have failed."""
+    return lambda _source, _destination, _failed: True
+
+
 def up_to_planned_failures(topology: Topology, options: PlanOptions) -> Promise:
-    """SD-FAST: at most K failed links."""
+    """SD-FAST and crankback: at most K failed links."""
     planned = options.max_failures
     size = default_max_failures(len(topology.link_ids)) if planned is None else planned
     return lambda _source, _destination, failed: failed.bit_count() <= size

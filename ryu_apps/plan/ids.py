@@ -15,9 +15,9 @@ from mininet_topos.errors import PlanError
 class Table(IntEnum):
     """Flow tables and what each decides."""
 
-    CLASSIFY = 0  # guards; agent mode, ffg, shortest: the primary rows too
-    ROUTE = 1  # tagged packets; learned mode: every packet, by (tag, destination)
-    ESCALATE = 2  # learned mode: (tag, dead port) -> larger tag
+    CLASSIFY = 0  # guards; agent mode, ffg, shortest, restoration: the primary rows too
+    ROUTE = 1  # tagged packets; learned mode, cb, cbc: every packet, by (tag, destination)
+    ESCALATE = 2  # learned mode, cb, cbc: (tag, dead port) -> larger tag
     LEARNED = 3  # learned mode: what untagged packets have been told about failures
     TE_INGRESS = 4
     TE_HASH = 5
@@ -53,6 +53,8 @@ class SchemeId(IntEnum):
     PSO = 10
     PROTECT = 11
     SQR = 12
+    RESTORATION = 13
+    FFG_RESTORATION = 14
 
 
 class Kind(IntEnum):
@@ -115,6 +117,11 @@ def split_cookie(value: int) -> CookieFields:
     return CookieFields(
         value >> _SCHEME_SHIFT & 0xFF, value >> _KIND_SHIFT & 0xFF, value >> _TAG_SHIFT & 0xFFFF, value & 0xFFFFFFFF
     )
+
+
+def cookie_of_scheme(value: int, scheme: SchemeId) -> int:
+    """The same cookie with another owner, for schemes that build on the rows of another."""
+    return value & ~SCHEME_MASK | scheme << _SCHEME_SHIFT
 
 
 SCHEME_MASK = 0xFF << _SCHEME_SHIFT

@@ -9,13 +9,17 @@ from difflib import get_close_matches
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
 from ryu_apps.plan import guarantees
+from ryu_apps.plan import restoration as controlled
+from ryu_apps.plan.crankback import plan_cb, plan_cbc
 from ryu_apps.plan.ffg import plan_ffg
 from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.restoration import Restoration
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.sdfast import plan_sdfast
 from ryu_apps.plan.shortest import plan_shortest
 
 Planner = Callable[[Topology, PlanOptions], dict[int, RulePlan]]
+Guarantee = Callable[[Topology, PlanOptions], guarantees.Promise]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +33,30 @@ class Scheme:
         (topology, options) -> plans by datapath id.
     guarantee : callable
         (topology, options) -> predicate (source, destination, failed mask) that is True where the
-        scheme promises delivery; `armor verify` holds it to that.
+        scheme promises delivery by its switches alone; `armor verify` holds it to that.
     modes : tuple of str
         Modes that change its plans.
     loop_free : bool
-        Whether it promises that no packet ever loops, however many links fail.
+        Whether it promises that no packet ever loops, however many links fail, by its switches alone.
+    restoration : callable or None
+        (topology, options) -> what a controller rewrites once it has heard of failures; None: nothing.
+    backtracks : bool
+        Whether its switches let packets walk back for as long as the failure lasts and nobody rewrites the routes.
     """
 
     name: str
     summary: str
     plan: Planner
-    guarantee: Callable[[Topology, PlanOptions], guarantees.Promise]
+    guarantee: Guarantee
     modes: tuple[str, ...] = ("learned",)
     loop_free: bool = True
+    restoration: Callable[[Topology, PlanOptions], Restoration] | None = None
+    backtracks: bool = False
+
+    @property
+    def restored_guarantee(self) -> Guarantee:
+        """What it promises once everybody has acted: the controller too, where it rewrites routes."""
+        return self.guarantee if self.restoration is None else guarantees.whenever_joined
 
 
 SCHEMES: dict[str, Scheme] = {
@@ -51,6 +66,30 @@ SCHEMES: dict[str, Scheme] = {
         # Alternates are chosen for one failure each; those of several may lead round.
         Scheme("ffg", "fast-failover groups", plan_ffg, guarantees.alternate_at_the_failure, loop_free=False),
         Scheme("shortest", "shortest paths, no recovery", plan_shortest, guarantees.nothing),
+        Scheme("cb", "crankback", plan_cb, guarantees.up_to_planned_failures, backtracks=True),
+        Scheme(
+            "cbc",
+            "crankback, and a controller that rewrites routes",
+            plan_cbc,
+            guarantees.up_to_planned_failures,
+            restoration=controlled.restore_cbc,
+            backtracks=True,
+        ),
+        Scheme(
+            "restoration",
+            "shortest paths that a controller rewrites",
+            controlled.plan_restoration,
+            guarantees.nothing,
+            restoration=controlled.restore_shortest,
+        ),
+        Scheme(
+            "ffg_restoration",
+            "fast-failover groups, and a controller that rewrites routes",
+            controlled.plan_ffg_restoration,
+            guarantees.alternate_at_the_failure,
+            loop_free=False,
+            restoration=controlled.restore_ffg,
+        ),
     )
 }
 

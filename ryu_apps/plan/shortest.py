@@ -8,7 +8,7 @@ from ryu_apps.plan.addressing import Host, dpid_of, hosts_of
 from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import ETH_TYPE_IPV4
-from ryu_apps.plan.rows import Action, FlowRow, Output, RulePlan, match, sorted_flows
+from ryu_apps.plan.rows import Action, FlowRow, Match, Output, RulePlan, match, sorted_flows
 from te_solver.routes import NO_LINK, ResidualRoutes
 
 
@@ -30,15 +30,20 @@ def plan_shortest(topology: Topology, options: PlanOptions) -> dict[int, RulePla
     return plans
 
 
+def destination_match(ipv4: int) -> Match:
+    """Match of all packets to one address."""
+    return match(eth_type=ETH_TYPE_IPV4, ipv4_dst=ipv4)
+
+
 def deliver_row(scheme: SchemeId, host: Host) -> FlowRow:
     """Row that hands packets to the local host."""
-    fields = match(eth_type=ETH_TYPE_IPV4, ipv4_dst=host.ipv4)
+    fields = destination_match(host.ipv4)
     planned = cookie(scheme, Kind.PLANNED, 0, host.ipv4)
     return FlowRow(Table.CLASSIFY, Priority.DELIVER, fields, (Output(host.port_no),), cookie=planned)
 
 
 def destination_row(scheme: SchemeId, host: Host, action: Action) -> FlowRow:
     """Row for all packets to a host behind another switch."""
-    fields = match(eth_type=ETH_TYPE_IPV4, ipv4_dst=host.ipv4)
+    fields = destination_match(host.ipv4)
     planned = cookie(scheme, Kind.PLANNED, 0, host.ipv4)
     return FlowRow(Table.CLASSIFY, Priority.PRIMARY, fields, (action,), cookie=planned)

@@ -1,0 +1,171 @@
+"""Restoration: the rows that a controller rewrites when it hears which links have failed.
+
+Every regular route that the failure changes is led along the shortest path that is left; a destination that nothing
+joins any more is dropped where its packets start. Tagged rows, escalations and groups stay as planned. A `Restoration`
+is prepared once; a call then takes milliseconds, since it neither plans anew nor looks at rows that stay.
+
+While switches take up new rows one after another, regular packets can go round between them (a micro-loop), as with
+every controller that rewrites routes at once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from mininet_topos.ports import assign_ports
+from mininet_topos.topology import LinkId, Topology
+from ryu_apps.plan.addressing import dpid_of, hosts_of
+from ryu_apps.plan.ffg import plan_ffg
+from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie, cookie_of_scheme, port_group
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.recovery_rows import commodity_match
+from ryu_apps.plan.rows import Action, FlowRow, Group, Output, RulePlan, sorted_flows
+from ryu_apps.plan.shortest import destination_match, plan_shortest
+from te_solver.routes import NO_LINK, IntArray, ResidualRoutes
+
+Route = tuple[int, int | None, int, int]
+"""(node position, source position or None for every source, destination position, index of the next link)."""
+
+RowMaker = Callable[[int | None, int, int | None], FlowRow]
+"""(source address or None, destination address, port or None to drop) -> the row of a regular route."""
+
+
+class Restoration:
+    """Rows that replace rows of a plan while links are failed.
+
+    Parameters
+    ----------
+    topology : Topology
+    options : PlanOptions
+        Those of the plan.
+    row_of : callable
+        Makes the row of a route; its table, priority and match are those of the plan's row.
+    by_pair : bool
+        Whether the plan has a row for each pair of hosts rather than for each destination.
+    """
+
+    def __init__(self, topology: Topology, options: PlanOptions, row_of: RowMaker, *, by_pair: bool) -> None:
+        self._residual = ResidualRoutes(topology, options.routes, options.metric)
+        self._base = self._residual.next_links()
+        self._by_pair = by_pair
+        self._end = [topology.index_of[link.dst] for link in self._residual.links]
+        self._link_ids = [topology.link_id(link.direction) for link in self._residual.links]
+        ports = assign_ports(topology)
+        self._port = [ports.port_of[link.direction] for link in self._residual.links]
+        self._ipv4 = [host.ipv4 for host in hosts_of(topology).values()]
+        self._dpid = [dpid_of(topology, node) for node in topology.node_names]
+        self._row_of = cache(row_of)
+
+    def rows(self, failed: frozenset[LinkId]) -> dict[int, tuple[FlowRow, ...]]:
+        """Rows that replace those of the plan with the same table, priority and match.
+
+        Parameters
+        ----------
+        failed : frozenset of LinkId
+            Links that carry nothing.
+
+        Returns
+        -------
+        dict
+            By datapath id; only switches with a row that differs from the plan, and only such rows.
+        """
+        now = self._residual.next_links(failed)
+        changed = self._changed_pair_routes(now, failed) if self._by_pair else self._changed_routes(now)
+        found: dict[int, list[FlowRow]] = defaultdict(list)
+        for node, source, target, link in changed:
+            port_no = None if link == NO_LINK else self._port[link]
+            address = None if source is None else self._ipv4[source]
+            found[self._dpid[node]].append(self._row_of(address, self._ipv4[target], port_no))
+        return {dpid: tuple(rows) for dpid, rows in found.items()}
+
+    def _changed_routes(self, now: IntArray) -> Iterator[Route]:
+        nodes, targets = np.nonzero(now != self._base)
+        links = now[nodes, targets]
+        for node, target, link in zip(nodes.tolist(), targets.tolist(), links.tolist(), strict=True):
+            yield node, None, target, link
+
+    def _changed_pair_routes(self, now: IntArray, failed: frozenset[LinkId]) -> Iterator[Route]:
+        """Pairs whose planned path is whole keep it; the others go by the new tree from their source."""
+        base, table = self._base.tolist(), now.tolist()
+        for source in range(len(base)):
+            for target in range(len(base)):
+                planned = dict(self._path(base, source, target))
+                if failed.isdisjoint(self._link_ids[link] for link in planned.values()):
+                    continue
+                onward = dict(self._path(table, source, target)) or {source: NO_LINK}
+                for node, link in onward.items():
+                    if planned.get(node) != link:
+                        yield node, source, target, link
+
+    def _path(self, table: list[list[int]], node: int, target: int) -> Iterator[tuple[int, int]]:
+        while (link := table[node][target]) != NO_LINK:
+            yield node, link
+            node = self._end[link]
+
+
+def replanned(plans: Mapping[int, RulePlan], rows: Mapping[int, tuple[FlowRow, ...]]) -> dict[int, RulePlan]:
+    """Plans with the rows of a restoration in place of their own."""
+    return {dpid: with_rows(plan, rows.get(dpid, ())) for dpid, plan in plans.items()}
+
+
+def with_rows(plan: RulePlan, rows: tuple[FlowRow, ...]) -> RulePlan:
+    """One plan with rows in place of those of the same table, priority and match."""
+    if not rows:
+        return plan
+    flows = {row.key: row for row in plan.flows}
+    flows.update({row.key: row for row in rows})
+    return replace(plan, flows=sorted_flows(flows.values()))
+
+
+def restore_cbc(topology: Topology, options: PlanOptions) -> Restoration:
+    """Restoration of CBC's regular routes; they go through the port groups, as before."""
+
+    def row(source: int | None, destination: int, port_no: int | None) -> FlowRow:
+        actions: tuple[Action, ...] = () if port_no is None else (Group(port_group(port_no)),)
+        owner = cookie(SchemeId.CBC, Kind.PLANNED, 0, destination)
+        return FlowRow(Table.ROUTE, Priority.PRIMARY, commodity_match(destination, source, 0), actions, cookie=owner)
+
+    return Restoration(topology, options, row, by_pair=options.planner == "pair")
+
+
+def plan_restoration(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
+    """Rule plans of restoration alone, by datapath id: shortest paths, no protection."""
+    return _owned(plan_shortest(topology, options), SchemeId.RESTORATION)
+
+
+def restore_shortest(topology: Topology, options: PlanOptions) -> Restoration:
+    """Restoration of plain shortest paths."""
+    return _by_destination(topology, options, SchemeId.RESTORATION)
+
+
+def plan_ffg_restoration(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
+    """Rule plans of FFG with a controller behind it, by datapath id: those of FFG."""
+    return _owned(plan_ffg(topology, options), SchemeId.FFG_RESTORATION)
+
+
+def restore_ffg(topology: Topology, options: PlanOptions) -> Restoration:
+    """Restoration of FFG's routes; a rewritten route has no alternate until it is back."""
+    return _by_destination(topology, options, SchemeId.FFG_RESTORATION)
+
+
+def _by_destination(topology: Topology, options: PlanOptions, scheme: SchemeId) -> Restoration:
+    def row(_source: int | None, destination: int, port_no: int | None) -> FlowRow:
+        actions: tuple[Action, ...] = () if port_no is None else (Output(port_no),)
+        owner = cookie(scheme, Kind.PLANNED, 0, destination)
+        return FlowRow(Table.CLASSIFY, Priority.PRIMARY, destination_match(destination), actions, cookie=owner)
+
+    return Restoration(topology, options, row, by_pair=False)
+
+
+def _owned(plans: Mapping[int, RulePlan], scheme: SchemeId) -> dict[int, RulePlan]:
+    return {
+        dpid: replace(
+            plan, flows=tuple([replace(row, cookie=cookie_of_scheme(row.cookie, scheme)) for row in plan.flows])
+        )
+        for dpid, plan in plans.items()
+    }

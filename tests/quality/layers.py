@@ -41,9 +41,17 @@ PURE = (
     "experiments.campaign.verdicts",
     "experiments.campaign.calibration",
     "experiments.campaign.durations",
+    "experiments.papers",
 )
 # The event log reads the clock and writes a file; it stands low so that every shell can use it.
-IMPURE = ("mininet_topos.emulation", "mininet_topos.event_log", "mininet_topos.mn_custom")
+IMPURE = (
+    "mininet_topos.emulation",
+    "mininet_topos.event_log",
+    "mininet_topos.mn_custom",
+    "experiments.papers.registry",
+    "experiments.papers.sdfast.figures",
+    "experiments.papers.sdfast.pictures",
+)
 
 # Libraries and modules that act, read a clock or roll dice: time, randomness and configuration are arguments.
 ACTING_MODULES = frozenset(

@@ -1,0 +1,1 @@
+"""What each paper claims: trials, claims and pictures, by id."""

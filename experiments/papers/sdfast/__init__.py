@@ -1,0 +1,1 @@
+"""SD-FAST's evaluation (sections IV, V of the paper), re-measured."""

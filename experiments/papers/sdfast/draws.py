@@ -1,0 +1,142 @@
+"""Which pairs talk and which links are cut: the drawing rule of SD-FAST's set-up.
+
+The paper (section IV): 60 source-destination pairs in five rounds of twelve at once, one link failure in each of the
+twelve primary paths, the network still connected. Twelve different links cannot be cut on Darkstrand without parting
+it (31 links join 28 nodes: four can go), so links are shared between pairs. The rule here, for one round:
+
+1. draw four links, all sets alike, until the network stays connected without them;
+2. draw twelve pairs, all alike, among those not used in an earlier round whose primary path crosses exactly one of the
+   four; when there are fewer than twelve, or one of the four is on none of the twelve, draw the links again;
+3. order the links by how many of the twelve primaries they hit; k failures are the first k links.
+
+A pair counts as used in either direction. Nothing in the rule asks what a scheme can repair.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from mininet_topos.errors import BadInputError
+from mininet_topos.topology import Direction, LinkId, Topology
+from te_solver.routes import NO_LINK, ResidualRoutes
+
+PAIRS_A_ROUND = 12
+MOST_FAILURES = 4
+_MOST_TRIES = 20_000
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Pairs of a round, and its links in the order in which they are cut: k failures are the first k."""
+
+    pairs: tuple[Pair, ...]
+    links: tuple[LinkId, ...]
+
+
+def primary_paths(topology: Topology) -> dict[Pair, tuple[Direction, ...]]:
+    """Links of the shortest path of every ordered pair, in node order; pairs that nothing joins are left out."""
+    routes = ResidualRoutes(topology)
+    names = topology.node_names
+    found = {(source, target): path(routes, source, target) for source in names for target in names if source != target}
+    return {pair: links for pair, links in found.items() if links}
+
+
+def path(
+    routes: ResidualRoutes, source: str, destination: str, failed: frozenset[LinkId] = frozenset()
+) -> tuple[Direction, ...]:
+    """Shortest path without the failed links; empty when there is none."""
+    table, order = routes.next_links(failed), routes.topology.index_of
+    node, found = source, []
+    while node != destination:
+        link = int(table[order[node], order[destination]])
+        if link == NO_LINK:
+            return ()
+        found.append(routes.links[link].direction)
+        node = routes.links[link].dst
+    return tuple(found)
+
+
+def draw_rounds(topology: Topology, rounds: int, seed: int) -> tuple[Draw, ...]:
+    """Draw the rounds of a campaign; the first rounds are the same however many follow.
+
+    Parameters
+    ----------
+    topology : Topology
+    rounds : int
+    seed : int
+        Of the random generator.
+
+    Raises
+    ------
+    BadInputError
+        The topology has no such sets of links and pairs.
+    """
+    generator = np.random.default_rng(seed)
+    crossed = {
+        pair: frozenset(topology.link_id(each) for each in links) for pair, links in primary_paths(topology).items()
+    }
+    draws = []
+    for _ in range(rounds):
+        draws.append(_draw(topology, crossed, generator))
+        used = {end for pair in draws[-1].pairs for end in (pair, pair[::-1])}
+        crossed = {pair: links for pair, links in crossed.items() if pair not in used}
+    return tuple(draws)
+
+
+def _draw(topology: Topology, crossed: dict[Pair, frozenset[LinkId]], generator: np.random.Generator) -> Draw:
+    ids = topology.link_ids
+    for _ in range(_MOST_TRIES if len(ids) >= MOST_FAILURES else 0):
+        links = frozenset(ids[number] for number in generator.choice(len(ids), MOST_FAILURES, replace=False))
+        if not topology.is_connected(links):
+            continue
+        pairs = _choose_pairs([pair for pair, on_path in crossed.items() if len(on_path & links) == 1], generator)
+        hits = Counter(link for pair in pairs for link in crossed[pair] & links)
+        if len(pairs) == PAIRS_A_ROUND and len(hits) == MOST_FAILURES:
+            return Draw(pairs, tuple(sorted(links, key=lambda link: (-hits[link], ids.index(link)))))
+    raise BadInputError(
+        f"no {MOST_FAILURES} links of {topology.name!r} leave it connected and hit the primary paths of "
+        f"{PAIRS_A_ROUND} unused pairs; choose a larger or better meshed topology, or fewer rounds"
+    )
+
+
+def _choose_pairs(candidates: list[Pair], generator: np.random.Generator) -> tuple[Pair, ...]:
+    """Pairs drawn one after another, none of them another's reverse; fewer than asked when there are no more."""
+    chosen: dict[Pair, None] = {}
+    for number in generator.permutation(len(candidates)):
+        pair = candidates[number]
+        if pair[::-1] not in chosen:
+            chosen[pair] = None
+        if len(chosen) == PAIRS_A_ROUND:
+            break
+    return tuple(chosen)
+
+
+def most_sharing(topology: Topology, pairs: tuple[Pair, ...], failed: frozenset[LinkId] = frozenset()) -> int:
+    """How many pairs the fullest link direction carries, on shortest paths without the failed links."""
+    routes = ResidualRoutes(topology)
+    return max(Counter(link for pair in pairs for link in path(routes, *pair, failed)).values(), default=0)
+
+
+def links_met(routes: ResidualRoutes, pair: Pair, failed: frozenset[LinkId]) -> int:
+    """How many failed links a packet meets that learns of each where it stands, and goes on by what it knows.
+
+    Recovery without a controller promises delivery up to as many as the tags name.
+    """
+    source, destination = pair
+    known: frozenset[LinkId] = frozenset()
+    node = source
+    while node != destination:
+        onward = path(routes, node, destination, known)
+        if not onward:
+            break
+        link = routes.topology.link_id(onward[0])
+        if link in failed:
+            known |= {link}
+        else:
+            node = onward[0].dst
+    return len(known)

@@ -6,8 +6,9 @@ arm, a round and a capacity share one emulated network, which is their session.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
@@ -127,3 +128,17 @@ class CampaignPlan:
     quick: bool
     seed: int
     rounds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaboratorySettings:
+    """What all emulated networks of a campaign share.
+
+    `work` is a folder for raw files, removed at the end; `bfd_interval_ms` is what calibration chose; `say` is told
+    what is going on.
+    """
+
+    work: Path
+    quick: bool
+    bfd_interval_ms: int
+    say: Callable[[str], None]

@@ -23,6 +23,7 @@ from statistics import median
 
 from benchmarks.environment import environment, memory_mb
 from experiments.verification import Request, verify_scheme
+from experiments.verification.behaviour import behaviour_of
 from experiments.verification.cases import failure_masks
 from experiments.verification.dynamics import dynamics_of
 from experiments.verification.result import Tally
@@ -64,8 +65,7 @@ def interpreted(request: Request) -> tuple[int, float]:
     topology, scheme = request.topology, find_scheme(request.scheme)
     plans = scheme.plan(topology, request.options)
     began = time.perf_counter()
-    promise = scheme.guarantee(topology, request.options)
-    verifier = Verifier(topology, plans, request.options.mode, promise, loop_free=scheme.loop_free)
+    verifier = Verifier(topology, plans, behaviour_of(scheme, topology, request.options))
     verifier.interpret_instead()
     tally = Tally()
     for batch in verifier.batches(failure_masks(len(topology.link_ids), request.failures, None, 1), 10_000):

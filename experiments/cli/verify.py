@@ -5,8 +5,9 @@
   armor verify sdfast darkstrand --against-ovs --samples 2000
 
 A case is an ordered pair of hosts and a set of failed links that hits its primary path. With --against-ovs, random
-packets go through the interpreter and through a real Open vSwitch instead. The exit code is 1 when a case breaks
-what the scheme promises, or when the two disagree.
+packets go through the interpreter and through a real Open vSwitch instead. Where a controller rewrites routes, the
+cases are also decided once it has, and while any of the switches have their new rows. The exit code is 1 when a case
+breaks what the scheme promises, or when the two disagree. docs/verify.md says what every number means.
 """
 
 from __future__ import annotations
@@ -89,26 +90,71 @@ def cases_text(value: dict[str, Any]) -> str:
     mode = "" if value["mode"] == "none" else f", {value['mode']} mode"
     head = f"{value['scheme']} on {value['topology']}{mode}, {value['planner']} planner, {value['routes']} routes: "
     head += f"{value['failures']} failed link{'s' if value['failures'] > 1 else ''} at once"
-    stretch = "-" if value["mean_stretch"] is None else f"{value['mean_stretch']:.3f}"
+    shown = [(name, f"{count:,}", meaning) for name, count, meaning in _case_rows(value)]
+    lines = [head, "", *_indented(table(shown, right=(1,)))]
+    if value["updating"] is not None:
+        lines += ["", *_indented(table(_stage_rows(value), _STAGE_HEAD, right=(1, 2, 3, 4)))]
+    lines += ["", *_indented(table(_size_rows(value), _SIZE_HEAD, right=(1, 2))), ""]
+    lines.append(f"  mean stretch {_number(value['mean_stretch'])}, of first packets {_number(value['first_stretch'])}")
+    lines.append(f"  {value['seconds']:.2f} s, {value['cases_per_s'] or 0:,.0f} cases a second")
+    lines += [f"  BROKEN: {example}" for example in value["examples"]]
+    lines.append("  the promise holds" if value["holds"] else "  THE PROMISE IS BROKEN")
+    return "\n".join(lines)
+
+
+_STAGE_HEAD = ("", "delivered", "disconnected", "dropped", "looped", "")
+_SIZE_HEAD = ("per switch", "most", "mean", "")
+
+
+def _case_rows(value: dict[str, Any]) -> list[tuple[str, int, str]]:
+    restores = value["updating"] is not None
+    until = "from the first packet on, whatever part of the network knows"
+    settled = "the controller has acted" if restores else "the path has settled"
     rows = [
         ("cases", value["cases"], "an ordered pair, and failed links that hit its primary path"),
-        ("delivered", value["delivered"], "from the first packet on, whatever part of the network knows"),
+        ("delivered", value["delivered"], f"{until}, and once the controller has acted" if restores else until),
         ("disconnected", value["disconnected"], "nothing joins the pair any more; dropped, never looped"),
         ("dropped", value["dropped"], "though the pair is still joined"),
         ("looped", value["looped"], ""),
         ("broken promises", value["broken"], f"of {value['promised']:,} cases that the scheme promises to deliver"),
         ("crankback cases", value["crankback_cases"], f"longest walk back {value['longest_crankback']} hops"),
-        ("still backtracking", value["backtracking_after_convergence"], "packets after the path has settled"),
+        ("still backtracking", value["backtracking_after_convergence"], f"packets after {settled}"),
     ]
     if value["mode"] == "agent":
         meaning = "replies that go back over their own path, once the first packet has arrived"
         rows.append(("replies backtracking", value["reply_backtracks"], meaning))
-    shown = [(name, f"{count:,}", meaning) for name, count, meaning in rows]
-    lines = [head, "", *(f"  {line}" for line in table(shown, right=(1,)).splitlines()), ""]
-    lines.append(f"  mean stretch {stretch}; {value['seconds']:.2f} s, {value['cases_per_s'] or 0:,.0f} cases a second")
-    lines += [f"  BROKEN: {example}" for example in value["examples"]]
-    lines.append("  the promise holds" if value["holds"] else "  THE PROMISE IS BROKEN")
-    return "\n".join(lines)
+    if restores:
+        meaning = f"can go round while switches are rewritten; {value['micro_loops_on_return']:,} while they return"
+        rows.append(("micro-loops", value["micro_loops"], meaning))
+    return rows
+
+
+def _stage_rows(value: dict[str, Any]) -> list[tuple[str, ...]]:
+    rewriting = value["rewriting"]
+    rewrites = f"{rewriting['mean_rows']:,} rows at {rewriting['mean_switches']:,} switches on average"
+    meanings = {
+        "transient": "before the controller acts",
+        "updating": f"any switches written; {rewrites}",
+        "converged": "all switches written",
+        "returning": "links back, any switches written back",
+    }
+    fates = _STAGE_HEAD[1:5]
+    return [(stage, *(f"{value[stage][fate]:,}" for fate in fates), meaning) for stage, meaning in meanings.items()]
+
+
+def _size_rows(value: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    kinds = {"flows": "", "groups": "", "backups": "rows for failed links in the backup database"}
+    return [
+        (kind, f"{value[kind]['most']:,}", f"{value[kind]['mean']:,.1f}", meaning) for kind, meaning in kinds.items()
+    ]
+
+
+def _number(stretch: float | None) -> str:
+    return "-" if stretch is None else f"{stretch:.3f}"
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}" for line in text.splitlines()]
 
 
 def _comparison_text(value: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from experiments.verification.wiring import NONE, Wiring
 from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.interpret import Packet, SwitchResult
-from ryu_apps.plan.rows import RulePlan
+from ryu_apps.plan.rows import FlowRow, RulePlan
 from ryu_apps.plan.walk import Dynamics, Learning
 
 _CODE_BITS = 62
@@ -84,11 +85,19 @@ class CompiledSwitches:
         _, _, src, dst, tci = self._decode(codes)
         return self._network.extra_rows.columns(rows).meets(src, dst, tci)
 
+    def is_tagged(self, codes: Ints) -> Bools:
+        """Whether each packet carries a tag."""
+        tagged: Bools = codes & (1 << TCI_BITS) - 1 != 0
+        return tagged
+
+    def numbers_of(self, rows: Sequence[FlowRow]) -> Ints:
+        """Numbers of rows that somebody may put into a switch."""
+        return np.array([self._network.extra_rows.number(row) for row in rows], dtype=np.int64)
+
     def standing_rows(self, context: int) -> Ints:
         """Rows that a switch has once it knows its dead ports."""
         node, dead = self.wiring.context_node[context], self.wiring.context_dead[context]
-        rows = self.dynamics.standing_rows(self._network.plans[node].dpid, dead)
-        return np.array([self._network.extra_rows.number(row) for row in rows], dtype=np.int64)
+        return self.numbers_of(self.dynamics.standing_rows(self._network.plans[node].dpid, dead))
 
     def interpret(self, codes: Ints, contexts: Ints, extras: list[Ints]) -> Followed:
         """Let packets visit their switches."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from experiments.verification.growing import Bools, Ints
@@ -72,11 +74,19 @@ class InterpretedSwitches:
         met = [packet_meets(self._packets[packet], self._rows[row].match) for packet, row in pairs]
         return np.array(met, dtype=bool)
 
+    def is_tagged(self, codes: Ints) -> Bools:
+        """Whether each packet carries a tag."""
+        packets = (codes & (1 << _PACKET_BITS) - 1).tolist()
+        return np.array([self._packets[packet].vlan_tci != 0 for packet in packets], dtype=bool)
+
+    def numbers_of(self, rows: Sequence[FlowRow]) -> Ints:
+        """Numbers of rows that somebody may put into a switch."""
+        return np.array([self._row(row) for row in rows], dtype=np.int64)
+
     def standing_rows(self, context: int) -> Ints:
         """Rows that a switch has once it knows its dead ports."""
         plan = self._models[self.wiring.context_node[context]].plan
-        rows = self.dynamics.standing_rows(plan.dpid, self.wiring.context_dead[context])
-        return np.array([self._row(row) for row in rows], dtype=np.int64)
+        return self.numbers_of(self.dynamics.standing_rows(plan.dpid, self.wiring.context_dead[context]))
 
     def interpret(self, codes: Ints, contexts: Ints, extras: list[Ints]) -> Followed:
         """Let packets visit their switches."""

@@ -3,8 +3,8 @@
 All possibilities of all cases are followed at once, as a graph: a *place* is (failed set, state),
 and an edge leads to what may follow. At each switch any one of the rows that the failure can bring
 there may or may not be in place yet (a subset of switches has learned, a tagged packet was lost, an
-agent is late). A packet meets one such row in a visit, so "none or any single one" covers every
-subset; tests hold that to a brute force over all subsets.
+agent is late, a controller has not written to it yet). A packet meets one such row in a visit, so
+"none or any single one" covers every subset; tests hold that to a brute force over all subsets.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.verification.growing import GrowingArray, Interner, Ints, concatenated, join, ranges
+from experiments.verification.rewritten import Rewritten
 from experiments.verification.visits import LOST, Visits
 
 ALWAYS_DELIVERED, SOMETIMES_DROPPED, SOMETIMES_LOOPED = 0, 1, 2
@@ -27,15 +28,19 @@ class Possibilities:
     visits : Visits
     contexts : int array, shape (failed sets, nodes)
         Context of every switch under every failed set.
+    rewritten : Rewritten, optional
+        Rows that a controller is putting in, switch by switch: any of them may or may not be in place.
     """
 
-    def __init__(self, visits: Visits, contexts: Ints) -> None:
+    def __init__(self, visits: Visits, contexts: Ints, rewritten: Rewritten | None = None) -> None:
         self._visits, self._contexts = visits, contexts
         self._places = Interner()
         self._edge_from, self._edge_to = GrowingArray(np.int64), GrowingArray(np.int64)
         self._worst = GrowingArray(np.int64)
         self._rows = Interner()  # (failed set, switch, row)
         self._joined_places = self._joined_rows = 0
+        if rewritten is not None:
+            self._intern_rows(*rewritten)
 
     def worst(self, failed_set: Ints, state: Ints) -> Ints:
         """The worst that can happen to packets that start in these states: 0 delivered, 1 dropped, 2 looped."""
@@ -78,8 +83,11 @@ class Possibilities:
         for row in self._visits.rows[visit].T:
             there = row >= 0
             if there.any():
-                place = failed_set[there] * self._contexts.shape[1] + node[there]
-                self._rows.intern(place << _ROW_BITS | row[there])
+                self._intern_rows(failed_set[there], node[there], row[there])
+
+    def _intern_rows(self, failed_set: Ints, node: Ints, row: Ints) -> None:
+        place = failed_set * self._contexts.shape[1] + node
+        self._rows.intern(place << _ROW_BITS | row)
 
     def _new_pairs(self) -> tuple[Ints, Ints]:
         """(place, row) that can meet and have not been tried."""

@@ -6,15 +6,55 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 KEPT_EXAMPLES = 5
+_LARGEST = ("longest_crankback", "most_rows", "most_switches")
+
+
+@dataclass
+class Stage:
+    """Fates of all cases in one condition of the network; they add up to the number of cases."""
+
+    delivered: int = 0
+    disconnected: int = 0
+    dropped: int = 0
+    looped: int = 0
+
+
+@dataclass
+class Rewriting:
+    """How much a restoring controller rewrites, summed over failed sets, and the most for one of them."""
+
+    rows: int = 0
+    switches: int = 0
+    most_rows: int = 0
+    most_switches: int = 0
 
 
 @dataclass
 class Tally:
     """Counts over cases; a case is an ordered pair and a set of failed links that hits its primary path.
 
-    A case is `delivered` when every possibility delivers, `disconnected` when the failure parts the
-    pair (then the packet must be dropped, never looped), `looped` if any possibility loops, else
-    `dropped`. `broken` counts the cases that break what the scheme promises.
+    Attributes
+    ----------
+    delivered, disconnected, looped, dropped : int
+        From the first packet until the path has settled: before any controller acts (every possibility of a partly
+        updated network), and after it has. A case is `delivered` when every possibility delivers, `disconnected`
+        when the failure parts the pair (then the packet must be dropped, never looped), `looped` if any possibility
+        loops, else `dropped`.
+    promised, broken : int
+        Cases that the scheme promises to deliver, before or after its controller acts; those that break a promise.
+    crankback_cases, longest_crankback : int
+        First packets that walk back, and over how many links.
+    backtracking_after_convergence, reply_backtracks : int
+        Cases whose packets still walk back when the path has settled; whose first reply does.
+    micro_loops, micro_loops_on_return : int
+        Cases that loop neither before nor after the controller acts, but can while some switches have their new rows
+        and some have not; the same when the links are back.
+    transient, converged : Stage
+        Without the controller, every possibility; and the settled path, with the controller if there is one.
+    updating, returning : Stage
+        While the controller writes, with any set of switches already written.
+    tagged_after_convergence : int
+        Cases whose settled packets still carry a tag somewhere.
     """
 
     cases: int = 0
@@ -27,25 +67,61 @@ class Tally:
     crankback_cases: int = 0
     longest_crankback: int = 0
     backtracking_after_convergence: int = 0
+    tagged_after_convergence: int = 0
     reply_backtracks: int = 0
+    micro_loops: int = 0
+    micro_loops_on_return: int = 0
     stretch_sum: float = 0.0
     stretch_cases: int = 0
+    first_stretch_sum: float = 0.0
+    first_stretch_cases: int = 0
+    transient: Stage = field(default_factory=Stage)
+    updating: Stage = field(default_factory=Stage)
+    returning: Stage = field(default_factory=Stage)
+    converged: Stage = field(default_factory=Stage)
+    rewriting: Rewriting = field(default_factory=Rewriting)
     examples: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
         """Add another tally's counts."""
-        for name in (
-            "cases delivered disconnected looped dropped promised broken crankback_cases "
-            "backtracking_after_convergence reply_backtracks stretch_sum stretch_cases"
-        ).split():
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.longest_crankback = max(self.longest_crankback, other.longest_crankback)
-        self.examples = (self.examples + other.examples)[:KEPT_EXAMPLES]
+        _add(self, other)
+        self.examples = self.examples[:KEPT_EXAMPLES]
+
+
+def _add(total: Any, part: Any) -> None:
+    """Add numbers and lists by name, and the parts of parts; of what is a largest value, keep the larger."""
+    for name, value in vars(part).items():
+        held = getattr(total, name)
+        if isinstance(value, (Stage, Rewriting)):
+            _add(held, value)
+        else:
+            setattr(total, name, max(held, value) if name in _LARGEST else held + value)
+
+
+@dataclass(frozen=True)
+class TableSizes:
+    """Rows of one kind in the switches: in the fullest, and on average."""
+
+    most: int
+    mean: float
+
+    @classmethod
+    def of(cls, counts: list[int]) -> TableSizes:
+        """Sizes from one count a switch."""
+        return cls(max(counts), round(sum(counts) / len(counts), 2))
 
 
 @dataclass(frozen=True)
 class VerifyResult:
-    """Result of `armor verify`: what was asked, the tally, and the time it took."""
+    """Result of `armor verify`: what was asked, the tally, and the time it took.
+
+    Attributes
+    ----------
+    sizes : dict
+        Sizes of the switches' "flows", "groups" and "backups" (rows for failed links, which wait for an agent).
+    restores : bool
+        Whether a controller rewrites routes.
+    """
 
     topology: str
     scheme: str
@@ -56,6 +132,8 @@ class VerifyResult:
     max_failures: int | None
     failure_sets: int
     tally: Tally
+    sizes: dict[str, TableSizes]
+    restores: bool
     plan_seconds: float
     seconds: float
     jobs: int
@@ -68,14 +146,17 @@ class VerifyResult:
     @property
     def mean_stretch(self) -> float | None:
         """Hops after convergence over the fewest hops that are left, mean over delivered cases."""
-        return self.tally.stretch_sum / self.tally.stretch_cases if self.tally.stretch_cases else None
+        return _mean(self.tally.stretch_sum, self.tally.stretch_cases)
+
+    @property
+    def first_stretch(self) -> float | None:
+        """The same for first packets, which walk back."""
+        return _mean(self.tally.first_stretch_sum, self.tally.first_stretch_cases)
 
     def to_json(self) -> dict[str, Any]:
-        """Flat mapping."""
-        counts = asdict(self.tally)
-        stretch, examples = self.mean_stretch, counts.pop("examples")
-        for internal in ("stretch_sum", "stretch_cases"):
-            counts.pop(internal)
+        """Mapping of plain values; docs/verify.md says what each key means."""
+        counts = {name: value for name, value in asdict(self.tally).items() if "stretch" not in name}
+        examples, stages = counts.pop("examples"), self._stages(counts)
         return {
             "topology": self.topology,
             "planner": self.planner,
@@ -86,7 +167,10 @@ class VerifyResult:
             "max_failures": self.max_failures,
             "failure_sets": self.failure_sets,
             **counts,
-            "mean_stretch": None if stretch is None else round(stretch, 4),
+            "mean_stretch": self.mean_stretch,
+            "first_stretch": self.first_stretch,
+            **stages,
+            **{name: asdict(size) for name, size in self.sizes.items()},
             "seconds": round(self.seconds, 4),
             "cases_per_s": round(self.tally.cases / self.seconds, 1) if self.seconds else None,
             "plan_seconds": round(self.plan_seconds, 4),
@@ -94,3 +178,17 @@ class VerifyResult:
             "holds": self.holds,
             "examples": examples,
         }
+
+    def _stages(self, counts: dict[str, Any]) -> dict[str, Any]:
+        """The parts of a tally that are objects; null for what takes a controller that restores, where none does."""
+        stages = {name: counts.pop(name) for name in ("transient", "updating", "converged", "returning", "rewriting")}
+        rewriting = stages["rewriting"]
+        for name in ("rows", "switches"):
+            rewriting[f"mean_{name}"] = round(rewriting.pop(name) / self.failure_sets, 2)
+        if not self.restores:
+            stages |= dict.fromkeys(("updating", "returning", "rewriting"))
+        return stages
+
+
+def _mean(total: float, count: int) -> float | None:
+    return round(total / count, 4) if count else None

@@ -82,6 +82,15 @@ class Senders:
         other._held = self._held.copy()
         return other
 
+    def put(self, cases: Ints, node: Ints, rows: Ints) -> None:
+        """Put rows into switches, each for one case."""
+        left = np.arange(len(rows))
+        while len(left):  # one row of each switch of a case at a time
+            _, first = np.unique(cases[left] * self._contexts.shape[1] + node[left], return_index=True)
+            chosen = left[first]
+            self._hold(cases[chosen], node[chosen], rows[chosen])
+            left = np.setdiff1d(left, chosen)
+
     def send(self, cases: Ints, start: Ints) -> Walks:
         """Walk one packet per case; the rows that it brings stay.
 
@@ -137,6 +146,14 @@ class Senders:
         """Whether each packet met no switch twice."""
         node = np.where(walks.path == _UNENDED, -1, self._visits.node_of[walks.path])
         return ~_comes_again(node)
+
+    def is_tagged(self, walks: Walks) -> Bools:
+        """Whether each packet arrived at some switch with a tag."""
+        there = walks.path != _UNENDED
+        tagged = np.zeros(walks.path.shape, dtype=bool)
+        tagged[there] = self._visits.switches.is_tagged(self._visits.codes(walks.path[there]))
+        found: Bools = np.logical_or.reduce(tagged, axis=1)
+        return found
 
     def _visit(self, cases: Ints, node: Ints, state: Ints) -> tuple[Ints, Bools]:
         """State after the visit, and whether the visit changed the rows of the switch."""

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from experiments.verification.behaviour import Behaviour
 from experiments.verification.cases import Residual
 from experiments.verification.compiled import CompiledSwitches
-from experiments.verification.counting import Cases, Findings, count
+from experiments.verification.counting import Cases, Findings, Updates, count
 from experiments.verification.dynamics import dynamics_of
 from experiments.verification.growing import Ints, concatenated
 from experiments.verification.interpreted import InterpretedSwitches
 from experiments.verification.matches import NotCompilableError
 from experiments.verification.possibilities import Possibilities
-from experiments.verification.result import Tally
+from experiments.verification.result import Rewriting, Tally
+from experiments.verification.rewritten import Rewritten, amount_of, put_all, rewritten_rows
 from experiments.verification.senders import Senders
 from experiments.verification.visits import LOST, Switches, Visits
 from experiments.verification.wiring import Wiring, bits
@@ -34,22 +36,15 @@ class Verifier:
     topology : Topology
     plans : dict
         Rule plans by datapath id.
-    mode : str
-        How rows come after a failure ("none", "learned", "agent").
-    promise : callable
-        What the scheme guarantees to deliver.
-    loop_free : bool
-        Whether it guarantees that nothing ever loops.
+    behaviour : Behaviour
+        How rows come after a failure, and what the scheme promises.
     """
 
-    def __init__(
-        self, topology: Topology, plans: dict[int, RulePlan], mode: str, promise: Promise, *, loop_free: bool
-    ) -> None:
-        self.topology, self.promise, self.loop_free = topology, promise, loop_free
-        self.swings = mode == "agent"
+    def __init__(self, topology: Topology, plans: dict[int, RulePlan], behaviour: Behaviour) -> None:
+        self.topology, self.behaviour = topology, behaviour
         self.wiring = Wiring(topology)
         self._plans = [plans[dpid_of(topology, node)] for node in topology.node_names]
-        self._dynamics = dynamics_of(mode, plans)
+        self._dynamics = dynamics_of(behaviour.mode, plans)
         order = topology.index_of
         self._residual = Residual([(order[link.a], order[link.b]) for link in topology.link_ids], len(order))
         try:
@@ -85,26 +80,44 @@ class Verifier:
         if len(self.visits.node_of) > _MAX_STATES:
             self._use(self.switches)
         failed = [bits(mask) for mask in failed_masks]
-        cases, contexts = self._cases(failed_masks, failed), self.wiring.contexts(failed)
+        cases = self._cases(failed_masks, failed)
         try:
-            found = self._findings(cases, contexts)
+            found, rewriting = self._findings(cases, failed)
         except NotCompilableError:
             self.interpret_instead()
-            found = self._findings(cases, contexts)
-        return count(self.topology, cases, found, failed_masks, loop_free=self.loop_free)
+            found, rewriting = self._findings(cases, failed)
+        tally = count(self.topology, cases, found, failed_masks, behaviour=self.behaviour)
+        tally.rewriting = rewriting
+        return tally
 
-    def _findings(self, cases: Cases, contexts: Ints) -> Findings:
-        start = self._start(cases.source, cases.target)
-        possibilities = Possibilities(self.visits, contexts)
-        worst = possibilities.worst(cases.failed_set, start)
+    def _findings(self, cases: Cases, failed: list[list[int]]) -> tuple[Findings, Rewriting]:
+        """What happened in each case, and how much a controller rewrote."""
+        start, contexts = self._start(cases.source, cases.target), self.wiring.contexts(failed)
+        worst = Possibilities(self.visits, contexts).worst(cases.failed_set, start)
         senders = Senders(self.visits, contexts, cases.failed_set)
         everyone = np.arange(len(start))
         first = senders.send(everyone, start)
-        reply = None
-        if self.swings:
+        reply = updates = None
+        if self.behaviour.mode == "agent":
             reply = senders.copy().send(everyone, self._start(cases.target, cases.source))
-        settled = senders.settle(first, start)
-        return Findings(worst, first, settled, senders.is_simple(settled), reply)
+        rewriting = Rewriting()
+        if self.behaviour.restoration is None:
+            settled = senders.settle(first, start)
+        else:
+            rewritten = rewritten_rows(self.topology, self.visits, self.behaviour.restoration, failed)
+            put_all(senders, self.visits, rewritten, cases.failed_set, start)
+            settled = senders.settle(senders.send(everyone, start), start)
+            updates, rewriting = self._updates(cases, start, contexts, rewritten), amount_of(rewritten)
+        simple, tagged = senders.is_simple(settled), senders.is_tagged(settled)
+        return Findings(worst, first, settled, simple, tagged, reply, updates), rewriting
+
+    def _updates(self, cases: Cases, start: Ints, contexts: Ints, rewritten: Rewritten) -> Updates:
+        """The worst while the controller writes: after the failure, and when its links are back."""
+        healthy = np.broadcast_to(np.arange(self.wiring.n_nodes), contexts.shape)
+        failing, returning = (
+            Possibilities(self.visits, each, rewritten).worst(cases.failed_set, start) for each in (contexts, healthy)
+        )
+        return Updates(failing, returning)
 
     def _start(self, source: Ints, target: Ints) -> Ints:
         return self.visits.states(self.switches.start(source, target))
@@ -136,9 +149,15 @@ class Verifier:
         source, target = np.divmod(concatenated(found), self.wiring.n_nodes)
         fewest = [self._residual.distances(links).flat[pairs] for links, pairs in zip(failed, found, strict=True)]
         fewest_hops = np.concatenate(fewest)
-        promised = np.fromiter(self._promised(masks, failed_set, source, target, fewest_hops), bool, len(source))
-        return Cases(failed_set, source, target, fewest_hops, promised)
+        columns = failed_set, source, target, fewest_hops
+        promised, restored = (
+            np.fromiter(_promised(promise, masks, *columns), bool, len(source))
+            for promise in (self.behaviour.promise, self.behaviour.restored)
+        )
+        return Cases(*columns, promised, restored)
 
-    def _promised(self, masks: list[int], *columns: np.ndarray) -> Iterator[bool]:
-        for failed_set, source, target, fewest_hops in zip(*(each.tolist() for each in columns), strict=True):
-            yield fewest_hops != np.inf and self.promise(source, target, masks[failed_set])
+
+def _promised(promise: Promise | None, masks: list[int], *columns: np.ndarray) -> Iterator[bool]:
+    """Whether each case is promised; None promises nothing."""
+    for failed_set, source, target, fewest_hops in zip(*(each.tolist() for each in columns), strict=True):
+        yield promise is not None and fewest_hops != np.inf and promise(source, target, masks[failed_set])

@@ -11,18 +11,22 @@ import gc
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
+from experiments.verification.behaviour import behaviour_of
 from experiments.verification.cases import failure_masks
-from experiments.verification.result import Tally, VerifyResult
+from experiments.verification.result import TableSizes, Tally, VerifyResult
 from experiments.verification.verifier import Verifier
 from mininet_topos.topology import Topology
+from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.registry import find_scheme
+from ryu_apps.plan.rows import RulePlan
 
 Progress = Callable[[int, int], None]
 CASES_PER_BATCH = 20_000
@@ -75,16 +79,14 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
     BadInputError
         Unknown scheme, or failures or sample out of range.
     """
-    topology, options = request.topology, request.options
     scheme = find_scheme(request.scheme)
-    masks = failure_masks(len(topology.link_ids), request.failures, request.sample, request.seed)
-    mode = options.mode if len(scheme.modes) > 1 else "none"
+    masks = failure_masks(len(request.topology.link_ids), request.failures, request.sample, request.seed)
     with _collector_paused():
         began = perf_counter()
-        plans = scheme.plan(topology, options)
+        plans = scheme.plan(request.topology, request.options)
         planned = perf_counter()
-        promise = scheme.guarantee(topology, options)
-        verifier = Verifier(topology, plans, mode, promise, loop_free=scheme.loop_free)
+        behaviour = behaviour_of(scheme, request.topology, request.options)
+        verifier = Verifier(request.topology, plans, behaviour)
         batches = verifier.batches(masks, CASES_PER_BATCH)
         processes = min(_worthwhile(len(batches)) if jobs is None else jobs, len(batches))
         tally = Tally()
@@ -92,22 +94,41 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
             tally.add(part)
             if progress is not None:
                 progress(done, len(batches))
-        ended = perf_counter()
+        seconds = perf_counter() - planned
     space = next(iter(plans.values())).tag_space
     return VerifyResult(
-        topology=topology.name,
+        topology=request.topology.name,
         scheme=request.scheme,
-        mode=mode,
-        planner=options.planner,
-        routes=options.routes,
+        mode=behaviour.mode,
+        planner=request.options.planner,
+        routes=request.options.routes,
         failures=request.failures,
         max_failures=space[1] if space[0] else None,
         failure_sets=len(masks),
         tally=tally,
+        sizes=sizes_of(plans),
+        restores=behaviour.restoration is not None,
         plan_seconds=planned - began,
-        seconds=ended - planned,
+        seconds=seconds,
         jobs=processes,
     )
+
+
+def coverage(
+    topology: Topology, scheme: str, options: PlanOptions, failures: int = 1, sample: int | None = None, seed: int = 1
+) -> dict[str, Any]:
+    """What a scheme covers, as `armor verify --json` says it, in this process alone (see `Request`)."""
+    return verify_scheme(Request(topology, scheme, options, failures, sample, seed), jobs=1).to_json()
+
+
+def sizes_of(plans: Mapping[int, RulePlan]) -> dict[str, TableSizes]:
+    """Flow rows, groups and backup rows in the switches of a network."""
+    counts = {
+        "flows": [len(plan.flows) for plan in plans.values()],
+        "groups": [len(plan.groups) for plan in plans.values()],
+        "backups": [sum(row.tag_id != NO_TAG for row in plan.backups) for plan in plans.values()],
+    }
+    return {name: TableSizes.of(each) for name, each in counts.items()}
 
 
 def _worthwhile(batches: int) -> int:

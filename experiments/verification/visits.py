@@ -8,12 +8,14 @@ rows). Both are rows of arrays, so that all packets of all cases move in lockste
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from experiments.verification.growing import Bools, GrowingArray, Interner, Ints, join, padded
 from experiments.verification.wiring import Wiring
+from ryu_apps.plan.rows import FlowRow
 
 DELIVERED_CODE, LOST_CODE = -2, -1
 DELIVERED, LOST = 0, 1
@@ -64,6 +66,12 @@ class Switches(Protocol):
 
     def meets(self, codes: Ints, rows: Ints) -> Bools:
         """Whether the packet's header meets the row's match."""
+
+    def is_tagged(self, codes: Ints) -> Bools:
+        """Whether each packet carries a tag."""
+
+    def numbers_of(self, rows: Sequence[FlowRow]) -> Ints:
+        """Numbers of rows that somebody may put into a switch."""
 
     def standing_rows(self, context: int) -> Ints:
         """Rows that a switch has once it knows its dead ports."""

@@ -82,3 +82,48 @@ def _elsewhere(action, port_no):
     if isinstance(action, Group):
         return Group(port_group(port_no)) if action.group_id < 0xFFFF else action
     return action
+
+
+class SpoiltRestoration:
+    """A restoration whose answers are changed: `spoil` gets the honest one and the failed links, and returns rows."""
+
+    def __init__(self, honest, spoil):
+        self._honest, self._spoil = honest, spoil
+
+    def rows(self, failed):
+        return self._spoil(self._honest, failed)
+
+
+def hear_of_nothing(_honest, _failed):
+    """The controller writes nothing."""
+    return {}
+
+
+def forget_one_switch(honest, failed):
+    """The switch with the most rows to rewrite is left out."""
+    rows = honest.rows(failed)
+    return {dpid: rows[dpid] for dpid in sorted(rows, key=lambda dpid: (len(rows[dpid]), dpid))[:-1]}
+
+
+def miss_a_link(honest, failed):
+    """The controller heard of all failures but one."""
+    return honest.rows(failed - {min(failed)})
+
+
+def lead_one_row_elsewhere(honest, failed):
+    """One row of one switch sends by its first link port, or drops what leaves by that port."""
+    rows = {dpid: list(each) for dpid, each in honest.rows(failed).items()}
+    dpid = max(rows, key=lambda dpid: len(rows[dpid]))
+    actions = tuple(_elsewhere(action, 2) for action in rows[dpid][0].apply_actions)
+    changed = actions if actions != rows[dpid][0].apply_actions else ()
+    rows[dpid][0] = replace(rows[dpid][0], apply_actions=changed)
+    return rows
+
+
+def go_on_tagging(honest, failed):
+    """One switch's rows send by a detour that tags: every rewritten row is resubmitted as a tagged packet."""
+    sent = (Load("vlan_tci", 0, 16, tag_tci(1, 2)), Resubmit(Table.ROUTE))
+    return {
+        dpid: tuple(replace(row, apply_actions=sent) if row.apply_actions else row for row in rows)
+        for dpid, rows in honest.rows(failed).items()
+    }

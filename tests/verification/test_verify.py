@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from experiments.verification import Request, verify_scheme
 from experiments.verification import verify as verify_module
+from experiments.verification.behaviour import Behaviour
 from experiments.verification.cases import failure_masks
 from experiments.verification.result import Tally
 from experiments.verification.verifier import Verifier
@@ -43,6 +44,11 @@ def counts(result):
 
 
 UNSTABLE = ("cases_per_s", "jobs")
+
+
+def never(*_case):
+    """The promise of nothing."""
+    return False
 
 
 @pytest.mark.parametrize(("mode", "planner", "routes"), COMBINATIONS)
@@ -129,7 +135,7 @@ def test_loops_break_a_promise_only_where_one_was_made(loop_free):
     topology = load_topology("darkstrand")
     plans = find_scheme("sdfast").plan(topology, PlanOptions(max_failures=1))
     spoilt = {dpid: learn_without_tag(plan) for dpid, plan in plans.items()}
-    tally = Verifier(topology, spoilt, "learned", lambda *_case: False, loop_free=loop_free).tally([1 << 8, 1 << 9])
+    tally = Verifier(topology, spoilt, Behaviour("learned", never, loop_free)).tally([1 << 8, 1 << 9])
     assert tally.looped > 0
     assert tally.broken == (tally.looped if loop_free else 0)
 
@@ -244,9 +250,9 @@ def test_plans_that_hash_are_walked_by_the_interpreter():
     topology = TOYS["square"]()
     plans = SCHEMES["shortest"].plan(topology, PlanOptions())
     spread = FlowRow(0, 60000, match(ip_proto=6), (Multipath("symmetric_l4", 1, "modulo_n", 4, "reg0"), Output(2)))
-    whole = Verifier(topology, plans, "none", lambda *_case: False, loop_free=True).tally([1, 2])
+    whole = Verifier(topology, plans, Behaviour("none", never)).tally([1, 2])
     compiled = {dpid: replace(plan, flows=(spread, *plan.flows)) for dpid, plan in plans.items()}
-    assert Verifier(topology, compiled, "none", lambda *_case: False, loop_free=True).tally([1, 2]) == whole
+    assert Verifier(topology, compiled, Behaviour("none", never)).tally([1, 2]) == whole
     used = {
         dpid: replace(
             plan,
@@ -256,7 +262,7 @@ def test_plans_that_hash_are_walked_by_the_interpreter():
         )
         for dpid, plan in plans.items()
     }
-    assert Verifier(topology, used, "none", lambda *_case: False, loop_free=True).tally([1, 2]) == whole
+    assert Verifier(topology, used, Behaviour("none", never)).tally([1, 2]) == whole
 
 
 def test_tallies_add_up():

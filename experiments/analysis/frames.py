@@ -16,7 +16,7 @@ NANOSECOND_MAGIC, MICROSECOND_MAGIC = 0xA1B23C4D, 0xA1B2C3D4
 ETHERNET_LINK_TYPE = 1
 ETH_IPV4, ETH_VLAN, ETH_QINQ = 0x0800, 0x8100, 0x88A8
 UDP, ICMP = 17, 1
-_FILE_HEADER_BYTES, _RECORD_HEADER_BYTES = 24, 16
+FILE_HEADER_BYTES, _RECORD_HEADER_BYTES = 24, 16
 
 
 class CaptureError(ArmorError):
@@ -69,14 +69,14 @@ def parse_pcap(data: bytes) -> Iterator[Frame]:
     """
     if not data:
         return
-    if len(data) < _FILE_HEADER_BYTES:
+    if len(data) < FILE_HEADER_BYTES:
         raise CaptureError(f"a capture of {len(data)} bytes is no pcap file; tcpdump did not start")
     order, unit_ns = _byte_order(data)
     (link_type,) = struct.unpack_from(order + "I", data, 20)
     if link_type & 0xFFFF != ETHERNET_LINK_TYPE:
         raise CaptureError(f"the capture has link type {link_type & 0xFFFF}; capture on an Ethernet device")
     record = struct.Struct(order + "IIII")
-    offset = _FILE_HEADER_BYTES
+    offset = FILE_HEADER_BYTES
     while offset + _RECORD_HEADER_BYTES <= len(data):
         seconds, fraction, kept, _ = record.unpack_from(data, offset)
         offset += _RECORD_HEADER_BYTES

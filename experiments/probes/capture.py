@@ -1,4 +1,8 @@
-"""Packet taps: one tcpdump for each device, stamping in the kernel, of probe packets and tagged frames only."""
+"""Packet taps: one tcpdump for each device, stamping in the kernel, of probe packets and tagged frames only.
+
+Taps can stay open over many measurements: `marks` remembers where the files are, and `slices` copies what has come
+since, each slice a capture file of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from experiments.analysis.frames import CaptureError
+from experiments.analysis.frames import FILE_HEADER_BYTES, CaptureError
 from experiments.analysis.probes import IRTT_PORT
 from experiments.probes.processes import end_all
 
@@ -23,17 +27,18 @@ PROBE_FILTER = f"(udp port {IRTT_PORT}) or (icmp) or vlan"
 _SNAP_BYTES = 128  # Ethernet, tag, IPv4, UDP, and irtt's header fit
 _BUFFER_KIB = 2048
 _START_S = 15.0
-_DRAIN_S = 1.2  # the kernel hands a partly filled block over after a second
+DRAIN_S = 1.2  # the kernel hands a partly filled block over after a second
 _STOP_S = 5.0
 
 
 @dataclass(frozen=True)
 class Tap:
-    """A device to listen on: its place ("h2", "s3"), its name there, which frames ("in", "out", "inout")."""
+    """A device to listen on: its place ("h2", "s3"), its name there, which frames ("in", "out", "inout", a filter)."""
 
     place: str
     device: str
     direction: str = "inout"
+    wanted: str = PROBE_FILTER
 
     @property
     def file_name(self) -> str:
@@ -44,7 +49,7 @@ class Tap:
     def argv(self) -> tuple[str, ...]:
         """The tcpdump that listens; it writes to standard output, since it may drop its rights to files."""
         options = f"-n -p -U -s {_SNAP_BYTES} -B {_BUFFER_KIB} --time-stamp-precision=nano -w -".split()
-        return "tcpdump", "-i", self.device, "-Q", self.direction, *options, PROBE_FILTER
+        return "tcpdump", "-i", self.device, "-Q", self.direction, *options, self.wanted
 
 
 class Captures:
@@ -58,6 +63,8 @@ class Captures:
         What.
     folder : Path
         Where the capture files go.
+    drains : bool
+        Wait at the end until the kernel has handed over what it holds.
 
     Raises
     ------
@@ -65,8 +72,8 @@ class Captures:
         A tcpdump does not start.
     """
 
-    def __init__(self, network: EmulatedNetwork, taps: Iterable[Tap], folder: Path) -> None:
-        self._network, self._folder = network, folder
+    def __init__(self, network: EmulatedNetwork, taps: Iterable[Tap], folder: Path, *, drains: bool = True) -> None:
+        self._network, self._folder, self._drains = network, folder, drains
         self._taps: Sequence[Tap] = tuple(taps)
         self._running: list[tuple[Tap, subprocess.Popen[bytes]]] = []
 
@@ -90,10 +97,29 @@ class Captures:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let the kernel hand over what it holds, then stop all taps."""
-        if kind is None:
-            time.sleep(_DRAIN_S)
+        """Let the kernel hand over what it holds when asked to, then stop all taps."""
+        if kind is None and self._drains:
+            time.sleep(DRAIN_S)
         self._stop()
+
+    def marks(self) -> dict[Tap, int]:
+        """Length of every capture file now, bytes."""
+        return {tap: path.stat().st_size for tap, path in self.files.items()}
+
+    def slices(self, marks: dict[Tap, int], folder: Path) -> dict[Tap, Path]:
+        """Copy what every tap has written since `marks` to files in `folder`.
+
+        tcpdump writes whole batches of frames, so a slice begins with a frame; what the kernel still holds is missing
+        for up to `DRAIN_S`.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        copies = {}
+        for tap, path in self.files.items():
+            data = path.read_bytes()
+            start = max(marks[tap], FILE_HEADER_BYTES)
+            copies[tap] = folder / tap.file_name
+            copies[tap].write_bytes(data[:FILE_HEADER_BYTES] + data[start:])
+        return copies
 
     def missed(self) -> dict[Tap, int]:
         """Frames that the kernel could not keep for a tap, from what tcpdump says at its end; only taps that missed."""

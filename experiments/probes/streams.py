@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 from experiments.analysis.probes import IRTT_PORT
 from experiments.probes.processes import end_all
-from experiments.scenario.values import Traffic
+from experiments.scenario.values import TRAFFIC_KINDS, Traffic
 from mininet_topos.errors import ArmorError
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class Streams:
         process = self._network.popen(self._host(stream.source), client, stdout=out, stderr=log)
         self._clients.append((number, process))
 
-    def finish(self) -> None:
-        """Wait for all clients to end.
+    def finish(self, kinds: tuple[str, ...] = TRAFFIC_KINDS) -> None:
+        """Wait for all clients of some kinds to end; the others end with the context.
 
         Raises
         ------
@@ -130,6 +130,8 @@ class Streams:
         deadline = time.monotonic() + _END_S
         for number, process in self._clients:
             stream = self._traffic[number]
+            if stream.kind not in kinds:
+                continue
             name = f"{stream.kind} from {stream.source} to {stream.destination}"
             try:
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
@@ -137,7 +139,17 @@ class Streams:
                 raise StreamError(f"{name} does not end; it says: {self._said(number)}") from error
             if stream.kind == "probe" and not self.output_of(number).stat().st_size:
                 raise StreamError(f"{name} gave up before its end; it says: {self._said(number)}")
-        self._clients.clear()
+        self._clients = [(number, process) for number, process in self._clients if process.poll() is None]
+
+    def interrupt(self, kind: str) -> set[int]:
+        """Stop the clients of a kind that still run, as Ctrl-C does: they say what they counted. Returns which."""
+        stopped = {
+            number for number, process in self._clients if self._traffic[number].kind == kind and process.poll() is None
+        }
+        for number, process in self._clients:
+            if number in stopped:
+                process.send_signal(signal.SIGINT)
+        return stopped
 
     def output_of(self, number: int) -> Path:
         """File with what a client printed: JSON of irtt and iperf3, text of ping."""

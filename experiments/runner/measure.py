@@ -82,7 +82,7 @@ def measure(
         with captures:
             zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
             clients = _Clients(streams, scenario, zero_s)
-            flaps = _Flaps(network, scenario, may_raise=may_raise)
+            flaps = Flaps(network, scenario, may_raise=may_raise)
             say("warming up")
             clients.start_due()
             sleep_until(zero_s - _CHECK_S, lambda: _between(clients, say, zero_s))
@@ -103,7 +103,7 @@ def measure(
         missed=captures.missed(),
         own_counts=own_counts,
         flaps=flapped,
-        restarts=_unasked_restarts(network, scenario),
+        restarts=unasked_restarts(network, scenario),
         load_per_core=load_per_core,
     )
 
@@ -116,7 +116,7 @@ def taps_of(network: EmulatedNetwork, scenario: Scenario) -> list[Tap]:
     return hosts + [Tap(node, network.interface(node, port), "out") for node, port in network.ports.direction_at]
 
 
-class _Flaps:
+class Flaps:
     """Changes of BFD's verdict on links that no failure of the scenario touches, since the start of the run."""
 
     def __init__(self, network: EmulatedNetwork, scenario: Scenario, *, may_raise: bool) -> None:
@@ -167,7 +167,7 @@ def _between(clients: _Clients, say: Callable[[str], None], zero_s: float) -> No
     say(f"second {second:.0f}" if second >= 0 else "warming up")
 
 
-def _unasked_restarts(network: EmulatedNetwork, scenario: Scenario) -> tuple[str, ...]:
+def unasked_restarts(network: EmulatedNetwork, scenario: Scenario) -> tuple[str, ...]:
     """Processes that died though the scenario kills none of their kind there."""
     killed = {(failure.process, failure.node) for failure in scenario.failures if failure.kind == KILL_KIND}
     places = {name: site.place for name, site in network.sites.items()}

@@ -81,7 +81,7 @@ class _Joined:
         self._hosts = hosts_of(topology)
         self._clock = measured.clock
         self._frames: dict[str, list[Frame]] = {}
-        self._sightings: list[Sighting] = []
+        self._sightings: dict[tuple[int, int, str, bool], list[Sighting]] = {}
         ports = assign_ports(topology)
         port_at = {(node, f"{node}-eth{port}"): direction for (node, port), direction in ports.direction_at.items()}
         for tap, path in measured.captures.items():
@@ -90,7 +90,8 @@ class _Joined:
             if direction is None:
                 self._frames[tap.place] = frames
             else:
-                self._sightings += sightings_of(frames, direction, self._clock)
+                for sighting in sightings_of(frames, direction, self._clock):
+                    self._sightings.setdefault(sighting.probe[:4], []).append(sighting)
 
     def stream(self, traffic: Traffic) -> tuple[Stream, int]:
         """One probed pair, and how many of its packets arrived without a departure."""
@@ -101,7 +102,8 @@ class _Joined:
         for way, (start, end) in ((out, (source, destination)), (back, (destination, source))):
             departures = stamps_of(self._frames[start.name], way, self._clock)
             arrivals = stamps_of(self._frames[end.name], way, self._clock)
-            found, odd = fly(way, departures, arrivals, self._sightings)
+            sightings = self._sightings.get((way.source, way.destination, way.kind, way.is_reply), ())
+            found, odd = fly(way, departures, arrivals, sightings)
             flights.append(tuple(found))
             unexplained += odd
         return Stream(traffic, (out, back), (flights[0], flights[1])), unexplained

@@ -1,0 +1,166 @@
+"""A session: the trials of one arm, round and capacity, one after another on a network that is built once."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from experiments.analysis.accounting import Clock
+from experiments.analysis.crankback import crankback_cases
+from experiments.analysis.datagrams import Datagram, datagrams
+from experiments.analysis.frames import Frame, parse_pcap
+from experiments.analysis.result import Record
+from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.laboratory.bench import Bench, Return, open_bench
+from experiments.laboratory.row_core import Pair, PairFacts, Seen, network_row
+from experiments.laboratory.scenario_core import arm_of, links_of, scenario_of, variation_of
+from experiments.probes.capture import Tap
+from experiments.probes.streams import IPERF3_PORT
+from experiments.runner.measure import Measured
+from experiments.runner.promise import primary_path
+from experiments.runner.record import make_record
+from experiments.scenario.values import Scenario
+from mininet_topos.catalogue import load_topology
+from mininet_topos.topology import LinkId, Topology
+from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.rows import RulePlan
+from ryu_apps.plan.walk import Learning, Network
+
+
+class NetworkRunner:
+    """Runs trials of kinds "mixed", "flow" and "download"; a `Runner` of experiments.campaign.engine.
+
+    Parameters
+    ----------
+    settings : LaboratorySettings
+    """
+
+    def __init__(self, settings: LaboratorySettings) -> None:
+        self._settings = settings
+
+    @contextmanager
+    def session(self, trial: Trial) -> Iterator[Callable[[Trial], Json]]:
+        """Build the network that `trial` needs; what is given runs it, and others with the same session key."""
+        with Session(trial, self._settings) as session:
+            yield session.run
+
+
+class Session:
+    """A network that stays up while the trials of one arm run on it; entered and left as a context.
+
+    A network that does not return to its plans after a trial is built anew before the next.
+    """
+
+    def __init__(self, trial: Trial, settings: LaboratorySettings) -> None:
+        self._settings = settings
+        self._topology = load_topology(trial.topology)
+        self._first = trial
+        self._stack = ExitStack()
+        self._bench: Bench | None = None
+
+    def __enter__(self) -> Session:
+        """Build the network."""
+        self._open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Undo everything."""
+        self._stack.close()
+
+    def run(self, trial: Trial) -> Json:
+        """Row of one trial."""
+        bench = self._bench or self._open()
+        scenario = self._scenario(trial)
+        with tempfile.TemporaryDirectory(dir=self._settings.work) as name:
+            folder = Path(name)
+            log_bytes = bench.work.events.stat().st_size
+            self._bench = None  # whatever goes wrong from here on, nobody knows the state of the network
+            measured, came_back = bench.observe(scenario, folder)
+            if not came_back.wrong:
+                self._bench = bench
+            events = bench.events_since(log_bytes)
+            variation = variation_of(arm_of(trial))
+            record = make_record(scenario, variation, measured, events, (), bench.network.warnings)
+            record = replace(record, bfd_interval_ms=bench.network.bfd_interval_ms)
+            return mixed_row(trial, record, measured, bench.plans, came_back)
+
+    def _scenario(self, trial: Trial) -> Scenario:
+        return scenario_of(trial, self._topology, self._settings.bfd_interval_ms)
+
+    def _open(self) -> Bench:
+        self._stack.close()
+        folder = Path(tempfile.mkdtemp(dir=self._settings.work))
+        self._stack.callback(shutil.rmtree, folder)
+        scenario = self._scenario(self._first)
+        self._bench = self._stack.enter_context(open_bench(scenario, folder / "network", self._settings.say))
+        return self._bench
+
+
+def mixed_row(trial: Trial, record: Record, measured: Measured, plans: dict[int, RulePlan], came_back: Return) -> Json:
+    """Row of a trial with pings or UDP from what its instruments saw."""
+    topology = record.scenario.topology
+    facts = pair_facts(topology, plans, trial)
+    found = udp_of(trial, topology, measured.captures, measured.clock)
+    row = network_row(Seen(trial, record, found, facts))
+    return {
+        **row,
+        "load_per_core": round(measured.load_per_core, 2),
+        "returned": {"seconds": round(came_back.seconds, 3), "wrong": came_back.wrong or None},
+    }
+
+
+def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> dict[Pair, PairFacts]:
+    """What is known of the pairs of a trial before it runs."""
+    network = Network(topology, plans, Learning())
+    failed = links_of(trial, topology)
+    parts = topology.components(frozenset(failed))
+    walks_back = _walks_back(topology)
+
+    def facts(source: str, destination: str) -> PairFacts:
+        primary, back = (
+            tuple(topology.link_id(direction) for direction in primary_path(network, *ends))
+            for ends in ((source, destination), (destination, source))
+        )
+        first = next((link for link in primary if link in failed), None)
+        return PairFacts(
+            primary=primary,
+            primary_back=back,
+            joined=parts[source] == parts[destination],
+            hops_back=None if first is None else walks_back.get((source, destination, first)),
+        )
+
+    return {pair: facts(*pair) for pair in trial.pairs}
+
+
+@lru_cache(maxsize=2)
+def _walks_back(topology: Topology) -> dict[tuple[str, str, LinkId], int]:
+    """Hops that the first packet of a pair walks back from a failed link of its primary path."""
+    return {(case.source, case.destination, case.link): case.hops_back for case in crankback_cases(topology)}
+
+
+def udp_of(trial: Trial, topology: Topology, captures: Mapping[Tap, Path], clock: Clock) -> dict[Pair, list[Datagram]]:
+    """UDP datagrams of every pair, from the taps at the hosts; empty without UDP."""
+    if trial.load is None or trial.load.udp_mbps is None:
+        return {}
+    hosts = hosts_of(topology)
+    paths = {tap.place: path for tap, path in captures.items()}
+    frames: dict[str, list[Frame]] = {}
+    for node in {node for pair in trial.pairs for node in pair}:
+        frames[node] = list(parse_pcap(paths[hosts[node].name].read_bytes()))
+    first_port = IPERF3_PORT + (len(trial.pairs) if trial.load.pings else 0)
+    return {
+        (source, destination): datagrams(
+            frames[source],
+            frames[destination],
+            hosts[source].ipv4,
+            hosts[destination].ipv4,
+            first_port + number,
+            clock,
+        )
+        for number, (source, destination) in enumerate(trial.pairs)
+    }

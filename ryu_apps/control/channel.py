@@ -92,9 +92,23 @@ class SwitchChannel:
         SwitchGoneError
             No answer: nothing is known of what is in effect.
         """
+        self.send(messages)()
+
+    def send(self, messages: Iterable[bytes]) -> Callable[[], None]:
+        """Send messages now; the function that comes back waits until the switch has carried them out, as `apply` does.
+
+        Raises
+        ------
+        SwitchClosedError
+            The connection has ended.
+        """
         xid, pending = self._begin()
         self._send((*(with_xid(message, xid) for message in messages), encode.barrier_request(xid)))
-        self._finish(xid, pending)
+
+        def confirm() -> None:
+            self._finish(xid, pending)
+
+        return confirm
 
     def apply_at_once(self, messages: Iterable[bytes]) -> None:
         """Send messages as one atomic bundle: all of them come into effect together, or none does.

@@ -6,6 +6,7 @@ This class joins them; what to do is decided in the `*_core.py` modules, and Ryu
 
 from __future__ import annotations
 
+import gc
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
 from ryu_apps.control.edge_service import EdgeService
 from ryu_apps.control.faults import Faults
 from ryu_apps.control.frames_core import read_arp, read_beacon
+from ryu_apps.control.restorer import Restorer
 from ryu_apps.control.return_coordinator import ReturnCoordinator
 from ryu_apps.control.return_core import ReturnState
 from ryu_apps.control.route_configuration import SwitchRoutes, scheme_of
@@ -39,7 +41,8 @@ from ryu_apps.openflow.wire import MsgType, header
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.edge_rows import with_edge_rows
-from ryu_apps.plan.registry import plan_network
+from ryu_apps.plan.registry import find_scheme
+from ryu_apps.plan.restoration import with_rows
 from ryu_apps.plan.rows import RulePlan
 
 RETURN_POLL_S = 0.25
@@ -65,20 +68,31 @@ class Controller:
         self.scheme, self.settings = scheme, settings
         self.topology = load_topology(settings.topology)
         require_connected(self.topology)
-        self.plans = plan_network(scheme, self.topology, settings.options)
+        self.plans = find_scheme(scheme).plan(self.topology, settings.options)
         self.events = ToldEvents("controller", logger)
         self.faults = Faults(self.events, logger)
         self.switches: dict[str, Switch] = {}
         self.started_at_s = time.monotonic()
         self.topology_control = TopologyControl(self.topology, self.events, settings.discovery_interval_s)
-        by_node = {plan.node: plan for plan in self.plans.values()}
-        self.statistics = StatisticsCollection(scheme_of(next(iter(by_node.values()))))
-        damping = Damping(settings.wait_to_restore_s, max_wait_s=12 * settings.wait_to_restore_s)
-        state = ReturnState(self.topology_control.expected.link_ends, damping)
-        self.coordinator = ReturnCoordinator(self.topology, by_node, state, self.events, self._routes)
+        self.statistics = StatisticsCollection(scheme_of(next(iter(self.plans.values()))))
+        self.coordinator = self._coordinator()
         self.edge = EdgeService(hosts_of(self.topology), lambda: self.switches, self.events, self.faults)
         self.backups = BackupFiller(self.faults, self.events)
         self._seen: set[str] = set()
+        # Plans are a million small values that stay: without them a collection takes no time from a failure's.
+        gc.collect()
+        gc.freeze()
+
+    def _coordinator(self) -> ReturnCoordinator | Restorer:
+        """Who acts when a link has failed, and when it is back."""
+        wait_s = self.settings.wait_to_restore_s
+        state = ReturnState(self.topology_control.expected.link_ends, Damping(wait_s, max_wait_s=12 * wait_s))
+        prepare = find_scheme(self.scheme).restoration
+        if prepare is None:
+            by_node = {plan.node: plan for plan in self.plans.values()}
+            return ReturnCoordinator(self.topology, by_node, state, self.events, self._installed_routes)
+        restoration = prepare(self.topology, self.settings.options)
+        return Restorer(restoration, state, self.events, self.faults, self._routes)
 
     def start(self) -> None:
         """Start what happens by itself."""
@@ -102,6 +116,7 @@ class Controller:
             self.events,
             self.settings.edge,
             bool(self.settings.discovery_interval_s),
+            self.coordinator.rows_at(datapath.id),
         )
         switch = self.switches[node] = Switch(node, datapath.id, channel, routes)
         self.events.write("reconnect" if node in self._seen else "connect", node=node, dpid=datapath.id)
@@ -215,6 +230,9 @@ class Controller:
         return [switch for switch in self.switches.values() if switch.routes.status.state == "installed"]
 
     def _routes(self) -> Mapping[str, SwitchRoutes]:
+        return {switch.node: switch.routes for switch in self.switches.values()}
+
+    def _installed_routes(self) -> Mapping[str, SwitchRoutes]:
         return {switch.node: switch.routes for switch in self._installed()}
 
     def live_topology(self) -> LiveTopology:
@@ -241,7 +259,8 @@ class Controller:
         switch = self.switches.get(plan.node)
         if switch is not None:
             return switch.routes.wanted()
-        return with_edge_rows(plan, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
+        restored = with_rows(plan, self.coordinator.rows_at(dpid))
+        return with_edge_rows(restored, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
 
     def mismatches(self) -> tuple[Mismatch, ...]:
         """Differences between the topology and the network."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ryu.lib import hub
@@ -16,12 +17,14 @@ from ryu.lib import hub
 from mininet_topos.event_log import EventLog
 from ryu_apps.control.channel import SwitchChannel, SwitchRefusedError
 from ryu_apps.control.reconcile_core import Reconciliation, SwitchState, foreign_macs, reconcile
+from ryu_apps.control.restoration_core import RowKey, switch_commands
 from ryu_apps.control.return_core import PUSHING_TABLES, RECOVERY_MASK, ReturnWork
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import OFPTT_ALL
 from ryu_apps.plan.diff import Command, Operation, PlanDelta, diff, install_phases
 from ryu_apps.plan.edge_rows import with_edge_rows
 from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, Kind, SchemeId, cookie, split_cookie
+from ryu_apps.plan.restoration import with_rows
 from ryu_apps.plan.rows import FlowRow, RulePlan
 
 _YIELD_EVERY_ROWS = 200
@@ -52,6 +55,8 @@ class SwitchRoutes:
     events : EventLog
     edge, discovery : bool
         Whether ARP, and discovery frames, go to the controller.
+    restored : tuple of FlowRow
+        Rows in place of planned ones, while links have failed (restorer.py).
     """
 
     plan: RulePlan
@@ -59,14 +64,20 @@ class SwitchRoutes:
     events: EventLog
     edge: bool = True
     discovery: bool = True
+    restored: tuple[FlowRow, ...] = ()
     status: Status = field(default_factory=Status)
     macs: Mapping[int, int] = field(default_factory=dict)
     _installed: RulePlan | None = None
+    _restored_there: Mapping[RowKey, FlowRow] = field(default_factory=dict)
     _lock: Any = field(default_factory=hub.Semaphore)
 
+    @cached_property
+    def _planned(self) -> dict[RowKey, FlowRow]:
+        return {row.key: row for row in self.plan.flows}
+
     def wanted(self) -> RulePlan:
-        """Everything that the switch has to hold: the plan, and the app's own rows."""
-        return with_edge_rows(self.plan, self.macs, self.edge, self.discovery)
+        """Everything that the switch has to hold: the plan, restored rows in it, and the app's own rows."""
+        return with_edge_rows(with_rows(self.plan, self.restored), self.macs, self.edge, self.discovery)
 
     def synchronise(self) -> Reconciliation:
         """Read the switch and bring it to its plan, touching nothing that is right.
@@ -93,13 +104,14 @@ class SwitchRoutes:
     def _bring_to_plan(self) -> Reconciliation:
         state = self.read()
         self.macs = {**foreign_macs(state), **self.macs}
-        wanted = self.wanted()
+        restored, wanted = self.restored, self.wanted()
         found = reconcile(state, wanted)
         self._carry_out(found.delta)
         self.channel.apply(
             encode.flow_delete_raw(stat.table_id, stat.priority, stat.cookie, stat.match_bytes)
             for stat in found.unreadable
         )
+        self._restored_there = {row.key: row for row in restored}
         self._note(wanted, found)
         return found
 
@@ -119,6 +131,27 @@ class SwitchRoutes:
             wanted = self.wanted()
             self._carry_out(diff(self._installed, wanted))
             self._installed = wanted
+
+    def restore(self, rows: tuple[FlowRow, ...]) -> int:
+        """Put these rows in place of planned ones, and back what was in place of others; number of rows changed.
+
+        A switch that has not got its plan yet gets them with it.
+
+        Raises
+        ------
+        SwitchGoneError, SwitchRefusedError
+        """
+        self.restored = rows
+        with self._lock:
+            if self._installed is None:
+                return 0
+            wanted = {row.key: row for row in self.restored}
+            commands = switch_commands(self._planned, self._restored_there, wanted)
+            confirm = self.channel.send(map(_message, commands)) if commands else None
+            self._restored_there = wanted
+        if confirm is not None:  # the next change need not wait for this one
+            confirm()
+        return len(commands)
 
     def stop_learning(self, work: ReturnWork) -> None:
         """Replace the rows that teach about returning links by rows that only route."""

@@ -15,10 +15,14 @@ SENTENCES = {
     "plan_installed": "{node}: plan of {rows} rows is in place ({added} added, {modified} modified, {deleted} deleted)",
     "backup_filled": "{node}: backup database filled",
     "port_status": "{node}: port {port_no} is {state}",
+    "restoration_done": "{rows} rows at {switches} switches rewritten; routes avoid {names}",
     "return_done": "traffic is back on {names}",
     "mismatch": "not as the topology says: {text}",
     "foreign_mac": "{node}: its host has the MAC address {mac}",
 }
+
+# What must not be zero for the event to be news.
+_NEWS_IF = {"return_done": "rounds", "restoration_done": "rows"}
 
 
 class ToldEvents(EventLog):
@@ -54,8 +58,8 @@ def sentence_of(event: str, fields: Mapping[str, EventField]) -> str:
     >>> sentence_of("return_done", {"links": ["s6-s9"], "rounds": 0})
     ''
     """
-    if event not in SENTENCES or (event == "return_done" and not fields["rounds"]):
+    if event not in SENTENCES or not fields.get(_NEWS_IF.get(event, ""), True):
         return ""
     links = fields.get("links")
-    names = ", ".join(map(str, links)) if isinstance(links, list) else ""
+    names = (", ".join(map(str, links)) or "no link") if isinstance(links, list) else ""
     return SENTENCES[event].format(state="live" if fields.get("live") else "dead", names=names, **fields)

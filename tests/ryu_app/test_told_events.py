@@ -21,6 +21,14 @@ def test_a_return_that_had_nothing_to_undo_is_not_said():
     assert sentence_of("return_done", {"links": ["s6-s9", "s1-s2"], "rounds": 2}) == "traffic is back on s6-s9, s1-s2"
 
 
+def test_a_restoration_says_what_the_routes_avoid():
+    changed = {"rows": 12, "switches": 3, "seconds": 0.01}
+    told = "12 rows at 3 switches rewritten; routes avoid s6-s9"
+    assert sentence_of("restoration_done", {"links": ["s6-s9"], **changed}) == told
+    assert sentence_of("restoration_done", {"links": [], **changed}).endswith("routes avoid no link")
+    assert sentence_of("restoration_done", {"links": ["s6-s9"], **changed, "rows": 0, "switches": 0}) == ""
+
+
 def test_events_without_a_sentence_are_silent():
     assert "statistics" not in SENTENCES
     assert sentence_of("statistics", {}) == ""

@@ -1,0 +1,130 @@
+"""Rewrites routes around failed links, and back (what and when: plan/restoration.py, restoration_core.py).
+
+Stands where a ReturnCoordinator stands, for schemes whose controller acts on failures. It never waits: port states that
+come in one turn of the event loop are rewritten for together, those that come later by the next rewriting, which
+begins although the switches have not yet confirmed the one before (messages to a switch stay in order).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+
+from ryu.lib import hub
+
+from mininet_topos.event_log import EventLog
+from mininet_topos.topology import LinkId
+from ryu_apps.control import restoration_core, return_core
+from ryu_apps.control.channel import SwitchClosedError, SwitchRefusedError
+from ryu_apps.control.faults import Faults
+from ryu_apps.control.restoration_core import Avoidance
+from ryu_apps.control.return_core import ReturnState
+from ryu_apps.control.route_configuration import SwitchRoutes
+from ryu_apps.plan.restoration import Restoration
+from ryu_apps.plan.rows import FlowRow
+
+
+class Restorer:
+    """Keeps the routes of all switches away from failed links.
+
+    Parameters
+    ----------
+    restoration : Restoration
+        What to write.
+    state : ReturnState
+    events : EventLog
+    faults : Faults
+        Where switches that refuse or do not answer are reported.
+    connected : callable
+        The connected switches, by name.
+    """
+
+    def __init__(
+        self,
+        restoration: Restoration,
+        state: ReturnState,
+        events: EventLog,
+        faults: Faults,
+        connected: Callable[[], Mapping[str, SwitchRoutes]],
+    ) -> None:
+        self.state = state
+        self.avoidance = Avoidance()
+        self._restoration = restoration
+        self._events = events
+        self._faults = faults
+        self._connected = connected
+        self._rows: Mapping[int, tuple[FlowRow, ...]] = {}
+        self._due_since_s: float | None = None
+
+    def ports_known(self, live: Mapping[tuple[str, int], bool]) -> None:
+        """Ports are live or dead now; routes follow as soon as this turn of the event loop is over."""
+        now_s = time.monotonic()
+        self.state = return_core.ports_known(self.state, live, now_s)
+        self._avoid(restoration_core.observed(self.avoidance, self.state), now_s)
+
+    def switch_gone(self, node: str) -> None:
+        """The connection of a switch is gone; what its links were avoided for stays so."""
+        self.state = return_core.ports_unknown(self.state, node)
+
+    def rows_found(self, _tag_ids: Iterable[int]) -> None:
+        """Recovery rows of other schemes are no business of this one."""
+
+    def rows_at(self, dpid: int) -> tuple[FlowRow, ...]:
+        """Rows that a switch has to hold now in place of its plan's."""
+        return self._rows.get(dpid, ())
+
+    def run_due(self) -> None:
+        """Return to every link whose time has come."""
+        now_s = time.monotonic()
+        links = return_core.due_links(self.state, now_s)
+        if not links:
+            return
+        names, before = [str(link) for link in links], self.avoidance
+        self.state = return_core.begin_return(self.state, links)
+        self._events.write("return_begin", links=names)
+        self._avoid(restoration_core.returned(self.avoidance, links), now_s)
+        self.state = return_core.end_return(self.state, links)
+        self._events.write("return_done", links=names, rounds=int(self.avoidance.avoided != before.avoided))
+
+    def _avoid(self, avoidance: Avoidance, now_s: float) -> None:
+        changes = avoidance.avoided != self.avoidance.avoided
+        self.avoidance = avoidance
+        if changes and self._due_since_s is None:
+            self._due_since_s = now_s
+            hub.spawn(self._rewrite)
+
+    def _rewrite(self) -> None:
+        """Send every switch what changes; do not wait for answers."""
+        began_s, self._due_since_s = self._due_since_s, None
+        links = self.avoidance.avoided
+        with self._faults.surfaced("restoration"):
+            self._rows = self._restoration.rows(links)
+            changing = {
+                node: routes
+                for node, routes in self._connected().items()
+                if routes.restored != self.rows_at(routes.plan.dpid)
+            }
+            senders = [hub.spawn(self._send, routes, node) for node, routes in changing.items()]
+            hub.spawn(self._confirm, senders, links, began_s)
+
+    def _send(self, routes: SwitchRoutes, node: str) -> int:
+        """Rows that were changed at a switch, once it has confirmed."""
+        with self._faults.surfaced("restoration", node), suppress(SwitchClosedError):
+            try:
+                return routes.restore(self.rows_at(routes.plan.dpid))
+            except SwitchRefusedError:
+                routes.synchronise()  # reads what the switch holds, and brings it to what it has to hold
+        return 0
+
+    def _confirm(self, senders: list[object], links: frozenset[LinkId], began_s: float) -> None:
+        names = sorted(str(link) for link in links)
+        self._events.write("restoration_begin", t_monotonic_s=began_s, links=names)
+        changed = [sender.wait() for sender in senders]
+        self._events.write(
+            "restoration_done",
+            links=names,
+            rows=sum(changed),
+            switches=sum(1 for count in changed if count),
+            seconds=time.monotonic() - began_s,
+        )

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prepare this machine for Armor: Debian packages, virtual environment, pinned Python packages, Armor itself.
+# Prepare this machine for Armor: Debian packages, virtual environment, pinned Python packages, Armor itself, and the
+# one program of it that is compiled.
 # Idempotent: a stamp keyed by everything that decides the result makes the next run return at once.
 # Exit code 2 with one sentence when a right, the package registry or the system is missing.
 set -euo pipefail
@@ -7,8 +8,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 readonly PYTHON=/usr/bin/python3 VENV=.venv
 readonly STAMP=$VENV/armor-setup.stamp LOG=$VENV-setup.log LOCK=$VENV-setup.lock
+readonly DELAY_LINE=$VENV/bin/armor-delay-line DELAY_LINE_SOURCE=dataplane/delay_line/delay_line.c
 readonly INPUTS=(setup.py requirements/constraints.txt requirements/debian.txt
-    scripts/setup.sh scripts/patch_ryu.py)
+    scripts/setup.sh scripts/patch_ryu.py "$DELAY_LINE_SOURCE")
 policy_file=
 
 fail() {
@@ -36,7 +38,7 @@ missing_debian() {
 up_to_date() {
     [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$(fingerprint)" ] && [ -z "$(missing_debian)" ] &&
         grep -qs 'patched by Armor' "$VENV"/lib/python3*/site-packages/ryu/app/wsgi.py &&
-        [ -x "$VENV/bin/armor" ] && [ -x "$VENV/bin/ryu-manager" ]
+        [ -x "$VENV/bin/armor" ] && [ -x "$VENV/bin/ryu-manager" ] && [ -x "$DELAY_LINE" ]
 }
 
 # sudo drops the environment, so what apt needs of it is handed over by name.
@@ -116,6 +118,13 @@ install_python() {
     "$VENV/bin/ryu-manager" --version >>"$LOG" 2>&1 || fail "ryu-manager does not start (log: $LOG)"
 }
 
+# Renamed into place, because a program that runs cannot be written to.
+build_delay_line() {
+    gcc -std=c11 -O2 -Wall -Wextra -o "$DELAY_LINE.new" "$DELAY_LINE_SOURCE" >>"$LOG" 2>&1 ||
+        fail "gcc cannot compile $DELAY_LINE_SOURCE (log: $LOG)"
+    mv "$DELAY_LINE.new" "$DELAY_LINE"
+}
+
 main() {
     up_to_date && return
     [ -x /usr/bin/dpkg-query ] || fail "neither Debian nor Ubuntu: install what requirements/debian.txt and setup.py name by hand"
@@ -129,6 +138,7 @@ main() {
     install_debian
     check_python
     install_python
+    build_delay_line
     fingerprint >"$STAMP"
     say "ready: $VENV/bin/armor"
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from mininet_topos.emulation.delay_line_core import relayed_interfaces
 from mininet_topos.emulation.features import KernelFeatures
 from mininet_topos.emulation.options_core import EmulationOptions
 from mininet_topos.emulation.places import disable_ipv6, inside, run_batch, run_program
@@ -43,10 +44,10 @@ def build_cables(wiring: Wiring, hosts: Mapping[str, Host], pid_of: Mapping[str,
         if place in by_name:
             lines += host_lines(by_name[place], by_name.values())
         run_batch(pid_of[place], ["ip", "-batch", "-"], lines)
-        if place in by_name:
-            # TCP through the userspace datapath stalls on packets whose checksum the card was to fill in.
+        # TCP through the userspace datapath or the delay line stalls on packets whose checksum is left to the card.
+        for interface in (f"{place}-eth0",) if place in by_name else relayed_interfaces(wiring, place):
             words = [word for name in _OFFLOADS for word in (name, "off")]
-            run_program(inside(pid_of[place], ["ethtool", "-K", f"{place}-eth0", *words]))
+            run_program(inside(pid_of[place], ["ethtool", "-K", interface, *words]))
 
     with ThreadPoolExecutor(_PARALLEL) as pool:
         list(pool.map(disable_ipv6, pid_of.values()))

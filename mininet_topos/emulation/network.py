@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from mininet_topos.emulation import bfd_probe
 from mininet_topos.emulation.build import apply_traffic, build_cables, lost_trees, traffic_plan
 from mininet_topos.emulation.clean import namespace_inode, sweep
 from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases, remove_run_time_files, start_group
+from mininet_topos.emulation.delay_line import find_delay_line, start_delay_line
+from mininet_topos.emulation.delay_line_core import control_relays, needs_delay_line, with_control_relays
 from mininet_topos.emulation.features import kernel_features
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS, EmulationOptions
 from mininet_topos.emulation.places import CommandError
@@ -24,7 +27,7 @@ from mininet_topos.emulation.runfile import RunFile, read_run_file
 from mininet_topos.emulation.running import AgentCommand, RunningNetwork
 from mininet_topos.emulation.supervisor import Supervisor
 from mininet_topos.emulation.switch_core import DaemonGroup, plan_groups, port_settings
-from mininet_topos.emulation.wiring_core import CONTROLLER, plan_wiring
+from mininet_topos.emulation.wiring_core import CONTROLLER, DELAY_PLACE, plan_wiring
 from mininet_topos.errors import MissingRequirementError
 from mininet_topos.event_log import EVENTS_VARIABLE, EventLog
 from mininet_topos.ports import assign_ports
@@ -149,6 +152,7 @@ class EmulatedNetwork(RunningNetwork):
     def _start(self) -> None:
         self._features = kernel_features()
         self.datapath, self.datapath_reason = self._choose_datapath()
+        self._choose_control_delay()
         self._run_file = RunFile(self._command)
         self.run_id = self._run_file.run_id
         self._events = EventLog("emulation", self._events_path)
@@ -178,6 +182,13 @@ class EmulatedNetwork(RunningNetwork):
             return "kernel", f"kernel {self._features.release} has the openvswitch datapath"
         return "netdev", f"kernel {self._features.release} has no openvswitch datapath, so the userspace one is used"
 
+    def _choose_control_delay(self) -> None:
+        """Leave the control delay to netem, or cut the control links in two for the delay line."""
+        program, release = find_delay_line(), self._features.release
+        self._relayed = needs_delay_line(self.options, netem=self._features.netem, program=program, release=release)
+        if self._relayed:
+            self.wiring = with_control_relays(self.wiring)
+
     def _make_folders(self) -> None:
         self.run_dir = self._chosen_run_dir or self._file().temporary_folder
         self.groups: tuple[DaemonGroup, ...] = plan_groups(self.topology, self.ports, self.wiring, self.run_dir)
@@ -195,6 +206,7 @@ class EmulatedNetwork(RunningNetwork):
         shared = self.options.shared_ovs
         switches = {} if shared else {node: site.dpid for node, site in self.sites.items()}
         others = [CONTROLLER, *(self.wiring.switch_places if shared else ())]
+        others += [DELAY_PLACE] if self._relayed else []
         hosts = [host.name for host in self.hosts.values()]
         run_file = self._file()
         self._places = mininet_nodes.make_places(hosts, switches, others, run_file.environment)
@@ -206,9 +218,14 @@ class EmulatedNetwork(RunningNetwork):
 
     def _build(self) -> None:
         build_cables(self.wiring, self.hosts, self.pids, self._file())
+        options = self.options
+        if self._relayed and options.control_delay_ms:
+            relays = control_relays(self.wiring, options.control_delay_ms)
+            start_delay_line(relays, self.pids[DELAY_PLACE], self.run_dir, self._supervisor, realtime=options.realtime)
+            options = replace(options, control_delay_ms=None)  # nothing is left for traffic control to delay
         kernel = self.datapath == "kernel"
         self.traffic = traffic_plan(
-            self.topology, self.ports, self.wiring, self.options, self._features, kernel_datapath=kernel
+            self.topology, self.ports, self.wiring, options, self._features, kernel_datapath=kernel
         )
         delayed = any(link.delay_ms for link in self.topology.links)
         if delayed and self.options.shape and not self._features.netem:

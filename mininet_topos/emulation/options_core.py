@@ -11,6 +11,7 @@ BFD_CANDIDATES_MS = (5, 20, 50, 100)  # tried in this order when the interval is
 BFD_MULT = 3
 DATAPATHS = ("auto", "kernel", "netdev")
 MIN_MTU_BYTES, MAX_MTU_BYTES = 1500, 9000
+MAX_CONTROL_DELAY_MS = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class EmulationOptions:
     require_delay : bool
         Refuse to start, instead of warning, when the kernel cannot delay packets (no netem).
     control_rate_mbps, control_delay_ms : float or None
-        Rate and one-way delay of every control link; None leaves it as fast as it is.
+        Rate and one-way delay of every control link; None (for the delay also 0) leaves it as fast as it is.
+        The delay is netem's where the kernel has it, else that of Armor's own delay line.
     mtu_bytes : int
         MTU of switch ports; above the hosts' 1500, so that tagged and labelled frames fit.
     supervise : bool
@@ -78,7 +80,10 @@ class EmulationOptions:
         _check_positive("capacity_scale", self.capacity_scale)
         _check_positive("default_capacity_mbps", self.default_capacity_mbps)
         _check_positive("control_rate_mbps", self.control_rate_mbps)
-        _check_positive("control_delay_ms", self.control_delay_ms)
+        if self.control_delay_ms is not None and not 0 <= self.control_delay_ms <= MAX_CONTROL_DELAY_MS:
+            raise BadInputError(
+                f"control_delay_ms is {self.control_delay_ms}; use 0..{MAX_CONTROL_DELAY_MS:g}, or leave it out"
+            )
 
 
 def _check_positive(name: str, value: float | None) -> None:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from mininet_topos.emulation import bfd_probe, status
 from mininet_topos.emulation.cuts_core import CutStamp
+from mininet_topos.emulation.delay_line import ask_delay_line
+from mininet_topos.emulation.delay_line_core import DELAY_LINE, DelayReport
 from mininet_topos.emulation.options_core import EmulationOptions
 from mininet_topos.emulation.places import CommandError, inside, run_program
 from mininet_topos.emulation.runfile import RunFile
 from mininet_topos.emulation.supervisor import ProcessSpec, Restart, Supervisor
 from mininet_topos.emulation.switch_core import AGENT, CONTROLLER_APP, DaemonGroup, PortSetting, SwitchSite
-from mininet_topos.emulation.wiring_core import CONTROLLER, Wiring
+from mininet_topos.emulation.wiring_core import CONTROLLER, DELAY_PLACE, Wiring
 from mininet_topos.errors import BadInputError
 from mininet_topos.event_log import EventLog
 from mininet_topos.ports import PortMap
@@ -62,6 +64,7 @@ class RunningNetwork:
     _supervisor: Supervisor
     _environment: Mapping[str, str]
     _notes: list[str]
+    _relayed: bool
     _programs: list[subprocess.Popen[Any]]
     _places: dict[str, Place]
 
@@ -247,6 +250,16 @@ class RunningNetwork:
         words = ["tc", "-s", "class", "show", "dev", self.interface(node, port_no)]
         return run_program(inside(self.shell_pid(node), words))
 
+    def delay_report(self) -> DelayReport:
+        """What the delay line has carried and how late it was; only where it makes the control delay.
+
+        Raises
+        ------
+        ProcessError
+            There is no delay line in this network.
+        """
+        return ask_delay_line(self._supervisor.pid_of(DELAY_LINE, DELAY_PLACE), self.run_dir)
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """What makes results less trustworthy: delays not emulated, BFD raised, processes that died."""
@@ -266,6 +279,8 @@ class RunningNetwork:
             "mtu_bytes": self.options.mtu_bytes,
             "capacity_scale": self.options.capacity_scale,
             "default_capacity_mbps": self.options.default_capacity_mbps,
+            "control_delay_ms": self.options.control_delay_ms or 0.0,
+            "control_delay_by": DELAY_LINE if self._relayed else "netem" if self.options.control_delay_ms else None,
             "netem": self._features.netem,
             "start_seconds": round(self.start_seconds, 3),
             "warnings": list(self.warnings),

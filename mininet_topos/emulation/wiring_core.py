@@ -2,7 +2,7 @@
 
 Nothing stands in the root namespace: every interface is created inside the namespace that uses it, so
 two runs on one machine cannot meet. A place is a host (h3), a switch (s3), the one place that holds
-all switches of a shared daemon ("ovs"), or the controller.
+all switches of a shared daemon ("ovs"), the controller, or what stands in the middle of delayed links ("delay").
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ryu_apps.plan.addressing import Host, dpid_of
 
 CONTROLLER = "controller"
 SHARED_PLACE = "ovs"
+DELAY_PLACE = "delay"
 CONTROLLER_IPV4 = "10.255.255.254"
 OPENFLOW_PORT = 6653
 BACKUP_DATABASE_PORT = 6641
@@ -71,13 +72,15 @@ def switch_names(topology: Topology, ports: PortMap) -> dict[str, str]:
     Raises
     ------
     BadInputError
-        A node is called like a host or the controller, so that two namespaces would share a name.
+        A node is called like a host, the controller or a helper of ours: two namespaces would share a name.
     """
     names = topology.node_names
-    reserved = {f"h{number}" for number in range(1, len(names) + 1)} | {CONTROLLER, SHARED_PLACE}
+    reserved = {f"h{number}" for number in range(1, len(names) + 1)} | {CONTROLLER, SHARED_PLACE, DELAY_PLACE}
     for name in names:
         if name in reserved:
-            raise BadInputError(f"node {name!r} is called like a host or the controller; rename the node")
+            raise BadInputError(
+                f"node {name!r} is called like a host, the controller or another place of the emulation; rename it"
+            )
     longest = max((len(f"{node}-eth{port}") for node, port in ports.direction_at), default=0)
     plain = longest <= MAX_INTERFACE_NAME and all(
         name.isascii() and name.isalnum() and len(name) <= MAX_SWITCH_NAME for name in names

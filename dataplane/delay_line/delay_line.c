@@ -1,0 +1,399 @@
+/* delay_line: carry frames between pairs of interfaces, each a constant (or jittered) time later.
+ *
+ *     delay_line [--realtime] [--frames N] [--seed N] [--reorder] A,B,DELAY_US[,JITTER_US] ...
+ *
+ * What arrives at A leaves at B, and the other way round, DELAY_US microseconds after its arrival, plus a time drawn
+ * uniformly from 0..JITTER_US. A direction keeps its order (a frame never overtakes an earlier one) unless --reorder.
+ *
+ * Every interface has a packet socket with a receive ring (PACKET_RX_RING, TPACKET_V2) in shared memory. The kernel
+ * stamps a frame when it arrives; the frame stays in its slot of the ring until it is due, and is sent from there. So
+ * the ring is the queue of the line, --frames bounds its memory, and when it is full the kernel drops the newest frame
+ * and counts it. All waiting frames stand in one heap by due time; one timer wakes for the first.
+ *
+ * Prints one JSON line when ready, one on SIGUSR1, and one at the end (SIGTERM, SIGINT); messages go to standard error.
+ * Interfaces must have segmentation and checksum offloads switched off at their far ends: a frame above the MTU cannot
+ * be sent on (counted in "truncated"), and a checksum that nobody fills in is wrong.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+#define TAG_BYTES 4              /* an 802.1Q tag, which the kernel takes out of received frames */
+#define HEADER_ROOM 128          /* tpacket2_hdr, sockaddr_ll, padding and the reserve */
+#define MAX_AGE_NS SECOND_NS     /* a stamp older than this is a clock that was set, not a frame that waited */
+#define LATE_BUCKETS 2000        /* lateness is counted by the microsecond up to here */
+#define BATCH 128
+#define USAGE "[--realtime] [--frames N] [--seed N] [--reorder] A,B,DELAY_US[,JITTER_US] ..."
+#define REALTIME_PRIORITY 2      /* above ovs-vswitchd's 1: a line is not delayed by what it connects */
+
+struct end {                     /* an interface and the direction that begins at it */
+    char name[IFNAMSIZ];
+    struct end *other;
+    int socket;
+    uint8_t *ring;
+    unsigned char *held;         /* whether a slot holds a frame that waits */
+    uint32_t frame_bytes, next_slot;
+    uint64_t delay_ns, jitter_ns, last_due_ns;
+    uint64_t relayed, ring_full, send_failed, truncated;
+};
+
+struct waiting {                 /* a frame in its slot */
+    uint64_t due_ns, number;
+    uint32_t end, slot;
+};
+
+static struct end *ends;
+static size_t end_count;
+static struct waiting *heap;
+static size_t heap_size;
+static uint64_t frames_seen, random_state = 1, late_max_ns, late_us[LATE_BUCKETS + 1];
+static uint32_t ring_frames = 512;
+static bool reorder, realtime;
+
+static void fail(const char *what, const char *which)
+{
+    fprintf(stderr, "delay_line: %s %s: %s\n", what, which, strerror(errno));
+    exit(1);
+}
+
+static void usage(const char *complaint, const char *word)
+{
+    fprintf(stderr, "delay_line: %s %s; use: delay_line " USAGE "\n", complaint, word);
+    exit(2);
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/* SplitMix64 (Steele, Lea, Flood 2014): the same seed gives the same jitter. */
+static uint64_t next_random(void)
+{
+    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* ---- the heap: the frame that is due first is heap[0] */
+static bool before(const struct waiting *a, const struct waiting *b)
+{
+    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->number < b->number;
+}
+
+static void heap_push(struct waiting entry)
+{
+    size_t at = heap_size++;
+    for (; at > 0 && before(&entry, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = entry;
+}
+
+static struct waiting heap_pop(void)
+{
+    struct waiting first = heap[0], last = heap[--heap_size];
+    size_t at = 0, child;
+    for (; (child = 2 * at + 1) < heap_size; at = child) {
+        if (child + 1 < heap_size && before(&heap[child + 1], &heap[child]))
+            child++;
+        if (!before(&heap[child], &last))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+    return first;
+}
+
+/* ---- frames */
+static struct tpacket2_hdr *slot_header(const struct end *end, uint32_t slot)
+{
+    return (struct tpacket2_hdr *)(void *)(end->ring + (size_t)slot * end->frame_bytes);
+}
+
+/* When a frame is to leave, from the kernel's stamp of its arrival. Stamps are in CLOCK_REALTIME; only the frame's age
+ * is taken from them, so setting the clock does not move what waits. */
+static uint64_t due_ns(struct end *end, const struct tpacket2_hdr *header, uint64_t monotonic_ns, uint64_t real_ns)
+{
+    uint64_t stamp_ns = (uint64_t)header->tp_sec * SECOND_NS + header->tp_nsec;
+    uint64_t age_ns = real_ns > stamp_ns && real_ns - stamp_ns < MAX_AGE_NS ? real_ns - stamp_ns : 0;
+    uint64_t due = monotonic_ns - age_ns + end->delay_ns;
+    if (end->jitter_ns)
+        due += next_random() % (end->jitter_ns + 1);
+    if (!reorder && due < end->last_due_ns)
+        due = end->last_due_ns;
+    return end->last_due_ns = due;
+}
+
+/* Take note of every frame that has arrived at an interface. */
+static void collect(struct end *end)
+{
+    uint64_t monotonic_ns = now_ns(CLOCK_MONOTONIC), real_ns = now_ns(CLOCK_REALTIME);
+    while (!end->held[end->next_slot]) {
+        struct tpacket2_hdr *header = slot_header(end, end->next_slot);
+        if (!(__atomic_load_n(&header->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
+            return;
+        end->held[end->next_slot] = 1;
+        heap_push((struct waiting){due_ns(end, header, monotonic_ns, real_ns), frames_seen++,
+                                   (uint32_t)(end - ends), end->next_slot});
+        end->next_slot = (end->next_slot + 1) % ring_frames;
+    }
+}
+
+/* Put an 802.1Q tag back where the kernel took it from; the ring's reserve leaves room in front. */
+static uint8_t *retag(const struct tpacket2_hdr *header, uint8_t *frame)
+{
+    uint16_t tpid = header->tp_status & TP_STATUS_VLAN_TPID_VALID ? header->tp_vlan_tpid : ETH_P_8021Q;
+    uint16_t words[2] = {htons(tpid), htons(header->tp_vlan_tci)};
+    memmove(frame - TAG_BYTES, frame, 2 * ETH_ALEN);
+    memcpy(frame - TAG_BYTES + 2 * ETH_ALEN, words, sizeof words);
+    return frame - TAG_BYTES;
+}
+
+static void send_frame(const struct waiting *entry)
+{
+    struct end *end = &ends[entry->end];
+    struct tpacket2_hdr *header = slot_header(end, entry->slot);
+    uint8_t *frame = (uint8_t *)header + header->tp_mac;
+    size_t length = header->tp_snaplen;
+    uint64_t late_ns = now_ns(CLOCK_MONOTONIC) - entry->due_ns;
+    if (header->tp_snaplen < header->tp_len) {
+        end->truncated++;
+    } else {
+        if (header->tp_status & TP_STATUS_VLAN_VALID) {
+            frame = retag(header, frame);
+            length += TAG_BYTES;
+        }
+        if (send(end->other->socket, frame, length, MSG_DONTWAIT) == (ssize_t)length)
+            end->relayed++;
+        else
+            end->send_failed++; /* the other interface is down, or its queue is full: lost, as on a line */
+        late_us[late_ns / 1000 < LATE_BUCKETS ? late_ns / 1000 : LATE_BUCKETS]++;
+        if (late_ns > late_max_ns)
+            late_max_ns = late_ns;
+    }
+    end->held[entry->slot] = 0;
+    __atomic_store_n(&header->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+}
+
+/* ---- set-up */
+static uint32_t frame_bytes(int socket, const char *name)
+{
+    struct ifreq request = {0};
+    strcpy(request.ifr_name, name);
+    if (ioctl(socket, SIOCGIFMTU, &request) != 0)
+        fail("cannot ask for the MTU of", name);
+    uint32_t bytes = 2048;
+    while (bytes < (uint32_t)request.ifr_mtu + ETH_HLEN + TAG_BYTES + HEADER_ROOM)
+        bytes *= 2;
+    return bytes;
+}
+
+static void set_option(const struct end *end, int name, const void *value, socklen_t bytes)
+{
+    if (setsockopt(end->socket, SOL_PACKET, name, value, bytes) != 0)
+        fail("the kernel refuses a packet ring on", end->name);
+}
+
+static void open_end(struct end *end)
+{
+    /* Protocol 0 receives nothing yet, so that no frame slips past the ring. */
+    end->socket = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (end->socket < 0)
+        fail("cannot open a packet socket for", end->name);
+    end->frame_bytes = frame_bytes(end->socket, end->name);
+    int version = TPACKET_V2, reserve = TAG_BYTES, one = 1;
+    set_option(end, PACKET_VERSION, &version, sizeof version);
+    set_option(end, PACKET_RESERVE, &reserve, sizeof reserve);
+    set_option(end, PACKET_IGNORE_OUTGOING, &one, sizeof one);
+    uint32_t block_bytes = end->frame_bytes < 16384 ? 16384 : end->frame_bytes;
+    uint32_t blocks = ring_frames / (block_bytes / end->frame_bytes);
+    struct tpacket_req ring = {block_bytes, blocks, end->frame_bytes, ring_frames};
+    set_option(end, PACKET_RX_RING, &ring, sizeof ring);
+    end->ring = mmap(NULL, (size_t)block_bytes * blocks, PROT_READ | PROT_WRITE, MAP_SHARED, end->socket, 0);
+    if (end->ring == MAP_FAILED || !(end->held = calloc(ring_frames, 1)))
+        fail("no memory for the ring of", end->name);
+    struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
+    address.sll_ifindex = (int)if_nametoindex(end->name);
+    if (bind(end->socket, (struct sockaddr *)&address, sizeof address) != 0)
+        fail("cannot listen on", end->name);
+}
+
+static void read_pair(struct end *pair, char *text)
+{
+    char whole[128], *rest = NULL;
+    snprintf(whole, sizeof whole, "%s", text);
+    const char *first = strtok_r(text, ",", &rest), *second = strtok_r(NULL, ",", &rest);
+    const char *delay = strtok_r(NULL, ",", &rest), *jitter = strtok_r(NULL, ",", &rest);
+    if (!delay || strtok_r(NULL, ",", &rest) || strlen(first) >= IFNAMSIZ || strlen(second) >= IFNAMSIZ)
+        usage("cannot read the pair", whole);
+    char *delay_end, *jitter_end = "";
+    double delay_us = strtod(delay, &delay_end), jitter_us = jitter ? strtod(jitter, &jitter_end) : 0;
+    if (*delay_end || *jitter_end || !(delay_us >= 0 && delay_us <= 60e6) || !(jitter_us >= 0 && jitter_us <= 60e6))
+        usage("a delay is not a number of microseconds from 0 to 60000000 in", whole);
+    for (int side = 0; side < 2; side++) {
+        strcpy(pair[side].name, side ? second : first);
+        pair[side].other = &pair[1 - side];
+        pair[side].delay_ns = (uint64_t)(delay_us * 1000);
+        pair[side].jitter_ns = (uint64_t)(jitter_us * 1000);
+    }
+}
+
+static uint64_t whole_number(const char *text, uint64_t highest)
+{
+    char *rest = "x";
+    uint64_t value = 0;
+    errno = 0;
+    if (text && *text >= '0' && *text <= '9')
+        value = strtoull(text, &rest, 10);
+    if (errno || *rest || value > highest)
+        usage("not a whole number in range:", text ? text : "(missing)");
+    return value;
+}
+
+static void read_arguments(int count, char **words)
+{
+    ends = calloc(2 * (size_t)count, sizeof *ends);
+    for (int at = 1; at < count; at++) {
+        if (!strcmp(words[at], "--realtime"))
+            realtime = true;
+        else if (!strcmp(words[at], "--reorder"))
+            reorder = true;
+        else if (!strcmp(words[at], "--frames"))
+            /* A multiple of 8, so that frames fill their blocks. */
+            ring_frames = ((uint32_t)whole_number(at + 1 < count ? words[at + 1] : NULL, 65536) + 7) / 8 * 8, at++;
+        else if (!strcmp(words[at], "--seed"))
+            random_state = whole_number(at + 1 < count ? words[at + 1] : NULL, UINT64_MAX), at++;
+        else if (words[at][0] == '-')
+            usage("unknown option", words[at]);
+        else
+            read_pair(&ends[end_count], words[at]), end_count += 2;
+    }
+    if (!end_count || !ring_frames)
+        usage("nothing to carry:", end_count ? "--frames 0" : "no pair");
+}
+
+/* ---- counters */
+static double late_quantile_us(double share)
+{
+    uint64_t total = 0;
+    size_t at = 0;
+    for (size_t each = 0; each <= LATE_BUCKETS; each++)
+        total += late_us[each];
+    for (uint64_t seen = late_us[0]; (double)seen < share * (double)total; seen += late_us[++at])
+        ;
+    return (double)at;
+}
+
+static void print_counters(const char *event)
+{
+    printf("{\"event\": \"%s\", \"realtime\": %s, \"waiting\": %zu, ", event, realtime ? "true" : "false", heap_size);
+    printf("\"late_us\": {\"p50\": %g, \"p99\": %g, \"max\": %g}, \"directions\": [", late_quantile_us(0.5),
+           late_quantile_us(0.99), (double)late_max_ns / 1000);
+    for (struct end *end = ends; end < ends + end_count; end++) {
+        struct tpacket_stats fresh = {0}; /* the kernel starts again at zero after each question */
+        socklen_t bytes = sizeof fresh;
+        if (getsockopt(end->socket, SOL_PACKET, PACKET_STATISTICS, &fresh, &bytes) == 0)
+            end->ring_full += fresh.tp_drops;
+        printf("%s{\"from\": \"%s\", \"to\": \"%s\", \"delay_us\": %g, ", end == ends ? "" : ", ", end->name,
+               end->other->name, (double)end->delay_ns / 1000);
+        printf("\"relayed\": %ju, \"ring_full\": %ju, \"send_failed\": %ju, \"truncated\": %ju}",
+               (uintmax_t)end->relayed, (uintmax_t)end->ring_full, (uintmax_t)end->send_failed, (uintmax_t)end->truncated);
+    }
+    printf("]}\n");
+    fflush(stdout);
+}
+
+/* ---- the loop */
+/* Edge-triggered: a ring is "readable" as long as it holds a frame, also one that is only waiting. */
+static int watch(int epoll, int descriptor, void *data)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = data};
+    if (descriptor < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0)
+        fail("cannot wait for", "frames");
+    return descriptor;
+}
+
+/* Print counters for every SIGUSR1; tell whether to go on. */
+static bool heed_signals(int signals)
+{
+    struct signalfd_siginfo caught;
+    while (read(signals, &caught, sizeof caught) == sizeof caught) {
+        if (caught.ssi_signo != SIGUSR1)
+            return false;
+        print_counters("counters");
+    }
+    return true;
+}
+
+static void run(int signals)
+{
+    static char timer_mark, signal_mark;
+    struct epoll_event events[64];
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    int timer = watch(epoll, timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), &timer_mark);
+    watch(epoll, signals, &signal_mark);
+    for (struct end *end = ends; end < ends + end_count; end++)
+        watch(epoll, end->socket, end);
+    print_counters("ready");
+    for (bool going = true; going;) {
+        int count = epoll_wait(epoll, events, 64, -1);
+        for (int at = 0; at < count; at++) {
+            if (events[at].data.ptr == &signal_mark)
+                going = heed_signals(signals);
+            else if (events[at].data.ptr != &timer_mark)
+                collect(events[at].data.ptr);
+        }
+        /* A batch at a time, so that under overload no ring is left unread; an alarm in the past rings at once. */
+        for (int sent = 0; sent < BATCH && heap_size && heap[0].due_ns <= now_ns(CLOCK_MONOTONIC); sent++) {
+            struct waiting first = heap_pop();
+            send_frame(&first);
+        }
+        if (heap_size) {
+            uint64_t due = heap[0].due_ns;
+            struct itimerspec alarm = {.it_value = {(time_t)(due / SECOND_NS), (long)(due % SECOND_NS)}};
+            timerfd_settime(timer, TFD_TIMER_ABSTIME, &alarm, NULL);
+        }
+    }
+    print_counters("end");
+}
+
+int main(int count, char **words)
+{
+    sigset_t caught;
+    sigemptyset(&caught);
+    sigaddset(&caught, SIGINT);
+    sigaddset(&caught, SIGTERM);
+    sigaddset(&caught, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &caught, NULL);
+    read_arguments(count, words);
+    heap = calloc(end_count * ring_frames, sizeof *heap);
+    if (!heap)
+        fail("no memory for", "the queue");
+    for (size_t at = 0; at < end_count; at++)
+        open_end(&ends[at]);
+    realtime = realtime && sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){REALTIME_PRIORITY}) == 0;
+    run(signalfd(-1, &caught, SFD_NONBLOCK | SFD_CLOEXEC));
+    return 0;
+}

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +15,7 @@ import yaml
 
 from experiments.analysis.result import Json, RunResult
 from experiments.analysis.rows import failure_rows, probe_rows
+from experiments.environment import environment_facts
 from experiments.scenario.document import to_document
 from experiments.scenario.values import Scenario
 from mininet_topos.errors import BadInputError
@@ -27,9 +23,7 @@ from mininet_topos.errors import BadInputError
 if TYPE_CHECKING:
     from mininet_topos.emulation import EmulatedNetwork
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 FORMAT_VERSION = 1
-_PACKAGES = ("armor-sdn", "ryu", "eventlet", "ovs", "networkx", "numpy", "scipy", "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -136,45 +130,7 @@ class ResultFolder:
             file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
 
 
-def environment_facts(scenario: Scenario) -> Json:
-    """What a reader must know to repeat a run: code, machine, versions, seed."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "command": ["armor", *sys.argv[1:]],
-        "commit": _commit(),
-        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "kernel": platform.release(),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "open_vswitch": _open_vswitch(),
-        "cores": os.cpu_count(),
-        "load": list(os.getloadavg()),
-        "seed": scenario.seed,
-        "packages": {name: _version(name) for name in _PACKAGES},
-    }
-
-
-def _commit() -> str | None:
-    """Commit of the working tree, with "+" when it is changed; None outside a repository."""
-    words = ["git", "-C", str(REPOSITORY)]
-    try:
-        head = subprocess.run([*words, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-        changed = subprocess.run([*words, "status", "--porcelain"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
-
-
-def _open_vswitch() -> str | None:
-    try:
-        said = subprocess.run(["ovs-vswitchd", "--version"], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return said.splitlines()[0].rpartition(" ")[2]
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
+def run_environment(scenario: Scenario) -> Json:
+    """What a reader must know to repeat a run."""
+    facts = environment_facts(scenario.seed)
+    return {"format_version": FORMAT_VERSION, "started": facts.pop("at"), **facts}

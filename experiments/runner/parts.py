@@ -8,18 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from experiments.analysis.dumps import DumpReport, compare_dump
+from experiments.environment import REPOSITORY
 from experiments.probes.dump import DumpError, read_switch
-from experiments.runner.folder import REPOSITORY, Work
+from experiments.runner.folder import Work
 from experiments.scenario.values import MODES, NO_MODE, Scenario, Variation
 from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, SwitchSite
 from mininet_topos.emulation.requirements import PROBE_PROGRAMS, missing_programs, require_emulation
 from mininet_topos.errors import ArmorError, MissingRequirementError
 from mininet_topos.importers.json_file import to_json
-from mininet_topos.topology import LinkId
+from mininet_topos.topology import LinkId, Topology
 from ovsdb_backup.schema import DATABASE, SCHEMA_PATH
 from ovsdb_backup.store import BackupStore
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.registry import find_scheme
+from ryu_apps.plan.restoration import replanned
 from ryu_apps.plan.rows import RulePlan
 
 RYU_MANAGER = Path(sys.executable).with_name("ryu-manager")
@@ -82,6 +85,7 @@ def emulated_network(
         EmulationOptions(
             bfd_interval_ms=bfd_interval_ms,
             default_capacity_mbps=scenario.default_capacity_mbps,
+            control_delay_ms=scenario.control_delay_ms,
         ),
         databases={DATABASE: SCHEMA_PATH} if variation.mode == "agent" else {},
         agent_command=agent_command(scenario.wait_to_restore_s) if variation.mode == "agent" else None,
@@ -178,6 +182,16 @@ def what_lacks(site: SwitchSite, plan: RulePlan, *, needs_backup: bool) -> str:
     if needs_backup and BackupStore(f"unix:{site.db_socket}").generation(site.name) == 0:
         return "its backup database is empty"
     return ""
+
+
+def plans_while(
+    down: frozenset[LinkId], topology: Topology, variation: Variation, plans: Mapping[int, RulePlan]
+) -> Mapping[int, RulePlan]:
+    """What switches should hold while links are down: their plans, and in them what a controller has rewritten."""
+    prepare = find_scheme(variation.scheme).restoration
+    if prepare is None:
+        return plans
+    return replanned(plans, prepare(topology, options_of(variation)).rows(down))
 
 
 def dump_reports(

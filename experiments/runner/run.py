@@ -9,10 +9,17 @@ from dataclasses import dataclass, replace
 from experiments.analysis.dumps import DumpReport
 from experiments.analysis.injected import failed_links
 from experiments.analysis.result import Json, RunResult, judge
-from experiments.runner.folder import ResultFolder, environment_facts
+from experiments.runner.folder import ResultFolder, run_environment
 from experiments.runner.inject import Injector
 from experiments.runner.measure import BfdUnstableError, measure
-from experiments.runner.parts import BFD_S, dump_reports, emulated_network, options_of, wait_installed
+from experiments.runner.parts import (
+    BFD_S,
+    dump_reports,
+    emulated_network,
+    options_of,
+    plans_while,
+    wait_installed,
+)
 from experiments.runner.promise import promise_of
 from experiments.runner.record import make_record
 from experiments.scenario.values import Scenario, Variation
@@ -95,7 +102,7 @@ def run_scenario(
         The machine lacks something.
     """
     folder.write_scenario(scenario, text)
-    facts = environment_facts(scenario)
+    facts = run_environment(scenario)
     emulations: Json = {}
     outcomes: list[RunResult | FailedRun] = []
     interval_ms = scenario.bfd_interval_ms
@@ -174,13 +181,13 @@ class _Run:
                 may_raise = scenario.bfd_interval_ms is None and next_interval(network.bfd_interval_ms) is not None
                 measured = measure(network, Injector(network, cuts, scenario), work, may_raise, self._say)
                 self._say("waiting for the primaries to return")
-                dumps = () if self._cannot_refill() else wait_returned(network, scenario, self.plans)
+                dumps = () if self._cannot_refill() else wait_returned(network, scenario, self.variation, self.plans)
                 self.emulations[name] = network.describe()
                 told = (*notes, *network.warnings)
             self._say("reading the captures")
             events = work.events.read_text(encoding="utf-8")
             record = make_record(scenario, self.variation, measured, events, dumps, told)
-            promise = promise_of(self.variation, scenario.topology, self.plans)
+            promise = promise_of(scenario, self.variation, self.plans)
             return judge(replace(record, bfd_interval_ms=network.bfd_interval_ms), promise)
 
     def _cannot_refill(self) -> bool:
@@ -212,15 +219,18 @@ def controller_is_away(scenario: Scenario) -> bool:
     return any(failure.kind == "controller" and failure.end_s is None for failure in scenario.failures)
 
 
-def wait_returned(network: EmulatedNetwork, scenario: Scenario, plans: dict[int, RulePlan]) -> tuple[DumpReport, ...]:
+def wait_returned(
+    network: EmulatedNetwork, scenario: Scenario, variation: Variation, plans: dict[int, RulePlan]
+) -> tuple[DumpReport, ...]:
     """Rows of all switches against their plans, once nothing stale is left or the time for it is over."""
     if controller_is_away(scenario):
         down = frozenset(scenario.topology.link_ids)  # rows of past failures wait for the controller to remove them
     else:
         down = failed_links(scenario.duration_s, scenario.failures, scenario.topology)
+    wanted = plans_while(down, scenario.topology, variation, plans)
     deadline = time.monotonic() + scenario.wait_to_restore_s + _RETURN_SLACK_S
     while True:
-        reports = dump_reports(network, plans, down)
+        reports = dump_reports(network, wanted, down)
         if all(report.is_clean for report in reports) or time.monotonic() > deadline:
             return reports
         time.sleep(_RETURN_POLL_S)

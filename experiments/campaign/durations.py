@@ -1,0 +1,64 @@
+"""How long trials take, for progress bars and lists: measured on four cores, a guess anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.campaign.order import in_order, sessions
+from experiments.campaign.values import Arm, Trial
+
+CALIBRATION_S = 30.0
+# Building a network and taking it down; agents take the rows of pairs through their databases.
+_SESSION_S = 12.0
+_AGENT_SESSION_S = 25.0
+# Around the windows of a trial: start of the instruments, reading captures, waiting for the return.
+_AROUND_S = {"mixed": 9.0, "flow": 6.0, "download": 20.0}
+_BENCH_S = {"verify": 1.0, "cost": 9.0}
+
+
+def session_seconds(arm: Arm | None) -> float:
+    """What building the network of an arm takes."""
+    return _AGENT_SESSION_S if arm is not None and arm.mode == "agent" else _SESSION_S
+
+
+def trial_seconds(trial: Trial) -> float:
+    """What one trial takes on a network that is there."""
+    if trial.kind in _BENCH_S:
+        return _BENCH_S[trial.kind]
+    return _AROUND_S.get(trial.kind, 10.0) + (trial.timing.total_s if trial.timing else 0.0)
+
+
+def weights(trials: Sequence[Trial]) -> dict[str, float]:
+    """Estimated seconds of every trial, in order; the first of a session carries what building it takes."""
+    found: dict[str, float] = {}
+    for session in sessions(in_order(trials)):
+        for trial in session:
+            found[trial.trial_id] = trial_seconds(trial)
+        if session[0].kind not in _BENCH_S:
+            found[session[0].trial_id] += session_seconds(session[0].arm)
+    return found
+
+
+def campaign_seconds(trials: Sequence[Trial]) -> float:
+    """What all trials take together, calibration included."""
+    measures = any(trial.kind not in _BENCH_S for trial in trials)
+    return sum(weights(trials).values()) + (CALIBRATION_S if measures else 0.0)
+
+
+def needs_network(trials: Sequence[Trial]) -> bool:
+    """Tell whether any of the trials builds an emulated network, and so needs root."""
+    return any(trial.kind not in _BENCH_S for trial in trials)
+
+
+def in_words(seconds: float) -> str:
+    """A duration for people.
+
+    Examples
+    --------
+    >>> in_words(40), in_words(400), in_words(6000)
+    ('40 s', '7 min', '1 h 40 min')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

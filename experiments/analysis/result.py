@@ -88,6 +88,7 @@ class FailureResult:
             "cut_s": round(self.window.start_s - zero_s, 6),
             "until_s": round(self.window.end_s - zero_s, 6),
             "stages_ms": self.stages.to_dict(),
+            "recovered": all(outcome.has_recovered for pair in self.outcomes for outcome in pair),
             "outage_ms": round(outage_ms, 3),
             "lost": counts.lost,
             "came_back": counts.came_back,

@@ -65,7 +65,7 @@ class WayOutcome:
     is_affected : bool
         Whether any of them was lost, turned back or rerouted.
     has_recovered : bool
-        Whether packets were delivered again at the end of the window (also when nothing was lost).
+        Whether packets were delivered again at the end of the window, be it on a way back (also when nothing was lost).
     outage_ms : float
         From the sending of the first lost packet to that of the first delivered one after the last lost; 0
         without loss, and up to the end of the window without recovery.
@@ -98,14 +98,17 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
     judged = [flight for flight in sent if flight.sent_s < window.end_s - IN_FLIGHT_S]
     troubled = [flight.sent_s for flight in judged if flight.is_lost or flight.back_hops]
     last_trouble_s = max([*troubled, window.start_s])
-    steady_s = next((flight.arrivals_s[0] for flight in good if flight.sent_s > last_trouble_s), None)
-    lost = [flight for flight in (sent if steady_s is None else judged) if flight.is_lost]
+    quiet = (flight for flight in good if flight.sent_s > last_trouble_s and not flight.back_hops)
+    steady_s = next((flight.arrivals_s[0] for flight in quiet), None)
+    last_judged_s = max((flight.sent_s for flight in judged if flight.is_lost), default=window.start_s)
+    has_recovered = not sent or any(flight.sent_s > last_judged_s for flight in good)
+    lost = [flight for flight in (judged if has_recovered else sent) if flight.is_lost]
     first_lost_s, last_lost_s = (lost[0].sent_s, lost[-1].sent_s) if lost else (window.end_s, window.end_s)
     outage_end_s = next((flight.sent_s for flight in good if flight.sent_s > last_lost_s), window.end_s)
     return WayOutcome(
         counts=count(sent),
         is_affected=bool(lost or turned or detours),
-        has_recovered=steady_s is not None or not sent,
+        has_recovered=has_recovered,
         outage_ms=(outage_end_s - first_lost_s) * 1000,
         first_detour_s=min(detours, default=None),
         first_good_s=min((flight.arrivals_s[0] for flight in good), default=None),

@@ -132,7 +132,7 @@ def demo_scenario(
 
 def has_recovered(value: dict[str, Any]) -> bool:
     """Whether packets were delivered again while the link was down, in every run."""
-    return all(failure["stages_ms"]["steady"] is not None for run in value["runs"] for failure in run["failures"])
+    return all(failure["recovered"] for run in value["runs"] for failure in run["failures"])
 
 
 def draw_case(topology: Topology, case: CrankbackCase, folder: ResultFolder, *, recovered: bool) -> None:

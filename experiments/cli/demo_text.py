@@ -41,7 +41,7 @@ def demo_text(topology: Topology, case: CrankbackCase, value: dict[str, Any], in
 
 def has_recovered(run: dict[str, Any]) -> bool:
     """Whether packets were delivered again while the link was down."""
-    return bool(run["failures"]) and run["failures"][0]["stages_ms"]["steady"] is not None
+    return bool(run["failures"]) and run["failures"][0]["recovered"]
 
 
 def heading(topology: Topology, case: CrankbackCase, interval_ms: float, *, recovered: bool) -> str:
@@ -72,6 +72,11 @@ def run_text(run: dict[str, Any]) -> str:
         promised = any("recovers from" in claim["name"] for claim in run["claims"])
         promise = "though it promises to" if promised else "and does not promise to for this failure"
         lines += [f"  {run['scheme']} did not recover, {promise}: traffic came back only with the link", ""]
+    elif failure["stages_ms"]["steady"] is None:
+        lines += [
+            f"  {run['scheme']} delivered, but packets came back on their way for as long as the link was down",
+            "",
+        ]
     return "\n".join((*lines, *claims_lines(run)))
 
 

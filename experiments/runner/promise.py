@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from experiments.analysis.result import Promise
 from experiments.runner.parts import options_of
-from experiments.scenario.values import Variation
-from mininet_topos.topology import Direction, LinkId, Topology
+from experiments.scenario.values import CONTROLLER_KINDS, Failure, Scenario, Variation
+from mininet_topos.topology import Direction, LinkId
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.registry import find_scheme
@@ -13,12 +13,16 @@ from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Learning, Network
 
 
-def promise_of(variation: Variation, topology: Topology, plans: dict[int, RulePlan]) -> Promise:
+def promise_of(scenario: Scenario, variation: Variation, plans: dict[int, RulePlan]) -> Promise:
     """Predicate (source, destination, links down): delivery is promised.
 
-    A pair whose primary path is whole is always promised delivery; otherwise the scheme decides.
+    A pair whose primary path is whole is always promised delivery; otherwise the scheme decides: its switches together
+    with its controller, or its switches alone where the scenario takes the controller away.
     """
-    promised = find_scheme(variation.scheme).guarantee(topology, options_of(variation))
+    topology, scheme = scenario.topology, find_scheme(variation.scheme)
+    has_controller = not any(_is_of_controller(failure) for failure in scenario.failures)
+    guarantee = scheme.restored_guarantee if has_controller else scheme.guarantee
+    promised = guarantee(topology, options_of(variation))
     network = Network(topology, plans, Learning())
     numbers = {link: 1 << number for number, link in enumerate(topology.link_ids)}
 
@@ -30,6 +34,10 @@ def promise_of(variation: Variation, topology: Topology, plans: dict[int, RulePl
         return promised(topology.index_of[source], topology.index_of[destination], mask)
 
     return promise
+
+
+def _is_of_controller(failure: Failure) -> bool:
+    return failure.kind in CONTROLLER_KINDS or failure.process == "controller"
 
 
 def primary_path(network: Network, source: str, destination: str) -> tuple[Direction, ...]:

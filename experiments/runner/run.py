@@ -27,7 +27,7 @@ from mininet_topos.connectivity import require_connected
 from mininet_topos.emulation import Cuts, EmulatedNetwork
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS
 from mininet_topos.errors import ArmorError
-from ryu_apps.plan.registry import plan_network
+from ryu_apps.plan.registry import find_scheme, plan_network
 from ryu_apps.plan.rows import RulePlan
 
 _CONNECT_S = 40.0
@@ -212,6 +212,9 @@ def make_ready(network: EmulatedNetwork, plans: dict[int, RulePlan], variation: 
     wait_installed(network, plans, variation)
     say("waiting for BFD")
     network.wait_bfd_up(BFD_S)
+    if find_scheme(variation.scheme).restoration is not None:
+        # To a controller that rewrites routes, links whose sessions were not up yet had failed.
+        wait_installed(network, plans, variation)
 
 
 def controller_is_away(scenario: Scenario) -> bool:

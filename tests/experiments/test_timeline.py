@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +80,15 @@ def test_a_packet_that_the_next_failure_catches_on_its_way_is_no_sign_of_this_on
     assert stages(WINDOW, [outcome], [], []).to_dict()["steady"] == 21.0
 
 
+def test_packets_that_come_back_to_the_end_are_delivered_but_never_steady() -> None:
+    outcome = way_outcome(story({50, 51}, set(range(52, 300))), WINDOW)
+    found = stages(WINDOW, [outcome], [], [])
+    assert outcome.has_recovered
+    assert found.steady is None
+    assert round(outcome.outage_ms, 6) == 20.0
+    assert (found.first_good, found.last_crankback) == (pytest.approx(23.0), pytest.approx(1992.0))
+
+
 def test_a_way_that_was_not_hit_does_not_count() -> None:
     quiet, hit = way_outcome(story(set()), WINDOW), way_outcome(story({50, 51}), WINDOW)
     assert not quiet.is_affected
@@ -116,7 +126,9 @@ def test_stages_never_contradict_each_other(lost: set[int], turned: set[int]) ->
         assert (max(judged) - 50) * 10 < found.steady
     assert (found.last_lost is not None) == (outcome.outage_ms > 0)
     assert found.last_lost is not None or not judged
-    assert (outcome.steady_s is not None) == outcome.has_recovered
+    assert outcome.has_recovered or outcome.steady_s is None
+    if not turned:
+        assert (outcome.steady_s is not None) == outcome.has_recovered
     assert all(value is None or value >= 0 for value in found.to_dict().values())
 
 

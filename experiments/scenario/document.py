@@ -36,6 +36,7 @@ def to_document(scenario: Scenario) -> Document:
         "settle_s": scenario.settle_s,
         "bfd_interval_ms": scenario.bfd_interval_ms,
         "default_capacity_mbps": scenario.default_capacity_mbps,
+        "control_delay_ms": scenario.control_delay_ms or None,
         "wait_to_restore_s": scenario.wait_to_restore_s,
         "traffic": [_traffic(stream) for stream in scenario.traffic],
         "failures": [_failure(failure) for failure in scenario.failures],

@@ -38,10 +38,12 @@ from mininet_topos.topology import Topology
 
 KEYS = (
     "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",
-    "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "wait_to_restore_s", "traffic", "failures",
+    "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "wait_to_restore_s",
+    "traffic", "failures",
 )  # fmt: skip
 MIN_TAIL_S = 3.0
 MAX_DURATION_S = 24 * 3600.0
+MAX_CONTROL_DELAY_MS = 10_000.0  # as long as the emulation can make it; a test compares them
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,9 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
         bfd_interval_ms=optional(fields, "bfd_interval_ms", whole_number(1, 10_000), context),
         wait_to_restore_s=with_default(fields, "wait_to_restore_s", number(0), context, 5.0),
         default_capacity_mbps=optional(fields, "default_capacity_mbps", number(0, exclusive=True), context),
+        control_delay_ms=with_default(
+            fields, "control_delay_ms", number(0, highest=MAX_CONTROL_DELAY_MS), context, 0.0
+        ),
         settle_s=with_default(fields, "settle_s", number(0.5), context, 2.0),
     )
 

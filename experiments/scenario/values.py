@@ -134,6 +134,8 @@ class Scenario:
         What the file says; `topology` is what that means.
     bfd_interval_ms : int or None
         None: the machine's own limit, found by the doctor's probe.
+    control_delay_ms : float
+        One-way delay of every control link; 0: none is added.
     settle_s : float
         Time with probes running and nothing broken before the run's zero.
     """
@@ -149,3 +151,4 @@ class Scenario:
     wait_to_restore_s: float = 5.0
     default_capacity_mbps: float | None = None
     settle_s: float = 2.0
+    control_delay_ms: float = 0.0

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.scenario.document import to_document
+from experiments.scenario.parse import MAX_CONTROL_DELAY_MS as MAX_SCENARIO_MS
 from experiments.scenario.parse import Surroundings, parse_scenario
 from experiments.scenario.values import KILL_TARGETS, Failure, Scenario, Traffic, Variation
+from mininet_topos.emulation.options_core import MAX_CONTROL_DELAY_MS as MAX_EMULATED_MS
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Link, LinkId, Node, Topology
 
@@ -56,6 +58,17 @@ def test_a_short_scenario_gets_documented_defaults() -> None:
     assert scenario.duration_s == 7.0
     assert scenario.wait_to_restore_s == 5.0
     assert scenario.bfd_interval_ms is None
+
+
+def test_control_delay_is_none_unless_given_and_survives_being_written_down() -> None:
+    assert parse(GOOD).control_delay_ms == 0.0
+    slow = parse(with_line("control_delay_ms: 2.5"))
+    assert slow.control_delay_ms == 2.5
+    assert parse(json.dumps(to_document(slow))) == slow
+
+
+def test_scenarios_accept_the_control_delays_that_the_emulation_can_make() -> None:
+    assert MAX_SCENARIO_MS == MAX_EMULATED_MS
 
 
 def test_json_with_tabs_reads_like_yaml() -> None:
@@ -157,6 +170,9 @@ BAD = {
     "traffic not a list": (GOOD.replace("\n  - {from: h1, to: s3}", " h1"), "cut.yaml:3: traffic must be a list"),
     "capacity 0": (with_line("default_capacity_mbps: 0"), "cut.yaml:7: default_capacity_mbps is 0; give a number above 0"),
     "bfd 0": (with_line("bfd_interval_ms: 0"), "cut.yaml:7: bfd_interval_ms is 0; give a whole number from 1 to 10000"),
+    "negative control delay": (with_line("control_delay_ms: -1"), "cut.yaml:7: control_delay_ms is -1; give a number of at least 0"),
+    "control delay of an hour": (with_line("control_delay_ms: 3.6e6"), "at least 0 and at most 10000"),
+    "control delay as a word": (with_line("control_delay_ms: 5ms"), "cut.yaml:7: control_delay_ms must be a number"),
     "negative seed": (with_line("seed: -1"), "cut.yaml:7: seed is -1"),
     "negative wait": (with_line("wait_to_restore_s: -2"), "cut.yaml:7: wait_to_restore_s is -2"),
     "too short": (with_line("duration_s: 3"), "cut.yaml:6: failure of s1-s2 reaches beyond duration_s 3"),

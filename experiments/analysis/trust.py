@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from experiments.analysis.accounting import Flight
 
 MAX_DRIFT_MS = 1.0
-MAX_PACE = 1.5
+MAX_PACE = 1.1
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,17 @@ from pathlib import Path
 from experiments.analysis.accounting import Clock
 from experiments.analysis.dumps import compare_dump
 from experiments.analysis.frames import CaptureError
+from experiments.analysis.injected import Flip
+from experiments.campaign.values import Trial
+from experiments.laboratory.scenario_core import HEAD_START_S, load_of
 from experiments.probes.capture import DRAIN_S, Captures, Tap
 from experiments.probes.clock import sample_offset_ns
+from experiments.probes.downloads import Download, Downloads
 from experiments.probes.dump import fingerprint, read_switch
 from experiments.probes.streams import IPERF3_PORT, Streams
 from experiments.runner.folder import Work
 from experiments.runner.inject import Injector
-from experiments.runner.measure import Flaps, Measured, unasked_restarts
+from experiments.runner.measure import Flaps, Measured, PortKey, unasked_restarts
 from experiments.runner.parts import emulated_network, options_of
 from experiments.runner.run import make_ready
 from experiments.runner.watching import PortWatch
@@ -35,6 +39,7 @@ HOST_FILTER = f"icmp or (udp dst portrange {IPERF3_PORT}-{IPERF3_PORT + 999})"
 _LEAD_S = 0.3  # from the start of the clients to their first packets
 _LAST_ANSWERS_S = 0.2
 _LOAD_EXTRA_S = 3.0  # load is ended, it does not end by itself
+GIVE_UP_S = 30.0  # a download that takes longer is not finished
 _RETURN_S, _RETURN_POLL_S = 25.0, 0.1
 
 Say = Callable[[str], None]
@@ -47,6 +52,17 @@ class Return:
 
     seconds: float
     wrong: str = ""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Raw outcome of a trial of kind "download"."""
+
+    downloads: tuple[Download, ...]
+    flips: tuple[Flip, ...]
+    flaps: dict[PortKey, int]
+    restarts: tuple[str, ...]
+    load_per_core: float
 
 
 class Bench:
@@ -89,7 +105,7 @@ class Bench:
             flips = injector.run(zero_s, scenario.duration_s, lambda: None)
             end_s = time.monotonic()
             flapped = flaps.check()
-            # ping falls behind its pace where answers are missing; stopped, it counts no answer that is under way.
+            # Where answers are missing a sender would wait for them; stopped, it counts none that is under way.
             stopped = streams.interrupt("ping")
             self.cuts.restore_all()
             streams.finish(PROBE_KINDS)
@@ -113,6 +129,23 @@ class Bench:
         came_back = self.wait_returned()
         time.sleep(max(0.0, end_s + DRAIN_S + _LAST_ANSWERS_S - time.monotonic()))
         return replace(measured, captures=self.captures.slices(marks, folder / "captures")), came_back
+
+    def fetch(self, scenario: Scenario, trial: Trial, folder: Path) -> tuple[Fetched, Return]:
+        """Let every pair fetch its file while the scenario's links are cut; repair, and wait for the return."""
+        network, size_bytes = self.network, load_of(trial).download_bytes or 0
+        injector = Injector(network, self.cuts, scenario)
+        load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
+        flaps = Flaps(network, scenario, may_raise=False)
+        with Downloads(network, trial.pairs, size_bytes, folder, trial.seed) as downloads:
+            injector.arm()
+            zero_s = time.monotonic()
+            downloads.start()
+            flips = injector.run(zero_s, HEAD_START_S, lambda: None)
+            fetched = downloads.wait(zero_s + GIVE_UP_S)
+            flapped = flaps.check()
+        self.cuts.restore_all()
+        seen = Fetched(fetched, tuple(flips), flapped, unasked_restarts(network, scenario), load_per_core)
+        return seen, self.wait_returned()
 
     def wait_returned(self) -> Return:
         """Wait until BFD is up and every switch holds its plan again, after a repair."""

@@ -67,8 +67,13 @@ class _PairView:
     stream: Stream
     outcomes: tuple[WayOutcome, WayOutcome]
     facts: PairFacts
-    hit: tuple[LinkId, ...]
+    failed: tuple[str, ...]
     after: Window
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether a failed link is on the pair's way out."""
+        return any(str(link) in self.failed for link in self.facts.primary)
 
     @property
     def convergence_ms(self) -> float | None:
@@ -106,7 +111,7 @@ def network_row(seen: Seen) -> Json:
         "backtracking_ms": backtracking(views_flights(views), after, detected_s) if cut else None,
         "crankback_frames": sum(_crankback_frames(flight, after) for flight in views_flights(views)),
         "pairs": [_pair(view, windows, seen.datagrams) for view in views],
-        "timeline": timeline([view.stream for view in views if view.hit], windows) if cut else None,
+        "timeline": timeline([view.stream for view in views if view.is_hit], windows) if cut else None,
         "trustworthy": record.trustworthy,
         "warnings": list(record.warnings),
     }
@@ -119,10 +124,8 @@ def views_flights(views: Sequence[_PairView]) -> list[Flight]:
 
 def _view(seen: Seen, stream: Stream, after: Window) -> _PairView:
     facts = seen.facts[stream.traffic.source, stream.traffic.destination]
-    broken = set(seen.trial.links)
-    hit = tuple(link for link in facts.primary if str(link) in broken)
     outcomes = (way_outcome(stream.flights[0], after), way_outcome(stream.flights[1], after))
-    return _PairView(stream, outcomes, facts, hit, after)
+    return _PairView(stream, outcomes, facts, seen.trial.links, after)
 
 
 def _convergence(views: Sequence[_PairView]) -> float | None:
@@ -160,20 +163,14 @@ def _crankback_frames(flight: Flight, after: Window) -> int:
 
 
 def _pair(view: _PairView, windows: Mapping[str, Window], found: Mapping[Pair, Sequence[Datagram]]) -> Json:
-    traffic, facts = view.stream.traffic, view.facts
+    traffic = view.stream.traffic
     datagrams = found.get((traffic.source, traffic.destination), ())
     came_back = [
         sum(bool(flight.back_hops) and view.after.holds(flight.back_hops[0].t_s) for flight in flights)
         for flights in view.stream.flights
     ]
     return {
-        "source": traffic.source,
-        "destination": traffic.destination,
-        "primary": [str(link) for link in facts.primary],
-        "primary_back": [str(link) for link in facts.primary_back],
-        "hit": [str(link) for link in view.hit],
-        "joined": facts.joined,
-        "hops_back": facts.hops_back,
+        **pair_head((traffic.source, traffic.destination), view.facts, view.failed),
         "phases": {name: _phase(view.stream, window, datagrams) for name, window in windows.items()},
         "came_back_out": came_back[0],
         "came_back_back": came_back[1],
@@ -182,6 +179,19 @@ def _pair(view: _PairView, windows: Mapping[str, Window], found: Mapping[Pair, S
         "backtracking_rtt_ms": _maybe(backtracking_rtt_ms(view.stream.flights[0])),
         "backtracking_rtt_back_ms": _maybe(backtracking_rtt_ms(view.stream.flights[1])),
         "download": None,
+    }
+
+
+def pair_head(ends: Pair, facts: PairFacts, failed: Sequence[str]) -> Json:
+    """What the row of any trial says of a pair beforehand."""
+    return {
+        "source": ends[0],
+        "destination": ends[1],
+        "primary": [str(link) for link in facts.primary],
+        "primary_back": [str(link) for link in facts.primary_back],
+        "hit": [str(link) for link in facts.primary if str(link) in failed],
+        "joined": facts.joined,
+        "hops_back": facts.hops_back,
     }
 
 

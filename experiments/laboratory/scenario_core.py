@@ -10,6 +10,7 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.topology import LinkId, Topology
 
 WAIT_TO_RESTORE_S = 1.0
+HEAD_START_S = 0.5  # downloads begin so long before the cut
 SETTLE_S = 0.5  # clients run this long before the first window: their first packets meet cold caches
 
 
@@ -89,15 +90,17 @@ def scenario_of(trial: Trial, topology: Topology, bfd_interval_ms: int) -> Scena
         The trial lacks an arm, a load or a timing, or cuts an unknown link.
     """
     timing, load = timing_of(trial), load_of(trial)
+    cut_s = HEAD_START_S if trial.kind == "download" else timing.before_s
     return Scenario(
         topology_name=trial.topology,
         topology=shaped(topology, load.capacity_mbps),
         variations=(variation_of(arm_of(trial)),),
         traffic=traffic_of(trial.pairs, load),
-        failures=tuple(Failure("silent", timing.before_s, link=link) for link in links_of(trial, topology)),
+        failures=tuple(Failure("silent", cut_s, link=link) for link in links_of(trial, topology)),
         duration_s=timing.total_s,
         seed=trial.seed,
         bfd_interval_ms=bfd_interval_ms,
+        control_delay_ms=arm_of(trial).control_delay_ms,
         wait_to_restore_s=WAIT_TO_RESTORE_S,
         settle_s=SETTLE_S,
     )

@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,14 +13,14 @@ from experiments.analysis.accounting import Clock
 from experiments.analysis.crankback import crankback_cases
 from experiments.analysis.datagrams import Datagram, datagrams
 from experiments.analysis.frames import Frame, parse_pcap
-from experiments.analysis.result import Record
+from experiments.analysis.trust import Health, assess
 from experiments.campaign.values import Json, LaboratorySettings, Trial
 from experiments.laboratory.bench import Bench, Return, open_bench
+from experiments.laboratory.download_core import download_row
 from experiments.laboratory.row_core import Pair, PairFacts, Seen, network_row
-from experiments.laboratory.scenario_core import arm_of, links_of, scenario_of, variation_of
+from experiments.laboratory.scenario_core import links_of, scenario_of
 from experiments.probes.capture import Tap
 from experiments.probes.streams import IPERF3_PORT
-from experiments.runner.measure import Measured
 from experiments.runner.promise import primary_path
 from experiments.runner.record import make_record
 from experiments.scenario.values import Scenario
@@ -78,16 +77,35 @@ class Session:
         scenario = self._scenario(trial)
         with tempfile.TemporaryDirectory(dir=self._settings.work) as name:
             folder = Path(name)
-            log_bytes = bench.work.events.stat().st_size
             self._bench = None  # whatever goes wrong from here on, nobody knows the state of the network
-            measured, came_back = bench.observe(scenario, folder)
-            if not came_back.wrong:
-                self._bench = bench
-            events = bench.events_since(log_bytes)
-            variation = variation_of(arm_of(trial))
-            record = make_record(scenario, variation, measured, events, (), bench.network.warnings)
-            record = replace(record, bfd_interval_ms=bench.network.bfd_interval_ms)
-            return mixed_row(trial, record, measured, bench.plans, came_back)
+            measure = self._download if trial.kind == "download" else self._mixed
+            row, came_back = measure(bench, trial, scenario, folder)
+        if not came_back.wrong:
+            self._bench = bench
+        returned = {"seconds": round(came_back.seconds, 3), "wrong": came_back.wrong or None}
+        return {**row, "bfd_interval_ms": bench.network.bfd_interval_ms, "returned": returned}
+
+    def _mixed(self, bench: Bench, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
+        log_bytes = bench.work.events.stat().st_size
+        measured, came_back = bench.observe(scenario, folder)
+        events = bench.events_since(log_bytes)
+        record = make_record(scenario, scenario.variations[0], measured, events, (), bench.network.warnings)
+        found = udp_of(trial, scenario.topology, measured.captures, measured.clock)
+        seen = Seen(trial, record, found, pair_facts(scenario.topology, bench.plans, trial))
+        return {**network_row(seen), "load_per_core": round(measured.load_per_core, 2)}, came_back
+
+    def _download(self, bench: Bench, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
+        fetched, came_back = bench.fetch(scenario, trial, folder)
+        health = Health(
+            flaps={f"{node}:{port}": count for (node, port), count in fetched.flaps.items()},
+            restarts=fetched.restarts,
+            load_per_core=fetched.load_per_core,
+            notes=bench.network.warnings,
+        )
+        row = download_row(trial, fetched.downloads, fetched.flips, pair_facts(scenario.topology, bench.plans, trial))
+        warnings, trustworthy = assess(health)
+        told = {"warnings": list(warnings), "trustworthy": trustworthy}
+        return {**row, **told, "load_per_core": round(fetched.load_per_core, 2)}, came_back
 
     def _scenario(self, trial: Trial) -> Scenario:
         return scenario_of(trial, self._topology, self._settings.bfd_interval_ms)
@@ -99,19 +117,6 @@ class Session:
         scenario = self._scenario(self._first)
         self._bench = self._stack.enter_context(open_bench(scenario, folder / "network", self._settings.say))
         return self._bench
-
-
-def mixed_row(trial: Trial, record: Record, measured: Measured, plans: dict[int, RulePlan], came_back: Return) -> Json:
-    """Row of a trial with pings or UDP from what its instruments saw."""
-    topology = record.scenario.topology
-    facts = pair_facts(topology, plans, trial)
-    found = udp_of(trial, topology, measured.captures, measured.clock)
-    row = network_row(Seen(trial, record, found, facts))
-    return {
-        **row,
-        "load_per_core": round(measured.load_per_core, 2),
-        "returned": {"seconds": round(came_back.seconds, 3), "wrong": came_back.wrong or None},
-    }
 
 
 def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> dict[Pair, PairFacts]:

@@ -1,10 +1,11 @@
-"""Probe and load streams: irtt, ping and iperf3 in the hosts' namespaces."""
+"""Probe and load streams: irtt, pings and iperf3 in the hosts' namespaces."""
 
 from __future__ import annotations
 
 import json
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 IPERF3_PORT = 5201
 DEFAULT_PROBE_BYTES = 64
+PACED_PING = Path(__file__).with_name("paced_ping.py")
+_ICMP_HEADER_BYTES = 8
 _LAST_ANSWER_S = 1
 _SERVER_START_S = 10.0
 _END_S = 15.0
@@ -63,8 +66,9 @@ def programs(stream: Traffic, address: str, seconds: float, number: int) -> Prog
         return Programs(server, tuple(words))
     if stream.kind == "ping":
         count = max(1, round(seconds / interval_s))
-        words = ["ping", "-n", "-q", "-i", f"{interval_s:g}", "-c", str(count), "-W", str(_LAST_ANSWER_S)]
-        words += ["-s", str((stream.size_bytes or DEFAULT_PROBE_BYTES) - 8), address]
+        payload_bytes = (stream.size_bytes or DEFAULT_PROBE_BYTES) - _ICMP_HEADER_BYTES
+        words = [sys.executable, "-I", "-S", str(PACED_PING), address, f"{interval_s:g}", str(count)]
+        words += [str(_LAST_ANSWER_S), str(payload_bytes)]
         return Programs(None, tuple(words))
     port = str(IPERF3_PORT + number)
     words = ["iperf3", "-c", address, "-p", port, "-t", f"{max(1, round(seconds))}", "-J"]

@@ -1,0 +1,220 @@
+"""One private Open vSwitch in a network namespace of its own, whose forwarding thread can be stopped and timed.
+
+Everything ends with this process, however it ends: the daemons and the holder of the namespace get SIGKILL from the
+kernel when the thread that started them is gone, and the veth pairs go with the namespace.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from experiments.against_ovs.unixctl import UnixCtl
+from experiments.packet_cost.counters_core import read_counters
+from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases
+from mininet_topos.emulation.places import disable_ipv6, inside, run_batch, run_program
+from mininet_topos.errors import ArmorError, MissingRequirementError
+from ryu_apps.plan.row_text import flow_text, group_text
+from ryu_apps.plan.rows import RulePlan
+
+BRIDGE = "armor-cost"
+_TIMEOUT_S, _POLL_S = 10.0, 0.005
+_DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+# (probability of entering the exact-match cache as 1/n, most flows of the datapath): what decides who finds a packet.
+_CACHE_SETTINGS = {"exact": (1, 200_000), "megaflow": (0, 200_000), "none": (0, 0)}
+
+
+class CostSwitch:
+    """A running private switch; made by `cost_switch`."""
+
+    def __init__(self, folder: Path, holder: int, switch: int, control: UnixCtl) -> None:
+        self.holder, self._switch, self._control, self._folder = holder, switch, control, folder
+
+    def install(self, plan: RulePlan) -> None:
+        """Replace all rows and groups by those of a plan."""
+        self._ofctl("del-flows")
+        self._ofctl("del-groups")
+        if plan.groups:
+            self._ofctl("add-groups", "-", text="".join(f"{group_text(row)}\n" for row in plan.groups))
+        self._ofctl("--bundle", "add-flows", "-", text="".join(f"{flow_text(row)}\n" for row in plan.flows))
+
+    def set_lookup(self, lookup: str) -> None:
+        """Let packets be found in one way only (`counters_core.LOOKUPS`); return when it is so."""
+        probability, limit = _CACHE_SETTINGS[lookup]
+        settings = (f"other_config:emc-insert-inv-prob={probability}", f"other_config:flow-limit={limit}")
+        options = [f"--db=unix:{self._folder / 'db.sock'}", f"--timeout={_TIMEOUT_S:.0f}"]
+        run_program(["ovs-vsctl", *options, "set", "Open_vSwitch", ".", *settings])
+        # The limit reaches the forwarding code with the next round of the revalidators.
+        self._wait(lambda: (self._limit() == 0) == (limit == 0), "does not take a new limit of flows")
+
+    def _limit(self) -> int:
+        self._control.run("revalidator/wait")
+        shown = self._control.run("upcall/show")
+        return int(shown.split("(limit ")[1].split(")")[0])
+
+    def forget_flows(self) -> None:
+        """Take all flows out of the datapath."""
+        self._control.run("revalidator/purge")
+
+    def set_link(self, port_no: int, *, alive: bool) -> None:
+        """Raise or cut the link behind a port (carrier); return when the switch knows."""
+        state = "up" if alive else "down"
+        run_batch(self.holder, ["ip", "-batch", "-"], [f"link set {far_end(port_no)} {state}"])
+        wanted = "LIVE" if alive else "LINK_DOWN"
+        self._wait(lambda: wanted in self._port_state(port_no), f"does not notice that port {port_no} is {state}")
+
+    def _port_state(self, port_no: int) -> str:
+        lines = self._ofctl("dump-ports-desc", str(port_no)).splitlines()
+        return " ".join(line for line in lines if "state:" in line)
+
+    def counters(self) -> dict[str, int]:
+        """Packets received so far, and how they were found."""
+        return read_counters(self._control.run("dpif-netdev/pmd-stats-show"))
+
+    def cpu_ns(self) -> int:
+        """Time that the thread which forwards packets (the main one) has spent on a CPU."""
+        text = Path(f"/proc/{self._switch}/task/{self._switch}/schedstat").read_text(encoding="ascii")
+        return int(text.split()[0])
+
+    def stop(self) -> None:
+        """Stop the switch where it is; packets wait in its ports' buffers. Return when it has stopped.
+
+        Raises
+        ------
+        ArmorError
+            It has ended.
+        """
+        os.kill(self._switch, signal.SIGSTOP)
+        found = os.waitid(os.P_PID, self._switch, os.WSTOPPED | os.WEXITED)
+        if found is None or found.si_code != os.CLD_STOPPED:
+            raise ArmorError("the private ovs-vswitchd ended during the measurement; read the machine's kernel log")
+
+    def resume(self) -> None:
+        """Let the switch run again."""
+        os.kill(self._switch, signal.SIGCONT)
+
+    def _ofctl(self, *arguments: str, text: str = "") -> str:
+        options = [each for each in arguments if each.startswith("--")]
+        command, *rest = (each for each in arguments if not each.startswith("--"))
+        bridge = f"unix:{self._folder / f'{BRIDGE}.mgmt'}"
+        return run_program(
+            ["ovs-ofctl", "-O", "OpenFlow13", "--no-names", *options, command, bridge, *rest], stdin=text
+        )
+
+    @staticmethod
+    def _wait(done: Callable[[], bool], complaint: str) -> None:
+        deadline = time.monotonic() + _TIMEOUT_S
+        while not done():
+            if time.monotonic() > deadline:
+                raise ArmorError(f"the private switch {complaint} within {_TIMEOUT_S:g} s")
+            time.sleep(_POLL_S)
+
+
+def near_end(port_no: int) -> str:
+    """The switch's side of a port's veth pair."""
+    return f"near{port_no}"
+
+
+def far_end(port_no: int) -> str:
+    """Our side of a port's veth pair."""
+    return f"far{port_no}"
+
+
+@contextmanager
+def cost_switch(port_nos: Sequence[int]) -> Iterator[CostSwitch]:
+    """Start a switch with these ports, all alive; undo everything at the end.
+
+    Raises
+    ------
+    MissingRequirementError
+        Not root, or a program is missing.
+    ArmorError
+        A daemon did not start.
+    """
+    if os.geteuid() != 0:
+        raise MissingRequirementError("packet costs need root (veth pairs, packet sockets); run with sudo")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="armor-cost-")))
+        holder = _start(stack, ["unshare", "--net", "sleep", "infinity"], folder)
+        ours = os.stat("/proc/self/ns/net").st_ino
+        _await(holder, lambda: os.stat(f"/proc/{holder.pid}/ns/net").st_ino != ours, folder)
+        disable_ipv6(holder.pid)
+        run_batch(holder.pid, ["ip", "-batch", "-"], _ip_lines(port_nos))
+        switch = _start_daemons(stack, holder.pid, folder, port_nos)
+        control = stack.enter_context(UnixCtl(folder / "vs.ctl"))
+        made = CostSwitch(folder, holder.pid, switch, control)
+        for port_no in port_nos:
+            made.set_link(port_no, alive=True)
+        yield made
+
+
+def _ip_lines(port_nos: Sequence[int]) -> list[str]:
+    lines = []
+    for port_no in port_nos:
+        near, far = near_end(port_no), far_end(port_no)
+        lines += [f"link add {near} type veth peer name {far}", f"link set {near} up", f"link set {far} up"]
+    return lines
+
+
+def _start_daemons(stack: ExitStack, holder: int, folder: Path, port_nos: Sequence[int]) -> int:
+    """Start the database server, set the bridge up, start ovs-vswitchd; returns the process id of the last."""
+    (database,) = make_databases(folder, {"vswitch": OPEN_VSWITCH_SCHEMA}).values()
+    quiet = ["--no-chdir", "-vconsole:off", "-vsyslog:off"]
+    remote = folder / "db.sock"
+    server = ["ovsdb-server", str(database), f"--remote=punix:{remote}", f"--unixctl={folder / 'db.ctl'}"]
+    server += [f"--log-file={folder / 'db.log'}", *quiet]
+    _await(_start(stack, inside(holder, server), folder), remote.exists, folder)
+    run_program(_vsctl_words(remote, port_nos))
+    switch = ["ovs-vswitchd", f"unix:{remote}", f"--unixctl={folder / 'vs.ctl'}"]
+    switch += [f"--log-file={folder / 'vs.log'}", *quiet]
+    process = _start(stack, inside(holder, switch), folder)
+    _await(process, lambda: (folder / "vs.ctl").exists() and (folder / f"{BRIDGE}.mgmt").exists(), folder)
+    return process.pid
+
+
+def _vsctl_words(remote: Path, port_nos: Sequence[int]) -> list[str]:
+    words = ["ovs-vsctl", "--no-wait", f"--db=unix:{remote}", "--", "set", "Open_vSwitch", "."]
+    words += ["other_config:n-handler-threads=1", "other_config:n-revalidator-threads=1"]
+    words += ["--", "add-br", BRIDGE, "--", "set", "Bridge", BRIDGE, "datapath_type=netdev", "fail_mode=secure"]
+    words += ["protocols=OpenFlow13", "other_config:disable-in-band=true"]
+    for port_no in port_nos:
+        words += ["--", "add-port", BRIDGE, near_end(port_no)]
+        words += ["--", "set", "Interface", near_end(port_no), f"ofport_request={port_no}"]
+    return words
+
+
+def _start(stack: ExitStack, command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that is killed when the stack unwinds, and when this process dies."""
+    environment = {**os.environ, "OVS_RUNDIR": str(folder), "OVS_LOGDIR": str(folder), "OVS_DBDIR": str(folder)}
+    with (folder / "daemons.out").open("ab") as out:
+        process = subprocess.Popen(
+            [*_DIE_WITH_US, *command],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,  # Ctrl-C must reach this program only, which then ends the others
+        )
+
+    def end() -> None:
+        process.kill()  # nothing of it is kept, and a stopped process hears only this signal
+        process.wait()
+
+    stack.callback(end)
+    return process
+
+
+def _await(process: subprocess.Popen[bytes], ready: Callable[[], bool], folder: Path) -> None:
+    deadline = time.monotonic() + _TIMEOUT_S
+    while not ready():
+        if process.poll() is not None or time.monotonic() > deadline:
+            said = (folder / "daemons.out").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            command = " ".join(map(str, process.args[3:6]))  # type: ignore[index]
+            raise ArmorError(f"{command} did not start: {said[-1] if said else 'it does not say why'}")
+        time.sleep(_POLL_S)

@@ -10,7 +10,7 @@ DRAW = ["matplotlib>=3.10"]
 OVSDB = ["ovs>=3.3"]
 # Ryu imports distutils, which left the standard library in Python 3.12: setuptools provides it there.
 CONTROLLER = ["ryu==4.34", "eventlet==0.41.3", "setuptools>=66.1,<68", *OVSDB]
-EXPERIMENTS = [*DRAW, "tqdm>=4.66"]
+EXPERIMENTS = [*DRAW, "jinja2>=3.1", "tqdm>=4.66"]
 # highspy from 1.15 on cannot be loaded in one process with OR-tools, which the benchmarks compare with.
 TE = ["cvxpy>=1.7", "highspy>=1.13,<1.15", "joblib>=1.5", "numba>=0.61", *EXPERIMENTS]
 TEST = [
@@ -64,7 +64,7 @@ setup(
             for suffix in ("", ".*")
         ]
     ),
-    package_data={"": ["*.graphml", "*.json", "*.ovsschema", "*.yaml", "py.typed"]},
+    package_data={"": ["*.css", "*.graphml", "*.html", "*.json", "*.ovsschema", "*.yaml", "py.typed"]},
     install_requires=CORE,
     extras_require={**EXTRAS, "all": sorted({line for lines in EXTRAS.values() for line in lines})},
     entry_points={"console_scripts": ["armor = experiments.cli.main:main"]},

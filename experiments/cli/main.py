@@ -26,6 +26,7 @@ COMMANDS = {
     "te": "allocate traffic to tunnels, fail links, and compare schemes",
     "run": "run a scenario file on an emulated network and measure it",
     "demo": "one failure, from topology file to measured recovery",
+    "report": "make one HTML page from folders of results",
     "doctor": "check what this machine can do",
     "clean": "remove what a broken-off run left behind",
 }

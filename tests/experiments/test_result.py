@@ -16,7 +16,8 @@ from experiments.analysis.probes import ProbeId
 from experiments.analysis.result import Record, Stream, judge
 from experiments.analysis.rows import failure_rows, probe_rows
 from experiments.analysis.timeline import STAGES
-from experiments.figures.delay import draw_delay, highest_delay, shown_time, spread_labels
+from experiments.figures.delay import draw_delay, highest_delay, shown_time
+from experiments.figures.labels import spread_labels
 from experiments.figures.panels import panels
 from experiments.scenario.values import Failure, Scenario, Traffic, Variation
 from mininet_topos.catalogue import load_topology

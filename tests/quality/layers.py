@@ -42,6 +42,10 @@ PURE = (
     "experiments.campaign.calibration",
     "experiments.campaign.durations",
     "experiments.papers",
+    "experiments.report.blocks",
+    "experiments.report.strip",
+    "experiments.report.words",
+    "experiments.figures.labels",
 )
 # The event log reads the clock and writes a file; it stands low so that every shell can use it.
 IMPURE = (

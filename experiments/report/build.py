@@ -1,0 +1,94 @@
+"""A report page from folders of results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.report.blocks import Block, Page, Section, Text
+from experiments.report.campaign_section import campaign_section
+from experiments.report.claims import VERDICT_KEY, figure_section, name_of, overview_grid, verdict_counts
+from experiments.report.folders import CampaignFolder, FigureResult, Folder, RunFolder, SweepFolder, read_folder
+from experiments.report.origin import environment_part, origin_text, repeat_part
+from experiments.report.run_section import run_section, run_summary
+from experiments.report.words import anchor, counted, listed
+from mininet_topos.errors import BadInputError
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What a folder contributes: sections, figures with their anchors, and a line for the overview."""
+
+    sections: tuple[Section, ...]
+    figures: tuple[tuple[FigureResult, str], ...]
+    line: str
+
+
+def report_page(paths: Sequence[Path]) -> Page:
+    """Read folders and lay out the page.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        At least one; folders of `armor run`, `demo`, `reproduce` and `te sweep` in any order.
+
+    Raises
+    ------
+    BadInputError
+        A folder holds no results, or files that this version cannot read.
+    """
+    chapters = [_chapter(path, number) for number, path in enumerate(paths, 1)]
+    figures = [pair for chapter in chapters for pair in chapter.figures]
+    blocks: list[Block] = [Text(chapter.line) for chapter in chapters]
+    if figures:
+        blocks += [overview_grid(figures), Text(VERDICT_KEY)]
+    overview = Section("Overview", "overview", tuple(blocks))
+    counts = verdict_counts(figure for figure, _ in figures)
+    names = listed(path.resolve().name for path in paths)
+    lead = f"Results of {counted(len(paths), 'folder')}: {names}." + (f" {counts}." if counts else "")
+    sections = (overview, *(section for chapter in chapters for section in chapter.sections))
+    return Page("Armor: measured failure recovery", lead, sections)
+
+
+def _chapter(path: Path, number: int) -> Chapter:
+    folder = read_folder(path)
+    place = anchor(f"folder-{number}", path.resolve().name)
+    try:
+        return _of_folder(folder, place)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        # Files of another version, or changed by hand: what is missing is said, and not guessed.
+        raise BadInputError(
+            f"{str(path)!r} holds results in a shape that this version does not know "
+            f"({type(error).__name__}: {error}); make the report with the version that measured them, or measure again"
+        ) from error
+
+
+def _of_folder(folder: Folder, place: str) -> Chapter:
+    if isinstance(folder, RunFolder):
+        section = run_section(folder, place)
+        return Chapter((section,), (), f"{section.title}. {run_summary(folder, None)}")
+    if isinstance(folder, SweepFolder):
+        return _sweep(folder, place)
+    return _campaign(folder, place)
+
+
+def _campaign(folder: CampaignFolder, place: str) -> Chapter:
+    section = campaign_section(folder, place)
+    figures = tuple((figure, anchor(place, name_of(figure))) for figure in folder.figures)
+    line = section.blocks[0].text if isinstance(section.blocks[0], Text) else ""
+    return Chapter((*(figure_section(*pair) for pair in figures), section), figures, f"{section.title}. {line}")
+
+
+def _sweep(folder: SweepFolder, place: str) -> Chapter:
+    """A sweep computes; its figure, environment and command make one section."""
+    made = figure_section(folder.figure, place)
+    blocks = (
+        Text(origin_text(folder.environment).replace("Measured", "Computed", 1)),
+        *made.blocks,
+        environment_part(folder.environment),
+        repeat_part(folder.path, folder.environment),
+    )
+    trials = counted(int(folder.figure.verdict.get("trials", 0)), "row")
+    line = f"Sweep {made.title}: {trials} computed. {verdict_counts([folder.figure])}".rstrip(". ") + "."
+    return Chapter((Section(f"Sweep {made.title}", place, blocks),), ((folder.figure, place),), line)

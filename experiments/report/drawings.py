@@ -1,0 +1,125 @@
+"""Drawings of a failure: the topology, the failed link, and what a captured packet did."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.analysis.crankback import find_case
+from experiments.analysis.injected import failed_links
+from experiments.report.blocks import Picture, Text
+from experiments.scenario.values import Failure, Scenario
+from mininet_topos.draw import DrawSpec, draw_topology, split_walk
+from mininet_topos.errors import BadInputError
+from mininet_topos.topology import Direction, LinkId, Topology
+
+Json = dict[str, Any]
+
+
+def scenario_of(text: str, name: str) -> Scenario | None:
+    """The scenario of a folder; None when it cannot be read here (its topology may be a file that has moved)."""
+    from experiments.cli.run import parse
+
+    try:
+        return parse(text, name)
+    except BadInputError:
+        return None
+
+
+def failure_drawing(scenario: Scenario, number: int, result: Json, returned: Iterable[Json]) -> Picture | Text:
+    """Draw a failure: as a returned packet walked it, or as it is planned when no packet returned.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    number : int
+        Which failure.
+    result : dict
+        Its entry in verdict.json.
+    returned : iterable of dict
+        Rows of packets that walked back, of one run.
+    """
+    failure = scenario.failures[number]
+    packet = _first_packet(returned, result)
+    spec = _planned(scenario, failure) if packet is None else _captured(scenario, failure, packet)
+    if spec is None:
+        return Text("No drawing: the failure is on no primary path of the probes, so nothing had to move.")
+    return Picture(f"{spec.title}, {spec.subtitle}", _svg(scenario.topology, spec), ".svg", narrow=True)
+
+
+def _first_packet(returned: Iterable[Json], result: Json) -> Json | None:
+    """The first packet that was sent during the failure and came back, the one with the longest way back first."""
+    during = [row for row in returned if result["cut_s"] - 0.1 <= row["sent_s"] < result["until_s"]]
+    return min(during, key=lambda row: (-int(row["back_hops"]), row["sent_s"]), default=None)
+
+
+def _captured(scenario: Scenario, failure: Failure, packet: Json) -> DrawSpec:
+    walk = [_direction(hop[0]) for hop in packet["route"]]
+    onward, back = split_walk(walk)
+    # What was crossed and then left again is the old path; the rest leads around the failure.
+    first_back = walk.index(back[0]) if back else len(walk)
+    ends = (packet["from"], packet["to"]) if packet["way"] == "out" else (packet["to"], packet["from"])
+    hops = len(back)
+    return DrawSpec(
+        title=_title(scenario.topology, failure, ends),
+        subtitle=f"as captured: a packet from {ends[0]} to {ends[1]} walks {hops} hop{'s' if hops != 1 else ''} back",
+        failed=_failed(scenario, failure),
+        failed_nodes=(failure.node,) if failure.kind == "node" and failure.node else (),
+        primary=tuple(walk[:first_back]),
+        crankback=back,
+        new_path=onward[first_back:],
+        ends=ends,
+    )
+
+
+def _planned(scenario: Scenario, failure: Failure) -> DrawSpec | None:
+    """Primary and new path of the first pair that the failed link concerns, by shortest paths."""
+    topology = scenario.topology
+    if failure.link is None:
+        return None
+    variation = scenario.variations[0]
+    for traffic in scenario.traffic:
+        ends = (traffic.source, traffic.destination)
+        try:
+            case = find_case(topology, *ends, failure.link, variation.routes, variation.metric)
+        except BadInputError:
+            continue
+        return DrawSpec(
+            title=_title(topology, failure, ends),
+            subtitle=f"as planned: paths from {ends[0]} to {ends[1]} without and with the failure",
+            failed=_failed(scenario, failure),
+            primary=case.primary,
+            new_path=case.new_path,
+            ends=ends,
+        )
+    return None
+
+
+def _failed(scenario: Scenario, failure: Failure) -> tuple[LinkId | Direction, ...]:
+    """The failed link (or its one direction), and the links that had failed before and were still down."""
+    down: list[LinkId | Direction] = sorted(failed_links(failure.at_s, scenario.failures, scenario.topology))
+    if failure.kind == "one-way" and failure.link is not None and failure.node is not None:
+        there = Direction(*failure.link)
+        back = Direction(there.dst, there.src, there.key)
+        down = [there if failure.node == there.src else back, *(link for link in down if link != failure.link)]
+    return tuple(down)
+
+
+def _title(topology: Topology, failure: Failure, ends: Sequence[str]) -> str:
+    return f"{topology.name}: {failure.what} fails, {ends[0]} to {ends[1]}"
+
+
+def _direction(text: str) -> Direction:
+    """Read "s1>s2" or "s1>s2#1", as `Direction` prints itself."""
+    ends, _, key = text.partition("#")
+    src, _, dst = ends.partition(">")
+    return Direction(src, dst, int(key or 0))
+
+
+def _svg(topology: Topology, spec: DrawSpec) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "drawing.svg"
+        draw_topology(topology, path, spec)
+        return path.read_bytes()

@@ -1,0 +1,185 @@
+"""The section of a run: what was promised and kept, and for each failure its drawing, stages and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from experiments.report.blocks import Block, Cell, Fold, Grid, Part, Picture, Section, Text
+from experiments.report.drawings import failure_drawing, scenario_of
+from experiments.report.folders import RunFolder
+from experiments.report.origin import environment_part, origin_text, repeat_part
+from experiments.report.strip import STAGE_WORDS, Lane, strip_svg
+from experiments.report.words import NONE, anchor, counted, listed, milliseconds, number, verdict_cell
+from experiments.scenario.values import Scenario
+
+Json = dict[str, Any]
+
+
+def run_section(folder: RunFolder, place: str) -> Section:
+    """Everything about one folder of `armor run` or `armor demo`.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    place : str
+        Beginning of the anchors.
+    """
+    runs = folder.verdict["runs"]
+    scenario = scenario_of(folder.scenario, f"{folder.path.name}/scenario.yaml")
+    blocks: list[Block] = [Text(run_summary(folder, scenario)), Text(origin_text(folder.environment))]
+    blocks += [Text(text, "warning") for text in _warnings(runs)]
+    blocks.append(_accounts(runs))
+    if folder.topology is not None:
+        blocks.append(Picture(folder.topology.alt, folder.topology.data, folder.topology.ending, narrow=True))
+    blocks += _failure_parts(folder, scenario, place)
+    if folder.delay is not None:
+        caption = "Each dot is a probe packet at the time it was sent; lost packets are marks below the axis."
+        blocks.append(
+            Part("Delay of every packet", (Picture(folder.delay.alt, folder.delay.data, folder.delay.ending, caption),))
+        )
+    blocks += [_claims_part(runs), environment_part(folder.environment)]
+    blocks.append(repeat_part(folder.path, folder.environment, folder.scenario))
+    return Section(run_title(folder, scenario), place, tuple(blocks))
+
+
+def run_title(folder: RunFolder, scenario: Scenario | None) -> str:
+    """Name of the folder and of what was tried."""
+    schemes = listed(dict.fromkeys(str(run["scheme"]) for run in folder.verdict["runs"]))
+    where = "" if scenario is None else f" on {scenario.topology.name}"
+    return f"Run {folder.path.name}: {schemes}{where}"
+
+
+def run_summary(folder: RunFolder, scenario: Scenario | None) -> str:
+    """What was done and whether it held, in one paragraph."""
+    runs = folder.verdict["runs"]
+    broken = [str(run["run"]) for run in runs if not run["held"]]
+    names = listed(str(run["run"]) for run in runs)
+    what = ""
+    if scenario is not None:
+        failures = counted(len(scenario.failures), "failure")
+        streams = counted(len(scenario.traffic), "stream")
+        what = f" with {streams} of traffic, {failures} and {scenario.duration_s:g} s each"
+    outcome = "Every claim held." if not broken else f"Claims failed in {listed(broken)}."
+    doubt = "" if folder.verdict.get("trustworthy", True) else " Not all numbers are trustworthy: see the warnings."
+    return f"{counted(len(runs), 'run')} ({names}){what}. {outcome}{doubt}"
+
+
+def _warnings(runs: Sequence[Json]) -> list[str]:
+    """Each warning once, with the runs that have it."""
+    having: dict[str, list[str]] = {}
+    for run in runs:
+        for warning in run.get("warnings", ()):
+            having.setdefault(str(warning), []).append(str(run["run"]))
+    everywhere = len(runs)
+    return [text if len(names) == everywhere else f"{listed(names)}: {text}" for text, names in having.items()]
+
+
+def _accounts(runs: Sequence[Json]) -> Grid:
+    header = ("run", "mode", "planner", "BFD, ms", "sent", "lost", "came back", "reordered", "duplicated")
+    rows = []
+    for run in runs:
+        settings = (str(run.get(key) or NONE) for key in ("mode", "planner"))
+        counts = (number(run.get(key)) for key in ("sent", "lost", "came_back", "reordered", "duplicated"))
+        trust = "yes" if run.get("trustworthy") else Cell("no", "direction")
+        verdict = (
+            Cell("∅ broke off", "differs") if run.get("error") else verdict_cell("held" if run["held"] else "failed")
+        )
+        rows.append((str(run["run"]), *settings, number(run.get("bfd_interval_ms")), *counts, trust, verdict))
+    caption = "Packets of all probes, both ways, over the whole run."
+    return Grid(caption, (*header, "trustworthy", "claims"), tuple(rows), right=tuple(range(3, 9)))
+
+
+def _failure_parts(folder: RunFolder, scenario: Scenario | None, place: str) -> list[Part]:
+    """One part a failure, with all runs side by side."""
+    runs = [run for run in folder.verdict["runs"] if run["failures"]]
+    if not runs:
+        return []
+    return [
+        _failure_part(folder, scenario, [(run, run["failures"][index]) for run in runs], index, place)
+        for index in range(min(len(run["failures"]) for run in runs))
+    ]
+
+
+def _failure_part(
+    folder: RunFolder, scenario: Scenario | None, results: Sequence[tuple[Json, Json]], index: int, place: str
+) -> Part:
+    first = results[0][1]
+    blocks: list[Block] = []
+    if scenario is None:
+        blocks.append(Text("No drawing: the scenario's topology is a file that is not where it was.", "warning"))
+    elif folder.topology is None:
+        run = next((run for run, _ in results if _has_returned(folder, run)), results[0][0])
+        result = next(result for other, result in results if other is run)
+        mine = [row for row in folder.returned if row["run"] == run["run"]]
+        blocks.append(failure_drawing(scenario, index, result, mine))
+    lanes = [Lane(str(run["run"]), result["stages_ms"]) for run, result in results]
+    told = "; ".join(f"{lane.name}: {_stages_text(lane)}" for lane in lanes)
+    blocks.append(Picture(f"Stages of the recovery on a time axis. {told}", strip_svg(lanes).encode(), ".svg"))
+    blocks.append(_stage_grid(results))
+    blocks.append(_probe_fold(folder, first))
+    repair = "" if first.get("repair_at_s") is None else f", repaired at {first['repair_at_s']:g} s"
+    title = f"Failure {index + 1}: {first['kind']} failure of {first['what']} at {first['at_s']:g} s{repair}"
+    return Part(title, tuple(blocks), anchor(place, "failure", index + 1))
+
+
+def _has_returned(folder: RunFolder, run: Json) -> bool:
+    return any(row["run"] == run["run"] for row in folder.returned)
+
+
+def _stages_text(lane: Lane) -> str:
+    given = [f"{STAGE_WORDS[name]} {value:.1f} ms" for name, value in lane.stages_ms.items() if value is not None]
+    return listed(given) if given else "nothing was affected"
+
+
+def _stage_grid(results: Sequence[tuple[Json, Json]]) -> Grid:
+    rows = tuple(
+        (
+            str(run["run"]),
+            *(milliseconds(result["stages_ms"].get(name)) for name in STAGE_WORDS),
+            milliseconds(result["outage_ms"]),
+            *(number(result.get(key)) for key in ("lost", "came_back", "lost_after_repair")),
+        )
+        for run, result in results
+    )
+    header = ("run", *STAGE_WORDS.values(), "outage", "lost", "came back", "lost after repair")
+    caption = "Stages in ms after the cut, over all probes and both ways; a dash means that it never came."
+    return Grid(caption, header, rows, right=tuple(range(1, len(header))))
+
+
+def _probe_fold(folder: RunFolder, failure: Json) -> Fold:
+    rows = [
+        row
+        for row in folder.rows
+        if row.get("failure") == failure["what"] and row.get("at_s") == failure["at_s"] and row.get("status") == "ok"
+    ]
+    stages = ("first_detour_ms", "first_good_ms", "last_lost_ms", "last_crankback_ms", "steady_ms", "outage_ms")
+    cells = tuple(
+        (
+            str(row["run"]),
+            f"{row['from']} > {row['to']}, {row['way']}",
+            str(row["probe"]),
+            *(milliseconds(row.get(key)) for key in stages),
+            *(number(row.get(key)) for key in ("sent", "lost", "came_back")),
+        )
+        for row in rows
+    )
+    header = (
+        *("run", "stream", "kind"),
+        *(key.removesuffix("_ms").replace("_", " ") for key in stages),
+        *("sent", "lost", "came back"),
+    )
+    grid = Grid("Times in ms after the cut.", header, cells, right=tuple(range(3, len(header))))
+    return Fold(f"By stream and way ({counted(len(rows), 'row')})", (grid,))
+
+
+def _claims_part(runs: Sequence[Json]) -> Part:
+    rows: list[tuple[str | Cell, ...]] = []
+    for run in runs:
+        if run.get("error"):
+            rows.append((str(run["run"]), "the run is finished", Cell("✘ failed", "differs"), str(run["error"])))
+        for claim in run.get("claims", ()):
+            cell = Cell("✔ held", "holds") if claim["held"] else Cell("✘ failed", "differs")
+            rows.append((str(run["run"]), str(claim["name"]), cell, str(claim.get("detail") or "")))
+    caption = "What the schemes promise, and whether the measured packets and the switches' rows bear it out."
+    return Part("Claims", (Grid(caption, ("run", "claim", "verdict", "detail"), tuple(rows)),))

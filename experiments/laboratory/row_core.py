@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.analysis.accounting import Flight
+from experiments.analysis.accounting import Flight, Sighting
 from experiments.analysis.datagrams import Datagram, goodput_mbps
 from experiments.analysis.result import Record, Stream
 from experiments.analysis.timeline import IN_FLIGHT_S, WayOutcome, Window, stages, way_outcome
 from experiments.campaign.values import Json, Timing, Trial
 from experiments.laboratory.scenario_core import timing_of
-from mininet_topos.topology import LinkId
+from mininet_topos.topology import Direction, LinkId
 from ryu_apps.plan.ids import Status
 
 BIN_S = 0.02
@@ -231,10 +231,16 @@ def backtracking_rtt_ms(flights: Sequence[Flight]) -> float | None:
     first = next((flight for flight in flights if flight.back_hops), None)
     if first is None:
         return None
-    last = first.back_hops[-1]
-    link = {last.direction.src, last.direction.dst}
-    crossed = [hop.t_s for hop in first.hops if {hop.direction.src, hop.direction.dst} == link and hop.t_s < last.t_s]
-    return (last.t_s - crossed[-1]) * 1000
+    crossed: list[Sighting] = []
+    span_ms = None
+    for hop in first.hops:
+        if crossed and crossed[-1].direction == Direction(hop.direction.dst, hop.direction.src, hop.direction.key):
+            span_ms = (hop.t_s - crossed.pop().t_s) * 1000
+        elif span_ms is not None:
+            break
+        else:
+            crossed.append(hop)
+    return span_ms
 
 
 def timeline(streams: Sequence[Stream], windows: Mapping[str, Window]) -> Json | None:

@@ -13,7 +13,9 @@ _SESSION_S = 12.0
 _AGENT_SESSION_S = 25.0
 # Around the windows of a trial: start of the instruments, reading captures, waiting for the return.
 _AROUND_S = {"mixed": 9.0, "flow": 6.0, "download": 20.0}
-_BENCH_S = {"verify": 1.0, "cost": 9.0}
+_BENCH_S = {"verify": 1.0, "cost": 9.0, "sweep": 0.3}
+# What is computed, and neither built nor measured.
+COMPUTED = ("verify", "sweep")
 
 
 def session_seconds(arm: Arm | None) -> float:
@@ -41,13 +43,17 @@ def weights(trials: Sequence[Trial]) -> dict[str, float]:
 
 def campaign_seconds(trials: Sequence[Trial]) -> float:
     """What all trials take together, calibration included."""
-    measures = any(trial.kind not in _BENCH_S for trial in trials)
-    return sum(weights(trials).values()) + (CALIBRATION_S if measures else 0.0)
+    return sum(weights(trials).values()) + (CALIBRATION_S if needs_network(trials) else 0.0)
 
 
 def needs_network(trials: Sequence[Trial]) -> bool:
-    """Tell whether any of the trials builds an emulated network, and so needs root."""
+    """Tell whether any of the trials builds an emulated network, whose machine is then calibrated."""
     return any(trial.kind not in _BENCH_S for trial in trials)
+
+
+def needs_root(trials: Sequence[Trial]) -> bool:
+    """Tell whether any of the trials starts switches."""
+    return any(trial.kind not in COMPUTED for trial in trials)
 
 
 def in_words(seconds: float) -> str:

@@ -57,15 +57,11 @@ def good_rows(rows: Iterable[Json]) -> dict[str, Json]:
     return {row["trial"]: row for row in rows if row["status"] == OK}
 
 
-def failed_trials(trials: Sequence[Trial], rows: Sequence[Json]) -> dict[str, str]:
+def failed_trials(trial_ids: Sequence[str], rows: Sequence[Json]) -> dict[str, str]:
     """Per trial without a good row: why. A trial that never ran says so."""
     good = good_rows(rows)
     errors = {row["trial"]: str(row["error"]) for row in rows if row["status"] == FAILED}
-    return {
-        trial.trial_id: errors.get(trial.trial_id, "it has not run yet")
-        for trial in trials
-        if trial.trial_id not in good
-    }
+    return {name: errors.get(name, "it has not run yet") for name in trial_ids if name not in good}
 
 
 def sessions(trials: Sequence[Trial]) -> tuple[tuple[Trial, ...], ...]:

@@ -14,8 +14,8 @@ from typing import Any
 Json = dict[str, Any]
 
 # "mixed": pings and UDP at once; "download": wget of a file; "flow": fast pings and nothing else;
-# "verify": decided by the interpreter, no network; "cost": what a packet costs a switch.
-KINDS = ("mixed", "download", "flow", "verify", "cost")
+# "verify": decided by the interpreter, no network; "cost": what a packet costs a switch; "sweep": traffic engineering.
+KINDS = ("mixed", "download", "flow", "verify", "cost", "sweep")
 
 # Schemes whose recovery waits for the controller: the delay of the control link decides, so their names show it.
 CONTROLLED_SCHEMES = ("cbc", "restoration", "ffg_restoration")

@@ -25,6 +25,7 @@ COMMANDS = {
     "verify": "walk every failure case through the plans",
     "te": "allocate traffic to tunnels, fail links, and compare schemes",
     "run": "run a scenario file on an emulated network and measure it",
+    "reproduce": "measure figures and claims of the papers again, and judge them",
     "demo": "one failure, from topology file to measured recovery",
     "report": "make one HTML page from folders of results",
     "doctor": "check what this machine can do",

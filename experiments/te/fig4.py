@@ -133,13 +133,13 @@ def draw(rows: Sequence[Json]) -> Figure:
             half = np.array([values[name][1] for values in by_demand.values()])
             axes.plot(gbps, mean, marker=mark, markersize=5, color=colour, label=label, linewidth=1.6)
             axes.fill_between(gbps, mean - half, mean + half, color=colour, alpha=0.15, linewidth=0)
-            highest = max(highest, float((mean + half).max()))
+            highest = max(highest, float((mean + half).max(initial=0.0)))
         axes.set_title(f"base allocation: {base_point}", color=INK, fontsize=10, loc="left")
         axes.set_xlabel("demand of a pair (Gbit/s)", color=INK)
         axes.set_ylabel("throughput lost, mean over failures (%)", color=INK)
         axes.legend(frameon=False, fontsize=9, loc="lower right")
     for axes in panels:
-        axes.set_ylim(0, 1.1 * highest)
+        axes.set_ylim(0, 1.1 * highest or 1.0)
     title = (
         f"Figure 4: {graphs} random graphs of {NODES} nodes and {LINKS} links, {runs} runs, every link failed in turn"
     )

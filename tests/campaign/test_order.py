@@ -57,7 +57,11 @@ def test_a_trial_remains_until_it_is_good_or_was_tried_twice() -> None:
         {"trial": names[2], "status": "failed", "error": "y"},
     ]
     assert remaining(wanted, rows) == (wanted[1], wanted[3])
-    assert failed_trials(wanted, rows) == {names[1]: "x", names[2]: "y", names[3]: "it has not run yet"}
+    assert failed_trials([one.trial_id for one in wanted], rows) == {
+        names[1]: "x",
+        names[2]: "y",
+        names[3]: "it has not run yet",
+    }
 
 
 def test_differences_of_trial_lists_are_named() -> None:

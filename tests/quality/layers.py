@@ -41,6 +41,8 @@ PURE = (
     "experiments.campaign.verdicts",
     "experiments.campaign.calibration",
     "experiments.campaign.durations",
+    "experiments.campaign.selection",
+    "experiments.campaign.judging",
     "experiments.papers",
     "experiments.report.blocks",
     "experiments.report.strip",

@@ -1,0 +1,117 @@
+"""What a campaign is doing: a bar with the time left on a terminal, else a plain line now and then; standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+from experiments.campaign.durations import in_words
+from experiments.campaign.order import FAILED
+from experiments.campaign.values import Json, Trial
+
+QUIET_S = 5.0
+_SHAPE = "{percentage:3.0f}% |{bar:20}| {elapsed}, {postfix} {desc}"
+
+
+class Bar(Protocol):
+    """What is used of tqdm."""
+
+    def update(self, n: float = 1) -> object:
+        """Count `n` more."""
+
+    def set_description_str(self, desc: str) -> object:
+        """Say what is going on."""
+
+    def set_postfix_str(self, s: str, refresh: bool = True) -> object:
+        """Say how long it takes."""
+
+
+class CampaignProgress:
+    """Counts trials by their estimated seconds, and guesses the time left from how the estimates did so far.
+
+    Parameters
+    ----------
+    weights : mapping of trial id to float
+        Estimated seconds of the trials that are still to run.
+    bar : Bar or None
+        None: plain lines.
+    tell : callable
+        Prints a line.
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(
+        self,
+        weights: Mapping[str, float],
+        bar: Bar | None,
+        tell: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._left = dict(weights)
+        self._total = len(self._left)
+        self.tell = tell
+        self._bar, self._clock = bar, clock
+        self._done_s = 0.0
+        self._start_s: float | None = None
+        self._told_s = float("-inf")
+
+    def say(self, text: str) -> None:
+        """What goes on inside a trial: shown on a bar only."""
+        if self._bar is not None:
+            self._bar.set_description_str(text)
+
+    def begin(self, trial: Trial, attempt: int) -> None:
+        """An attempt begins."""
+        if self._start_s is None:
+            self._start_s = self._clock()
+        again = "" if attempt == 1 else f", attempt {attempt}"
+        self.say(trial.trial_id + again)
+
+    def end(self, trial: Trial, row: Json, is_last: bool) -> None:
+        """An attempt ended: failures are always told, good trials every few seconds where there is no bar."""
+        if is_last:
+            weight_s = self._left.pop(trial.trial_id, 0.0)
+            self._done_s += weight_s
+            if self._bar is not None:
+                self._bar.set_postfix_str(f"{self._counted()}{self._time_left()}", refresh=False)
+                self._bar.update(weight_s)
+        if row["status"] == FAILED:
+            what = "given up" if is_last else "will be tried again"
+            self.tell(f"{trial.trial_id} failed, {what}: {row['error']}")
+        elif self._bar is None and (self._clock() - self._told_s >= QUIET_S or not self._left):
+            self._told_s = self._clock()
+            self.tell(f"[{self._counted()}{self._time_left()}] {trial.trial_id}: {row['seconds']:.1f} s")
+
+    def _counted(self) -> str:
+        return f"{self._total - len(self._left)} of {self._total} trials"
+
+    def _time_left(self) -> str:
+        if self._start_s is None or not self._done_s or not self._left:
+            return ""
+        pace = (self._clock() - self._start_s) / self._done_s
+        return f", {in_words(pace * sum(self._left.values()))} left"
+
+
+@contextmanager
+def campaign_progress(weights: Mapping[str, float]) -> Iterator[CampaignProgress]:
+    """Progress on standard error: a bar when that is a terminal."""
+    if not sys.stderr.isatty():
+        yield CampaignProgress(weights, None, _line)
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:  # tqdm comes with the extra "experiments"; the core works without it
+        yield CampaignProgress(weights, None, _line)
+        return
+    total_s = sum(weights.values())
+    with tqdm(total=total_s, leave=False, file=sys.stderr, dynamic_ncols=True, bar_format=_SHAPE) as bar:
+        bar.set_postfix_str(f"{len(weights)} trials, about {in_words(total_s)}")
+        yield CampaignProgress(weights, bar, lambda text: tqdm.write(text, file=sys.stderr))
+
+
+def _line(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

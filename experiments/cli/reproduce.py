@@ -1,0 +1,209 @@
+"""Measure figures and claims of the papers again, and judge them from the rows (needs root where networks are built).
+
+  armor reproduce --list
+  armor reproduce sdfast-fig9 --quick
+  armor reproduce --paper sd-fast --out results/sd-fast
+  armor reproduce --resume results/sd-fast
+  armor reproduce --redraw results/sd-fast
+
+Every id, file and verdict is described in docs/reproduce.md. A claim that differs is a result: the exit code is 1 only
+when trials failed so that a claim could not be judged, and 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments.cli.output import note
+from experiments.cli.parser import whole_number
+from mininet_topos.errors import BadInputError
+
+if TYPE_CHECKING:
+    from experiments.campaign.campaign import Laboratory
+    from experiments.campaign.engine import Runner
+    from experiments.campaign.store import Store
+    from experiments.campaign.values import Json, LaboratorySettings, Trial
+    from experiments.papers.figure import PaperFigure
+
+INTERRUPTED = 130
+# --seed has a default, so only these can be refused beside --resume and --redraw.
+_CHOICES = ("ids", "paper", "all", "quick", "rounds", "arms")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `armor reproduce`."""
+    parser.add_argument("ids", metavar="ID", nargs="*", help="what to measure, as sdfast-fig9")
+    parser.add_argument("--paper", metavar="PAPER", help="all ids of a paper, as sd-fast")
+    parser.add_argument("--all", action="store_true", help="all ids")
+    parser.add_argument("--list", action="store_true", help="show all ids, with trials and minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and repetitions, same code")
+    parser.add_argument(
+        "--rounds", type=whole_number("--rounds", 1, 1000), metavar="N", help="rounds (default: those of each id)"
+    )
+    parser.add_argument("--arms", metavar="NAMES", help="some of the arms, with commas, as cb,cbc-5ms (default: all)")
+    parser.add_argument("--resume", metavar="FOLDER", help="go on with a campaign that was broken off")
+    parser.add_argument("--redraw", metavar="FOLDER", help="judge and draw again from stored rows, without measuring")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `armor reproduce`."""
+    _refuse_contradictions(arguments)
+    if arguments.list:
+        return _list(arguments)
+    if arguments.redraw is not None:
+        return _redraw(arguments)
+    if arguments.resume is not None:
+        return _resume(arguments, NetworkLaboratory())
+    return _start(arguments, NetworkLaboratory())
+
+
+class NetworkLaboratory:
+    """Trials on this machine."""
+
+    def require(self, trials: Sequence[Trial]) -> None:
+        """Refuse when the machine lacks what the trials need; remove what killed runs left behind."""
+        from experiments.campaign.durations import needs_root
+
+        if not needs_root(trials):
+            return
+        from experiments.runner.parts import require_programs
+        from mininet_topos.emulation.clean import clean_all
+
+        require_programs()
+        clean_all()
+
+    def calibrate(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Json:
+        """Measure the machine with the campaign's load."""
+        from experiments.laboratory import measure_calibration
+
+        return measure_calibration(trials, settings)
+
+    def runners(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Mapping[str, Runner]:
+        """A runner for every kind of these trials; sweeps need neither Mininet nor Ryu."""
+        from experiments.te.fig4_trials import run_unit
+
+        runners: dict[str, Runner] = {"sweep": run_unit}
+        if any(trial.kind not in runners for trial in trials):
+            from experiments.laboratory import make_runners
+
+            runners.update(make_runners(settings))
+        return runners
+
+
+def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    """Options that say how to begin have no place where a campaign has begun."""
+    modes = [name for name in ("list", "resume", "redraw") if getattr(arguments, name)]
+    if len(modes) > 1:
+        raise BadInputError(f"--{modes[0]} and --{modes[1]} exclude each other; keep one of them")
+    if modes not in (["resume"], ["redraw"]):
+        return
+    allowed = ("ids",) if modes == ["redraw"] else ()
+    given = [name for name in _CHOICES if getattr(arguments, name) and name not in allowed]
+    if modes == ["resume"] and arguments.out is not None:
+        given.append("out")
+    if given:
+        what = "ids" if given[0] == "ids" else f"--{given[0]}"
+        raise BadInputError(f"--{modes[0]} takes {what} from the folder's campaign.json; leave {what} away")
+
+
+def _registry() -> tuple[Mapping[str, PaperFigure], Mapping[str, tuple[str, ...]]]:
+    from experiments.papers.registry import ALIASES, FIGURES
+
+    return FIGURES, ALIASES
+
+
+def _start(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
+    from experiments.campaign.campaign import begin, folder_name
+    from experiments.campaign.selection import Request, choose_ids, run_order, trials_of
+    from experiments.campaign.values import CampaignPlan
+
+    figures, aliases = _registry()
+    ids = choose_ids(arguments.ids, arguments.paper, arguments.all, figures, aliases)
+    arms = None if arguments.arms is None else tuple(part.strip() for part in arguments.arms.split(","))
+    request = Request(ids, CampaignPlan(arguments.quick, arguments.seed, arguments.rounds), arms)
+    by_id = trials_of(request, figures)
+    trials = run_order(by_id)
+    if not trials:
+        raise BadInputError(f"--arms {arguments.arms!r} leaves no trial of {', '.join(ids)}; name other arms")
+    laboratory.require(trials)
+    store = begin(Path(arguments.out) if arguments.out else folder_name(ids), request, by_id)
+    return _measure(arguments, store, trials, laboratory)
+
+
+def _resume(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
+    from experiments.campaign.selection import Request, refuse_changes, run_order, trials_of
+    from experiments.campaign.store import Store
+
+    store = Store.open(Path(arguments.resume))
+    by_id = trials_of(Request.from_json(store.description), _registry()[0])
+    refuse_changes(store.description, by_id, arguments.resume)
+    trials = run_order(by_id)
+    laboratory.require(trials)
+    return _measure(arguments, store, trials, laboratory)
+
+
+def _redraw(arguments: argparse.Namespace) -> int:
+    from experiments.campaign.selection import choose_ids
+    from experiments.campaign.store import Store
+
+    store = Store.open(Path(arguments.redraw))
+    figures, aliases = _registry()
+    ids = choose_ids(arguments.ids, None, False, figures, aliases) if arguments.ids else ()
+    return _conclude(arguments, store, Path(arguments.out) if arguments.out else store.path, ids)
+
+
+def _measure(arguments: argparse.Namespace, store: Store, trials: Sequence[Trial], laboratory: Laboratory) -> int:
+    from experiments.campaign.campaign import measure
+    from experiments.campaign.durations import in_words, weights
+    from experiments.campaign.order import remaining
+    from experiments.cli.campaign_progress import campaign_progress
+
+    todo = weights(remaining(trials, store.rows()))
+    note(f"{len(todo)} of {len(trials)} trials to run, about {in_words(sum(todo.values()))}; rows go to {store.path}")
+    try:
+        with campaign_progress(todo) as progress:
+            measure(store, trials, laboratory, progress, progress.say, progress.tell)
+    except KeyboardInterrupt:
+        note(f"armor: interrupted; go on with: armor reproduce --resume {store.path}")
+        return INTERRUPTED
+    return _conclude(arguments, store, store.path)
+
+
+def _conclude(arguments: argparse.Namespace, store: Store, out: Path, ids: Sequence[str] = ()) -> int:
+    from experiments.campaign.campaign import conclude
+    from experiments.cli.reproduce_text import campaign_text
+
+    value = conclude(store, _registry()[0], out, ids)
+    print(json.dumps(value, indent=2, ensure_ascii=False) if arguments.json else campaign_text(value))
+    return 1 if any(result["lacks_data"] for result in value["results"]) else 0
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from experiments.cli.output import emit
+    from experiments.cli.reproduce_text import list_text
+
+    figures, aliases = _registry()
+    rows = [_listed(name, (figure,), figure.paper, figure.title, arguments) for name, figure in figures.items()]
+    for name, members in aliases.items():
+        parts = tuple(figures[member] for member in members)
+        rows.append({**_listed(name, parts, parts[0].paper, parts[0].title, arguments), "same_as": list(members)})
+    emit(arguments, {"ids": rows}, list_text(rows))
+    return 0
+
+
+def _listed(name: str, figures: Sequence[PaperFigure], paper: str, title: str, arguments: argparse.Namespace) -> Json:
+    """One line of the list: full and quick."""
+    from experiments.campaign.durations import campaign_seconds
+    from experiments.campaign.selection import run_order
+    from experiments.campaign.values import CampaignPlan
+
+    row: Json = {"id": name, "paper": paper, "title": title}
+    for prefix, quick in (("", False), ("quick_", True)):
+        plan = CampaignPlan(quick, arguments.seed, arguments.rounds)
+        trials = run_order({figure.id: figure.trials(plan) for figure in figures})
+        row[f"{prefix}trials"], row[f"{prefix}seconds"] = len(trials), round(campaign_seconds(trials))
+    return row

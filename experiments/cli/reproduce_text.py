@@ -1,0 +1,115 @@
+"""The result of a campaign as text for a person: a table of claims and one of numbers for each id, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments.campaign.durations import in_words
+from experiments.cli.output import table
+
+Json = Mapping[str, Any]
+
+
+def campaign_text(value: Json) -> str:
+    """Text of `armor reproduce`."""
+    return "\n\n".join([*map(result_text, value["results"]), *_failed(value), _ending(value)])
+
+
+def result_text(result: Json) -> str:
+    """Text of one id."""
+    quick = " (quick)" if result["quick"] else ""
+    parts = [f"== {result['id']}{quick}: {result['title']}"]
+    if result["claims"]:
+        parts.append(claims_text(result["claims"]))
+    header, rows = result["table"]["header"], result["table"]["rows"]
+    if rows:
+        parts.append(table(rows, header, right=range(1, len(header))))
+    if not result["claims"] and not rows:
+        parts.append("no trial is good, so there is nothing to judge or draw")
+    counts = f"{result['verdict']}: {result['trials'] - result['failed_trials']} of {result['trials']} trials good"
+    return "\n\n".join([*parts, "; ".join([counts, *result["caption"].splitlines()])])
+
+
+def claims_text(claims: Sequence[Json]) -> str:
+    """Claims beside what was measured; remarks below, each once."""
+    numbers: dict[str, int] = {}
+    rows = []
+    for claim in claims:
+        note = claim["note"]
+        mark = "" if note is None else f" [{numbers.setdefault(note, len(numbers) + 1)}]"
+        rows.append(
+            (
+                claim["verdict"],
+                claim["name"] + mark,
+                claim["unit"],
+                shown(claim["paper"]),
+                measured(claim),
+                claim["band"] or "-",
+            )
+        )
+    text = table(rows, ("verdict", "claim", "unit", "paper", "measured [95 %]", "band"))
+    return "\n".join([text, *(f"[{number}] {note}" for note, number in numbers.items())])
+
+
+def measured(claim: Json) -> str:
+    """A measured value with its interval."""
+    text = shown(claim["measured"])
+    return text if claim["low"] is None else f"{text} [{shown(claim['low'])}, {shown(claim['high'])}]"
+
+
+def shown(value: float | str | None) -> str:
+    """A number with three digits that count; words as they are.
+
+    Examples
+    --------
+    >>> shown(-54.26), shown(1234.5), shown(None), shown("in this order")
+    ('-54.3', '1,234', '-', 'in this order')
+    """
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def list_text(rows: Sequence[Json]) -> str:
+    """Text of `armor reproduce --list`."""
+    header = ("id", "paper", "trials", "takes", "quick: trials", "takes", "what")
+    cells = [
+        (
+            row["id"],
+            row["paper"],
+            row["trials"],
+            in_words(row["seconds"]),
+            row["quick_trials"],
+            in_words(row["quick_seconds"]),
+            row["title"] if not row.get("same_as") else f"{' and '.join(row['same_as'])}",
+        )
+        for row in rows
+    ]
+    text = table(cells, header, right=range(2, 6))
+    return f"{text}\n\nDurations are estimates for four cores; ids share trials, which run once in a campaign."
+
+
+def _failed(value: Json) -> list[str]:
+    """Every failed trial by its name."""
+    if not value["failed"]:
+        return []
+    lines = [f"  {each['trial']}: {each['error']}" for each in value["failed"]]
+    return ["\n".join([f"{len(lines)} of {value['trials']} trials failed:", *lines])]
+
+
+def _ending(value: Json) -> str:
+    counts = ", ".join(f"{count} {word}" for word, count in value["verdicts"].items() if count) or "no claim judged"
+    lines = [f"claims: {counts}"]
+    good = value["trials"] - value["failed_trials"]
+    again = value["attempts"] - value["trials"]
+    trials = f"trials: {good} of {value['trials']} good"
+    if again > 0:
+        trials += f", {again} more attempts"
+    if value["untrustworthy_trials"]:
+        trials += f", {value['untrustworthy_trials']} not trustworthy"
+    lines.append(trials)
+    if value["calibration"] and not value["calibration"]["trustworthy"]:
+        lines.append(f"NOT TRUSTWORTHY: {'; '.join(value['calibration']['problems'])}")
+    lines.append(f"everything is in {value['folder']}")
+    return "\n".join(lines)

@@ -1,0 +1,91 @@
+"""What a campaign says while it works."""
+
+from __future__ import annotations
+
+from experiments.campaign.durations import weights
+from experiments.cli.campaign_progress import CampaignProgress
+from tests.campaign.fakes import trials
+
+TRIALS = trials(rounds=1, arms="a", most_failures=3)
+GOOD = {"status": "ok", "error": None, "seconds": 10.0}
+
+
+class Clock:
+    """Ten seconds later at every trial."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+class FakeBar:
+    """Remembers."""
+
+    def __init__(self) -> None:
+        self.counted = 0.0
+        self.said: list[str] = []
+
+    def update(self, n: float = 1) -> object:
+        """Count."""
+        self.counted += n
+        return None
+
+    def set_description_str(self, desc: str) -> object:
+        """Remember."""
+        return self.said.append(desc)
+
+    def set_postfix_str(self, s: str, refresh: bool = True) -> object:
+        """Remember; the bar is drawn by what follows."""
+        assert not refresh
+        return self.said.append(s)
+
+
+def walk(progress: CampaignProgress, clock: Clock, step_s: float) -> None:
+    for one in TRIALS:
+        progress.begin(one, 1)
+        clock.now_s += step_s
+        progress.end(one, GOOD, True)
+
+
+def test_without_a_terminal_long_work_shows_a_line_a_trial() -> None:
+    said: list[str] = []
+    clock = Clock()
+    walk(CampaignProgress(dict.fromkeys((one.trial_id for one in TRIALS), 5.0), None, said.append, clock), clock, 10.0)
+    assert said == [
+        "[1 of 4 trials, 30 s left] square/r1/k0/mixed/a: 10.0 s",
+        "[2 of 4 trials, 20 s left] square/r1/k1/mixed/a: 10.0 s",
+        "[3 of 4 trials, 10 s left] square/r1/k2/mixed/a: 10.0 s",
+        "[4 of 4 trials] square/r1/k3/mixed/a: 10.0 s",
+    ]
+
+
+def test_short_trials_do_not_flood_and_the_last_is_told() -> None:
+    said: list[str] = []
+    clock = Clock()
+    walk(CampaignProgress(weights(TRIALS), None, said.append, clock), clock, 0.1)
+    assert [line.partition("]")[0].partition(",")[0] for line in said] == ["[1 of 4 trials", "[4 of 4 trials"]
+
+
+def test_failures_are_always_told() -> None:
+    said: list[str] = []
+    progress = CampaignProgress(weights(TRIALS), FakeBar(), said.append, Clock())
+    bad = {"status": "failed", "error": "the probe died", "seconds": 1.0}
+    progress.begin(TRIALS[0], 1)
+    progress.end(TRIALS[0], bad, False)
+    progress.begin(TRIALS[0], 2)
+    progress.end(TRIALS[0], bad, True)
+    assert said == [
+        "square/r1/k0/mixed/a failed, will be tried again: the probe died",
+        "square/r1/k0/mixed/a failed, given up: the probe died",
+    ]
+
+
+def test_a_bar_is_full_at_the_end_and_names_the_trial() -> None:
+    bar, clock = FakeBar(), Clock()
+    wanted = weights(TRIALS)
+    walk(CampaignProgress(wanted, bar, lambda _: None, clock), clock, 10.0)
+    assert bar.counted == sum(wanted.values())
+    assert TRIALS[0].trial_id in bar.said
+    assert bar.said[-1] == "4 of 4 trials"

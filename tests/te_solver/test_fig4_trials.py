@@ -1,0 +1,52 @@
+"""Kuijia's Figure 4 as trials of a campaign: the numbers are those of `armor te sweep`."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("cvxpy")
+pytest.importorskip("matplotlib")
+
+from experiments.campaign.values import CampaignPlan
+from experiments.te import fig4
+from experiments.te.fig4_trials import claims, draw, run_unit, table, trials
+
+PLAN = CampaignPlan(quick=True, seed=1, rounds=1)
+
+
+def fake_rows(distance_points: float) -> list[dict]:
+    level = {"satisfied": 0.9, "rescaling": 0.03, "precomputed": 0.02, "kuijia": 0.02 + distance_points / 100}
+    levels = [{"demand_mbps": mbps, **level} for mbps in (800.0, 1000.0)]
+    return [{"parameters": dict(trial.parameters), "levels": levels} for trial in trials(PLAN)]
+
+
+def test_trials_are_the_units_of_the_sweep():
+    full = trials(CampaignPlan(quick=False, seed=3))
+    assert [dict(trial.parameters) for trial in full] == [dict(unit.parameters) for unit in fig4.units(3)]
+    assert len({trial.trial_id for trial in full}) == len(full) == 200
+    assert {trial.round for trial in full} == set(range(1, 11))
+
+
+def test_a_row_holds_what_the_unit_computes():
+    first = trials(PLAN)[0]
+    row = run_unit(first)
+    assert row["levels"] == fig4.compute(first.parameters)["rows"]
+
+
+@pytest.mark.parametrize(("points", "verdict"), [(0.05, "holds"), (0.2, "differs"), (-0.05, "differs")])
+def test_weights_are_close_within_a_tenth_of_a_point(points, verdict):
+    centre, vertex = claims(fake_rows(points))
+    assert centre.measured == pytest.approx(points)
+    assert (centre.verdict, vertex.verdict) == (verdict, "measured")
+
+
+def test_a_half_finished_sweep_is_drawn_from_what_both_sides_have():
+    rows = [
+        row for row in fake_rows(0.05) if (row["parameters"]["base_point"], row["parameters"]["graph"]) != ("vertex", 1)
+    ]
+    assert len(table(rows).rows) == 2
+    assert len(draw(rows, "unfinished").axes) == 2
+    of_one_side = [row for row in rows if row["parameters"]["base_point"] == "centre"]
+    assert table(of_one_side).rows == ()
+    assert len(draw(of_one_side, "").axes) == 2
+    assert [claim.verdict for claim in claims(of_one_side)] == ["holds", "no data"]

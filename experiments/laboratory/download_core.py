@@ -8,7 +8,7 @@ from typing import Protocol
 from experiments.analysis.injected import Flip
 from experiments.analysis.timeline import STAGES
 from experiments.campaign.values import Json, Trial
-from experiments.laboratory.row_core import Pair, PairFacts, pair_head
+from experiments.laboratory.row_core import PACKET_MEASURES, Pair, PairFacts, pair_head
 
 
 class Fetched(Protocol):
@@ -57,7 +57,8 @@ def download_row(
 
 def _pair(trial: Trial, download: Fetched, facts: PairFacts) -> Json:
     ends = (download.source, download.destination)
-    return {**pair_head(ends, facts, trial.links), "phases": {}, "download": _download(download)}
+    head = pair_head(ends, facts, trial.links)
+    return {**head, "phases": {}, **dict.fromkeys(PACKET_MEASURES), "download": _download(download)}
 
 
 def _download(download: Fetched) -> Json:

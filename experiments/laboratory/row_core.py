@@ -21,6 +21,15 @@ from ryu_apps.plan.ids import Status
 
 BIN_S = 0.02
 PHASES = ("fail_free", "transient", "converged")
+# Columns of a pair that need every packet's way; null where only files were fetched.
+PACKET_MEASURES = (
+    "came_back_out",
+    "came_back_back",
+    "outage_ms",
+    "convergence_ms",
+    "backtracking_rtt_ms",
+    "backtracking_rtt_back_ms",
+)
 Pair = tuple[str, str]
 
 

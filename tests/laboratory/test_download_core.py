@@ -10,7 +10,7 @@ import pytest
 from experiments.analysis.injected import Action, Flip
 from experiments.campaign.values import CampaignPlan
 from experiments.laboratory.download_core import download_row
-from experiments.laboratory.row_core import PairFacts
+from experiments.laboratory.row_core import PACKET_MEASURES, PairFacts
 from experiments.papers.sdfast import setup
 
 (TRIAL,) = setup.download_trials(CampaignPlan(quick=True, seed=1), [4], [setup.CB])
@@ -36,6 +36,7 @@ def test_a_download_that_was_given_up_has_bytes_but_no_time() -> None:
     assert given_up == {"seconds": None, "bytes": 200_000, "finished": False, "goodput_mbps": None}
     assert row["cut_after_start_s"] == pytest.approx(0.6)
     assert row["cut_spread_ms"] == pytest.approx(4.0)
+    assert {row["pairs"][0][name] for name in PACKET_MEASURES} == {None}
     assert json.loads(json.dumps(row)) == row
 
 

@@ -16,6 +16,7 @@ from experiments.analysis.result import Record, Stream
 from experiments.analysis.timeline import Window
 from experiments.campaign.values import Arm, Load, Timing, Trial
 from experiments.laboratory.row_core import (
+    PACKET_MEASURES,
     PHASES,
     PairFacts,
     Seen,
@@ -96,6 +97,7 @@ def test_a_recovery_is_counted_in_the_windows_where_it_happened() -> None:
     assert row["pairs"][0]["outage_ms"] == pytest.approx(60)
     assert row["pairs"][0]["hit"] == [str(LINK)]
     assert row["cut_spread_ms"] == pytest.approx(0.5)
+    assert set(PACKET_MEASURES) <= set(row["pairs"][0])
     assert json.loads(json.dumps(row)) == row
 
 

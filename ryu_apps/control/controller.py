@@ -184,6 +184,8 @@ class Controller:
         for conflict in found.conflicts:
             self.faults.report("install", f"{conflict} belonged to somebody else and was replaced", switch.node)
         self.coordinator.rows_found(found.recovery_tag_ids)
+        if isinstance(self.coordinator, Restorer):
+            switch.routes.prepare_to_restore()
         if self.settings.edge:
             self.edge.macs_found(switch.node, switch.routes.macs)
         if self.settings.stats_interval_s:

@@ -153,6 +153,10 @@ class SwitchRoutes:
             confirm()
         return len(commands)
 
+    def prepare_to_restore(self) -> None:
+        """Index the plan now: in the face of a failure, tens of thousands of rows would take too long."""
+        self._planned  # noqa: B018
+
     def stop_learning(self, work: ReturnWork) -> None:
         """Replace the rows that teach about returning links by rows that only route."""
         self._modify(work.silenced)

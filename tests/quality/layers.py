@@ -57,6 +57,8 @@ IMPURE = (
     "experiments.papers.registry",
     "experiments.papers.sdfast.figures",
     "experiments.papers.sdfast.pictures",
+    "experiments.papers.sdfast.extra_pictures",
+    "experiments.papers.sdfast.canvas",
 )
 
 # Libraries and modules that act, read a clock or roll dice: time, randomness and configuration are arguments.

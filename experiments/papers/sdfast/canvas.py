@@ -1,0 +1,128 @@
+"""What the pictures of SD-FAST share: colours of schemes, panels, bars with intervals, and the lines below a figure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.campaign.statistics import Estimate
+from experiments.campaign.values import Arm
+from experiments.papers.sdfast import setup
+from experiments.te.pictures import GRID, INK, PALETTE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH_IN = 11.0
+_CHARACTERS_AN_INCH = 15.5
+PAPER = "#cf222e"
+# A scheme keeps its colour from picture to picture.
+COLOURS: Mapping[Arm, str] = {
+    setup.AGENT_PAIR: PALETTE[0],
+    setup.LEARNED: PALETTE[6],
+    setup.FFG: PALETTE[3],
+    setup.CB: PALETTE[7],
+    setup.CBC: PALETTE[2],
+    setup.CBC_AT_ONCE: "#f0a878",
+    setup.CBC_FAR: "#9a3f06",
+    setup.RESTORATION: PALETTE[4],
+    setup.FFG_RESTORATION: PALETTE[1],
+}
+
+
+def panels(title: str, columns: int, height: float = 4.4, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure of README's width with a title, and its panels row by row."""
+    figure, found = new_figure(WIDTH_IN, height, columns)
+    if rows > 1:
+        figure.clear()
+        grid: Any = figure.subplots(rows, columns, squeeze=False)
+        found = list(grid.flat)
+        for axes in found:
+            plain_axes(axes)
+    figure.suptitle(title, color=INK, fontsize=13, x=0.01, ha="left", fontweight="bold", parse_math=False)
+    return figure, found
+
+
+def plain_axes(axes: Axes) -> None:
+    """The look of every panel."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=INK, labelsize=9)
+    axes.grid(True, axis="y", color=GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+
+
+def finish(figure: Figure, facts: Sequence[str], caption: str) -> Figure:
+    """Write what the figure shows, and the caption, below it."""
+    lines = [" ".join(facts), *caption.splitlines()]
+    width = int(WIDTH_IN * _CHARACTERS_AN_INCH)
+    text = "\n".join(part for line in lines if line for part in textwrap.wrap(line, width))
+    figure.supxlabel(text, fontsize=8.5, color=INK, x=0.01, ha="left", parse_math=False)
+    return figure
+
+
+def bar(axes: Axes, place: float, estimate: Estimate | None, width: float, **style: Any) -> None:
+    """One bar with its 95 % interval; a cross at the ground where nothing was measured."""
+    if estimate is None:
+        axes.plot([place], [0], marker="x", color=INK, markersize=5, clip_on=False, zorder=4)
+        return
+    axes.bar(place, estimate.value, width, **style)
+    whisker(axes, place, estimate)
+
+
+def whisker(axes: Axes, place: float, estimate: Estimate) -> None:
+    """The interval of an estimate, when it has one."""
+    if estimate.low is not None and estimate.high is not None:
+        reach = [[max(estimate.value - estimate.low, 0.0)], [max(estimate.high - estimate.value, 0.0)]]
+        axes.errorbar([place], [estimate.value], yerr=reach, fmt="none", ecolor=INK, elinewidth=1, capsize=2.5)
+
+
+def grouped(
+    axes: Axes, groups: Sequence[str], values: Mapping[Arm, Sequence[Estimate | None]], labels: Mapping[Arm, str]
+) -> dict[tuple[Arm, int], tuple[float, float]]:
+    """Bars of every arm in every group.
+
+    Returns
+    -------
+    dict
+        (arm, number of the group) -> (place, width) of its bar, for marks upon it.
+    """
+    width = 0.84 / max(len(values), 1)
+    places = {}
+    for number, (arm, estimates) in enumerate(values.items()):
+        for group, estimate in enumerate(estimates):
+            place = group + (number - (len(values) - 1) / 2) * width
+            places[arm, group] = (place, width)
+            bar(axes, place, estimate, 0.92 * width, color=COLOURS[arm])
+        axes.bar([0], [0], color=COLOURS[arm], label=labels[arm])
+    axes.set_xticks(range(len(groups)), groups, parse_math=False)
+    axes.margins(y=0.12)
+    return places
+
+
+def mark_paper(axes: Axes, place: tuple[float, float], height: float, style: str = "-") -> None:
+    """A line across a bar: where it would end if the paper's change held from the measured opponent."""
+    centre, width = place
+    axes.plot([centre - width / 2, centre + width / 2], [height, height], color=PAPER, lw=2.2, ls=style, zorder=5)
+
+
+def legend(figure: Figure, axes: Axes, extra: Iterable[Any] = ()) -> None:
+    """One legend for all panels, above them."""
+    handles, labels = axes.get_legend_handles_labels()
+    more = list(extra)
+    figure.legend(
+        [*handles, *more],
+        [*labels, *(each.get_label() for each in more)],
+        loc="outside upper right",
+        ncols=min(len(handles) + len(more), 7),
+        frameon=False,
+        fontsize=9,
+    )
+
+
+def paper_handle(text: str, style: str = "-") -> Any:
+    """Legend entry of the paper's value."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=PAPER, lw=2.2, ls=style, label=text)

@@ -1,0 +1,267 @@
+"""Numbers from the rows of trials: delay, loss and throughput of pairs, backtracking of trials.
+
+A pair counts when the cut hits its primary path and leaves it joined; in a fail-free trial every pair counts. Delay is
+the mean round trip of the pings that came back, so what was lost stands beside every delay.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from experiments.campaign.order import OK
+from experiments.campaign.statistics import Estimate, change_interval, mean_interval
+from experiments.campaign.values import Arm, Json
+from experiments.papers.sdfast.draws import Pair, links_met
+from experiments.papers.sdfast.setup import GIVE_UP_S
+from mininet_topos.catalogue import load_topology
+from ryu_apps.plan.failure_sets import default_max_failures
+from te_solver.routes import ResidualRoutes
+
+WINDOWS = {
+    "fail-free": ("fail_free",),
+    "transient": ("transient",),
+    "converged": ("converged",),
+    "after the cut": ("transient", "converged"),
+}
+AFTER = "after the cut"
+
+PairKey = tuple[int, int, str, str]
+"""(round, failures, source, destination)."""
+PairMeasure = Callable[[Json, Json], float | None]
+"""(row, pair) -> value; None when the pair has none."""
+MeasureOf = Callable[[str], PairMeasure]
+"""Key of `WINDOWS` -> measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which trials: kind, topology, and numbers of failed links."""
+
+    kind: str
+    topology: str
+    failures: tuple[int, ...]
+
+
+def good_rows(rows: Iterable[Json]) -> list[Json]:
+    """The good row of every trial that has one."""
+    return list({row["trial"]: row for row in rows if row["status"] == OK}.values())
+
+
+def chosen(rows: Sequence[Json], choice: Choice, arm: Arm | None = None) -> list[Json]:
+    """Good rows of a choice, of one arm or of all."""
+    return [
+        row
+        for row in good_rows(rows)
+        if (row["kind"], row["topology"]) == (choice.kind, choice.topology)
+        and row["failures"] in choice.failures
+        and (arm is None or row["arm"] == arm.name)
+    ]
+
+
+def counted_pairs(row: Json) -> list[Json]:
+    """Pairs of a trial that count (see the module's text)."""
+    return [pair for pair in row["pairs"] if pair["joined"] and (pair["hit"] or not row["failures"])]
+
+
+def delay_ms(window: str) -> PairMeasure:
+    """Mean round trip of the pings of a window that came back."""
+
+    def measure(_row: Json, pair: Json) -> float | None:
+        parts = [pair["phases"][name] for name in WINDOWS[window]]
+        known = [part for part in parts if part["rtt_mean_ms"] is not None and part["received"]]
+        received = sum(part["received"] for part in known)
+        if not received:
+            return None
+        return float(sum(part["rtt_mean_ms"] * part["received"] for part in known) / received)
+
+    return measure
+
+
+def lost_percent(window: str) -> PairMeasure:
+    """Share of the pings of a window that did not come back."""
+
+    def measure(_row: Json, pair: Json) -> float | None:
+        parts = [pair["phases"][name] for name in WINDOWS[window]]
+        sent = sum(part["sent"] for part in parts)
+        return 100 * (1 - sum(part["received"] for part in parts) / sent) if sent else None
+
+    return measure
+
+
+def goodput_mbps(window: str) -> PairMeasure:
+    """UDP that arrived, over the window's length."""
+
+    def measure(row: Json, pair: Json) -> float | None:
+        total = seconds = 0.0
+        for name in WINDOWS[window]:
+            goodput = pair["phases"][name]["goodput_mbps"]
+            if goodput is None:
+                return None
+            start, end = row["windows_s"][name]
+            total, seconds = total + goodput * (end - start), seconds + end - start
+        return total / seconds
+
+    return measure
+
+
+def goodput_percent(window: str) -> PairMeasure:
+    """UDP that arrived, in per cent of what was offered."""
+    absolute = goodput_mbps(window)
+
+    def measure(row: Json, pair: Json) -> float | None:
+        value = absolute(row, pair)
+        return None if value is None else 100 * value / row["udp_mbps"]
+
+    return measure
+
+
+def download_s(_row: Json, pair: Json) -> float | None:
+    """Seconds that a file took; until it was given up, when it was not finished."""
+    download = pair["download"]
+    if download is None:
+        return None
+    return float(download["seconds"]) if download["finished"] else GIVE_UP_S
+
+
+def download_mbps(_row: Json, pair: Json) -> float | None:
+    """Rate at which a file arrived, unfinished ones with what had arrived."""
+    download = pair["download"]
+    if download is None:
+        return None
+    if download["finished"]:
+        return float(download["goodput_mbps"])
+    return float(download["bytes"] * 8e-6 / GIVE_UP_S)
+
+
+def unfinished(rows: Sequence[Json]) -> int:
+    """Downloads that were given up."""
+    return sum(
+        pair["download"] is not None and not pair["download"]["finished"] for row in rows for pair in counted_pairs(row)
+    )
+
+
+def by_pair(rows: Iterable[Json], measure: PairMeasure) -> dict[PairKey, float]:
+    """Value of every pair that counts and has one."""
+    found: dict[PairKey, float] = {}
+    for row in rows:
+        for pair in counted_pairs(row):
+            value = measure(row, pair)
+            if value is not None:
+                found[row["round"], row["failures"], pair["source"], pair["destination"]] = value
+    return found
+
+
+def mean_by_pair(values: dict[PairKey, float], keys: Iterable[PairKey]) -> dict[tuple[int, str, str], float]:
+    """Mean over the numbers of failures: a pair is one observation, however often it was measured."""
+    groups: dict[tuple[int, str, str], list[float]] = defaultdict(list)
+    for key in keys:
+        groups[key[0], key[2], key[3]].append(values[key])
+    return {key: sum(group) / len(group) for key, group in groups.items()}
+
+
+def estimate(values: Iterable[float]) -> Estimate | None:
+    """Mean and interval; None without a value."""
+    known = list(values)
+    return mean_interval(known) if known else None
+
+
+def pair_estimate(rows: Sequence[Json], measure: PairMeasure) -> Estimate | None:
+    """Mean over pairs with its 95 % interval."""
+    values = by_pair(rows, measure)
+    return estimate(mean_by_pair(values, values).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Relative change from one arm to another (%), over the pairs that both have a value for."""
+
+    estimate: Estimate | None
+    used: int
+    counted: int
+
+
+def change(
+    rows: Sequence[Json], choice: Choice, arms: tuple[Arm, Arm], measure: PairMeasure, within_promise: bool = False
+) -> Change:
+    """Change from the first arm to the second.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+    choice : Choice
+    arms : (Arm, Arm)
+        Baseline, and what is compared with it.
+    measure : callable
+    within_promise : bool
+        Only pairs whose packets meet no more failed links than tags name.
+    """
+    sides = [chosen(rows, choice, arm) for arm in arms]
+    base, other = (by_pair(side, measure) for side in sides)
+    counted = set.intersection(*(set(by_pair(side, lambda *_: 0.0)) for side in sides))
+    if within_promise:
+        counted &= _promised(sides[0])
+    common = sorted(counted & set(base) & set(other))
+    found = change_interval(mean_by_pair(base, common), mean_by_pair(other, common), seed_of(rows)) if common else None
+    return Change(found, len(common), len(counted))
+
+
+def seed_of(rows: Sequence[Json]) -> int:
+    """Seed of the campaign, which also draws the resamples."""
+    return int(rows[0]["seed"]) if rows else 0
+
+
+def _promised(rows: Iterable[Json]) -> set[PairKey]:
+    return {
+        (row["round"], row["failures"], pair["source"], pair["destination"])
+        for row in rows
+        for pair in row["pairs"]
+        if is_promised(row["topology"], (pair["source"], pair["destination"]), tuple(row["links"]))
+    }
+
+
+@lru_cache(maxsize=4096)
+def is_promised(topology: str, pair: Pair, links: tuple[str, ...]) -> bool:
+    """Whether packets of a pair, there and back, meet at most as many failed links as tags name."""
+    routes = _routes(topology)
+    failed = frozenset(routes.topology.parse_link(link) for link in links)
+    promised = default_max_failures(len(routes.topology.link_ids))
+    return max(links_met(routes, pair, failed), links_met(routes, pair[::-1], failed)) <= promised
+
+
+@lru_cache(maxsize=4)
+def _routes(topology: str) -> ResidualRoutes:
+    return ResidualRoutes(load_topology(topology))
+
+
+def backtracking_ms(row: Json, since: str) -> float:
+    """Time until the last packet went back, since the cut or since detection ("from_cut", "from_detection").
+
+    A trial in which packets still went back at the end counts with the length of the run.
+    """
+    value = row["backtracking_ms"]
+    if value is None or value[since] is None:
+        return float(1000 * row["windows_s"]["converged"][1])
+    return float(value[since])
+
+
+def still_backtracking(rows: Iterable[Json]) -> int:
+    """Trials in which packets still went back at the end."""
+    return sum(row["backtracking_ms"] is None or row["backtracking_ms"]["from_cut"] is None for row in rows)
+
+
+def trial_change(
+    rows: Sequence[Json], choice: Choice, arms: tuple[Arm, Arm], measure: Callable[[Json], float]
+) -> Estimate | None:
+    """Change (%) from one arm to another of a number that a trial has, over rounds."""
+    base, other = ({(row["round"], row["failures"]): measure(row) for row in chosen(rows, choice, arm)} for arm in arms)
+    return change_interval(base, other, seed_of(rows))
+
+
+def stage_ms(row: Json, stage: str) -> float | None:
+    """One of the stages of a recovery, ms after the cut; None where it does not apply."""
+    value: Any = row["stages_ms"].get(stage)
+    return None if value is None else float(value)

@@ -37,12 +37,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table. The first column of each row is its header; columns numbered in `right` are flush right."""
+    """A table. The first column of each row is its header.
+
+    Columns numbered in `right` are flush right, those in `wide` hold sentences and get room for them.
+    """
 
     caption: str
     header: tuple[str, ...]
     rows: tuple[tuple[str | Cell, ...], ...]
     right: tuple[int, ...] = ()
+    wide: tuple[int, ...] = ()
     tag: ClassVar[str] = "grid"
 
     def __post_init__(self) -> None:

@@ -18,16 +18,7 @@ Json = dict[str, Any]
 def campaign_section(folder: CampaignFolder, place: str) -> Section:
     """What a campaign asked and what became of it; its ids have sections of their own."""
     blocks: list[Block] = [Text(_summary(folder)), Text(origin_text(folder.environment))]
-    missing = unfinished(folder)
-    if missing:
-        blocks.append(
-            Text(
-                f"This campaign is not finished: {counted(len(missing), 'trial')} of {len(planned(folder)):,} "
-                f"{'has' if len(missing) == 1 else 'have'} no result yet. "
-                f"It goes on with: armor reproduce --resume {folder.path.name}",
-                "warning",
-            )
-        )
+    blocks += _unfinished(folder)
     lacking = [name for name in _asked(folder) if name not in {name_of(figure) for figure in folder.figures}]
     if lacking:
         blocks.append(Text(f"Not drawn or judged yet: {listed(lacking)}.", "warning"))
@@ -63,13 +54,29 @@ def _summary(folder: CampaignFolder) -> str:
     quick = " in its quick set-up (fewer pairs and repetitions, same code)" if description.get("quick") else ""
     attempts = counted(len(folder.rows), "attempt")
     trials = counted(len({row["trial"] for row in folder.rows}), "trial")
-    failed, doubtful = len(failed_trials(folder.rows)), len(_doubtful(folder.rows))
+    failed = counted(len(failed_trials(folder.rows)), "trial")
+    doubtful = counted(len(_doubtful(folder.rows)), "attempt")
     verdicts = verdict_counts(folder.figures)
     ids = listed(_asked(folder)) or "no id"
-    return (
+    told = (
         f"Reproduction of {ids}{quick}, seed {number(description.get('seed'))}: {trials} in {attempts}, "
-        f"{failed} failed, {doubtful} not trustworthy. {verdicts + '.' if verdicts else ''}"
+        f"{failed} never succeeded, {doubtful} not trustworthy."
     )
+    return f"{told} {verdicts}." if verdicts else told
+
+
+def _unfinished(folder: CampaignFolder) -> list[Block]:
+    """What is missing, by name, and how to go on."""
+    missing = unfinished(folder)
+    if not missing:
+        return []
+    text = (
+        f"This campaign is not finished: {counted(len(missing), 'trial')} of {len(planned(folder)):,} "
+        f"{'has' if len(missing) == 1 else 'have'} no result yet. "
+        f"It goes on with: armor reproduce --resume {folder.path.name}"
+    )
+    names = Text("\n".join(missing), "listing")
+    return [Text(text, "warning"), Fold(f"The missing {counted(len(missing), 'trial')}", (names,))]
 
 
 def _asked(folder: CampaignFolder) -> list[str]:
@@ -147,7 +154,9 @@ def _trouble(rows: Sequence[Json]) -> list[Block]:
     cells = tuple(
         (str(row["trial"]), number(row.get("attempt")), _status(row), _reason(row)) for row in (*failed, *doubtful)
     )
-    grid = Grid("Attempts that failed or are in doubt, and why.", ("trial", "attempt", "status", "reason"), cells, (1,))
+    grid = Grid(
+        "Attempts that failed or are in doubt, and why.", ("trial", "attempt", "status", "reason"), cells, (1,), (3,)
+    )
     return [Part("Failed and doubtful trials", (Text(text), grid))]
 
 

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from experiments.report.blocks import Block, Cell, Grid, Picture, Section, Text
+from experiments.report.blocks import Block, Cell, Fold, Grid, Picture, Section, Text
 from experiments.report.folders import FigureResult
 from experiments.report.words import NONE, counted, interval, listed, number, verdict_cell
 
 Json = dict[str, Any]
 
-_HEADER = ("claim", "unit", "paper", "measured", "95 % interval", "asked", "verdict")
-_RIGHT = (3, 4)
+_HEADER = ("claim", "verdict", "paper", "measured (95 % interval)", "unit", "band")
+# Columns that hold sentences; behind a column for the id they are one further.
+_WIDE = (0, 3)
 VERDICT_KEY = (
     "✔ holds: the measured value lies in the band that was chosen beforehand. ≈ direction: not in the band, but the "
     "change has the paper's sign. ✘ differs: neither. ○ measured: the paper gives no number to test. ∅ no data: "
@@ -28,12 +29,10 @@ def overview_grid(figures: Iterable[tuple[FigureResult, str]]) -> Grid:
         claims = figure.verdict.get("claims") or []
         rows += [(Cell(name_of(figure), link=place), *_cells(claim)) for claim in claims]
         if not claims:
-            dashes = [NONE] * (len(_HEADER) - 2)
-            rows.append(
-                (Cell(name_of(figure), link=place), "no claim", *dashes, verdict_cell(figure.verdict.get("verdict")))
-            )
-    right = tuple(column + 1 for column in _RIGHT)
-    return Grid("Paper and measurement, all ids of this page.", ("id", *_HEADER), tuple(rows), right)
+            verdict = verdict_cell(figure.verdict.get("verdict"))
+            rows.append((Cell(name_of(figure), link=place), "no claim", verdict, *[NONE] * (len(_HEADER) - 2)))
+    wide = tuple(column + 1 for column in _WIDE)
+    return Grid("Paper and measurement, all ids of this page.", ("id", *_HEADER), tuple(rows), wide=wide)
 
 
 def verdict_counts(figures: Iterable[FigureResult]) -> str:
@@ -60,12 +59,7 @@ def figure_section(figure: FigureResult, place: str) -> Section:
     paper = f"Paper: {verdict['paper']}. " if verdict.get("paper") else ""
     quick = " Quick set-up: fewer pairs and repetitions." if verdict.get("quick") else ""
     blocks.append(Text(f"{paper}Verdict: {verdict_cell(verdict.get('verdict')).text}.{quick}"))
-    failed = verdict.get("failed_trials")
-    if failed:
-        count = len(failed) if isinstance(failed, list) else int(failed)
-        blocks.append(
-            Text(f"{counted(count, 'trial')} of this figure failed; all are listed with the trials.", "warning")
-        )
+    blocks += _failed(verdict)
     caption = str(verdict.get("caption") or "")
     if figure.picture is not None:
         blocks.append(Picture(figure.picture.alt, figure.picture.data, figure.picture.ending, caption))
@@ -73,7 +67,7 @@ def figure_section(figure: FigureResult, place: str) -> Section:
         blocks.append(Text("This id has no picture.", "warning"))
     claims = verdict.get("claims") or []
     if claims:
-        blocks.append(Grid("Claims", _HEADER, tuple(_cells(claim) for claim in claims), _RIGHT))
+        blocks.append(Grid("Claims", _HEADER, tuple(_cells(claim) for claim in claims), wide=_WIDE))
     blocks += _notes(claims)
     blocks += _table(verdict.get("table"))
     title = f"{name_of(figure)}: {verdict['title']}" if verdict.get("title") else name_of(figure)
@@ -91,15 +85,28 @@ def _cells(claim: Json) -> tuple[str | Cell, ...]:
     if "band" not in claim:
         # Sweeps compute and do not sample: what they give as bounds is what the claim asks.
         band, low, high = interval(low, high), None, None
+    bounds = "" if low is None and high is None else f" ({interval(low, high)})"
     return (
         str(claim.get("name", "")),
-        str(claim.get("unit") or ""),
-        number(claim.get("paper")),
-        number(claim.get("measured")),
-        interval(low, high),
-        NONE if band is None else str(band),
         verdict_cell(claim.get("verdict")),
+        number(claim.get("paper")),
+        number(claim.get("measured")) + bounds,
+        str(claim.get("unit") or ""),
+        NONE if band is None else str(band),
     )
+
+
+def _failed(verdict: Json) -> list[Block]:
+    """Trials that this id lacks, by name and reason where the verdict tells them."""
+    count, named = int(verdict.get("failed_trials") or 0), verdict.get("failed") or []
+    if not count:
+        return []
+    text = f"{counted(count, 'trial')} of {number(verdict.get('trials'))} failed or did not run."
+    if not named:
+        return [Text(text, "warning")]
+    rows = tuple((str(trial.get("trial", "")), str(trial.get("error", ""))) for trial in named)
+    grid = Grid("Trials without a result, and why.", ("trial", "reason"), rows, wide=(1,))
+    return [Text(text, "warning"), Fold("Their names, and why", (grid,))]
 
 
 def _notes(claims: Sequence[Json]) -> list[Text]:

@@ -10,7 +10,7 @@ from experiments.report.words import command_line, label, number, value_text
 
 Json = dict[str, Any]
 
-_SHOWN_APART = ("command", "emulation", "format_version", "packages")
+_SHOWN_APART = ("command", "emulation", "format_version", "packages", "resumed")
 _EMULATION = (
     "datapath",
     "datapath_reason",
@@ -102,6 +102,10 @@ def repeat_part(path: Path, environment: Json, scenario: str | None = None) -> P
     commit = environment.get("commit")
     if commit:
         blocks.append(Text(f"Code: commit {str(commit).rstrip('+')}. Results: folder {path.name}."))
+    blocks += [
+        Text(f"Gone on with at {moment(str(again.get('at')))}: {command_line(again)}")
+        for again in environment.get("resumed") or ()
+    ]
     if scenario is not None:
         blocks.append(Fold("The scenario, as a file for 'armor run'", (Text(scenario.rstrip("\n"), "listing"),)))
     return Part("How to repeat", tuple(blocks))

@@ -182,4 +182,4 @@ def _claims_part(runs: Sequence[Json]) -> Part:
             cell = Cell("✔ held", "holds") if claim["held"] else Cell("✘ failed", "differs")
             rows.append((str(run["run"]), str(claim["name"]), cell, str(claim.get("detail") or "")))
     caption = "What the schemes promise, and whether the measured packets and the switches' rows bear it out."
-    return Part("Claims", (Grid(caption, ("run", "claim", "verdict", "detail"), tuple(rows)),))
+    return Part("Claims", (Grid(caption, ("run", "claim", "verdict", "detail"), tuple(rows), wide=(1, 3)),))

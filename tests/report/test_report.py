@@ -132,7 +132,7 @@ def test_every_claim_stands_beside_what_the_paper_says(every_folder):
     words = outline(*every_folder).words
     for text in ("mean delay against CB", "\N{MINUS SIGN}54.0", "\N{MINUS SIGN}48.2", "-69 to -39", "✔ holds"):
         assert words.count(text) >= 2  # in the overview, and with its id
-    assert "\N{MINUS SIGN}51.0 to \N{MINUS SIGN}45.5" in words
+    assert "\N{MINUS SIGN}48.2 (\N{MINUS SIGN}51.0 to \N{MINUS SIGN}45.5)" in words
     assert "both parts together" in words
     assert "largest distance" in words
     assert "highly comparable" in words
@@ -144,7 +144,7 @@ def test_every_claim_stands_beside_what_the_paper_says(every_folder):
 def test_verdicts_differ_without_colour(tmp_path, word, shown):
     claim = {**folders.CLAIM, "verdict": word}
     words = outline(folders.campaign_folder(tmp_path / "c", claims=[claim])).words
-    assert f"-69 to -39 {shown} {word}" in words
+    assert f"mean delay against CB {shown} {word}" in words
 
 
 def test_failed_and_doubtful_trials_stand_open_with_their_reasons(every_folder):
@@ -171,7 +171,25 @@ def test_unfinished_campaign_says_so_and_how_to_go_on(every_folder):
     words = outline(every_folder[1]).words
     assert "not finished: 1 trial of 4 has no result yet" in words
     assert "armor reproduce --resume campaign" in words
+    assert "The missing 1 trial t/4" in words
     assert "Not drawn or judged yet: sdfast-fig9." in words
+
+
+def test_trials_that_an_id_lacks_are_named_with_their_reasons(every_folder):
+    path = every_folder[1] / "sdfast-fig5" / "verdict.json"
+    failed = [{"trial": "t/3", "error": "the controller did not answer again"}, {"trial": "t/4", "error": "not run"}]
+    verdict = json.loads(path.read_text(encoding="utf-8"))
+    folders.write_json(path, {**verdict, "trials": 4, "failed_trials": 2, "failed": failed})
+    words = outline(every_folder[1]).words
+    assert "2 trials of 4 failed or did not run." in words
+    assert "t/4 not run" in words
+
+
+def test_resumed_campaign_tells_when_and_how(every_folder):
+    again = {"at": "2026-01-03T01:02:03+0000", "command": ["armor", "reproduce", "--resume", "x y"]}
+    folders.write_json(every_folder[1] / "environment.json", {**folders.ENVIRONMENT, "resumed": [again]})
+    words = outline(every_folder[1]).words
+    assert "Gone on with at 2026-01-03 01:02 UTC: armor reproduce --resume 'x y'" in words
 
 
 def test_campaign_that_has_just_begun_makes_a_page(tmp_path):

@@ -69,6 +69,49 @@ class DelayReport:
     lines: tuple[LineCounters, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class DelayTrial:
+    """How much longer than the delay frames were under way, and how many did not arrive."""
+
+    delay_ms: float
+    sent: int
+    lost: int
+    error_p50_us: float
+    error_p99_us: float
+    error_max_us: float
+
+    def describe(self) -> str:
+        """One line for people."""
+        text = (
+            f"{self.delay_ms:g} ms are {self.error_p50_us / 1000:.3f} ms too long (p99 {self.error_p99_us / 1000:.3f})"
+        )
+        return text + (f", {self.lost} of {self.sent} frames lost" if self.lost else "")
+
+
+def trial_of(delay_ms: float, sent: int, errors_us: Sequence[float]) -> DelayTrial:
+    """Sum up a trial.
+
+    Parameters
+    ----------
+    delay_ms : float
+        The delay asked for, one way.
+    sent : int
+        Frames.
+    errors_us : sequence of float
+        How much longer each that arrived was under way.
+
+    Raises
+    ------
+    DelayLineError
+        None arrived.
+    """
+    if not errors_us:
+        raise DelayLineError(f"none of {sent} frames passed the delay line")
+    ordered = sorted(errors_us)
+    p50, p99 = (ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)] for share in (0.5, 0.99))
+    return DelayTrial(delay_ms, sent, sent - len(ordered), p50, p99, ordered[-1])
+
+
 def needs_delay_line(options: EmulationOptions, *, netem: bool, program: Path | None, release: str) -> bool:
     """Whether control delay is asked for that the kernel cannot give.
 

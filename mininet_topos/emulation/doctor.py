@@ -12,6 +12,9 @@ from pathlib import Path
 
 import networkx as nx
 
+from mininet_topos.emulation.delay_line import find_delay_line
+from mininet_topos.emulation.delay_line_core import DelayTrial
+from mininet_topos.emulation.delay_trial import try_delay_line
 from mininet_topos.emulation.doctor_core import Diagnosis, MachineFacts, judge
 from mininet_topos.emulation.features import TRIALS, kernel_features
 from mininet_topos.emulation.network import EmulatedNetwork
@@ -43,6 +46,7 @@ def diagnose(topology: Topology | None = None, *, watch_s: float = 10.0) -> Diag
     """
     is_root = os.geteuid() == 0
     features = _kernel_reasons() if is_root else {}
+    delay, delay_error = _delay_trial() if is_root else (None, "")
     facts = MachineFacts(
         is_root=is_root,
         programs={program: _version(program) for program in {**PROGRAMS, **PROBE_PROGRAMS}},
@@ -54,6 +58,8 @@ def diagnose(topology: Topology | None = None, *, watch_s: float = 10.0) -> Diag
         load_1min=os.getloadavg()[0],
         clock_source=_clock_source(),
         oversleep_p99_ms=_oversleep_p99_ms(),
+        delay=delay,
+        delay_error=delay_error,
     )
     if topology is None or not judge(facts).ok:
         return judge(facts)
@@ -149,6 +155,17 @@ def _wait_listening(network: EmulatedNetwork, host: str) -> None:
 def _kernel_reasons() -> dict[str, str]:
     features = kernel_features()
     return {name: features.reason(name) for name in TRIALS}
+
+
+def _delay_trial() -> tuple[DelayTrial | None, str]:
+    """What the delay line does on this machine, or why it does nothing."""
+    program = find_delay_line()
+    if program is None:
+        return None, ""
+    try:
+        return try_delay_line(program), ""
+    except (ArmorError, OSError) as error:
+        return None, str(error)
 
 
 def _version(program: str) -> str | None:

@@ -7,15 +7,17 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mininet_topos.emulation.bfd_core import BfdChoice
+from mininet_topos.emulation.delay_line_core import DelayTrial
 
 MAX_OVERSLEEP_MS = 2.0  # a probe every 2 ms cannot be sent by a clock that wakes later than this
 WANTED_PPS = 2000  # four times the default probe rate, to leave room
 BUSY_LOAD_PER_CPU = 0.5
+MAX_DELAY_ERROR_US = 500.0  # a tenth of 5 ms, a common control delay
 
 # feature of the kernel -> (what for, how to get it, whether Armor can work without)
 FEATURES = {
     "openvswitch": ("kernel datapath", "optional: modprobe openvswitch; the userspace datapath is used", False),
-    "netem": ("link delay", "optional: modprobe sch_netem; delays are left out, with a warning", False),
+    "netem": ("link delay", "optional: modprobe sch_netem; link delays are left out, with a warning", False),
     "htb": ("link capacity", "modprobe sch_htb, or run without shaping", True),
     "u32": ("control packets first", "modprobe cls_u32, or run without shaping", True),
 }
@@ -43,7 +45,8 @@ class MachineFacts:
 
     `programs` maps a program to its version, or None when it is missing; `packages` to the Debian package
     that brings it. `features` maps a kernel feature to "" or to why it is missing; it is empty when that
-    could not be tried (not root). Rates and BFD are None when no network was tried.
+    could not be tried (not root). `delay` is None when the delay line could not be tried, and `delay_error` says why
+    it failed. Rates and BFD are None when no network was tried.
     """
 
     is_root: bool
@@ -56,6 +59,8 @@ class MachineFacts:
     load_1min: float
     clock_source: str
     oversleep_p99_ms: float
+    delay: DelayTrial | None = None
+    delay_error: str = ""
     bfd: BfdChoice | None = None
     rate_pps: int | None = None
     rate_hops: int = 0
@@ -105,6 +110,7 @@ def judge(facts: MachineFacts) -> Diagnosis:
         Check("mininet", facts.mininet is not None, facts.mininet or "not importable", "run make setup"),
         *_feature_checks(facts),
         _cut_check(facts),
+        _delay_check(facts),
         _load_check(facts),
         _clock_check(facts),
         *_trial_checks(facts),
@@ -139,6 +145,17 @@ def _cut_check(facts: MachineFacts) -> Check:
     usable = [feature for feature in CUT_FEATURES if not facts.features[feature]]
     detail = f"by {usable[0]}" if usable else "; ".join(f"{name}: {facts.features[name]}" for name in CUT_FEATURES)
     return Check("silent cuts", bool(usable), detail, repair)
+
+
+def _delay_check(facts: MachineFacts) -> Check:
+    repair = "apt-get install gcc libc6-dev, then make setup; without it control links have no delay"
+    if facts.delay is not None:
+        exact = facts.delay.error_p99_us <= MAX_DELAY_ERROR_US and not facts.delay.lost
+        repair = "stop other work before measuring: control delays are not what they are said to be"
+        return Check("delay line", exact, facts.delay.describe(), repair, required=False)
+    if not facts.is_root:
+        return Check("delay line", False, "not tried, since that needs root", "run as root to try it", required=False)
+    return Check("delay line", False, facts.delay_error or "not built", repair, required=False)
 
 
 def _load_check(facts: MachineFacts) -> Check:

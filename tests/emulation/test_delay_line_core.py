@@ -16,6 +16,7 @@ from mininet_topos.emulation.delay_line_core import (
     MAX_FRAMES,
     MIN_FRAMES,
     DelayLineError,
+    DelayTrial,
     LineCounters,
     Relay,
     control_relays,
@@ -24,6 +25,7 @@ from mininet_topos.emulation.delay_line_core import (
     parse_report,
     relayed_interfaces,
     ring_frames,
+    trial_of,
     with_control_relays,
 )
 from mininet_topos.emulation.options_core import EmulationOptions
@@ -132,3 +134,26 @@ def test_a_report_is_read_by_name_not_by_order() -> None:
 def test_anything_else_is_no_report_and_is_quoted(line: str) -> None:
     with pytest.raises(DelayLineError, match="no report"):
         parse_report(line)
+
+
+@given(st.lists(st.floats(-10, 1000), min_size=1, max_size=300), st.integers(0, 5))
+def test_a_trial_counts_what_is_lost_and_at_least_its_share_is_below_each_quantile(
+    errors: list[float], lost: int
+) -> None:
+    trial = trial_of(5.0, len(errors) + lost, errors)
+    assert (trial.lost, trial.error_max_us) == (lost, max(errors))
+    for share, bound in ((0.5, trial.error_p50_us), (0.99, trial.error_p99_us)):
+        assert bound in errors
+        assert sum(error <= bound for error in errors) >= share * len(errors)
+        assert sum(error < bound for error in errors) < share * len(errors)
+    assert ("lost" in trial.describe()) == (lost > 0)
+
+
+def test_a_trial_in_which_nothing_arrives_is_an_error() -> None:
+    with pytest.raises(DelayLineError, match="none of 7 frames"):
+        trial_of(5.0, 7, [])
+
+
+def test_a_trial_is_told_in_milliseconds() -> None:
+    trial = DelayTrial(5.0, sent=10, lost=0, error_p50_us=20.0, error_p99_us=90.0, error_max_us=300.0)
+    assert trial.describe() == "5 ms are 0.020 ms too long (p99 0.090)"

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from mininet_topos import toy
 from mininet_topos.emulation.bfd_core import BfdChoice, choose_bfd_interval
+from mininet_topos.emulation.delay_line_core import DelayTrial
 from mininet_topos.emulation.doctor import diagnose
 from mininet_topos.emulation.doctor_core import CUT_FEATURES, FEATURES, MachineFacts, judge
 from mininet_topos.emulation.features import TRIALS
 from mininet_topos.emulation.requirements import PROGRAMS, require_emulation
 from mininet_topos.errors import MissingRequirementError
 
+EXACT = DelayTrial(delay_ms=5, sent=500, lost=0, error_p50_us=20, error_p99_us=90, error_max_us=300)
 HEALTHY = MachineFacts(
     is_root=True,
     programs={"ovs-vswitchd": "3.1.0", "nft": "1.0.6"},
@@ -27,6 +29,7 @@ HEALTHY = MachineFacts(
     load_1min=0.2,
     clock_source="tsc",
     oversleep_p99_ms=0.1,
+    delay=EXACT,
     bfd=BfdChoice(5, stable=True, flaps=((5, 0),)),
     rate_pps=10_000,
     rate_hops=4,
@@ -53,6 +56,10 @@ def test_a_healthy_machine_passes_every_check() -> None:
         ({"features": {**HEALTHY.features, "nft_egress": "no", "clsact": "no"}}, "silent cuts", False),
         ({"features": {**HEALTHY.features, "netem": "unknown"}}, "kernel netem", True),
         ({"features": {**HEALTHY.features, "openvswitch": "no module"}}, "kernel openvswitch", True),
+        ({"delay": None}, "delay line", True),
+        ({"delay": None, "delay_error": "no packet socket"}, "delay line", True),
+        ({"delay": replace(EXACT, error_p99_us=900)}, "delay line", True),
+        ({"delay": replace(EXACT, lost=3)}, "delay line", True),
         ({"load_1min": 7.0}, "cpu", True),
         ({"oversleep_p99_ms": 9.0}, "clock", True),
         ({"bfd": BfdChoice(100, stable=False, flaps=((100, 2),))}, "bfd", True),
@@ -73,8 +80,8 @@ def test_each_fault_fails_its_own_check_only_and_says_how_to_repair_it(
 
 
 def test_an_ordinary_user_is_told_that_kernel_features_were_not_tried() -> None:
-    facts = replace(HEALTHY, is_root=False, features={})
-    assert failed(facts) == {"root", "silent cuts", *(f"kernel {name}" for name in FEATURES)}
+    facts = replace(HEALTHY, is_root=False, features={}, delay=None)
+    assert failed(facts) == {"root", "silent cuts", "delay line", *(f"kernel {name}" for name in FEATURES)}
 
 
 def test_every_feature_that_is_tried_is_judged() -> None:
@@ -133,3 +140,9 @@ def test_a_trial_network_gives_a_bfd_interval_and_a_packet_rate() -> None:
     assert "trial network" not in checks, checks["trial network"].detail
     assert diagnosis.bfd_interval_ms in (5, 20, 50, 100)
     assert "over 2 switches" in checks["packet rate"].detail
+
+
+@pytest.mark.emulation
+def test_the_delay_line_of_this_machine_is_measured() -> None:
+    line = next(check for check in diagnose().checks if check.check == "delay line")
+    assert line.detail.startswith("5 ms are ")

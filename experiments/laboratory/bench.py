@@ -24,11 +24,12 @@ from experiments.probes.streams import IPERF3_PORT, Streams
 from experiments.runner.folder import Work
 from experiments.runner.inject import Injector
 from experiments.runner.measure import Flaps, Measured, PortKey, unasked_restarts
-from experiments.runner.parts import emulated_network, options_of
+from experiments.runner.parts import BFD_S, emulated_network, options_of
 from experiments.runner.run import make_ready
 from experiments.runner.watching import PortWatch
 from experiments.scenario.values import PROBE_KINDS, Scenario, Variation
 from mininet_topos.emulation import Cuts, EmulatedNetwork
+from mininet_topos.emulation.status import set_bfd_interval
 from mininet_topos.topology import Topology
 from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.rows import RulePlan
@@ -41,6 +42,7 @@ _LAST_ANSWERS_S = 0.2
 _LOAD_EXTRA_S = 3.0  # load is ended, it does not end by itself
 GIVE_UP_S = 30.0  # a download that takes longer is not finished
 _RETURN_S, _RETURN_POLL_S = 25.0, 0.1
+_BFD_SETTLE_S = 0.5  # a new interval is negotiated in a few packets
 
 Say = Callable[[str], None]
 Plans = dict[int, RulePlan]
@@ -85,6 +87,15 @@ class Bench:
     def events_since(self, offset: int) -> str:
         """What processes have written to the event log since its length was `offset` bytes."""
         return self.work.events.read_bytes()[offset:].decode()
+
+    def set_bfd_interval(self, interval_ms: int) -> None:
+        """Change the BFD interval of all links."""
+        network = self.network
+        if interval_ms != network.bfd_interval_ms:
+            set_bfd_interval(network.groups, network.settings, interval_ms)
+            network.bfd_interval_ms = interval_ms
+            network.wait_bfd_up(BFD_S)
+            time.sleep(_BFD_SETTLE_S)
 
     def observe(self, scenario: Scenario, folder: Path) -> tuple[Measured, Return]:
         """Send the traffic, cut, keep what the instruments see, repair, and wait for the return.

@@ -152,20 +152,27 @@ def udp_of(trial: Trial, topology: Topology, captures: Mapping[Tap, Path], clock
     """UDP datagrams of every pair, from the taps at the hosts; empty without UDP."""
     if trial.load is None or trial.load.udp_mbps is None:
         return {}
+    first = len(trial.pairs) if trial.load.pings else 0
+    return datagrams_of(topology, captures, clock, {pair: first + number for number, pair in enumerate(trial.pairs)})
+
+
+def datagrams_of(
+    topology: Topology, captures: Mapping[Tap, Path], clock: Clock, numbers: Mapping[Pair, int]
+) -> dict[Pair, list[Datagram]]:
+    """UDP datagrams of pairs, whose streams have these numbers in their scenario."""
     hosts = hosts_of(topology)
     paths = {tap.place: path for tap, path in captures.items()}
     frames: dict[str, list[Frame]] = {}
-    for node in {node for pair in trial.pairs for node in pair}:
+    for node in {node for pair in numbers for node in pair}:
         frames[node] = list(parse_pcap(paths[hosts[node].name].read_bytes()))
-    first_port = IPERF3_PORT + (len(trial.pairs) if trial.load.pings else 0)
     return {
         (source, destination): datagrams(
             frames[source],
             frames[destination],
             hosts[source].ipv4,
             hosts[destination].ipv4,
-            first_port + number,
+            IPERF3_PORT + number,
             clock,
         )
-        for number, (source, destination) in enumerate(trial.pairs)
+        for (source, destination), number in numbers.items()
     }

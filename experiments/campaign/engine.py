@@ -35,6 +35,9 @@ Runner = SessionRunner | RunTrial
 class Progress(Protocol):
     """Told what the engine does."""
 
+    def start(self) -> None:
+        """The first network is about to be built."""
+
     def begin(self, trial: Trial, attempt: int) -> None:
         """An attempt begins."""
 
@@ -65,6 +68,7 @@ def run_campaign(
     """
     rows = store.rows()
     todo = remaining(in_order(trials), rows)
+    progress.start()
     attempts = {trial: len(statuses) for trial, statuses in attempts_of(rows).items()}
     for _, group in groupby(todo, key=lambda trial: (trial.session_key, id(runners[trial.kind]))):
         session = list(group)

@@ -56,7 +56,7 @@ class CampaignProgress:
         self.tell = tell
         self._bar, self._clock = bar, clock
         self._done_s = 0.0
-        self._start_s: float | None = None
+        self._start_s = clock()
         self._told_s = float("-inf")
 
     def say(self, text: str) -> None:
@@ -64,10 +64,12 @@ class CampaignProgress:
         if self._bar is not None:
             self._bar.set_description_str(text)
 
+    def start(self) -> None:
+        """The first network is about to be built: calibration does not count."""
+        self._start_s = self._clock()
+
     def begin(self, trial: Trial, attempt: int) -> None:
         """An attempt begins."""
-        if self._start_s is None:
-            self._start_s = self._clock()
         again = "" if attempt == 1 else f", attempt {attempt}"
         self.say(trial.trial_id + again)
 
@@ -90,7 +92,7 @@ class CampaignProgress:
         return f"{self._total - len(self._left)} of {self._total} trials"
 
     def _time_left(self) -> str:
-        if self._start_s is None or not self._done_s or not self._left:
+        if not self._done_s or not self._left:
             return ""
         pace = (self._clock() - self._start_s) / self._done_s
         return f", {in_words(pace * sum(self._left.values()))} left"
@@ -108,7 +110,8 @@ def campaign_progress(weights: Mapping[str, float]) -> Iterator[CampaignProgress
         yield CampaignProgress(weights, None, _line)
         return
     total_s = sum(weights.values())
-    with tqdm(total=total_s, leave=False, file=sys.stderr, dynamic_ncols=True, bar_format=_SHAPE) as bar:
+    shape = {"leave": False, "dynamic_ncols": True, "bar_format": _SHAPE, "mininterval": 0, "miniters": 0}
+    with tqdm(total=total_s, file=sys.stderr, **shape) as bar:
         bar.set_postfix_str(f"{len(weights)} trials, about {in_words(total_s)}")
         yield CampaignProgress(weights, bar, lambda text: tqdm.write(text, file=sys.stderr))
 

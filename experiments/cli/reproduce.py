@@ -191,8 +191,20 @@ def _list(arguments: argparse.Namespace) -> int:
     for name, members in aliases.items():
         parts = tuple(figures[member] for member in members)
         rows.append({**_listed(name, parts, parts[0].paper, parts[0].title, arguments), "same_as": list(members)})
-    emit(arguments, {"ids": rows}, list_text(rows))
+    together = [
+        _listed(option, members, members[0].paper, "", arguments) for option, members in _groups(figures).items()
+    ]
+    emit(arguments, {"ids": rows, "together": together}, list_text(rows, together))
     return 0
+
+
+def _groups(figures: Mapping[str, PaperFigure]) -> dict[str, tuple[PaperFigure, ...]]:
+    """What can be asked for at once: --all, and each paper."""
+    papers = dict.fromkeys(figure.paper for figure in figures.values())
+    of_paper = {
+        f"--paper {paper}": tuple(figure for figure in figures.values() if figure.paper == paper) for paper in papers
+    }
+    return {**of_paper, "--all": tuple(figures.values())}
 
 
 def _listed(name: str, figures: Sequence[PaperFigure], paper: str, title: str, arguments: argparse.Namespace) -> Json:

@@ -71,23 +71,18 @@ def shown(value: float | str | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def list_text(rows: Sequence[Json]) -> str:
-    """Text of `armor reproduce --list`."""
+def list_text(rows: Sequence[Json], together: Sequence[Json]) -> str:
+    """Text of `armor reproduce --list`: ids, and below what papers ask for at once."""
     header = ("id", "paper", "trials", "takes", "quick: trials", "takes", "what")
-    cells = [
-        (
-            row["id"],
-            row["paper"],
-            row["trials"],
-            in_words(row["seconds"]),
-            row["quick_trials"],
-            in_words(row["quick_seconds"]),
-            row["title"] if not row.get("same_as") else f"{' and '.join(row['same_as'])}",
-        )
-        for row in rows
-    ]
-    text = table(cells, header, right=range(2, 6))
-    return f"{text}\n\nDurations are estimates for four cores; ids share trials, which run once in a campaign."
+    ids = [(*_line(row, row["paper"]), row.get("title")) for row in rows if "same_as" not in row]
+    ids += [(*_line(row, row["paper"]), " and ".join(row["same_as"])) for row in rows if "same_as" in row]
+    text = table([*ids, *((*_line(row, ""), "") for row in together)], header, right=range(2, 6))
+    return f"{text}\n\nDurations are estimates for four cores. Ids share trials; a trial runs once in a campaign."
+
+
+def _line(row: Json, paper: str) -> tuple[object, ...]:
+    full, quick = in_words(row["seconds"]), in_words(row["quick_seconds"])
+    return row["id"], paper, row["trials"], full, row["quick_trials"], quick
 
 
 def _failed(value: Json) -> list[str]:

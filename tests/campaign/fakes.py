@@ -74,6 +74,9 @@ class Silent:
         self.finished: list[str] = []
         self.rows: list[Json] = []
 
+    def start(self) -> None:
+        """Nothing."""
+
     def begin(self, trial: Trial, attempt: int) -> None:
         """Nothing."""
 

@@ -43,6 +43,8 @@ class FakeBar:
 
 
 def walk(progress: CampaignProgress, clock: Clock, step_s: float) -> None:
+    clock.now_s += 1000.0  # a long calibration
+    progress.start()
     for one in TRIALS:
         progress.begin(one, 1)
         clock.now_s += step_s

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import struct
+import subprocess
+import sys
+import termios
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +22,7 @@ from tests.campaign.figures import ALIASES, FIGURES, FakeLaboratory
 
 pytest.importorskip("matplotlib")
 Use = Callable[[FakeLaboratory], FakeLaboratory]
+REPOSITORY = Path(__file__).resolve().parents[2]
 START = ["reproduce", "fig-delay", "x-decided", "--quick", "--out", "new"]
 
 
@@ -224,3 +231,41 @@ def test_redrawing_an_id_that_the_campaign_lacks_is_refused(use: Use, capsys: py
     out, err = said(capsys)
     assert out == ""
     assert "has no 'fig-again'; its ids are fig-delay, x-decided" in err
+
+
+ON_A_TERMINAL = """
+import sys
+from experiments.cli import reproduce
+from experiments.cli.main import main
+from tests.campaign.figures import ALIASES, FIGURES, FakeLaboratory
+reproduce._registry = lambda: (FIGURES, ALIASES)
+reproduce.NetworkLaboratory = lambda: FakeLaboratory(broken="k1/mixed/b")
+sys.exit(main(["reproduce", "fig-delay", "--quick", "--out", sys.argv[1]]))
+"""
+
+
+def test_on_a_terminal_a_bar_counts_and_standard_output_stays_clean(tmp_path: Path) -> None:
+    pytest.importorskip("tqdm")
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    command = [sys.executable, "-c", ON_A_TERMINAL, str(tmp_path / "new")]
+    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=slave)
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # Linux says so when the other side is closed
+            break
+        if not part:
+            break
+        shown += part
+    out = process.communicate()[0].decode()
+    os.close(master)
+    assert process.returncode == 0
+    text = shown.decode()
+    assert "100%" in text
+    assert "4 of 4 trials" in text
+    assert "square/r1/k1/mixed/b failed, given up: the probe died" in text
+    assert out.startswith("== fig-delay (quick)")
+    assert "%|" not in out

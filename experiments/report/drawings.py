@@ -18,14 +18,14 @@ from mininet_topos.topology import Direction, LinkId, Topology
 Json = dict[str, Any]
 
 
-def scenario_of(text: str, name: str) -> Scenario | None:
-    """The scenario of a folder; None when it cannot be read here (its topology may be a file that has moved)."""
+def scenario_of(text: str, name: str) -> Scenario | BadInputError:
+    """The scenario of a folder, or why it cannot be read here (its topology may be a file that has moved)."""
     from experiments.cli.run import parse
 
     try:
         return parse(text, name)
-    except BadInputError:
-        return None
+    except BadInputError as error:
+        return error
 
 
 def failure_drawing(scenario: Scenario, number: int, result: Json, returned: Iterable[Json]) -> Picture | Text:

@@ -26,9 +26,12 @@ def run_section(folder: RunFolder, place: str) -> Section:
         Beginning of the anchors.
     """
     runs = folder.verdict["runs"]
-    scenario = scenario_of(folder.scenario, f"{folder.path.name}/scenario.yaml")
+    found = scenario_of(folder.scenario, f"{folder.path.name}/scenario.yaml")
+    scenario = found if isinstance(found, Scenario) else None
     blocks: list[Block] = [Text(run_summary(folder, scenario)), Text(origin_text(folder.environment))]
     blocks += [Text(text, "warning") for text in _warnings(runs)]
+    if scenario is None:
+        blocks.append(Text(f"Failures are not drawn, since the scenario cannot be read here: {found}", "warning"))
     blocks.append(_accounts(runs))
     if folder.topology is not None:
         blocks.append(Picture(folder.topology.alt, folder.topology.data, folder.topology.ending, narrow=True))
@@ -106,9 +109,7 @@ def _failure_part(
 ) -> Part:
     first = results[0][1]
     blocks: list[Block] = []
-    if scenario is None:
-        blocks.append(Text("No drawing: the scenario's topology is a file that is not where it was.", "warning"))
-    elif folder.topology is None:
+    if scenario is not None and folder.topology is None:
         run = next((run for run, _ in results if _has_returned(folder, run)), results[0][0])
         result = next(result for other, result in results if other is run)
         mine = [row for row in folder.returned if row["run"] == run["run"]]

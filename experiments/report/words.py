@@ -109,12 +109,8 @@ def label(key: str) -> str:
     >>> label("bfd_interval_ms"), label("open_vswitch"), label("load_per_core"), label("link_mbps")
     ('BFD interval, ms', 'Open vSwitch', 'load per core', 'link, Mbit/s')
     """
-    if key in WHOLE_KEYS:
-        return WHOLE_KEYS[key]
-    words = [ABBREVIATIONS.get(word, word) for word in key.split("_")]
-    if len(words) > 1 and words[-1] in UNITS:
-        return f"{' '.join(words[:-1])}, {UNITS[words[-1]]}"
-    return " ".join(words)
+    words, unit = _words_and_unit(key)
+    return f"{words}, {unit}" if unit else words
 
 
 def value_text(value: object) -> str:
@@ -122,11 +118,11 @@ def value_text(value: object) -> str:
 
     Examples
     --------
-    >>> value_text({"sent": 2000, "lost": 0}), value_text([0.25, 1.0])
-    ('sent 2,000, lost 0', '0.25, 1.00')
+    >>> value_text({"sent": 2000, "reached_mbps": 4.2}), value_text([0.25, 1.0])
+    ('sent 2,000, reached 4.20 Mbit/s', '0.25, 1.00')
     """
     if isinstance(value, Mapping):
-        return ", ".join(f"{label(str(key))} {value_text(inner)}" for key, inner in value.items()) or NONE
+        return ", ".join(_named(str(key), inner) for key, inner in value.items()) or NONE
     if isinstance(value, list):
         nested = any(isinstance(inner, Mapping) for inner in value)
         return ("; " if nested else ", ").join(map(value_text, value)) or NONE
@@ -142,6 +138,20 @@ def anchor(*parts: object) -> str:
     'campaign-1-sdfast-fig9'
     """
     return re.sub(r"[^a-z0-9]+", "-", "-".join(map(str, parts)).lower()).strip("-")
+
+
+def _words_and_unit(key: str) -> tuple[str, str]:
+    if key in WHOLE_KEYS:
+        return WHOLE_KEYS[key], ""
+    words = [ABBREVIATIONS.get(word, word) for word in key.split("_")]
+    if len(words) > 1 and words[-1] in UNITS:
+        return " ".join(words[:-1]), UNITS[words[-1]]
+    return " ".join(words), ""
+
+
+def _named(key: str, value: object) -> str:
+    words, unit = _words_and_unit(key)
+    return f"{words} {value_text(value)}" + (f" {unit}" if unit and value is not None else "")
 
 
 def _float(value: float) -> str:

@@ -238,7 +238,8 @@ def test_topology_file_that_has_moved_leaves_the_rest_readable(every_folder):
     text = folders.SCENARIO.replace("darkstrand", "no_such_file.graphml")
     (every_folder[0] / "scenario.yaml").write_text(text, encoding="utf-8")
     words = outline(every_folder[0]).words
-    assert "No drawing" in words
+    assert "Failures are not drawn" in words
+    assert "no_such_file.graphml" in words
     assert "13.2" in words
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
-from experiments.papers.registry import FIGURES
 from experiments.papers.sdfast import extra_claims, setup
+from experiments.papers.sdfast.figures import FIGURES as SDFAST
 
+FIGURES = {figure.id: figure for figure in SDFAST}
 WINDOWS = {"fail_free": [-1.5, 0.0], "transient": [0.0, 1.0], "converged": [1.0, 3.0]}
 PLAN = CampaignPlan(quick=False, seed=5, rounds=2)
 # Delay factor, share of UDP delivered, and seconds a file, once links are cut.

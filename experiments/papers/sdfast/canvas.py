@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH_IN = 11.0
-_CHARACTERS_AN_INCH = 15.5
+_CHARACTERS_AN_INCH = 14
+_TITLE_IN = 0.24
 PAPER = "#cf222e"
 # A scheme keeps its colour from picture to picture.
 COLOURS: Mapping[Arm, str] = {
@@ -41,7 +42,8 @@ def panels(title: str, columns: int, height: float = 4.4, rows: int = 1) -> tupl
         found = list(grid.flat)
         for axes in found:
             plain_axes(axes)
-    figure.suptitle(title, color=INK, fontsize=13, x=0.01, ha="left", fontweight="bold", parse_math=False)
+    # The empty second line is the place of the legend.
+    figure.suptitle(f"{title}\n", color=INK, fontsize=13, x=0.01, ha="left", fontweight="bold", parse_math=False)
     return figure, found
 
 
@@ -108,14 +110,17 @@ def mark_paper(axes: Axes, place: tuple[float, float], height: float, style: str
 
 
 def legend(figure: Figure, axes: Axes, extra: Iterable[Any] = ()) -> None:
-    """One legend for all panels, above them."""
+    """One legend for all panels, between the title and them."""
     handles, labels = axes.get_legend_handles_labels()
     more = list(extra)
     figure.legend(
         [*handles, *more],
         [*labels, *(each.get_label() for each in more)],
-        loc="outside upper right",
-        ncols=min(len(handles) + len(more), 7),
+        loc="upper left",
+        bbox_to_anchor=(0.0, 1 - _TITLE_IN / figure.get_figheight()),
+        ncols=len(handles) + len(more),
+        borderaxespad=0.2,
+        columnspacing=1.4,
         frameon=False,
         fontsize=9,
     )

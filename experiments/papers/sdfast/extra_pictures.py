@@ -42,6 +42,7 @@ def draw_learned(rows: Sequence[Json], caption: str) -> Figure:
     axes.set_xticks(range(len(arms)), [LABELS[arm] for arm in arms])
     axes.set_xlim(-0.6, len(arms) - 0.4)
     axes.set_ylim(bottom=0)
+    axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel(f"packets at {1000 / setup.FAST_PING_INTERVAL_MS:g} packets/s", color=INK)
     legend(figure, axes)
     facts = [
@@ -118,9 +119,9 @@ def draw_multi(rows: Sequence[Json], caption: str) -> Figure:
     axes[0].plot([], [], "D", color="white", mec=INK, label="measured: pings answered")
     legend(figure, axes[0])
     facts = [
-        "Bars: the interpreter, every pair whose primary path is hit, after everything was learned or rewritten.",
-        "Diamonds: share of pings answered in emulated networks, one to two seconds after the cut and later, over the"
-        " sampled pairs that stay joined.",
+        "Bars: the interpreter, all pairs whose primary path is hit, after everything was learned or rewritten.",
+        "Diamonds: share of pings answered in emulated networks from one second after the cut, over the sampled pairs"
+        " that stay joined.",
     ]
     return finish(figure, facts, caption)
 

@@ -69,10 +69,10 @@ def draw_fig6(rows: Sequence[Json], caption: str) -> Figure:
 
 def draw_fig7(rows: Sequence[Json], caption: str) -> Figure:
     """Delay and loss over the number of failed links, and the change against CB and CBC."""
-    figure, axes = panels("Delay against the number of failed links, Darkstrand", 3, 4.6)
+    figure, axes = panels("Delay against the number of failed links, all after the cut, Darkstrand", 3, 4.9)
     for axis, measure, what in (
-        (axes[0], measures.delay_ms(AFTER), "mean round trip after the cut, ms"),
-        (axes[1], measures.lost_percent(AFTER), "pings lost after the cut, %"),
+        (axes[0], measures.delay_ms(AFTER), "mean round trip, ms"),
+        (axes[1], measures.lost_percent(AFTER), "pings lost, %"),
     ):
         _lines(axis, rows, measure)
         axis.set_ylabel(what, color=INK)
@@ -83,9 +83,9 @@ def draw_fig7(rows: Sequence[Json], caption: str) -> Figure:
 
 def draw_fig8(rows: Sequence[Json], caption: str) -> Figure:
     """Throughput over the number of failed links, and the change against CB and CBC."""
-    figure, axes = panels("Throughput against the number of failed links, Darkstrand", 2, 4.6)
+    figure, axes = panels("Throughput against the number of failed links, all after the cut, Darkstrand", 2, 4.9)
     _lines(axes[0], rows, measures.goodput_percent(AFTER))
-    axes[0].set_ylabel("UDP delivered after the cut, % of offered", color=INK)
+    axes[0].set_ylabel("UDP delivered, % of offered", color=INK)
     _changes(axes[1], rows, measures.goodput_mbps(AFTER), {setup.CB: 57.0, setup.CBC: 27.0})
     legend(figure, axes[0])
     return finish(figure, [_cut_pairs(rows, UNDER_FAILURE), SCALED, '"20 %" of the links cannot be cut.'], caption)
@@ -107,7 +107,10 @@ def draw_fig9(rows: Sequence[Json], caption: str) -> Figure:
     for (arm, group), (place, _) in places.items():
         estimate = values[arm][group]
         if estimate is not None:
-            axes.annotate(f"{estimate.value:.0f}", (place, 0), (0, 3), textcoords="offset points", ha="center", size=8)
+            top = estimate.value if estimate.high is None else estimate.high
+            axes.annotate(
+                f"{estimate.value:.0f}", (place, top), (0, 3), textcoords="offset points", ha="center", size=8
+            )
     opponent = values.get(setup.CBC, [None])[0]
     if opponent is not None and (setup.AGENT_PAIR, 0) in places:
         mark_paper(axes, places[setup.AGENT_PAIR, 0], 0.27 * opponent.value)

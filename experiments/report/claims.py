@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from experiments.report.blocks import Block, Cell, Fold, Grid, Picture, Section, Text
+from experiments.report.blocks import Block, Cell, Facts, Fold, Grid, Picture, Section, Text
 from experiments.report.folders import FigureResult
 from experiments.report.words import NONE, counted, interval, listed, number, verdict_cell
 
@@ -15,6 +15,7 @@ Json = dict[str, Any]
 _HEADER = ("claim", "verdict", "paper", "measured (95 % interval)", "unit", "band")
 # Columns that hold sentences; behind a column for the id they are one further.
 _WIDE = (0, 3)
+MAX_OPEN_ROWS = 45
 VERDICT_KEY = (
     "✔ holds: the measured value lies in the band that was chosen beforehand. ≈ direction: not in the band, but the "
     "change has the paper's sign. ✘ differs: neither. ○ measured: the paper gives no number to test. ∅ no data: "
@@ -56,13 +57,15 @@ def figure_section(figure: FigureResult, place: str) -> Section:
     """Picture, claims and table of one id."""
     verdict = figure.verdict
     blocks: list[Block] = []
-    paper = f"Paper: {verdict['paper']}. " if verdict.get("paper") else ""
+    paper = {None: "", "beyond": "Beyond the papers. "}.get(verdict.get("paper"), f"Paper: {verdict.get('paper')}. ")
     quick = " Quick set-up: fewer pairs and repetitions." if verdict.get("quick") else ""
     blocks.append(Text(f"{paper}Verdict: {verdict_cell(verdict.get('verdict')).text}.{quick}"))
     blocks += _failed(verdict)
-    caption = str(verdict.get("caption") or "")
     if figure.picture is not None:
-        blocks.append(Picture(figure.picture.alt, figure.picture.data, figure.picture.ending, caption))
+        # The caption stands in the picture; who does not see it is told.
+        caption = " ".join(str(verdict.get("caption") or "").split())
+        alt = f"{figure.picture.alt}. {caption}".rstrip(". ") + "."
+        blocks.append(Picture(alt, figure.picture.data, figure.picture.ending))
     else:
         blocks.append(Text("This id has no picture.", "warning"))
     claims = verdict.get("claims") or []
@@ -109,14 +112,16 @@ def _failed(verdict: Json) -> list[Block]:
     return [Text(text, "warning"), Fold("Their names, and why", (grid,))]
 
 
-def _notes(claims: Sequence[Json]) -> list[Text]:
-    return [Text(f"{claim.get('name', '')}: {claim['note']}.") for claim in claims if claim.get("note")]
+def _notes(claims: Sequence[Json]) -> list[Block]:
+    notes = tuple((str(claim.get("name", "")), str(claim["note"])) for claim in claims if claim.get("note"))
+    return [Text("Notes on the claims:"), Facts(notes)] if notes else []
 
 
 def _table(table: Json | None) -> list[Block]:
-    """The table that people read on the terminal, as it is."""
+    """The table that people read on the terminal, as it is; a long one is folded."""
     if not table or not table.get("rows"):
         return []
     header = tuple(str(name) for name in table["header"])
     rows = tuple(tuple(number(value) for value in row) for row in table["rows"])
-    return [Grid("By arm", header, rows, right=tuple(range(1, len(header))))]
+    grid = Grid("Numbers behind the figure.", header, rows, right=tuple(range(1, len(header))))
+    return [grid] if len(rows) <= MAX_OPEN_ROWS else [Fold(f"All numbers ({counted(len(rows), 'row')})", (grid,))]

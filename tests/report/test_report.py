@@ -175,6 +175,21 @@ def test_unfinished_campaign_says_so_and_how_to_go_on(every_folder):
     assert "Not drawn or judged yet: sdfast-fig9." in words
 
 
+def test_caption_of_a_picture_is_told_to_those_who_do_not_see_it(every_folder):
+    alts = [image["alt"] for image in outline(every_folder[1]).images]
+    assert any("Figure of Delay" in alt and "not trustworthy" in alt for alt in alts)
+
+
+def test_long_table_of_an_id_is_folded(every_folder):
+    path = every_folder[1] / "sdfast-fig5" / "verdict.json"
+    verdict = json.loads(path.read_text(encoding="utf-8"))
+    assert "All numbers" not in outline(every_folder[1]).words
+    folders.write_json(path, {**verdict, "table": {"header": ["a"], "rows": [[str(row)] for row in range(60)]}})
+    page = outline(every_folder[1])
+    assert "All numbers (60 rows)" in page.words
+    assert page.words.index("59") > page.words.index("All numbers")
+
+
 def test_trials_that_an_id_lacks_are_named_with_their_reasons(every_folder):
     path = every_folder[1] / "sdfast-fig5" / "verdict.json"
     failed = [{"trial": "t/3", "error": "the controller did not answer again"}, {"trial": "t/4", "error": "not run"}]

@@ -17,6 +17,8 @@ LEAST_LINK_SHARE = 0.95
 LEAST_UDP_SHARE = 0.99
 MOST_PING_LOSS = 0.001
 MOST_LOAD_PER_CORE = 1.0
+# What the laboratory measures with the load of a mixed trial.
+_UNDER_LOAD = ("bfd", "ping", "udp", "link")
 # The controller's packets overtake the others on a full link; a tenth is far below what a full queue costs.
 MOST_CONTROL_SHARE = 0.1
 
@@ -67,6 +69,8 @@ def calibration_text(stored: Json) -> str:
         parts.append(f"{ping['lost'] or 0} of {ping['sent']:,} pings lost")
     if isinstance(stored.get("load_per_core"), int | float):
         parts.append(f"load {stored['load_per_core']:.2f} a core")
+    if not any(stored.get(key) for key in _UNDER_LOAD):
+        parts.append("nothing measured under load (no trial of this campaign has pings and UDP)")
     said = "; ".join(stored["problems"])
     return f"calibration: {', '.join(parts)}" + (f". Not trustworthy: {said}" if said else "")
 

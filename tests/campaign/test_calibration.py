@@ -69,6 +69,11 @@ def test_what_was_not_measured_is_not_held_against_the_machine() -> None:
     assert problems({"link": {"capacity_mbps": 5.0, "reached_mbps": None}}) == ()
 
 
+def test_a_campaign_without_load_says_that_nothing_was_measured() -> None:
+    text = calibration_text(judged({**dict.fromkeys(FIT), "load_per_core": 0.5}))
+    assert text.startswith("calibration: BFD every 20 ms, load 0.50 a core, nothing measured under load")
+
+
 def test_flaps_at_an_interval_that_was_not_chosen_do_not_count() -> None:
     assert problems({**FIT, "bfd_interval_ms": 5}) == ("BFD flapped 31 times in 10 s at 5 ms without a failure",)
     assert problems(FIT) == ()

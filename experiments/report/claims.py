@@ -12,14 +12,14 @@ from experiments.report.words import NONE, counted, interval, listed, number, ve
 
 Json = dict[str, Any]
 
-_HEADER = ("claim", "verdict", "paper", "measured (95 % interval)", "unit", "band")
+_HEADER = ("claim", "verdict", "paper", "measured (interval)", "unit", "band")
 # Columns that hold sentences; behind a column for the id they are one further.
 _WIDE = (0, 3)
 MAX_OPEN_ROWS = 45
 VERDICT_KEY = (
     "✔ holds: the measured value lies in the band that was chosen beforehand. ≈ direction: not in the band, but the "
     "change has the paper's sign. ✘ differs: neither. ○ measured: the paper gives no number to test. ∅ no data: "
-    "trials failed, so there is nothing to judge."
+    "trials failed, so there is nothing to judge. Intervals: 95 % confidence for means and changes, quartiles for medians."
 )
 
 

@@ -97,6 +97,34 @@ def test_shortest_paths_lose_everything_until_the_repair_and_that_breaks_no_prom
     assert_nothing_is_left(own_state)
 
 
+def test_crankback_delivers_on_ways_back_until_the_repair_and_breaks_no_promise(
+    tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, result = run(tmp_path, capsys, scheme="cb", mode="learned")
+    (failure,) = result["failures"]
+    assert code == 0, result["claims"]
+    assert len(result["claims"]) == 3
+    assert failure["recovered"]
+    assert failure["stages_ms"]["steady"] is None
+    assert failure["stages_ms"]["last_crankback"] == pytest.approx(1500, abs=300)
+    assert failure["came_back"] > 100
+    assert_nothing_is_left(own_state)
+
+
+@pytest.mark.parametrize("scheme", ["cbc", "restoration", "ffg_restoration"])
+def test_a_controller_leads_around_a_failure_that_lasts_and_switches_hold_what_it_wrote(
+    scheme: str, tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, result = run(
+        tmp_path, capsys, scheme=scheme, mode="learned", failure="{link: [s4, s5], at_s: 0.5}", duration_s=2.5
+    )
+    (failure,) = result["failures"]
+    assert code == 0, result["claims"]
+    assert len(result["claims"]) == 2
+    assert failure["stages_ms"]["detect"] < failure["stages_ms"]["steady"]
+    assert_nothing_is_left(own_state)
+
+
 def test_a_killed_controller_and_a_killed_agent_cost_no_packet(
     tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

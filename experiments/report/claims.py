@@ -19,7 +19,8 @@ MAX_OPEN_ROWS = 45
 VERDICT_KEY = (
     "✔ holds: the measured value lies in the band that was chosen beforehand. ≈ direction: not in the band, but the "
     "change has the paper's sign. ✘ differs: neither. ○ measured: the paper gives no number to test. ∅ no data: "
-    "trials failed, so there is nothing to judge. Intervals: 95 % confidence for means and changes, quartiles for medians."
+    "trials failed, so there is nothing to judge. Intervals: 95 % confidence for means and changes, quartiles for "
+    "medians."
 )
 
 
@@ -113,8 +114,17 @@ def _failed(verdict: Json) -> list[Block]:
 
 
 def _notes(claims: Sequence[Json]) -> list[Block]:
-    notes = tuple((str(claim.get("name", "")), str(claim["note"])) for claim in claims if claim.get("note"))
-    return [Text("Notes on the claims:"), Facts(notes)] if notes else []
+    """Each remark once, with the claims that it belongs to."""
+    having: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.get("note"):
+            having.setdefault(str(claim["note"]), []).append(str(claim.get("name", "")))
+    if not having:
+        return []
+    facts = tuple(
+        (listed(names) if len(names) < 3 else counted(len(names), "claim"), note) for note, names in having.items()
+    )
+    return [Text("Notes on the claims:"), Facts(facts)]
 
 
 def _table(table: Json | None) -> list[Block]:

@@ -180,6 +180,13 @@ def test_caption_of_a_picture_is_told_to_those_who_do_not_see_it(every_folder):
     assert any("Figure of Delay" in alt and "not trustworthy" in alt for alt in alts)
 
 
+def test_note_that_many_claims_share_stands_once(tmp_path):
+    claims = [{**folders.CLAIM, "name": f"claim {number}"} for number in range(5)]
+    words = outline(folders.campaign_folder(tmp_path / "c", claims=claims)).words
+    assert "5 claims both parts together" in words
+    assert words.count("both parts together") == 1
+
+
 def test_long_table_of_an_id_is_folded(every_folder):
     path = every_folder[1] / "sdfast-fig5" / "verdict.json"
     verdict = json.loads(path.read_text(encoding="utf-8"))

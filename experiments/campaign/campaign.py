@@ -37,6 +37,9 @@ class Laboratory(Protocol):
     def require(self, trials: Sequence[Trial]) -> None:
         """Refuse when the machine lacks what the trials need; remove what killed runs left behind."""
 
+    def facts(self, trials: Sequence[Trial]) -> Json:
+        """More for environment.json: what networks will be made of."""
+
     def calibrate(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Json:
         """Measure what `experiments.campaign.calibration` judges."""
 
@@ -82,7 +85,7 @@ def measure(
         if not todo:
             return
         description = store.description
-        _write_environment(store, description["seed"])
+        _write_environment(store, description["seed"], laboratory.facts(trials))
         settings = LaboratorySettings(work, description["quick"], DEFAULT_BFD_INTERVAL_MS, say)
         calibration = _calibration(store, trials, todo, laboratory, settings)
         if calibration is not None:
@@ -146,9 +149,9 @@ def _calibration(
     return stored
 
 
-def _write_environment(store: Store, seed: int) -> None:
+def _write_environment(store: Store, seed: int, more: Json) -> None:
     """Facts of the first start, and of every time that the campaign was resumed."""
-    facts = environment_facts(seed)
+    facts = {**environment_facts(seed), **more}
     stored = store.read_json(ENVIRONMENT)
     if stored is None:
         started = facts.pop("at")

@@ -76,6 +76,17 @@ class NetworkLaboratory:
         require_programs()
         clean_all()
 
+    def facts(self, trials: Sequence[Trial]) -> Json:
+        """Which datapath switches take: the kernel's when it has one."""
+        from experiments.campaign.durations import needs_root
+
+        if not needs_root(trials):
+            return {}
+        from mininet_topos.emulation.features import kernel_features
+
+        features = kernel_features()
+        return {"emulation": {"datapath": "kernel" if features.openvswitch else "netdev", "netem": features.netem}}
+
     def calibrate(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Json:
         """Measure the machine with the campaign's load."""
         from experiments.laboratory import measure_calibration

@@ -64,6 +64,10 @@ class FakeLaboratory:
                 "Open vSwitch is missing; install it with: apt-get install openvswitch-switch"
             )
 
+    def facts(self, trials: Sequence[Trial]) -> Json:
+        """No switch is started."""
+        return {"emulation": {"datapath": f"none for {len(trials)} trials"}}
+
     def calibrate(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Json:
         """A machine whose links are slow."""
         self.calibrated.append((len(trials), settings.bfd_interval_ms))

@@ -54,6 +54,9 @@ def test_a_campaign_leaves_rows_pictures_and_verdicts(use: Use, capsys: pytest.C
     assert len(good_rows(Store(Path("new")).rows())) == 6
     assert laboratory.calibrated == [(6, 20)]
     assert laboratory.started == [(6, 50)]  # the interval that calibration chose
+    environment = json.loads(Path("new", ENVIRONMENT).read_text(encoding="utf-8"))
+    assert environment["emulation"] == {"datapath": "none for 6 trials"}
+    assert environment["resumed"] == []
     out, err = said(capsys)
     assert "== fig-delay (quick): Delay on a square" in out
     assert "holds" in out

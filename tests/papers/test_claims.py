@@ -128,7 +128,7 @@ def test_a_trial_that_still_walks_back_counts_with_the_length_of_the_run_and_is_
 
 def test_figure_9_shows_all_three_control_delays_and_both_beginnings() -> None:
     names = [result.name for result in claims.fig9_claims(rows_of("sdfast-fig9"))]
-    for label in ("CBC,", "CBC 0 ms,", "CBC 20 ms,"):
+    for label in ("CBC 5 ms,", "CBC 0 ms,", "CBC 20 ms,"):
         for words in ("since detection", "since the cut"):
             assert any(f"SD-FAST against {label}" in name and words in name for name in names)
 

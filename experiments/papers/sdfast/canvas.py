@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 WIDTH_IN = 11.0
 _CHARACTERS_AN_INCH = 14
 _TITLE_IN = 0.24
+_WIDE = 40
 PAPER = "#cf222e"
 # A scheme keeps its colour from picture to picture.
 COLOURS: Mapping[Arm, str] = {
@@ -90,7 +91,10 @@ def grouped(
     dict
         (arm, number of the group) -> (place, width) of its bar, for marks upon it.
     """
-    width = 0.84 / max(len(values), 1)
+    if not values:
+        say_empty(axes)
+        return {}
+    width = 0.84 / len(values)
     places = {}
     for number, (arm, estimates) in enumerate(values.items()):
         for group, estimate in enumerate(estimates):
@@ -99,8 +103,34 @@ def grouped(
             bar(axes, place, estimate, 0.92 * width, color=COLOURS[arm])
         axes.bar([0], [0], color=COLOURS[arm], label=labels[arm])
     axes.set_xticks(range(len(groups)), groups, parse_math=False)
+    axes.set_xlim(-0.5, len(groups) - 0.5)
     axes.margins(y=0.12)
     return places
+
+
+def say_empty(axes: Axes) -> None:
+    """Say in a panel that no trial gave it anything."""
+    axes.text(0.5, 0.5, "no good trial", transform=axes.transAxes, ha="center", color=INK)
+    axes.set_xticks([])
+    axes.set_yticks([])
+
+
+def widen(axes: Any) -> None:
+    """A logarithmic axis where bars or points would otherwise hide each other; the axis says so."""
+    from matplotlib.patches import Rectangle
+
+    heights = [patch.get_height() for patch in axes.patches if isinstance(patch, Rectangle)]
+    heights += [value for line in axes.lines if line.get_marker() == "o" for value in line.get_ydata()]
+    positive = [height for height in heights if height > 0]
+    if not positive or max(positive) < _WIDE * min(positive):
+        axes.set_ylim(bottom=0)
+        return
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=0.7 * min(positive))
+    axes.set_ylabel(f"{axes.get_ylabel()} (log)", color=INK)
+    for artist in (*axes.collections, *axes.lines):
+        # Whiskers that end below zero would take the room of the panels.
+        artist.set_in_layout(False)
 
 
 def mark_paper(axes: Axes, place: tuple[float, float], height: float, style: str = "-") -> None:

@@ -23,7 +23,7 @@ LABELS = {
     setup.LEARNED: "SD-FAST learned",
     setup.FFG: "FFG",
     setup.CB: "CB",
-    setup.CBC: "CBC",
+    setup.CBC: "CBC 5 ms",
     setup.CBC_AT_ONCE: "CBC 0 ms",
     setup.CBC_FAR: "CBC 20 ms",
     setup.RESTORATION: "restoration",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from experiments.campaign.statistics import median_interval
 from experiments.campaign.values import Arm, Json
 from experiments.papers.sdfast import extra_claims, measures, setup
-from experiments.papers.sdfast.canvas import COLOURS, finish, legend, panels, plain_axes
+from experiments.papers.sdfast.canvas import COLOURS, finish, legend, panels, plain_axes, say_empty
 from experiments.papers.sdfast.claims import LABELS
 from experiments.papers.sdfast.draws import MOST_FAILURES
 from experiments.papers.sdfast.measures import Choice
@@ -42,7 +42,7 @@ def draw_learned(rows: Sequence[Json], caption: str) -> Figure:
     axes.set_xticks(range(len(arms)), [LABELS[arm] for arm in arms])
     axes.set_xlim(-0.6, len(arms) - 0.4)
     axes.set_ylim(bottom=0)
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="y", integer=True)
     axes.set_ylabel(f"packets at {1000 / setup.FAST_PING_INTERVAL_MS:g} packets/s", color=INK)
     legend(figure, axes)
     facts = [
@@ -60,6 +60,8 @@ def draw_stages(rows: Sequence[Json], caption: str) -> Figure:
     for axis, failures in zip(axes, (1, MOST_FAILURES), strict=True):
         for place, arm in enumerate(arms):
             _timeline(axis, -place, _stage_trials(rows, arm, failures))
+        if not any(_stage_trials(rows, arm, failures) for arm in arms):
+            say_empty(axis)
         axis.set_title(f"{failures} link{'s' * (failures > 1)} cut", loc="left", fontsize=10, color=INK)
         axis.set_xscale("log")
         axis.set_xlabel("ms after the cut", color=INK)
@@ -187,7 +189,8 @@ def draw_cost(rows: Sequence[Json], caption: str) -> Figure:
         axis.set_yticks([-place for place in range(len(paths))], [extra_claims.COST_PATHS[path] for path in paths])
         axis.set_title(title, loc="left", fontsize=10, color=INK)
         axis.set_xlabel("ns of CPU time a packet", color=INK)
-        axis.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=2)
+        if paths:
+            axis.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=2)
     axes[1].tick_params(labelleft=False)
     repetitions = len(extra_claims.cost_rows(rows))
     facts = [f"Userspace datapath; median and quartiles of {repetitions} repetitions; the axes differ."]

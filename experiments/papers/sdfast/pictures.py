@@ -17,7 +17,9 @@ from experiments.papers.sdfast.canvas import (
     mark_paper,
     panels,
     paper_handle,
+    say_empty,
     whisker,
+    widen,
 )
 from experiments.papers.sdfast.claims import DOWNLOAD, LABELS, UNDER_FAILURE
 from experiments.papers.sdfast.draws import MOST_FAILURES
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_WILD_PERCENT = 400
 PARTS = ("transient", "converged", AFTER)
 GROUPS = ("fail-free", *PARTS)
 SCALED = "Scaled: 5 Mbit/s links, seconds instead of minutes; whiskers are 95 % intervals."
@@ -45,9 +48,11 @@ def draw_fig5(rows: Sequence[Json], caption: str) -> Figure:
         upper.set_title(topology, loc="left", fontsize=10, color=INK)
         if topology == setup.DARKSTRAND:
             _mark(upper, rows, places, measures.delay_ms(AFTER), {setup.CB: -54.0, setup.CBC: -27.0})
-    axes[0].set_ylabel("mean round trip, ms", color=INK)
+    for axis in axes[:2]:
+        axis.set_ylabel("mean round trip, ms", color=INK)
+        widen(axis)
     axes[2].set_ylabel("pings lost, %", color=INK)
-    legend(figure, axes[2], _paper_lines("-54 %", "-27 %"))
+    legend(figure, axes[3], _paper_lines("-54 %", "-27 %"))
     facts = [
         f"{_cut_pairs(rows, UNDER_FAILURE)} Mean round trip of pings that came back.",
         "FFG has no delay on Darkstrand: it drops what has no alternative at the failing switch (lower panel).",
@@ -76,6 +81,7 @@ def draw_fig7(rows: Sequence[Json], caption: str) -> Figure:
     ):
         _lines(axis, rows, measure)
         axis.set_ylabel(what, color=INK)
+    widen(axes[0])
     _changes(axes[2], rows, measures.delay_ms(AFTER), {setup.CB: -60.0, setup.CBC: -28.0})
     legend(figure, axes[0])
     return finish(figure, [_cut_pairs(rows, UNDER_FAILURE), SCALED, '"20 %" of the links cannot be cut.'], caption)
@@ -114,10 +120,11 @@ def draw_fig9(rows: Sequence[Json], caption: str) -> Figure:
     opponent = values.get(setup.CBC, [None])[0]
     if opponent is not None and (setup.AGENT_PAIR, 0) in places:
         mark_paper(axes, places[setup.AGENT_PAIR, 0], 0.27 * opponent.value)
-    axes.set_ylabel("until the last packet went back, ms", color=INK)
-    legend(figure, axes, [paper_handle("paper: -73 % of CBC")])
+    axes.set_ylabel("last packet that went back, ms", color=INK)
+    widen(axes)
+    legend(figure, axes, [paper_handle("paper: -73 % of CBC 5 ms")])
     trials = max((len(measures.chosen(rows, UNDER_FAILURE, arm)) for arm in values), default=0)
-    facts = [f"{trials} trials an arm; CBC 5 ms unless named otherwise; from captures of every link."]
+    facts = [f"{trials} trial{'s' * (trials != 1)} an arm; from captures of every link."]
     return finish(figure, [*facts, "CB walks back until the link returns.", SCALED], caption)
 
 
@@ -200,6 +207,8 @@ def _paper_lines(against_cb: str, against_cbc: str) -> list[object]:
 def _lines(axes: Axes, rows: Sequence[Json], measure: PairMeasure) -> None:
     choice = Choice("mixed", setup.DARKSTRAND, setup.EVERY_NUMBER)
     arms = [arm for arm in arms_of(rows, choice) if arm in setup.RECOVERING]
+    if not arms:
+        say_empty(axes)
     for number, arm in enumerate(arms):
         found: list[tuple[float, Estimate]] = []
         for failures in setup.EVERY_NUMBER:
@@ -243,6 +252,8 @@ def _changes(axes: Axes, rows: Sequence[Json], measure: PairMeasure, paper: dict
         text = f"paper: {change:+g} % against {LABELS[opponent]}"
         axes.axhline(change, color=PAPER, lw=1.6, ls=styles[opponent][1], label=text)
     axes.axhline(0, color=INK, lw=0.8)
+    if max(map(abs, axes.get_ylim())) > _WILD_PERCENT:
+        axes.set_yscale("symlog", linthresh=100)
     axes.set_xticks(range(len(numbers)), [*(str(count) for (count,) in numbers[:-1]), "all"])
     axes.set_xlabel("links cut at once", color=INK)
     axes.set_ylabel("change, %", color=INK)

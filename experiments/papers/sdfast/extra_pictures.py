@@ -114,6 +114,7 @@ def draw_multi(rows: Sequence[Json], caption: str) -> Figure:
         axis.set_title(f"{failures} cut, {sets} sets", loc="left", fontsize=10, color=INK)
         names = [DECIDED_LABELS[arm] for arm in setup.VERIFIED]
         axis.set_xticks(range(len(names)), names, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
+        axis.set_xlim(-0.6, len(names) - 0.4)
         axis.set_ylim(0, 104)
     axes[0].set_ylabel("cases, % (pairs whose path is hit)", color=INK)
     for name, colour in OUTCOME_COLOURS.items():

@@ -30,6 +30,7 @@ from experiments.runner.watching import PortWatch
 from experiments.scenario.values import PROBE_KINDS, Scenario, Variation
 from mininet_topos.emulation import Cuts, EmulatedNetwork
 from mininet_topos.emulation.status import set_bfd_interval
+from mininet_topos.errors import ArmorError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.rows import RulePlan
@@ -159,18 +160,26 @@ class Bench:
         return seen, self.wait_returned()
 
     def wait_returned(self) -> Return:
-        """Wait until BFD is up and every switch holds its plan again, after a repair."""
+        """Wait until BFD is up and every switch holds its plan again, after a repair.
+
+        A network that does not return is no fault of the trial before: it is told, not raised.
+        """
         began_s = time.monotonic()
-        self.network.wait_bfd_up(_RETURN_S)
+        try:
+            self.network.wait_bfd_up(_RETURN_S)
+            wrong = self._wait_clean(began_s)
+        except ArmorError as error:
+            wrong = str(error)
+        return Return(time.monotonic() - began_s, wrong)
+
+    def _wait_clean(self, began_s: float) -> str:
+        """What is wrong with the switches' rows in the end; empty: nothing."""
         waiting = list(self.network.sites)
-        while True:
-            waiting = [node for node in waiting if not self._is_clean(node)]
-            seconds = time.monotonic() - began_s
-            if not waiting:
-                return Return(seconds)
-            if seconds > _RETURN_S:
-                return Return(seconds, f"{', '.join(waiting[:5])} did not return to their plans in {seconds:.0f} s")
+        while waiting := [node for node in waiting if not self._is_clean(node)]:
+            if time.monotonic() - began_s > _RETURN_S:
+                return f"{', '.join(waiting[:5])} did not return to their plans in {_RETURN_S:.0f} s"
             time.sleep(_RETURN_POLL_S)
+        return ""
 
     def _is_clean(self, node: str) -> bool:
         """Equal bytes are equal rows; the same rows in other words are compared as values."""

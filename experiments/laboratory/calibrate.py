@@ -29,6 +29,7 @@ from experiments.laboratory.session import datagrams_of, udp_of
 from experiments.probes.capture import DRAIN_S
 from experiments.probes.clock import sample_offset_ns
 from experiments.probes.streams import Streams
+from experiments.runner.parts import require_programs
 from experiments.runner.record import make_record
 from experiments.scenario.values import Scenario
 from mininet_topos.catalogue import load_topology
@@ -52,12 +53,18 @@ def measure_calibration(trials: Sequence[Trial], settings: LaboratorySettings) -
         Of the campaign. Without a mixed one nothing but the host's load is told.
     settings : LaboratorySettings
         Its BFD interval is not used.
+
+    Raises
+    ------
+    MissingRequirementError
+        Networks cannot be emulated or measured here.
     """
     host: Json = {"load_per_core": round(os.getloadavg()[0] / (os.cpu_count() or 1), 2), "cores": os.cpu_count()}
     began_s = time.monotonic()
     trial = calibration_trial(trials)
     if trial is None:
         return {**without_load(host), "seconds": 0.0}
+    require_programs()
     scenario = scenario_of(trial, load_topology(trial.topology), CANDIDATES_MS[0])
     with (
         tempfile.TemporaryDirectory(dir=settings.work) as name,

@@ -21,6 +21,7 @@ from experiments.laboratory.row_core import Pair, PairFacts, Seen, network_row
 from experiments.laboratory.scenario_core import links_of, scenario_of
 from experiments.probes.capture import Tap
 from experiments.probes.streams import IPERF3_PORT
+from experiments.runner.parts import require_programs
 from experiments.runner.promise import primary_path
 from experiments.runner.record import make_record
 from experiments.scenario.values import Scenario
@@ -63,7 +64,14 @@ class Session:
         self._bench: Bench | None = None
 
     def __enter__(self) -> Session:
-        """Build the network."""
+        """Build the network.
+
+        Raises
+        ------
+        MissingRequirementError
+            Networks cannot be emulated or measured here.
+        """
+        require_programs()
         self._open()
         return self
 

@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING
 
 from experiments.probes.processes import end_all
 from experiments.probes.streams import StreamError
+from mininet_topos.emulation.requirements import missing_programs
+from mininet_topos.errors import MissingRequirementError
 
 if TYPE_CHECKING:
     from mininet_topos.emulation import EmulatedNetwork
 
 HTTP_PORT = 80
+PROGRAMS = ("busybox", "wget")  # in Debian packages of these names
 _FILE = "file.bin"
 _SERVER_START_S, _STOP_S = 10.0, 2.0
 
@@ -55,6 +58,8 @@ class Downloads:
 
     Raises
     ------
+    MissingRequirementError
+        wget or busybox is not installed.
     StreamError
         A server does not start.
     """
@@ -72,6 +77,11 @@ class Downloads:
 
     def __enter__(self) -> Downloads:
         """Write the file, start a server at every destination, and wait until all listen."""
+        lacking = missing_programs(PROGRAMS)
+        if lacking:
+            raise MissingRequirementError(
+                f"{', '.join(lacking)} not found; install it with: apt-get install {' '.join(lacking)}"
+            )
         root = self._folder / "www"
         root.mkdir(parents=True)
         (root / _FILE).write_bytes(random.Random(self._seed).randbytes(self._size_bytes))
@@ -131,7 +141,8 @@ class Downloads:
             words = ["ss", "-Hltn", "sport", "=", f":{HTTP_PORT}"]
             while not self._network.run(self._network.hosts[node].name, words).stdout.strip():
                 if server.poll() is not None or time.monotonic() > deadline:
-                    raise StreamError(f"the web server at {node} does not start; its words are in {self._folder}")
+                    said = " ".join((self._folder / f"httpd-{node}.log").read_text(encoding="utf-8").split())
+                    raise StreamError(f"the web server at {node} does not start; it says: {said or 'nothing'}")
                 time.sleep(0.02)
 
     def _stop(self) -> None:

@@ -43,6 +43,9 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
     parser.add_argument(
         "--hard-timeout-s", type=int, default=0, help="life of the agent's rows (default 0: until repair)"
     )
+    parser.add_argument(
+        "--realtime", action="store_true", help="meet failures with real-time priority, where the system permits it"
+    )
     given = parser.parse_args(arguments)
     if not 0 <= given.wait_to_restore_s < float("inf"):
         raise BadInputError(f"--wait-to-restore-s is {given.wait_to_restore_s}; give a number of at least 0")
@@ -60,6 +63,7 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
         witness,
         given.wait_to_restore_s,
         given.hard_timeout_s,
+        given.realtime,
     )
 
 

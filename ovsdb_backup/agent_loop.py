@@ -7,13 +7,13 @@ from __future__ import annotations
 import gc
 import socket
 import time
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mininet_topos.errors import ArmorError
 from mininet_topos.event_log import EventLog
 from ovsdb_backup.agent_core import next_deadline_s, step
+from ovsdb_backup.agent_journal import Journal
 from ovsdb_backup.agent_types_core import (
     AgentAction,
     AgentState,
@@ -21,7 +21,6 @@ from ovsdb_backup.agent_types_core import (
     Disconnected,
     Event,
     FlowsRemoved,
-    Log,
     PacketIn,
     PlanLoaded,
     PortStatus,
@@ -47,6 +46,7 @@ from ovsdb_backup.packet_core import PacketFields
 from ovsdb_backup.preparation_core import Preparation, Prepared
 from ovsdb_backup.rate_limit_core import TokenBucket
 from ovsdb_backup.switch_link import SwitchLink
+from ovsdb_backup.urgency import Urgency
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import MsgType, WireError, header
 from ryu_apps.plan.damping import Damping
@@ -58,10 +58,8 @@ if TYPE_CHECKING:
 
 STORE_TIMEOUT_S = 2.0  # the agent is deaf while it reads a plan: a server that hangs must not keep it long
 STORE_RETRY_S = 1.0
-PREPARE_AFTER_S = 0.05  # quiet time before failures are worked out in advance
+PREPARE_AFTER_S = 0.5  # quiet time before failures are worked out in advance: other agents may be busy
 COLLECT_INTERVAL_S = 60.0
-COUNTED = ("packet_dropped", "agent_release")  # one line a second and reason, however many packets
-COUNT_INTERVAL_S = 1.0
 _LAST_XID = 0xFFFFFFFF
 
 
@@ -76,6 +74,7 @@ class AgentOptions:
     witness: str
     wait_to_restore_s: float = 5.0
     hard_timeout_s: int = 0
+    realtime: bool = False
 
 
 class Agent:
@@ -85,14 +84,13 @@ class Agent:
         self._options = options
         self._generations = generations
         self._ports = ports
-        self._events = events
+        self._journal = Journal(events, options.node)
         damping = Damping(options.wait_to_restore_s)
         self.state = AgentState(damping, options.hard_timeout_s)
         self._link = SwitchLink(options.management)
         self._reading: Reading | None = None
         self._held_back: list[bytes] = []
         self._removed: list[FlowRow] = []
-        self._unwritten: list[tuple[Log, float]] = []
         self._prepared: dict[int, Prepared] = {}
         self._preparation: Preparation | None = None
         self._prepare_at_s = self._collect_at_s = 0.0
@@ -101,10 +99,8 @@ class Agent:
         self._lost = ""
         self._generation: int | None = None
         self._next_load_s = 0.0
-        self._counts: Counter[tuple[str, str]] = Counter()
-        self._counted_s = 0.0
-        self._received_s = 0.0
         self._stopping = False
+        self._urgency = Urgency(options.realtime)
         self._wake_up, self._waker = socket.socketpair()
         for end in (self._wake_up, self._waker):
             end.setblocking(False)
@@ -127,10 +123,11 @@ class Agent:
                 self._collect_garbage()
                 poller = ovs.poller.Poller()
                 self._register(poller)
+                self._urgency.set(self.state.is_connected and self._reading is None)
                 poller.block()
-        self._report_counts(time.monotonic())
+        self._journal.report(time.monotonic())
         self._link.close(time.monotonic())
-        for open_end in (self._generations, self._ports, self._events, self._wake_up, self._waker):
+        for open_end in (self._generations, self._ports, self._journal, self._wake_up, self._waker):
             open_end.close()
 
     def _register(self, poller: Any) -> None:
@@ -139,8 +136,7 @@ class Agent:
         self._ports.register(poller)
         poller.fd_wait(self._wake_up.fileno(), 0x001)
         now_s = time.monotonic()
-        deadlines = [next_deadline_s(self.state)]
-        deadlines.append(self._counted_s + COUNT_INTERVAL_S if self._counts else None)
+        deadlines = [next_deadline_s(self.state), self._journal.report_due_s]
         deadlines.append(self._next_load_s if self._next_load_s > now_s else None)
         deadlines.append(self._prepare_at_s if self._prepare_at_s > now_s else None)
         for deadline_s in deadlines:
@@ -159,7 +155,7 @@ class Agent:
                 self._begin_reading()
             self._flush()
             messages = self._link.receive()
-            self._received_s = time.monotonic()
+            self._journal.received_s = time.monotonic()
             for message in messages:
                 self._hear(message)
             self._act_on_removed()
@@ -173,9 +169,8 @@ class Agent:
     def _flush(self) -> None:
         """Send what is left; what waited for it to be sent goes into the event log now."""
         self._link.flush()
-        while self._unwritten and not self._link.has_unsent:
-            log, received_s = self._unwritten.pop(0)
-            self._write(log.event, **{"t_received_s": received_s, **log.fields})
+        if not self._link.has_unsent:
+            self._journal.sent()
 
     def _send(self, data: bytes) -> None:
         """Send; a connection that breaks meanwhile is noticed by `_serve_switch`, whoever was sending."""
@@ -186,16 +181,17 @@ class Agent:
 
     def _break_off(self, reason: str, event: str = "disconnect") -> None:
         """Forget the connection; the next one reads the switch again, so nothing has to be guessed."""
-        self._write(event, reason=reason)
+        self._journal.write(event, reason=reason)
         self._link.close(time.monotonic())
         self._lost = ""
         self._reading = None
         self._held_back.clear()
-        self._unwritten.clear()
+        self._journal.forget_unsent()
         self._removed.clear()
         self._act_on(Disconnected())
 
     def _begin_reading(self) -> None:
+        self._urgency.set(False)  # until the switch is known: that takes long
         self._reading = Reading()
         self._read_xid = self._next_xid()
         self._send(read_requests(self._read_xid))
@@ -233,7 +229,7 @@ class Agent:
         if header(message).msg_type == MsgType.PACKET_IN:
             self._limit, passes = self._limit.take(time.monotonic())
             if not passes:
-                self._counts["packet_dropped", "too many at once"] += 1
+                self._journal.count("packet_dropped", "too many at once")
                 return
         event = event_of(message)
         if isinstance(event, FlowsRemoved):
@@ -250,7 +246,7 @@ class Agent:
     def _hear_error(self, message: bytes) -> None:
         error = decode.decode_error(message)
         if error.xid == RELEASE_XID:
-            self._counts["packet_dropped", str(error)] += 1
+            self._journal.count("packet_dropped", str(error))
             return
         # A refused change means that rows are not what the agent believes: start afresh from what is there.
         raise WireError(str(error))
@@ -287,12 +283,8 @@ class Agent:
                 self._begin_reading()  # what is being read may be from before this change
         elif isinstance(action, ReadSwitch):
             self._begin_reading()
-        elif action.event in COUNTED:
-            self._counts[action.event, str(action.fields.get("reason", ""))] += 1
-        elif self._link.has_unsent:
-            self._unwritten.append((action, self._received_s))
         else:
-            self._write(action.event, **action.fields)
+            self._journal.note(action, is_sent=not self._link.has_unsent)
 
     def _rehearse(self) -> None:
         """Decide on a punted packet, encode what that asks for, and forget it all.
@@ -323,7 +315,9 @@ class Agent:
             if port_no is None:
                 return False
             self._preparation = Preparation(self.state, port_no, self._next_xid())
+        self._urgency.set(False)
         prepared = self._preparation.advance()
+        self._urgency.set(True)
         if prepared is not None:
             self._prepared[self._preparation.port_no] = prepared
             self._preparation = None
@@ -342,6 +336,7 @@ class Agent:
         """Now and then, when there is nothing else to do."""
         now_s = time.monotonic()
         if now_s >= self._collect_at_s and now_s >= self._prepare_at_s:
+            self._urgency.set(False)
             gc.collect()
             self._collect_at_s = now_s + COLLECT_INTERVAL_S
 
@@ -349,13 +344,14 @@ class Agent:
 
     def _serve_database(self) -> None:
         news = list(self._ports.news())
-        self._received_s = time.monotonic()
+        self._journal.received_s = time.monotonic()
         for port_no, live in news:
             self._act_on(PortWitness(port_no, live), self._prepared.get(port_no) if not live else None)
         if self._ports.is_lost:
             self._act_on(WitnessLost())
         generation = self._generations.generation()
         if generation is not None and generation != self._generation and time.monotonic() >= self._next_load_s:
+            self._urgency.set(False)
             self._load_plan(generation)
 
     def _load_plan(self, generation: int) -> None:
@@ -365,7 +361,7 @@ class Agent:
             stored = BackupStore(self._options.database, STORE_TIMEOUT_S).read_plan(self._options.bridge)
         except ArmorError as error:
             self._next_load_s = time.monotonic() + STORE_RETRY_S
-            self._write("error", reason=str(error))
+            self._journal.write("error", reason=str(error))
             return
         self._generation = stored.generation if stored is not None else generation
         index = BackupIndex.from_plan(stored.plan, stored.ports) if stored is not None else BackupIndex()
@@ -377,17 +373,8 @@ class Agent:
         now_s = time.monotonic()
         deadline_s = next_deadline_s(self.state)
         if deadline_s is not None and deadline_s <= now_s:
-            self._received_s = now_s
+            self._journal.received_s = now_s
             self._act_on(Tick())
-        if self._counts and now_s - self._counted_s >= COUNT_INTERVAL_S:
-            self._report_counts(now_s)
-
-    def _report_counts(self, now_s: float) -> None:
-        for (event, reason), count in self._counts.items():
-            self._write(event, reason=reason, packets=count)
-        self._counts.clear()
-        self._counted_s = now_s
-
-    def _write(self, event: str, **fields: str | int | float | bool) -> None:
-        known = {"node": self._options.node, "t_received_s": self._received_s, **fields}
-        self._events.write(event, None, **known)
+        due_s = self._journal.report_due_s
+        if due_s is not None and due_s <= now_s:
+            self._journal.report(now_s)

@@ -128,7 +128,7 @@ def agent_command(wait_to_restore_s: float) -> Callable[[SwitchSite], Sequence[s
         return (
             *(sys.executable, "-m", "ovsdb_backup.agent", "--node", site.name, "--bridge", site.name),
             *("--database", f"unix:{site.db_socket}", "--management", f"unix:{site.mgmt_socket}"),
-            *("--wait-to-restore-s", f"{wait_to_restore_s:g}"),
+            *("--wait-to-restore-s", f"{wait_to_restore_s:g}", "--realtime"),
         )
 
     return command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import pytest
 from hypothesis import given
@@ -32,6 +33,7 @@ from ovsdb_backup.backup_index_core import BackupIndex, Commodity
 from ovsdb_backup.packet_core import PacketFields, read_packet
 from ovsdb_backup.preparation_core import Preparation
 from ovsdb_backup.rate_limit_core import TokenBucket
+from ovsdb_backup.urgency import Urgency
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType, WireError, header, split_messages
 from ryu_apps.plan.damping import Damping
@@ -251,3 +253,48 @@ def test_agent_survives_events_without_a_plan():
     ):
         state, actions = step(state, event, 0.0)
         assert not any(isinstance(action, ChangeRows) for action in actions)
+
+
+# ---- urgency
+
+
+def calls_to_scheduler(monkeypatch: pytest.MonkeyPatch, refusal: type[OSError] | None = None) -> list[tuple[int, int]]:
+    """What is asked of the scheduler from now on: (policy, priority)."""
+    asked: list[tuple[int, int]] = []
+
+    def set_scheduler(_pid: int, policy: int, parameters: os.sched_param) -> None:
+        asked.append((policy, parameters.sched_priority))
+        if refusal is not None:
+            raise refusal
+
+    monkeypatch.setattr(os, "sched_setscheduler", set_scheduler)
+    return asked
+
+
+def test_urgency_is_taken_up_and_laid_down_once_each_however_often_it_is_asked_for(monkeypatch):
+    asked = calls_to_scheduler(monkeypatch)
+    urgency = Urgency(wanted=True)
+    asked.clear()
+    for urgent in (True, True, False, False, True):
+        urgency.set(urgent)
+    assert asked == [(os.SCHED_RR, 1), (os.SCHED_OTHER, 0), (os.SCHED_RR, 1)]
+
+
+def test_an_agent_starts_with_ordinary_priority(monkeypatch):
+    asked = calls_to_scheduler(monkeypatch)
+    assert Urgency(wanted=True).is_granted
+    assert asked[-1] == (os.SCHED_OTHER, 0)
+
+
+def test_urgency_that_the_system_refuses_is_not_asked_for_again(monkeypatch):
+    asked = calls_to_scheduler(monkeypatch, PermissionError)
+    urgency = Urgency(wanted=True)
+    urgency.set(True)
+    assert not urgency.is_granted
+    assert len(asked) == 1
+
+
+def test_urgency_that_is_not_wanted_leaves_the_scheduler_alone(monkeypatch):
+    asked = calls_to_scheduler(monkeypatch)
+    Urgency(wanted=False).set(True)
+    assert asked == []

@@ -78,6 +78,7 @@ VLAN_PRESENT = 0x1000  # OpenFlow 1.3 OFPVID_PRESENT, and the CFI bit of OVS's v
 OFPP_IN_PORT = 0xFFFFFFF8
 OFPP_CONTROLLER = 0xFFFFFFFD
 ALWAYS_LIVE_GROUP = 0xFFFF  # an ALL group with one drop bucket: a watch_group that never dies
+_FIRST_TUNNEL_GROUP, _TUNNEL_GROUPS = 0xFF000000, 0xFFFF00
 _KIND_SHIFT, _SCHEME_SHIFT, _TAG_SHIFT = 48, 56, 32
 
 
@@ -137,3 +138,16 @@ def port_group(port_no: int) -> int:
 def pair_group(first_port: int, second_port: int) -> int:
     """Group id of a fast-failover group over two ports (FFG); link ports start at 2, so above every port group."""
     return first_port << 16 | second_port
+
+
+def tunnel_group(number: int) -> int:
+    """Group id of a commodity's SELECT group (tunnel schemes); above every pair group, since ports end at 0xfeff.
+
+    Raises
+    ------
+    PlanError
+        A number that does not fit below OFPG_MAX.
+    """
+    if not 0 <= number < _TUNNEL_GROUPS:
+        raise PlanError(f"commodity number {number} has no group id; use 0..{_TUNNEL_GROUPS - 1}")
+    return _FIRST_TUNNEL_GROUP + number

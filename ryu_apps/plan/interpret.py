@@ -35,6 +35,7 @@ class Packet:
     vlan_tci: int = 0
     mpls: tuple[tuple[int, int], ...] = ()
     eth_dst: int = 0
+    ip_dscp: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,8 @@ class Network:
     dynamics : Dynamics
     failed : frozenset of LinkId
         Links that carry nothing; the switches at their ends know it.
+    slot : int
+        Slot that `multipath` and select groups choose for the packets, at every switch.
     """
 
     def __init__(
@@ -91,11 +93,12 @@ class Network:
         plans: dict[int, RulePlan],
         dynamics: Dynamics,
         failed: frozenset[LinkId] = frozenset(),
+        slot: int = 0,
     ) -> None:
         self.topology, self.dynamics = topology, dynamics
         self.ports: PortMap = assign_ports(topology)
         self.models = {plan.node: SwitchModel(plan) for plan in plans.values()}
-        self.failed = failed
+        self.failed, self.slot = failed, slot
         self.rows: dict[str, dict[tuple[object, ...], FlowRow]] = {node: {} for node in topology.node_names}
         for node in topology.node_names:
             self._add(node, dynamics.standing_rows(dpid_of(topology, node), self.dead_ports(node)))
@@ -107,14 +110,18 @@ class Network:
 
     def visit(self, hop: Hop) -> tuple[tuple[int, Packet], ...]:
         """Packets that leave the switch (port, packet); rows that the visit causes are kept."""
-        dead = self.dead_ports(hop.node)
+        result = self.interpret(hop)
         dpid = dpid_of(self.topology, hop.node)
-        live = frozenset(port for (node, port) in self.ports.direction_at if node == hop.node) | {HOST_PORT}
-        extra = tuple(self.rows[hop.node].values())
-        result = interpret_switch(self.models[hop.node], hop.packet, hop.in_port, live - dead, extra)
-        rows, released = self.dynamics.react(dpid, dead, result)
+        rows, released = self.dynamics.react(dpid, self.dead_ports(hop.node), result)
         self._add(hop.node, rows)
         return tuple((port, packet) for port, packet, _ in result.outputs) + released
+
+    def interpret(self, hop: Hop) -> SwitchResult:
+        """What the switch does with the packet, without the rows that this would cause."""
+        live = frozenset(port for (node, port) in self.ports.direction_at if node == hop.node) | {HOST_PORT}
+        extra = tuple(self.rows[hop.node].values())
+        alive = live - self.dead_ports(hop.node)
+        return interpret_switch(self.models[hop.node], hop.packet, hop.in_port, alive, extra, self.slot)
 
     def send(self, source: str, packet: Packet) -> WalkResult:
         """Walk a packet from the host behind `source` until it is delivered, dropped or comes round again.

@@ -1,0 +1,1 @@
+"""Kuijia: traffic engineering over tunnels whose failure moves only their own traffic, into a lower queue."""

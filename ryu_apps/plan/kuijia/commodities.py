@@ -1,0 +1,178 @@
+"""What the plans are made from: pairs with their tunnels and splitting weights, and a label for every tunnel.
+
+A label names a path in both directions, so that acknowledgements walk back over the tunnel of their flow; pairs,
+directions and classes that share a path share its label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, pairwise, permutations
+
+import numpy as np
+
+from mininet_topos.errors import BadInputError, PlanLimitError
+from mininet_topos.topology import Direction, LinkId, Topology
+from te_solver.network import Network
+from te_solver.tunnels import DEFAULT_COUNT, find_tunnels
+from te_solver.values import DEFAULT_PRIORITY, Allocation
+
+Path = tuple[Direction, ...]
+FIRST_LABEL, MAX_LABEL = 16, (1 << 20) - 1  # labels 0 to 15 have meanings of their own (RFC 3032 section 2.1)
+
+
+@dataclass(frozen=True, slots=True)
+class Commodity:
+    """Traffic of one priority from one switch to another, its tunnels, and how it is split over them.
+
+    Raises
+    ------
+    BadInputError
+        No tunnels, a path that does not lead from `src` to `dst` or visits a switch twice, or weights that are not one
+        number of at least 0 for each tunnel.
+    """
+
+    src: str
+    dst: str
+    paths: tuple[Path, ...]
+    weights: tuple[float, ...]
+    priority: int = DEFAULT_PRIORITY
+
+    def __post_init__(self) -> None:
+        what = f"the traffic from {self.src!r} to {self.dst!r}"
+        if not self.paths or len(self.paths) != len(self.weights):
+            raise BadInputError(f"{what} has {len(self.paths)} tunnels and {len(self.weights)} weights; give as many")
+        if not all(0 <= weight < float("inf") for weight in self.weights):
+            raise BadInputError(f"{what} has weights {self.weights}; give numbers of at least 0")
+        for path in self.paths:
+            nodes = nodes_of(path)
+            joined = all(first.dst == second.src for first, second in pairwise(path))
+            if not path or not joined or (nodes[0], nodes[-1]) != (self.src, self.dst) or len(set(nodes)) < len(nodes):
+                raise BadInputError(
+                    f"{what} has the tunnel {' '.join(map(str, path))}; give simple paths between the two"
+                )
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Both ends."""
+        return self.src, self.dst
+
+    @property
+    def reverse(self) -> Commodity:
+        """The way back: the same tunnels with the same weights."""
+        paths = tuple(reverse_path(path) for path in self.paths)
+        return replace(self, src=self.dst, dst=self.src, paths=paths)
+
+    def dead(self, topology: Topology, links: Iterable[LinkId]) -> frozenset[int]:
+        """Tunnels that cross one of these links."""
+        gone = {direction for link in links for direction in topology.directions(link)}
+        return frozenset(number for number, path in enumerate(self.paths) if gone.intersection(path))
+
+
+def nodes_of(path: Path) -> tuple[str, ...]:
+    """Switches on a path, both ends included."""
+    return (*(hop.src for hop in path[:1]), *(hop.dst for hop in path))
+
+
+def reverse_path(path: Path) -> Path:
+    """The same links walked back."""
+    return tuple(Direction(hop.dst, hop.src, hop.key) for hop in reversed(path))
+
+
+def allocated_commodities(allocation: Allocation) -> tuple[Commodity, ...]:
+    """Commodities of what traffic engineering has decided; demands without any tunnel are left out."""
+    tunnels, weights = allocation.problem.tunnels, allocation.splitting_weights.tolist()
+    starts = tunnels.pair_starts.tolist()
+    found = []
+    for number, demand in enumerate(allocation.problem.demands):
+        mine = range(starts[number], starts[number + 1])
+        paths = tuple(tunnels[tunnel].links for tunnel in mine)
+        if paths:
+            shares = tuple(weights[tunnel] for tunnel in mine)
+            found.append(Commodity(demand.src, demand.dst, paths, shares, demand.priority))
+    return tuple(found)
+
+
+def equal_commodities(
+    topology: Topology,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    tunnel_count: int = DEFAULT_COUNT,
+    kind: str = "disjoint",
+    metric: str = "hops",
+) -> tuple[Commodity, ...]:
+    """Commodities without demands: every tunnel of a pair gets the same share.
+
+    Parameters
+    ----------
+    topology : Topology
+        Capacities do not matter.
+    pairs : sequence of (str, str), optional
+        Ends by name; default: every ordered pair.
+    tunnel_count, kind, metric
+        As `te_solver.tunnels.find_tunnels` takes them. Pairs that nothing joins are left out.
+    """
+    wanted = list(permutations(topology.node_names, 2)) if pairs is None else list(pairs)
+    order = topology.index_of
+    network = Network(topology, np.ones(len(topology.links)))
+    positions = np.array([(order[src], order[dst]) for src, dst in wanted], dtype=np.int64).reshape(-1, 2)
+    tunnels = find_tunnels(network, positions, tunnel_count, kind, metric)
+    starts = tunnels.pair_starts.tolist()
+    found = []
+    for number, (src, dst) in enumerate(wanted):
+        paths = tuple(tunnels[tunnel].links for tunnel in range(starts[number], starts[number + 1]))
+        if paths:
+            found.append(Commodity(src, dst, paths, (1 / len(paths),) * len(paths)))
+    return tuple(found)
+
+
+def with_ways_back(commodities: Iterable[Commodity]) -> tuple[Commodity, ...]:
+    """The commodities, and the way back of each that has none of its own.
+
+    Raises
+    ------
+    BadInputError
+        Two commodities of one pair and priority.
+    """
+    given: dict[tuple[tuple[str, str], int], Commodity] = {}
+    for each in commodities:
+        if given.setdefault((each.pair, each.priority), each) is not each:
+            raise BadInputError(
+                f"the traffic from {each.src!r} to {each.dst!r} of priority {each.priority} stands twice; join the two"
+            )
+    backs = {(back.pair, back.priority): back for back in (each.reverse for each in given.values())}
+    return (*given.values(), *(back for key, back in backs.items() if key not in given))
+
+
+def assign_labels(commodities: Iterable[Commodity], held: Mapping[Path, int] | None = None) -> dict[Path, int]:
+    """A label for every path, by the path in the direction in which its lower end comes first.
+
+    Parameters
+    ----------
+    commodities : iterable of Commodity
+    held : mapping of Path to int, optional
+        Labels of the plan in force. Paths that stay keep theirs, and none of them is given to another path, so that
+        packets under way are never taken for others while one plan replaces the other.
+
+    Raises
+    ------
+    PlanLimitError
+        More paths than labels.
+    """
+    known = dict(held or {})
+    used = set(known.values())
+    free = (label for label in count(FIRST_LABEL) if label not in used)
+    labels: dict[Path, int] = {}
+    for each in commodities:
+        for path in each.paths:
+            key = label_key(path)
+            if key not in labels:
+                labels[key] = known[key] if key in known else next(free)
+    if labels and max(labels.values()) > MAX_LABEL:
+        raise PlanLimitError(f"{len(labels)} tunnels need more labels than 20 bits hold; plan fewer pairs or tunnels")
+    return labels
+
+
+def label_key(path: Path) -> Path:
+    """The path in the direction under which its label is filed."""
+    return min(path, reverse_path(path))

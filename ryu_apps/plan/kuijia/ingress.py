@@ -1,0 +1,201 @@
+"""Rows of the switch where traffic enters: hash a flow to a slot, and a slot to a tunnel.
+
+Table TE_INGRESS knows the destination and the class, writes the hash slot to reg0 and the commodity to reg1; table
+TE_HASH maps (commodity, slots) to a tunnel: push a label, say path, class and queue, and send.
+
+A base row stands in the band PRIMARY; the rows of the k-th failure layer stand k above RECOVERY, so that the newest
+layer wins and a failure is answered by adding rows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mininet_topos.errors import PlanLimitError
+from mininet_topos.ports import HOST_PORT, PortMap
+from ryu_apps.plan.fields import ETH_IPV4
+from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie, tunnel_group
+from ryu_apps.plan.kuijia.commodities import Commodity, Path, label_key
+from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS, masked_slots
+from ryu_apps.plan.kuijia.layers import Layer, Piece, base_layer
+from ryu_apps.plan.kuijia.options import Prefix
+from ryu_apps.plan.kuijia.priorities import Mark, TrafficClass
+from ryu_apps.plan.rows import (
+    Action,
+    Bucket,
+    FlowRow,
+    Group,
+    GroupRow,
+    Load,
+    Match,
+    Multipath,
+    Output,
+    PushMpls,
+    SetField,
+    SetQueue,
+    match,
+)
+
+# Both directions of a flow get the same slot, UDP ports included (ovs-actions(7), multipath).
+SPREAD = Multipath("symmetric_l3l4+udp", 1024, "modulo_n", N_SLOTS, "reg0")
+COMMODITY = "reg1"
+_TC_BITS, _REGISTER_BITS = 3, 32
+MAX_LAYERS = Priority.DELIVER - Priority.RECOVERY - 1
+# A longer prefix goes first, and among equals the row that names a class.
+_STEP_PER_BIT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """A commodity as its ingress switch sees it.
+
+    Attributes
+    ----------
+    commodity : Commodity
+    traffic : TrafficClass
+    number : int
+        What reg1 holds: destination and class.
+    destination : int
+        IPv4 address of the host behind the far switch; goes into cookies.
+    prefixes : tuple of Prefix
+        Addresses behind the far switch.
+    takes_rest : bool
+        Whether packets that name no class of the pair travel in this one.
+    """
+
+    commodity: Commodity
+    traffic: TrafficClass
+    number: int
+    destination: int
+    prefixes: tuple[Prefix, ...]
+    takes_rest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """Whose rows these are, and what ports and labels they name."""
+
+    scheme: SchemeId
+    ports: PortMap
+    labels: Mapping[Path, int]
+
+
+def commodity_number(destination_dpid: int, tc: int) -> int:
+    """Number of a commodity at its ingress switch: destination and TC; the same in every plan."""
+    return destination_dpid << _TC_BITS | tc
+
+
+def ingress_rows(entrance: Entrance, wiring: Wiring, split: str) -> Iterator[FlowRow]:
+    """Rows that find the commodity and, for hash ranges, the slot."""
+    known = Load(COMMODITY, 0, _REGISTER_BITS, entrance.number)
+    spread: tuple[Action, ...] = (SPREAD, known)
+    if split == "select":
+        spread = (Group(group_of(entrance)),)
+    for fields, priority in _terms(entrance):
+        yield FlowRow(
+            Table.TE_INGRESS,
+            priority,
+            fields,
+            spread,
+            goto_table=Table.TE_HASH if split == "ranges" else None,
+            cookie=_cookie(entrance, wiring, Kind.PLANNED),
+        )
+
+
+def _terms(entrance: Entrance) -> Iterator[tuple[Match, int]]:
+    """(match, priority) of every way in which a packet shows that it belongs to the commodity."""
+    for prefix in entrance.prefixes:
+        priority = Priority.PRIMARY + _STEP_PER_BIT * prefix.length
+        dscp = entrance.traffic.dscp
+        if dscp is not None:
+            named = match(in_port=HOST_PORT, eth_type=ETH_IPV4, ip_dscp=dscp, ipv4_dst=prefix.match)
+            yield named, priority + 1
+        if entrance.takes_rest:
+            yield match(in_port=HOST_PORT, eth_type=ETH_IPV4, ipv4_dst=prefix.match), priority
+
+
+def base_rows(entrance: Entrance, wiring: Wiring) -> Iterator[FlowRow]:
+    """Rows of the base layer."""
+    yield from _piece_rows(entrance, wiring, base_layer(entrance.commodity.weights), Priority.PRIMARY, Kind.PLANNED)
+
+
+def failure_rows(
+    entrance: Entrance, wiring: Wiring, layers: Sequence[Layer], kind: Kind = Kind.PLANNED
+) -> Iterator[FlowRow]:
+    """Rows to add for failures, oldest first.
+
+    Parameters
+    ----------
+    entrance : Entrance
+    wiring : Wiring
+    layers : sequence of Layer
+        Over the base layer, oldest first.
+    kind : Kind
+        Who puts them there.
+
+    Raises
+    ------
+    PlanLimitError
+        More failures, one after another, than the band has priorities.
+    """
+    if len(layers) > MAX_LAYERS:
+        raise PlanLimitError(f"{len(layers)} failures one after another are more than {MAX_LAYERS}; install a new plan")
+    for number, layer in enumerate(layers, start=1):
+        yield from _piece_rows(entrance, wiring, layer, Priority.RECOVERY + number, kind)
+
+
+def _piece_rows(entrance: Entrance, wiring: Wiring, layer: Layer, priority: int, kind: Kind) -> Iterator[FlowRow]:
+    for piece in layer:
+        actions = _send(entrance, wiring, piece)
+        for value, mask in masked_slots(piece.slots):
+            fields = match(reg1=entrance.number) if not mask else match(reg0=(value, mask), reg1=entrance.number)
+            yield FlowRow(Table.TE_HASH, priority, fields, actions, cookie=_cookie(entrance, wiring, kind))
+
+
+def _send(entrance: Entrance, wiring: Wiring, piece: Piece) -> tuple[Action, ...]:
+    """Into a tunnel, marked; nothing, which drops and counts, when no tunnel is left."""
+    if piece.tunnel is None:
+        return ()
+    mark = entrance.traffic.victim if piece.victim else entrance.traffic.normal
+    return into_tunnel(entrance.commodity.paths[piece.tunnel], mark, wiring)
+
+
+def into_tunnel(path: Path, mark: Mark, wiring: Wiring) -> tuple[Action, ...]:
+    """Push a label and send. The TC is set, or Open vSwitch would copy bits of the DSCP into it."""
+    return (
+        PushMpls(),
+        SetField("mpls_label", wiring.labels[label_key(path)]),
+        SetField("mpls_tc", mark.tc),
+        SetQueue(mark.queue_id),
+        Output(wiring.ports.port_of[path[0]]),
+    )
+
+
+SELECT_SCALE = 1000
+
+
+def select_group(entrance: Entrance, wiring: Wiring, dead: frozenset[int]) -> GroupRow:
+    """SELECT group of a commodity, for comparison: a bucket for every tunnel that is left, weights in thousandths.
+
+    Tunnels whose weight rounds to 0 have no bucket, unless all do: then they share equally.
+    """
+    weights = entrance.commodity.weights
+    alive = [tunnel for tunnel in range(len(weights)) if tunnel not in dead]
+    total = sum(weights[tunnel] for tunnel in alive)
+    sizes = {tunnel: round(SELECT_SCALE * weights[tunnel] / total) if total else 1 for tunnel in alive}
+    buckets = (
+        Bucket(into_tunnel(entrance.commodity.paths[tunnel], entrance.traffic.normal, wiring), weight=size)
+        for tunnel, size in sizes.items()
+        if size
+    )
+    return GroupRow(group_of(entrance), "select", tuple(buckets))
+
+
+def group_of(entrance: Entrance) -> int:
+    """Id of the commodity's SELECT group."""
+    return tunnel_group(entrance.number)
+
+
+def _cookie(entrance: Entrance, wiring: Wiring, kind: Kind) -> int:
+    return cookie(wiring.scheme, kind, 0, entrance.destination)

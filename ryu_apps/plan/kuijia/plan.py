@@ -1,0 +1,247 @@
+"""Rule plans of the tunnel schemes: `kuijia`, `rescaling`, and `te`, which does nothing about failures.
+
+`TunnelPlanner` is prepared once from commodities; after that a failure costs the rows of the pairs that it hits.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mininet_topos.errors import BadInputError
+from mininet_topos.ports import HOST_PORT, assign_ports
+from mininet_topos.topology import LinkId, Topology
+from ryu_apps.plan.addressing import dpid_of, hosts_of
+from ryu_apps.plan.ids import Kind, SchemeId
+from ryu_apps.plan.kuijia.commodities import Commodity, Path, assign_labels, label_key, with_ways_back
+from ryu_apps.plan.kuijia.ingress import (
+    Entrance,
+    Wiring,
+    base_rows,
+    commodity_number,
+    failure_rows,
+    ingress_rows,
+    select_group,
+)
+from ryu_apps.plan.kuijia.layers import Layer, Layers, holding, kuijia_layers, no_layers, rescaling_layers
+from ryu_apps.plan.kuijia.options import TunnelOptions, prefixes_of
+from ryu_apps.plan.kuijia.priorities import Mark, queue_rows
+from ryu_apps.plan.kuijia.transit import guard_rows, label_rows
+from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan, sorted_flows
+
+Failures = Sequence[frozenset[LinkId]]
+"""Links that failed, one set for each moment, in order; a link that came back is in none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TunnelScheme:
+    """What a scheme does about dead tunnels.
+
+    Attributes
+    ----------
+    name, summary : str
+    scheme : SchemeId
+    layers : callable
+        Layers that failures lay over a commodity's slots (layers.py).
+    tags_victims : bool
+        Whether every switch needs rows for victims.
+    """
+
+    name: str
+    summary: str
+    scheme: SchemeId
+    layers: Layers
+    tags_victims: bool
+
+
+TUNNEL_SCHEMES = {
+    scheme.name: scheme
+    for scheme in (
+        TunnelScheme(
+            "kuijia",
+            "tunnels; victims of a failure in a lower queue",
+            SchemeId.KUIJIA,
+            kuijia_layers,
+            tags_victims=True,
+        ),
+        TunnelScheme(
+            "rescaling", "tunnels; the others' shares grow", SchemeId.RESCALING, rescaling_layers, tags_victims=False
+        ),
+        TunnelScheme("te", "tunnels, no failover", SchemeId.TE, no_layers, tags_victims=False),
+    )
+}
+
+
+def find_tunnel_scheme(name: str) -> TunnelScheme:
+    """Tunnel scheme by name.
+
+    Raises
+    ------
+    BadInputError
+        Unknown name; the message lists the schemes.
+    """
+    if name not in TUNNEL_SCHEMES:
+        raise BadInputError(f"unknown tunnel scheme {name!r}; schemes: {', '.join(TUNNEL_SCHEMES)}")
+    return TUNNEL_SCHEMES[name]
+
+
+def plan_tunnels(
+    scheme: str,
+    topology: Topology,
+    commodities: Iterable[Commodity],
+    options: TunnelOptions | None = None,
+    failures: Failures = (),
+) -> dict[int, RulePlan]:
+    """Plans of all switches by datapath id, as they are after the failures that the ingress switches know of.
+
+    Raises
+    ------
+    BadInputError
+        Unknown scheme, commodities that do not go together, or options that the scheme cannot use.
+    PlanLimitError
+        More tunnels than labels.
+    """
+    return TunnelPlanner(find_tunnel_scheme(scheme), topology, commodities, options or TunnelOptions()).plans(failures)
+
+
+class TunnelPlanner:
+    """One scheme on one topology with given tunnels and weights.
+
+    Parameters
+    ----------
+    scheme : TunnelScheme
+    topology : Topology
+    commodities : iterable of Commodity
+        Pairs that have no way back get one over the same tunnels.
+    options : TunnelOptions
+    held_labels : mapping of Path to int, optional
+        `labels` of the planner whose plans are in force, when these are to replace them.
+
+    Attributes
+    ----------
+    entrances : dict of str to list of Entrance
+        Commodities by ingress switch.
+    labels : dict of Path to int
+    """
+
+    def __init__(
+        self,
+        scheme: TunnelScheme,
+        topology: Topology,
+        commodities: Iterable[Commodity],
+        options: TunnelOptions,
+        held_labels: Mapping[Path, int] | None = None,
+    ) -> None:
+        if options.split == "select" and scheme.tags_victims:
+            raise BadInputError(
+                "a SELECT group cannot tag victims, so kuijia needs split 'ranges'; use rescaling or te"
+            )
+        self.scheme, self.topology, self.options = scheme, topology, options
+        self.hosts = hosts_of(topology)
+        self.prefixes = prefixes_of(topology, self.hosts, options)
+        both_ways = with_ways_back(commodities)
+        self.labels = assign_labels(both_ways, held_labels)
+        self.wiring = Wiring(scheme.scheme, assign_ports(topology), self.labels)
+        self.entrances = self._entrances(both_ways)
+        self._base = self._base_rows()
+
+    def plans(self, failures: Failures = ()) -> dict[int, RulePlan]:
+        """Plans by datapath id after these failures."""
+        added = self.failure_rows(failures)
+        plans = {}
+        for node in self.topology.node_names:
+            dpid = dpid_of(self.topology, node)
+            host = self.hosts[node]
+            plans[dpid] = RulePlan(
+                dpid,
+                node,
+                flows=sorted_flows((*self._base[node], *added.get(dpid, ()))),
+                groups=self.groups(node, failures),
+                queues=queue_rows(self.options.setup, self._capacities(node)),
+                local_ipv4=(host.ipv4,) if any(host.ipv4 in prefix for prefix in self.prefixes[node]) else (),
+            )
+        return plans
+
+    def failure_rows(self, failures: Failures, kind: Kind = Kind.PLANNED) -> dict[int, tuple[FlowRow, ...]]:
+        """Rows that ingress switches hold beside the base rows after these failures, by datapath id.
+
+        With one failure in `failures` this is what can be encoded beforehand for every link: for Kuijia it only adds
+        rows, and taking them away is the repair.
+        """
+        if self.options.split == "select":
+            return {}
+        found: dict[int, list[FlowRow]] = defaultdict(list)
+        for node, entrances in self.entrances.items():
+            for entrance in entrances:
+                layers = self._layers(entrance, failures)
+                found[dpid_of(self.topology, node)] += failure_rows(entrance, self.wiring, layers, kind)
+        return {dpid: tuple(rows) for dpid, rows in found.items() if rows}
+
+    def groups(self, node: str, failures: Failures = ()) -> tuple[GroupRow, ...]:
+        """SELECT groups of a switch after these failures (split "select" only)."""
+        if self.options.split != "select":
+            return ()
+        gone = {link for event in failures for link in event} if self.scheme.layers is rescaling_layers else set()
+        groups = (
+            select_group(entrance, self.wiring, entrance.commodity.dead(self.topology, gone))
+            for entrance in self.entrances[node]
+        )
+        return tuple(sorted(groups, key=lambda group: group.group_id))
+
+    def holding(self, entrance: Entrance, failures: Failures = ()) -> Layer:
+        """Who holds which slots of a commodity after these failures."""
+        return holding(entrance.commodity.weights, self._layers(entrance, failures))
+
+    def _layers(self, entrance: Entrance, failures: Failures) -> tuple[Layer, ...]:
+        commodity = entrance.commodity
+        return self.scheme.layers(commodity.weights, [commodity.dead(self.topology, event) for event in failures])
+
+    def _entrances(self, commodities: Sequence[Commodity]) -> dict[str, list[Entrance]]:
+        setup = self.options.setup
+        classes: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for each in commodities:
+            position = setup.classes.index(setup.class_of(each.priority))
+            if position in classes[each.pair]:
+                raise BadInputError(
+                    f"the traffic from {each.src!r} to {each.dst!r} has two demands in class "
+                    f"{setup.classes[position].name!r} of set-up {setup.name!r}; use another set-up, or join them"
+                )
+            classes[each.pair].append(position)
+        found: dict[str, list[Entrance]] = {node: [] for node in self.topology.node_names}
+        for each in commodities:
+            traffic = setup.class_of(each.priority)
+            found[each.src].append(
+                Entrance(
+                    each,
+                    traffic,
+                    commodity_number(dpid_of(self.topology, each.dst), traffic.normal.tc),
+                    self.hosts[each.dst].ipv4,
+                    self.prefixes[each.dst],
+                    takes_rest=setup.classes.index(traffic) == max(classes[each.pair]),
+                )
+            )
+        return found
+
+    def _base_rows(self) -> dict[str, list[FlowRow]]:
+        rows = {node: list(guard_rows(self.scheme.scheme)) for node in self.topology.node_names}
+        marks: dict[Path, set[Mark]] = defaultdict(set)
+        for node, entrances in self.entrances.items():
+            for entrance in entrances:
+                rows[node] += ingress_rows(entrance, self.wiring, self.options.split)
+                if self.options.split == "ranges":
+                    rows[node] += base_rows(entrance, self.wiring)
+                own = {entrance.traffic.normal} | ({entrance.traffic.victim} if self.scheme.tags_victims else set())
+                for path in entrance.commodity.paths:
+                    marks[label_key(path)] |= own
+        for path, needed in marks.items():
+            ordered = sorted(needed, key=lambda mark: mark.tc)
+            for node, row in label_rows(self.scheme.scheme, path, self.labels[path], ordered, self.wiring.ports):
+                rows[node].append(row)
+        return rows
+
+    def _capacities(self, node: str) -> dict[int, float | None]:
+        """Capacity by port; the host's is not limited here."""
+        links = self.topology.links_from[node]
+        known = {self.wiring.ports.port_of[link.direction]: link.capacity_mbps for link in links}
+        return {HOST_PORT: None, **known}

@@ -1,0 +1,279 @@
+"""Whole networks of tunnels: every slot of every pair, before and after every failure, walked by the interpreter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mininet_topos.catalogue import load_topology
+from mininet_topos.errors import BadInputError, PlanLimitError
+from mininet_topos.ports import HOST_PORT, assign_ports
+from mininet_topos.topology import LinkId, Topology
+from mininet_topos.toy import TOYS
+from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.check import violations
+from ryu_apps.plan.diff import apply_delta, diff, install_phases
+from ryu_apps.plan.ids import Kind, Priority, Table, split_cookie
+from ryu_apps.plan.interpret import Packet
+from ryu_apps.plan.kuijia.commodities import Commodity, equal_commodities
+from ryu_apps.plan.kuijia.ingress import MAX_LAYERS, failure_rows
+from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
+from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner, find_tunnel_scheme, plan_tunnels
+from ryu_apps.plan.kuijia.priorities import Mark
+from ryu_apps.plan.order import canonical
+from tests.plan.kuijia.networks import FIGURE2_OPTIONS, Crossing, cross, figure1, figure1_traffic, path, running
+
+NORMAL, VICTIM = Mark(0, 1), Mark(1, 2)
+GSCALE = load_topology("gscale")
+
+
+def planner(
+    scheme: str = "kuijia",
+    topology: Topology = GSCALE,
+    commodities: tuple[Commodity, ...] | None = None,
+    options: TunnelOptions | None = None,
+) -> TunnelPlanner:
+    given = equal_commodities(topology) if commodities is None else commodities
+    return TunnelPlanner(find_tunnel_scheme(scheme), topology, given, options or TunnelOptions())
+
+
+def packet_of(topology: Topology, commodity: Commodity) -> Packet:
+    hosts = hosts_of(topology)
+    return Packet(hosts[commodity.src].ipv4, hosts[commodity.dst].ipv4, l4_src=7, l4_dst=9)
+
+
+def assert_held(crossing: Crossing, commodity: Commodity, tunnel: int, mark: Mark) -> None:
+    """The packet took this tunnel from end to end, marked so at every switch."""
+    assert crossing.delivered_to == commodity.dst
+    assert crossing.links == commodity.paths[tunnel]
+    assert set(crossing.queues) == {mark.queue_id}
+    assert len(crossing.queues) == len(crossing.links) + 1
+    assert set(crossing.tcs) == {mark.tc}
+    assert len(crossing.labels) == 1
+
+
+def test_every_pair_crosses_by_every_tunnel_in_the_normal_queue() -> None:
+    network = planner()
+    switches = running(GSCALE, network.plans())
+    crossed = 0
+    for node, entrances in network.entrances.items():
+        for entrance in entrances:
+            for piece in network.holding(entrance):
+                for slot in (piece.slots.first, piece.slots.stop - 1):
+                    packet = packet_of(GSCALE, entrance.commodity)
+                    assert piece.tunnel is not None
+                    found = cross(switches, node, packet, slot)
+                    assert_held(found, entrance.commodity, piece.tunnel, NORMAL)
+                    crossed += 1
+    assert crossed == 2 * sum(len(each.paths) for each in equal_commodities(GSCALE)) > 700
+
+
+@pytest.mark.parametrize("link", GSCALE.link_ids, ids=str)
+def test_any_cut_of_gscale_moves_only_its_own_flows_and_those_into_the_low_queue(link: LinkId) -> None:
+    network = planner()
+    failed = frozenset({link})
+    switches = running(GSCALE, network.plans([failed]), failed)
+    for node, entrances in network.entrances.items():
+        for entrance in entrances:
+            dead = entrance.commodity.dead(GSCALE, failed)
+            survivors = set(range(len(entrance.commodity.paths))) - dead
+            packet = packet_of(GSCALE, entrance.commodity)
+            for own in network.holding(entrance):
+                for slot in (own.slots.first, own.slots.stop - 1):
+                    found = cross(switches, node, packet, slot)
+                    if own.tunnel not in dead:
+                        assert own.tunnel is not None
+                        assert_held(found, entrance.commodity, own.tunnel, NORMAL)
+                    else:
+                        taken = entrance.commodity.paths.index(found.links)
+                        assert taken in survivors
+                        assert_held(found, entrance.commodity, taken, VICTIM)
+
+
+@pytest.mark.parametrize("link", GSCALE.link_ids[::4], ids=str)
+def test_rescaling_delivers_after_any_cut_and_tags_nobody(link: LinkId) -> None:
+    network = planner("rescaling")
+    failed = frozenset({link})
+    plans = network.plans([failed])
+    switches = running(GSCALE, plans, failed)
+    assert not any(("mpls_tc", VICTIM.tc, None) in row.match for plan in plans.values() for row in plan.flows)
+    for node, entrances in network.entrances.items():
+        for entrance in entrances:
+            for piece in network.holding(entrance, [failed]):
+                assert piece.tunnel is not None
+                packet = packet_of(GSCALE, entrance.commodity)
+                found = cross(switches, node, packet, piece.slots.first)
+                assert_held(found, entrance.commodity, piece.tunnel, NORMAL)
+
+
+def test_without_failover_the_flows_of_a_dead_tunnel_are_lost_and_the_others_are_not() -> None:
+    network, failed = planner("te"), frozenset({GSCALE.link_ids[0]})
+    assert network.plans([failed]) == network.plans()
+    entrance = next(each for each in network.entrances["s1"] if each.commodity.dead(GSCALE, failed))
+    dead = entrance.commodity.dead(GSCALE, failed)
+    switches = running(GSCALE, network.plans(), failed)
+    for piece in network.holding(entrance):
+        packet = packet_of(GSCALE, entrance.commodity)
+        found = cross(switches, "s1", packet, piece.slots.first)
+        assert (found.delivered_to is None) == (piece.tunnel in dead)
+
+
+def connected_networks() -> st.SearchStrategy[Topology]:
+    return st.builds(lambda nodes, seed: load_topology(f"waxman:{nodes}:{seed}"), st.integers(4, 9), st.integers(0, 99))
+
+
+@settings(max_examples=15)
+@given(connected_networks(), st.data())
+def test_after_any_failures_one_after_another_who_has_a_tunnel_left_is_delivered(
+    topology: Topology, data: st.DataObject
+) -> None:
+    network = planner(topology=topology)
+    links = st.frozensets(st.sampled_from(topology.link_ids), min_size=1, max_size=2)
+    failures = data.draw(st.lists(links, min_size=1, max_size=3))
+    failed = frozenset().union(*failures)
+    plans = network.plans(failures)
+    for plan in plans.values():
+        assert violations(plan) == ()
+    switches = running(topology, plans, failed)
+    node = data.draw(st.sampled_from(topology.node_names))
+    for entrance in network.entrances[node]:
+        for piece in network.holding(entrance, failures):
+            slot = data.draw(st.integers(piece.slots.first, piece.slots.stop - 1))
+            packet = packet_of(topology, entrance.commodity)
+            found = cross(switches, node, packet, slot)
+            if piece.tunnel is None:
+                assert entrance.commodity.dead(topology, failed) == set(range(len(entrance.commodity.paths)))
+                assert (found.delivered_to, found.links) == (None, ())
+            else:
+                assert_held(found, entrance.commodity, piece.tunnel, VICTIM if piece.victim else NORMAL)
+
+
+def test_both_directions_of_a_flow_share_a_tunnel_before_and_after_a_failure() -> None:
+    """The hash is symmetric, so a flow and its acknowledgements have one slot."""
+    weights = (0.5, 0.3, 0.2)
+    network = planner(topology=figure1(), commodities=(figure1_traffic(weights),))
+    commodity = figure1_traffic(weights)
+    there, back = packet_of(figure1(), commodity), packet_of(figure1(), commodity.reverse)
+    for failures in ([], [frozenset({LinkId("s2", "s4")})]):
+        switches = running(figure1(), network.plans(failures), frozenset().union(*failures))
+        for slot in range(0, 1024, 11):
+            one, other = cross(switches, "s1", there, slot), cross(switches, "s4", back, slot)
+            assert [hop.src for hop in one.links] == [hop.dst for hop in reversed(other.links)]
+            assert (one.labels, set(one.tcs)) == (other.labels, set(other.tcs))
+
+
+def test_pairs_with_ways_of_their_own_keep_them() -> None:
+    square = TOYS["square"]()
+    there = Commodity("s1", "s3", (path("s1", "s2", "s3"),), (1.0,))
+    back = Commodity("s3", "s1", (path("s3", "s4", "s1"),), (1.0,))
+    plans = plan_tunnels("kuijia", square, (there, back))
+    for commodity in (there, back):
+        found = cross(running(square, plans), commodity.src, packet_of(square, commodity), 500)
+        assert_held(found, commodity, 0, NORMAL)
+
+
+def test_all_hosts_of_a_prefix_are_reached_and_no_others() -> None:
+    network = planner(topology=figure1(), commodities=(figure1_traffic(),), options=FIGURE2_OPTIONS)
+    switches = running(figure1(), network.plans())
+    for last, reached in ((0, "s4"), (77, "s4"), (255, "s4"), (256, None)):
+        packet = Packet(parse_prefix("10.0.1.9").ipv4, parse_prefix("10.0.2.0").ipv4 + last)
+        assert cross(switches, "s1", packet, 0).delivered_to == reached
+    reply = Packet(parse_prefix("10.0.2.77").ipv4, parse_prefix("10.0.1.9").ipv4)
+    assert cross(switches, "s4", reply, 1023).delivered_to == "s1"
+
+
+def test_the_longest_prefix_wins() -> None:
+    triangle = load_topology("ring:3")
+    prefixes = (("s2", (parse_prefix("10.7.0.0/16"),)), ("s3", (parse_prefix("10.7.3.0/24"), parse_prefix("10.9.0.1"))))
+    plans = plan_tunnels("te", triangle, equal_commodities(triangle), TunnelOptions(prefixes=prefixes))
+    for address, reached in (("10.7.2.1", "s2"), ("10.7.3.1", "s3"), ("10.9.0.1", "s3"), ("10.9.0.2", None)):
+        packet = Packet(1, parse_prefix(address).ipv4)
+        assert cross(running(triangle, plans), "s1", packet, 0).delivered_to == reached
+    assert [plan.local_ipv4 for plan in plans.values()] == [(0x0A000001,), (), ()]
+
+
+@pytest.mark.parametrize("priorities", ["single", "four", "eight"])
+@pytest.mark.parametrize("scheme", TUNNEL_SCHEMES)
+@pytest.mark.parametrize("name", [*TOYS, "darkstrand", "usnet", "gscale"])
+def test_a_plan_passes_check_held_to_the_ports_of_the_switches(name: str, scheme: str, priorities: str) -> None:
+    topology = load_topology(name)
+    ports = {node: {HOST_PORT} for node in topology.node_names}
+    for node, port_no in assign_ports(topology).direction_at:
+        ports[node].add(port_no)
+    pairs = None if name in TOYS else [(topology.node_names[0], node) for node in topology.node_names[1:]]
+    network = planner(scheme, topology, equal_commodities(topology, pairs), TunnelOptions(priorities))
+    for failures in ([], [frozenset(topology.link_ids[:1])], [frozenset({link}) for link in topology.link_ids[:3]]):
+        for plan in network.plans(failures).values():
+            assert violations(plan, ports[plan.node]) == ()
+            assert canonical(plan) == plan
+
+
+def test_one_failure_only_adds_rows_and_only_where_traffic_enters() -> None:
+    network = planner()
+    before = network.plans()
+    for link in GSCALE.link_ids:
+        added = network.failure_rows([frozenset({link})])
+        for dpid, after in network.plans([frozenset({link})]).items():
+            delta = diff(before[dpid], after)
+            assert (delta.modify_flows, delta.delete_flows) == ((), ())
+            assert set(delta.add_flows) == set(added.get(dpid, ()))
+            assert all(row.table_id == Table.TE_HASH for row in delta.add_flows)
+            assert apply_delta(diff(after, before[dpid]), after) == before[dpid]
+            assert len(install_phases(delta)) == (dpid in added)
+
+
+def test_the_rows_of_a_failure_carry_the_mark_of_who_put_them_there() -> None:
+    network, event = planner(), frozenset({GSCALE.link_ids[2]})
+    planned, agent = (network.failure_rows([event], kind) for kind in (Kind.PLANNED, Kind.AGENT))
+    assert planned.keys() == agent.keys()
+    assert {split_cookie(row.cookie).kind for rows in agent.values() for row in rows} == {Kind.AGENT}
+    assert [[row.key for row in rows] for rows in planned.values()] == [
+        [row.key for row in rows] for rows in agent.values()
+    ]
+
+
+def test_more_failures_than_the_band_has_priorities_are_refused() -> None:
+    network = planner(topology=figure1(), commodities=(figure1_traffic(),))
+    (entrance,) = network.entrances["s1"]
+    rows = list(failure_rows(entrance, network.wiring, [()] * (MAX_LAYERS - 1) + [network.holding(entrance)]))
+    assert max(row.priority for row in rows) == Priority.DELIVER - 1
+    with pytest.raises(PlanLimitError, match="failures one after another"):
+        list(failure_rows(entrance, network.wiring, [()] * (MAX_LAYERS + 1)))
+
+
+def test_frames_that_a_host_has_labelled_or_tagged_are_dropped() -> None:
+    switches = running(figure1(), planner(topology=figure1(), commodities=(figure1_traffic(),)).plans())
+    sent = packet_of(figure1(), figure1_traffic())
+    assert cross(switches, "s1", sent, 0).delivered_to == "s4"
+    for forged in (replace(sent, mpls=((16, 0),)), replace(sent, vlan_tci=0x1005)):
+        assert cross(switches, "s1", forged, 0).queues == ()
+
+
+def test_a_capacity_that_is_unknown_leaves_its_queues_unlimited() -> None:
+    (queues,) = {
+        tuple(
+            (row.queue_id, row.priority, row.min_rate_mbps, row.max_rate_mbps)
+            for row in plan.queues
+            if row.port_no == 2
+        )
+        for plan in planner().plans().values()
+    }
+    assert queues == ((0, 0, None, 1000.0), (1, 1, None, 1000.0), (2, 2, 0.0, 1000.0))
+    unknown = plan_tunnels("te", load_topology("usnet"), ())[1]
+    assert {row.max_rate_mbps for row in unknown.queues if row.port_no == HOST_PORT} == {None}
+
+
+@pytest.mark.parametrize(
+    ("options", "scheme", "words"),
+    [
+        (TunnelOptions(split="select"), "kuijia", "cannot tag victims"),
+        (TunnelOptions(prefixes=(("s9", ()),)), "te", "'s9', which is no node of 'kuijia-figure1'"),
+        (TunnelOptions(), "kuijai", "unknown tunnel scheme 'kuijai'; schemes: kuijia, rescaling, te"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options: TunnelOptions, scheme: str, words: str) -> None:
+    with pytest.raises(BadInputError, match=words):
+        plan_tunnels(scheme, figure1(), (figure1_traffic(),), options)

@@ -149,8 +149,13 @@ class RunningNetwork:
     # ---- agents, controller, kills
 
     def start_controller(self, argv: Sequence[str]) -> None:
-        """Start the controller in its namespace; its output goes to controller.log in the run folder."""
-        self._keep(CONTROLLER_APP, CONTROLLER, argv, self.run_dir / "controller.log")
+        """Start the controller in its namespace; its output goes to controller.log in the run folder.
+
+        It stands for a machine of its own, so it does not queue for this one's processors behind emulated hosts
+        (docs/decisions/processors-for-the-controller.md).
+        """
+        log = self.run_dir / "controller.log"
+        self._keep(CONTROLLER_APP, CONTROLLER, argv, log, realtime=self.options.realtime)
 
     def start_agents(self, command: AgentCommand) -> None:
         """Start the agent of every switch that `command` gives a command line for; output in sK/agent.log."""
@@ -159,9 +164,11 @@ class RunningNetwork:
             if argv is not None:
                 self._keep(AGENT, node, argv, site.folder / f"agent-{site.bridge}.log")
 
-    def _keep(self, process: str, where: str, argv: Sequence[str], log: Path) -> None:
+    def _keep(self, process: str, where: str, argv: Sequence[str], log: Path, *, realtime: bool = False) -> None:
         words = tuple(inside(self.shell_pid(where), argv))
-        self._supervisor.start(ProcessSpec(process, where, words, log, self._environment, gentle=True))
+        self._supervisor.start(
+            ProcessSpec(process, where, words, log, self._environment, gentle=True, realtime=realtime)
+        )
 
     def _owner(self, process: str, node: str | None) -> str:
         """Under whose name the supervisor keeps a process: agents by switch, daemons by place."""

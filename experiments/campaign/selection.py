@@ -78,14 +78,14 @@ def choose_ids(
 
 
 def of_paper(paper: str, figures: Figures) -> tuple[str, ...]:
-    """Ids of one paper.
+    """Ids of one paper, and those that explain its verdicts.
 
     Raises
     ------
     BadInputError
         There is no such paper.
     """
-    found = tuple(name for name, figure in figures.items() if figure.paper == paper)
+    found = tuple(name for name, figure in figures.items() if paper in (figure.paper, figure.with_paper))
     if not found:
         papers = list(dict.fromkeys(figure.paper for figure in figures.values()))
         raise BadInputError(f"--paper {paper!r} is not known; {suggest(paper, papers)}")

@@ -17,6 +17,9 @@ Json = dict[str, Any]
 # "verify": decided by the interpreter, no network; "cost": what a packet costs a switch; "sweep": traffic engineering.
 KINDS = ("mixed", "download", "flow", "verify", "cost", "sweep")
 
+# A download that takes longer is not finished; downloads of today's trials take about 4 s without a failure.
+GIVE_UP_S = 20.0
+
 # Schemes whose recovery waits for the controller: the delay of the control link decides, so their names show it.
 CONTROLLED_SCHEMES = ("cbc", "restoration", "ffg_restoration")
 

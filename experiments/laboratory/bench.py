@@ -14,7 +14,7 @@ from experiments.analysis.accounting import Clock
 from experiments.analysis.dumps import compare_dump
 from experiments.analysis.frames import CaptureError
 from experiments.analysis.injected import Flip
-from experiments.campaign.values import Trial
+from experiments.campaign.values import GIVE_UP_S, Trial
 from experiments.laboratory.scenario_core import HEAD_START_S, load_of
 from experiments.probes.capture import DRAIN_S, Captures, Tap
 from experiments.probes.clock import sample_offset_ns
@@ -41,7 +41,6 @@ HOST_FILTER = f"icmp or (udp dst portrange {IPERF3_PORT}-{IPERF3_PORT + 999})"
 _LEAD_S = 0.3  # from the start of the clients to their first packets
 _LAST_ANSWERS_S = 0.2
 _LOAD_EXTRA_S = 3.0  # load is ended, it does not end by itself
-GIVE_UP_S = 30.0  # a download that takes longer is not finished
 _RETURN_S, _RETURN_POLL_S = 25.0, 0.1
 _BFD_SETTLE_S = 0.5  # a new interval is negotiated in a few packets
 

@@ -36,6 +36,8 @@ class PaperFigure:
         (rows, caption) -> figure; the caption's lines stand under what the figure says about itself.
     table : callable
         Rows -> table.
+    with_paper : str or None
+        The paper whose `--paper` takes this id too, because it explains that paper's verdicts.
     """
 
     id: str
@@ -45,3 +47,4 @@ class PaperFigure:
     claims: Callable[[Sequence[Json]], list[ClaimResult]]
     draw: Callable[[Sequence[Json], str], Figure]
     table: Callable[[Sequence[Json]], Table]
+    with_paper: str | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from experiments.campaign.selection import Request, choose_ids, describe, refuse_changes, run_order, trials_of
+from experiments.campaign.selection import Request, choose_ids, describe, of_paper, refuse_changes, run_order, trials_of
 from experiments.campaign.values import CampaignPlan
 from mininet_topos.errors import BadInputError
 from tests.campaign.figures import ALIASES, FIGURES
@@ -69,3 +71,8 @@ def test_a_campaign_goes_on_only_with_its_own_trials() -> None:
     description["trials"][0]["seed"] = 99
     with pytest.raises(BadInputError, match=r"has seed 1, stored is 99.*new folder"):
         refuse_changes(description, by_id, "folder")
+
+
+def test_a_paper_brings_the_ids_that_explain_its_verdicts() -> None:
+    explaining = replace(FIGURES["x-decided"], with_paper="square")
+    assert of_paper("square", {**FIGURES, "x-decided": explaining}) == (*of_paper("square", FIGURES), "x-decided")

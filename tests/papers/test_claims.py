@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import GIVE_UP_S, CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import DIFFERS, DIRECTION, HOLDS, MEASURED, NO_DATA, ClaimResult
 from experiments.papers.sdfast import claims, extra_claims, measures, setup
 from tests.papers.synthetic import BEHAVIOUR, FIGURES, is_arm, rows_of, set_phases
@@ -140,7 +140,7 @@ def test_unfinished_transfers_count_with_the_time_until_they_were_given_up() -> 
 
     rows = rows_of("sdfast-fig10a", change=change)
     transfers = measures.by_pair(measures.chosen(rows, claims.DOWNLOAD, setup.CB), measures.download_s)
-    assert sorted(transfers.values())[-3:] == [BEHAVIOUR["cb"][2], setup.GIVE_UP_S, setup.GIVE_UP_S]
+    assert sorted(transfers.values())[-3:] == [BEHAVIOUR["cb"][2], GIVE_UP_S, GIVE_UP_S]
     assert "CB 2" in str(claims.fig10a_claims(rows)[0].note)
 
 

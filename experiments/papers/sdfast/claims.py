@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import GIVE_UP_S, Arm, Json
 from experiments.campaign.verdicts import MEASURED, AtMost, Band, Claim, ClaimResult, around, judge, judge_order
 from experiments.papers.sdfast import measures, setup
 from experiments.papers.sdfast.draws import MOST_FAILURES
@@ -264,7 +264,7 @@ def _download(
         None if paper is None else around(paper, 20),
     )
     given_up = ", ".join(f"{LABELS[arm]} {measures.unfinished(measures.chosen(rows, choice, arm))}" for arm in arms)
-    note = f"{change.used} transfers each; not finished in {setup.GIVE_UP_S:g} s: {given_up}"
+    note = f"{change.used} transfers each; not finished in {GIVE_UP_S:g} s: {given_up}"
     return judge(claim, change.estimate).with_note(note)
 
 

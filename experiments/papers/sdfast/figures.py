@@ -124,6 +124,7 @@ FIGURES = (
         extra_claims.learned_claims,
         extra_pictures.draw_learned,
         tables.learned_table,
+        with_paper=PAPER,
     ),
     PaperFigure(
         "x-stages",
@@ -133,6 +134,7 @@ FIGURES = (
         extra_claims.stage_claims,
         extra_pictures.draw_stages,
         tables.stage_table,
+        with_paper=PAPER,
     ),
     PaperFigure(
         "x-multi",
@@ -142,6 +144,7 @@ FIGURES = (
         extra_claims.multi_claims,
         extra_pictures.draw_multi,
         tables.multi_table,
+        with_paper=PAPER,
     ),
     PaperFigure(
         "x-coverage",
@@ -151,6 +154,7 @@ FIGURES = (
         extra_claims.coverage_claims,
         extra_pictures.draw_coverage,
         tables.coverage_table,
+        with_paper=PAPER,
     ),
     PaperFigure(
         "x-packet-cost",
@@ -160,6 +164,7 @@ FIGURES = (
         extra_claims.cost_claims,
         extra_pictures.draw_cost,
         tables.cost_table,
+        with_paper=PAPER,
     ),
 )
 ALIASES = {"sdfast-fig10": ("sdfast-fig10a", "sdfast-fig10b")}

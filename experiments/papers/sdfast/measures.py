@@ -14,9 +14,8 @@ from typing import Any
 
 from experiments.campaign.order import OK
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import GIVE_UP_S, Arm, Json
 from experiments.papers.sdfast.draws import Pair, links_met
-from experiments.papers.sdfast.setup import GIVE_UP_S
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.failure_sets import default_max_failures
 from te_solver.routes import ResidualRoutes

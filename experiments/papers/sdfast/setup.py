@@ -27,7 +27,6 @@ FULLEST_LINK = 0.7
 PING_INTERVAL_MS = 20.0
 FAST_PING_INTERVAL_MS = 5.0
 DOWNLOAD_BYTES = 500_000
-GIVE_UP_S = 30.0
 TIMING = Timing(before_s=1.5, transient_s=1.0, converged_s=2.0)
 FLOW_PAIRS = 4
 # Sets of failed links that the interpreter draws where there are too many to try all.

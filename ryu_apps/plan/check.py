@@ -21,6 +21,7 @@ from ryu_apps.plan.check_actions import (
     match_faults,
 )
 from ryu_apps.plan.check_overlap import overlaps
+from ryu_apps.plan.check_ranges import range_gaps
 from ryu_apps.plan.diff import dependency_levels, groups_named_by, groups_used_by
 from ryu_apps.plan.failure_sets import MAX_TAG_ID, NO_TAG, sets_up_to
 from ryu_apps.plan.fields import FIELDS
@@ -138,6 +139,12 @@ def _overlapping(plan: RulePlan, _: _PortNos) -> Iterator[str]:
         yield f"{_name(first)} and {_name(second)} match some packets alike, with different instructions"
 
 
+def _hash_ranges(plan: RulePlan, _: _PortNos) -> Iterator[str]:
+    for fields, taken, n_slots in range_gaps(plan.flows):
+        words = ",".join(match_texts(fields)) if all(name in FIELDS for name, _, _ in fields) else str(fields)
+        yield f"the hash ranges of {words or 'any packet'} take {taken} of {n_slots} slots; they have to tile"
+
+
 def _group_shapes(plan: RulePlan, port_nos: _PortNos) -> Iterator[str]:
     for row in plan.groups:
         if not 0 <= row.group_id <= MAX_GROUP_ID:
@@ -232,6 +239,7 @@ CHECKS: tuple[Callable[[RulePlan, _PortNos], Iterator[str]], ...] = (
     _cookies,
     _duplicates,
     _overlapping,
+    _hash_ranges,
     _group_shapes,
     _group_references,
     _backups,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from mininet_topos.errors import ArmorError, BadInputError
 
 FORMAT_VERSION = 1
 CAMPAIGN, ROWS, CALIBRATION, ENVIRONMENT = "campaign.json", "rows.jsonl", "calibration.json", "environment.json"
+PACKED_ROWS = ROWS + ".gz"
 
 
 class Store:
@@ -74,18 +77,26 @@ class Store:
         return self.read_json(CAMPAIGN) or {}
 
     def rows(self) -> list[Json]:
-        """All rows that are whole; a torn last line is not one.
+        """All rows that are whole; a torn last line is not one. Finished campaigns may be kept packed.
 
         Raises
         ------
         BadInputError
-            A line is no row.
+            A line is no row, or the packed rows are damaged.
         """
-        path = self.path / ROWS
-        if not path.exists():
-            return []
-        lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last line break is torn, or empty
+        lines = self._data().split(b"\n")[:-1]  # what follows the last line break is torn, or empty
         return [self._row(number, line) for number, line in enumerate(lines, 1)]
+
+    def _data(self) -> bytes:
+        plain, packed = self.path / ROWS, self.path / PACKED_ROWS
+        if plain.exists():
+            return plain.read_bytes()
+        if not packed.exists():
+            return b""
+        try:
+            return gzip.decompress(packed.read_bytes())
+        except (OSError, EOFError, zlib.error) as error:
+            raise BadInputError(f"{str(packed)!r} cannot be unpacked ({error}); fetch it again") from error
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -94,8 +105,10 @@ class Store:
         Raises
         ------
         BadInputError
-            Another process writes it, or it cannot be written.
+            Another process writes it, it cannot be written, or it is kept packed.
         """
+        if (self.path / PACKED_ROWS).exists() and not (self.path / ROWS).exists():
+            raise BadInputError(f"{str(self.path)!r} is kept packed; unpack it first: gunzip {self.path / PACKED_ROWS}")
         try:
             file = (self.path / ROWS).open("a+b")
         except OSError as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
-from experiments.campaign.store import CAMPAIGN, ROWS, Store
+from experiments.campaign.store import CAMPAIGN, PACKED_ROWS, ROWS, Store
 from mininet_topos.errors import ArmorError, BadInputError
 
 
@@ -105,3 +106,19 @@ def test_the_work_folder_is_empty_and_goes_away_also_after_errors(tmp_path: Path
     with pytest.raises(KeyboardInterrupt):
         break_off()
     assert not (tmp_path / "work").exists()
+
+
+def test_packed_rows_are_read_but_not_written(tmp_path: Path) -> None:
+    written = [row("a"), row("b")]
+    (tmp_path / PACKED_ROWS).write_bytes(gzip.compress(b"".join(json.dumps(one).encode() + b"\n" for one in written)))
+    assert Store(tmp_path).rows() == written
+    with pytest.raises(BadInputError, match="gunzip"), Store(tmp_path).writing():
+        pass
+    assert not (tmp_path / ROWS).exists()
+
+
+@pytest.mark.parametrize("keep", [0, 10, -3])
+def test_damaged_packed_rows_are_refused(tmp_path: Path, keep: int) -> None:
+    (tmp_path / PACKED_ROWS).write_bytes(gzip.compress(b'{"trial": "a", "status": "ok"}\n')[:keep] or b"no gzip")
+    with pytest.raises(BadInputError, match="cannot be unpacked"):
+        Store(tmp_path).rows()

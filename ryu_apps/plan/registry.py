@@ -1,4 +1,8 @@
-"""The schemes by name. A new scheme is one pure module and one line here."""
+"""The schemes by name. A new scheme is one pure module and one line here.
+
+Two kinds: schemes of routes (`SCHEMES`) plan from a topology alone; schemes of tunnels (`TUNNEL_SCHEMES`) also need to
+know which pairs send over which tunnels with which weights, which is what traffic engineering decides.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,23 @@ from ryu_apps.plan import guarantees
 from ryu_apps.plan import restoration as controlled
 from ryu_apps.plan.crankback import plan_cb, plan_cbc
 from ryu_apps.plan.ffg import plan_ffg
+from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelScheme, find_tunnel_scheme, plan_tunnels
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.restoration import Restoration
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.sdfast import plan_sdfast
 from ryu_apps.plan.shortest import plan_shortest
+
+__all__ = [
+    "SCHEMES",
+    "TUNNEL_SCHEMES",
+    "Scheme",
+    "TunnelScheme",
+    "find_scheme",
+    "find_tunnel_scheme",
+    "plan_network",
+    "plan_tunnels",
+]
 
 Planner = Callable[[Topology, PlanOptions], dict[int, RulePlan]]
 Guarantee = Callable[[Topology, PlanOptions], guarantees.Promise]

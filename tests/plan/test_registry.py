@@ -8,7 +8,7 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.toy import TOYS
 from ryu_apps.plan.guarantees import up_to_planned_failures
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import SCHEMES, find_scheme, plan_network
+from ryu_apps.plan.registry import SCHEMES, TUNNEL_SCHEMES, find_scheme, plan_network
 
 
 def test_every_scheme_plans_every_switch_under_its_datapath_id():
@@ -21,6 +21,12 @@ def test_every_scheme_plans_every_switch_under_its_datapath_id():
 
 def test_schemes_know_their_own_names():
     assert all(scheme.name == name and scheme.summary for name, scheme in SCHEMES.items())
+
+
+def test_schemes_of_tunnels_have_names_and_owners_of_their_own():
+    assert all(scheme.name == name and scheme.summary for name, scheme in TUNNEL_SCHEMES.items())
+    assert not TUNNEL_SCHEMES.keys() & SCHEMES.keys()
+    assert len({scheme.scheme for scheme in TUNNEL_SCHEMES.values()}) == len(TUNNEL_SCHEMES)
 
 
 def test_an_unknown_scheme_is_answered_with_the_nearest_and_with_all():

@@ -6,17 +6,13 @@ directions and classes that share a path share its label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import count, pairwise, permutations
-
-import numpy as np
+from itertools import count, pairwise
 
 from mininet_topos.errors import BadInputError, PlanLimitError
 from mininet_topos.topology import Direction, LinkId, Topology
-from te_solver.network import Network
-from te_solver.tunnels import DEFAULT_COUNT, find_tunnels
-from te_solver.values import DEFAULT_PRIORITY, Allocation
+from te_solver.values import DEFAULT_PRIORITY
 
 Path = tuple[Direction, ...]
 FIRST_LABEL, MAX_LABEL = 16, (1 << 20) - 1  # labels 0 to 15 have meanings of their own (RFC 3032 section 2.1)
@@ -78,52 +74,6 @@ def nodes_of(path: Path) -> tuple[str, ...]:
 def reverse_path(path: Path) -> Path:
     """The same links walked back."""
     return tuple(Direction(hop.dst, hop.src, hop.key) for hop in reversed(path))
-
-
-def allocated_commodities(allocation: Allocation) -> tuple[Commodity, ...]:
-    """Commodities of what traffic engineering has decided; demands without any tunnel are left out."""
-    tunnels, weights = allocation.problem.tunnels, allocation.splitting_weights.tolist()
-    starts = tunnels.pair_starts.tolist()
-    found = []
-    for number, demand in enumerate(allocation.problem.demands):
-        mine = range(starts[number], starts[number + 1])
-        paths = tuple(tunnels[tunnel].links for tunnel in mine)
-        if paths:
-            shares = tuple(weights[tunnel] for tunnel in mine)
-            found.append(Commodity(demand.src, demand.dst, paths, shares, demand.priority))
-    return tuple(found)
-
-
-def equal_commodities(
-    topology: Topology,
-    pairs: Sequence[tuple[str, str]] | None = None,
-    tunnel_count: int = DEFAULT_COUNT,
-    kind: str = "disjoint",
-    metric: str = "hops",
-) -> tuple[Commodity, ...]:
-    """Commodities without demands: every tunnel of a pair gets the same share.
-
-    Parameters
-    ----------
-    topology : Topology
-        Capacities do not matter.
-    pairs : sequence of (str, str), optional
-        Ends by name; default: every ordered pair.
-    tunnel_count, kind, metric
-        As `te_solver.tunnels.find_tunnels` takes them. Pairs that nothing joins are left out.
-    """
-    wanted = list(permutations(topology.node_names, 2)) if pairs is None else list(pairs)
-    order = topology.index_of
-    network = Network(topology, np.ones(len(topology.links)))
-    positions = np.array([(order[src], order[dst]) for src, dst in wanted], dtype=np.int64).reshape(-1, 2)
-    tunnels = find_tunnels(network, positions, tunnel_count, kind, metric)
-    starts = tunnels.pair_starts.tolist()
-    found = []
-    for number, (src, dst) in enumerate(wanted):
-        paths = tuple(tunnels[tunnel].links for tunnel in range(starts[number], starts[number + 1]))
-        if paths:
-            found.append(Commodity(src, dst, paths, (1 / len(paths),) * len(paths)))
-    return tuple(found)
 
 
 def with_ways_back(commodities: Iterable[Commodity]) -> tuple[Commodity, ...]:

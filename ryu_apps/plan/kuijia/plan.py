@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import HOST_PORT, assign_ports
@@ -82,7 +83,9 @@ def find_tunnel_scheme(name: str) -> TunnelScheme:
         Unknown name; the message lists the schemes.
     """
     if name not in TUNNEL_SCHEMES:
-        raise BadInputError(f"unknown tunnel scheme {name!r}; schemes: {', '.join(TUNNEL_SCHEMES)}")
+        near = get_close_matches(name, TUNNEL_SCHEMES, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise BadInputError(f"unknown tunnel scheme {name!r}; {hint}schemes: {', '.join(TUNNEL_SCHEMES)}")
     return TUNNEL_SCHEMES[name]
 
 

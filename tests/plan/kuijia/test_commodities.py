@@ -15,14 +15,13 @@ from ryu_apps.plan.kuijia import commodities
 from ryu_apps.plan.kuijia.commodities import (
     FIRST_LABEL,
     Commodity,
-    allocated_commodities,
     assign_labels,
-    equal_commodities,
     label_key,
     nodes_of,
     reverse_path,
     with_ways_back,
 )
+from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
 from te_solver.demands import random_pairs, with_classes
 from te_solver.network import to_network
 from te_solver.solve import SolveOptions, solve

@@ -18,11 +18,12 @@ from ryu_apps.plan.check import violations
 from ryu_apps.plan.diff import apply_delta, diff, install_phases
 from ryu_apps.plan.ids import Kind, Priority, Table, split_cookie
 from ryu_apps.plan.interpret import Packet
-from ryu_apps.plan.kuijia.commodities import Commodity, equal_commodities
+from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.ingress import MAX_LAYERS, failure_rows
 from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
 from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner, find_tunnel_scheme, plan_tunnels
 from ryu_apps.plan.kuijia.priorities import Mark
+from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.order import canonical
 from tests.plan.kuijia.networks import FIGURE2_OPTIONS, Crossing, cross, figure1, figure1_traffic, path, running
 
@@ -271,7 +272,11 @@ def test_a_capacity_that_is_unknown_leaves_its_queues_unlimited() -> None:
     [
         (TunnelOptions(split="select"), "kuijia", "cannot tag victims"),
         (TunnelOptions(prefixes=(("s9", ()),)), "te", "'s9', which is no node of 'kuijia-figure1'"),
-        (TunnelOptions(), "kuijai", "unknown tunnel scheme 'kuijai'; schemes: kuijia, rescaling, te"),
+        (
+            TunnelOptions(),
+            "kuijai",
+            r"unknown tunnel scheme 'kuijai'; did you mean 'kuijia'\? schemes: kuijia, rescaling, te",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(options: TunnelOptions, scheme: str, words: str) -> None:

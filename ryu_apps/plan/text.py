@@ -14,7 +14,8 @@ from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.diff import groups_by_id
 from ryu_apps.plan.failure_sets import FailureSets
-from ryu_apps.plan.ids import ALWAYS_LIVE_GROUP, OFPP_IN_PORT, VLAN_PRESENT, Status, Table
+from ryu_apps.plan.ids import ALWAYS_LIVE_GROUP, OFPP_IN_PORT, VLAN_PRESENT, Status, Table, split_cookie
+from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.recovery_rows import split_tci
 from ryu_apps.plan.row_text import flow_text, group_text, value_text
@@ -31,6 +32,8 @@ from ryu_apps.plan.rows import (
     Output,
     Resubmit,
     RulePlan,
+    SetField,
+    SetQueue,
 )
 
 __all__ = ["Names", "flow_text", "group_text", "names_of", "plan_text"]
@@ -46,6 +49,7 @@ TABLE_PURPOSES: dict[int, str] = {
 }
 _STATUSES = {0: "", **{int(status): f" ({status.name.lower()})" for status in Status}}
 _COMMENT_COLUMN = 100
+_LAST_SLOT = N_SLOTS - 1
 
 
 @dataclass(frozen=True)
@@ -147,10 +151,19 @@ class _Writer:
         if exact.get("vlan_vid", 0) & VLAN_PRESENT:
             parts.append(f"knows {self._failed(exact['vlan_vid'] & ~VLAN_PRESENT)}")
         parts += [f"meets dead port to {self._port(exact['reg2'])}"] if "reg2" in exact else []
+        parts += [f"tunnel {exact['mpls_label']}"] if "mpls_label" in exact else []
+        if row.table_id == Table.TE_HASH:
+            parts += self._share_words(row)
         parts += self._action_words((*row.apply_actions, *row.write_actions))
         if not (row.apply_actions or row.write_actions or row.goto_table is not None):
             parts.append("dropped")
         return "; ".join(parts)
+
+    def _share_words(self, row: FlowRow) -> list[str]:
+        """Whose slots these are, and which."""
+        slots = [(value, value | _LAST_SLOT & ~mask) for name, value, mask in row.match if name == "reg0" and mask]
+        to_whom = [f"to {self._host(split_cookie(row.cookie).destination)}"]
+        return to_whom + [f"slots {first} to {last}" for first, last in slots]
 
     def _group_comment(self, row: GroupRow) -> str:
         if row.group_id == ALWAYS_LIVE_GROUP:
@@ -175,6 +188,10 @@ class _Writer:
                 words.append(f"tagged {self._tag(action.value)}")
             elif isinstance(action, Load) and action.field == "vlan_tci" and action.first_bit > 0:
                 words.append(_STATUSES.get(action.value, f"status {action.value}").strip(" ()"))
+            elif isinstance(action, SetField) and action.field == "mpls_label":
+                words.append(f"tunnel {action.value}")
+            elif isinstance(action, SetQueue):
+                words.append(f"queue {action.queue_id}")
             elif isinstance(action, Resubmit):
                 words.append(f"ask {_table_name(action.table_id)}")
             elif isinstance(action, Controller):

@@ -12,7 +12,7 @@ from typing import Any
 
 from mininet_topos.ports import MAX_PORT_NO
 from ryu_apps.plan.fields import ETH_MPLS, FIELDS, Field
-from ryu_apps.plan.ids import OFPP_IN_PORT, VLAN_PRESENT, Kind, Table, split_cookie
+from ryu_apps.plan.ids import OFPP_IN_PORT, SPARE_TABLES, VLAN_PRESENT, Kind, Table, split_cookie
 from ryu_apps.plan.rows import (
     Action,
     Controller,
@@ -34,7 +34,7 @@ from ryu_apps.plan.rows import (
     SetQueue,
 )
 
-TABLE_IDS = frozenset(int(table) for table in Table)
+TABLE_IDS = frozenset((*(int(table) for table in Table), *SPARE_TABLES))
 _TAGGED_BIT = VLAN_PRESENT.bit_length() - 1
 _NXM_ONLY = frozenset({"in_port", "vlan_tci"})  # writable by load only (OpenFlow 1.3.5 section 7.2.5)
 _HASHES = frozenset(

@@ -24,6 +24,10 @@ class Table(IntEnum):
     TE_TRANSIT = 6
 
 
+# Tables that decomposed tables go on to (plan.decompose); what each holds follows from the table that leads there.
+SPARE_TABLES = range(128, 254)
+
+
 class Priority(IntEnum):
     """Priority bands; within a table a band belongs to one purpose."""
 

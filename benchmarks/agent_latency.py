@@ -27,6 +27,7 @@ from statistics import median, quantiles
 from benchmarks.environment import environment, memory_mb
 from mininet_topos.catalogue import load_topology
 from ovsdb_backup.agent import without_eventlet
+from ovsdb_backup.agent_loop import PREPARE_AFTER_S
 from ovsdb_backup.json_rpc import JsonRpcClient
 from ryu_apps.openflow import encode
 from ryu_apps.plan.failure_sets import FailureSets
@@ -111,7 +112,7 @@ def measured(running: RunningAgent, affected: int) -> dict[str, object]:
 def one_failure(running: RunningAgent, affected: int) -> dict[str, object]:
     """Fail the port, repair it, wait until all is as before."""
     installs, returns = len(running.events("agent_install")), len(running.events("return_done"))
-    time.sleep(0.15 + affected * PREPARING_S)
+    time.sleep(PREPARE_AFTER_S + 0.1 + affected * PREPARING_S)
     running.set_port(FAILING, up=False)
     event = running.wait_events("agent_install", installs + 1)[-1]
     assert event["rows"] == affected, event

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mininet_topos.errors import ArmorError
 from mininet_topos.event_log import EventLog
+from ovsdb_backup.agent_batch_core import in_one_go
 from ovsdb_backup.agent_core import next_deadline_s, step
 from ovsdb_backup.agent_journal import Journal
 from ovsdb_backup.agent_types_core import (
@@ -21,6 +22,7 @@ from ovsdb_backup.agent_types_core import (
     Disconnected,
     Event,
     FlowsRemoved,
+    Log,
     PacketIn,
     PlanLoaded,
     PortStatus,
@@ -91,6 +93,8 @@ class Agent:
         self._reading: Reading | None = None
         self._held_back: list[bytes] = []
         self._removed: list[FlowRow] = []
+        self._burst_type: int | None = None
+        self._answers: list[AgentAction] = []
         self._prepared: dict[int, Prepared] = {}
         self._preparation: Preparation | None = None
         self._prepare_at_s = self._collect_at_s = 0.0
@@ -158,7 +162,7 @@ class Agent:
             self._journal.received_s = time.monotonic()
             for message in messages:
                 self._hear(message)
-            self._act_on_removed()
+            self._finish_burst()
         except OSError as error:
             self._lost = str(error)
         except WireError as error:
@@ -188,6 +192,7 @@ class Agent:
         self._held_back.clear()
         self._journal.forget_unsent()
         self._removed.clear()
+        self._answers.clear()
         self._act_on(Disconnected())
 
     def _begin_reading(self) -> None:
@@ -198,8 +203,9 @@ class Agent:
 
     def _hear(self, message: bytes) -> None:
         head = header(message)
-        if head.msg_type != MsgType.FLOW_REMOVED:
-            self._act_on_removed()
+        if head.msg_type != self._burst_type:
+            self._finish_burst()
+            self._burst_type = head.msg_type
         if head.msg_type == MsgType.PORT_STATUS:
             self._hear_port(message)
         elif head.msg_type == MsgType.ECHO_REQUEST:
@@ -234,11 +240,16 @@ class Agent:
         event = event_of(message)
         if isinstance(event, FlowsRemoved):
             self._removed += event.rows
+        elif isinstance(event, PacketIn):
+            self._answers += self._decide(event)
         elif event is not None:
             self._act_on(event)
 
-    def _act_on_removed(self) -> None:
-        """Removal notices come in bursts: one event for each."""
+    def _finish_burst(self) -> None:
+        """Packets and removal notices come in bursts: act once on each."""
+        if self._answers:
+            answers, self._answers = in_one_go(self._answers), []
+            self._do(answers)
         if self._removed:
             removed, self._removed = tuple(self._removed), []
             self._act_on(FlowsRemoved(removed))
@@ -261,30 +272,36 @@ class Agent:
         self._rehearse()
         held_back, self._held_back = self._held_back, []
         for message in held_back:
-            self._hear_event(message)
-        self._act_on_removed()
+            self._hear(message)
+        self._finish_burst()
 
     # ---- decisions and deeds
 
     def _act_on(self, event: Event, prepared: Prepared | None = None) -> None:
+        self._do(self._decide(event), prepared)
+
+    def _decide(self, event: Event) -> tuple[AgentAction, ...]:
         now_s = time.monotonic()
         self.state, actions = step(self.state, event, now_s)
-        for action in actions:
-            self._do(action, prepared)
         self._prepare_at_s = now_s + PREPARE_AFTER_S
+        return actions
 
-    def _do(self, action: AgentAction, prepared: Prepared | None) -> None:
-        if isinstance(action, ChangeRows | Refill | ReleasePacket):
-            if prepared is not None and prepared.change == action:
-                self._send(prepared.data)
-            else:
-                self._send(bytes_of(action, self._next_xid()))
-            if isinstance(action, ChangeRows) and self._reading is not None:
-                self._begin_reading()  # what is being read may be from before this change
-        elif isinstance(action, ReadSwitch):
-            self._begin_reading()
-        else:
-            self._journal.note(action, is_sent=not self._link.has_unsent)
+    def _do(self, actions: tuple[AgentAction, ...], prepared: Prepared | None = None) -> None:
+        """Send all that there is to send, then write into the event log what was done."""
+        sendable = [action for action in actions if isinstance(action, ChangeRows | Refill | ReleasePacket)]
+        if sendable:
+            self._send(b"".join(self._bytes_of(action, prepared) for action in sendable))
+        is_outdated = self._reading is not None and any(isinstance(action, ChangeRows) for action in actions)
+        if is_outdated or any(isinstance(action, ReadSwitch) for action in actions):
+            self._begin_reading()  # what is being read may be from before this change
+        for action in actions:
+            if isinstance(action, Log):
+                self._journal.note(action, is_sent=not self._link.has_unsent)
+
+    def _bytes_of(self, action: ChangeRows | Refill | ReleasePacket, prepared: Prepared | None) -> bytes:
+        if prepared is not None and prepared.change == action:
+            return prepared.data
+        return bytes_of(action, self._next_xid())
 
     def _rehearse(self) -> None:
         """Decide on a punted packet, encode what that asks for, and forget it all.

@@ -215,6 +215,22 @@ def test_the_same_packet_again_changes_nothing(story):
 
 
 @given(stories(), st.data())
+def test_packets_answered_together_leave_what_answers_one_by_one_leave(story, data):
+    one, other = play(story), play(story)
+    destinations = sorted({row.destination for row in story.site.plan.backups} | set(story.site.plan.local_ipv4))
+    address, status = st.sampled_from(destinations), st.sampled_from(Status)
+    tag = st.integers(0, len(FailureSets(*story.site.plan.tag_space).masks))
+    drawn = data.draw(st.lists(st.tuples(address, address, tag, status), max_size=6))
+    packets = [PacketIn(tagged(*packet), number) for number, packet in enumerate(drawn)]
+    for packet in packets:
+        one.tell(packet)
+    other.tell_together(packets)
+    assert other.state == one.state
+    assert other.flows == one.flows
+    assert other.released == one.released
+
+
+@given(stories(), st.data())
 def test_prepared_failure_does_what_the_failure_would_do(story, data):
     one, other = play(story), play(story)
     port_no = data.draw(st.sampled_from(story.site.ports))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -108,6 +109,30 @@ def test_punted_crankback_packet_is_released_and_ends_the_backtracking(at_b):
     at_b.receive(primary_port(NODE_B, A), ipv4_frame(A, E))
     wait_until(lambda: len(at_b.sent_by(row.out_port)) == 2, "an untagged packet takes the new way at once")
     assert at_b.sent_by(towards_c) == []
+
+
+def test_packets_that_waited_for_the_agent_go_on_in_their_order_and_only_once(at_b):
+    at_b.start_ready()
+    at_b.record()
+    towards_c, row = primary_port(NODE_B, E), backup(NODE_B, E, TAG_DE)
+    frames = [
+        ipv4_frame(A, destination, tag_tci(TAG_DE, Status.CRANKBACK), b"%d" % number)
+        for number, destination in enumerate((E, D, E, D, E))
+    ]
+    os.kill(at_b.process.pid, signal.SIGSTOP)
+    for frame in frames:
+        at_b.receive(towards_c, frame)
+    os.kill(at_b.process.pid, signal.SIGCONT)
+    to_e = [0, 2, 4]
+    wait_until(lambda: [int(frame[-1:]) for frame in at_b.sent_by(row.out_port) if to(frame, E)] == to_e, "all went on")
+    at_b.wait_rows({*rows_on_punt(row), *rows_on_punt(backup(NODE_B, D, TAG_DE))}, "rows of both destinations")
+    at_b.receive(towards_c, frames[0])
+    wait_until(lambda: len([frame for frame in at_b.sent_by(row.out_port) if to(frame, E)]) == 4, "the next one too")
+
+
+def to(frame, destination):
+    """Whether a frame is for an address."""
+    return read_packet(frame).ipv4_dst == destination
 
 
 def test_recovered_packet_at_its_destination_swings_the_reverse_path():

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ovsdb_backup.agent_batch_core import in_one_go
 from ovsdb_backup.agent_core import step
 from ovsdb_backup.agent_rules_core import prepare_failure
 from ovsdb_backup.agent_types_core import (
     AgentState,
     ChangeRows,
     FlowsRemoved,
+    Log,
     PacketIn,
     PlanLoaded,
     PortStatus,
@@ -253,6 +255,35 @@ def test_agent_survives_events_without_a_plan():
     ):
         state, actions = step(state, event, 0.0)
         assert not any(isinstance(action, ChangeRows) for action in actions)
+
+
+# ---- answers to packets that came together
+
+
+def row_to(destination: int, port_no: int) -> FlowRow:
+    """Some row."""
+    return FlowRow(1, 30000, match(ipv4_dst=destination), (Output(port_no),))
+
+
+def test_answers_put_together_are_packets_then_one_bundle_then_log_lines():
+    first, second = ReleasePacket(b"1", (Output(2),)), ReleasePacket(b"2", (Output(3),))
+    said = Log("agent_install", {"rows": 1}), Log("agent_release", {})
+    answers = (ChangeRows((row_to(7, 2),)), said[0], first, said[1], ChangeRows((row_to(8, 3),)), second)
+    assert in_one_go(answers) == (first, second, ChangeRows((row_to(7, 2), row_to(8, 3))), *said)
+
+
+def test_of_two_answers_about_one_row_the_later_counts():
+    answers = (ChangeRows((row_to(7, 2), row_to(8, 2))), ChangeRows((row_to(7, 3),)))
+    assert in_one_go(answers) == (ChangeRows((row_to(7, 3), row_to(8, 2))),)
+
+
+def test_answers_that_delete_keep_their_order():
+    answers = (ChangeRows((row_to(7, 2),)), ChangeRows((), (row_to(7, 2),)), ChangeRows((row_to(7, 3),)))
+    assert in_one_go(answers) == answers
+
+
+def test_no_answers_are_no_actions():
+    assert in_one_go(()) == ()
 
 
 # ---- urgency

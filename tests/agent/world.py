@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Topology
 from mininet_topos.toy import figure2, parallel, square
+from ovsdb_backup.agent_batch_core import in_one_go
 from ovsdb_backup.agent_core import step
 from ovsdb_backup.agent_types_core import (
+    AgentAction,
     AgentState,
     ChangeRows,
     Event,
     FlowsRemoved,
+    PacketIn,
     PlanLoaded,
     ReadSwitch,
     Refill,
@@ -87,6 +91,17 @@ class World:
         before = self.state
         self.state, actions = step(self.state, event, self.now_s)
         assert isinstance(before, AgentState)
+        self._obey(actions)
+
+    def tell_together(self, packets: Sequence[PacketIn]) -> None:
+        """Packets come in one burst: the agent puts its answers together."""
+        answers: list[AgentAction] = []
+        for packet in packets:
+            self.state, actions = step(self.state, packet, self.now_s)
+            answers += actions
+        self._obey(in_one_go(answers))
+
+    def _obey(self, actions: Sequence[AgentAction]) -> None:
         for action in actions:
             if isinstance(action, ChangeRows):
                 self._change(action)

@@ -78,6 +78,10 @@ class DummyOvs:
         """Groups of a bridge as it dumps them."""
         return [parse_group(line) for line in self._ofctl("dump-groups", dpid).splitlines() if "group_id=" in line]
 
+    def port_counters(self, dpid: int) -> str:
+        """What `ovs-ofctl dump-ports` prints."""
+        return self._ofctl("dump-ports", dpid)
+
     def set_dead_ports(self, dead: Iterable[tuple[int, int]]) -> None:
         """Let exactly these (datapath id, port number) be down; return when forwarding knows."""
         wanted = set(dead)

@@ -9,8 +9,9 @@ from mininet_topos.emulation.delay_line_core import relayed_interfaces
 from mininet_topos.emulation.features import KernelFeatures
 from mininet_topos.emulation.options_core import EmulationOptions
 from mininet_topos.emulation.places import disable_ipv6, inside, run_batch, run_program
+from mininet_topos.emulation.queues_core import QueueFacts
 from mininet_topos.emulation.runfile import RunFile
-from mininet_topos.emulation.traffic_core import control_tc_plan, port_shapes, port_tc_plan
+from mininet_topos.emulation.traffic_core import PortShape, control_tc_plan, port_shapes, port_tc_plan
 from mininet_topos.emulation.wiring_core import CONTROLLER, Wiring, cable_lines, host_lines, place_lines
 from mininet_topos.errors import MissingRequirementError
 from mininet_topos.ports import PortMap
@@ -60,6 +61,36 @@ def build_cables(wiring: Wiring, hosts: Mapping[str, Host], pid_of: Mapping[str,
         list(pool.map(settle, pid_of))
 
 
+def place_shapes(
+    topology: Topology,
+    ports: PortMap,
+    wiring: Wiring,
+    options: EmulationOptions,
+    *,
+    netem: bool,
+    kernel_datapath: bool,
+    facts: QueueFacts | None = None,
+) -> dict[str, tuple[PortShape, ...]]:
+    """Shapes of the link ports by place of switches.
+
+    Raises
+    ------
+    BadInputError
+        Priority queues on a link without capacity.
+    """
+    interface_of = {link: wiring.interface_of[link.src, ports.port_of[link.direction]] for link in topology.links}
+    members = {
+        place: [node for node in topology.node_names if wiring.place_of[node] == place]
+        for place in wiring.switch_places
+    }
+    return {
+        place: port_shapes(
+            topology, options, interface_of, nodes, netem=netem, kernel_datapath=kernel_datapath, facts=facts
+        )
+        for place, nodes in members.items()
+    }
+
+
 def traffic_plan(
     topology: Topology,
     ports: PortMap,
@@ -68,6 +99,7 @@ def traffic_plan(
     features: KernelFeatures,
     *,
     kernel_datapath: bool,
+    facts: QueueFacts | None = None,
 ) -> dict[str, list[str]]:
     """Lines for `tc -batch` by place; places without any are left out.
 
@@ -75,14 +107,14 @@ def traffic_plan(
     ------
     MissingRequirementError
         The kernel lacks a queueing discipline that the options need.
+    BadInputError
+        Priority queues on a link without capacity.
     """
-    interface_of = {link: wiring.interface_of[link.src, ports.port_of[link.direction]] for link in topology.links}
     plan: dict[str, list[str]] = {}
-    for place in wiring.switch_places:
-        members = [node for node in topology.node_names if wiring.place_of[node] == place]
-        shapes = port_shapes(
-            topology, options, interface_of, members, netem=features.netem, kernel_datapath=kernel_datapath
-        )
+    shapes_of = place_shapes(
+        topology, ports, wiring, options, netem=features.netem, kernel_datapath=kernel_datapath, facts=facts
+    )
+    for place, shapes in shapes_of.items():
         plan[place] = [line for shape in shapes for line in port_tc_plan(shape)]
         plan[place] += _control_lines(wiring.control_interface_of[place], options)
     plan[CONTROLLER] = [

@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mininet_topos.emulation.jsonrpc import SwitchQueryError, call, transact
@@ -73,6 +74,7 @@ def start_group(
     datapath_type: str,
     bfd_interval_ms: int,
     realtime: bool,
+    send_buffer_bytes: int,
     supervisor: Supervisor,
 ) -> None:
     """Start both daemons of a group and wait until every port has its number.
@@ -89,6 +91,8 @@ def start_group(
     bfd_interval_ms : int
     realtime : bool
         Real-time priority for ovs-vswitchd.
+    send_buffer_bytes : int
+        What ovs-vswitchd's packet socket must hold; 0: as it is.
     supervisor : Supervisor
         Keeps the daemons.
 
@@ -100,14 +104,15 @@ def start_group(
     databases = [Path(shutil.copy(template, group.folder / f"{name}.db")) for name, template in templates.items()]
     environment = daemon_environment(group)
 
-    def spec(process: str, argv: list[str], realtime: bool = False) -> ProcessSpec:
+    def spec(process: str, argv: list[str]) -> ProcessSpec:
         log = group.folder / f"{process}.out"
-        return ProcessSpec(process, group.place, tuple(inside(shell_pid, argv)), log, environment, realtime=realtime)
+        return ProcessSpec(process, group.place, tuple(inside(shell_pid, argv)), log, environment)
 
     supervisor.start(spec(OVSDB_SERVER, ovsdb_server_command(group, databases)))
     _wait(group, lambda: _answers(group.db_socket, "list_dbs"), OVSDB_SERVER)
     run_program(vsctl_arguments(group, settings, datapath_type, bfd_interval_ms), environment=environment)
-    supervisor.start(spec(VSWITCHD, vswitchd_command(group), realtime))
+    switch = spec(VSWITCHD, vswitchd_command(group))
+    supervisor.start(replace(switch, realtime=realtime, send_buffer_bytes=send_buffer_bytes))
     wait_ports(group, settings)
 
 

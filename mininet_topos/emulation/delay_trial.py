@@ -8,13 +8,12 @@ import socket
 import struct
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from mininet_topos.emulation.delay_line_core import (
-    DelayLineError,
     DelayReport,
     DelayTrial,
     Relay,
@@ -22,7 +21,7 @@ from mininet_topos.emulation.delay_line_core import (
     parse_report,
     trial_of,
 )
-from mininet_topos.emulation.places import call_inside, disable_ipv6, inside, run_batch
+from mininet_topos.emulation.places import call_inside, child, inside, private_namespace, run_batch
 
 _ETHERTYPE = 0x88B5  # IEEE 802: for local experiments
 _MACS = bytes.fromhex("020000000002020000000001")
@@ -33,7 +32,6 @@ _TIMESPEC = struct.Struct("@qq")
 _SO_TIMESTAMPNS, _SO_RCVBUFFORCE = 35, 33  # Linux, where the socket module lacks them
 _RECEIVE_BUFFER_BYTES = 256 * 1024 * 1024
 _TICK_S = 0.0005  # frames of a tick leave back to back; finer would be the sender's own lateness
-_DIES_WITH_ITS_PARENT = ("setpriv", "--pdeathsig", "KILL")
 
 
 @dataclass(frozen=True)
@@ -87,15 +85,13 @@ def delay_bench(program: Path, links: int, delay_ms: float, *, realtime: bool = 
         The namespace cannot be built.
     """
     with ExitStack() as stack:
-        shell = stack.enter_context(_child(("unshare", "--net", "sleep", "infinity")))
-        _wait_own_namespace(shell.pid)
-        disable_ipv6(shell.pid)
-        run_batch(shell.pid, ["ip", "-batch", "-"], _bench_lines(links))
+        shell_pid = stack.enter_context(private_namespace())
+        run_batch(shell_pid, ["ip", "-batch", "-"], _bench_lines(links))
         relays = [Relay(f"p{number}", f"q{number}", delay_ms) for number in range(links)]
         command = delay_line_command(program, relays, realtime=realtime)
-        line = stack.enter_context(_child(inside(shell.pid, command)))
+        line = stack.enter_context(child(inside(shell_pid, command)))
         _read_report(line)
-        yield DelayBench(shell.pid, line)
+        yield DelayBench(shell_pid, line)
 
 
 def send_stamped(shell_pid: int, links: Sequence[int], rate_pps: int, seconds: float) -> int:
@@ -169,16 +165,6 @@ def try_delay_line(program: Path, *, delay_ms: float = 5.0, rate_pps: int = 1000
         return trial_of(delay_ms, sent, errors_us(receiver, delay_ms))
 
 
-@contextmanager
-def _child(argv: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-    """A process that ends with the block, and with this program."""
-    with subprocess.Popen([*_DIES_WITH_ITS_PARENT, *argv], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
 def _sender(shell_pid: int, number: int) -> socket.socket:
     def make() -> socket.socket:
         made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
@@ -197,19 +183,6 @@ def _bench_lines(links: int) -> list[str]:
         ]
         lines += [f"link set {end}{number} up" for end in "xpyq"]
     return lines
-
-
-def _wait_own_namespace(pid: int) -> None:
-    own = os.stat("/proc/self/ns/net").st_ino
-    _wait(lambda: os.stat(f"/proc/{pid}/ns/net").st_ino != own, "unshare does not make a network namespace")
-
-
-def _wait(done: Callable[[], bool], complaint: str, timeout_s: float = 5.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not done():
-        if time.monotonic() > deadline:
-            raise DelayLineError(f"{complaint} within {timeout_s:g} s")
-        time.sleep(0.002)
 
 
 def _read_report(line: subprocess.Popen[str]) -> DelayReport:

@@ -20,6 +20,8 @@ from mininet_topos.emulation.features import TRIALS, kernel_features
 from mininet_topos.emulation.network import EmulatedNetwork
 from mininet_topos.emulation.options_core import EmulationOptions
 from mininet_topos.emulation.places import CommandError, run_program
+from mininet_topos.emulation.queue_bench import try_queue_bench
+from mininet_topos.emulation.queue_trial_core import QueueVerdict
 from mininet_topos.emulation.requirements import PROBE_PROGRAMS, PROGRAMS
 from mininet_topos.errors import ArmorError
 from mininet_topos.topology import Topology
@@ -47,6 +49,7 @@ def diagnose(topology: Topology | None = None, *, watch_s: float = 10.0) -> Diag
     is_root = os.geteuid() == 0
     features = _kernel_reasons() if is_root else {}
     delay, delay_error = _delay_trial() if is_root else (None, "")
+    queues, queues_error = _queue_trial() if is_root else (None, "")
     facts = MachineFacts(
         is_root=is_root,
         programs={program: _version(program) for program in {**PROGRAMS, **PROBE_PROGRAMS}},
@@ -60,6 +63,8 @@ def diagnose(topology: Topology | None = None, *, watch_s: float = 10.0) -> Diag
         oversleep_p99_ms=_oversleep_p99_ms(),
         delay=delay,
         delay_error=delay_error,
+        queues=queues,
+        queues_error=queues_error,
     )
     if topology is None or not judge(facts).ok:
         return judge(facts)
@@ -164,6 +169,14 @@ def _delay_trial() -> tuple[DelayTrial | None, str]:
         return None, ""
     try:
         return try_delay_line(program), ""
+    except (ArmorError, OSError) as error:
+        return None, str(error)
+
+
+def _queue_trial() -> tuple[QueueVerdict | None, str]:
+    """Whether this kernel serves priority queues strictly, or why that could not be tried."""
+    try:
+        return try_queue_bench(), ""
     except (ArmorError, OSError) as error:
         return None, str(error)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from mininet_topos.emulation.bfd_core import BfdChoice
 from mininet_topos.emulation.delay_line_core import DelayTrial
+from mininet_topos.emulation.queue_trial_core import QueueVerdict
 
 MAX_OVERSLEEP_MS = 2.0  # a probe every 2 ms cannot be sent by a clock that wakes later than this
 WANTED_PPS = 2000  # four times the default probe rate, to leave room
@@ -46,7 +47,7 @@ class MachineFacts:
     `programs` maps a program to its version, or None when it is missing; `packages` to the Debian package
     that brings it. `features` maps a kernel feature to "" or to why it is missing; it is empty when that
     could not be tried (not root). `delay` is None when the delay line could not be tried, and `delay_error` says why
-    it failed. Rates and BFD are None when no network was tried.
+    it failed; so with `queues`. Rates and BFD are None when no network was tried.
     """
 
     is_root: bool
@@ -61,6 +62,8 @@ class MachineFacts:
     oversleep_p99_ms: float
     delay: DelayTrial | None = None
     delay_error: str = ""
+    queues: QueueVerdict | None = None
+    queues_error: str = ""
     bfd: BfdChoice | None = None
     rate_pps: int | None = None
     rate_hops: int = 0
@@ -111,6 +114,7 @@ def judge(facts: MachineFacts) -> Diagnosis:
         *_feature_checks(facts),
         _cut_check(facts),
         _delay_check(facts),
+        _queue_check(facts),
         _load_check(facts),
         _clock_check(facts),
         *_trial_checks(facts),
@@ -156,6 +160,15 @@ def _delay_check(facts: MachineFacts) -> Check:
     if not facts.is_root:
         return Check("delay line", False, "not tried, since that needs root", "run as root to try it", required=False)
     return Check("delay line", False, facts.delay_error or "not built", repair, required=False)
+
+
+def _queue_check(facts: MachineFacts) -> Check:
+    repair = "modprobe sch_htb cls_u32 and stop other work; without it high traffic loses packets to low"
+    if facts.queues is not None:
+        return Check("queues", facts.queues.ok, facts.queues.describe(), repair, required=False)
+    if not facts.is_root:
+        return Check("queues", False, "not tried, since that needs root", "run as root to try it", required=False)
+    return Check("queues", False, facts.queues_error or "not tried", repair, required=False)
 
 
 def _load_check(facts: MachineFacts) -> Check:

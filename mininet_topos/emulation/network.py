@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from mininet_topos.emulation import bfd_probe
-from mininet_topos.emulation.build import apply_traffic, build_cables, lost_trees, traffic_plan
+from mininet_topos.emulation.build import apply_traffic, build_cables, lost_trees, place_shapes, traffic_plan
 from mininet_topos.emulation.clean import namespace_inode, sweep
 from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases, remove_run_time_files, start_group
 from mininet_topos.emulation.delay_line import find_delay_line, start_delay_line
@@ -22,11 +22,13 @@ from mininet_topos.emulation.delay_line_core import control_relays, needs_delay_
 from mininet_topos.emulation.features import kernel_features
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS, EmulationOptions
 from mininet_topos.emulation.places import CommandError
+from mininet_topos.emulation.queue_bench import machine_queue_facts
 from mininet_topos.emulation.requirements import require_emulation
 from mininet_topos.emulation.runfile import RunFile, read_run_file
 from mininet_topos.emulation.running import AgentCommand, RunningNetwork
 from mininet_topos.emulation.supervisor import Supervisor
 from mininet_topos.emulation.switch_core import DaemonGroup, plan_groups, port_settings
+from mininet_topos.emulation.traffic_core import send_buffer_bytes
 from mininet_topos.emulation.wiring_core import CONTROLLER, DELAY_PLACE, plan_wiring
 from mininet_topos.errors import MissingRequirementError
 from mininet_topos.event_log import EVENTS_VARIABLE, EventLog
@@ -165,6 +167,7 @@ class EmulatedNetwork(RunningNetwork):
         self._build()
         self._start_switches()
         self._settle_bfd()
+        self._settle_queues()
         if self._agent_command is not None:
             self.start_agents(self._agent_command)
         if self._controller_command is not None:
@@ -223,10 +226,17 @@ class EmulatedNetwork(RunningNetwork):
             relays = control_relays(self.wiring, options.control_delay_ms)
             start_delay_line(relays, self.pids[DELAY_PLACE], self.run_dir, self._supervisor, realtime=options.realtime)
             options = replace(options, control_delay_ms=None)  # nothing is left for traffic control to delay
-        kernel = self.datapath == "kernel"
-        self.traffic = traffic_plan(
-            self.topology, self.ports, self.wiring, options, self._features, kernel_datapath=kernel
-        )
+        kernel, network = self.datapath == "kernel", (self.topology, self.ports, self.wiring, options)
+        facts = machine_queue_facts(options.queues, kernel) if options.queues else None
+        self.traffic = traffic_plan(*network, self._features, kernel_datapath=kernel, facts=facts)
+        shapes = place_shapes(*network, netem=self._features.netem, kernel_datapath=kernel, facts=facts)
+        self.queue_trees = {
+            place: trees[0] for place in shapes if (trees := [shape.tree for shape in shapes[place] if shape.tree])
+        }
+        self._send_buffers = {
+            place: 0 if kernel or not (facts and facts.wide_buffers) else send_buffer_bytes(shapes[place])
+            for place in shapes
+        }
         delayed = any(link.delay_ms for link in self.topology.links)
         if delayed and self.options.shape and not self._features.netem:
             self._notes.append(f"link delays are not emulated: kernel {self._features.release} has no netem")
@@ -243,6 +253,7 @@ class EmulatedNetwork(RunningNetwork):
                 datapath_type="system" if self.datapath == "kernel" else "netdev",
                 bfd_interval_ms=self.options.bfd_interval_ms or BFD_CANDIDATES_MS[0],
                 realtime=self.options.realtime,
+                send_buffer_bytes=self._send_buffers[group.place],
                 supervisor=self._supervisor,
             )
 
@@ -264,6 +275,14 @@ class EmulatedNetwork(RunningNetwork):
         self.bfd_interval_ms = choice.interval_ms
         if choice.interval_ms != BFD_CANDIDATES_MS[0] or not choice.stable:
             self._notes.append(choice.describe())
+
+    def _settle_queues(self) -> None:
+        """Prove strict priority on every port while nothing else uses the network; the run warns where it is not."""
+        self.queue_verdict = None
+        if self.options.queues is not None:
+            self.queue_verdict = self.try_queues()
+            if not self.queue_verdict.ok:
+                self._notes.append(self.queue_verdict.describe())
 
 
 @contextmanager

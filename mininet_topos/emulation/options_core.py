@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from mininet_topos.emulation.queues_core import QueueSetup
 from mininet_topos.errors import BadInputError
 
 BFD_CANDIDATES_MS = (5, 20, 50, 100)  # tried in this order when the interval is left to the machine
@@ -44,6 +45,9 @@ class EmulationOptions:
         MTU of switch ports; above the hosts' 1500, so that tagged and labelled frames fit.
     supervise : bool
         Restart daemons, agents and the controller when they die.
+    queues : QueueSetup or None
+        Strict priority queues of every link port (queues_core; `queue_setup` makes them from classes of traffic).
+        None: one queue beside that of control packets.
     realtime : bool
         Run ovs-vswitchd with real-time priority, so that a busy machine does not fake failures (28 switches, BFD
         every 5 ms, eight busy loops on four cores: 121 flaps in 6 s without it, none with it). Where the system
@@ -68,6 +72,7 @@ class EmulationOptions:
     mtu_bytes: int = 1600
     supervise: bool = True
     realtime: bool = True
+    queues: QueueSetup | None = None
 
     def __post_init__(self) -> None:
         if self.bfd_interval_ms is not None and not 1 <= self.bfd_interval_ms <= 10_000:
@@ -76,6 +81,8 @@ class EmulationOptions:
             raise BadInputError(f"datapath is {self.datapath!r}; use one of {', '.join(DATAPATHS)}")
         if not MIN_MTU_BYTES <= self.mtu_bytes <= MAX_MTU_BYTES:
             raise BadInputError(f"mtu_bytes is {self.mtu_bytes}; use {MIN_MTU_BYTES}..{MAX_MTU_BYTES}")
+        if self.queues is not None and not self.shape:
+            raise BadInputError(f"queues are {self.queues.name!r} but shape is off, so nothing would wait in them")
         _check_positive("bfd_probe_s", self.bfd_probe_s)
         _check_positive("capacity_scale", self.capacity_scale)
         _check_positive("default_capacity_mbps", self.default_capacity_mbps)

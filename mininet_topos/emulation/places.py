@@ -6,13 +6,17 @@ import ctypes
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from mininet_topos.errors import ArmorError
 
 _CLONE_NEWNET = 0x40000000
+_DIES_WITH_ITS_PARENT = ("setpriv", "--pdeathsig", "KILL")
+_NAMESPACE_TIMEOUT_S = 5.0
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 Result = TypeVar("Result")
@@ -61,6 +65,36 @@ def run_program(
         said = (done.stderr or done.stdout).strip().splitlines()
         raise CommandError(f"{' '.join(argv[:6])} failed: {said[0] if said else f'exit code {done.returncode}'}")
     return done.stdout
+
+
+@contextmanager
+def child(argv: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process that ends with the block, and with this program."""
+    with subprocess.Popen([*_DIES_WITH_ITS_PARENT, *argv], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def private_namespace() -> Iterator[int]:
+    """Give a network namespace of its own, without IPv6, as the id of a process in it; it ends with the block.
+
+    Raises
+    ------
+    CommandError
+        It is not there within five seconds.
+    """
+    ours = os.stat("/proc/self/ns/net").st_ino
+    with child(("unshare", "--net", "sleep", "infinity")) as shell:
+        deadline = time.monotonic() + _NAMESPACE_TIMEOUT_S
+        while os.stat(f"/proc/{shell.pid}/ns/net").st_ino == ours:
+            if shell.poll() is not None or time.monotonic() > deadline:
+                raise CommandError("unshare makes no network namespace; namespaces need root")
+            time.sleep(0.002)
+        disable_ipv6(shell.pid)
+        yield shell.pid
 
 
 def inside(pid: int, argv: Sequence[str]) -> list[str]:

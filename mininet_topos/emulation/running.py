@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from mininet_topos.emulation import bfd_probe, status
@@ -14,9 +15,21 @@ from mininet_topos.emulation.delay_line import ask_delay_line
 from mininet_topos.emulation.delay_line_core import DELAY_LINE, DelayReport
 from mininet_topos.emulation.options_core import EmulationOptions
 from mininet_topos.emulation.places import CommandError, inside, run_program
+from mininet_topos.emulation.queue_trial import try_queues
+from mininet_topos.emulation.queue_trial_core import QueueVerdict
+from mininet_topos.emulation.queues_core import QueueTree
 from mininet_topos.emulation.runfile import RunFile
+from mininet_topos.emulation.send_buffers import widen_send_buffer
 from mininet_topos.emulation.supervisor import ProcessSpec, Restart, Supervisor
-from mininet_topos.emulation.switch_core import AGENT, CONTROLLER_APP, DaemonGroup, PortSetting, SwitchSite
+from mininet_topos.emulation.switch_core import (
+    AGENT,
+    CONTROLLER_APP,
+    VSWITCHD,
+    DaemonGroup,
+    PortSetting,
+    SwitchSite,
+)
+from mininet_topos.emulation.traffic_core import ClassCounters, parse_queue_counters
 from mininet_topos.emulation.wiring_core import CONTROLLER, DELAY_PLACE, Wiring
 from mininet_topos.errors import BadInputError
 from mininet_topos.event_log import EventLog
@@ -33,6 +46,7 @@ if TYPE_CHECKING:
 
 AgentCommand = Callable[[SwitchSite], Sequence[str] | None]
 _PROGRAM_WAIT_S = 1.0
+_PARALLEL = 8
 
 
 class RunningNetwork:
@@ -58,6 +72,9 @@ class RunningNetwork:
     start_seconds: float
     pids: dict[str, int]
     traffic: dict[str, list[str]]
+    queue_trees: dict[str, QueueTree]
+    queue_verdict: QueueVerdict | None
+    _send_buffers: dict[str, int]
     _features: KernelFeatures
     _run_file: RunFile | None
     _events: EventLog
@@ -257,6 +274,35 @@ class RunningNetwork:
         words = ["tc", "-s", "class", "show", "dev", self.interface(node, port_no)]
         return run_program(inside(self.shell_pid(node), words))
 
+    def try_queues(self) -> QueueVerdict:
+        """Try the priority queues of every link port now (a second or two; other traffic makes it fail).
+
+        Raises
+        ------
+        SendBufferError
+            The send buffer of a switch cannot be widened.
+        """
+        if self.options.queues is None:
+            raise BadInputError("this network has no priority queues; give EmulationOptions.queues")
+        for place, wanted_bytes in self._send_buffers.items():
+            if wanted_bytes:
+                widen_send_buffer(self._supervisor.pid_of(VSWITCHD, place), wanted_bytes)
+        queue_pkts = max((tree.queue_pkts for tree in self.queue_trees.values()), default=1)
+        return try_queues(self, self.options.queues, queue_pkts)
+
+    def queue_counters(self) -> dict[status.PortKey, dict[int, ClassCounters]]:
+        """What each priority queue has sent and dropped since the start, by (switch, port number) and queue.
+
+        Queue -1 is that of control packets where queue 0 carries traffic.
+        """
+        keys = [key for key in self.ports.direction_at if self.wiring.place_of[key[0]] in self.queue_trees]
+
+        def read(key: status.PortKey) -> dict[int, ClassCounters]:
+            return parse_queue_counters(self.class_counters(*key), self.queue_trees[self.wiring.place_of[key[0]]])
+
+        with ThreadPoolExecutor(_PARALLEL) as pool:
+            return dict(zip(keys, pool.map(read, keys), strict=True))
+
     def delay_report(self) -> DelayReport:
         """What the delay line has carried and how late it was; only where it makes the control delay.
 
@@ -289,6 +335,8 @@ class RunningNetwork:
             "control_delay_ms": self.options.control_delay_ms or 0.0,
             "control_delay_by": DELAY_LINE if self._relayed else "netem" if self.options.control_delay_ms else None,
             "netem": self._features.netem,
+            "queues": self.options.queues.describe() if self.options.queues else None,
+            "queue_trial": self.queue_verdict.describe() if self.queue_verdict else None,
             "start_seconds": round(self.start_seconds, 3),
             "warnings": list(self.warnings),
         }

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mininet_topos.emulation.runfile import RunFile
+from mininet_topos.emulation.send_buffers import SendBufferError, widen_send_buffer
 from mininet_topos.errors import ArmorError
 from mininet_topos.event_log import EventLog
 
@@ -29,7 +30,8 @@ class ProcessError(ArmorError):
 class ProcessSpec:
     """A process to keep: what it is ("agent"), whose (a place), and how it starts.
 
-    `gentle` processes get SIGTERM and a moment before SIGKILL; `realtime` gives real-time priority.
+    `gentle` processes get SIGTERM and a moment before SIGKILL; `realtime` gives real-time priority;
+    `send_buffer_bytes` is what the packet socket of an ovs-vswitchd must hold (0: as it is).
     """
 
     process: str
@@ -39,6 +41,7 @@ class ProcessSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     gentle: bool = False
     realtime: bool = False
+    send_buffer_bytes: int = 0
 
     @property
     def name(self) -> str:
@@ -121,6 +124,8 @@ class Supervisor:
         self._run_file.add_process(process.pid, spec.process, spec.place)
         if spec.realtime:
             self._make_realtime(process.pid)
+        if spec.send_buffer_bytes:
+            threading.Thread(target=self._widen, args=(process, spec), name=f"widen-{spec.name}", daemon=True).start()
         self._running[key] = process
         descriptor = os.pidfd_open(process.pid)
         self._watched[descriptor] = key
@@ -138,6 +143,14 @@ class Supervisor:
                 self.problems.append(problem)
         except ProcessLookupError:
             return  # it has ended already, which the watcher sees
+
+    def _widen(self, process: subprocess.Popen[bytes], spec: ProcessSpec) -> None:
+        """Widen the send buffer of a process once it sends; in a thread, since that takes a while."""
+        try:
+            widen_send_buffer(process.pid, spec.send_buffer_bytes)
+        except SendBufferError as error:
+            if self._running.get((spec.process, spec.place)) is process and not self._closing:
+                self.problems.append(f"{spec.name}: {error}")
 
     def _watch(self) -> None:
         while not self._closing:

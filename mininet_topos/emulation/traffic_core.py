@@ -2,20 +2,24 @@
 
 The tree is an HTB root with two classes: 1:10 for control packets (BFD and OpenFlow send DSCP CS6),
 which are always served first, so that a full link does not look like a dead one; 1:20 for the rest.
+With priority queues (queues_core) each queue has a class instead, and none but control packets a share of its own
+worth the name: what a class may use of the link is what those before it leave.
 
 The trap: ovs-vswitchd's userspace datapath sends through ONE packet socket, whose send buffer is charged
 for a packet until the packet leaves its queue. Long queues on a few ports exhaust it, and then
 packets for idle ports are lost too, control packets among them. So the queues of one daemon are kept
-short in sum (`queue_limit_pkts`). netem takes packets off that account, and the kernel datapath has none.
+short in sum (`queue_limit_pkts`), or its send buffer is made to hold them all (`send_buffer_bytes`, send_buffers).
+netem takes packets off that account, and the kernel datapath has none.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mininet_topos.emulation.options_core import EmulationOptions
+from mininet_topos.emulation.queues_core import QueueFacts, QueueSetup, QueueTree, class_of, queue_of_class
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Link, Topology
 
@@ -23,21 +27,26 @@ SEND_BUFFER_BYTES = 212_992  # net.core.wmem_default; the usual value of Linux
 _CHARGE_BYTES = 2304  # what a queued packet of 1,500 bytes costs a socket
 _SEND_BUFFER_SHARE = 0.65  # the rest is for packets on their way and for control
 MIN_QUEUE_PKTS, MAX_QUEUE_PKTS = 8, 100
+PRIORITY_QUEUE_PKTS = 50  # of each priority queue, where the send buffer allows
 _CONTROL_QUEUE_PKTS = 10
+_LEAST_RATE_KBIT = 1  # HTB cannot give a class nothing; of 5 Mbit/s this is one part in 5,000
+_LEAST_BURST_BYTES = 4800
 _CONTROL_SHARE, _CONTROL_MAX_MBPS = 0.1, 1.0
 _PACKET_BITS = 1500 * 8
 CS6_TOS, DSCP_MASK = 0xC0, 0xFC
 CONTROL_CLASS, DATA_CLASS = "1:10", "1:20"
+_ROOT_CLASS = "1:fffe"  # with priority queues, as Open vSwitch numbers its own; queue 0 has 1:1
 
 
 @dataclass(frozen=True, slots=True)
 class PortShape:
-    """What the queue of one port must do; None means "not limited" and "not delayed"."""
+    """What the queues of one port must do; None means "not limited", "not delayed" and "no priority queues"."""
 
     interface: str
     capacity_mbps: float | None
     delay_ms: float | None
     queue_pkts: int
+    tree: QueueTree | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -53,12 +62,20 @@ def emulated_capacity_mbps(link: Link, options: EmulationOptions) -> float | Non
     return capacity * options.capacity_scale
 
 
-def queue_limit_pkts(shaped_ports: int, kernel_datapath: bool) -> int:
-    """Longest queue of a port, in packets, so that the queues of one daemon fit its send buffer together."""
-    if kernel_datapath or shaped_ports == 0:
+def queue_limit_pkts(queues: int, kernel_datapath: bool) -> int:
+    """Longest queue, in packets, so that the queues of one daemon fit its send buffer together."""
+    if kernel_datapath or queues == 0:
         return MAX_QUEUE_PKTS
-    fitting = int(SEND_BUFFER_BYTES * _SEND_BUFFER_SHARE / _CHARGE_BYTES) // shaped_ports
+    fitting = int(SEND_BUFFER_BYTES * _SEND_BUFFER_SHARE / _CHARGE_BYTES) // queues
     return min(MAX_QUEUE_PKTS, max(MIN_QUEUE_PKTS, fitting))
+
+
+def send_buffer_bytes(shapes: Iterable[PortShape]) -> int:
+    """Send buffer that holds everything that may wait in the priority queues of one daemon; 0 without such queues."""
+    waiting = sum(
+        len(shape.tree.setup.classes) * shape.tree.queue_pkts for shape in shapes if shape.tree and not shape.is_plain
+    )
+    return math.ceil(waiting * _CHARGE_BYTES / _SEND_BUFFER_SHARE)
 
 
 def port_shapes(
@@ -69,6 +86,7 @@ def port_shapes(
     *,
     netem: bool,
     kernel_datapath: bool,
+    facts: QueueFacts | None = None,
 ) -> tuple[PortShape, ...]:
     """Shapes of the link ports of the switches that one daemon serves.
 
@@ -81,16 +99,46 @@ def port_shapes(
     netem : bool
         Whether the kernel can delay packets; without it the delay is left out.
     kernel_datapath : bool
+    facts : QueueFacts, optional
+        For priority queues.
+
+    Raises
+    ------
+    BadInputError
+        Priority queues on a link without capacity.
     """
     links = [link for node in members for link in topology.links_from[node]]
     capacities = {link: emulated_capacity_mbps(link, options) for link in links}
     limit = queue_limit_pkts(sum(value is not None for value in capacities.values()), kernel_datapath)
+    tree = _queue_tree(capacities, options.queues, kernel_datapath, facts or QueueFacts())
     return tuple(
         PortShape(
-            interface_of[link], capacities[link], link.delay_ms if netem and options.shape else None, queue_pkts=limit
+            interface_of[link],
+            capacities[link],
+            link.delay_ms if netem and options.shape else None,
+            queue_pkts=limit,
+            tree=tree,
         )
         for link in links
     )
+
+
+def _queue_tree(
+    capacities: Mapping[Link, float | None], setup: QueueSetup | None, kernel_datapath: bool, facts: QueueFacts
+) -> QueueTree | None:
+    """Priority queues of all ports of a daemon."""
+    if setup is None:
+        return None
+    for link, capacity in capacities.items():
+        if capacity is None:
+            raise BadInputError(
+                f"link {link.src}-{link.dst} has no capacity, so nothing would wait in its queues; "
+                "set default_capacity_mbps"
+            )
+    queue_pkts = PRIORITY_QUEUE_PKTS
+    if not facts.wide_buffers:
+        queue_pkts = min(queue_pkts, queue_limit_pkts(len(capacities) * len(setup.classes), kernel_datapath))
+    return QueueTree(setup, by_filter=not kernel_datapath, queue_pkts=queue_pkts, vlan_at=facts.vlan_at)
 
 
 def port_tc_plan(shape: PortShape) -> list[str]:
@@ -110,6 +158,8 @@ def port_tc_plan(shape: PortShape) -> list[str]:
     if rate_kbit < 8:
         raise BadInputError(f"{shape.interface} would be shaped to {rate_kbit:g} kbit/s; raise capacity_scale")
     control_kbit = min(rate_kbit * _CONTROL_SHARE, _CONTROL_MAX_MBPS * 1000)
+    if shape.tree is not None:
+        return _queue_lines(shape, shape.tree, rate_kbit)
     quantum = f"quantum 1600 burst {_burst_bytes(rate_kbit)} cburst {_burst_bytes(rate_kbit)}"
     return [
         f"qdisc replace {device} root handle 1: htb default 20",
@@ -123,6 +173,39 @@ def port_tc_plan(shape: PortShape) -> list[str]:
         f"filter replace {device} parent 1: protocol ip prio 1 u32 match ip tos {CS6_TOS:#x} {DSCP_MASK:#x} "
         f"flowid {CONTROL_CLASS}",
     ]
+
+
+def _queue_lines(shape: PortShape, tree: QueueTree, rate_kbit: float) -> list[str]:
+    """The tree of a port with priority queues.
+
+    HTB serves classes within their own rate first, whatever their priority, and lends the rest strictly by
+    priority. So all rates but that of control packets are as low as can be, and all else is borrowed.
+    """
+    device, setup = f"dev {shape.interface}", tree.setup
+    classes = setup.classes
+    control_kbit = min(rate_kbit * _CONTROL_SHARE, _CONTROL_MAX_MBPS * 1000)
+    if rate_kbit < 8 * len(classes):
+        raise BadInputError(
+            f"{shape.interface} would be shaped to {rate_kbit:g} kbit/s, too little for {len(classes)} classes; "
+            "raise capacity_scale"
+        )
+    burst = f"quantum 1600 burst {_LEAST_BURST_BYTES} cburst {_burst_bytes(rate_kbit)}"
+    whole = f"rate {_kbit(rate_kbit)} ceil {_kbit(rate_kbit)} quantum 1600"
+    lines = [
+        f"qdisc replace {device} root handle 1: htb default {class_of(setup.default_queue).partition(':')[2]}",
+        f"class replace {device} parent 1: classid {_ROOT_CLASS} htb {whole} burst {_burst_bytes(rate_kbit)} "
+        f"cburst {_burst_bytes(rate_kbit)}",
+    ]
+    for priority, class_id in enumerate(classes):
+        own = control_kbit if class_id == setup.control_class else _LEAST_RATE_KBIT
+        lines.append(
+            f"class replace {device} parent {_ROOT_CLASS} classid {class_id} htb rate {max(1, round(own))}kbit "
+            f"ceil {_kbit(rate_kbit)} prio {priority} {burst}"
+        )
+        limit = min(_CONTROL_QUEUE_PKTS, tree.queue_pkts) if class_id == setup.control_class else tree.queue_pkts
+        leaf = _delay_words(shape, limit) if shape.delay_ms else f"pfifo_head_drop limit {limit}"
+        lines.append(f"qdisc replace {device} parent {class_id} handle {0x20 + priority:x}: {leaf}")
+    return lines + tree.filter_lines(device)
 
 
 def _burst_bytes(rate_kbit: float) -> int:
@@ -173,3 +256,13 @@ def parse_class_counters(text: str) -> dict[str, ClassCounters]:
             counters[class_id] = ClassCounters(int(words[1]), int(words[3]), int(words[6]))
             class_id = None
     return counters
+
+
+def parse_queue_counters(text: str, tree: QueueTree) -> dict[int, ClassCounters]:
+    """Counters by queue (-1: control packets, where queue 0 carries traffic), from `tc -s class show dev DEV`."""
+    queue_of = queue_of_class(tree.setup)
+    return {
+        queue_of[class_id]: counters
+        for class_id, counters in parse_class_counters(text).items()
+        if class_id in queue_of
+    }

@@ -14,9 +14,14 @@ from mininet_topos.emulation.delay_line_core import DelayTrial
 from mininet_topos.emulation.doctor import diagnose
 from mininet_topos.emulation.doctor_core import CUT_FEATURES, FEATURES, MachineFacts, judge
 from mininet_topos.emulation.features import TRIALS
+from mininet_topos.emulation.queue_trial_core import PairOutcome, QueueVerdict, TrialPort
+from mininet_topos.emulation.queues_core import DEMOTED
 from mininet_topos.emulation.requirements import PROGRAMS, require_emulation
 from mininet_topos.errors import MissingRequirementError
 
+_PORT = TrialPort("bench", 0, capacity_mbps=10.0)
+STRICT = QueueVerdict(DEMOTED, (PairOutcome(_PORT, 1, 2, 96, 96, 120, 81, 0.5),))
+UNFAIR = QueueVerdict(DEMOTED, (PairOutcome(_PORT, 1, 2, 96, 80, 120, 97, 0.5),))
 EXACT = DelayTrial(delay_ms=5, sent=500, lost=0, error_p50_us=20, error_p99_us=90, error_max_us=300)
 HEALTHY = MachineFacts(
     is_root=True,
@@ -30,6 +35,7 @@ HEALTHY = MachineFacts(
     clock_source="tsc",
     oversleep_p99_ms=0.1,
     delay=EXACT,
+    queues=STRICT,
     bfd=BfdChoice(5, stable=True, flaps=((5, 0),)),
     rate_pps=10_000,
     rate_hops=4,
@@ -60,6 +66,9 @@ def test_a_healthy_machine_passes_every_check() -> None:
         ({"delay": None, "delay_error": "no packet socket"}, "delay line", True),
         ({"delay": replace(EXACT, error_p99_us=900)}, "delay line", True),
         ({"delay": replace(EXACT, lost=3)}, "delay line", True),
+        ({"queues": None}, "queues", True),
+        ({"queues": None, "queues_error": "no namespace"}, "queues", True),
+        ({"queues": UNFAIR}, "queues", True),
         ({"load_1min": 7.0}, "cpu", True),
         ({"oversleep_p99_ms": 9.0}, "clock", True),
         ({"bfd": BfdChoice(100, stable=False, flaps=((100, 2),))}, "bfd", True),
@@ -80,8 +89,8 @@ def test_each_fault_fails_its_own_check_only_and_says_how_to_repair_it(
 
 
 def test_an_ordinary_user_is_told_that_kernel_features_were_not_tried() -> None:
-    facts = replace(HEALTHY, is_root=False, features={}, delay=None)
-    assert failed(facts) == {"root", "silent cuts", "delay line", *(f"kernel {name}" for name in FEATURES)}
+    facts = replace(HEALTHY, is_root=False, features={}, delay=None, queues=None)
+    assert failed(facts) == {"root", "silent cuts", "delay line", "queues", *(f"kernel {name}" for name in FEATURES)}
 
 
 def test_every_feature_that_is_tried_is_judged() -> None:

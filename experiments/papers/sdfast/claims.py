@@ -218,15 +218,7 @@ def _throughputs_beside(rows: Sequence[Json], choice: Choice, all_windows: bool 
         _throughput(rows, choice, (opponent, setup.LEARNED), window) for window in windows for opponent in OPPONENTS
     ]
     fail_free = [_throughput(rows, FAIL_FREE, (opponent, setup.AGENT_PAIR), AFTER) for opponent in OPPONENTS]
-    return [*parts, *learned, *(_within_promise(rows, choice, opponent) for opponent in OPPONENTS), *fail_free]
-
-
-def _within_promise(rows: Sequence[Json], choice: Choice, opponent: Arm) -> ClaimResult:
-    arms = (opponent, setup.AGENT_PAIR)
-    change = measures.change(rows, choice, arms, measures.goodput_mbps(AFTER), within_promise=True)
-    name = f"throughput, {_versus(arms)}, {_where(choice)}, {AFTER}, pairs that meet at most two failed links"
-    note = f"{change.used} pair measurements; tags name sets of up to two links, further ones are dropped"
-    return judge(Claim(name, "% change"), change.estimate).with_note(note)
+    return [*parts, *learned, *fail_free]
 
 
 def _backtracking(rows: Sequence[Json], arms: tuple[Arm, Arm], key: str, words: str, judged: bool) -> ClaimResult:

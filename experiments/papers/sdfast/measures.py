@@ -9,16 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from experiments.campaign.order import OK
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
 from experiments.campaign.values import GIVE_UP_S, Arm, Json
-from experiments.papers.sdfast.draws import Pair, links_met
-from mininet_topos.catalogue import load_topology
-from ryu_apps.plan.failure_sets import default_max_failures
-from te_solver.routes import ResidualRoutes
 
 WINDOWS = {
     "fail-free": ("fail_free",),
@@ -183,9 +178,7 @@ class Change:
     counted: int
 
 
-def change(
-    rows: Sequence[Json], choice: Choice, arms: tuple[Arm, Arm], measure: PairMeasure, within_promise: bool = False
-) -> Change:
+def change(rows: Sequence[Json], choice: Choice, arms: tuple[Arm, Arm], measure: PairMeasure) -> Change:
     """Change from the first arm to the second.
 
     Parameters
@@ -195,14 +188,10 @@ def change(
     arms : (Arm, Arm)
         Baseline, and what is compared with it.
     measure : callable
-    within_promise : bool
-        Only pairs whose packets meet no more failed links than tags name.
     """
     sides = [chosen(rows, choice, arm) for arm in arms]
     base, other = (by_pair(side, measure) for side in sides)
     counted = set.intersection(*(set(by_pair(side, lambda *_: 0.0)) for side in sides))
-    if within_promise:
-        counted &= _promised(sides[0])
     common = sorted(counted & set(base) & set(other))
     found = change_interval(mean_by_pair(base, common), mean_by_pair(other, common), seed_of(rows)) if common else None
     return Change(found, len(common), len(counted))
@@ -211,29 +200,6 @@ def change(
 def seed_of(rows: Sequence[Json]) -> int:
     """Seed of the campaign, which also draws the resamples."""
     return int(rows[0]["seed"]) if rows else 0
-
-
-def _promised(rows: Iterable[Json]) -> set[PairKey]:
-    return {
-        (row["round"], row["failures"], pair["source"], pair["destination"])
-        for row in rows
-        for pair in row["pairs"]
-        if is_promised(row["topology"], (pair["source"], pair["destination"]), tuple(row["links"]))
-    }
-
-
-@lru_cache(maxsize=4096)
-def is_promised(topology: str, pair: Pair, links: tuple[str, ...]) -> bool:
-    """Whether packets of a pair, there and back, meet at most as many failed links as tags name."""
-    routes = _routes(topology)
-    failed = frozenset(routes.topology.parse_link(link) for link in links)
-    promised = default_max_failures(len(routes.topology.link_ids))
-    return max(links_met(routes, pair, failed), links_met(routes, pair[::-1], failed)) <= promised
-
-
-@lru_cache(maxsize=4)
-def _routes(topology: str) -> ResidualRoutes:
-    return ResidualRoutes(load_topology(topology))
 
 
 def backtracking_ms(row: Json, since: str) -> float:

@@ -12,7 +12,7 @@ from ryu_apps.plan.decompose.count import field_count, needs_of, needs_of_action
 from ryu_apps.plan.decompose.effects import GoTo, Step
 from ryu_apps.plan.decompose.logical import Part, Term, match_of
 from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK
-from ryu_apps.plan.rows import Action, FlowRow, Match, Resubmit, sorted_flows
+from ryu_apps.plan.rows import Action, FlowRow, Load, Match, Resubmit, sorted_flows
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,28 @@ def _flow_row(stage: Stage, row: StageRow, ids: dict[Stage, int] | None, *, firs
 
 def _applied(steps: Sequence[Step], table_id: int) -> tuple[tuple[Action, ...], int | None]:
     """Actions and goto; a goto that would lead back is a resubmit (as Kuijia's Figure 7 goes back to a table)."""
-    actions = tuple(step for step in steps if not isinstance(step, GoTo))
+    actions = _joined_loads([step for step in steps if not isinstance(step, GoTo)])
     targets = [step.table_id for step in steps if isinstance(step, GoTo)]
     if not targets:
         return actions, None
     return (actions, targets[0]) if targets[0] > table_id else ((*actions, Resubmit(targets[0])), None)
+
+
+def _joined_loads(steps: Sequence[Action]) -> tuple[Action, ...]:
+    """Loads of neighbouring bits, one after the other, as one."""
+    joined: list[Action] = []
+    for step in steps:
+        last = joined[-1] if joined else None
+        if (
+            isinstance(step, Load)
+            and isinstance(last, Load)
+            and (last.field, last.first_bit + last.n_bits) == (step.field, step.first_bit)
+        ):
+            bits = last.n_bits + step.n_bits
+            joined[-1] = Load(last.field, last.first_bit, bits, last.value | step.value << last.n_bits)
+        else:
+            joined.append(step)
+    return tuple(joined)
 
 
 def _with_context(fields: Match, actions: Sequence[Action], stage: Stage, *, first: bool) -> Match:

@@ -58,7 +58,8 @@ def decompose(
     if shape == REPLICATED:
         return sorted_flows(flows)
     stage = pipeline_of(table, shape, 1 + len(spare_tables), strict=strict)
-    return sorted_flows(flows) if stage == single_stage(table) else flow_rows(stage, (own, *spare_tables))
+    made = flow_rows(stage, (own, *spare_tables))
+    return made if count_fields(made) < count_fields(flows) else sorted_flows(flows)
 
 
 def pipeline_of(table: LogicalTable, shape: str, max_tables: int, *, strict: bool = True) -> Stage:

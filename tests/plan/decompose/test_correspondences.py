@@ -32,7 +32,12 @@ def test_planted_dependencies_are_found_and_are_smallest() -> None:
 
 
 def test_without_a_dependency_nothing_is_found() -> None:
-    rows = [transit(port, 16, tc, Output(1 + (port + tc) % 3)) for port in PORTS for tc in CLASSES]
+    rows = [
+        transit(port, label, tc, Output(1 + (port + label + tc) % 3))
+        for port in PORTS
+        for label in LABELS
+        for tc in CLASSES
+    ]
     assert find_correspondences(rows) == ()
 
 

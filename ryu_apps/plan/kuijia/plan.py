@@ -45,15 +45,21 @@ class TunnelScheme:
     scheme : SchemeId
     layers : callable
         Layers that failures lay over a commodity's slots (layers.py).
+    recovers : bool
+        Whether flows of dead tunnels go on by others.
     tags_victims : bool
-        Whether every switch needs rows for victims.
+        Whether those are tagged, so that every switch needs rows for victims.
+    keeps_others : bool
+        Whether flows of living tunnels stay where they are.
     """
 
     name: str
     summary: str
     scheme: SchemeId
     layers: Layers
+    recovers: bool
     tags_victims: bool
+    keeps_others: bool
 
 
 TUNNEL_SCHEMES = {
@@ -64,12 +70,28 @@ TUNNEL_SCHEMES = {
             "tunnels; victims of a failure in a lower queue",
             SchemeId.KUIJIA,
             kuijia_layers,
+            recovers=True,
             tags_victims=True,
+            keeps_others=True,
         ),
         TunnelScheme(
-            "rescaling", "tunnels; the others' shares grow", SchemeId.RESCALING, rescaling_layers, tags_victims=False
+            "rescaling",
+            "tunnels; the others' shares grow",
+            SchemeId.RESCALING,
+            rescaling_layers,
+            recovers=True,
+            tags_victims=False,
+            keeps_others=False,
         ),
-        TunnelScheme("te", "tunnels, no failover", SchemeId.TE, no_layers, tags_victims=False),
+        TunnelScheme(
+            "te",
+            "tunnels, no failover",
+            SchemeId.TE,
+            no_layers,
+            recovers=False,
+            tags_victims=False,
+            keeps_others=True,
+        ),
     )
 }
 
@@ -185,7 +207,7 @@ class TunnelPlanner:
         """SELECT groups of a switch after these failures (split "select" only)."""
         if self.options.split != "select":
             return ()
-        gone = {link for event in failures for link in event} if self.scheme.layers is rescaling_layers else set()
+        gone = {link for event in failures for link in event} if self.scheme.recovers else set()
         groups = (
             select_group(entrance, self.wiring, entrance.commodity.dead(self.topology, gone))
             for entrance in self.entrances[node]

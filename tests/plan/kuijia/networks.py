@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 from mininet_topos.build import from_edges, numbered_nodes
-from mininet_topos.ports import HOST_PORT
 from mininet_topos.topology import Direction, LinkId, Topology
-from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import Commodity, Path
 from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
 from ryu_apps.plan.rows import RulePlan
-from ryu_apps.plan.walk import Hop, Learning, Network
+from ryu_apps.plan.walk import Learning, Network
 
 
 def figure1() -> Topology:
@@ -46,56 +43,6 @@ FIGURE2_OPTIONS = TunnelOptions(
 )
 
 
-@dataclass(frozen=True)
-class Crossing:
-    """What became of a packet.
-
-    Attributes
-    ----------
-    delivered_to : str or None
-        Switch whose host got it.
-    links : tuple of Direction
-    queues, tcs : tuple of int
-        Queue at every switch, the last one's host port included, and TC on every link.
-    labels : frozenset of int
-    """
-
-    delivered_to: str | None
-    links: Path
-    queues: tuple[int, ...]
-    tcs: tuple[int, ...]
-    labels: frozenset[int]
-
-
 def running(topology: Topology, plans: dict[int, RulePlan], failed: frozenset[LinkId] = frozenset()) -> Network:
     """The network with these plans and failed links."""
     return Network(topology, plans, Learning(), failed)
-
-
-def cross(network: Network, source: str, packet: Packet, slot: int) -> Crossing:
-    """Follow a packet of a host, whose flow hashes to a slot, hop by hop."""
-    network.slot = slot
-    hop = Hop(source, HOST_PORT, packet)
-    links: list[Direction] = []
-    queues: list[int] = []
-    labels: list[tuple[int, int]] = []
-    delivered_to = None
-    while True:
-        sent = network.interpret(hop).outputs
-        if not sent:
-            break
-        ((port_no, leaving, queue_id),) = sent
-        queues.append(queue_id)
-        if port_no == HOST_PORT:
-            assert leaving == packet, "a host gets a packet as it was sent"
-            delivered_to = hop.node
-            break
-        labels += leaving.mpls
-        links.append(network.ports.direction_at[hop.node, port_no])
-        arrival = network.arrival(hop.node, port_no)
-        if arrival is None:
-            break
-        assert len(links) < len(network.models), "the packet goes round"
-        hop = Hop(*arrival, leaving)
-    tcs = tuple(tc for _, tc in labels)
-    return Crossing(delivered_to, tuple(links), tuple(queues), tcs, frozenset(label for label, _ in labels))

@@ -19,13 +19,14 @@ from ryu_apps.plan.diff import apply_delta, diff, install_phases
 from ryu_apps.plan.ids import Kind, Priority, Table, split_cookie
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.crossing import Crossing, cross
 from ryu_apps.plan.kuijia.ingress import MAX_LAYERS, failure_rows
 from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
 from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner, find_tunnel_scheme, plan_tunnels
 from ryu_apps.plan.kuijia.priorities import Mark
 from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.order import canonical
-from tests.plan.kuijia.networks import FIGURE2_OPTIONS, Crossing, cross, figure1, figure1_traffic, path, running
+from tests.plan.kuijia.networks import FIGURE2_OPTIONS, figure1, figure1_traffic, path, running
 
 NORMAL, VICTIM = Mark(0, 1), Mark(1, 2)
 GSCALE = load_topology("gscale")

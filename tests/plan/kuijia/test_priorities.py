@@ -11,11 +11,12 @@ from mininet_topos.topology import LinkId
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.crossing import cross
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme, plan_tunnels
 from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, PRIORITY_SETUPS, SINGLE, queue_rows
 from te_solver.values import DEMAND_PRIORITIES, victim_priority
-from tests.plan.kuijia.networks import cross, figure1, figure1_traffic, running
+from tests.plan.kuijia.networks import figure1, figure1_traffic, running
 
 S2_S4 = frozenset({LinkId("s2", "s4")})
 CONTROL_DSCP = 32  # CS4 and above

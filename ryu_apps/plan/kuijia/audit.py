@@ -1,0 +1,162 @@
+"""Hold tunnel plans to what their scheme promises, by walking a packet of every kind through the interpreter.
+
+Promises, for every commodity and any history of failures that the ingress switches have heard of:
+
+- a flow whose tunnel lives stays on it, in its normal queue (rescaling: on some living tunnel, in its normal queue);
+- a flow whose tunnel is dead goes by a living one, in the victim queue at every switch and with the victim TC on every
+  link (rescaling: in the normal queue; te: it is lost);
+- without a living tunnel it is dropped where it enters, and uses up no link.
+
+What is expected comes from the commodity's tunnels and the failed links alone, not from the planner's layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+
+from mininet_topos.topology import LinkId
+from ryu_apps.plan.ids import Table
+from ryu_apps.plan.interpret import Packet
+from ryu_apps.plan.kuijia.crossing import Crossing, cross
+from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS
+from ryu_apps.plan.kuijia.ingress import Entrance
+from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
+from ryu_apps.plan.rows import RulePlan
+from ryu_apps.plan.walk import Learning, Network
+
+_LAST_SLOT = N_SLOTS - 1
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What came of walking.
+
+    Attributes
+    ----------
+    cases : int
+        Commodities times histories of failures.
+    slots : int
+        Slots of all cases; every one is covered by a walk that no rule can tell from it.
+    delivered, dropped : int
+        Slots whose packets arrive, or are lost.
+    victims : int
+        Slots whose packets wait in a victim queue all the way.
+    moved : int
+        Slots that left a living tunnel.
+    faults : tuple of str
+        Broken promises.
+    """
+
+    cases: int = 0
+    slots: int = 0
+    delivered: int = 0
+    dropped: int = 0
+    victims: int = 0
+    moved: int = 0
+    faults: tuple[str, ...] = ()
+
+    def plus(self, other: Audit) -> Audit:
+        """Both together."""
+        names = ("cases", "slots", "delivered", "dropped", "victims", "moved", "faults")
+        return Audit(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    def to_json(self) -> dict[str, object]:
+        """Fields by name."""
+        return asdict(self)
+
+
+def audit(planner: TunnelPlanner, histories: Iterable[Failures]) -> Audit:
+    """Audit plans after every history of failures.
+
+    Parameters
+    ----------
+    planner : TunnelPlanner
+        With hash ranges: a SELECT group's slots mean something else.
+    histories : iterable of Failures
+        `single_failures(topology)`, for example.
+    """
+    found = Audit()
+    for failures in histories:
+        failed = frozenset(link for event in failures for link in event)
+        plans = {plan.node: plan for plan in planner.plans(failures).values()}
+        network = Network(planner.topology, {plan.dpid: plan for plan in plans.values()}, Learning(), failed)
+        for node, entrances in planner.entrances.items():
+            for entrance in entrances:
+                walker = _Walker(planner, network, entrance, failed)
+                found = found.plus(walker.case(distinct_slots(plans[node], entrance)))
+    return found
+
+
+def single_failures(links: Iterable[LinkId]) -> Iterator[Failures]:
+    """No failure, then each link alone."""
+    yield ()
+    yield from ([frozenset({link})] for link in links)
+
+
+def distinct_slots(plan: RulePlan, entrance: Entrance) -> list[tuple[int, int]]:
+    """(slot, how many slots from it on no rule of the commodity tells apart)."""
+    borders = {0}
+    for row in plan.flows:
+        if row.table_id == Table.TE_HASH and ("reg1", entrance.number, None) in row.match:
+            value, mask = next(((value, mask) for name, value, mask in row.match if name == "reg0"), (0, 0))
+            borders |= {value, value + 1 + (0 if mask is None else _LAST_SLOT & ~mask)}
+    ordered = sorted(border for border in borders if border < N_SLOTS)
+    return [(first, stop - first) for first, stop in zip(ordered, [*ordered[1:], N_SLOTS], strict=True)]
+
+
+class _Walker:
+    """One commodity after one history."""
+
+    def __init__(self, planner: TunnelPlanner, network: Network, entrance: Entrance, failed: frozenset[LinkId]) -> None:
+        self.planner, self.network, self.entrance, self.failed = planner, network, entrance, failed
+        commodity = entrance.commodity
+        self.dead = commodity.dead(planner.topology, failed)
+        self.base = planner.holding(entrance)
+        self.is_cut_off = len(self.dead) == len(commodity.paths)
+        source = planner.prefixes[commodity.src][0].ipv4
+        target = entrance.prefixes[0].ipv4
+        self.packet = Packet(source, target, l4_src=1, l4_dst=2, ip_dscp=entrance.traffic.dscp or 0)
+
+    def case(self, slots: list[tuple[int, int]]) -> Audit:
+        found = Audit(cases=1)
+        for slot, size in slots:
+            seen = cross(self.network, self.entrance.commodity.src, self.packet, slot)
+            own = next(piece.tunnel for piece in self.base if slot in piece.slots)
+            found = found.plus(self._judged(slot, size, own, seen))
+        return found
+
+    def _judged(self, slot: int, size: int, own: int | None, seen: Crossing) -> Audit:
+        commodity, traffic = self.entrance.commodity, self.entrance.traffic
+        is_moved = own not in self.dead and (own is None or seen.links != commodity.paths[own])
+        fault = self._fault(own, seen)
+        where = f"{commodity.src} to {commodity.dst}, slot {slot}, failed {sorted(map(str, self.failed))}"
+        return Audit(
+            slots=size,
+            delivered=size * (seen.delivered_to == commodity.dst),
+            dropped=size * (seen.delivered_to is None),
+            victims=size * (set(seen.queues) == {traffic.victim.queue_id}),
+            moved=size * is_moved,
+            faults=() if fault is None else (f"{where}: {fault}",),
+        )
+
+    def _fault(self, own: int | None, seen: Crossing) -> str | None:
+        commodity, traffic, scheme = self.entrance.commodity, self.entrance.traffic, self.planner.scheme
+        is_victim = own in self.dead
+        if is_victim and (not scheme.recovers or self.is_cut_off):
+            lost = seen.delivered_to is None and not (self.is_cut_off and scheme.recovers and seen.links)
+            return None if lost else f"it should be lost, and went {_way(seen)}"
+        mark = traffic.victim if is_victim and scheme.tags_victims else traffic.normal
+        alive = [path for number, path in enumerate(commodity.paths) if number not in self.dead]
+        stays = not is_victim and scheme.keeps_others
+        if seen.delivered_to != commodity.dst or seen.links not in alive:
+            return f"it should go by a living tunnel, and went {_way(seen)}"
+        if stays and own is not None and seen.links != commodity.paths[own]:
+            return f"its tunnel lives, and it went {_way(seen)}"
+        if set(seen.queues) != {mark.queue_id} or set(seen.tcs) != {mark.tc}:
+            return f"queues {seen.queues} and TCs {seen.tcs}, where {mark} belongs"
+        return None
+
+
+def _way(seen: Crossing) -> str:
+    return " ".join(map(str, seen.links)) or "nowhere"

@@ -130,7 +130,7 @@ def conclude(store: Store, figures: Mapping[str, PaperFigure], out: Path, ids: S
         results.append({**result_of(found, rows, str(out / name)), "lacks_data": found.lacks_data})
         pictures.write_json(f"{name}/{VERDICT}", results[-1])
         _draw(out / name, figures[name].draw(found.rows, found.caption) if found.rows else None)
-    return campaign_value(results, rows, {"calibration": calibration, "folder": str(store.path)})
+    return campaign_value(results, rows, {"calibration": calibration, "folder": str(out)})
 
 
 def _calibration(

@@ -211,11 +211,11 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _groups(figures: Mapping[str, PaperFigure]) -> dict[str, tuple[PaperFigure, ...]]:
     """What can be asked for at once: --all, and each paper."""
+    from experiments.campaign.selection import of_paper
+
     papers = dict.fromkeys(figure.paper for figure in figures.values())
-    of_paper = {
-        f"--paper {paper}": tuple(figure for figure in figures.values() if figure.paper == paper) for paper in papers
-    }
-    return {**of_paper, "--all": tuple(figures.values())}
+    asked = {f"--paper {paper}": tuple(figures[name] for name in of_paper(paper, figures)) for paper in papers}
+    return {**asked, "--all": tuple(figures.values())}
 
 
 def _listed(name: str, figures: Sequence[PaperFigure], paper: str, title: str, arguments: argparse.Namespace) -> Json:

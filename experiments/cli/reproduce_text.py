@@ -13,15 +13,20 @@ Json = Mapping[str, Any]
 
 def campaign_text(value: Json) -> str:
     """Text of `armor reproduce`."""
-    return "\n\n".join([*map(result_text, value["results"]), *_failed(value), _ending(value)])
+    results = [result_text(result) for result in value["results"]]
+    return "\n\n".join([*results, *_overview(value["results"]), *_failed(value), _ending(value)])
 
 
 def result_text(result: Json) -> str:
     """Text of one id."""
     quick = " (quick)" if result["quick"] else ""
     parts = [f"== {result['id']}{quick}: {result['title']}"]
-    if result["claims"]:
-        parts.append(claims_text(result["claims"]))
+    judged, beside = _judged(result["claims"]), len(result["claims"])
+    beside -= len(judged)
+    if judged:
+        parts.append(claims_text(judged))
+    if beside:
+        parts.append(f"{beside} more comparisons, for which the paper gives no band: {result['id']}/verdict.json")
     header, rows = result["table"]["header"], result["table"]["rows"]
     if rows:
         parts.append(table(rows, header, right=range(1, len(header))))
@@ -29,6 +34,24 @@ def result_text(result: Json) -> str:
         parts.append("no trial is good, so there is nothing to judge or draw")
     counts = f"{result['verdict']}: {result['trials'] - result['failed_trials']} of {result['trials']} trials good"
     return "\n\n".join([*parts, "; ".join([counts, *result["caption"].splitlines()])])
+
+
+def _judged(claims: Sequence[Json]) -> list[Json]:
+    """Claims that have a verdict; the others are compared by the table, and stand in verdict.json and reports."""
+    return [claim for claim in claims if claim["verdict"] != "measured"]
+
+
+def _overview(results: Sequence[Json]) -> list[str]:
+    """What a reader looks for first: every verdict of every id, without remarks."""
+    rows = [
+        (result["id"], claim["verdict"], claim["name"], claim["unit"], shown(claim["paper"]), measured(claim))
+        for result in results
+        for claim in _judged(result["claims"])
+    ]
+    if not rows or len(results) == 1:
+        return []
+    text = table(rows, ("id", "verdict", "claim", "unit", "paper", "measured [95 %]"))
+    return [f"== Verdicts\n\n{text}"]
 
 
 def claims_text(claims: Sequence[Json]) -> str:

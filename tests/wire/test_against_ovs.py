@@ -8,8 +8,10 @@ from mininet_topos.catalogue import load_topology
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import BundleControl, MsgType, header
 from ryu_apps.plan.ids import OFPP_IN_PORT, Kind, SchemeId, cookie
+from ryu_apps.plan.kuijia.options import TunnelOptions
+from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import plan_network
+from ryu_apps.plan.registry import plan_network, plan_tunnels
 from ryu_apps.plan.rows import (
     Bucket,
     Controller,
@@ -126,6 +128,20 @@ def test_every_action_and_field_reads_back_as_it_was_installed(client):
 )
 def test_a_whole_plan_reads_back_as_it_was_planned(client, scheme, options):
     plans = plan_network(scheme, load_topology("gscale"), options)
+    plan = max(plans.values(), key=lambda plan: len(plan.flows))
+    client.send(b"".join(encode.group_add(row) for row in plan.groups))
+    client.send(encode.bundle(1, [encode.flow_add(row) for row in plan.flows], xid=5000))
+    assert [str(error) for error in client.barrier()] == []
+    assert {stat.row for stat in client.flows()} == set(plan.flows)
+    assert {stat.row for stat in client.groups()} == set(plan.groups)
+
+
+@pytest.mark.parametrize("options", [TunnelOptions("eight"), TunnelOptions(split="select")], ids=("ranges", "select"))
+def test_a_plan_of_tunnels_reads_back_as_it_was_planned(client, options):
+    topology = load_topology("gscale")
+    failures = [frozenset(topology.link_ids[4:5])]
+    scheme = "kuijia" if options.split == "ranges" else "rescaling"
+    plans = plan_tunnels(scheme, topology, equal_commodities(topology), options, failures)
     plan = max(plans.values(), key=lambda plan: len(plan.flows))
     client.send(b"".join(encode.group_add(row) for row in plan.groups))
     client.send(encode.bundle(1, [encode.flow_add(row) for row in plan.flows], xid=5000))

@@ -16,6 +16,7 @@ from mininet_topos.toy import TOYS
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.check import violations
 from ryu_apps.plan.diff import apply_delta, diff, install_phases
+from ryu_apps.plan.dump_parse import parse_flow, parse_group
 from ryu_apps.plan.ids import Kind, Priority, Table, split_cookie
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import Commodity
@@ -26,6 +27,8 @@ from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner, find_tunnel
 from ryu_apps.plan.kuijia.priorities import Mark
 from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.order import canonical
+from ryu_apps.plan.row_text import flow_text, group_text
+from ryu_apps.plan.serial import plan_from_json, plan_to_json
 from tests.plan.kuijia.networks import FIGURE2_OPTIONS, figure1, figure1_traffic, path, running
 
 NORMAL, VICTIM = Mark(0, 1), Mark(1, 2)
@@ -235,6 +238,16 @@ def test_the_rows_of_a_failure_carry_the_mark_of_who_put_them_there() -> None:
     assert [[row.key for row in rows] for rows in planned.values()] == [
         [row.key for row in rows] for rows in agent.values()
     ]
+
+
+@pytest.mark.parametrize("options", [TunnelOptions("eight"), TunnelOptions(split="select")])
+def test_plans_go_through_text_and_json_unchanged(options: TunnelOptions) -> None:
+    scheme = "rescaling" if options.split == "select" else "kuijia"
+    plans = plan_tunnels(scheme, GSCALE, equal_commodities(GSCALE), options, [frozenset(GSCALE.link_ids[:1])])
+    for plan in plans.values():
+        assert plan_from_json(plan_to_json(plan)) == plan
+        assert [parse_flow(flow_text(row)) for row in plan.flows] == list(plan.flows)
+        assert [parse_group(group_text(row)) for row in plan.groups] == list(plan.groups)
 
 
 def test_more_failures_than_the_band_has_priorities_are_refused() -> None:

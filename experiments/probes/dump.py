@@ -15,6 +15,8 @@ from ryu_apps.openflow.wire import MsgType, header, split_messages
 from ryu_apps.plan.rows import FlowRow, GroupRow
 
 Entry = TypeVar("Entry")
+FlowEntry = TypeVar("FlowEntry")
+GroupEntry = TypeVar("GroupEntry")
 
 _TIMEOUT_S = 10.0
 _RECEIVE_BYTES = 1 << 18
@@ -47,15 +49,7 @@ def read_switch(management: Path) -> Held:
     DumpError
         No connection, or no whole answer in time.
     """
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(_TIMEOUT_S)
-            connection.connect(str(management))
-            connection.sendall(encode.hello())
-            flows = _ask(connection, encode.flow_stats_request(xid=1), decode.decode_flow_stats)
-            groups = _ask(connection, encode.group_desc_request(xid=2), decode.decode_group_desc)
-    except OSError as error:
-        raise DumpError(f"{management} does not answer ({error}); is its ovs-vswitchd running?") from error
+    flows, groups = _read(management, decode.decode_flow_stats, decode.decode_group_desc)
     return Held(
         flows=tuple(stat.row for stat in flows if stat.row is not None),
         groups=tuple(stat.row for stat in groups if stat.row is not None),
@@ -73,16 +67,25 @@ def fingerprint(management: Path) -> frozenset[bytes]:
     DumpError
         No connection, or no whole answer in time.
     """
+    flows, groups = _read(management, _blank_flows, _raw_entries)
+    return frozenset((*flows, *groups))
+
+
+def _read(
+    management: Path,
+    flows_of: Callable[[bytes], tuple[list[FlowEntry], bool]],
+    groups_of: Callable[[bytes], tuple[list[GroupEntry], bool]],
+) -> tuple[list[FlowEntry], list[GroupEntry]]:
+    """Flows and groups of a switch, as two readers of reply messages give them."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_TIMEOUT_S)
             connection.connect(str(management))
             connection.sendall(encode.hello())
-            flows = _ask(connection, encode.flow_stats_request(xid=1), _blank_flows)
-            groups = _ask(connection, encode.group_desc_request(xid=2), _raw_entries)
+            flows = _ask(connection, encode.flow_stats_request(xid=1), flows_of)
+            return flows, _ask(connection, encode.group_desc_request(xid=2), groups_of)
     except OSError as error:
         raise DumpError(f"{management} does not answer ({error}); is its ovs-vswitchd running?") from error
-    return frozenset((*flows, *groups))
 
 
 def _raw_entries(message: bytes) -> tuple[list[bytes], bool]:

@@ -96,8 +96,8 @@ def compare_tunnels(
     ----------
     topology : Topology
     installed, interpreted : dict of int to RulePlan
-        Plans by datapath id for the switch and for the interpreter: one and the same, except when a test asks whether
-        a difference would be seen.
+        Plans by datapath id for the switch and for the interpreter: one and the same, except when the switch holds
+        another shape of the plan, or when a test asks whether a difference would be seen.
     samples : int
         Packets to inject; each is followed to its end and compared at every switch.
     seed : int
@@ -111,7 +111,7 @@ def compare_tunnels(
     outcome = Comparison()
     with dummy_ovs() as switch:
         walk = _Walk(topology, installed, interpreted, switch)
-        for node, in_port, packet in draw_packets(topology, installed, samples, seed):
+        for node, in_port, packet in draw_packets(topology, interpreted, samples, seed):
             outcome = walk.follow(outcome.plus(packets=1), node, in_port, packet)
     return replace(outcome, seconds=round(time.monotonic() - started, 3))
 

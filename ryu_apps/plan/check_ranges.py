@@ -21,7 +21,8 @@ def range_gaps(flows: Iterable[FlowRow]) -> Iterator[tuple[Match, int, int]]:
     ----------
     flows : iterable of FlowRow
         A switch's rows. Rows of table TE_HASH in the band PRIMARY are held to the slots that its `multipath` gives;
-        rows of failures lie over them and need not tile.
+        rows of failures lie over them and need not tile. A table whose rows go on to other tables is decomposed:
+        it means what its logical table means, which is what to check.
 
     Yields
     ------
@@ -29,6 +30,8 @@ def range_gaps(flows: Iterable[FlowRow]) -> Iterator[tuple[Match, int, int]]:
         What the rows match beside the slot, the number of slots that they take, and the number of slots.
     """
     rows = list(flows)
+    if any(row.table_id == Table.TE_HASH and row.goto_table is not None for row in rows):
+        return
     spreads = [action.n_slots for row in rows for action in row.apply_actions if isinstance(action, Multipath)]
     n_slots = max(spreads, default=0)
     taken: dict[Match, set[int]] = defaultdict(set)

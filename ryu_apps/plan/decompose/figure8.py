@@ -13,18 +13,19 @@ from typing import NamedTuple
 
 from mininet_topos.build import from_edges, numbered_nodes
 from mininet_topos.errors import BadInputError
-from mininet_topos.ports import assign_ports
+from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Direction, Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of
 from ryu_apps.plan.decompose.count import count_fields
 from ryu_apps.plan.decompose.shapes import SHAPES, decompose
-from ryu_apps.plan.ids import SPARE_TABLES, SchemeId, Table
+from ryu_apps.plan.fields import ETH_IPV4
+from ryu_apps.plan.ids import SPARE_TABLES, Kind, Priority, SchemeId, Table, cookie
 from ryu_apps.plan.kuijia.commodities import Commodity, assign_labels, label_key, with_ways_back
-from ryu_apps.plan.kuijia.ingress import Entrance, Wiring, base_rows, commodity_number, ingress_rows
-from ryu_apps.plan.kuijia.options import Prefix
-from ryu_apps.plan.kuijia.priorities import Mark, TrafficClass
+from ryu_apps.plan.kuijia.hash_ranges import WHOLE, cut, masked_slots
+from ryu_apps.plan.kuijia.ingress import COMMODITY, SPREAD, Wiring, commodity_number, into_tunnel
+from ryu_apps.plan.kuijia.priorities import Mark
 from ryu_apps.plan.kuijia.transit import label_rows
-from ryu_apps.plan.rows import FlowRow
+from ryu_apps.plan.rows import FlowRow, Load, match
 
 MAX_PRIORITIES = 8  # values of the TC
 CLASS_PARTS = {"reg1": 3}  # the low bits of a commodity's number are its class (kuijia.ingress.commodity_number)
@@ -66,21 +67,24 @@ def example_tables(n_priorities: int) -> dict[tuple[str, int], list[FlowRow]]:
     for path in there_and_back[0].paths:
         for node, row in label_rows(SchemeId.KUIJIA, path, labels[label_key(path)], marks, wiring.ports):
             tables[node, row.table_id].append(row)
-    for entrance in _entrances(topology, there_and_back, marks):
-        for row in (*ingress_rows(entrance, wiring, "ranges"), *base_rows(entrance, wiring)):
-            tables[entrance.commodity.src, row.table_id].append(row)
+    for commodity in there_and_back:
+        for row in _ingress_rows(topology, commodity, marks, wiring):
+            tables[commodity.src, row.table_id].append(row)
     return dict(tables)
 
 
-def _entrances(topology: Topology, commodities: Sequence[Commodity], marks: Sequence[Mark]) -> Iterator[Entrance]:
-    """Every commodity in every class; the first class takes the packets that name none."""
-    hosts = hosts_of(topology)
-    for commodity in commodities:
-        address = hosts[commodity.dst].ipv4
-        for mark in marks:
-            traffic = TrafficClass(f"priority {mark.tc}", mark, mark, mark.tc or None)
-            number = commodity_number(dpid_of(topology, commodity.dst), mark.tc)
-            yield Entrance(commodity, traffic, number, address, (Prefix(address, 32),), takes_rest=not mark.tc)
+def _ingress_rows(topology: Topology, commodity: Commodity, marks: Sequence[Mark], wiring: Wiring) -> Iterator[FlowRow]:
+    """Rows that find class and slot, and rows that map them to a tunnel, as an ingress switch of Kuijia holds them."""
+    destination, owner = hosts_of(topology)[commodity.dst].ipv4, cookie(SchemeId.KUIJIA, Kind.PLANNED)
+    for mark in marks:
+        number = commodity_number(dpid_of(topology, commodity.dst), mark.tc)
+        named = match(in_port=HOST_PORT, eth_type=ETH_IPV4, ip_dscp=mark.tc, ipv4_dst=destination)
+        found = (SPREAD, Load(COMMODITY, 0, 32, number))
+        yield FlowRow(Table.TE_INGRESS, Priority.PRIMARY, named, found, goto_table=Table.TE_HASH, cookie=owner)
+        for slots, tunnel in cut([WHOLE], commodity.weights):
+            actions = into_tunnel(commodity.paths[tunnel], mark, wiring)
+            for masked in masked_slots(slots):
+                yield FlowRow(Table.TE_HASH, Priority.PRIMARY, match(reg0=masked, reg1=number), actions, cookie=owner)
 
 
 def figure8(tables: Iterable[int] = tuple(Table), *, strict: bool = True, gotos: bool = True) -> tuple[Point, ...]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from experiments.campaign.verdicts import MEASURED
 from experiments.report.blocks import Block, Cell, Facts, Fold, Grid, Picture, Section, Text
 from experiments.report.folders import FigureResult
 from experiments.report.words import NONE, counted, interval, listed, number, verdict_cell
@@ -25,16 +26,25 @@ VERDICT_KEY = (
 
 
 def overview_grid(figures: Iterable[tuple[FigureResult, str]]) -> Grid:
-    """Every claim of every id; the id leads to its section (given as an anchor)."""
+    """Every claim of every id that was judged; the id leads to its section (given as an anchor)."""
     rows: list[tuple[str | Cell, ...]] = []
     for figure, place in figures:
-        claims = figure.verdict.get("claims") or []
-        rows += [(Cell(name_of(figure), link=place), *_cells(claim)) for claim in claims]
-        if not claims:
+        judged, beside = _parted(figure.verdict)
+        rows += [(Cell(name_of(figure), link=place), *_cells(claim)) for claim in judged]
+        if not judged:
             verdict = verdict_cell(figure.verdict.get("verdict"))
-            rows.append((Cell(name_of(figure), link=place), "no claim", verdict, *[NONE] * (len(_HEADER) - 2)))
+            words = counted(len(beside), "comparison") if beside else "no claim"
+            rows.append((Cell(name_of(figure), link=place), words, verdict, *[NONE] * (len(_HEADER) - 2)))
     wide = tuple(column + 1 for column in _WIDE)
-    return Grid("Paper and measurement, all ids of this page.", ("id", *_HEADER), tuple(rows), wide=wide)
+    title = "Paper and measurement, all ids of this page. Comparisons without a band stand with their ids."
+    return Grid(title, ("id", *_HEADER), tuple(rows), wide=wide)
+
+
+def _parted(verdict: Json) -> tuple[list[Json], list[Json]]:
+    """Claims that were judged, and comparisons for which the paper gives nothing to judge by."""
+    claims = verdict.get("claims") or []
+    judged = [claim for claim in claims if claim.get("verdict") != MEASURED]
+    return judged, [claim for claim in claims if claim.get("verdict") == MEASURED]
 
 
 def verdict_counts(figures: Iterable[FigureResult]) -> str:
@@ -69,13 +79,21 @@ def figure_section(figure: FigureResult, place: str) -> Section:
         blocks.append(Picture(alt, figure.picture.data, figure.picture.ending))
     else:
         blocks.append(Text("This id has no picture.", "warning"))
-    claims = verdict.get("claims") or []
-    if claims:
-        blocks.append(Grid("Claims", _HEADER, tuple(_cells(claim) for claim in claims), wide=_WIDE))
-    blocks += _notes(claims)
+    judged, beside = _parted(verdict)
+    blocks += _claims("Claims", judged)
     blocks += _table(verdict.get("table"))
+    if beside:
+        words = f"{counted(len(beside), 'comparison')} for which the paper gives no band"
+        blocks.append(Fold(words, tuple(_claims("Comparisons without a band", beside))))
     title = f"{name_of(figure)}: {verdict['title']}" if verdict.get("title") else name_of(figure)
     return Section(title, place, tuple(blocks))
+
+
+def _claims(title: str, claims: Sequence[Json]) -> list[Block]:
+    """Claims, and the remarks on them."""
+    if not claims:
+        return []
+    return [Grid(title, _HEADER, tuple(_cells(claim) for claim in claims), wide=_WIDE), *_notes(claims)]
 
 
 def name_of(figure: FigureResult) -> str:

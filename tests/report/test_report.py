@@ -138,6 +138,17 @@ def test_every_claim_stands_beside_what_the_paper_says(every_folder):
     assert "highly comparable" in words
 
 
+def test_comparisons_without_a_band_are_counted_in_front_and_told_with_their_id(tmp_path):
+    beside = {**folders.CLAIM, "name": "in the transient part", "verdict": "measured", "band": None, "note": "aside"}
+    for claims, in_front in (((folders.CLAIM, beside), "mean delay against CB"), ((beside,), "1 comparison")):
+        words = outline(folders.campaign_folder(tmp_path / str(len(claims)), claims=claims)).words
+        overview, section = words.split("1 comparison for which the paper gives no band")
+        assert in_front in overview
+        assert "in the transient part" not in overview
+        assert "in the transient part" in section
+        assert "aside" in section
+
+
 @pytest.mark.parametrize(
     ("word", "shown"), [("holds", "✔"), ("direction", "≈"), ("differs", "✘"), ("measured", "○"), ("no data", "∅")]
 )

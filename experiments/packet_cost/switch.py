@@ -36,6 +36,11 @@ class CostSwitch:
     def __init__(self, folder: Path, holder: int, switch: int, control: UnixCtl) -> None:
         self.holder, self._switch, self._control, self._folder = holder, switch, control, folder
 
+    @property
+    def pid(self) -> int:
+        """Process id of its ovs-vswitchd."""
+        return self._switch
+
     def install(self, plan: RulePlan) -> None:
         """Replace all rows and groups by those of a plan."""
         self._ofctl("del-flows")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mininet_topos.emulation.places import call_inside, run_program
 from mininet_topos.emulation.queue_trial_core import (
+    BUDGETS_PPS,
     HIGH_SHARE,
     LOW_SHARE,
     Arrival,
@@ -22,12 +23,13 @@ from mininet_topos.emulation.queue_trial_core import (
     QueueVerdict,
     TrialPort,
     destination,
-    first_phases,
+    first_load,
     judge_queues,
     make_frame,
-    next_phases,
+    next_load,
     outcome_of,
     phase_frames,
+    phases,
     read_stamp,
     stamp,
 )
@@ -41,9 +43,8 @@ if TYPE_CHECKING:
     from mininet_topos.emulation.running import RunningNetwork
     from mininet_topos.emulation.switch_core import SwitchSite
 
-_ATTEMPTS = 3
 _TICK_S = 0.001  # frames of a tick leave back to back
-_LATE_S = 0.03  # what may still be under way when all queues have had time to empty
+_EMPTYING, _LATE_S = 1.2, 0.02  # how long queues may take to empty, and what else is late
 _COOKIE = 0xA9_0E0E_0000_0000
 _PARALLEL = 8
 _BUFFER_BYTES = 64 * 1024 * 1024
@@ -75,14 +76,14 @@ def run_trial(wires: Sequence[TrialWire], setup: QueueSetup, queue_pkts: int) ->
     began_s, number = time.monotonic(), 0
     wire_of = {wire.port: wire for wire in wires}
     outcomes: list[PairOutcome] = []
-    todo = first_phases(list(wire_of), setup)
-    for _ in range(_ATTEMPTS):
-        for phase in todo:
-            outcomes += _run_phase(phase, wire_of, setup, queue_pkts)
-        number += len(todo)
+    load = first_load(list(wire_of), setup)
+    for budget_pps in BUDGETS_PPS:
+        for pair, ports in load.items():
+            outcomes += _try_pair(list(phases(number, pair, ports, budget_pps)), wire_of, setup, queue_pkts)
+            number += 1
         verdict = judge_queues(setup, outcomes, time.monotonic() - began_s)
-        todo = next_phases(verdict.outcomes, number)
-        if not todo:
+        load = next_load(verdict.outcomes)
+        if not load:
             break
     return verdict
 
@@ -121,13 +122,26 @@ def _send(sender: socket.socket, frame: bytearray) -> None:
             raise
 
 
-def _run_phase(
-    phase: Phase, wire_of: Mapping[TrialPort, TrialWire], setup: QueueSetup, queue_pkts: int
+def _try_pair(
+    parts: Sequence[Phase], wire_of: Mapping[TrialPort, TrialWire], setup: QueueSetup, queue_pkts: int
 ) -> list[PairOutcome]:
+    """Send all phases of a pair, let the queues run empty, and see what came."""
+    sent = {port: counts for part in parts for port, counts in _send_phase(part, wire_of, setup, queue_pkts).items()}
+    time.sleep(max((_EMPTYING * queue_pkts / port.link_pps for port in sent), default=0) + _LATE_S)
+    return [
+        outcome_of(port, part, sent[port], _arrivals(wire_of[port].receiver, part.number))
+        for part in parts
+        for port in part.ports
+    ]
+
+
+def _send_phase(
+    phase: Phase, wire_of: Mapping[TrialPort, TrialWire], setup: QueueSetup, queue_pkts: int
+) -> dict[TrialPort, dict[int, int]]:
+    """Frames sent by port and queue."""
     frames, now = phase_frames(queue_pkts), time.monotonic()
-    streams: dict[TrialPort, list[_Stream]] = {}
-    for port in phase.ports:
-        streams[port] = [
+    streams = {
+        port: [
             _Stream(
                 wire_of[port].sender,
                 *make_frame(port, queue_id, setup),
@@ -138,6 +152,8 @@ def _run_phase(
             )
             for queue_id, share in ((phase.high, HIGH_SHARE), (phase.low, LOW_SHARE))
         ]
+        for port in phase.ports
+    }
     waiting = [stream for pair in streams.values() for stream in pair]
     while waiting:
         now = time.monotonic()
@@ -145,16 +161,7 @@ def _run_phase(
             stream.send_due(phase.number, max(1, queue_pkts // 4), now)
         waiting = [stream for stream in waiting if stream.left]
         time.sleep(_TICK_S)
-    time.sleep(max(2 * queue_pkts / port.link_pps for port in phase.ports) + _LATE_S)
-    return [
-        outcome_of(
-            port,
-            phase,
-            {stream.queue_id: stream.sent for stream in streams[port]},
-            _arrivals(wire_of[port].receiver, phase.number),
-        )
-        for port in phase.ports
-    ]
+    return {port: {stream.queue_id: stream.sent for stream in pair} for port, pair in streams.items()}
 
 
 def _arrivals(receiver: socket.socket, phase: int) -> Iterator[Arrival]:

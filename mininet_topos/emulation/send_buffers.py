@@ -77,10 +77,17 @@ def _sending_socket(pid: int) -> int | None:
         # sk RefCnt Type Proto Iface R Rmem User Inode
         rows = [line.split() for line in lines]
         names = {f"socket:[{row[8]}]" for row in rows if int(row[3], 16) == 0 and row[4] == "0"}
-        found = [int(link.name) for link in Path(f"/proc/{pid}/fd").iterdir() if os.readlink(link) in names]
+        found = [int(link.name) for link in Path(f"/proc/{pid}/fd").iterdir() if _target(link) in names]
     except OSError:
-        return None  # a descriptor was closed meanwhile, or the process has ended
+        return None  # the process has ended
     return min(found, default=None)
+
+
+def _target(link: Path) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""  # closed meanwhile
 
 
 def _borrow(pid: int, descriptor: int) -> socket.socket:

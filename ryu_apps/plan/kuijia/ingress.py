@@ -62,6 +62,8 @@ class Entrance:
         Addresses behind the far switch.
     takes_rest : bool
         Whether packets that name no class of the pair travel in this one.
+    rebased : Layer or None
+        Who holds which slots while every tunnel lives; None: as the weights say.
     """
 
     commodity: Commodity
@@ -70,6 +72,12 @@ class Entrance:
     destination: int
     prefixes: tuple[Prefix, ...]
     takes_rest: bool
+    rebased: Layer | None = None
+
+    @property
+    def base(self) -> Layer:
+        """Who holds which slots while every tunnel lives."""
+        return base_layer(self.commodity.weights) if self.rebased is None else self.rebased
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,7 @@ def _terms(entrance: Entrance) -> Iterator[tuple[Match, int]]:
 
 def base_rows(entrance: Entrance, wiring: Wiring) -> Iterator[FlowRow]:
     """Rows of the base layer."""
-    yield from _piece_rows(entrance, wiring, base_layer(entrance.commodity.weights), Priority.PRIMARY, Kind.PLANNED)
+    yield from _piece_rows(entrance, wiring, entrance.base, Priority.PRIMARY, Kind.PLANNED)
 
 
 def failure_rows(

@@ -7,7 +7,7 @@ failure only adds rows, what a layer does not cover does not move, and without f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS, WHOLE, HashRange, cut
@@ -34,8 +34,8 @@ class Piece:
 Layer = tuple[Piece, ...]
 Events = Sequence[frozenset[int]]
 """Tunnels that died, one set for each moment at which some did, in order."""
-Layers = Callable[[Sequence[float], Events], tuple[Layer, ...]]
-"""(splitting weights, events) -> the layers over the base layer, oldest first."""
+Layers = Callable[[Layer, Sequence[float], Events], tuple[Layer, ...]]
+"""(base layer, splitting weights, events) -> the layers over the base layer, oldest first."""
 
 
 def base_layer(weights: Sequence[float]) -> Layer:
@@ -43,7 +43,34 @@ def base_layer(weights: Sequence[float]) -> Layer:
     return tuple(Piece(slots, tunnel) for slots, tunnel in cut([WHOLE], weights))
 
 
-def kuijia_layers(weights: Sequence[float], events: Events) -> tuple[Layer, ...]:
+def rebased_layer(held: Iterable[tuple[HashRange, int | None]], weights: Sequence[float]) -> Layer:
+    """A base layer for new weights that moves as few slots as can be.
+
+    Every tunnel gets as many slots as `base_layer` would give it. It keeps what it held up to that number; what others
+    have too much goes to those that have too little, in order.
+
+    Parameters
+    ----------
+    held : iterable of (HashRange, int or None)
+        Who holds which slots now, all of them; None: a tunnel that is not among the new ones, or nobody.
+    weights : sequence of float
+        Splitting weight of every new tunnel.
+    """
+    missing = [0] * len(weights)
+    for piece in base_layer(weights):
+        if piece.tunnel is not None:
+            missing[piece.tunnel] += piece.slots.size
+    holder: list[int | None] = [None] * N_SLOTS
+    for slots, tunnel in held:
+        if tunnel is not None:
+            kept = min(slots.size, missing[tunnel])
+            holder[slots.first : slots.first + kept] = [tunnel] * kept
+            missing[tunnel] -= kept
+    waiting = iter([tunnel for tunnel, count in enumerate(missing) for _ in range(count)])
+    return _merged([(next(waiting) if tunnel is None else tunnel, False) for tunnel in holder])
+
+
+def kuijia_layers(base: Layer, weights: Sequence[float], events: Events) -> tuple[Layer, ...]:
     """What each failure moves: the slots of the tunnels that died, and no other.
 
     The slots that a dead tunnel held, its own and those it had taken over, are cut by the original weights of the
@@ -51,6 +78,8 @@ def kuijia_layers(weights: Sequence[float], events: Events) -> tuple[Layer, ...]
 
     Parameters
     ----------
+    base : Layer
+        What tiles all slots.
     weights : sequence of float
         Splitting weight of every tunnel.
     events : sequence of frozenset of int
@@ -59,7 +88,7 @@ def kuijia_layers(weights: Sequence[float], events: Events) -> tuple[Layer, ...]
     layers: list[Layer] = []
     dead: frozenset[int] = frozenset()
     for event in events:
-        before = holding(weights, layers)
+        before = holding(base, layers)
         dead = dead | event
         moved = [
             piece
@@ -70,7 +99,7 @@ def kuijia_layers(weights: Sequence[float], events: Events) -> tuple[Layer, ...]
     return tuple(layers)
 
 
-def rescaling_layers(weights: Sequence[float], events: Events) -> tuple[Layer, ...]:
+def rescaling_layers(_base: Layer, weights: Sequence[float], events: Events) -> tuple[Layer, ...]:
     """What rescaling does (Kuijia section 4.1): all slots are cut anew by the weights of what is left, untagged.
 
     A step replaces the one before, so the layers below the newest cover nothing any more; they are empty, and only
@@ -87,17 +116,22 @@ def rescaling_layers(weights: Sequence[float], events: Events) -> tuple[Layer, .
     return (*((),) * (steps - 1), newest)
 
 
-def no_layers(_weights: Sequence[float], _events: Events) -> tuple[Layer, ...]:
+def no_layers(_base: Layer, _weights: Sequence[float], _events: Events) -> tuple[Layer, ...]:
     """What traffic engineering alone does about a failure: nothing."""
     return ()
 
 
-def holding(weights: Sequence[float], layers: Sequence[Layer]) -> Layer:
+def holding(base: Layer, layers: Sequence[Layer]) -> Layer:
     """Who holds each slot: the newest piece over it; pieces tile all slots in order and are as long as can be."""
     holder: list[tuple[int | None, bool]] = [(None, False)] * N_SLOTS
-    for layer in (base_layer(weights), *layers):
+    for layer in (base, *layers):
         for piece in layer:
             holder[piece.slots.first : piece.slots.stop] = [(piece.tunnel, piece.victim)] * piece.slots.size
+    return _merged(holder)
+
+
+def _merged(holder: Sequence[tuple[int | None, bool]]) -> Layer:
+    """Pieces of neighbouring slots with one holder."""
     starts = [slot for slot in range(N_SLOTS) if slot == 0 or holder[slot] != holder[slot - 1]]
     ends = [*starts[1:], N_SLOTS]
     return tuple(Piece(HashRange(first, stop), *holder[first]) for first, stop in zip(starts, ends, strict=True))

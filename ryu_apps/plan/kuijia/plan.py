@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from mininet_topos.errors import BadInputError
@@ -16,6 +16,7 @@ from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of
 from ryu_apps.plan.ids import Kind, SchemeId
 from ryu_apps.plan.kuijia.commodities import Commodity, Path, assign_labels, label_key, with_ways_back
+from ryu_apps.plan.kuijia.hash_ranges import HashRange
 from ryu_apps.plan.kuijia.ingress import (
     Entrance,
     Wiring,
@@ -25,7 +26,15 @@ from ryu_apps.plan.kuijia.ingress import (
     ingress_rows,
     select_group,
 )
-from ryu_apps.plan.kuijia.layers import Layer, Layers, holding, kuijia_layers, no_layers, rescaling_layers
+from ryu_apps.plan.kuijia.layers import (
+    Layer,
+    Layers,
+    holding,
+    kuijia_layers,
+    no_layers,
+    rebased_layer,
+    rescaling_layers,
+)
 from ryu_apps.plan.kuijia.options import TunnelOptions, prefixes_of
 from ryu_apps.plan.kuijia.priorities import Mark, queue_rows
 from ryu_apps.plan.kuijia.transit import guard_rows, label_rows
@@ -33,6 +42,31 @@ from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan, sorted_flows
 
 Failures = Sequence[frozenset[LinkId]]
 """Links that failed, one set for each moment, in order; a link that came back is in none."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a planner's plans have put in force.
+
+    Attributes
+    ----------
+    labels : mapping of Path to int
+    holders : mapping
+        (pair, priority) to (slots, path), all slots; None: no tunnel.
+    """
+
+    labels: Mapping[Path, int] = field(default_factory=dict)
+    holders: Mapping[tuple[tuple[str, str], int], tuple[tuple[HashRange, Path | None], ...]] = field(
+        default_factory=dict
+    )
+
+    def base(self, commodity: Commodity) -> Layer | None:
+        """Base layer of a commodity that moves no flow that need not move; None where nothing is in force."""
+        holders = self.holders.get((commodity.pair, commodity.priority))
+        if holders is None:
+            return None
+        number_of = {path: number for number, path in enumerate(commodity.paths)}
+        return rebased_layer(((slots, number_of.get(path or ())) for slots, path in holders), commodity.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +174,9 @@ class TunnelPlanner:
     commodities : iterable of Commodity
         Pairs that have no way back get one over the same tunnels.
     options : TunnelOptions
-    held_labels : mapping of Path to int, optional
-        `labels` of the planner whose plans are in force, when these are to replace them.
+    held : Held, optional
+        What is in force, when these plans are to replace it (replacement.py): paths that stay keep their labels, and
+        no flow moves that need not.
 
     Attributes
     ----------
@@ -156,7 +191,7 @@ class TunnelPlanner:
         topology: Topology,
         commodities: Iterable[Commodity],
         options: TunnelOptions,
-        held_labels: Mapping[Path, int] | None = None,
+        held: Held | None = None,
     ) -> None:
         if options.split == "select" and scheme.tags_victims:
             raise BadInputError(
@@ -166,9 +201,10 @@ class TunnelPlanner:
         self.hosts = hosts_of(topology)
         self.prefixes = prefixes_of(topology, self.hosts, options)
         both_ways = with_ways_back(commodities)
-        self.labels = assign_labels(both_ways, held_labels)
+        held = held or Held()
+        self.labels = assign_labels(both_ways, held.labels)
         self.wiring = Wiring(scheme.scheme, assign_ports(topology), self.labels)
-        self.entrances = self._entrances(both_ways)
+        self.entrances = self._entrances(both_ways, held)
         self._base = self._base_rows()
 
     def plans(self, failures: Failures = ()) -> dict[int, RulePlan]:
@@ -216,13 +252,26 @@ class TunnelPlanner:
 
     def holding(self, entrance: Entrance, failures: Failures = ()) -> Layer:
         """Who holds which slots of a commodity after these failures."""
-        return holding(entrance.commodity.weights, self._layers(entrance, failures))
+        return holding(entrance.base, self._layers(entrance, failures))
+
+    def held(self, failures: Failures = ()) -> Held:
+        """What is in force after these failures, for the planner that comes after this one."""
+        holders = {
+            (entrance.commodity.pair, entrance.commodity.priority): tuple(
+                (piece.slots, None if piece.tunnel is None else entrance.commodity.paths[piece.tunnel])
+                for piece in self.holding(entrance, failures)
+            )
+            for entrances in self.entrances.values()
+            for entrance in entrances
+        }
+        return Held(self.labels, holders)
 
     def _layers(self, entrance: Entrance, failures: Failures) -> tuple[Layer, ...]:
         commodity = entrance.commodity
-        return self.scheme.layers(commodity.weights, [commodity.dead(self.topology, event) for event in failures])
+        dead = [commodity.dead(self.topology, event) for event in failures]
+        return self.scheme.layers(entrance.base, commodity.weights, dead)
 
-    def _entrances(self, commodities: Sequence[Commodity]) -> dict[str, list[Entrance]]:
+    def _entrances(self, commodities: Sequence[Commodity], held: Held) -> dict[str, list[Entrance]]:
         setup = self.options.setup
         classes: dict[tuple[str, str], list[int]] = defaultdict(list)
         for each in commodities:
@@ -244,6 +293,7 @@ class TunnelPlanner:
                     self.hosts[each.dst].ipv4,
                     self.prefixes[each.dst],
                     takes_rest=setup.classes.index(traffic) == max(classes[each.pair]),
+                    rebased=held.base(each),
                 )
             )
         return found

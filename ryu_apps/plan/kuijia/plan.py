@@ -27,6 +27,7 @@ from ryu_apps.plan.kuijia.ingress import (
     select_group,
 )
 from ryu_apps.plan.kuijia.layers import (
+    Events,
     Layer,
     Layers,
     holding,
@@ -235,9 +236,17 @@ class TunnelPlanner:
         found: dict[int, list[FlowRow]] = defaultdict(list)
         for node, entrances in self.entrances.items():
             for entrance in entrances:
-                layers = self._layers(entrance, failures)
-                found[dpid_of(self.topology, node)] += failure_rows(entrance, self.wiring, layers, kind)
+                events = self._events(entrance, failures)
+                found[dpid_of(self.topology, node)] += self.entrance_rows(entrance, events, kind)
         return {dpid: tuple(rows) for dpid, rows in found.items() if rows}
+
+    def entrance_rows(self, entrance: Entrance, events: Events, kind: Kind = Kind.PLANNED) -> tuple[FlowRow, ...]:
+        """Rows of one commodity, beside the base rows, once these of its tunnels have died, in this order.
+
+        What an ingress switch needs that watches its own tunnels and is told nothing about links (hash ranges only).
+        """
+        layers = self.scheme.layers(entrance.base, entrance.commodity.weights, events)
+        return tuple(failure_rows(entrance, self.wiring, layers, kind))
 
     def groups(self, node: str, failures: Failures = ()) -> tuple[GroupRow, ...]:
         """SELECT groups of a switch after these failures (split "select" only)."""
@@ -267,9 +276,10 @@ class TunnelPlanner:
         return Held(self.labels, holders)
 
     def _layers(self, entrance: Entrance, failures: Failures) -> tuple[Layer, ...]:
-        commodity = entrance.commodity
-        dead = [commodity.dead(self.topology, event) for event in failures]
-        return self.scheme.layers(entrance.base, commodity.weights, dead)
+        return self.scheme.layers(entrance.base, entrance.commodity.weights, self._events(entrance, failures))
+
+    def _events(self, entrance: Entrance, failures: Failures) -> list[frozenset[int]]:
+        return [entrance.commodity.dead(self.topology, event) for event in failures]
 
     def _entrances(self, commodities: Sequence[Commodity], held: Held) -> dict[str, list[Entrance]]:
         setup = self.options.setup

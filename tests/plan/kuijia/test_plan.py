@@ -230,6 +230,17 @@ def test_one_failure_only_adds_rows_and_only_where_traffic_enters() -> None:
             assert len(install_phases(delta)) == (dpid in added)
 
 
+def test_an_ingress_that_watches_its_own_tunnels_needs_to_know_of_no_link() -> None:
+    network = planner(topology=figure1(), commodities=(figure1_traffic((0.5, 0.3, 0.2)),))
+    (entrance,) = network.entrances["s1"]
+    links = [frozenset({LinkId("s2", "s4")}), frozenset({LinkId("s1", "s4")})]
+    tunnels = [frozenset({0}), frozenset({1})]
+    for done in range(3):
+        told = network.failure_rows(links[:done]).get(1, ())
+        assert network.entrance_rows(entrance, tunnels[:done]) == told
+    assert len({row.priority for row in network.entrance_rows(entrance, tunnels)}) == 2
+
+
 def test_the_rows_of_a_failure_carry_the_mark_of_who_put_them_there() -> None:
     network, event = planner(), frozenset({GSCALE.link_ids[2]})
     planned, agent = (network.failure_rows([event], kind) for kind in (Kind.PLANNED, Kind.AGENT))

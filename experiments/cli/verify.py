@@ -3,6 +3,7 @@
   armor verify sdfast darkstrand
   armor verify sdfast darkstrand --failures 3 --sample 500 --seed 7
   armor verify sdfast darkstrand --against-ovs --samples 2000
+  armor verify kuijia gscale --failures 1
 
 A case is an ordered pair of hosts and a set of failed links that hits its primary path. With --against-ovs, random
 packets go through the interpreter and through a real Open vSwitch instead. Where a controller rewrites routes, the
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.cli.output import emit, progress, table
 from experiments.cli.parser import add_plan_arguments, plan_options, whole_number
 from experiments.cli.topo import load
+from experiments.cli.tunnels import add_tunnel_arguments, refuse_tunnel_arguments, verify_tunnels
 
 if TYPE_CHECKING:
     from mininet_topos.topology import Topology
@@ -45,17 +47,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--samples", type=whole_number("--samples", 1), default=2000, metavar="N", help="packets (default 2000)"
     )
+    add_tunnel_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor verify`."""
     from mininet_topos.connectivity import require_connected
-    from ryu_apps.plan.registry import find_scheme
+    from ryu_apps.plan.registry import TUNNEL_SCHEMES, find_scheme
 
-    find_scheme(arguments.scheme)
+    is_of_tunnels = arguments.scheme in TUNNEL_SCHEMES
+    if not is_of_tunnels:
+        find_scheme(arguments.scheme)
     options = plan_options(arguments)
     topology = load(arguments.topology)
     require_connected(topology)
+    if is_of_tunnels:
+        return verify_tunnels(arguments, topology)
+    refuse_tunnel_arguments(arguments)
     check = _against_ovs if arguments.against_ovs else _cases
     return check(arguments, topology, options)
 

@@ -116,12 +116,17 @@ def find_scheme(name: str) -> Scheme:
     Raises
     ------
     BadInputError
-        Unknown name; the message lists the schemes.
+        Unknown name, with the schemes listed; or a scheme of tunnels, which this one does not know.
     """
+    if name in TUNNEL_SCHEMES:
+        raise BadInputError(
+            f"scheme {name!r} needs tunnels and weights, which are not given here; use 'armor plan' or 'armor verify'"
+        )
     if name not in SCHEMES:
-        near = get_close_matches(name, SCHEMES, n=1)
+        known = (*SCHEMES, *TUNNEL_SCHEMES)
+        near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise BadInputError(f"unknown scheme {name!r}; {hint}schemes: {', '.join(SCHEMES)}")
+        raise BadInputError(f"unknown scheme {name!r}; {hint}schemes: {', '.join(known)}")
     return SCHEMES[name]
 
 

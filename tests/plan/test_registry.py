@@ -34,6 +34,10 @@ def test_an_unknown_scheme_is_answered_with_the_nearest_and_with_all():
         find_scheme("sdfat")
     with pytest.raises(BadInputError, match="unknown scheme 'xyz'; schemes: sdfast"):
         plan_network("xyz", TOYS["pair"](), PlanOptions())
+    with pytest.raises(BadInputError, match=r"'kuijia' needs tunnels and weights.*'armor plan'"):
+        find_scheme("kuijia")
+    with pytest.raises(BadInputError, match=r"unknown scheme 'kuijai'; did you mean 'kuijia'\?"):
+        find_scheme("kuijai")
 
 
 @pytest.mark.parametrize(

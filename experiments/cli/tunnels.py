@@ -1,0 +1,240 @@
+"""`armor plan` and `armor verify` for schemes of tunnels: kuijia, rescaling, te.
+
+armor plan kuijia gscale --demands random:5:900 --failed s2-s4 --switch s2
+armor verify kuijia gscale --failures 1
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from itertools import combinations
+from math import comb
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from experiments.cli.output import emit, progress, table
+from experiments.cli.parser import choice, positive_number, whole_number
+from mininet_topos.errors import BadInputError
+
+if TYPE_CHECKING:
+    from mininet_topos.topology import LinkId, Topology
+    from ryu_apps.plan.kuijia.commodities import Commodity
+    from ryu_apps.plan.kuijia.options import Prefix
+    from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
+
+TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
+PRIORITIES = ("single", "four", "eight")
+SPLITS = ("ranges", "select")
+
+
+def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
+    """What schemes of tunnels are planned from."""
+    group = parser.add_argument_group("schemes of tunnels (kuijia, rescaling, te)")
+    group.add_argument("--demands", metavar="SPEC|FILE", help="solve these (default: all pairs, equal weights)")
+    group.add_argument("--default-capacity-mbps", type=positive_number("--default-capacity-mbps"), metavar="MBPS")
+    group.add_argument("--low-to-high", type=positive_number("--low-to-high"), metavar="RATIO", help="two classes")
+    group.add_argument("--tunnels", type=whole_number("--tunnels", 1, 16), default=3, metavar="K", help="a pair (3)")
+    for name, choices, about in (
+        ("tunnel-kind", TUNNEL_KINDS, "how tunnels are chosen"),
+        ("priorities", PRIORITIES, "classes and queues"),
+        ("split", SPLITS, "hash ranges, or a SELECT group for comparison"),
+    ):
+        group.add_argument(
+            f"--{name}",
+            type=choice(name, choices),
+            default=choices[0],
+            metavar="|".join(choices),
+            help=f"{about} (default {choices[0]})",
+        )
+    group.add_argument(
+        "--prefix",
+        metavar="NODE=PREFIX",
+        action="append",
+        default=[],
+        help="addresses behind a switch, as s4=10.0.2.0/24 (may be given again)",
+    )
+
+
+def refuse_tunnel_arguments(arguments: argparse.Namespace) -> None:
+    """Refuse arguments that only schemes of tunnels read.
+
+    Raises
+    ------
+    BadInputError
+        One of them was given.
+    """
+    for name in ("failed", "demands", "default_capacity_mbps", "low_to_high", "prefix"):
+        if getattr(arguments, name, None):
+            option = name.replace("_", "-")
+            raise BadInputError(f"--{option} is for schemes of tunnels, not for {arguments.scheme!r}; remove it")
+
+
+def load_planner(arguments: argparse.Namespace, topology: Topology) -> TunnelPlanner:
+    """Planner of the arguments that `add_tunnel_arguments` declared.
+
+    Raises
+    ------
+    BadInputError
+        Demands, prefixes or options that cannot be used.
+    """
+    from ryu_apps.plan.kuijia.options import TunnelOptions
+    from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
+
+    options = TunnelOptions(arguments.priorities, arguments.split, _prefixes(arguments.prefix))
+    scheme = find_tunnel_scheme(arguments.scheme)
+    return TunnelPlanner(scheme, topology, _commodities(arguments, topology), options)
+
+
+def plan_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
+    """Run `armor plan` for a scheme of tunnels."""
+    from ryu_apps.plan.kuijia.plan import find_tunnel_scheme
+    from ryu_apps.plan.serial import plan_to_json
+    from ryu_apps.plan.text import names_of, plan_text
+
+    scheme = find_tunnel_scheme(arguments.scheme)
+    failures = [frozenset({topology.parse_link(name)}) for name in arguments.failed]
+    planner = load_planner(arguments, topology)
+    wanted = [
+        plan for plan in planner.plans(failures).values() if not arguments.switch or plan.node in arguments.switch
+    ]
+    value = {
+        "topology": topology.name,
+        "scheme": scheme.name,
+        "priorities": arguments.priorities,
+        "split": arguments.split,
+        "failed": [str(link) for event in failures for link in event],
+        "switches": [plan_to_json(plan) for plan in wanted],
+    }
+    text = "" if arguments.json else "\n".join(plan_text(plan, names_of(topology, plan.node)) for plan in wanted)
+    emit(arguments, value, text.rstrip("\n"))
+    return 0
+
+
+def verify_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
+    """Run `armor verify` for a scheme of tunnels."""
+    planner = load_planner(arguments, topology)
+    if arguments.against_ovs:
+        return _against_ovs(arguments, topology, planner)
+    if arguments.split == "select":
+        raise BadInputError("--split select cannot be verified: the slots of a group are the switch's own; use ranges")
+    from ryu_apps.plan.kuijia.audit import Audit, audit
+
+    total, histories = draw_histories(topology.link_ids, arguments.failures, arguments.sample, arguments.seed)
+    found = Audit()
+    with progress(total, "failures", "") as bar:
+        for failures in histories:
+            found = found.plus(audit(planner, [failures]))
+            bar.update()
+    value = {
+        "topology": topology.name,
+        "scheme": arguments.scheme,
+        "priorities": arguments.priorities,
+        "failures": arguments.failures,
+        "histories": total,
+        "commodities": sum(len(entrances) for entrances in planner.entrances.values()),
+        **found.to_json(),
+        "holds": not found.faults,
+    }
+    emit(arguments, value, audit_text(value))
+    return 1 if found.faults else 0
+
+
+def draw_histories(
+    links: tuple[LinkId, ...], size: int, sample: int | None, seed: int
+) -> tuple[int, Iterator[Failures]]:
+    """How many histories of failures, and the histories.
+
+    Every set of `size` links (or `sample` of them, drawn by lot) fails at once and, when there are several, one link
+    after another too, in the order of the links.
+
+    Raises
+    ------
+    BadInputError
+        More links than there are.
+    """
+    if size > len(links):
+        raise BadInputError(f"--failures is {size}, and the topology has {len(links)} links; give fewer")
+    sets = comb(len(links), size)
+    every: Iterator[tuple[LinkId, ...]] = combinations(links, size)
+    if sample is not None and sample < sets:
+        random = Random(seed)
+        order = {link: number for number, link in enumerate(links)}
+        every = (tuple(sorted(random.sample(links, size), key=order.__getitem__)) for _ in range(sample))
+        sets = sample
+    histories: Iterator[Failures] = (
+        history
+        for together in every
+        for history in ([frozenset(together)], [frozenset({link}) for link in together])[: 1 + (size > 1)]
+    )
+    return sets * (1 + (size > 1)), histories
+
+
+def audit_text(value: dict[str, Any]) -> str:
+    """The result of an audit for a person."""
+    rows = [
+        ("cases", value["cases"], "a commodity, and a history of failed links"),
+        ("slots", value["slots"], "1,024 a case, each walked or proven alike to one that is"),
+        ("delivered", value["delivered"], "over a living tunnel, to the right host"),
+        ("dropped", value["dropped"], "no tunnel is left, or the scheme does not recover"),
+        ("victims", value["victims"], "delivered in a victim queue at every switch"),
+        ("moved", value["moved"], "left a living tunnel"),
+        ("broken promises", len(value["faults"]), ""),
+    ]
+    plural = "s" if value["failures"] > 1 else ""
+    head = (
+        f"{value['scheme']} on {value['topology']}, {value['commodities']:,} commodities, {value['priorities']} "
+        f"priorities: {value['failures']} failed link{plural}, {value['histories']:,} histories"
+    )
+    shown = table([(name, f"{count:,}", meaning) for name, count, meaning in rows], right=(1,))
+    lines = [head, "", *(f"  {line}" for line in shown.splitlines()), ""]
+    lines += [f"  BROKEN: {fault}" for fault in value["faults"][:_SHOWN_FAULTS]]
+    return "\n".join([*lines, "  the promise holds" if value["holds"] else "  THE PROMISE IS BROKEN"])
+
+
+_SHOWN_FAULTS = 5
+
+
+def _against_ovs(arguments: argparse.Namespace, topology: Topology, planner: TunnelPlanner) -> int:
+    from experiments.against_ovs.tunnels import compare_tunnels
+
+    if arguments.split == "select":
+        raise BadInputError(
+            "--against-ovs traces no SELECT group, whose hash comes after the trace; use --split ranges"
+        )
+    plans = planner.plans()
+    found = compare_tunnels(topology, plans, plans, samples=arguments.samples, seed=arguments.seed)
+    value = {"topology": topology.name, "scheme": arguments.scheme, **found.to_json()}
+    lines = [
+        f"{arguments.scheme} on {topology.name}: {found.packets:,} packets, {found.hops:,} switches visited, "
+        f"in {found.seconds:.1f} s",
+        f"  {found.differences} differences between the interpreter and Open vSwitch",
+    ]
+    lines += [f"  first: {found.first_difference}"] if found.first_difference else []
+    emit(arguments, value, "\n".join(lines))
+    return 1 if found.differences else 0
+
+
+def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[Commodity, ...]:
+    from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
+
+    if arguments.demands is None:
+        if arguments.low_to_high is not None:
+            raise BadInputError("--low-to-high splits demands; give --demands too")
+        return equal_commodities(topology, None, arguments.tunnels, arguments.tunnel_kind, arguments.metric)
+    from experiments.te.inputs import load_problem
+    from te_solver.solve import SolveOptions, solve
+
+    return allocated_commodities(solve(load_problem(arguments), SolveOptions(method="fast")))
+
+
+def _prefixes(texts: list[str]) -> tuple[tuple[str, tuple[Prefix, ...]], ...]:
+    from ryu_apps.plan.kuijia.options import parse_prefix
+
+    found: dict[str, tuple[Prefix, ...]] = {}
+    for text in texts:
+        node, equals, prefix = text.partition("=")
+        if not equals:
+            raise BadInputError(f"--prefix {text!r} names no switch; write NODE=PREFIX, for example s4=10.0.2.0/24")
+        found[node] = (*found.get(node, ()), parse_prefix(prefix))
+    return tuple(found.items())

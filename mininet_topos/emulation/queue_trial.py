@@ -127,7 +127,7 @@ def _try_pair(
 ) -> list[PairOutcome]:
     """Send all phases of a pair, let the queues run empty, and see what came."""
     sent = {port: counts for part in parts for port, counts in _send_phase(part, wire_of, setup, queue_pkts).items()}
-    time.sleep(max((_EMPTYING * queue_pkts / port.link_pps for port in sent), default=0) + _LATE_S)
+    time.sleep(_EMPTYING * max((port.emptying_s(queue_pkts) for port in sent), default=0) + _LATE_S)
     return [
         outcome_of(port, part, sent[port], _arrivals(wire_of[port].receiver, part.number))
         for part in parts
@@ -139,7 +139,7 @@ def _send_phase(
     phase: Phase, wire_of: Mapping[TrialPort, TrialWire], setup: QueueSetup, queue_pkts: int
 ) -> dict[TrialPort, dict[int, int]]:
     """Frames sent by port and queue."""
-    frames, now = phase_frames(queue_pkts), time.monotonic()
+    now = time.monotonic()
     streams = {
         port: [
             _Stream(
@@ -147,7 +147,7 @@ def _send_phase(
                 *make_frame(port, queue_id, setup),
                 queue_id,
                 interval_s=1 / (share * port.link_pps),
-                left=round(share * frames),
+                left=round(share * phase_frames(port, queue_pkts)),
                 next_s=now,
             )
             for queue_id, share in ((phase.high, HIGH_SHARE), (phase.low, LOW_SHARE))
@@ -238,9 +238,10 @@ def _network_wire(network: RunningNetwork, direction: Direction, stack: ExitStac
     if capacity is None:
         raise BadInputError(f"link {link.src}-{link.dst} has no capacity, so its queues cannot be tried")
     far_port = network.ports.port_of[Direction(direction.dst, direction.src, direction.key)]
+    delay_ms = link.delay_ms or 0.0 if network.delays_links else 0.0
     host = network.hosts[direction.src].name
     return TrialWire(
-        TrialPort(direction.src, network.ports.port_of[direction], capacity),
+        TrialPort(direction.src, network.ports.port_of[direction], capacity, delay_ms),
         stack.enter_context(open_sender(network.shell_pid(host), f"{host}-eth0")),
         stack.enter_context(
             open_receiver(network.shell_pid(direction.dst), network.interface(direction.dst, far_port))

@@ -8,6 +8,7 @@ If every queue goes before the next, each goes before all that follow.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,15 +31,17 @@ _SOURCE = bytes.fromhex("060a00000001")
 _MAGIC = b"\0AQU"  # begins like no tag that a set-up names, should a filter look at the wrong place
 _PAYLOAD = struct.Struct("!4sBBQ")  # magic, phase, queue, time of sending (ns)
 _MARK_AT = 12
+_FULL_FRAME_BITS = 1500 * 8
 
 
 @dataclass(frozen=True, slots=True)
 class TrialPort:
-    """A port to try: its switch, its number and what its link carries."""
+    """A port to try: its switch, its number, what its link carries and how long the link delays (netem)."""
 
     node: str
     port_no: int
     capacity_mbps: float
+    delay_ms: float = 0.0
 
     @property
     def frame_bytes(self) -> int:
@@ -54,6 +57,14 @@ class TrialPort:
     def offered_pps(self) -> float:
         """Trial frames that are sent in a second of a phase."""
         return self.link_pps * (HIGH_SHARE + LOW_SHARE)
+
+    def longest(self, queue_pkts: int) -> int:
+        """Packets that a queue holds: those that wait, and with netem those under way."""
+        return queue_pkts + math.ceil(self.capacity_mbps * 1e3 * self.delay_ms / _FULL_FRAME_BITS)
+
+    def emptying_s(self, queue_pkts: int) -> float:
+        """Time that full queues need to empty."""
+        return self.longest(queue_pkts) / self.link_pps + self.delay_ms / 1e3
 
 
 class Phase(NamedTuple):
@@ -110,9 +121,9 @@ def _batches(ports: Sequence[TrialPort], budget_pps: float) -> Iterator[tuple[Tr
         yield tuple(batch)
 
 
-def phase_frames(queue_pkts: int) -> int:
+def phase_frames(port: TrialPort, queue_pkts: int) -> int:
     """Frames that the link carries during a phase, so that the low queue overflows."""
-    return round(_OVERFLOW * queue_pkts) + _SPARE_FRAMES
+    return round(_OVERFLOW * port.longest(queue_pkts)) + _SPARE_FRAMES
 
 
 def destination(port_no: int, queue_id: int) -> bytes:
@@ -197,8 +208,9 @@ class PairOutcome:
         if self.high_received < self.high_sent:
             lost = self.high_sent - self.high_received
             return f"{where}: queue {self.high} lost {lost} of {self.high_sent} frames beside a full queue {self.low}"
-        if self.high_delay_ms > self.frame_ms * _MOST_WAITED_FRAMES + _MOST_LATE_MS:
-            return f"{where}: queue {self.high} waits {self.high_delay_ms:.1f} ms behind queue {self.low}"
+        waited_ms = self.high_delay_ms - self.port.delay_ms
+        if waited_ms > self.frame_ms * _MOST_WAITED_FRAMES + _MOST_LATE_MS:
+            return f"{where}: queue {self.high} waits {waited_ms:.1f} ms behind queue {self.low}"
         if self.low_received == self.low_sent:
             return f"{where}: queue {self.low} could not be filled, so nothing is proven"
         rest = self.high_sent * (LOW_SHARE - HIGH_SHARE) / HIGH_SHARE

@@ -274,6 +274,11 @@ class RunningNetwork:
         words = ["tc", "-s", "class", "show", "dev", self.interface(node, port_no)]
         return run_program(inside(self.shell_pid(node), words))
 
+    @property
+    def delays_links(self) -> bool:
+        """Whether link delays are emulated (by netem)."""
+        return self.options.shape and self._features.netem
+
     def try_queues(self) -> QueueVerdict:
         """Try the priority queues of every link port now (a second or two; other traffic makes it fail).
 

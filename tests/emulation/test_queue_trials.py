@@ -66,10 +66,12 @@ def tree_of(setup: QueueSetup) -> QueueTree:
 # ---- trials
 
 
-@given(st.floats(0.5, 1000.0), st.integers(1, 100))
-def test_a_phase_overflows_the_low_queue_and_spares_the_high_one(mbps: float, queue_pkts: int) -> None:
-    port, frames = TrialPort("s1", 2, mbps), phase_frames(queue_pkts)
-    assert frames * (HIGH_SHARE + LOW_SHARE - 1) > queue_pkts
+@given(st.floats(0.5, 1000.0), st.integers(1, 100), st.sampled_from((0.0, 5.0, 40.0)))
+def test_a_phase_overflows_the_low_queue_and_spares_the_high_one(mbps: float, queue_pkts: int, delay_ms: float) -> None:
+    port = TrialPort("s1", 2, mbps, delay_ms)
+    under_way = mbps * 1e3 * delay_ms / 12_000
+    assert phase_frames(port, queue_pkts) * (HIGH_SHARE + LOW_SHARE - 1) > queue_pkts + under_way
+    assert port.emptying_s(queue_pkts) >= queue_pkts / port.link_pps + delay_ms / 1e3
     assert HIGH_SHARE < 1
     assert port.link_pps * port.frame_bytes * 8 / 1e6 == pytest.approx(mbps)
 
@@ -114,6 +116,12 @@ def test_a_frame_says_when_it_left_and_looks_like_packets_of_its_queue(setup: Qu
 def test_only_strict_priority_on_a_full_link_is_a_proof(changes: Mapping[str, object], words: str | None) -> None:
     said = replace(STRICT, **changes).complaint()  # type: ignore[arg-type]
     assert said is None if words is None else said is not None and words in said and "s1 port 2" in said
+
+
+def test_the_delay_of_a_link_is_no_waiting() -> None:
+    far = replace(STRICT, port=replace(PORT, delay_ms=20.0), high_delay_ms=20.5)
+    assert far.complaint() is None
+    assert "waits 20.0 ms" in str(replace(far, high_delay_ms=40.0).complaint())
 
 
 def test_a_verdict_counts_the_best_outcome_and_names_the_first_complaint() -> None:

@@ -51,6 +51,8 @@ class Health:
         Change of the offset between the two clocks.
     notes : sequence of str
         What the emulation itself warns of.
+    faults : sequence of str
+        What the emulation has found wrong with itself: queues that are not strict.
     """
 
     streams: Sequence[StreamHealth] = ()
@@ -60,6 +62,7 @@ class Health:
     drift_ms: float = 0.0
     load_per_core: float = 0.0
     notes: Sequence[str] = ()
+    faults: Sequence[str] = ()
 
 
 def assess(health: Health) -> tuple[tuple[str, ...], bool]:
@@ -69,6 +72,7 @@ def assess(health: Health) -> tuple[tuple[str, ...], bool]:
     the run may be wrong.
     """
     faults = [_flapping(health.flaps)] if health.flaps else []
+    faults += list(health.faults)
     faults += [f"{restart} died and was restarted, which the scenario did not ask for" for restart in health.restarts]
     faults += [f"the tap on {tap} missed {count} frames" for tap, count in health.missed.items()]
     if abs(health.drift_ms) > MAX_DRIFT_MS:

@@ -135,6 +135,7 @@ class Bench:
             own_counts=own,
             flaps=flapped,
             restarts=unasked_restarts(network, scenario),
+            faults=network.faults,
             load_per_core=load_per_core,
         )
         came_back = self.wait_returned()

@@ -107,6 +107,7 @@ class Session:
         health = Health(
             flaps={f"{node}:{port}": count for (node, port), count in fetched.flaps.items()},
             restarts=fetched.restarts,
+            faults=bench.network.faults,
             load_per_core=fetched.load_per_core,
             notes=bench.network.warnings,
         )

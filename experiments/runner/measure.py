@@ -47,6 +47,7 @@ class Measured:
     flaps: dict[PortKey, int]
     restarts: tuple[str, ...]
     load_per_core: float
+    faults: tuple[str, ...] = ()
 
 
 def measure(
@@ -104,6 +105,7 @@ def measure(
         own_counts=own_counts,
         flaps=flapped,
         restarts=unasked_restarts(network, scenario),
+        faults=network.faults,
         load_per_core=load_per_core,
     )
 

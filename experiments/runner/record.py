@@ -53,6 +53,7 @@ def make_record(
         streams=healths,
         flaps={f"{node}:{port}": count for (node, port), count in measured.flaps.items()},
         restarts=measured.restarts,
+        faults=measured.faults,
         missed={tap.device: count for tap, count in measured.missed.items()},
         drift_ms=measured.clock.drift_ns / 1e6,
         load_per_core=measured.load_per_core,

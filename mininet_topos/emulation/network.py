@@ -23,6 +23,7 @@ from mininet_topos.emulation.features import kernel_features
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS, EmulationOptions
 from mininet_topos.emulation.places import CommandError
 from mininet_topos.emulation.queue_bench import machine_queue_facts
+from mininet_topos.emulation.queues_core import QueueFacts
 from mininet_topos.emulation.requirements import require_emulation
 from mininet_topos.emulation.runfile import RunFile, read_run_file
 from mininet_topos.emulation.running import AgentCommand, RunningNetwork
@@ -226,20 +227,22 @@ class EmulatedNetwork(RunningNetwork):
             relays = control_relays(self.wiring, options.control_delay_ms)
             start_delay_line(relays, self.pids[DELAY_PLACE], self.run_dir, self._supervisor, realtime=options.realtime)
             options = replace(options, control_delay_ms=None)  # nothing is left for traffic control to delay
-        kernel, network = self.datapath == "kernel", (self.topology, self.ports, self.wiring, options)
-        facts = machine_queue_facts(options.queues, kernel) if options.queues else None
-        self.traffic = traffic_plan(*network, self._features, kernel_datapath=kernel, facts=facts)
-        shapes = place_shapes(*network, netem=self._features.netem, kernel_datapath=kernel, facts=facts)
-        self.queue_trees = {
-            place: trees[0] for place in shapes if (trees := [shape.tree for shape in shapes[place] if shape.tree])
-        }
-        self._send_buffers = {
-            place: 0 if kernel or not (facts and facts.wide_buffers) else send_buffer_bytes(shapes[place])
-            for place in shapes
-        }
+        self._plan_traffic(options)
         delayed = any(link.delay_ms for link in self.topology.links)
         if delayed and self.options.shape and not self._features.netem:
             self._notes.append(f"link delays are not emulated: kernel {self._features.release} has no netem")
+
+    def _plan_traffic(self, options: EmulationOptions) -> None:
+        """Plan each port's tree, and what the send buffers of switches must hold for them."""
+        kernel, network = self.datapath == "kernel", (self.topology, self.ports, self.wiring, options)
+        facts = machine_queue_facts(options.queues, kernel) if options.queues else QueueFacts(wide_buffers=False)
+        self.traffic = traffic_plan(*network, self._features, kernel_datapath=kernel, facts=facts)
+        shapes_of = place_shapes(*network, netem=self._features.netem, kernel_datapath=kernel, facts=facts)
+        self.queue_trees = {place: shape.tree for place, shapes in shapes_of.items() for shape in shapes if shape.tree}
+        widened = facts.wide_buffers and not kernel
+        self._send_buffers = {place: send_buffer_bytes(shapes) * widened for place, shapes in shapes_of.items()}
+        if options.queues and not facts.wide_buffers:
+            self._notes.append("priority queues are short: this kernel does not let send buffers be widened")
 
     def _start_switches(self) -> None:
         templates = make_databases(self.run_dir, self._databases)
@@ -277,12 +280,10 @@ class EmulatedNetwork(RunningNetwork):
             self._notes.append(choice.describe())
 
     def _settle_queues(self) -> None:
-        """Prove strict priority on every port while nothing else uses the network; the run warns where it is not."""
+        """Prove strict priority on every port while nothing else uses the network; `faults` says where it is not."""
         self.queue_verdict = None
         if self.options.queues is not None:
             self.queue_verdict = self.try_queues()
-            if not self.queue_verdict.ok:
-                self._notes.append(self.queue_verdict.describe())
 
 
 @contextmanager

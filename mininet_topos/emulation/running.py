@@ -323,6 +323,12 @@ class RunningNetwork:
         """What makes results less trustworthy: delays not emulated, BFD raised, processes that died."""
         return (*self._notes, *self._supervisor.problems)
 
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What makes results untrustworthy whatever they are: priority queues that are not strict."""
+        verdict = self.queue_verdict
+        return () if verdict is None or verdict.ok else (verdict.describe(),)
+
     def describe(self) -> dict[str, Any]:
         """Facts about this emulation for a result's environment record."""
         return {

@@ -222,7 +222,7 @@ def check_network(options: EmulationOptions) -> None:
         verdict = net.queue_verdict
         assert verdict is not None
         assert verdict.ok, verdict.describe()
-        assert not [said for said in net.warnings if "strict" in said]
+        assert net.faults == ()
         assert len({(outcome.port.node, outcome.port.port_no) for outcome in verdict.outcomes}) == 8
         counters = net.queue_counters()
         first, *_, last = options.queues.traffic_queues

@@ -23,6 +23,7 @@ def test_a_quiet_run_is_trusted_without_a_word() -> None:
         (Health(streams=[replace(GOOD, unexplained=1)]), "no tap saw leave"),
         (Health(streams=[replace(GOOD, own=(1001, 990))]), "the probe itself 1001 and 990"),
         (Health(flaps={"s1:2": 2}), "BFD flapped 2 times"),
+        (Health(faults=["priority is not strict"]), "priority is not strict"),
         (Health(restarts=["agent in s1"]), "agent in s1 died"),
         (Health(missed={"s1-eth2": 7}), "the tap on s1-eth2 missed 7 frames"),
         (Health(drift_ms=-3.0), "the wall clock was shifted by -3.0 ms"),

@@ -150,7 +150,8 @@ def _send_phase(
                 left=round(share * phase_frames(port, queue_pkts)),
                 next_s=now,
             )
-            for queue_id, share in ((phase.high, HIGH_SHARE), (phase.low, LOW_SHARE))
+            # Low first: where a refused frame costs those behind it, high ones are behind it.
+            for queue_id, share in ((phase.low, LOW_SHARE), (phase.high, HIGH_SHARE))
         ]
         for port in phase.ports
     }

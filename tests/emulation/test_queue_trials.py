@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.packet_cost.switch import cost_switch, far_end, near_end
 from mininet_topos import toy
-from mininet_topos.emulation import EmulatedNetwork, EmulationOptions
+from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, queue_trial
 from mininet_topos.emulation.build import lost_trees
 from mininet_topos.emulation.features import kernel_features
-from mininet_topos.emulation.places import inside, private_namespace, run_program
+from mininet_topos.emulation.places import inside, private_namespace, run_batch, run_program
 from mininet_topos.emulation.queue_bench import find_vlan_offset, machine_queue_facts, try_queue_bench
+from mininet_topos.emulation.queue_trial import TrialWire, open_receiver, open_sender, run_trial
 from mininet_topos.emulation.queue_trial_core import (
     BUDGETS_PPS,
     HIGH_SHARE,
@@ -27,6 +30,7 @@ from mininet_topos.emulation.queue_trial_core import (
     Phase,
     QueueVerdict,
     TrialPort,
+    destination,
     first_load,
     judge_queues,
     make_frame,
@@ -52,6 +56,7 @@ from mininet_topos.emulation.traffic_core import (
     send_buffer_bytes,
 )
 from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, PRIORITY_SETUPS, SINGLE
+from ryu_apps.plan.rows import FlowRow, Output, RulePlan, match
 
 SETUPS = (*map(queue_setup, PRIORITY_SETUPS.values()), DEMOTED)
 PORT = TrialPort("s1", 2, capacity_mbps=10.0)
@@ -209,6 +214,50 @@ def test_nothing_is_left_of_a_trial() -> None:
     assert "near0" not in shown
     assert not os.path.exists(f"/proc/{pid}")
     assert "near0" not in os.listdir("/sys/class/net")
+
+
+# ---- a private switch
+
+
+def try_private_switch(mutate: Callable[[str], str]) -> QueueVerdict:
+    """Verdict on three links of 10 Mbit/s behind one switch with a userspace datapath, two of them fed at once."""
+    tree, links = tree_of(queue_setup(SINGLE)), (2, 3, 4)
+    shapes = [PortShape(near_end(port), 10.0, None, 50, tree) for port in links]
+    rows = tuple(
+        FlowRow(0, 1, match(in_port=1, eth_dst=int.from_bytes(destination(port, queue), "big")), (Output(port),))
+        for port in links
+        for queue in tree.setup.traffic_queues
+    )
+    with cost_switch((1, *links)) as switch, ExitStack() as stack:
+        run_batch(
+            switch.holder, ["tc", "-batch", "-"], [mutate(line) for each in shapes for line in port_tc_plan(each)]
+        )
+        switch.install(RulePlan(1, "s1", flows=rows))
+        sender = stack.enter_context(open_sender(switch.holder, far_end(1)))
+        wires = [
+            TrialWire(
+                TrialPort("s1", port, 10.0), sender, stack.enter_context(open_receiver(switch.holder, far_end(port)))
+            )
+            for port in links
+        ]
+        sender.send(make_frame(wires[0].port, 1, tree.setup)[0])  # the switch opens its socket when it first sends
+        assert widen_send_buffer(switch.pid, send_buffer_bytes(shapes)) >= send_buffer_bytes(shapes)
+        return run_trial(wires, tree.setup, tree.queue_pkts)
+
+
+@pytest.mark.emulation
+def test_links_of_a_real_switch_are_proven_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_trial, "BUDGETS_PPS", (2.5 * PORT.offered_pps,) * 3)
+    verdict = try_private_switch(lambda line: line)
+    assert verdict.ok, verdict.describe()
+    assert len(verdict.outcomes) == 3
+
+
+@pytest.mark.emulation
+def test_a_tree_that_refuses_the_newest_packet_is_found_out_behind_a_real_switch() -> None:
+    verdict = try_private_switch(lambda line: line.replace("pfifo_head_drop", "pfifo"))
+    assert not verdict.ok
+    assert "beside a full queue 2" in verdict.describe()
 
 
 # ---- emulated networks

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.ids import Status
-from ryu_apps.plan.kuijia.priorities import PrioritySetup
+from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup
 
 MAX_QUEUES = 8  # TC_HTB_NUMPRIO: a priority each
 VLAN_NEW, VLAN_OLD = -4, 0  # where u32 finds the tag of a frame from a packet socket; kernels differ
@@ -136,6 +136,9 @@ def queue_setup(setup: PrioritySetup) -> QueueSetup:
         queue_of_tc=tuple(sorted((mark.tc, mark.queue_id) for mark in marks)),
         queue_of_dscp=dscps,
     )
+
+
+QUEUE_SETUPS = {setup.name: setup for setup in (*map(queue_setup, PRIORITY_SETUPS.values()), DEMOTED)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ from mininet_topos.emulation.queue_trial_core import (
 )
 from mininet_topos.emulation.queues_core import (
     DEMOTED,
+    QUEUE_SETUPS,
     VLAN_NEW,
     VLAN_OLD,
     QueueSetup,
@@ -55,10 +56,10 @@ from mininet_topos.emulation.traffic_core import (
     port_tc_plan,
     send_buffer_bytes,
 )
-from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, PRIORITY_SETUPS, SINGLE
+from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, SINGLE
 from ryu_apps.plan.rows import FlowRow, Output, RulePlan, match
 
-SETUPS = (*map(queue_setup, PRIORITY_SETUPS.values()), DEMOTED)
+SETUPS = tuple(QUEUE_SETUPS.values())
 PORT = TrialPort("s1", 2, capacity_mbps=10.0)
 STRICT = PairOutcome(PORT, 1, 2, 80, 80, 100, 70, 0.5)
 any_setup = pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.name)

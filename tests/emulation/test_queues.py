@@ -16,6 +16,7 @@ from mininet_topos.emulation.build import place_shapes
 from mininet_topos.emulation.queues_core import (
     CONTROL_CLASS,
     DEMOTED,
+    QUEUE_SETUPS,
     QueueFacts,
     QueueSetup,
     QueueTree,
@@ -37,7 +38,7 @@ from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, PRIORITY_SETUPS, SINGLE, queue_rows
 
-SETUPS = (*map(queue_setup, PRIORITY_SETUPS.values()), DEMOTED)
+SETUPS = tuple(QUEUE_SETUPS.values())
 CHARGE_BYTES = 2304  # what a queued packet of 1,500 bytes costs a socket
 any_setup = pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.name)
 

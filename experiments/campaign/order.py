@@ -10,6 +10,7 @@ from experiments.campaign.values import Json, Trial
 ROW_VERSION = 1
 MAX_ATTEMPTS = 2
 OK, FAILED = "ok", "failed"
+NOT_RUN = "it has not run yet"
 
 
 def in_order(trials: Iterable[Trial]) -> tuple[Trial, ...]:
@@ -61,7 +62,7 @@ def failed_trials(trial_ids: Sequence[str], rows: Sequence[Json]) -> dict[str, s
     """Per trial without a good row: why. A trial that never ran says so."""
     good = good_rows(rows)
     errors = {row["trial"]: str(row["error"]) for row in rows if row["status"] == FAILED}
-    return {name: errors.get(name, "it has not run yet") for name in trial_ids if name not in good}
+    return {name: errors.get(name, NOT_RUN) for name in trial_ids if name not in good}
 
 
 def sessions(trials: Sequence[Trial]) -> tuple[tuple[Trial, ...], ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.campaign.durations import in_words
+from experiments.campaign.order import NOT_RUN
 from experiments.cli.output import table
 
 Json = Mapping[str, Any]
@@ -109,11 +110,16 @@ def _line(row: Json, paper: str) -> tuple[object, ...]:
 
 
 def _failed(value: Json) -> list[str]:
-    """Every failed trial by its name."""
-    if not value["failed"]:
-        return []
-    lines = [f"  {each['trial']}: {each['error']}" for each in value["failed"]]
-    return ["\n".join([f"{len(lines)} of {value['trials']} trials failed:", *lines])]
+    """Every failed trial by its name; of those that are still to run, how many."""
+    failed = [each for each in value["failed"] if each["error"] != NOT_RUN]
+    waiting = len(value["failed"]) - len(failed)
+    parts = []
+    if failed:
+        lines = [f"  {each['trial']}: {each['error']}" for each in failed]
+        parts.append("\n".join([f"{len(lines)} of {value['trials']} trials failed:", *lines]))
+    if waiting:
+        parts.append(f"{waiting} of {value['trials']} trials have not run yet: armor reproduce --resume FOLDER")
+    return parts
 
 
 def _ending(value: Json) -> str:

@@ -146,7 +146,7 @@ def test_an_unfinished_campaign_can_be_redrawn_and_says_what_is_missing(
     assert main(START) == 130
     said(capsys)
     assert main(["reproduce", "--redraw", "new"]) == 1
-    assert "it has not run yet" in said(capsys)[0]
+    assert "have not run yet: armor reproduce --resume" in said(capsys)[0]
 
 
 def test_other_trials_are_not_mixed_into_a_campaign(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from experiments.campaign.order import NOT_RUN
 from experiments.cli.reproduce_text import campaign_text, result_text
 
 
@@ -59,3 +60,11 @@ def test_every_verdict_of_every_id_stands_together_at_the_end() -> None:
 
 def test_a_single_id_is_not_told_twice() -> None:
     assert campaign_text(campaign(result("one", claim("first", "holds")))).count("first") == 1
+
+
+def test_failed_trials_are_named_and_those_to_come_counted() -> None:
+    failed = [{"trial": "t/1", "error": "no answer"}, *({"trial": f"t/{n}", "error": NOT_RUN} for n in (2, 3))]
+    text = campaign_text({**campaign(result("one", claim("first", "holds"))), "failed": failed, "trials": 5})
+    assert "1 of 5 trials failed:\n  t/1: no answer" in text
+    assert "2 of 5 trials have not run yet" in text
+    assert "t/2" not in text

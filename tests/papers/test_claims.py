@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.campaign.values import GIVE_UP_S, CampaignPlan, Json, Trial
+from experiments.campaign.values import GIVE_UP_S, Arm, CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import DIFFERS, DIRECTION, HOLDS, MEASURED, NO_DATA, ClaimResult
 from experiments.papers.sdfast import claims, extra_claims, measures, setup
 from tests.papers.synthetic import BEHAVIOUR, FIGURES, is_arm, rows_of, set_phases
@@ -124,6 +124,19 @@ def test_a_trial_that_still_walks_back_counts_with_the_length_of_the_run_and_is_
     assert result.verdict == DIFFERS
     assert result.note is not None
     assert "1 trials still walked back" in result.note
+
+
+@pytest.mark.parametrize(("arm", "verdicts"), [(setup.CBC, [DIFFERS]), (setup.CBC_AT_ONCE, [HOLDS])])
+def test_an_opponent_that_walks_nothing_back_is_data_and_not_a_gap(arm: Arm, verdicts: list[str]) -> None:
+    def change(_trial: Trial, row: Json) -> None:
+        if is_arm(row, arm):
+            row["backtracking_ms"] = {"from_cut": 0.0, "from_detection": 0.0}
+        elif is_arm(row, setup.AGENT_PAIR):
+            row["backtracking_ms"] = {"from_cut": 35.0, "from_detection": 5.0}
+
+    results = claims.fig9_claims(rows_of("sdfast-fig9", change=change))
+    assert [result.verdict for result in judged(results)] == verdicts
+    assert any("no packet walked back" in (result.note or "") for result in results)
 
 
 def test_figure_9_shows_all_three_control_delays_and_both_beginnings() -> None:

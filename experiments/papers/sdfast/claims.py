@@ -13,7 +13,17 @@ from dataclasses import replace
 
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import GIVE_UP_S, Arm, Json
-from experiments.campaign.verdicts import MEASURED, AtMost, Band, Claim, ClaimResult, around, judge, judge_order
+from experiments.campaign.verdicts import (
+    DIFFERS,
+    MEASURED,
+    AtMost,
+    Band,
+    Claim,
+    ClaimResult,
+    around,
+    judge,
+    judge_order,
+)
 from experiments.papers.sdfast import measures, setup
 from experiments.papers.sdfast.draws import MOST_FAILURES
 from experiments.papers.sdfast.measures import AFTER, Choice, PairMeasure
@@ -233,7 +243,12 @@ def _backtracking(rows: Sequence[Json], arms: tuple[Arm, Arm], key: str, words: 
     endless = sum(measures.still_backtracking(side) for side in sides)
     if endless:
         note += f"; {endless} trials still walked back at the end and count with the length of the run"
-    return judge(claim, found).with_note(note)
+    result = judge(claim, found)
+    if found is None and all(sides):
+        # There is data: a zero to compare with. The paper's claim is a reduction, which nothing can be of zero.
+        result = replace(result, verdict=DIFFERS if judged else MEASURED)
+        note += f"; no packet walked back under {LABELS[arms[0]]}, and no change of 0 can be given in per cent"
+    return result.with_note(note)
 
 
 def _milliseconds(estimate: Estimate | None) -> str:

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from mininet_topos.catalogue import load_topology
+from mininet_topos.errors import PlanError
 from mininet_topos.topology import LinkId
-from ryu_apps.plan.ids import Priority, Table
+from ryu_apps.plan.ids import OFPP_IN_PORT, Priority, Table
 from ryu_apps.plan.kuijia.audit import Audit, audit, distinct_slots, single_failures
 from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS
 from ryu_apps.plan.kuijia.options import TunnelOptions
@@ -115,6 +116,22 @@ def test_flows_that_should_be_lost_and_are_not_are_a_fault_too() -> None:
     kuijia, te = figure1_planner("kuijia"), figure1_planner("te")
     te.plans = kuijia.plans  # type: ignore[method-assign]
     assert any("should be lost, and went s1>s4" in fault for fault in audit(te, [S2_S4]).faults)
+
+
+def going_back(row: FlowRow) -> FlowRow:
+    """Whatever has a label is sent back to where it came from."""
+    return replace(row, apply_actions=(Output(OFPP_IN_PORT),)) if row.table_id == Table.TE_TRANSIT else row
+
+
+def to_another_address(row: FlowRow) -> FlowRow:
+    """Ingress switches rewrite what they send."""
+    return replace(row, apply_actions=(SetField("ipv4_src", 1), *row.apply_actions)) if row.table_id == 5 else row
+
+
+@pytest.mark.parametrize(("change", "words"), [(going_back, "goes round"), (to_another_address, "the host at s4 gets")])
+def test_packets_that_go_round_or_are_changed_are_an_error(change: object, words: str) -> None:
+    with pytest.raises(PlanError, match=words):
+        audit(changed(figure1_planner("kuijia"), change), [()])
 
 
 def test_every_slot_is_covered_by_one_that_no_rule_tells_from_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from mininet_topos.errors import PlanLimitError
 from ryu_apps.plan.check_actions import action_faults, header_of
@@ -100,6 +100,7 @@ def flow_rows(stage: Stage, table_ids: Sequence[int]) -> tuple[FlowRow, ...]:
     return sorted_flows(_flow_row(each, row, ids, first=each is stage) for each in tables for row in each.rows)
 
 
+@lru_cache(maxsize=1 << 16)
 def stage_fields(stage: Stage, *, first: bool = False) -> int:
     """Match fields and actions of one table, as `count.count_fields` counts its rows."""
     return sum(field_count(_flow_row(stage, row, None, first=first)) for row in stage.rows)

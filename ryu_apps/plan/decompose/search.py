@@ -71,14 +71,21 @@ def best_pipeline(table: LogicalTable, rules: Rules) -> Stage:
     table : LogicalTable
     rules : Rules
     """
+    # What drops all other packets is good enough where they do not matter, and sharing more is not always cheaper.
+    allowed = (rules,) if rules.strict else (rules, replace(rules, strict=True))
+    return min((_within_tables(table, each) for each in allowed), key=lambda found: found.cost).stage
+
+
+def _within_tables(table: LogicalTable, rules: Rules) -> Found:
     limit = rules.max_tables
     while limit > 1:
         # A split makes at most as many tables as allowed, but splits of splits can add up: then each may make fewer.
         found = _best(table, replace(rules, max_tables=limit), rules.levels, first=True)
-        if found is not None and len(tables_of(found.stage)) <= rules.max_tables:
-            return found.stage
+        if found is not None and found.cost[1] <= rules.max_tables:
+            return found
         limit //= 2
-    return single_stage(table)
+    alone = single_stage(table)
+    return Found(alone, (stage_fields(alone, first=True), 1))
 
 
 def single_stage(table: LogicalTable) -> Stage:
@@ -92,23 +99,25 @@ def single_stage(table: LogicalTable) -> Stage:
 
 def _best(table: LogicalTable, rules: Rules, levels: int, *, first: bool = False) -> Found | None:
     """The cheapest pipeline whose rows a switch takes; None when there is none."""
-    best = _priced(single_stage(table), (), first=first)
+    best = _priced(single_stage(table), first=first)
     for split in splits(table, rules) if levels > 1 else ():
         rests = [_best(rest, rules, levels - 1) for rest in split.rests]
         known = [rest for rest in rests if rest is not None]
         if len(known) < len(rests):
             continue
-        found = _priced(split.stage(table, [rest.stage for rest in known]), known, first=first)
+        found = _priced(split.stage(table, [rest.stage for rest in known]), first=first)
         if found is not None and (best is None or found.cost < best.cost):
             best = found
     return best
 
 
-def _priced(stage: Stage, rests: Sequence[Found], *, first: bool) -> Found | None:
+def _priced(stage: Stage, *, first: bool) -> Found | None:
+    """What a pipeline costs, each table once; None when its first table is unsound."""
     if not is_sound(stage, first=first):
         return None
-    fields = stage_fields(stage, first=first) + sum(rest.cost[0] for rest in rests)
-    return Found(stage, (fields, 1 + sum(rest.cost[1] for rest in rests)))
+    tables = tables_of(stage)
+    fields = sum(stage_fields(each, first=first and each is stage) for each in tables)
+    return Found(stage, (fields, len(tables)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,23 +178,23 @@ def make_split(
     taken = {*pull.applied, *pull.written}
     rest_actions = tuple(index for index in range(len(table.actions)) if index not in taken)
     rests = {key: _rest_rows(rows, rest_columns, rest_actions) for key, rows in groups.items()}
-    sends = any(is_sending(step) for step in _column_steps(table, pull.written))
+    sends = any(is_sending(step) for step in column_steps(table, pull.written))
     if rules.strict and sends and not all(cover_everything(row.terms for row in rest) for rest in rests.values()):
         return None
     chosen, classes = share_rests(rests, rules)
     if len(classes) >= rules.max_tables:
         return None
-    context = _context_after(table, pull.applied)
+    context = context_after(table, pull.applied)
     ordered = are_disjoint(groups)
     top = max(row.priority for row in table.rows)
     keys = tuple((key, _key_row(rows, top if ordered else None), chosen[key]) for key, rows in groups.items())
     parts = tuple(table.columns[index] for index in rest_columns)
     names = tuple(table.actions[index] for index in rest_actions)
-    made = tuple(_without_empty_actions(LogicalTable(parts, names, rows, context)) for rows in classes)
+    made = tuple(without_empty_actions(LogicalTable(parts, names, rows, context)) for rows in classes)
     return Split(columns, pull, keys, made)
 
 
-def _without_empty_actions(table: LogicalTable) -> LogicalTable:
+def without_empty_actions(table: LogicalTable) -> LogicalTable:
     used = [index for index in range(len(table.actions)) if any(row.steps[index] is not None for row in table.rows)]
     rows = (replace(row, steps=tuple(row.steps[index] for index in used)) for row in table.rows)
     return replace(table, actions=tuple(table.actions[index] for index in used), rows=tuple(rows))
@@ -220,7 +229,7 @@ def keeps_precedence(groups: dict[Terms, list[Row]], rest_columns: Sequence[int]
 
 
 def _pulls(table: LogicalTable, rest_columns: Sequence[int], groups: dict[Terms, list[Row]]) -> Iterable[Pull]:
-    """Ways to pull actions forward: all that the key decides, or only those that the rest does not decide too."""
+    """Ways to pull actions forward: none, all that the key decides, or those that the rest does not decide too."""
     decided = [
         index
         for index in range(len(table.actions))
@@ -235,7 +244,7 @@ def _pulls(table: LogicalTable, rest_columns: Sequence[int], groups: dict[Terms,
         for wanted in (tuple(decided), tuple(needed))
         for waiting in (False, True)
     }
-    return sorted(found, key=lambda pull: (pull.applied, pull.written))
+    return sorted({Pull(), *found}, key=lambda pull: (pull.applied, pull.written))
 
 
 def legal_pull(table: LogicalTable, rest_columns: Sequence[int], wanted: Sequence[int], *, waiting: bool) -> Pull:
@@ -245,54 +254,52 @@ def legal_pull(table: LogicalTable, rest_columns: Sequence[int], wanted: Sequenc
     every earlier action that stays behind. It may wait when it changes places with every later one that runs before.
     """
     ahead = frozenset(name for index in rest_columns for name, _ in table.columns[index])
-    steps = [_column_step(table, index) for index in range(len(table.actions))]
+    steps = [column_step(table, index) for index in range(len(table.actions))]
     applied: list[int] = []
     for index in wanted:
         left = [steps[other] for other in range(index) if other not in applied]
         free = all(may_change_places(steps[index], other) for other in left)
-        if free and not is_sending(steps[index]) and not hides(steps[index], ahead) and _is_steady(table, index):
+        if free and not is_sending(steps[index]) and not hides(steps[index], ahead) and is_steady(table, index):
             applied.append(index)
     written: list[int] = []
     for index in reversed(wanted if waiting else ()):
         later = [steps[other] for other in range(index + 1, len(steps)) if other not in written]
-        can_wait = (
-            index not in applied and isinstance(steps[index], WAITING) and _fits_action_set(steps, index, written)
-        )
+        can_wait = index not in applied and isinstance(steps[index], WAITING) and fits_action_set(steps, index, written)
         if can_wait and all(may_change_places(steps[index], other) for other in later):
             written.insert(0, index)
     return Pull(tuple(applied), tuple(written))
 
 
-def _fits_action_set(steps: Sequence[Step], index: int, written: Sequence[int]) -> bool:
+def fits_action_set(steps: Sequence[Step], index: int, written: Sequence[int]) -> bool:
     """Whether an action may join later ones in the action set: in its order, one of a kind, no group with an output."""
     ranks = [WAITING.index(type(steps[other])) for other in (index, *written)]
     kinds = {type(steps[other]) for other in (index, *written)}
     return ranks == sorted(set(ranks)) and not {Group, Output} <= kinds
 
 
-def _is_steady(table: LogicalTable, index: int) -> bool:
+def is_steady(table: LogicalTable, index: int) -> bool:
     """Whether all rows agree about a push or pop, so that later tables know what headers a packet has."""
-    if not isinstance(_column_step(table, index), PushMpls | PopMpls | PushVlan | PopVlan):
+    if not isinstance(column_step(table, index), PushMpls | PopMpls | PushVlan | PopVlan):
         return True
     return len({row.steps[index] for row in table.rows}) == 1
 
 
-def _context_after(table: LogicalTable, applied: Sequence[int]) -> tuple[tuple[str, int], ...]:
+def context_after(table: LogicalTable, applied: Sequence[int]) -> tuple[tuple[str, int], ...]:
     """What later tables know of the packet's headers."""
     context = dict(table.context)
-    for step in _column_steps(table, applied):
+    for step in column_steps(table, applied):
         if isinstance(step, PushMpls | PopMpls):
             context = {"eth_type": ETH_MPLS if isinstance(step, PushMpls) else step.eth_type}
     return tuple(sorted(context.items()))
 
 
-def _column_step(table: LogicalTable, index: int) -> Step:
+def column_step(table: LogicalTable, index: int) -> Step:
     """A step of a column; all of a column read and write the same."""
     return next(step for row in table.rows if (step := row.steps[index]) is not None)
 
 
-def _column_steps(table: LogicalTable, indexes: Iterable[int]) -> list[Step]:
-    return [_column_step(table, index) for index in indexes]
+def column_steps(table: LogicalTable, indexes: Iterable[int]) -> list[Step]:
+    return [column_step(table, index) for index in indexes]
 
 
 def _present(steps: Sequence[Step | None], indexes: Iterable[int]) -> tuple[Step, ...]:

@@ -33,6 +33,7 @@ PURE = (
     "te_solver",
     "ryu_apps.plan",
     "ryu_apps.openflow",
+    "ryu_apps.pmt",
     "experiments.analysis",
     "experiments.scenario",
     "experiments.campaign.values",

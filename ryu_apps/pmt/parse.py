@@ -1,0 +1,159 @@
+"""PMT text to a table: reads, checks every rule by itself, then the rules together (validate.py)."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from yaml.nodes import Node
+
+from ryu_apps.plan.rows import Match
+from ryu_apps.pmt.document import Place, place_of, read_items, read_mapping, read_nodes, read_text
+from ryu_apps.pmt.fields import PMT_FIELDS, read_value
+from ryu_apps.pmt.prerequisites import ContradictionError, with_prerequisites
+from ryu_apps.pmt.rules import (
+    CopyDscp,
+    DataDscp,
+    PmtAction,
+    PolicyMapTable,
+    Rule,
+    SetDscp,
+    ToQueue,
+    TrafficType,
+)
+from ryu_apps.pmt.validate import check_table
+
+VERSION = 1
+MAX_RULES = 512
+MAX_QUEUE_ID = 65534
+_TABLE_KEYS = ("version", "data_dscp", "rules")
+_RULE_KEYS = ("traffic_type", "action")
+_MATCHLESS = {
+    TrafficType.CONFIGURATION: "configuration and symmetric messages",
+    TrafficType.OTHER: "other OpenFlow messages",
+}
+
+
+def parse_pmt(text: str, source: str = "pmt") -> PolicyMapTable:
+    """Read a Policy Map Table.
+
+    Parameters
+    ----------
+    text : str
+        YAML, or the canonical JSON of serial.py.
+    source : str
+        Name for errors, such as the file's path.
+
+    Returns
+    -------
+    PolicyMapTable
+        Empty (plain OpenFlow) when the text has no rules.
+
+    Raises
+    ------
+    PmtError
+        The sentence names file, line, value and repair.
+    """
+    root = read_nodes(text, source)
+    if root is None:
+        return PolicyMapTable()
+    keys = read_mapping(root, source, "a PMT")
+    for key, (_, place) in keys.items():
+        if key not in _TABLE_KEYS:
+            raise place.error(f"unknown key {key!r}{_hint(key, _TABLE_KEYS)}")
+    if "version" in keys:
+        _read_version(*keys["version"])
+    data_dscp = _read_data_dscp(*keys["data_dscp"]) if "data_dscp" in keys else None
+    items = read_items(keys["rules"][0], source, "rules") if "rules" in keys else []
+    if len(items) > MAX_RULES:
+        raise place_of(items[MAX_RULES], source).error(f"{len(items)} rules are more than {MAX_RULES}; merge some")
+    rules = tuple(_read_rule(item, source) for item in items)
+    table = PolicyMapTable(rules, data_dscp)
+    check_table(table, source)
+    return table
+
+
+def _read_version(node: Node, place: Place) -> None:
+    text = read_text(node, place.source, "version")
+    if text != str(VERSION):
+        raise place.error(f"version {text!r} is not known; this Armor reads version {VERSION}")
+
+
+def _read_data_dscp(node: Node, place: Place) -> DataDscp:
+    text = read_text(node, place.source, "data_dscp")
+    try:
+        return DataDscp(text)
+    except ValueError:
+        known = " or ".join(choice.value for choice in DataDscp)
+        raise place.error(f"data_dscp: {text} is not known; write {known}") from None
+
+
+def _read_rule(node: Node, source: str) -> Rule:
+    keys = read_mapping(node, source, "a rule")
+    here = place_of(node, source)
+    for key in _RULE_KEYS:
+        if key not in keys:
+            raise here.error(f"a rule lacks {key}; write for example traffic_type: 2, action: queue_id:1")
+    traffic_type = _read_traffic_type(*keys["traffic_type"])
+    action = _read_action(*keys["action"], traffic_type)
+    match = _read_match({key: value for key, value in keys.items() if key not in _RULE_KEYS}, traffic_type, here)
+    return Rule(traffic_type, match, action, here.line)
+
+
+def _read_traffic_type(node: Node, place: Place) -> TrafficType:
+    text = read_text(node, place.source, "traffic_type")
+    known = {str(int(each)): each for each in TrafficType}
+    if text not in known:
+        raise place.error(f"traffic_type: {text} is not known; write 1 to 4 (docs/pmt.md says what they are)")
+    return known[text]
+
+
+def _read_action(node: Node, place: Place, traffic_type: TrafficType) -> PmtAction:
+    text = read_text(node, place.source, "action")
+    action = _action(text)
+    if action is None:
+        raise place.error(
+            f"action: {text} is not known; write queue_id:N (0 to {MAX_QUEUE_ID}), dscp:CS0 to dscp:CS7 or dscp:copy"
+        )
+    if isinstance(action, CopyDscp) and traffic_type is not TrafficType.DATA:
+        raise place.error(
+            f"action: dscp:copy keeps the mark of a data packet, and traffic type {int(traffic_type)} is no data; "
+            "write dscp:CSn"
+        )
+    return action
+
+
+def _action(text: str) -> PmtAction | None:
+    if text == "dscp:copy":
+        return CopyDscp()
+    if re.fullmatch(r"dscp:CS[0-7]", text):
+        return SetDscp(int(text[-1]))
+    found = re.fullmatch(r"queue_id:([0-9]{1,5})", text)
+    return ToQueue(int(found[1])) if found and int(found[1]) <= MAX_QUEUE_ID else None
+
+
+def _read_match(keys: dict[str, tuple[Node, Place]], traffic_type: TrafficType, here: Place) -> Match:
+    parts = []
+    for name, (node, place) in keys.items():
+        field = PMT_FIELDS.get(name)
+        if field is None:
+            raise place.error(f"unknown field {name!r}{_hint(name, (*PMT_FIELDS, *_RULE_KEYS))}")
+        if traffic_type in _MATCHLESS:
+            raise place.error(
+                f"{name} cannot be matched in traffic type {int(traffic_type)}: {_MATCHLESS[traffic_type]} carry no "
+                f"packet; leave {name} out or use traffic_type 2 or 4"
+            )
+        try:
+            parts.append((name, *read_value(field, read_text(node, place.source, name))))
+        except ValueError as error:
+            raise place.error(f"{name}: {error}") from None
+    try:
+        return with_prerequisites(tuple(sorted(parts)))
+    except ContradictionError as error:
+        raise here.error(str(error)) from None
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"

@@ -195,6 +195,7 @@ def make_split(
 
 
 def without_empty_actions(table: LogicalTable) -> LogicalTable:
+    """The table without action columns that hold nothing."""
     used = [index for index in range(len(table.actions)) if any(row.steps[index] is not None for row in table.rows)]
     rows = (replace(row, steps=tuple(row.steps[index] for index in used)) for row in table.rows)
     return replace(table, actions=tuple(table.actions[index] for index in used), rows=tuple(rows))
@@ -299,6 +300,7 @@ def column_step(table: LogicalTable, index: int) -> Step:
 
 
 def column_steps(table: LogicalTable, indexes: Iterable[int]) -> list[Step]:
+    """A step of each of these columns."""
     return [column_step(table, index) for index in indexes]
 
 

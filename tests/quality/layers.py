@@ -34,6 +34,7 @@ PURE = (
     "ryu_apps.plan",
     "ryu_apps.openflow",
     "ryu_apps.pmt",
+    "dataplane.model",
     "experiments.analysis",
     "experiments.scenario",
     "experiments.campaign.values",

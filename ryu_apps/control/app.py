@@ -39,6 +39,7 @@ class PlanApp(app_manager.RyuApp):
 
     OFP_VERSIONS: ClassVar[list[int]] = [ofproto_v1_3.OFP_VERSION]
     scheme: ClassVar[str]
+    controller_class: ClassVar[type[Controller]] = Controller
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -48,7 +49,7 @@ class PlanApp(app_manager.RyuApp):
         try:
             settings = load_settings()
             _refuse_taken_port(cfg.CONF.ofp_listen_host, _openflow_port())
-            self.controller = Controller(self.scheme, settings, self.logger)
+            self.controller = self.controller_class(self.scheme, settings, self.logger)
             self.faults = self.controller.faults
             if settings.rest_port:
                 self._rest = rest.serve(self.controller, settings.rest_host, settings.rest_port)

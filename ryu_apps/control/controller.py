@@ -18,13 +18,14 @@ from ryu.lib import hub
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.connectivity import require_connected
+from mininet_topos.errors import BadInputError
 from mininet_topos.topology import LinkId
 from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFiller
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
 from ryu_apps.control.edge_service import EdgeService
 from ryu_apps.control.faults import Faults
 from ryu_apps.control.frames_core import read_arp, read_beacon
-from ryu_apps.control.restorer import Restorer
+from ryu_apps.control.restorer import Restorer, RouteRewriting
 from ryu_apps.control.return_coordinator import ReturnCoordinator
 from ryu_apps.control.return_core import ReturnState
 from ryu_apps.control.route_configuration import SwitchRoutes, scheme_of
@@ -68,7 +69,7 @@ class Controller:
         self.scheme, self.settings = scheme, settings
         self.topology = load_topology(settings.topology)
         require_connected(self.topology)
-        self.plans = find_scheme(scheme).plan(self.topology, settings.options)
+        self.plans = self._first_plans()
         self.events = ToldEvents("controller", logger)
         self.faults = Faults(self.events, logger)
         self.switches: dict[str, Switch] = {}
@@ -83,24 +84,31 @@ class Controller:
         gc.collect()
         gc.freeze()
 
+    def _first_plans(self) -> dict[int, RulePlan]:
+        """What the switches have to hold when the controller starts, by datapath id."""
+        return find_scheme(self.scheme).plan(self.topology, self.settings.options)
+
+    def _return_state(self) -> ReturnState:
+        wait_s = self.settings.wait_to_restore_s
+        return ReturnState(self.topology_control.expected.link_ends, Damping(wait_s, max_wait_s=12 * wait_s))
+
     def _coordinator(self) -> ReturnCoordinator | Restorer:
         """Who acts when a link has failed, and when it is back."""
-        wait_s = self.settings.wait_to_restore_s
-        state = ReturnState(self.topology_control.expected.link_ends, Damping(wait_s, max_wait_s=12 * wait_s))
+        state = self._return_state()
         prepare = find_scheme(self.scheme).restoration
         if prepare is None:
             by_node = {plan.node: plan for plan in self.plans.values()}
             return ReturnCoordinator(self.topology, by_node, state, self.events, self._installed_routes)
-        restoration = prepare(self.topology, self.settings.options)
-        return Restorer(restoration, state, self.events, self.faults, self._routes)
+        rewriting = RouteRewriting(prepare(self.topology, self.settings.options))
+        return Restorer(rewriting, state, self.events, self.faults, self._routes)
 
     def start(self) -> None:
         """Start what happens by itself."""
-        hub.spawn(self._repeat, RETURN_POLL_S, "return", self.coordinator.run_due)
+        hub.spawn(self.repeat, RETURN_POLL_S, "return", self.coordinator.run_due)
         if self.settings.stats_interval_s:
-            hub.spawn(self._repeat, self.settings.stats_interval_s, "statistics", self._poll)
+            hub.spawn(self.repeat, self.settings.stats_interval_s, "statistics", self._poll)
         if self.settings.discovery_interval_s:
-            hub.spawn(self._repeat, self.settings.discovery_interval_s, "discovery", self._discover)
+            hub.spawn(self.repeat, self.settings.discovery_interval_s, "discovery", self._discover)
 
     def switch_connected(self, datapath: Any) -> None:
         """A switch has said who it is."""
@@ -207,7 +215,8 @@ class Controller:
             plan = with_edge_rows(switch.routes.plan, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
             hub.spawn(self.backups.fill, remote, plan, ports, lambda: self.switches.get(switch.node) is switch)
 
-    def _repeat(self, pause_s: float, what: str, act: Callable[[], None]) -> None:
+    def repeat(self, pause_s: float, what: str, act: Callable[[], None]) -> None:
+        """Act, again and again, with a pause (s) after each time; errors are reported as those of `what`."""
         while True:
             with self.faults.surfaced(what):
                 act()
@@ -263,6 +272,20 @@ class Controller:
             return switch.routes.wanted()
         restored = with_rows(plan, self.coordinator.rows_at(dpid))
         return with_edge_rows(restored, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
+
+    def tunnels(self) -> Any:
+        """Tunnels of the scheme; None: it has none."""
+        return None
+
+    def engineer_traffic(self, _given: str) -> int:
+        """Run traffic engineering again, with other demands unless the text is empty; number of the run.
+
+        Raises
+        ------
+        BadInputError
+            Always, here: a scheme of routes has no demands.
+        """
+        raise BadInputError(f"scheme {self.scheme!r} has no tunnels; use kuijia, rescaling or te")
 
     def mismatches(self) -> tuple[Mismatch, ...]:
         """Differences between the topology and the network."""

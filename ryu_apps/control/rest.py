@@ -11,7 +11,7 @@ import eventlet.wsgi
 from ryu.lib import hub
 
 from mininet_topos.errors import BadInputError
-from ryu_apps.control.rest_core import View, respond
+from ryu_apps.control.rest_core import MAX_BODY_CHARS, View, respond
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 
@@ -21,7 +21,8 @@ def wsgi_application(view: View) -> Callable[[dict[str, Any], StartResponse], It
 
     def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         method = environ.get("REQUEST_METHOD", "GET")
-        status, value = respond(view, method, environ.get("PATH_INFO", "/"))
+        content = environ["wsgi.input"].read(MAX_BODY_CHARS + 1) if method == "POST" else b""
+        status, value = respond(view, method, environ.get("PATH_INFO", "/"), content.decode(errors="replace"))
         body = json.dumps(value).encode() + b"\n"
         headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
         start_response(f"{status.value} {status.phrase}", headers)

@@ -11,6 +11,7 @@ from http import HTTPStatus
 from ipaddress import IPv4Address
 from typing import Any, Protocol
 
+from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.control.statistics_core import FlowSample, PortSample
 from ryu_apps.control.topology_core import LiveTopology, Mismatch
@@ -47,17 +48,36 @@ class View(Protocol):
     def state(self) -> Json:
         """State of the controller, its switches, and its errors."""
 
+    def tunnels(self) -> Json | None:
+        """Tunnels, weights, slots and failures; None for a scheme without tunnels."""
 
-def respond(view: View, method: str, path: str) -> Response:
+    def engineer_traffic(self, given: str) -> int:
+        """Begin a run of traffic engineering, with the demands of a JSON list unless it is empty; its number.
+
+        Raises
+        ------
+        BadInputError, BusyError
+        """
+
+
+class BusyError(ArmorError):
+    """What was asked for is under way already."""
+
+
+def respond(view: View, method: str, path: str, body: str = "") -> Response:
     """Answer to one request; bad input gets a 4xx and a sentence."""
     parts = [part for part in path.split("/") if part]
+    if parts == list(ENGINEERING):
+        if method != "POST":
+            return HTTPStatus.METHOD_NOT_ALLOWED, _error(f"{method} is not offered here; use POST")
+        return _engineer(view, body)
     for pattern, answer in ROUTES:
         found = _matches(pattern, parts)
         if found is not None:
             if method not in ("GET", "HEAD"):
                 return HTTPStatus.METHOD_NOT_ALLOWED, _error(f"{method} is not offered here; use GET")
             return answer(view, *found)
-    known = ", ".join("/" + "/".join(pattern) for pattern, _answer in ROUTES)
+    known = ", ".join("/" + "/".join(pattern) for pattern in (*dict(ROUTES), ENGINEERING))
     return HTTPStatus.NOT_FOUND, _error(f"there is nothing at {path!r}; there are {known}")
 
 
@@ -141,11 +161,34 @@ def _state(view: View) -> Response:
     return HTTPStatus.OK, view.state()
 
 
+def _tunnels(view: View) -> Response:
+    value = view.tunnels()
+    if value is None:
+        return HTTPStatus.NOT_FOUND, _error("this scheme has no tunnels; kuijia, rescaling and te have")
+    return HTTPStatus.OK, value
+
+
+def _engineer(view: View, body: str) -> Response:
+    if len(body) > MAX_BODY_CHARS:
+        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _error(
+            f"the demands are {len(body)} characters long; send at most {MAX_BODY_CHARS}, or give a file as setting"
+        )
+    try:
+        return HTTPStatus.ACCEPTED, {"run": view.engineer_traffic(body.strip())}
+    except BusyError as error:
+        return HTTPStatus.CONFLICT, _error(str(error))
+    except BadInputError as error:
+        return HTTPStatus.BAD_REQUEST, _error(str(error))
+
+
+MAX_BODY_CHARS = 4_000_000
+ENGINEERING = ("armor", "te")
 ROUTES: tuple[tuple[tuple[str, ...], Callable[..., Response]], ...] = (
     (("armor", "topology"), _topology),
     (("armor", "statistics", "ports"), _ports),
     (("armor", "statistics", "flows"), _flows),
     (("armor", "plan", "{dpid}"), _plan),
     (("armor", "mismatches"), _mismatches),
+    (("armor", "tunnels"), _tunnels),
     (("armor", "state"), _state),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from typing import Protocol
 
 from ryu.lib import hub
 
@@ -21,8 +22,47 @@ from ryu_apps.control.faults import Faults
 from ryu_apps.control.restoration_core import Avoidance
 from ryu_apps.control.return_core import ReturnState
 from ryu_apps.control.route_configuration import SwitchRoutes
+from ryu_apps.control.tunnel_core import Change
 from ryu_apps.plan.restoration import Restoration
 from ryu_apps.plan.rows import FlowRow
+
+
+class Rewriting(Protocol):
+    """What has to be written where while links are failed."""
+
+    def avoid(self, links: frozenset[LinkId]) -> None:
+        """These links carry nothing from now on, and no others."""
+
+    def rows_at(self, dpid: int) -> tuple[FlowRow, ...]:
+        """Rows that a switch has to hold now in place of its plan's, or beside them."""
+
+    def change_at(self, dpid: int) -> Change | None:
+        """The last change of a switch as encoded messages, when there are any."""
+
+
+class RouteRewriting:
+    """Rewrites regular routes, which need not be prepared.
+
+    Parameters
+    ----------
+    restoration : Restoration
+    """
+
+    def __init__(self, restoration: Restoration) -> None:
+        self._restoration = restoration
+        self._rows: Mapping[int, tuple[FlowRow, ...]] = {}
+
+    def avoid(self, links: frozenset[LinkId]) -> None:
+        """Lead routes around these links from now on, and no others."""
+        self._rows = self._restoration.rows(links)
+
+    def rows_at(self, dpid: int) -> tuple[FlowRow, ...]:
+        """Rows that a switch has to hold now in place of its plan's."""
+        return self._rows.get(dpid, ())
+
+    def change_at(self, _dpid: int) -> Change | None:
+        """Nothing is encoded beforehand."""
+        return None
 
 
 class Restorer:
@@ -30,7 +70,7 @@ class Restorer:
 
     Parameters
     ----------
-    restoration : Restoration
+    rewriting : Rewriting
         What to write.
     state : ReturnState
     events : EventLog
@@ -42,7 +82,7 @@ class Restorer:
 
     def __init__(
         self,
-        restoration: Restoration,
+        rewriting: Rewriting,
         state: ReturnState,
         events: EventLog,
         faults: Faults,
@@ -50,11 +90,10 @@ class Restorer:
     ) -> None:
         self.state = state
         self.avoidance = Avoidance()
-        self._restoration = restoration
+        self._rewriting = rewriting
         self._events = events
         self._faults = faults
         self._connected = connected
-        self._rows: Mapping[int, tuple[FlowRow, ...]] = {}
         self._due_since_s: float | None = None
 
     def ports_known(self, live: Mapping[tuple[str, int], bool]) -> None:
@@ -72,7 +111,7 @@ class Restorer:
 
     def rows_at(self, dpid: int) -> tuple[FlowRow, ...]:
         """Rows that a switch has to hold now in place of its plan's."""
-        return self._rows.get(dpid, ())
+        return self._rewriting.rows_at(dpid)
 
     def run_due(self) -> None:
         """Return to every link whose time has come."""
@@ -99,7 +138,7 @@ class Restorer:
         began_s, self._due_since_s = self._due_since_s, None
         links = self.avoidance.avoided
         with self._faults.surfaced("restoration"):
-            self._rows = self._restoration.rows(links)
+            self._rewriting.avoid(links)
             changing = {
                 node: routes
                 for node, routes in self._connected().items()
@@ -112,7 +151,8 @@ class Restorer:
         """Rows that were changed at a switch, once it has confirmed."""
         with self._faults.surfaced("restoration", node), suppress(SwitchClosedError):
             try:
-                return routes.restore(self.rows_at(routes.plan.dpid))
+                dpid = routes.plan.dpid
+                return routes.restore(self.rows_at(dpid), self._rewriting.change_at(dpid))
             except SwitchRefusedError:
                 routes.synchronise()  # reads what the switch holds, and brings it to what it has to hold
         return 0

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ryu.lib import hub
 
 from mininet_topos.event_log import EventLog
 from ryu_apps.control.channel import SwitchChannel, SwitchRefusedError
+from ryu_apps.control.messages_core import message_of
 from ryu_apps.control.reconcile_core import Reconciliation, SwitchState, foreign_macs, reconcile
 from ryu_apps.control.restoration_core import RowKey, switch_commands
 from ryu_apps.control.return_core import PUSHING_TABLES, RECOVERY_MASK, ReturnWork
+from ryu_apps.control.tunnel_core import Change
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import OFPTT_ALL
 from ryu_apps.plan.diff import Command, Operation, PlanDelta, diff, install_phases
@@ -41,6 +42,15 @@ class Status:
     installed_at_s: float | None = None
     foreign: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _There:
+    """What a switch was told to hold: its plan, rows in place of planned ones, and foreign MAC addresses."""
+
+    plan: RulePlan
+    restored: tuple[FlowRow, ...]
+    macs: Mapping[int, int]
 
 
 @dataclass
@@ -67,17 +77,17 @@ class SwitchRoutes:
     restored: tuple[FlowRow, ...] = ()
     status: Status = field(default_factory=Status)
     macs: Mapping[int, int] = field(default_factory=dict)
-    _installed: RulePlan | None = None
-    _restored_there: Mapping[RowKey, FlowRow] = field(default_factory=dict)
+    _there: _There | None = None
+    _doubtful: bool = False
+    _planned: tuple[RulePlan, dict[RowKey, FlowRow]] | None = None
     _lock: Any = field(default_factory=hub.Semaphore)
-
-    @cached_property
-    def _planned(self) -> dict[RowKey, FlowRow]:
-        return {row.key: row for row in self.plan.flows}
 
     def wanted(self) -> RulePlan:
         """Everything that the switch has to hold: the plan, restored rows in it, and the app's own rows."""
-        return with_edge_rows(with_rows(self.plan, self.restored), self.macs, self.edge, self.discovery)
+        return self._whole(_There(self.plan, self.restored, self.macs))
+
+    def _whole(self, parts: _There) -> RulePlan:
+        return with_edge_rows(with_rows(parts.plan, parts.restored), parts.macs, self.edge, self.discovery)
 
     def synchronise(self) -> Reconciliation:
         """Read the switch and bring it to its plan, touching nothing that is right.
@@ -104,14 +114,15 @@ class SwitchRoutes:
     def _bring_to_plan(self) -> Reconciliation:
         state = self.read()
         self.macs = {**foreign_macs(state), **self.macs}
-        restored, wanted = self.restored, self.wanted()
+        parts = _There(self.plan, self.restored, self.macs)
+        wanted = self._whole(parts)
         found = reconcile(state, wanted)
         self._carry_out(found.delta)
         self.channel.apply(
             encode.flow_delete_raw(stat.table_id, stat.priority, stat.cookie, stat.match_bytes)
             for stat in found.unreadable
         )
-        self._restored_there = {row.key: row for row in restored}
+        self._there, self._doubtful = parts, False
         self._note(wanted, found)
         return found
 
@@ -124,18 +135,56 @@ class SwitchRoutes:
     def use_macs(self, macs: Mapping[int, int]) -> None:
         """Deliver to these foreign MAC addresses (by IPv4 address) from now on."""
         with self._lock:
-            if self._installed is None or macs == self.macs:
-                self.macs = macs
-                return
-            self.macs = macs
-            wanted = self.wanted()
-            self._carry_out(diff(self._installed, wanted))
-            self._installed = wanted
+            changes, self.macs = macs != self.macs, macs
+            if changes:
+                self._catch_up()
 
-    def restore(self, rows: tuple[FlowRow, ...]) -> int:
+    def use(self, plan: RulePlan, restored: tuple[FlowRow, ...]) -> None:
+        """The switch has to hold another plan from now on, once it catches up."""
+        self.plan, self.restored = plan, restored
+
+    def holds_plan(self) -> bool:
+        """Whether the switch has confirmed the plan that it has to hold."""
+        return self._there is not None and self._there.plan is self.plan
+
+    def catch_up(self) -> int:
+        """Bring a switch from what it holds to what it has to hold, at once; number of rows changed.
+
+        A switch that has not got its plan yet gets this one with it.
+
+        Raises
+        ------
+        SwitchGoneError, SwitchRefusedError
+        """
+        with self._lock:
+            return self._catch_up()
+
+    def doubt(self) -> None:
+        """The switch refused or did not answer: it is read before it is brought to its plan."""
+        if self._there is not None:
+            self._doubtful = True
+
+    def _catch_up(self) -> int:
+        if self._there is None:
+            return 0
+        if self._doubtful:
+            return _rows_in(self._bring_to_plan().delta)
+        parts = _There(self.plan, self.restored, self.macs)
+        delta = diff(self._whole(self._there), self._whole(parts))
+        self._carry_out(delta)
+        self._there = parts
+        return _rows_in(delta)
+
+    def restore(self, rows: tuple[FlowRow, ...], prepared: Change | None = None) -> int:
         """Put these rows in place of planned ones, and back what was in place of others; number of rows changed.
 
         A switch that has not got its plan yet gets them with it.
+
+        Parameters
+        ----------
+        rows : tuple of FlowRow
+        prepared : Change, optional
+            Messages that were encoded beforehand, for a switch that holds the rows from which they start.
 
         Raises
         ------
@@ -143,19 +192,29 @@ class SwitchRoutes:
         """
         self.restored = rows
         with self._lock:
-            if self._installed is None:
+            if self._there is None:
                 return 0
-            wanted = {row.key: row for row in self.restored}
-            commands = switch_commands(self._planned, self._restored_there, wanted)
-            confirm = self.channel.send(map(_message, commands)) if commands else None
-            self._restored_there = wanted
+            if self._there.plan is not self.plan:
+                return self._catch_up()
+            if prepared is not None and prepared.before is self._there.restored and prepared.after is self.restored:
+                messages = prepared.messages
+            else:
+                messages = self._restoring(self._there.restored)
+            confirm = self.channel.send(messages) if messages else None
+            self._there = replace(self._there, restored=self.restored)
         if confirm is not None:  # the next change need not wait for this one
             confirm()
-        return len(commands)
+        return len(messages)
 
-    def prepare_to_restore(self) -> None:
-        """Index the plan now: in the face of a failure, tens of thousands of rows would take too long."""
-        self._planned  # noqa: B018
+    def _restoring(self, there: tuple[FlowRow, ...]) -> tuple[bytes, ...]:
+        held, wanted = ({row.key: row for row in rows} for rows in (there, self.restored))
+        return tuple(map(message_of, switch_commands(self.prepare_to_restore(), held, wanted)))
+
+    def prepare_to_restore(self) -> Mapping[RowKey, FlowRow]:
+        """Index the plan, once: in the face of a failure, tens of thousands of rows would take too long."""
+        if self._planned is None or self._planned[0] is not self.plan:
+            self._planned = (self.plan, {row.key: row for row in self.plan.flows})
+        return self._planned[1]
 
     def stop_learning(self, work: ReturnWork) -> None:
         """Replace the rows that teach about returning links by rows that only route."""
@@ -212,7 +271,6 @@ class SwitchRoutes:
             self.channel.apply(_messages(phase.commands))
 
     def _note(self, wanted: RulePlan, found: Reconciliation) -> None:
-        self._installed = wanted
         self.status.state = "installed"
         self.status.rows = len(wanted.flows)
         self.status.recovery_rows = len(found.recovery)
@@ -234,25 +292,13 @@ class SwitchRoutes:
         )
 
 
+def _rows_in(delta: PlanDelta) -> int:
+    return len(delta.add_flows) + len(delta.modify_flows) + len(delta.delete_flows)
+
+
 def scheme_of(plan: RulePlan) -> SchemeId:
     """The scheme that owns the rows of a plan."""
     return SchemeId(next(split_cookie(row.cookie).scheme for row in plan.flows))
-
-
-_FLOW_ENCODERS = {
-    Operation.ADD: encode.flow_add,
-    Operation.MODIFY: encode.flow_modify,
-    Operation.DELETE: encode.flow_delete,
-}
-
-
-def _message(command: Command) -> bytes:
-    row = command.row
-    if isinstance(row, FlowRow):
-        return _FLOW_ENCODERS[command.operation](row)
-    if command.operation is Operation.DELETE:
-        return encode.group_delete(row.group_id)
-    return encode.group_add(row) if command.operation is Operation.ADD else encode.group_modify(row)
 
 
 def _messages(commands: Iterable[Command]) -> Iterator[bytes]:
@@ -260,4 +306,4 @@ def _messages(commands: Iterable[Command]) -> Iterator[bytes]:
     for number, command in enumerate(commands, start=1):
         if number % _YIELD_EVERY_ROWS == 0:
             hub.sleep(0)
-        yield _message(command)
+        yield message_of(command)

@@ -7,10 +7,12 @@ wins over the file. docs/controller.md is the user's description.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mininet_topos.errors import BadInputError
+from ryu_apps.control.traffic_core import TrafficSettings, prefixes_from_text
+from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.options import PlanOptions
 
 ENVIRONMENT_PREFIX = "ARMOR_"
@@ -37,6 +39,8 @@ class Settings:
         Backup database of a switch, with {node} and {control_ip} to be filled in; empty: none is filled.
     edge : bool
         Whether the app answers ARP and learns foreign MAC addresses.
+    traffic : TrafficSettings
+        What schemes of tunnels are planned from.
     """
 
     topology: str
@@ -48,6 +52,7 @@ class Settings:
     discovery_interval_s: float = 5.0
     backup_db: str = ""
     edge: bool = True
+    traffic: TrafficSettings = field(default_factory=TrafficSettings)
 
     def backup_remote(self, node: str, control_ip: str) -> str:
         """Backup database of one switch ("" when none is to be filled)."""
@@ -101,6 +106,22 @@ def _maybe_whole(name: str, value: str) -> int | None:
     return _whole(name, value) if value else None
 
 
+def _maybe_positive(name: str, value: str) -> float | None:
+    if not value:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise BadInputError(f"setting {name} = {value!r} cannot be used; give a number above 0, or nothing")
+    return number
+
+
+def _prefixes(_name: str, value: str) -> Any:
+    return prefixes_from_text(value)
+
+
 def _database(name: str, value: str) -> str:
     try:
         filled = value.format(node="s1", control_ip="127.0.0.1")
@@ -126,8 +147,24 @@ SETTINGS = (
     Setting("discovery_interval_s", _seconds, "5", "time between discovery frames; 0: no discovery"),
     Setting("backup_db", _database, "", "backup database to fill, e.g. tcp:{control_ip}:6641; empty: none"),
     Setting("edge", _flag, "on", "on: answer ARP and learn foreign MAC addresses"),
+    # From here on: schemes of tunnels.
+    Setting("demands", _text, "", "SPEC or CSV/JSON file to solve; empty: all pairs, equal weights"),
+    Setting("tunnels", _whole, "3", "tunnels of a pair at most, 1..16"),
+    Setting("tunnel_kind", _text, "disjoint", "disjoint, k-shortest, spt or mst"),
+    Setting("objective", _text, "throughput", "throughput, max-min or min-max-utilisation"),
+    Setting("default_capacity_mbps", _maybe_positive, "", "capacity of links whose own is unknown"),
+    Setting("low_to_high", _maybe_positive, "", "splits every demand into two classes, this many times as much low"),
+    Setting("seed", _whole, "1", "of demands that are drawn by lot"),
+    Setting("priorities", _text, "single", "classes and queues: single, four or eight"),
+    Setting("prefixes", _prefixes, "", "addresses behind switches: s4=10.0.2.0/24,s5=..."),
+    Setting("te_interval_s", _seconds, "0", "time between runs of traffic engineering; 0: on demand only"),
 )
 _PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "hard_timeout_s")
+_TUNNEL_NAMES = ("priorities", "prefixes")
+_TRAFFIC_NAMES = (
+    *("demands", "tunnels", "tunnel_kind", "objective", "default_capacity_mbps", "low_to_high", "seed"),
+    "te_interval_s",
+)
 
 
 def environment_name(setting: str) -> str:
@@ -161,4 +198,6 @@ def read_settings(configured: Mapping[str, str | None], environment: Mapping[str
             )
         values[setting.name] = setting.read(setting.name, text)
     options = PlanOptions(**{name: values.pop(name) for name in _PLAN_NAMES})
-    return Settings(options=options, **values)
+    tunnel_options = TunnelOptions(**{name: values.pop(name) for name in _TUNNEL_NAMES})
+    traffic = TrafficSettings(options=tunnel_options, **{name: values.pop(name) for name in _TRAFFIC_NAMES})
+    return Settings(options=options, traffic=traffic, **values)

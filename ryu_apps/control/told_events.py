@@ -17,6 +17,8 @@ SENTENCES = {
     "port_status": "{node}: port {port_no} is {state}",
     "restoration_done": "{rows} rows at {switches} switches rewritten; routes avoid {names}",
     "return_done": "traffic is back on {names}",
+    "te_done": "run {run} of traffic engineering: {rows} rows changed, {slots_moved} of {slots} slots moved",
+    "te_waiting": "run {run} of traffic engineering waits for {names}",
     "mismatch": "not as the topology says: {text}",
     "foreign_mac": "{node}: its host has the MAC address {mac}",
 }
@@ -60,6 +62,6 @@ def sentence_of(event: str, fields: Mapping[str, EventField]) -> str:
     """
     if event not in SENTENCES or not fields.get(_NEWS_IF.get(event, ""), True):
         return ""
-    links = fields.get("links")
-    names = (", ".join(map(str, links)) or "no link") if isinstance(links, list) else ""
+    named = fields.get("links", fields.get("nodes"))
+    names = (", ".join(map(str, named)) or "no link") if isinstance(named, list) else ""
     return SENTENCES[event].format(state="live" if fields.get("live") else "dead", names=names, **fields)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
-from ryu_apps.control.rest_core import respond
+from mininet_topos.errors import BadInputError
+from ryu_apps.control.rest_core import MAX_BODY_CHARS, BusyError, respond
 from ryu_apps.control.statistics_core import FlowSample, PortSample
 from ryu_apps.control.topology_core import Expected, LiveTopology, Mismatch, switch_connected
 from ryu_apps.openflow.messages import PortDesc, PortStat
@@ -45,6 +46,23 @@ class Fixed:
     def state(self):
         return {"ready": True}
 
+    def tunnels(self):
+        return {"commodities": []}
+
+    def engineer_traffic(self, given):
+        if given == "busy":
+            raise BusyError("run 1 is under way")
+        if given == "bad":
+            raise BadInputError("request.json, line 1: this is no JSON")
+        return 7
+
+
+class WithoutTunnels(Fixed):
+    """A controller of a scheme of routes."""
+
+    def tunnels(self):
+        return None
+
 
 VIEW = Fixed()
 PATHS = (
@@ -53,6 +71,7 @@ PATHS = (
     "/armor/statistics/flows",
     "/armor/plan/1",
     "/armor/mismatches",
+    "/armor/tunnels",
     "/armor/state",
 )
 
@@ -94,3 +113,21 @@ def test_any_path_gets_an_answer_and_bad_ones_a_sentence(path):
     for given_path in (path, f"/armor/plan/{path}"):
         status, value = respond(VIEW, "GET", given_path)
         assert status == HTTPStatus.OK or (400 <= status < 500 and value["error"])
+
+
+def test_traffic_engineering_is_asked_for_by_post_and_refusals_have_a_sentence():
+    assert respond(VIEW, "POST", "/armor/te") == (HTTPStatus.ACCEPTED, {"run": 7})
+    for body, status in (
+        ("busy", HTTPStatus.CONFLICT),
+        ("bad", HTTPStatus.BAD_REQUEST),
+        ("x" * (MAX_BODY_CHARS + 1), HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    ):
+        found, value = respond(VIEW, "POST", "/armor/te", body)
+        assert (found, bool(value["error"])) == (status, True)
+    assert respond(VIEW, "GET", "/armor/te")[0] == HTTPStatus.METHOD_NOT_ALLOWED
+
+
+def test_a_scheme_of_routes_has_no_tunnels_to_show():
+    status, value = respond(WithoutTunnels(), "GET", "/armor/tunnels")
+    assert status == HTTPStatus.NOT_FOUND
+    assert "no tunnels" in value["error"]

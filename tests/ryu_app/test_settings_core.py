@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mininet_topos.errors import BadInputError
+from ryu_apps.control import traffic_core
 from ryu_apps.control.settings_core import SETTINGS, environment_name, read_settings
+from ryu_apps.control.traffic_core import TrafficSettings
+from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
 from ryu_apps.plan.options import PlanOptions
+from te_solver import solve, tunnels
 
 
 def test_a_topology_is_enough():
@@ -38,6 +42,16 @@ def test_every_setting_can_be_given():
         "discovery_interval_s": "2.5",
         "backup_db": "tcp:{control_ip}:6641",
         "edge": "off",
+        "demands": "gravity:8000",
+        "tunnels": "2",
+        "tunnel_kind": "k-shortest",
+        "objective": "max-min",
+        "default_capacity_mbps": "100",
+        "low_to_high": "10",
+        "seed": "7",
+        "priorities": "four",
+        "prefixes": "s4=10.0.2.0/24, s4=10.0.3.0/24,s5=10.0.5.5",
+        "te_interval_s": "60",
     }
     assert set(given) == {one.name for one in SETTINGS}
     settings = read_settings({}, {environment_name(name): value for name, value in given.items()})
@@ -45,6 +59,21 @@ def test_every_setting_can_be_given():
     assert (settings.rest_port, settings.wait_to_restore_s, settings.stats_interval_s) == (0, 0.5, 0.0)
     assert settings.backup_remote("s3", "10.255.0.3") == "tcp:10.255.0.3:6641"
     assert settings.edge is False
+    options = TunnelOptions(
+        "four",
+        prefixes=(
+            ("s4", (parse_prefix("10.0.2.0/24"), parse_prefix("10.0.3.0/24"))),
+            ("s5", (parse_prefix("10.0.5.5"),)),
+        ),
+    )
+    assert settings.traffic == TrafficSettings(
+        "gravity:8000", 2, "k-shortest", "max-min", 100.0, 10.0, 7, 60.0, options
+    )
+
+
+def test_objectives_and_kinds_of_tunnels_are_those_of_the_solver():
+    assert traffic_core.OBJECTIVES == solve.OBJECTIVES
+    assert traffic_core.TUNNEL_KINDS == tunnels.KINDS
 
 
 @pytest.mark.parametrize(
@@ -64,6 +93,15 @@ def test_every_setting_can_be_given():
         ("backup_db", "unix:/run/{switch}/db.sock"),
         ("backup_db", "/run/db.sock"),
         ("backup_db", "unix:{"),
+        ("tunnels", "0"),
+        ("tunnels", "17"),
+        ("tunnel_kind", "best"),
+        ("objective", "wealth"),
+        ("default_capacity_mbps", "-1"),
+        ("low_to_high", "much"),
+        ("priorities", "six"),
+        ("prefixes", "10.0.2.0/24"),
+        ("te_interval_s", "soon"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named(name, value):

@@ -1,0 +1,93 @@
+"""Traffic engineering in a process of its own: a question on standard input, commodities on standard output.
+
+python -m ryu_apps.control.engineer < question.json
+
+The answer is one JSON object: {"commodities": [...]}, or {"error": sentence} with the exit code of the error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mininet_topos.catalogue import load_topology
+from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.topology import Topology
+from ryu_apps.control.traffic_core import Question, commodities_to_json, question_from_json, without_links
+from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
+from te_solver.demand_files import parse_demands
+from te_solver.demands import generate_demands, is_demand_spec, with_classes
+from te_solver.network import to_network
+from te_solver.solve import SolveOptions, solve
+from te_solver.tunnels import to_problem
+from te_solver.values import Demand
+
+
+def answer(question: Question) -> tuple[Commodity, ...]:
+    """Commodities of what is best while the avoided links carry nothing.
+
+    A demand that nothing can carry now has tunnels all the same, those of the whole network: its packets are dropped
+    and counted where they start, and go again as soon as a link is back.
+
+    Raises
+    ------
+    BadInputError
+        A topology, demands or options that cannot be used.
+    SolverError, InfeasibleError
+    """
+    topology = load_topology(question.topology)
+    left = without_links(topology, question.avoided)
+    found = _decided(question, topology, left) if question.demands or question.given else _equal(question, left)
+    if not question.avoided:
+        return found
+    intact = replace(question, avoided=())
+    known = {(each.pair, each.priority) for each in found}
+    return (*found, *(each for each in answer(intact) if (each.pair, each.priority) not in known))
+
+
+def _equal(question: Question, topology: Topology) -> tuple[Commodity, ...]:
+    return equal_commodities(topology, None, question.tunnels, question.tunnel_kind, question.metric)
+
+
+def _decided(question: Question, topology: Topology, left: Topology) -> tuple[Commodity, ...]:
+    demands = _demands(question, topology)
+    if question.low_to_high is not None:
+        demands = tuple(with_classes(demands, question.low_to_high))
+    if not left.links:
+        return ()
+    network = to_network(left, question.default_capacity_mbps)
+    problem = to_problem(network, demands, question.tunnels, question.tunnel_kind, question.metric)
+    return allocated_commodities(solve(problem, SolveOptions(question.objective, method="fast")))
+
+
+def _demands(question: Question, topology: Topology) -> Sequence[Demand]:
+    if question.given:
+        return parse_demands(question.given, "request.json", topology)
+    text, path = question.demands, Path(question.demands)
+    if path.suffix.lower() not in (".csv", ".json") or (is_demand_spec(text) and not path.is_file()):
+        return generate_demands(text, topology, question.seed)
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise BadInputError(f"demand file {text!r} cannot be read ({reason}); check the path") from error
+    return parse_demands(content, text, topology)
+
+
+def main() -> int:
+    """Answer the question on standard input."""
+    try:
+        found = answer(question_from_json(sys.stdin.read()))
+    except ArmorError as error:
+        json.dump({"error": str(error)}, sys.stdout)
+        return error.exit_code
+    json.dump({"commodities": commodities_to_json(found)}, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,223 @@
+"""What a controller of tunnels tells ingress switches about failures, prepared beforehand, and what a new plan moves.
+
+A failure costs a look-up: the rows of every commodity are worked out and encoded, for each set of its tunnels that one
+link can kill, when the plan is made. Only a commodity that is hit again while it is hit already is worked out anew.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from mininet_topos.topology import LinkId, Topology
+from ryu_apps.control.messages_core import message_of
+from ryu_apps.control.restoration_core import switch_commands
+from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.diff import Command, Operation
+from ryu_apps.plan.kuijia.commodities import label_key, nodes_of
+from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS, HashRange
+from ryu_apps.plan.kuijia.ingress import Entrance
+from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner
+from ryu_apps.plan.rows import FlowRow
+
+Json = object
+History = tuple[frozenset[LinkId], ...]
+"""Links that carry nothing, in the order in which they failed; those that failed at once stand together."""
+
+
+class Place(NamedTuple):
+    """A commodity at its ingress switch."""
+
+    dpid: int
+    number: int
+
+
+Deaths = tuple[frozenset[int], ...]
+"""Tunnels of a commodity that died, one set for each moment at which some did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detour:
+    """Rows of a commodity with dead tunnels, beside its base rows, and the messages that add them."""
+
+    rows: tuple[FlowRow, ...] = ()
+    messages: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What takes a switch from the rows `before` to the rows `after` (its base rows apart)."""
+
+    before: tuple[FlowRow, ...]
+    after: tuple[FlowRow, ...]
+    messages: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Laid:
+    """What failures have laid over the base rows of all switches.
+
+    Attributes
+    ----------
+    history : tuple of frozenset of LinkId
+    places : mapping of Place to Detour
+        Commodities with rows only.
+    rows : mapping of int to tuple of FlowRow
+        By datapath id. Switches that a change leaves alone keep the same object.
+    """
+
+    history: History = ()
+    places: Mapping[Place, Detour] = field(default_factory=dict)
+    rows: Mapping[int, tuple[FlowRow, ...]] = field(default_factory=dict)
+
+
+def next_history(history: History, failed: frozenset[LinkId]) -> History:
+    """The history once exactly these links carry nothing: links that are back leave it, new ones come last, at once."""
+    known = frozenset[LinkId]().union(*history)
+    events = (*(event & failed for event in history), failed - known)
+    return tuple(event for event in events if event)
+
+
+class Detours:
+    """The rows of every commodity of a plan for failures.
+
+    Parameters
+    ----------
+    planner : TunnelPlanner
+        Split by hash ranges.
+    """
+
+    def __init__(self, planner: TunnelPlanner) -> None:
+        self.planner = planner
+        self._entrance: dict[Place, Entrance] = {}
+        self._killed: dict[LinkId, dict[Place, frozenset[int]]] = defaultdict(dict)
+        self._prepared: dict[tuple[Place, Deaths], Detour] = {}
+        for node, entrances in planner.entrances.items():
+            for entrance in entrances:
+                self._prepare(Place(dpid_of(planner.topology, node), entrance.number), entrance)
+
+    def _prepare(self, place: Place, entrance: Entrance) -> None:
+        self._entrance[place] = entrance
+        topology = self.planner.topology
+        for link in {topology.link_id(hop) for path in entrance.commodity.paths for hop in path}:
+            dead = entrance.commodity.dead(topology, [link])
+            self._killed[link][place] = dead
+            if (place, (dead,)) not in self._prepared:
+                self._prepared[place, (dead,)] = self._detour(place, (dead,))
+
+    def _detour(self, place: Place, deaths: Deaths) -> Detour:
+        rows = self.planner.entrance_rows(self._entrance[place], deaths)
+        return Detour(rows, tuple(message_of(Command(Operation.ADD, row)) for row in rows))
+
+    def deaths(self, place: Place, history: History) -> Deaths:
+        """Which tunnels of a commodity died when; moments that hit none of them are left out."""
+        none = frozenset[int]()
+        found = (none.union(*(self._killed[link].get(place, none) for link in event)) for event in history)
+        return tuple(event for event in found if event)
+
+    def hit(self, links: Iterable[LinkId]) -> frozenset[Place]:
+        """Commodities with a tunnel over one of the links."""
+        return frozenset(place for link in links if link in self._killed for place in self._killed[link])
+
+    def after(self, laid: Laid, history: History) -> tuple[Laid, dict[int, Change]]:
+        """What is laid once this is the history, and how the switches get there, by datapath id."""
+        old, new = (frozenset[LinkId]().union(*events) for events in (laid.history, history))
+        places, rows = dict(laid.places), dict(laid.rows)
+        messages: dict[int, list[bytes]] = defaultdict(list)
+        for place in sorted(self.hit(old ^ new)):
+            before, now = places.pop(place, Detour()), self._found(place, history)
+            messages[place.dpid] += _messages(before, now)
+            if now.rows:
+                places[place] = now
+        of_switch: dict[int, list[FlowRow]] = {dpid: [] for dpid in messages}
+        for place, detour in places.items():
+            if place.dpid in of_switch:
+                of_switch[place.dpid] += detour.rows
+        rows.update({dpid: tuple(each) for dpid, each in of_switch.items()})
+        changes = {
+            dpid: Change(laid.rows.get(dpid, ()), rows[dpid], tuple(each)) for dpid, each in messages.items() if each
+        }
+        return Laid(history, places, rows), changes
+
+    def _found(self, place: Place, history: History) -> Detour:
+        deaths = self.deaths(place, history)
+        if not deaths:
+            return Detour()
+        return self._prepared.get((place, deaths)) or self._detour(place, deaths)
+
+
+def _messages(before: Detour, now: Detour) -> tuple[bytes, ...]:
+    if not before.rows:
+        return now.messages
+    held, wanted = ({row.key: row for row in detour.rows} for detour in (before, now))
+    return tuple(map(message_of, switch_commands({}, held, wanted)))
+
+
+def moved_slots(old: Held, new: Held) -> int:
+    """Hash slots that another path holds now, over the commodities that both know."""
+    return sum(
+        len(range(max(one.first, other.first), min(one.stop, other.stop)))
+        for key, holders in new.holders.items()
+        for one, path in holders
+        for other, earlier in old.holders.get(key, ())
+        if path != earlier
+    )
+
+
+def compared_slots(old: Held, new: Held) -> int:
+    """Hash slots of the commodities that both know."""
+    return N_SLOTS * len(old.holders.keys() & new.holders.keys())
+
+
+def cut_off(topology: Topology, node: str, failed: frozenset[LinkId]) -> bool:
+    """Whether every link of a node has failed."""
+    return all(topology.link_id(link.direction) in failed for link in topology.links_from[node])
+
+
+def tunnels_to_json(planner: TunnelPlanner, history: History) -> dict[str, Json]:
+    """Tunnels, weights and slots of every commodity, and the failures, as the REST interface shows them."""
+    commodities = [
+        _commodity_to_json(planner, entrance, history)
+        for entrances in planner.entrances.values()
+        for entrance in entrances
+    ]
+    return {
+        "scheme": planner.scheme.name,
+        "priorities": planner.options.priorities,
+        "failures": [sorted(map(str, event)) for event in history],
+        "commodities": commodities,
+    }
+
+
+def _commodity_to_json(planner: TunnelPlanner, entrance: Entrance, history: History) -> dict[str, Json]:
+    commodity = entrance.commodity
+    dead = commodity.dead(planner.topology, frozenset[LinkId]().union(*history))
+    tunnels = [
+        {
+            "label": planner.labels[label_key(path)],
+            "nodes": list(nodes_of(path)),
+            "links": [str(planner.topology.link_id(hop)) for hop in path],
+            "weight": commodity.weights[number],
+            "alive": number not in dead,
+        }
+        for number, path in enumerate(commodity.paths)
+    ]
+    slots = [
+        {"first": slots.first, "stop": slots.stop, "tunnel": tunnel, "victim": victim}
+        for slots, tunnel, victim in _pieces(planner, entrance, history)
+    ]
+    return {
+        "src": commodity.src,
+        "dst": commodity.dst,
+        "priority": commodity.priority,
+        "tunnels": tunnels,
+        "slots": slots,
+    }
+
+
+def _pieces(
+    planner: TunnelPlanner, entrance: Entrance, history: History
+) -> Iterable[tuple[HashRange, int | None, bool]]:
+    return ((piece.slots, piece.tunnel, piece.victim) for piece in planner.holding(entrance, history))

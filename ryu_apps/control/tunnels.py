@@ -1,0 +1,133 @@
+"""The controller of a scheme of tunnels: answers failures at the ingress switches, and lets traffic engineering decide.
+
+What rows say is decided in tunnel_core.py and in the plans; how tunnels are replaced is in engineering.py.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from eventlet.green import subprocess
+
+from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.topology import LinkId
+from ryu_apps.control.app import PlanApp
+from ryu_apps.control.controller import Controller
+from ryu_apps.control.engineering import TrafficEngineering
+from ryu_apps.control.rest_core import Json
+from ryu_apps.control.restorer import Restorer
+from ryu_apps.control.traffic_core import Question, commodities_from_json, question_of
+from ryu_apps.control.tunnel_core import Change, Detours, Laid, next_history, tunnels_to_json
+from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
+from ryu_apps.plan.rows import FlowRow, RulePlan
+
+ENGINEER = (sys.executable, "-m", "ryu_apps.control.engineer")
+LONGEST_SOLVING_S = 600.0
+
+
+class TunnelRewriting:
+    """The rows of ingress switches about dead tunnels (a `Rewriting`).
+
+    Parameters
+    ----------
+    detours : Detours
+        Of the plan in force.
+    """
+
+    def __init__(self, detours: Detours) -> None:
+        self.detours = detours
+        self.laid = Laid()
+        self._changes: dict[int, Change] = {}
+
+    def avoid(self, links: frozenset[LinkId]) -> None:
+        """These links carry nothing from now on, and no others."""
+        self.laid, self._changes = self.detours.after(self.laid, next_history(self.laid.history, links))
+
+    def rows_at(self, dpid: int) -> tuple[FlowRow, ...]:
+        """Rows that a switch has to hold now beside its plan's."""
+        return self.laid.rows.get(dpid, ())
+
+    def change_at(self, dpid: int) -> Change | None:
+        """The last change of a switch, encoded."""
+        return self._changes.get(dpid)
+
+    def use(self, detours: Detours) -> None:
+        """The ingress switches go over to another plan; the failures stay."""
+        self.detours = detours
+        self.laid, self._changes = detours.after(Laid(), self.laid.history)
+
+
+class TunnelController(Controller):
+    """A controller whose plans come from traffic engineering (parameters as those of `Controller`)."""
+
+    def _first_plans(self) -> dict[int, RulePlan]:
+        traffic = self.settings.traffic
+        self._question = question_of(self.settings.topology, self.settings.options.metric, traffic)
+        scheme = find_tunnel_scheme(self.scheme)
+        planner = TunnelPlanner(scheme, self.topology, ask(self._question), traffic.options)
+        self._rewriting = TunnelRewriting(Detours(planner))
+        return planner.plans()
+
+    def _coordinator(self) -> Restorer:
+        restorer = Restorer(self._rewriting, self._return_state(), self.events, self.faults, self._routes)
+        self._engineering = TrafficEngineering(self, self._rewriting, restorer, self._question, ask)
+        return restorer
+
+    def start(self) -> None:
+        """Start what happens by itself."""
+        super().start()
+        self._engineering.start(self.settings.traffic.te_interval_s)
+
+    def tunnels(self) -> Json:
+        """Tunnels, weights and slots of every commodity, failures, and the state of traffic engineering."""
+        value = tunnels_to_json(self._rewriting.detours.planner, self._rewriting.laid.history)
+        return {**value, "traffic_engineering": self._engineering.to_json()}
+
+    def engineer_traffic(self, given: str) -> int:
+        """Run traffic engineering again, from now on with other demands unless `given` is empty; number of the run.
+
+        Raises
+        ------
+        BadInputError
+            The demands cannot be used.
+        BusyError
+            A run is under way.
+        """
+        return self._engineering.request(given)
+
+
+class TunnelApp(PlanApp):
+    """An app of a scheme of tunnels; a subclass says which."""
+
+    controller_class = TunnelController
+
+
+def ask(question: Question) -> tuple[Commodity, ...]:
+    """The answer of traffic engineering, which computes in a process of its own; the event loop goes on meanwhile.
+
+    Raises
+    ------
+    BadInputError
+        The question cannot be answered as it is.
+    ArmorError
+        The solver failed, or took longer than `LONGEST_SOLVING_S`.
+    """
+    try:
+        done = subprocess.run(
+            ENGINEER, input=question.to_json(), capture_output=True, text=True, timeout=LONGEST_SOLVING_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ArmorError(
+            f"traffic engineering took longer than {LONGEST_SOLVING_S:g} s; give fewer demands or tunnels"
+        ) from error
+    try:
+        answer = json.loads(done.stdout)
+    except json.JSONDecodeError as error:
+        last = done.stderr.strip().rpartition("\n")[2]
+        raise ArmorError(f"traffic engineering ended with code {done.returncode}: {last}") from error
+    if "error" in answer:
+        kind = BadInputError if done.returncode == BadInputError.exit_code else ArmorError
+        raise kind(answer["error"])
+    return commodities_from_json(answer["commodities"])

@@ -1,0 +1,11 @@
+"""Ryu app of rescaling: `ryu-manager ryu_apps/rescaling.py`. Settings: docs/controller.md."""
+
+from __future__ import annotations
+
+from ryu_apps.control.tunnels import TunnelApp
+
+
+class Rescaling(TunnelApp):
+    """Controller of the scheme "rescaling"."""
+
+    scheme = "rescaling"

@@ -1,0 +1,11 @@
+"""Ryu app of tunnels without failover: `ryu-manager ryu_apps/te.py`. Settings: docs/controller.md."""
+
+from __future__ import annotations
+
+from ryu_apps.control.tunnels import TunnelApp
+
+
+class TrafficEngineeringAlone(TunnelApp):
+    """Controller of the scheme "te"."""
+
+    scheme = "te"

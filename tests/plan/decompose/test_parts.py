@@ -9,10 +9,10 @@ import pytest
 from mininet_topos.errors import PlanLimitError
 from ryu_apps.plan.decompose.count import count_fields, counted_names, field_count
 from ryu_apps.plan.decompose.effects import GoTo, Step, hides, may_change_places
-from ryu_apps.plan.decompose.logical import logical_table, match_of
+from ryu_apps.plan.decompose.logical import Row, logical_table, match_of
 from ryu_apps.plan.decompose.overlap import are_disjoint, cover_everything, overlapping_pairs
 from ryu_apps.plan.decompose.pipeline import flow_rows
-from ryu_apps.plan.decompose.search import Pull, fits_action_set, legal_pull
+from ryu_apps.plan.decompose.search import Pull, fits_action_set, keeps_precedence, legal_pull
 from ryu_apps.plan.decompose.shapes import DECOMPOSED, TWO_TABLE, decompose, pipeline_of
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS
 from ryu_apps.plan.ids import SPARE_TABLES, Kind, SchemeId, cookie, split_cookie
@@ -226,3 +226,18 @@ def test_a_pipeline_needs_an_id_for_every_table() -> None:
 def test_the_search_keeps_to_the_tables_it_is_given() -> None:
     assert len({row.table_id for row in decompose(figure6(), TWO_TABLE, SPARE_TABLES[:1])}) <= 2
     assert len({row.table_id for row in decompose(figure6(), DECOMPOSED, SPARE_TABLES[:1])}) == 2
+
+
+def test_overlapping_keys_go_first_only_in_one_order_and_with_the_rests_below() -> None:
+    """A wide and a narrow key: the narrow one must be higher, and go on wherever the wide one would."""
+    wide, narrow = key((8, 12)), key((9, 15))
+
+    def row(priority: int, number: int) -> Row:
+        return Row(priority, (((number, 7),),), (Output(1),))
+
+    assert keeps_precedence({wide: [row(1, 5)], narrow: [row(2, 5)]}, (0,))
+    assert keeps_precedence({wide: [row(1, 5)], narrow: [row(2, 5), row(2, 6)]}, (0,))
+    assert not keeps_precedence({wide: [row(1, 5), row(1, 6)], narrow: [row(2, 5)]}, (0,))
+    assert not keeps_precedence({wide: [row(1, 5)], narrow: [row(1, 5)]}, (0,))
+    assert not keeps_precedence({wide: [row(1, 5), row(3, 5)], narrow: [row(2, 5)]}, (0,))
+    assert keeps_precedence({key((4, 12)): [row(1, 6)], narrow: [row(1, 5)]}, (0,))

@@ -183,6 +183,16 @@ def test_a_way_that_is_ready_after_its_bound_loses_what_leaves_before(scenario, 
 
 @LAWS
 @given(scenarios())
+def test_a_copy_stays_for_delta_and_the_reconfiguration(scenario):
+    delay = scenario.delta + scenario.reconfiguration
+    sent_at = {arrival.packet: arrival.at for arrival in scenario.arrivals}
+    transmissions = scenario.run_paper().transmissions
+    left_at = {one.packet: one.at for one in transmissions}
+    assert all(left_at[packet] >= sent_at[packet] + delay for packet in duplicates(transmissions))
+
+
+@LAWS
+@given(scenarios())
 def test_the_ring_is_never_later_than_the_queues(scenario):
     paper, ring = both_models(scenario)
     last_of_paper = {one.packet: one.at for one in paper}

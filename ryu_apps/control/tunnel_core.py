@@ -1,22 +1,21 @@
 """What a controller of tunnels tells ingress switches about failures, prepared beforehand, and what a new plan moves.
 
 A failure costs a look-up: the rows of every commodity are worked out and encoded, for each set of its tunnels that one
-link can kill, when the plan is made. Only a commodity that is hit again while it is hit already is worked out anew.
+link can kill, when the plan is made; and while links have failed, for one more (`Detours.expect`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.control.messages_core import message_of
-from ryu_apps.control.restoration_core import switch_commands
 from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.diff import Command, Operation
-from ryu_apps.plan.kuijia.commodities import label_key, nodes_of
+from ryu_apps.plan.kuijia.commodities import Path, label_key, nodes_of
 from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS, HashRange
 from ryu_apps.plan.kuijia.ingress import Entrance
 from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner
@@ -94,6 +93,7 @@ class Detours:
         self._entrance: dict[Place, Entrance] = {}
         self._killed: dict[LinkId, dict[Place, frozenset[int]]] = defaultdict(dict)
         self._prepared: dict[tuple[Place, Deaths], Detour] = {}
+        self._expected: dict[tuple[Place, Deaths], Detour] = {}
         for node, entrances in planner.entrances.items():
             for entrance in entrances:
                 self._prepare(Place(dpid_of(planner.topology, node), entrance.number), entrance)
@@ -145,14 +145,33 @@ class Detours:
         deaths = self.deaths(place, history)
         if not deaths:
             return Detour()
-        return self._prepared.get((place, deaths)) or self._detour(place, deaths)
+        return self._prepared.get((place, deaths)) or self._expected.get((place, deaths)) or self._detour(place, deaths)
+
+    def expect(self, history: History) -> Iterator[None]:
+        """Prepare for one more failed link after this history, a commodity at a time, in place of other histories."""
+        self._expected = found = {}
+        failed = frozenset[LinkId]().union(*history)
+        for place in sorted(self.hit(failed)):
+            links = {self.planner.topology.link_id(hop) for path in self._paths(place) for hop in path}
+            for deaths in {self.deaths(place, (*history, frozenset({link}))) for link in links - failed}:
+                found[place, deaths] = self._detour(place, deaths)
+                yield
+
+    def _paths(self, place: Place) -> tuple[Path, ...]:
+        return self._entrance[place].commodity.paths
 
 
 def _messages(before: Detour, now: Detour) -> tuple[bytes, ...]:
-    if not before.rows:
-        return now.messages
-    held, wanted = ({row.key: row for row in detour.rows} for detour in (before, now))
-    return tuple(map(message_of, switch_commands({}, held, wanted)))
+    """New and other rows first, then those that go: the slots are never without a row."""
+    held = {row.key: row for row in before.rows}
+    sent = []
+    for row, message in zip(now.rows, now.messages, strict=True):
+        there = held.pop(row.key, None)
+        if there is None:
+            sent.append(message)
+        elif there != row:
+            sent.append(message_of(Command(Operation.MODIFY, row)))
+    return (*sent, *(message_of(Command(Operation.DELETE, row)) for row in held.values()))
 
 
 def moved_slots(old: Held, new: Held) -> int:

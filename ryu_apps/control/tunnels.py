@@ -9,6 +9,7 @@ import json
 import sys
 
 from eventlet.green import subprocess
+from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.topology import LinkId
@@ -44,6 +45,7 @@ class TunnelRewriting:
     def avoid(self, links: frozenset[LinkId]) -> None:
         """These links carry nothing from now on, and no others."""
         self.laid, self._changes = self.detours.after(self.laid, next_history(self.laid.history, links))
+        hub.spawn(self._expect)
 
     def rows_at(self, dpid: int) -> tuple[FlowRow, ...]:
         """Rows that a switch has to hold now beside its plan's."""
@@ -57,6 +59,15 @@ class TunnelRewriting:
         """The ingress switches go over to another plan; the failures stay."""
         self.detours = detours
         self.laid, self._changes = detours.after(Laid(), self.laid.history)
+        hub.spawn(self._expect)
+
+    def _expect(self) -> None:
+        """Prepare for the next failure while nothing else is to be done; the next change ends it."""
+        laid = self.laid
+        for _ in self.detours.expect(laid.history):
+            hub.sleep(0)
+            if self.laid is not laid:
+                return
 
 
 class TunnelController(Controller):

@@ -17,11 +17,11 @@ TWO_PARTS = (
 )
 
 
-def ends_with(settings, *arguments):
+def ends_with(settings, *arguments, app="sdfast"):
     """What a ryu-manager that cannot start says, in the line that is ours."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ARMOR_")}
     done = subprocess.run(
-        [*MANAGER, "--ofp-tcp-listen-port", str(free_port()), *arguments, f"{ROOT}/ryu_apps/sdfast.py"],
+        [*MANAGER, "--ofp-tcp-listen-port", str(free_port()), *arguments, f"{ROOT}/ryu_apps/{app}.py"],
         env={**environment, "ARMOR_REST_PORT": "0", **settings},
         cwd=ROOT,
         capture_output=True,
@@ -76,3 +76,13 @@ def test_settings_are_read_from_the_group_armor_of_a_file(tmp_path):
     with RunningApp("sdfast", "", tmp_path, arguments=("--config-file", str(path))) as app:
         state = app.get("/armor/state")
         assert (state["topology"], state["options"]["mode"]) == ("ring:3", "agent")
+
+
+def test_demands_that_cannot_be_used_are_one_sentence(tmp_path):
+    path = tmp_path / "demands.csv"
+    path.write_text("src,dst,demand_mbps\ns1,s99,5\n", encoding="utf-8")
+    line = ends_with({"ARMOR_TOPOLOGY": "gscale", "ARMOR_DEMANDS": str(path)}, app="kuijia")
+    assert "line 2" in line
+    assert "s99" in line
+    assert "missing.csv" in ends_with({"ARMOR_TOPOLOGY": "gscale", "ARMOR_DEMANDS": "missing.csv"}, app="te")
+    assert "capacity" in ends_with({"ARMOR_TOPOLOGY": "darkstrand", "ARMOR_DEMANDS": "uniform:5"}, app="rescaling")

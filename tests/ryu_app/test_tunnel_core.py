@@ -139,3 +139,15 @@ def test_rest_shows_labels_weights_slots_and_who_is_dead():
         for tunnel in commodity["tunnels"]:
             assert tunnel["alive"] == (str(link) not in tunnel["links"])
             assert (tunnel["nodes"][0], tunnel["nodes"][-1]) == (commodity["src"], commodity["dst"])
+
+
+def test_while_links_have_failed_one_more_is_prepared_for_and_is_what_it_would_be_without():
+    detours = Detours(PLANNERS["kuijia"])
+    first, second = (frozenset({link}) for link in THETA.link_ids[:2])
+    laid, _ = detours.after(Laid(), (first,))
+    unprepared, _ = detours.after(laid, (first, second))
+    assert sum(1 for _ in detours.expect((first,))) > 0
+    one, other = (detours.after(laid, (first, second)) for _ in range(2))
+    assert one[0].places == unprepared.places
+    same = [one[0].places[place] is other[0].places[place] for place in one[0].places]
+    assert all(same)

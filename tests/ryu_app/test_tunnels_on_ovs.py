@@ -19,6 +19,7 @@ from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner, find_tunnel_scheme
 from ryu_apps.plan.rows import FlowRow, GroupRow
 from tests.dummy_ovs import DummyOvs, wait_until
 from tests.ryu_app.running import DummyNetwork, RunningApp
+from tests.ryu_app.test_app_on_ovs import delivers
 
 pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
 
@@ -77,6 +78,7 @@ def test_rows_are_those_of_the_plan_after_failures_and_repairs(network, tmp_path
         wait_held(network, expected(plans))
         network.set_link("s1-s2", up=False)
         wait_held(network, expected(plans, "s1-s2"))
+        assert scheme == "te" or delivers(network, "s1", "s2")
         network.set_link("s3-s4", up=False)
         wait_held(network, expected(plans, "s1-s2", "s3-s4"))
         assert app.get("/armor/tunnels")["failures"] == [["s1-s2"], ["s3-s4"]]
@@ -157,6 +159,40 @@ def test_a_switch_that_is_away_is_named_and_the_rest_waits_for_it(network, tmp_p
         network.ovs.set_controller("s4", app.target)
         app.wait_event("te_done")
         wait_held(network, expected(second))
+
+
+def test_failures_are_answered_while_a_run_waits_and_a_switch_without_links_is_not_waited_for(network, tmp_path):
+    first = planner("kuijia")
+    with running("kuijia", tmp_path, wait_to_restore_s="1000") as app:
+        network.connect(app.target)
+        app.wait_ready()
+        network.ovs.vsctl("del-controller", "s4")
+        wait_until(lambda: app.get("/armor/state")["switches_installed"] == 3, "s4 is gone")
+        post(app, MORE)
+        app.wait_event("te_waiting")
+        for link in ("s1-s4", "s3-s4"):
+            network.set_link(link, up=False)
+        app.wait_event("te_done")
+        second = planner("kuijia", MORE, held=first.held())
+        history = expected(second, "s1-s4", "s3-s4")
+        wait_until(
+            lambda: all(network.held(node) == history[node] for node in ("s1", "s2", "s3")), "the others hold the plan"
+        )
+        network.ovs.set_controller("s4", app.target)
+        app.wait_ready()
+        wait_held(network, history)
+
+
+def test_a_controller_that_is_started_again_leaves_rows_of_a_failure_in_place(network, tmp_path):
+    with running("kuijia", tmp_path, wait_to_restore_s="1000") as app:
+        network.connect(app.target)
+        app.wait_ready()
+        network.set_link("s1-s2", up=False)
+        wait_held(network, expected(planner("kuijia"), "s1-s2"))
+        app.kill()
+        app.start()
+        app.wait_ready()
+        wait_held(network, expected(planner("kuijia"), "s1-s2"))
 
 
 def test_demands_that_cannot_be_used_are_refused_and_the_plan_stays(network, tmp_path):

@@ -5,18 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ryu_apps.plan.rows import Match
 from ryu_apps.pmt.fields import PMT_FIELDS
-from ryu_apps.pmt.frame import Fields, frame_fields
+from ryu_apps.pmt.frame import frame_fields
+from ryu_apps.pmt.lookup import RuleLookup
 from ryu_apps.pmt.message import About, Pinned, Subject, read_subject
 from ryu_apps.pmt.rules import (
     UNMATCHED_CLASS,
     DataDscp,
     PolicyMapTable,
-    Rule,
     SetDscp,
     ToQueue,
     TrafficType,
@@ -71,9 +70,10 @@ class Classifier:
     def __init__(self, table: PolicyMapTable) -> None:
         self.table = table
         self._class_ids = table.class_ids
-        self._rules: dict[TrafficType, list[tuple[int, Rule]]] = {traffic_type: [] for traffic_type in TrafficType}
+        self._matches: dict[TrafficType, list[tuple[int, Match]]] = {traffic_type: [] for traffic_type in TrafficType}
         for number, rule in enumerate(table.rules, 1):
-            self._rules[rule.traffic_type].append((number, rule))
+            self._matches[rule.traffic_type].append((number, rule.match))
+        self._lookups = {traffic_type: RuleLookup(own) for traffic_type, own in self._matches.items()}
 
     def classify(self, message: bytes) -> Classification:
         """Class of one whole OpenFlow 1.3 message.
@@ -84,14 +84,15 @@ class Classifier:
             The bytes are no such message; no other exception, whatever the bytes.
         """
         subject = read_subject(message)
-        number, rule = self._first(subject.traffic_type, _condition(subject))
-        class_id = UNMATCHED_CLASS if rule is None else self._class_ids[rule.action]
+        number = self._deciding(subject)
+        class_id = UNMATCHED_CLASS if number is None else self._class_ids[self.table.rules[number - 1].action]
         return Classification(subject.msg_type, subject.traffic_type, class_id, number)
 
     def treat_data(self, frame: bytes, in_port: int) -> DataTreatment:
         """What the table says of one data packet; any bytes."""
         packet = frame_fields(frame) | {"in_port": in_port}
-        number, rule = self._first(TrafficType.DATA, lambda match: packet_meets(packet, match))
+        number = self._lookups[TrafficType.DATA].first(packet)
+        rule = None if number is None else self.table.rules[number - 1]
         if rule is not None and isinstance(rule.action, ToQueue):
             return DataTreatment(number, rule.action.queue_id, packet.get("ip_dscp"))
         if "ip_dscp" not in packet:
@@ -107,19 +108,12 @@ class Classifier:
             return DataTreatment(number, None, dscp, is_refused=True)
         return DataTreatment(number, None, (lowest - 1) << 3)
 
-    def _first(self, traffic_type: TrafficType, meets: Callable[[Match], bool]) -> tuple[int | None, Rule | None]:
-        for number, rule in self._rules[traffic_type]:
-            if meets(rule.match):
-                return number, rule
-        return None, None
-
-
-def packet_meets(packet: Fields, match: Match) -> bool:
-    """Whether a packet has every field of a match, with its value."""
-    return all(
-        name in packet and packet[name] & (PMT_FIELDS[name].full_mask if mask is None else mask) == value
-        for name, value, mask in match
-    )
+    def _deciding(self, subject: Subject) -> int | None:
+        """Number of the rule that decides; a message about nothing meets only rules without fields."""
+        if subject.about is About.MATCH:
+            numbered = self._matches[subject.traffic_type]
+            return next((number for number, match in numbered if flow_meets(subject.pinned, match)), None)
+        return self._lookups[subject.traffic_type].first(subject.packet)
 
 
 def flow_meets(pinned: Pinned, match: Match) -> bool:
@@ -130,11 +124,3 @@ def flow_meets(pinned: Pinned, match: Match) -> bool:
         if wanted & ~held_mask or held & wanted != value:
             return False
     return True
-
-
-def _condition(subject: Subject) -> Callable[[Match], bool]:
-    if subject.about is About.PACKET:
-        return lambda match: packet_meets(subject.packet, match)
-    if subject.about is About.MATCH:
-        return lambda match: flow_meets(subject.pinned, match)
-    return lambda match: not match

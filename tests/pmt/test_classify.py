@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import NO_BUFFER, MsgType, WireError, message
 from ryu_apps.plan.rows import FlowRow, Output, match
-from ryu_apps.pmt.classify import Classification, Classifier, flow_meets, packet_meets
+from ryu_apps.pmt.classify import Classification, Classifier, flow_meets
+from ryu_apps.pmt.fields import PMT_FIELDS
+from ryu_apps.pmt.frame import frame_fields
+from ryu_apps.pmt.lookup import RuleLookup
 from ryu_apps.pmt.message import MalformedMessageError, read_subject
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable, TrafficType
-from tests.pmt.frames import Ip, ethernet, ipv4, ipv6, packet_in, packets
+from tests.pmt.frames import Ip, ethernet, frame_of, ipv4, ipv6, packet_in, packets
 from tests.pmt.messages import valid_messages
 from tests.pmt.strategies import matches, tables
 from tests.pmt.test_rules import example
@@ -204,11 +207,41 @@ def test_any_packet_in_a_good_packet_in_is_classified(payload, eth_type):
     assert classified_or_refused(packet_in(bytes(12) + eth_type.to_bytes(2, "big") + payload), EVERY_FIELD)
 
 
-@given(packets(), matches())
+def packet_meets(packet, wanted):
+    """The definition: a packet has every field of a match, with its value."""
+    return all(
+        name in packet and packet[name] & (PMT_FIELDS[name].full_mask if mask is None else mask) == value
+        for name, value, mask in wanted
+    )
+
+
+NEAR = (
+    "in_port",
+    "eth_dst",
+    "eth_type",
+    "vlan_vid",
+    "ip_proto",
+    "ipv4_src",
+    "ipv4_dst",
+    "udp_dst",
+    "tcp_dst",
+    "arp_op",
+)
+
+
+@given(st.lists(matches(NEAR), max_size=12), packets(), st.integers(0, 3))
+@settings(max_examples=300, deadline=None)
+def test_the_first_rule_found_is_the_first_that_the_packet_meets(wanted, packet, in_port):
+    fields = frame_fields(frame_of(packet)) | {"in_port": in_port}
+    expected = next((number for number, each in enumerate(wanted, 1) if packet_meets(fields, each)), None)
+    assert RuleLookup(list(enumerate(wanted, 1))).first(fields) == expected
+
+
+@given(packets(), matches(NEAR))
 @settings(max_examples=150, deadline=None)
-def test_a_flow_mod_that_pins_a_whole_packet_is_classed_like_that_packet(packet, wanted):
-    fields = {"ipv4_src": packet.ipv4_src, "ipv4_dst": packet.ipv4_dst, "ip_proto": packet.ip_proto, "eth_type": 0x0800}
-    pinned = {name: (value, (1 << 128) - 1) for name, value in fields.items()}
+def test_a_flow_entry_that_pins_all_of_a_packet_meets_what_the_packet_meets(packet, wanted):
+    fields = frame_fields(frame_of(packet))
+    pinned = {name: (value, PMT_FIELDS[name].full_mask) for name, value in fields.items()}
     assert flow_meets(pinned, wanted) == packet_meets(fields, wanted)
 
 

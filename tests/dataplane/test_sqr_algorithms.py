@@ -68,10 +68,11 @@ SENDINGS = st.lists(
 ).map(sorted)
 
 
-@given(SENDINGS, st.integers(1, 30))
-def test_the_window_counts_the_bytes_of_its_length(sendings, window):
+@given(SENDINGS, st.integers(1, 30), st.integers(0, 40))
+def test_the_window_counts_the_bytes_of_its_length_and_forgets_the_rest(sendings, window, later):
     load = reduce(lambda before, one: account(before, *one), sendings, PortLoad(window, 1))
-    now = sendings[-1][0]
+    assert load.sent == tuple(one for one in sendings if one[0] > sendings[-1][0] - window)
+    now = sendings[-1][0] + later
     for port in (1, 2, 3):
         expected = sum(size for at, by, size in sendings if by == port and now - window < at <= now)
         assert utilization_bytes(load, now, port) == expected

@@ -85,7 +85,9 @@ def test_duplicates_were_sent_within_delta_before_the_failure(scenario):
 @given(scenarios(detected_in_time=False))
 def test_a_delta_below_the_detection_loses_exactly_what_is_older(scenario):
     for transmissions in both_models(scenario):
-        received = set(first_copies(delivered(transmissions, scenario.failures)))
+        arrived = delivered(transmissions, scenario.failures)
+        received = set(first_copies(arrived))
+        assert duplicates(arrived) == ()
         for failure in scenario.failures:
             lost = [packet for at, packet in scenario.sent(failure.port) if packet not in received]
             first = failure.detected_at - scenario.delta

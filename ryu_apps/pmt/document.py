@@ -8,6 +8,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ryu_apps.pmt.rules import PmtError
 
 MAX_TEXT_BYTES = 65536  # a PMT is kept in one OVSDB value on every switch
+_MAX_DEPTH = 8
 _NOT_CUT = "a PMT is at most {limit} bytes, this has {size}; merge rules"
 
 
@@ -33,27 +34,36 @@ def read_nodes(text: str, source: str) -> Node | None:
     Raises
     ------
     PmtError
-        Not YAML, too long, or it uses anchors, which a PMT has no use for.
+        Not YAML, too long, too deep, or with aliases, which a PMT has no use for.
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > MAX_TEXT_BYTES:
         raise PmtError(f"{source}: {_NOT_CUT.format(limit=MAX_TEXT_BYTES, size=size)}")
     try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                raise PmtError(f"{source}: the alias *{event.anchor} is not understood in a PMT; write the value out")
+        _check_events(text, source)
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = 1 if mark is None else mark.line + 1
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise Place(source, line).error(f"this is not YAML: {problem}; see docs/pmt.md for an example") from error
-    except (RecursionError, ValueError) as error:
+    except (OverflowError, ValueError) as error:  # an escape such as "\\U00110000" names no character
         raise PmtError(
             f"{source}: this is no YAML that a PMT needs ({error}); see docs/pmt.md for an example"
         ) from error
     is_empty = isinstance(root, ScalarNode) and root.value == ""
     return None if is_empty else root
+
+
+def _check_events(text: str, source: str) -> None:
+    """Refuse what a PMT never needs and what would cost the reader much time: aliases, deep nesting."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise PmtError(f"{source}: the alias *{event.anchor} is not understood in a PMT; write the value out")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise PmtError(f"{source}: more than {_MAX_DEPTH} levels of lists and mappings are no PMT; see docs/pmt.md")
 
 
 def read_mapping(node: Node, source: str, what: str) -> dict[str, tuple[Node, Place]]:

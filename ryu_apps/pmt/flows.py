@@ -83,8 +83,8 @@ def _flow_matches(rule: Rule) -> list[Match]:
     unknown = [name for name in held if name not in FIELDS]
     if unknown:
         raise PmtError(
-            f"the rule of line {rule.line} matches {unknown[0]}, which flow entries of Armor cannot hold; "
-            f"match on others: {', '.join(name for name in PMT_FIELDS if name in FIELDS)}"
+            f"the rule for {rule.action} (line {rule.line}) matches {unknown[0]}, which flow entries of Armor "
+            f"cannot hold; match on others: {', '.join(name for name in PMT_FIELDS if name in FIELDS)}"
         )
     needs = (need for name in held for need in PMT_FIELDS[name].needs)
     open_values = {needed: values for needed, values in needs if needed not in held}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.rows import ChannelRow, Match
+from ryu_apps.plan.rows import Match
 
 UNMATCHED_CLASS = 0  # Open vSwitch's default controller id: what no rule names shares this class
 
@@ -121,29 +121,3 @@ def urgency(action: PmtAction) -> int:
     if isinstance(action, ToQueue):
         return action.queue_id
     return -action.selector if isinstance(action, SetDscp) else 1
-
-
-_MAX_QUEUE_CLASSES = 7
-
-
-def channel_rows(table: PolicyMapTable) -> tuple[ChannelRow, ...]:
-    """Controller connections that a switch needs: one a class, the unmatched class first, each with its own DSCP.
-
-    The position of a row is its controller id. Queues have no mark of their own, so they get class selectors from CS7
-    downwards in their order.
-
-    Raises
-    ------
-    PmtError
-        More queues than class selectors.
-    """
-    rows = [ChannelRow("unmatched", 0)]
-    for rank, each in enumerate(table.classes):
-        if rank >= _MAX_QUEUE_CLASSES and isinstance(each.action, ToQueue):
-            raise PmtError(
-                f"{len(table.classes)} different queues need as many marks, and class selectors CS7 to CS1 "
-                f"are {_MAX_QUEUE_CLASSES}; use fewer queues"
-            )
-        dscp = each.action.dscp if isinstance(each.action, SetDscp) else (7 - rank) << 3
-        rows.append(ChannelRow(f"class{each.class_id}", dscp))
-    return tuple(rows)

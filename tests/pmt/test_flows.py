@@ -81,7 +81,7 @@ def test_the_agreement_would_see_a_wrong_row():
 
 def test_a_field_that_rows_cannot_hold_is_named():
     table = parse_pmt("rules:\n  - {traffic_type: 2, sctp_dst: 5, action: queue_id:1}\n")
-    with pytest.raises(PmtError, match=r"line 2 matches sctp_dst"):
+    with pytest.raises(PmtError, match=r"queue_id:1 \(line 2\) matches sctp_dst"):
         punt_rows(table)
 
 

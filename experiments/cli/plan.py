@@ -3,14 +3,15 @@
 armor plan sdfast darkstrand --switch s4
 armor plan sdfast darkstrand --mode agent --json --out plan.json
 armor plan kuijia gscale --demands random:5:900 --failed s2-s4 --switch s2
+armor plan kuijia gscale --demands random:5:900 --priorities four --shape decomposed --count
 """
 
 from __future__ import annotations
 
 import argparse
 
-from experiments.cli.output import emit
 from experiments.cli.parser import add_plan_arguments, plan_options
+from experiments.cli.shapes import check_shape, show
 from experiments.cli.topo import load
 from experiments.cli.tunnels import add_tunnel_arguments, plan_tunnels, refuse_tunnel_arguments
 from experiments.scenario.suggest import suggest
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="schemes of tunnels: a link that has failed (may be given again, in order)",
     )
+    parser.add_argument("--count", action="store_true", help="rows and fields of each switch, and what a shape saves")
     add_tunnel_arguments(parser)
 
 
@@ -35,8 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `armor plan`."""
     from mininet_topos.connectivity import require_connected
     from ryu_apps.plan.registry import TUNNEL_SCHEMES, find_scheme
-    from ryu_apps.plan.serial import plan_to_json
-    from ryu_apps.plan.text import names_of, plan_text
 
     scheme = None if arguments.scheme in TUNNEL_SCHEMES else find_scheme(arguments.scheme)
     options = plan_options(arguments)
@@ -51,15 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
         return plan_tunnels(arguments, topology)
     refuse_tunnel_arguments(arguments)
     plans = scheme.plan(topology, options)
-    wanted = [plan for plan in plans.values() if not arguments.switch or plan.node in arguments.switch]
+    check_shape(arguments, scheme, plans)
     value = {
         "topology": topology.name,
         "scheme": scheme.name,
         "mode": options.mode if len(scheme.modes) > 1 else "none",
         "planner": options.planner,
         "routes": options.routes,
-        "switches": [plan_to_json(plan) for plan in wanted],
     }
-    text = "" if arguments.json else "\n".join(plan_text(plan, names_of(topology, plan.node)) for plan in wanted)
-    emit(arguments, value, text.rstrip("\n"))
-    return 0
+    return show(arguments, topology, value, plans)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.cli.output import emit, progress, table
 from experiments.cli.parser import choice, positive_number, whole_number
+from experiments.cli.shapes import SHAPES, in_shape, show
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
         ("tunnel-kind", TUNNEL_KINDS, "how tunnels are chosen"),
         ("priorities", PRIORITIES, "classes and queues"),
         ("split", SPLITS, "hash ranges, or a SELECT group for comparison"),
+        ("shape", SHAPES, "tables as planned, or taken apart"),
     ):
         group.add_argument(
             f"--{name}",
@@ -70,6 +72,18 @@ def refuse_tunnel_arguments(arguments: argparse.Namespace) -> None:
             raise BadInputError(f"--{option} is for schemes of tunnels, not for {arguments.scheme!r}; remove it")
 
 
+def refuse_shape(arguments: argparse.Namespace) -> None:
+    """Refuse a shape where only schemes of tunnels take one: `armor verify`.
+
+    Raises
+    ------
+    BadInputError
+        Another shape than replicated.
+    """
+    if arguments.shape != SHAPES[0]:
+        raise BadInputError(f"--shape is for schemes of tunnels, not for {arguments.scheme!r}; remove it")
+
+
 def load_planner(arguments: argparse.Namespace, topology: Topology) -> TunnelPlanner:
     """Planner of the arguments that `add_tunnel_arguments` declared.
 
@@ -89,26 +103,18 @@ def load_planner(arguments: argparse.Namespace, topology: Topology) -> TunnelPla
 def plan_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
     """Run `armor plan` for a scheme of tunnels."""
     from ryu_apps.plan.kuijia.plan import find_tunnel_scheme
-    from ryu_apps.plan.serial import plan_to_json
-    from ryu_apps.plan.text import names_of, plan_text
 
     scheme = find_tunnel_scheme(arguments.scheme)
     failures = [frozenset({topology.parse_link(name)}) for name in arguments.failed]
     planner = load_planner(arguments, topology)
-    wanted = [
-        plan for plan in planner.plans(failures).values() if not arguments.switch or plan.node in arguments.switch
-    ]
     value = {
         "topology": topology.name,
         "scheme": scheme.name,
         "priorities": arguments.priorities,
         "split": arguments.split,
         "failed": [str(link) for event in failures for link in event],
-        "switches": [plan_to_json(plan) for plan in wanted],
     }
-    text = "" if arguments.json else "\n".join(plan_text(plan, names_of(topology, plan.node)) for plan in wanted)
-    emit(arguments, value, text.rstrip("\n"))
-    return 0
+    return show(arguments, topology, value, planner.plans(failures))
 
 
 def verify_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
@@ -116,6 +122,10 @@ def verify_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
     planner = load_planner(arguments, topology)
     if arguments.against_ovs:
         return _against_ovs(arguments, topology, planner)
+    if arguments.shape != SHAPES[0]:
+        raise BadInputError(
+            f"--shape {arguments.shape} is held to its promise by Open vSwitch, which carries it out; add --against-ovs"
+        )
     if arguments.split == "select":
         raise BadInputError("--split select cannot be verified: the slots of a group are the switch's own; use ranges")
     from ryu_apps.plan.kuijia.audit import Audit, audit
@@ -203,11 +213,13 @@ def _against_ovs(arguments: argparse.Namespace, topology: Topology, planner: Tun
             "--against-ovs traces no SELECT group, whose hash comes after the trace; use --split ranges"
         )
     plans = planner.plans()
-    found = compare_tunnels(topology, plans, plans, samples=arguments.samples, seed=arguments.seed)
-    value = {"topology": topology.name, "scheme": arguments.scheme, **found.to_json()}
+    found = compare_tunnels(
+        topology, in_shape(plans, arguments.shape), plans, samples=arguments.samples, seed=arguments.seed
+    )
+    value = {"topology": topology.name, "scheme": arguments.scheme, "shape": arguments.shape, **found.to_json()}
     lines = [
-        f"{arguments.scheme} on {topology.name}: {found.packets:,} packets, {found.hops:,} switches visited, "
-        f"in {found.seconds:.1f} s",
+        f"{arguments.scheme} on {topology.name}, {arguments.shape}: {found.packets:,} packets, "
+        f"{found.hops:,} switches visited, in {found.seconds:.1f} s",
         f"  {found.differences} differences between the interpreter and Open vSwitch",
     ]
     lines += [f"  first: {found.first_difference}"] if found.first_difference else []

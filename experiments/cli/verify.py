@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.cli.output import emit, progress, table
 from experiments.cli.parser import add_plan_arguments, plan_options, whole_number
 from experiments.cli.topo import load
-from experiments.cli.tunnels import add_tunnel_arguments, refuse_tunnel_arguments, verify_tunnels
+from experiments.cli.tunnels import add_tunnel_arguments, refuse_shape, refuse_tunnel_arguments, verify_tunnels
 
 if TYPE_CHECKING:
     from mininet_topos.topology import Topology
@@ -64,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     if is_of_tunnels:
         return verify_tunnels(arguments, topology)
     refuse_tunnel_arguments(arguments)
+    refuse_shape(arguments)
     check = _against_ovs if arguments.against_ovs else _cases
     return check(arguments, topology, options)
 

@@ -1,0 +1,139 @@
+"""Plans in a shape (replicated, two-table, decomposed), as rows or as counts of what they cost.
+
+armor plan kuijia gscale --demands random:5:900 --priorities four --shape decomposed --count
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from experiments.cli.output import emit, table
+from mininet_topos.errors import BadInputError
+
+if TYPE_CHECKING:
+    from mininet_topos.topology import Topology
+    from ryu_apps.plan.decompose.shapes import TableOutcome
+    from ryu_apps.plan.registry import Scheme
+    from ryu_apps.plan.rows import RulePlan
+
+REPLICATED, TWO_TABLE, DECOMPOSED = SHAPES = ("replicated", "two-table", "decomposed")
+_SIZES = ("tables", "rows", "fields", "replicated_rows", "replicated_fields")
+
+
+def in_shape(plans: Mapping[int, RulePlan], shape: str) -> dict[int, RulePlan]:
+    """Plans with their tables in a shape."""
+    return {dpid: made for dpid, (made, _) in _reshaped(plans, shape).items()}
+
+
+def check_shape(arguments: argparse.Namespace, scheme: Scheme, plans: Mapping[int, RulePlan]) -> None:
+    """Refuse a shape for plans whose rows are learned, moved in or rewritten one by one while the network runs.
+
+    Raises
+    ------
+    BadInputError
+        Such a scheme, and another shape than replicated.
+    """
+    if arguments.shape == REPLICATED:
+        return
+    if scheme.restoration is not None:
+        reason = "its controller rewrites single rows"
+    elif any(_learns(plan) for plan in plans.values()):
+        reason = "its switches learn rows"
+    elif any(plan.backups for plan in plans.values()):
+        reason = "its agent moves rows in from the backup database"
+    else:
+        return
+    raise BadInputError(
+        f"--shape {arguments.shape} is not for {scheme.name!r}: {reason}, which are made for the tables as planned; "
+        f"use --shape {REPLICATED}"
+    )
+
+
+def show(
+    arguments: argparse.Namespace, topology: Topology, about: Mapping[str, Any], plans: Mapping[int, RulePlan]
+) -> int:
+    """Print the plans of the switches that were asked for, in the shape of --shape; with --count what they cost."""
+    from ryu_apps.plan.serial import plan_to_json
+    from ryu_apps.plan.text import names_of, plan_text
+
+    wanted = {dpid: plan for dpid, plan in plans.items() if not arguments.switch or plan.node in arguments.switch}
+    shaped = _reshaped(wanted, arguments.shape)
+    value = {**about, "shape": arguments.shape}
+    if arguments.count:
+        counted = {**value, **count_json(wanted, shaped)}
+        emit(arguments, counted, count_text(counted))
+        return 0
+    value["switches"] = [plan_to_json(plan) for plan, _ in shaped.values()]
+    texts = [] if arguments.json else [plan_text(plan, names_of(topology, plan.node)) for plan, _ in shaped.values()]
+    emit(arguments, value, "\n".join(texts).rstrip("\n"))
+    return 0
+
+
+def count_json(
+    plans: Mapping[int, RulePlan], shaped: Mapping[int, tuple[RulePlan, tuple[TableOutcome, ...]]]
+) -> dict[str, Any]:
+    """Rows and fields of every switch and in all, beside those of the plans as they were, and what is saved (%).
+
+    Buckets of groups count with their actions; a shape does not change them.
+    """
+    from ryu_apps.plan.decompose.count import count_fields, memory_bits
+
+    switches = []
+    for dpid, (made, outcomes) in shaped.items():
+        before = plans[dpid]
+        sizes = (
+            len({row.table_id for row in made.flows}),
+            len(made.flows),
+            count_fields(made.flows, made.groups),
+            len(before.flows),
+            count_fields(before.flows, before.groups),
+        )
+        switches.append(
+            {
+                "node": made.node,
+                **_with_saving(dict(zip(_SIZES, sizes, strict=True))),
+                "kept": {str(each.table_id): each.kept_because for each in outcomes if each.kept_because},
+            }
+        )
+    total = {name: sum(switch[name] for switch in switches) for name in _SIZES if name != "tables"}
+    return {"switches": switches, "total": {**_with_saving(total), "memory_bits": memory_bits(total["fields"])}}
+
+
+def count_text(value: Mapping[str, Any]) -> str:
+    """Counts for a person."""
+    head = ("switch", "tables", "rows", "fields", "replicated: rows", "fields", "saved %")
+    rows = [
+        (
+            each["node"],
+            *(f"{each[name]:,}" if name in each else "" for name in _SIZES),
+            f"{each['saved_percent']:.1f}",
+        )
+        for each in (*value["switches"], {"node": "all", **value["total"]})
+    ]
+    lines = [f"{value['scheme']} on {value['topology']}, {value['shape']}", ""]
+    lines += [f"  {line}" for line in table(rows, head, right=range(1, len(head))).splitlines()]
+    kept = {reason: (each["node"], number) for each in value["switches"] for number, reason in each["kept"].items()}
+    lines += ["", f"  a field is a match field or an action; {value['total']['memory_bits']:,} bit in all"]
+    lines += [f"  left as it was, at {node} table {number}: {reason}" for reason, (node, number) in kept.items()]
+    return "\n".join(lines)
+
+
+def _with_saving(sizes: dict[str, Any]) -> dict[str, Any]:
+    before = sizes["replicated_fields"]
+    return {**sizes, "saved_percent": 100.0 * (1 - sizes["fields"] / before) if before else 0.0}
+
+
+def _reshaped(plans: Mapping[int, RulePlan], shape: str) -> dict[int, tuple[RulePlan, tuple[TableOutcome, ...]]]:
+    from ryu_apps.plan.decompose.figure8 import CLASS_PARTS
+    from ryu_apps.plan.decompose.shapes import decompose_plan
+    from ryu_apps.plan.ids import SPARE_TABLES
+
+    return {dpid: decompose_plan(plan, shape, SPARE_TABLES, parts=CLASS_PARTS) for dpid, plan in plans.items()}
+
+
+def _learns(plan: RulePlan) -> bool:
+    from ryu_apps.plan.rows import Learn
+
+    return any(isinstance(action, Learn) for row in plan.flows for action in row.apply_actions)

@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 from mininet_topos.catalogue import load_topology
@@ -24,7 +25,7 @@ from te_solver.demands import generate_demands, is_demand_spec, with_classes
 from te_solver.network import to_network
 from te_solver.solve import SolveOptions, solve
 from te_solver.tunnels import to_problem
-from te_solver.values import Demand
+from te_solver.values import DEFAULT_PRIORITY, Demand
 
 
 def answer(question: Question) -> tuple[Commodity, ...]:
@@ -41,22 +42,24 @@ def answer(question: Question) -> tuple[Commodity, ...]:
     """
     topology = load_topology(question.topology)
     left = without_links(topology, question.avoided)
-    found = _decided(question, topology, left) if question.demands or question.given else _equal(question, left)
-    if not question.avoided:
-        return found
-    intact = replace(question, avoided=())
+    if question.demands or question.given:
+        demands = _demands(question, topology)
+        found = _decided(question, left, demands)
+        wanted = [((each.src, each.dst), each.priority) for each in demands]
+    else:
+        found = _equal(question, left, None)
+        wanted = [(pair, DEFAULT_PRIORITY) for pair in permutations(topology.node_names, 2)]
     known = {(each.pair, each.priority) for each in found}
-    return (*found, *(each for each in answer(intact) if (each.pair, each.priority) not in known))
+    stranded = [each for each in wanted if each not in known]
+    spare = {each.pair: each for each in _equal(question, topology, [pair for pair, _ in stranded])}
+    return (*found, *(replace(spare[pair], priority=priority) for pair, priority in stranded if pair in spare))
 
 
-def _equal(question: Question, topology: Topology) -> tuple[Commodity, ...]:
-    return equal_commodities(topology, None, question.tunnels, question.tunnel_kind, question.metric)
+def _equal(question: Question, topology: Topology, pairs: Sequence[tuple[str, str]] | None) -> tuple[Commodity, ...]:
+    return equal_commodities(topology, pairs, question.tunnels, question.tunnel_kind, question.metric)
 
 
-def _decided(question: Question, topology: Topology, left: Topology) -> tuple[Commodity, ...]:
-    demands = _demands(question, topology)
-    if question.low_to_high is not None:
-        demands = tuple(with_classes(demands, question.low_to_high))
+def _decided(question: Question, left: Topology, demands: Sequence[Demand]) -> tuple[Commodity, ...]:
     if not left.links:
         return ()
     network = to_network(left, question.default_capacity_mbps)
@@ -65,6 +68,11 @@ def _decided(question: Question, topology: Topology, left: Topology) -> tuple[Co
 
 
 def _demands(question: Question, topology: Topology) -> Sequence[Demand]:
+    demands = _given_demands(question, topology)
+    return demands if question.low_to_high is None else with_classes(demands, question.low_to_high)
+
+
+def _given_demands(question: Question, topology: Topology) -> Sequence[Demand]:
     if question.given:
         return parse_demands(question.given, "request.json", topology)
     text, path = question.demands, Path(question.demands)

@@ -174,6 +174,8 @@ def test_packets_of_the_papers_window_count_the_overhead_of_the_wire():
     assert (950_000 // 1448, size.packets) == (656, 618)
     assert (size.frame_bytes, size.slots, size.reserved_bytes) == (618 * 1514, 1024, 1 << 21)
 
+    assert buffer_size(10_000, 760_000, 1514, spare_packets=1024 - 618).slots == 1024
+
 
 def test_short_packets_need_more_slots_for_the_same_window():
     short, long = buffer_size(1000, 10**7, 60), buffer_size(1000, 10**7, 1514)

@@ -145,7 +145,8 @@ def test_ip_in_ip_without_our_header_and_packets_without_ports_are_plain():
     node = to_node(A, [(FlowMatch(), AB)], ALL)
     ip_in_ip = packet(protocol=4, payload=packet(), destination=str(A))
     later_fragment = with_checksum(packet()[:6] + b"\x00\x10" + packet()[8:])
-    for data in (ip_in_ip, packet(protocol=1), later_fragment, b"", b"\x60" + bytes(50)):
+    half_a_header = with_checksum(packet()[:2] + b"\x00\x18" + packet()[4:24])
+    for data in (ip_in_ip, packet(protocol=1), later_fragment, half_a_header, b"", b"\x60" + bytes(50)):
         assert process(node, data) == (node, Fate.PLAIN, data)
 
 

@@ -95,9 +95,9 @@ class NetworkLaboratory:
 
     def runners(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Mapping[str, Runner]:
         """A runner for every kind of these trials; sweeps need neither Mininet nor Ryu."""
-        from experiments.te.fig4_trials import run_unit
+        from experiments.papers.kuijia.figures import run_sweep
 
-        runners: dict[str, Runner] = {"sweep": run_unit}
+        runners: dict[str, Runner] = {"sweep": run_sweep}
         if any(trial.kind not in runners for trial in trials):
             from experiments.laboratory import make_runners
 

@@ -57,6 +57,8 @@ IMPURE = (
     "mininet_topos.event_log",
     "mininet_topos.mn_custom",
     "experiments.papers.registry",
+    "experiments.papers.kuijia.figures",
+    "experiments.papers.kuijia.pictures",
     "experiments.papers.sdfast.figures",
     "experiments.papers.sdfast.pictures",
     "experiments.papers.sdfast.extra_pictures",

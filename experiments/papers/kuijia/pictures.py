@@ -9,6 +9,7 @@ from experiments.campaign.values import Json
 from experiments.papers.kuijia import fields, memory
 from experiments.papers.sdfast.canvas import PAPER, finish, legend, panels, paper_handle, say_empty, whisker
 from experiments.te.pictures import INK, PALETTE
+from ryu_apps.plan.decompose.figure8 import Point
 from ryu_apps.plan.decompose.shapes import DECOMPOSED, REPLICATED, SHAPES
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def draw_fig8(rows: Sequence[Json], caption: str) -> Figure:
     return finish(figure, facts, caption)
 
 
-def _draw_memory(axes: Axes, points: Sequence[memory.Point]) -> None:
+def _draw_memory(axes: Axes, points: Sequence[Point]) -> None:
     numbers = [point.n_priorities for point in points]
     for shape in SHAPES:
         values = [memory.kilobits(getattr(point, shape.replace("-", "_"))) for point in points]

@@ -112,15 +112,9 @@ def add_topology_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_plan_options(parser: argparse.ArgumentParser) -> None:
-    """--mode, --planner, --routes, --metric, --max-failures, --hard-timeout-s."""
-    group = parser.add_argument_group("plan")
-    for name, choices, about in (
-        ("mode", MODES, "who ends the backtracking: the data plane, or the switch-local agent"),
-        ("planner", PLANNERS, "routes by destination, or the paper's two routes per pair"),
-        ("routes", ROUTES, "shortest-path trees, or one minimum spanning tree"),
-        ("metric", METRICS, "cost of a link"),
-    ):
+def add_choices(group: argparse._ArgumentGroup, *options: tuple[str, Sequence[str], str]) -> None:
+    """Options (name, choices, what it is about) that take one of a few words; the first is the default."""
+    for name, choices, about in options:
         group.add_argument(
             f"--{name}",
             type=choice(name, choices),
@@ -128,6 +122,18 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
             metavar="|".join(choices),
             help=f"{about} (default {choices[0]})",
         )
+
+
+def add_plan_options(parser: argparse.ArgumentParser) -> None:
+    """--mode, --planner, --routes, --metric, --max-failures, --hard-timeout-s."""
+    group = parser.add_argument_group("plan")
+    add_choices(
+        group,
+        ("mode", MODES, "who ends the backtracking: the data plane, or the switch-local agent"),
+        ("planner", PLANNERS, "routes by destination, or the paper's two routes per pair"),
+        ("routes", ROUTES, "shortest-path trees, or one minimum spanning tree"),
+        ("metric", METRICS, "cost of a link"),
+    )
     group.add_argument(
         "--max-failures",
         type=whole_number("--max-failures", 1),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.cli.output import emit, note, writable
-from experiments.cli.parser import choice, positive_number, whole_number
+from experiments.cli.parser import add_choices, choice, positive_number, whole_number
 from experiments.scenario.suggest import suggest
 from experiments.scenario.values import METRICS
 from mininet_topos.errors import BadInputError
@@ -50,19 +50,13 @@ def _add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--demands", metavar="SPEC|FILE", help="what is sent (default: 40 random pairs)")
     group.add_argument("--default-capacity-mbps", type=positive_number("--default-capacity-mbps"), metavar="MBPS")
     group.add_argument("--tunnels", type=whole_number("--tunnels", 1, 16), default=3, metavar="K", help="a pair (3)")
-    for name, choices, about in (
+    add_choices(
+        group,
         ("tunnel-kind", TUNNEL_KINDS, "how tunnels are chosen"),
         ("metric", METRICS, "length of a tunnel"),
         ("objective", OBJECTIVES, "what is best"),
         ("base-point", BASE_POINTS, "which of the best allocations"),
-    ):
-        group.add_argument(
-            f"--{name}",
-            type=choice(name, choices),
-            default=choices[0],
-            metavar="|".join(choices),
-            help=f"{about} (default {choices[0]})",
-        )
+    )
     group.add_argument("--solver", type=choice("solver", SOLVERS), metavar="|".join(SOLVERS), help="cvxpy's solver")
     group.add_argument("--fast", action="store_true", help="the fast path, certified like the reference")
     group.add_argument(

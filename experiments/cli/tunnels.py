@@ -14,7 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.output import emit, progress, table
-from experiments.cli.parser import choice, positive_number, whole_number
+from experiments.cli.parser import add_choices, positive_number, whole_number
 from experiments.cli.shapes import SHAPES, in_shape, show
 from mininet_topos.errors import BadInputError
 
@@ -36,19 +36,13 @@ def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--default-capacity-mbps", type=positive_number("--default-capacity-mbps"), metavar="MBPS")
     group.add_argument("--low-to-high", type=positive_number("--low-to-high"), metavar="RATIO", help="two classes")
     group.add_argument("--tunnels", type=whole_number("--tunnels", 1, 16), default=3, metavar="K", help="a pair (3)")
-    for name, choices, about in (
+    add_choices(
+        group,
         ("tunnel-kind", TUNNEL_KINDS, "how tunnels are chosen"),
         ("priorities", PRIORITIES, "classes and queues"),
         ("split", SPLITS, "hash ranges, or a SELECT group for comparison"),
         ("shape", SHAPES, "tables as planned, or taken apart"),
-    ):
-        group.add_argument(
-            f"--{name}",
-            type=choice(name, choices),
-            default=choices[0],
-            metavar="|".join(choices),
-            help=f"{about} (default {choices[0]})",
-        )
+    )
     group.add_argument(
         "--prefix",
         metavar="NODE=PREFIX",

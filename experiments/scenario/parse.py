@@ -26,7 +26,6 @@ from experiments.scenario.values import (
     MODES,
     NO_MODE,
     PLANNERS,
-    PROBE_KINDS,
     ROUTES,
     Failure,
     Scenario,
@@ -184,8 +183,3 @@ def _duration(
 def shown_of(line: Line | None) -> str:
     """A value for a message; empty when there is none."""
     return "" if line is None else shown(line)
-
-
-def probes_of(scenario: Scenario) -> tuple[Traffic, ...]:
-    """The traffic entries that are measured packet by packet."""
-    return tuple(entry for entry in scenario.traffic if entry.kind in PROBE_KINDS)

@@ -265,10 +265,6 @@ class RunningNetwork:
         """Flows of a switch, as `ovs-ofctl` prints them."""
         return status.dump(self.sites[node], "dump-flows")
 
-    def dump_groups(self, node: str) -> str:
-        """Groups of a switch, as `ovs-ofctl` prints them."""
-        return status.dump(self.sites[node], "dump-groups")
-
     def class_counters(self, node: str, port_no: int) -> str:
         """What `tc -s class show` prints for a switch port."""
         words = ["tc", "-s", "class", "show", "dev", self.interface(node, port_no)]

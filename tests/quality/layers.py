@@ -37,6 +37,7 @@ PURE = (
     "dataplane.model",
     "experiments.analysis",
     "experiments.scenario",
+    "experiments.flows.values",
     "experiments.campaign.values",
     "experiments.campaign.order",
     "experiments.campaign.statistics",

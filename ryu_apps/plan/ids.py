@@ -59,6 +59,7 @@ class SchemeId(IntEnum):
     SQR = 12
     RESTORATION = 13
     FFG_RESTORATION = 14
+    RESCALING_VICTIMS = 15
 
 
 class Kind(IntEnum):

@@ -8,7 +8,7 @@ failure only adds rows, what a layer does not cover does not move, and without f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS, WHOLE, HashRange, cut
 
@@ -114,6 +114,15 @@ def rescaling_layers(_base: Layer, weights: Sequence[float], events: Events) -> 
         return ()
     newest = tuple(Piece(piece.slots, piece.tunnel) for piece in _recut([WHOLE], weights, frozenset(known)))
     return (*((),) * (steps - 1), newest)
+
+
+def untagged_layers(base: Layer, weights: Sequence[float], events: Events) -> tuple[Layer, ...]:
+    """What the paper's testbed did for rescaling (section 5.1): the flows of dead tunnels move, untagged, and no other.
+
+    Tunnels get the same shares as by `rescaling_layers`, which also moves flows of tunnels that live.
+    """
+    layers = kuijia_layers(base, weights, events)
+    return tuple(tuple(replace(piece, victim=False) for piece in layer) for layer in layers)
 
 
 def no_layers(_base: Layer, _weights: Sequence[float], _events: Events) -> tuple[Layer, ...]:

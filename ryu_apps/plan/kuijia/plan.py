@@ -1,4 +1,4 @@
-"""Rule plans of the tunnel schemes: `kuijia`, `rescaling`, and `te`, which does nothing about failures.
+"""Rule plans of the tunnel schemes: `kuijia`, `rescaling` (two kinds), and `te`, which does nothing about failures.
 
 `TunnelPlanner` is prepared once from commodities; after that a failure costs the rows of the pairs that it hits.
 """
@@ -35,6 +35,7 @@ from ryu_apps.plan.kuijia.layers import (
     no_layers,
     rebased_layer,
     rescaling_layers,
+    untagged_layers,
 )
 from ryu_apps.plan.kuijia.options import TunnelOptions, prefixes_of
 from ryu_apps.plan.kuijia.priorities import Mark, queue_rows
@@ -117,6 +118,15 @@ TUNNEL_SCHEMES = {
             recovers=True,
             tags_victims=False,
             keeps_others=False,
+        ),
+        TunnelScheme(
+            "rescaling_victims",
+            "tunnels; victims share the others' queue, and no other flow moves",
+            SchemeId.RESCALING_VICTIMS,
+            untagged_layers,
+            recovers=True,
+            tags_victims=False,
+            keeps_others=True,
         ),
         TunnelScheme(
             "te",

@@ -20,6 +20,7 @@ from ryu_apps.plan.kuijia.layers import (
     no_layers,
     rebased_layer,
     rescaling_layers,
+    untagged_layers,
 )
 from tests.plan.kuijia.strategies import WEIGHTS, histories
 
@@ -235,3 +236,22 @@ def test_new_weights_move_as_few_slots_as_can_be(history: History, weights: Weig
 @given(WEIGHTS)
 def test_the_same_weights_again_change_nothing(weights: Weights) -> None:
     assert rebased_layer(held_by(base_layer(weights)), weights) == base_layer(weights)
+
+
+@given(histories())
+def test_untagged_layers_move_what_kuijia_moves_and_tag_nothing(history: History) -> None:
+    weights, events = history
+    base = base_layer(weights)
+    moved = by_slot(holding(base, untagged_layers(base, weights, events)))
+    assert [tunnel for tunnel, _ in moved] == [tunnel for tunnel, _ in by_slot(kuijia(weights, events))]
+    assert not any(victim for _, victim in moved)
+
+
+@given(histories())
+def test_untagged_layers_give_tunnels_the_shares_that_rescaling_gives_them(history: History) -> None:
+    weights, events = history
+    base, one = base_layer(weights), events[:1]
+    kinds = (untagged_layers(base, weights, one), rescaling_layers(base, weights, one))
+    held = [[tunnel for tunnel, _ in by_slot(holding(base, layers))] for layers in kinds]
+    for tunnel in (None, *range(len(weights))):
+        assert abs(held[0].count(tunnel) - held[1].count(tunnel)) <= len(weights)

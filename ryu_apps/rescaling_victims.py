@@ -1,0 +1,11 @@
+"""Ryu app of rescaling that moves victims only: `ryu-manager ryu_apps/rescaling_victims.py` (docs/controller.md)."""
+
+from __future__ import annotations
+
+from ryu_apps.control.tunnels import TunnelApp
+
+
+class RescalingVictims(TunnelApp):
+    """Controller of the scheme "rescaling_victims"."""
+
+    scheme = "rescaling_victims"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,16 +107,28 @@ def load_topology_with_warnings(name_or_path: str) -> Loaded:
         Unknown name (close names are suggested), or a file that is missing, unreadable, broken or no topology.
     """
     name = name_or_path.strip()
-    lowered = ALIASES.get(name.lower(), name.lower())
-    make = CATALOGUE.get(lowered) or TOYS.get(lowered)
+    make = _maker(name)
     if make is not None:
         return Loaded(make())
     if name.partition(":")[0] in GENERATORS:
         return Loaded(generate(name))
-    path = Path(name)
-    if path.suffix.lower() in FILE_KINDS or len(path.parts) > 1 or _is_file(path):
-        return read_topology_file(path)
+    if is_topology_file(name):
+        return read_topology_file(Path(name))
     raise TopologyError(_unknown(name))
+
+
+def is_topology_file(name_or_path: str) -> bool:
+    """Whether `load_topology` takes this for a file, not for a name or a generator's specification."""
+    name = name_or_path.strip()
+    if _maker(name) is not None or name.partition(":")[0] in GENERATORS:
+        return False
+    path = Path(name)
+    return path.suffix.lower() in FILE_KINDS or len(path.parts) > 1 or _is_file(path)
+
+
+def _maker(name: str) -> Callable[[], Topology] | None:
+    lowered = ALIASES.get(name.lower(), name.lower())
+    return CATALOGUE.get(lowered) or TOYS.get(lowered)
 
 
 def read_topology_file(path: Path) -> Loaded:

@@ -99,6 +99,8 @@ def _link_list(topology: Topology) -> list[dict[str, Any]]:
                 "reverse_capacity_mbps": back.capacity_mbps,
                 "delay_ms": there.delay_ms,
                 "reverse_delay_ms": back.delay_ms,
+                "jitter_ms": there.jitter_ms,
+                "reverse_jitter_ms": back.jitter_ms,
                 "src_port": ports.port_of[there.direction],
                 "dst_port": ports.port_of[back.direction],
             }

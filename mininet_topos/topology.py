@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import networkx as nx
 
@@ -53,7 +53,8 @@ class Node:
 class Link:
     """One direction of a physical link. `None` means unknown, never "unlimited" or "zero".
 
-    `port_no` is the OpenFlow port on `src`, when the user fixes it; else ports.py assigns one.
+    `port_no` is the OpenFlow port on `src`, when the user fixes it; else ports.py assigns one. Each packet is under
+    way for `delay_ms` and a time drawn uniformly from 0..`jitter_ms`, and overtakes none (`None`: no jitter).
     """
 
     src: str
@@ -62,6 +63,7 @@ class Link:
     capacity_mbps: float | None = None
     delay_ms: float | None = None
     port_no: int | None = None
+    jitter_ms: float | None = None
 
     @property
     def direction(self) -> Direction:
@@ -86,7 +88,7 @@ class Topology:
     ------
     TopologyError
         Duplicate or unknown node, self-loop, duplicate link, missing reverse direction, or a
-        capacity or delay that is not a positive (delay: non-negative) finite number.
+        capacity, delay or jitter that is not a positive (delay, jitter: non-negative) finite number.
     """
 
     name: str
@@ -132,6 +134,11 @@ class Topology:
         return {
             name: tuple(sorted(links, key=lambda link: (order[link.dst], link.key))) for name, links in leaving.items()
         }
+
+    @cached_property
+    def is_delayed(self) -> bool:
+        """Whether a link has a delay or jitter."""
+        return any(link.delay_ms or link.jitter_ms for link in self.links)
 
     def link_id(self, direction: Direction) -> LinkId:
         """Physical link of a direction (`KeyError` for an unknown node)."""
@@ -181,6 +188,7 @@ class Topology:
                 capacity_mbps=link.capacity_mbps,
                 delay_ms=link.delay_ms,
                 port_no=link.port_no,
+                jitter_ms=link.jitter_ms,
             )
         return graph
 
@@ -195,6 +203,13 @@ class Topology:
     def is_connected(self, failed: Iterable[LinkId] = ()) -> bool:
         """Whether every node reaches every other without the `failed` links."""
         return len(set(self.components(failed).values())) == 1
+
+
+def with_link_delays(topology: Topology, delay_ms: float | None, jitter_ms: float | None) -> Topology:
+    """The same topology with one delay, one jitter, or both, on all links; None leaves them as they are."""
+    given = {"delay_ms": delay_ms, "jitter_ms": jitter_ms}
+    changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return replace(topology, links=tuple(replace(link, **changed) for link in topology.links)) if changed else topology
 
 
 @dataclass(frozen=True)
@@ -227,6 +242,7 @@ def _check_links(links: tuple[Link, ...], names: set[str]) -> None:
         seen.add(link.direction)
         _check_quantity(link, "capacity_mbps", link.capacity_mbps, zero_allowed=False)
         _check_quantity(link, "delay_ms", link.delay_ms, zero_allowed=True)
+        _check_quantity(link, "jitter_ms", link.jitter_ms, zero_allowed=True)
     for src, dst, key in seen:
         if (dst, src, key) not in seen:
             raise TopologyError(f"link {Direction(src, dst, key)} has no reverse direction; give both")

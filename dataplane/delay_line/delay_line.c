@@ -1,9 +1,12 @@
 /* delay_line: carry frames between pairs of interfaces, each a constant (or jittered) time later.
  *
- *     delay_line [--realtime] [--frames N] [--seed N] [--reorder] A,B,DELAY_US[,JITTER_US] ...
+ *     delay_line [--realtime] [--frames N] [--seed N] [--reorder] A,B,DELAY_US[,JITTER_US[,DELAY_US,JITTER_US]] ...
  *
  * What arrives at A leaves at B, and the other way round, DELAY_US microseconds after its arrival, plus a time drawn
- * uniformly from 0..JITTER_US. A direction keeps its order (a frame never overtakes an earlier one) unless --reorder.
+ * uniformly from 0..JITTER_US; the second pair of numbers, when given, is that of the way from B to A.
+ * A direction keeps its order (a frame never overtakes an earlier one) unless --reorder.
+ * When A loses its carrier, B is set down until A has it again, and the other way round: so the far end of each sees
+ * what it would see of one cable.
  *
  * Every interface has a packet socket with a receive ring (PACKET_RX_RING, TPACKET_V2) in shared memory. The kernel
  * stamps a frame when it arrives; the frame stays in its slot of the ring until it is due, and is sent from there. So
@@ -17,9 +20,14 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/ethtool.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <net/if.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -42,7 +50,8 @@
 #define MAX_AGE_NS SECOND_NS     /* a stamp older than this is a clock that was set, not a frame that waited */
 #define LATE_BUCKETS 2000        /* lateness is counted by the microsecond up to here */
 #define BATCH 128
-#define USAGE "[--realtime] [--frames N] [--seed N] [--reorder] A,B,DELAY_US[,JITTER_US] ..."
+#define CARRIER_POLL_MS 20       /* the kernel may tell of a carrier up to a second late */
+#define USAGE "[--realtime] [--frames N] [--seed N] [--reorder] A,B,DELAY_US[,JITTER_US[,DELAY_US,JITTER_US]] ..."
 #define REALTIME_PRIORITY 2      /* above ovs-vswitchd's 1: a line is not delayed by what it connects */
 
 struct end {                     /* an interface and the direction that begins at it */
@@ -185,7 +194,10 @@ static void send_frame(const struct waiting *entry)
             frame = retag(header, frame);
             length += TAG_BYTES;
         }
-        if (send(end->other->socket, frame, length, MSG_DONTWAIT) == (ssize_t)length)
+        ssize_t sent = send(end->other->socket, frame, length, MSG_DONTWAIT);
+        if (sent < 0 && errno == ENETDOWN) /* perhaps the note of an outage that is over, which this took away */
+            sent = send(end->other->socket, frame, length, MSG_DONTWAIT);
+        if (sent == (ssize_t)length)
             end->relayed++;
         else
             end->send_failed++; /* the other interface is down, or its queue is full: lost, as on a line */
@@ -240,23 +252,31 @@ static void open_end(struct end *end)
         fail("cannot listen on", end->name);
 }
 
+static uint64_t read_delay_ns(const char *word, const char *pair)
+{
+    char *rest;
+    double delay_us = strtod(word, &rest);
+    if (*rest || !(delay_us >= 0 && delay_us <= 60e6))
+        usage("a delay is not a number of microseconds from 0 to 60000000 in", pair);
+    return (uint64_t)(delay_us * 1000);
+}
+
+/* A,B,DELAY_US[,JITTER_US[,DELAY_US,JITTER_US]] */
 static void read_pair(struct end *pair, char *text)
 {
-    char whole[128], *rest = NULL;
+    char whole[160], *rest = NULL, *words[7];
+    int count = 0;
     snprintf(whole, sizeof whole, "%s", text);
-    const char *first = strtok_r(text, ",", &rest), *second = strtok_r(NULL, ",", &rest);
-    const char *delay = strtok_r(NULL, ",", &rest), *jitter = strtok_r(NULL, ",", &rest);
-    if (!delay || strtok_r(NULL, ",", &rest) || strlen(first) >= IFNAMSIZ || strlen(second) >= IFNAMSIZ)
+    for (char *word = strtok_r(text, ",", &rest); word && count < 7; word = strtok_r(NULL, ",", &rest))
+        words[count++] = word;
+    if (count < 3 || count == 5 || count == 7 || strlen(words[0]) >= IFNAMSIZ || strlen(words[1]) >= IFNAMSIZ)
         usage("cannot read the pair", whole);
-    char *delay_end, *jitter_end = "";
-    double delay_us = strtod(delay, &delay_end), jitter_us = jitter ? strtod(jitter, &jitter_end) : 0;
-    if (*delay_end || *jitter_end || !(delay_us >= 0 && delay_us <= 60e6) || !(jitter_us >= 0 && jitter_us <= 60e6))
-        usage("a delay is not a number of microseconds from 0 to 60000000 in", whole);
     for (int side = 0; side < 2; side++) {
-        strcpy(pair[side].name, side ? second : first);
+        int at = side && count == 6 ? 4 : 2;
+        strcpy(pair[side].name, words[side]);
         pair[side].other = &pair[1 - side];
-        pair[side].delay_ns = (uint64_t)(delay_us * 1000);
-        pair[side].jitter_ns = (uint64_t)(jitter_us * 1000);
+        pair[side].delay_ns = read_delay_ns(words[at], whole);
+        pair[side].jitter_ns = count > 3 ? read_delay_ns(words[at + 1], whole) : 0;
     }
 }
 
@@ -323,6 +343,67 @@ static void print_counters(const char *event)
     }
     printf("]}\n");
     fflush(stdout);
+}
+
+/* ---- carriers */
+static bool flags_of(int socket, const struct end *end, int *flags)
+{
+    struct ifreq request = {0};
+    strcpy(request.ifr_name, end->name);
+    if (ioctl(socket, SIOCGIFFLAGS, &request) != 0)
+        return false;
+    *flags = (unsigned short)request.ifr_flags;
+    return true;
+}
+
+/* The carrier as it is now; IFF_RUNNING tells of one that has just come or gone a little later. */
+static bool has_carrier(int socket, const struct end *end)
+{
+    struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
+    struct ifreq request = {.ifr_data = (void *)&link};
+    strcpy(request.ifr_name, end->name);
+    return ioctl(socket, SIOCETHTOOL, &request) == 0 && link.data;
+}
+
+static void set_up(int socket, const struct end *end, int flags, bool up)
+{
+    struct ifreq request = {0};
+    strcpy(request.ifr_name, end->name);
+    request.ifr_flags = (short)(up ? flags | IFF_UP : flags & ~IFF_UP);
+    if (ioctl(socket, SIOCSIFFLAGS, &request) != 0)
+        fprintf(stderr, "delay_line: cannot pass the carrier on to %s: %s\n", end->name, strerror(errno));
+}
+
+/* An end that is up itself tells by its carrier what the other shall be. One of a pair is always up. */
+static void pass_carriers_on(int socket)
+{
+    for (struct end *end = ends; end < ends + end_count; end++) {
+        int own, others;
+        if (!flags_of(socket, end, &own) || !flags_of(socket, end->other, &others) || !(own & IFF_UP))
+            continue;
+        bool carrier = own & IFF_RUNNING, other_up = others & IFF_UP;
+        if (carrier != other_up && has_carrier(socket, end) != other_up)
+            set_up(socket, end->other, others, !other_up);
+    }
+}
+
+/* In a thread of its own: to set an interface down takes the kernel some ten milliseconds. */
+static void *watch_carriers(void *unused)
+{
+    char message[16384];
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
+    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (netlink < 0 || control < 0 || bind(netlink, (struct sockaddr *)&address, sizeof address) != 0)
+        fail("cannot watch", "carriers");
+    struct pollfd news = {.fd = netlink, .events = POLLIN};
+    for (;;) {
+        pass_carriers_on(control);
+        if (poll(&news, 1, CARRIER_POLL_MS) > 0)
+            while (recv(netlink, message, sizeof message, 0) > 0)
+                ;
+    }
+    return unused;
 }
 
 /* ---- the loop */
@@ -393,6 +474,9 @@ int main(int count, char **words)
         fail("no memory for", "the queue");
     for (size_t at = 0; at < end_count; at++)
         open_end(&ends[at]);
+    pthread_t carriers; /* before real-time priority, which it does not need */
+    if (pthread_create(&carriers, NULL, watch_carriers, NULL) != 0)
+        fail("no thread to watch", "carriers");
     realtime = realtime && sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){REALTIME_PRIORITY}) == 0;
     run(signalfd(-1, &caught, SFD_NONBLOCK | SFD_CLOEXEC));
     return 0;

@@ -86,6 +86,8 @@ def emulated_network(
             bfd_interval_ms=bfd_interval_ms,
             default_capacity_mbps=scenario.default_capacity_mbps,
             control_delay_ms=scenario.control_delay_ms,
+            link_delays=scenario.link_delays,
+            seed=scenario.seed,
         ),
         databases={DATABASE: SCHEMA_PATH} if variation.mode == "agent" else {},
         agent_command=agent_command(scenario.wait_to_restore_s) if variation.mode == "agent" else None,

@@ -76,6 +76,13 @@ def one_of(choices: Sequence[str]) -> Reader[str]:
     return read
 
 
+def yes_or_no(context: Context, line: Line, name: str) -> bool:
+    """`true` or `false`."""
+    if not isinstance(line.value, bool):
+        raise context.error(line, f"{name} must be true or false; it is {shown(line)}")
+    return line.value
+
+
 def number(lowest: float, *, exclusive: bool = False, highest: float = math.inf) -> Reader[float]:
     """A finite number of at least (exclusive: above) `lowest`."""
 

@@ -18,6 +18,7 @@ from experiments.scenario.fields import (
     whole_number,
     with_default,
     word,
+    yes_or_no,
 )
 from experiments.scenario.lines import Line, read_lines
 from experiments.scenario.traffic import read_traffic
@@ -32,17 +33,20 @@ from experiments.scenario.values import (
     Traffic,
     Variation,
 )
+from mininet_topos.catalogue import is_topology_file
 from mininet_topos.errors import BadInputError
-from mininet_topos.topology import Topology
+from mininet_topos.topology import Topology, with_link_delays
 
 KEYS = (
     "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",
-    "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "wait_to_restore_s",
+    "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "delay_ms", "jitter_ms",
+    "link_delays", "wait_to_restore_s",
     "traffic", "failures",
 )  # fmt: skip
 MIN_TAIL_S = 3.0
 MAX_DURATION_S = 24 * 3600.0
 MAX_CONTROL_DELAY_MS = 10_000.0  # as long as the emulation can make it; a test compares them
+MAX_LINK_DELAY_MS = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
     fields = mapping(context, root, "a scenario")
     known_keys(context, fields, KEYS, "a scenario")
     topology_name, topology = _topology(context, fields, root, surroundings)
+    delay_ms, jitter_ms = (_link_time(context, fields, name) for name in ("delay_ms", "jitter_ms"))
+    topology = with_link_delays(topology, delay_ms, jitter_ms)
     variations = _variations(context, fields, root, surroundings)
     traffic = read_traffic(context, fields.get("traffic"), topology)
     failures = read_failures(context, fields.get("failures"), topology)
@@ -104,7 +110,24 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
             fields, "control_delay_ms", number(0, highest=MAX_CONTROL_DELAY_MS), context, 0.0
         ),
         settle_s=with_default(fields, "settle_s", number(0.5), context, 2.0),
+        delay_ms=delay_ms,
+        jitter_ms=jitter_ms,
+        link_delays=_link_delays(context, fields, topology_name, {delay_ms, jitter_ms}),
     )
+
+
+def _link_time(context: Context, fields: Mapping[str, Line], key: str) -> float | None:
+    return optional(fields, key, number(0, highest=MAX_LINK_DELAY_MS), context)
+
+
+def _link_delays(
+    context: Context, fields: Mapping[str, Line], topology_name: str, stated: set[float | None]
+) -> bool | None:
+    """Whether links are delayed: asked for, or else when the scenario or a file of the user's states the delays."""
+    asked = optional(fields, "link_delays", yes_or_no, context)
+    if asked is None and (stated != {None} or is_topology_file(topology_name)):
+        return True
+    return asked
 
 
 def _topology(

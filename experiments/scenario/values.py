@@ -138,6 +138,10 @@ class Scenario:
         One-way delay of every control link; 0: none is added.
     settle_s : float
         Time with probes running and nothing broken before the run's zero.
+    delay_ms, jitter_ms : float or None
+        One delay and jitter for all links, which `topology` has taken over; None: those of the topology.
+    link_delays : bool or None
+        Whether links are delayed; None: where the kernel can do it.
     """
 
     topology_name: str
@@ -152,3 +156,6 @@ class Scenario:
     default_capacity_mbps: float | None = None
     settle_s: float = 2.0
     control_delay_ms: float = 0.0
+    delay_ms: float | None = None
+    jitter_ms: float | None = None
+    link_delays: bool | None = None

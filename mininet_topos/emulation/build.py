@@ -120,7 +120,7 @@ def traffic_plan(
     plan[CONTROLLER] = [
         line for name in wiring.controller_interface_of.values() for line in _control_lines(name, options)
     ]
-    _require(plan, options, features)
+    _require(plan, features)
     return {place: lines for place, lines in plan.items() if lines}
 
 
@@ -128,7 +128,7 @@ def _control_lines(interface: str, options: EmulationOptions) -> list[str]:
     return control_tc_plan(interface, options.control_rate_mbps, options.control_delay_ms)
 
 
-def _require(plan: Mapping[str, Sequence[str]], options: EmulationOptions, features: KernelFeatures) -> None:
+def _require(plan: Mapping[str, Sequence[str]], features: KernelFeatures) -> None:
     words = {word for lines in plan.values() for line in lines for word in line.split()}
     for feature in ("htb", "u32", "netem"):
         if feature in words and not getattr(features, feature):
@@ -136,10 +136,6 @@ def _require(plan: Mapping[str, Sequence[str]], options: EmulationOptions, featu
                 f"kernel {features.release} has no {feature} ({features.reason(feature)}); "
                 + ("leave control_delay_ms out" if feature == "netem" else "run with shape=False")
             )
-    if options.require_delay and not features.netem:
-        raise MissingRequirementError(
-            f"kernel {features.release} has no netem, so it cannot delay packets; load sch_netem or drop require_delay"
-        )
 
 
 def apply_traffic(plan: Mapping[str, Sequence[str]], pid_of: Mapping[str, int], run_file: RunFile) -> None:

@@ -37,7 +37,7 @@ def find_delay_line() -> Path | None:
 
 
 def start_delay_line(
-    relays: Sequence[Relay], shell_pid: int, folder: Path, supervisor: Supervisor, *, realtime: bool
+    relays: Sequence[Relay], shell_pid: int, folder: Path, supervisor: Supervisor, *, realtime: bool, seed: int
 ) -> None:
     """Start the delay line and wait until it carries frames.
 
@@ -50,6 +50,8 @@ def start_delay_line(
         Where its log goes.
     supervisor : Supervisor
     realtime : bool
+    seed : int
+        Of the jitter.
 
     Raises
     ------
@@ -61,7 +63,7 @@ def start_delay_line(
     program = find_delay_line()
     if program is None:
         raise DelayLineError(f"{PROGRAM_NAME} has disappeared since the start of this program; run make setup")
-    argv = inside(shell_pid, delay_line_command(program, relays, realtime=realtime))
+    argv = inside(shell_pid, delay_line_command(program, relays, realtime=realtime, seed=seed))
     log = _log(folder)
     supervisor.start(ProcessSpec(DELAY_LINE, DELAY_PLACE, tuple(argv), log, gentle=True))
     _wait_line(log, 0)

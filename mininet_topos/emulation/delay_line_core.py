@@ -1,8 +1,8 @@
-"""Control delay without netem: which lines the delay line carries, its command line, and what it reports.
+"""Delay without netem: which lines the delay line carries, its command line, and what it reports.
 
-Kernels without netem cannot delay packets. Then every control link is cut in two, and a small program
-(`dataplane/delay_line`) stands in the middle, in a namespace of its own, and carries frames from one half to
-the other after the delay.
+Kernels without netem cannot delay packets. Then every delayed link, between switches or to the controller, is cut in
+two, and a small program (`dataplane/delay_line`) stands in the middle, in a namespace of its own, and carries frames
+from one half to the other after the delay. It passes the carrier on too.
 """
 
 from __future__ import annotations
@@ -14,14 +14,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mininet_topos.emulation.options_core import EmulationOptions
-from mininet_topos.emulation.wiring_core import CONTROLLER, DELAY_PLACE, Cable, Wiring
-from mininet_topos.errors import ArmorError, MissingRequirementError
+from mininet_topos.emulation.wiring_core import DELAY_PLACE, Cable, Wiring
+from mininet_topos.errors import ArmorError, BadInputError, MissingRequirementError
+from mininet_topos.ports import PortMap
+from mininet_topos.topology import Link, Topology
 
 DELAY_LINE = "delay_line"  # name of the process
 PROGRAM_NAME = "armor-delay-line"
 # What 1 ms of a line may hold: 600 Mbit/s of full frames, far more than an OpenFlow channel sends.
 _FRAMES_PER_MS = 50
 MIN_FRAMES, MAX_FRAMES = 512, 4096
+MAX_LINK_DELAY_MS = 10_000.0
+MAX_ERROR_US = 200.0  # a line that errs by more for one frame in a hundred is told of in the result
+TRIAL_PPS = 10_000
+# Interfaces in the delay place are numbered from here: Linux tells at once that a cable's carrier has changed when its
+# two ends have different numbers, else up to a second late.
+_FIRST_INDEX = 1000
 
 
 class DelayLineError(ArmorError):
@@ -30,12 +38,27 @@ class DelayLineError(ArmorError):
 
 @dataclass(frozen=True, slots=True)
 class Relay:
-    """Two interfaces of the delay place between which frames are carried, and how long that takes one way."""
+    """Two interfaces of the delay place between which frames are carried, and how long that takes.
+
+    `delay_ms` and `jitter_ms` are those from `a` to `b`; `back` is (delay, jitter) from `b` to `a`, None: the same.
+    """
 
     a: str
     b: str
     delay_ms: float
     jitter_ms: float = 0.0
+    back: tuple[float, float] | None = None
+
+    @property
+    def longest_ms(self) -> float:
+        """Longest time that a frame can be under way."""
+        return max(self.delay_ms + self.jitter_ms, sum(self.back or (0.0,)))
+
+    @property
+    def words(self) -> str:
+        """The pair as the program reads it, times in microseconds."""
+        times = (self.delay_ms, self.jitter_ms, *(self.back or ()))
+        return ",".join([self.a, self.b, *(f"{1000 * time_ms:g}" for time_ms in times)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +136,7 @@ def trial_of(delay_ms: float, sent: int, errors_us: Sequence[float]) -> DelayTri
 
 
 def needs_delay_line(options: EmulationOptions, *, netem: bool, program: Path | None, release: str) -> bool:
-    """Whether control delay is asked for that the kernel cannot give.
+    """Whether a delay is asked for that the kernel cannot give.
 
     Parameters
     ----------
@@ -130,28 +153,64 @@ def needs_delay_line(options: EmulationOptions, *, netem: bool, program: Path | 
     MissingRequirementError
         It is, and there is no delay line.
     """
-    if not options.control_delay_ms or netem:
+    asked = [f"control_delay_ms is {options.control_delay_ms:g}"] if options.control_delay_ms else []
+    asked += ["link_delays are asked for"] if options.link_delays else []
+    if not asked or netem:
         return False
     if program is None:
+        names = " and ".join(word.split()[0] for word in asked)
         raise MissingRequirementError(
-            f"control_delay_ms is {options.control_delay_ms:g}, but kernel {release} has no netem and {PROGRAM_NAME} "
-            "was not built: apt-get install gcc libc6-dev, then make setup; or leave control_delay_ms out"
+            f"{' and '.join(asked)}, but kernel {release} has no netem and {PROGRAM_NAME} "
+            f"was not built: apt-get install gcc libc6-dev, then make setup; or leave {names} out"
         )
     return True
 
 
-def with_control_relays(wiring: Wiring) -> Wiring:
-    """The same wiring with every control link cut in two, the inner halves in the delay place.
+def with_relays(wiring: Wiring, relays: Sequence[Relay]) -> Wiring:
+    """The same wiring with the cable of every relay cut in two, the inner halves in the delay place.
 
     An inner interface bears the name of the outer one it is joined to.
     """
-    cut = []
+    relayed = {frozenset((relay.a, relay.b)) for relay in relays}
+    cut: list[Cable] = []
+    index = _FIRST_INDEX
     for cable in wiring.cables:
-        if cable.b.place == CONTROLLER:
-            cut += [Cable(outer, replace(outer, place=DELAY_PLACE, mac=None)) for outer in (cable.a, cable.b)]
-        else:
+        if frozenset((cable.a.interface, cable.b.interface)) not in relayed:
             cut.append(cable)
+            continue
+        for outer in (cable.a, cable.b):
+            cut.append(Cable(outer, replace(outer, place=DELAY_PLACE, mac=None, index=index)))
+            index += 1
     return replace(wiring, cables=tuple(cut))
+
+
+def delays_of(link: Link) -> tuple[float, float]:
+    """(delay, jitter) of one direction of a link, milliseconds.
+
+    Raises
+    ------
+    BadInputError
+        One is longer than can be emulated.
+    """
+    delay_ms, jitter_ms = link.delay_ms or 0.0, link.jitter_ms or 0.0
+    if max(delay_ms, jitter_ms) > MAX_LINK_DELAY_MS:
+        raise BadInputError(
+            f"link {link.direction} has delay_ms {delay_ms:g} and jitter_ms {jitter_ms:g}; "
+            f"at most {MAX_LINK_DELAY_MS:g} can be emulated"
+        )
+    return delay_ms, jitter_ms
+
+
+def link_relays(topology: Topology, ports: PortMap, wiring: Wiring) -> tuple[Relay, ...]:
+    """What the delay line carries for the links of a topology that have a delay or jitter either way."""
+    relays = []
+    for link_id in topology.link_ids:
+        ways = topology.directions(link_id)
+        there, back = (delays_of(topology.link_at[way]) for way in ways)
+        if any((*there, *back)):
+            near, far = (wiring.interface_of[way.src, ports.port_of[way]] for way in ways)
+            relays.append(Relay(near, far, *there, back=None if there == back else back))
+    return tuple(relays)
 
 
 def control_relays(wiring: Wiring, delay_ms: float) -> tuple[Relay, ...]:
@@ -173,7 +232,7 @@ def relayed_interfaces(wiring: Wiring, place: str) -> tuple[str, ...]:
 
 def ring_frames(relays: Sequence[Relay]) -> int:
     """Frames that a direction must hold, for the longest delay; a power of two."""
-    longest_ms = max(relay.delay_ms + relay.jitter_ms for relay in relays)
+    longest_ms = max(relay.longest_ms for relay in relays)
     wanted = max(1, math.ceil(longest_ms * _FRAMES_PER_MS))
     return min(MAX_FRAMES, max(MIN_FRAMES, 1 << (wanted - 1).bit_length()))
 
@@ -194,7 +253,7 @@ def delay_line_command(
     reorder : bool
         Let a frame with little jitter overtake one with much.
     """
-    pairs = [f"{relay.a},{relay.b},{relay.delay_ms * 1000:g},{relay.jitter_ms * 1000:g}" for relay in relays]
+    pairs = [relay.words for relay in relays]
     flags = (["--realtime"] if realtime else []) + (["--reorder"] if reorder else [])
     return (str(program), *flags, "--seed", str(seed), "--frames", str(ring_frames(relays)), *pairs)
 

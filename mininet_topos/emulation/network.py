@@ -18,7 +18,15 @@ from mininet_topos.emulation.build import apply_traffic, build_cables, lost_tree
 from mininet_topos.emulation.clean import namespace_inode, sweep
 from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases, remove_run_time_files, start_group
 from mininet_topos.emulation.delay_line import find_delay_line, start_delay_line
-from mininet_topos.emulation.delay_line_core import control_relays, needs_delay_line, with_control_relays
+from mininet_topos.emulation.delay_line_core import (
+    MAX_ERROR_US,
+    TRIAL_PPS,
+    control_relays,
+    link_relays,
+    needs_delay_line,
+    with_relays,
+)
+from mininet_topos.emulation.delay_trial import try_delay_line
 from mininet_topos.emulation.features import kernel_features
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS, EmulationOptions
 from mininet_topos.emulation.places import CommandError
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
     from mininet_topos.emulation.mininet_nodes import Place
 
 _START_PARALLEL = 8
+_DELAY_TRIAL_S = 0.3
 _CONTROLLER_ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}  # so that a log shows the last words of a killed process
 
 
@@ -92,6 +101,7 @@ class EmulatedNetwork(RunningNetwork):
         self._environment = {**_CONTROLLER_ENVIRONMENT, **(environment or {})}
         if events is not None:
             self._environment[EVENTS_VARIABLE] = str(events.resolve())
+        self._uncut_wiring = self.wiring
         self._notes: list[str] = []
         self._programs = []
         self._places: dict[str, Place] = {}
@@ -155,7 +165,7 @@ class EmulatedNetwork(RunningNetwork):
     def _start(self) -> None:
         self._features = kernel_features()
         self.datapath, self.datapath_reason = self._choose_datapath()
-        self._choose_control_delay()
+        self._choose_delays()
         self._run_file = RunFile(self._command)
         self.run_id = self._run_file.run_id
         self._events = EventLog("emulation", self._events_path)
@@ -186,12 +196,21 @@ class EmulatedNetwork(RunningNetwork):
             return "kernel", f"kernel {self._features.release} has the openvswitch datapath"
         return "netdev", f"kernel {self._features.release} has no openvswitch datapath, so the userspace one is used"
 
-    def _choose_control_delay(self) -> None:
-        """Leave the control delay to netem, or cut the control links in two for the delay line."""
-        program, release = find_delay_line(), self._features.release
-        self._relayed = needs_delay_line(self.options, netem=self._features.netem, program=program, release=release)
-        if self._relayed:
-            self.wiring = with_control_relays(self.wiring)
+    def _choose_delays(self) -> None:
+        """Leave delays to netem, or cut the delayed links in two for the delay line, and see how exact that is."""
+        self._relays, self.delay_trial = (), None
+        program, options = find_delay_line(), self.options
+        if not needs_delay_line(options, netem=self._features.netem, program=program, release=self._features.release):
+            return
+        if options.control_delay_ms:
+            self._relays += control_relays(self.wiring, options.control_delay_ms)
+        if options.link_delays:
+            self._relays += link_relays(self.topology, self.ports, self.wiring)
+        if self._relays and program is not None:
+            self.wiring = with_relays(self.wiring, self._relays)
+            self.delay_trial = try_delay_line(program, rate_pps=TRIAL_PPS, seconds=_DELAY_TRIAL_S)
+            if self.delay_trial.error_p99_us > MAX_ERROR_US or self.delay_trial.lost:
+                self._notes.append(f"delays are not exact: {self.delay_trial.describe()}")
 
     def _make_folders(self) -> None:
         self.run_dir = self._chosen_run_dir or self._file().temporary_folder
@@ -210,7 +229,7 @@ class EmulatedNetwork(RunningNetwork):
         shared = self.options.shared_ovs
         switches = {} if shared else {node: site.dpid for node, site in self.sites.items()}
         others = [CONTROLLER, *(self.wiring.switch_places if shared else ())]
-        others += [DELAY_PLACE] if self._relayed else []
+        others += [DELAY_PLACE] if self._relays else []
         hosts = [host.name for host in self.hosts.values()]
         run_file = self._file()
         self._places = mininet_nodes.make_places(hosts, switches, others, run_file.environment)
@@ -223,14 +242,19 @@ class EmulatedNetwork(RunningNetwork):
     def _build(self) -> None:
         build_cables(self.wiring, self.hosts, self.pids, self._file())
         options = self.options
-        if self._relayed and options.control_delay_ms:
-            relays = control_relays(self.wiring, options.control_delay_ms)
-            start_delay_line(relays, self.pids[DELAY_PLACE], self.run_dir, self._supervisor, realtime=options.realtime)
-            options = replace(options, control_delay_ms=None)  # nothing is left for traffic control to delay
+        if self._relays:
+            shell_pid = self.pids[DELAY_PLACE]
+            start_delay_line(
+                self._relays, shell_pid, self.run_dir, self._supervisor, realtime=options.realtime, seed=options.seed
+            )
+            # Nothing is left for traffic control to delay.
+            options = replace(options, control_delay_ms=None, link_delays=False)
         self._plan_traffic(options)
-        delayed = any(link.delay_ms for link in self.topology.links)
-        if delayed and self.options.shape and not self._features.netem:
-            self._notes.append(f"link delays are not emulated: kernel {self._features.release} has no netem")
+        if options.shape and not self._features.netem and options.link_delays is None and self.topology.is_delayed:
+            self._notes.append(
+                f"link delays are not emulated: kernel {self._features.release} has no netem, "
+                "and the delay line was not asked for (link_delays)"
+            )
 
     def _plan_traffic(self, options: EmulationOptions) -> None:
         """Plan each port's tree, and what the send buffers of switches must hold for them."""

@@ -36,8 +36,9 @@ class EmulationOptions:
         Emulated capacity = capacity x scale, since a machine cannot emulate 28 links of 10 Gbit/s.
     shape : bool
         Whether link capacity and delay are emulated at all.
-    require_delay : bool
-        Refuse to start, instead of warning, when the kernel cannot delay packets (no netem).
+    link_delays : bool or None
+        Whether the delay and jitter of links are emulated: True, by netem, or by Armor's own delay line where the
+        kernel has no netem; None, by netem alone; False, not at all.
     control_rate_mbps, control_delay_ms : float or None
         Rate and one-way delay of every control link; None (for the delay also 0) leaves it as fast as it is.
         The delay is netem's where the kernel has it, else that of Armor's own delay line.
@@ -48,6 +49,8 @@ class EmulationOptions:
     queues : QueueSetup or None
         Strict priority queues of every link port (queues_core; `queue_setup` makes them from classes of traffic).
         None: one queue beside that of control packets.
+    seed : int
+        Of the jitter of the delay line.
     realtime : bool
         Run ovs-vswitchd with real-time priority, so that a busy machine does not fake failures (28 switches, BFD
         every 5 ms, eight busy loops on four cores: 121 flaps in 6 s without it, none with it). Where the system
@@ -66,13 +69,14 @@ class EmulationOptions:
     default_capacity_mbps: float | None = None
     capacity_scale: float = 1.0
     shape: bool = True
-    require_delay: bool = False
+    link_delays: bool | None = None
     control_rate_mbps: float | None = None
     control_delay_ms: float | None = None
     mtu_bytes: int = 1600
     supervise: bool = True
     realtime: bool = True
     queues: QueueSetup | None = None
+    seed: int = 1
 
     def __post_init__(self) -> None:
         if self.bfd_interval_ms is not None and not 1 <= self.bfd_interval_ms <= 10_000:
@@ -81,6 +85,8 @@ class EmulationOptions:
             raise BadInputError(f"datapath is {self.datapath!r}; use one of {', '.join(DATAPATHS)}")
         if not MIN_MTU_BYTES <= self.mtu_bytes <= MAX_MTU_BYTES:
             raise BadInputError(f"mtu_bytes is {self.mtu_bytes}; use {MIN_MTU_BYTES}..{MAX_MTU_BYTES}")
+        if self.link_delays and not self.shape:
+            raise BadInputError("link_delays are asked for but shape is off; leave one of the two out")
         if self.queues is not None and not self.shape:
             raise BadInputError(f"queues are {self.queues.name!r} but shape is off, so nothing would wait in them")
         _check_positive("bfd_probe_s", self.bfd_probe_s)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mininet_topos.emulation import bfd_probe, status
 from mininet_topos.emulation.cuts_core import CutStamp
 from mininet_topos.emulation.delay_line import ask_delay_line
-from mininet_topos.emulation.delay_line_core import DELAY_LINE, DelayReport
+from mininet_topos.emulation.delay_line_core import DELAY_LINE, DelayReport, DelayTrial, Relay
 from mininet_topos.emulation.options_core import EmulationOptions
 from mininet_topos.emulation.places import CommandError, inside, run_program
 from mininet_topos.emulation.queue_trial import try_queues
@@ -81,7 +81,9 @@ class RunningNetwork:
     _supervisor: Supervisor
     _environment: Mapping[str, str]
     _notes: list[str]
-    _relayed: bool
+    delay_trial: DelayTrial | None
+    _relays: tuple[Relay, ...]
+    _uncut_wiring: Wiring
     _programs: list[subprocess.Popen[Any]]
     _places: dict[str, Place]
 
@@ -272,8 +274,16 @@ class RunningNetwork:
 
     @property
     def delays_links(self) -> bool:
-        """Whether link delays are emulated (by netem)."""
-        return self.options.shape and self._features.netem
+        """Whether the delays of links are emulated."""
+        return self.link_delay_by is not None
+
+    @property
+    def link_delay_by(self) -> str | None:
+        """What delays packets between switches: "netem", "delay_line", or nothing."""
+        wanted = self.options.link_delays
+        if not self.options.shape or wanted is False or not self.topology.is_delayed:
+            return None
+        return "netem" if self._features.netem else DELAY_LINE if wanted else None
 
     def try_queues(self) -> QueueVerdict:
         """Try the priority queues of every link port now (a second or two; other traffic makes it fail).
@@ -305,7 +315,7 @@ class RunningNetwork:
             return dict(zip(keys, pool.map(read, keys), strict=True))
 
     def delay_report(self) -> DelayReport:
-        """What the delay line has carried and how late it was; only where it makes the control delay.
+        """What the delay line has carried and how late it was; only where it delays links.
 
         Raises
         ------
@@ -340,7 +350,9 @@ class RunningNetwork:
             "capacity_scale": self.options.capacity_scale,
             "default_capacity_mbps": self.options.default_capacity_mbps,
             "control_delay_ms": self.options.control_delay_ms or 0.0,
-            "control_delay_by": DELAY_LINE if self._relayed else "netem" if self.options.control_delay_ms else None,
+            "control_delay_by": self._control_delay_by,
+            "link_delay_by": self.link_delay_by,
+            "delay_trial": self.delay_trial.describe() if self.delay_trial else None,
             "netem": self._features.netem,
             "queues": self.options.queues.describe() if self.options.queues else None,
             "queue_trial": self.queue_verdict.describe() if self.queue_verdict else None,
@@ -348,8 +360,14 @@ class RunningNetwork:
             "warnings": list(self.warnings),
         }
 
+    @property
+    def _control_delay_by(self) -> str | None:
+        if not self.options.control_delay_ms:
+            return None
+        return "netem" if self._features.netem else DELAY_LINE
+
     def as_mininet(self) -> QuietMininet:
         """The network as a `mininet.net.Mininet` (for its CLI, `pingAll`, scripts); do not stop it there."""
         from mininet_topos.emulation import mininet_nodes  # Mininet is optional until here
 
-        return mininet_nodes.as_mininet(self._places, self.wiring, self.hosts)
+        return mininet_nodes.as_mininet(self._places, self._uncut_wiring, self.hosts)

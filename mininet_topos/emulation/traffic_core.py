@@ -33,6 +33,7 @@ _LEAST_RATE_KBIT = 1  # HTB cannot give a class nothing; of 5 Mbit/s this is one
 _LEAST_BURST_BYTES = 4800
 _CONTROL_SHARE, _CONTROL_MAX_MBPS = 0.1, 1.0
 _PACKET_BITS = 1500 * 8
+_IN_ORDER_RATE = "10gbit"
 CS6_TOS, DSCP_MASK = 0xC0, 0xFC
 CONTROL_CLASS, DATA_CLASS = "1:10", "1:20"
 _ROOT_CLASS = "1:fffe"  # with priority queues, as Open vSwitch numbers its own; queue 0 has 1:1
@@ -47,11 +48,17 @@ class PortShape:
     delay_ms: float | None
     queue_pkts: int
     tree: QueueTree | None = None
+    jitter_ms: float | None = None
+
+    @property
+    def is_delayed(self) -> bool:
+        """Whether packets are to be held back."""
+        return bool(self.delay_ms or self.jitter_ms)
 
     @property
     def is_plain(self) -> bool:
         """Whether the port needs no queueing of ours at all."""
-        return self.capacity_mbps is None and not self.delay_ms
+        return self.capacity_mbps is None and not self.is_delayed
 
 
 def emulated_capacity_mbps(link: Link, options: EmulationOptions) -> float | None:
@@ -111,13 +118,15 @@ def port_shapes(
     capacities = {link: emulated_capacity_mbps(link, options) for link in links}
     limit = queue_limit_pkts(sum(value is not None for value in capacities.values()), kernel_datapath)
     tree = _queue_tree(capacities, options.queues, kernel_datapath, facts or QueueFacts())
+    delayed = netem and options.shape and options.link_delays is not False
     return tuple(
         PortShape(
             interface_of[link],
             capacities[link],
-            link.delay_ms if netem and options.shape else None,
+            link.delay_ms if delayed else None,
             queue_pkts=limit,
             tree=tree,
+            jitter_ms=link.jitter_ms if delayed else None,
         )
         for link in links
     )
@@ -203,7 +212,7 @@ def _queue_lines(shape: PortShape, tree: QueueTree, rate_kbit: float) -> list[st
             f"ceil {_kbit(rate_kbit)} prio {priority} {burst}"
         )
         limit = min(_CONTROL_QUEUE_PKTS, tree.queue_pkts) if class_id == setup.control_class else tree.queue_pkts
-        leaf = _delay_words(shape, limit) if shape.delay_ms else f"pfifo_head_drop limit {limit}"
+        leaf = _delay_words(shape, limit) if shape.is_delayed else f"pfifo_head_drop limit {limit}"
         lines.append(f"qdisc replace {device} parent {class_id} handle {0x20 + priority:x}: {leaf}")
     return lines + tree.filter_lines(device)
 
@@ -218,15 +227,19 @@ def _kbit(value: float) -> str:
 
 
 def _leaf_words(shape: PortShape, queue_pkts: int) -> str:
-    return _delay_words(shape, queue_pkts) if shape.delay_ms else f"pfifo limit {queue_pkts}"
+    return _delay_words(shape, queue_pkts) if shape.is_delayed else f"pfifo limit {queue_pkts}"
 
 
 def _delay_words(shape: PortShape, queue_pkts: int | None = None) -> str:
-    """Delay in netem; its limit holds what is under way on the line besides what queues."""
-    delay_ms = shape.delay_ms or 0.0
+    """Delay in netem; its limit holds what is under way on the line besides what queues.
+
+    netem's jitter is to both sides of its delay, and with a rate it lets no packet overtake another.
+    """
+    delay_ms, jitter_ms = shape.delay_ms or 0.0, shape.jitter_ms or 0.0
     line_mbps = shape.capacity_mbps or 10_000.0
-    under_way_pkts = math.ceil(line_mbps * 1e6 * delay_ms / 1e3 / _PACKET_BITS)
-    return f"netem limit {under_way_pkts + (queue_pkts or MAX_QUEUE_PKTS)} delay {delay_ms:g}ms"
+    under_way_pkts = math.ceil(line_mbps * 1e6 * (delay_ms + jitter_ms) / 1e3 / _PACKET_BITS)
+    words = f"netem limit {under_way_pkts + (queue_pkts or MAX_QUEUE_PKTS)} delay {delay_ms + jitter_ms / 2:g}ms"
+    return words + (f" {jitter_ms / 2:g}ms rate {_IN_ORDER_RATE}" if jitter_ms else "")
 
 
 def control_tc_plan(interface: str, rate_mbps: float | None, delay_ms: float | None) -> list[str]:

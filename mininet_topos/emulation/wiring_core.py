@@ -29,12 +29,13 @@ MAX_SWITCH_NAME = MAX_INTERFACE_NAME - len("ctl-")
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a cable: the place, the interface's name there, its MAC address (None: random) and MTU."""
+    """One end of a cable: the place, the interface's name there, its MTU, MAC address and number (None: any)."""
 
     place: str
     interface: str
     mtu_bytes: int
     mac: str | None = None
+    index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,8 @@ def cable_lines(cables: Iterable[Cable], pid_of: Mapping[str, int]) -> list[str]
 
     def end(cable_end: End) -> str:
         address = f" address {cable_end.mac}" if cable_end.mac else ""
-        return f"name {cable_end.interface} mtu {cable_end.mtu_bytes}{address} netns {pid_of[cable_end.place]}"
+        index = f" index {cable_end.index}" if cable_end.index else ""
+        return f"name {cable_end.interface} mtu {cable_end.mtu_bytes}{address}{index} netns {pid_of[cable_end.place]}"
 
     return [f"link add {end(cable.a)} type veth peer {end(cable.b)}" for cable in cables]
 

@@ -14,7 +14,7 @@ from mininet_topos.topology import Direction, Link, Node, Topology
 
 TOP_KEYS = ("name", "nodes", "links")
 NODE_KEYS = ("name", "label", "latitude", "longitude")
-QUANTITIES = ("capacity_mbps", "delay_ms", "port_no")
+QUANTITIES = ("capacity_mbps", "delay_ms", "jitter_ms", "port_no")
 REVERSE = "reverse_"
 LINK_KEYS = ("src", "dst", "key", *QUANTITIES, *(REVERSE + name for name in QUANTITIES))
 # Interface names are NODE-ethPORT and Linux allows 15 characters; hK, cK and sK name hosts, controllers, switches.
@@ -190,7 +190,7 @@ def _both_ways(entries: list[Any], names: set[str]) -> list[Link]:
 
 
 def _link(direction: Direction, entry: dict[str, Any], where: str, *, reverse: bool) -> Link:
-    """One direction; the reverse of an entry has its capacity and delay unless `reverse_` keys say otherwise."""
+    """One direction; the reverse of an entry has its values, but the port, unless `reverse_` keys say otherwise."""
 
     def key(name: str) -> str:
         return REVERSE + name if reverse and (REVERSE + name in entry or name == "port_no") else name
@@ -200,6 +200,7 @@ def _link(direction: Direction, entry: dict[str, Any], where: str, *, reverse: b
         _number(entry, key("capacity_mbps"), where),
         _number(entry, key("delay_ms"), where),
         _whole(entry, key("port_no"), where),
+        _number(entry, key("jitter_ms"), where),
     )
 
 

@@ -194,11 +194,18 @@ def _pair_up(edges: list[RawEdge]) -> list[tuple[RawEdge, RawEdge | None]]:
 
 
 def _link(names: dict[str, str], edge: RawEdge, key: int, odd_speeds: list[str]) -> Link:
-    delay_text = edge.attributes.get("delay_ms", "")
-    delay_ms = number_of(delay_text, "delay_ms", str(edge)) if delay_text else None
-    if delay_ms is not None and not (math.isfinite(delay_ms) and delay_ms >= 0):
-        raise TopologyError(f"{edge} has delay_ms = {delay_text}; give a number of at least 0, or leave it out")
-    return Link(names[edge.source], names[edge.target], key, _capacity_mbps(edge, odd_speeds), delay_ms)
+    delay_ms, jitter_ms = _time_ms(edge, "delay_ms"), _time_ms(edge, "jitter_ms")
+    capacity_mbps = _capacity_mbps(edge, odd_speeds)
+    return Link(names[edge.source], names[edge.target], key, capacity_mbps, delay_ms, jitter_ms=jitter_ms)
+
+
+def _time_ms(edge: RawEdge, name: str) -> float | None:
+    """Delay or jitter, milliseconds; None when the edge says nothing of it."""
+    text = edge.attributes.get(name, "")
+    value = number_of(text, name, str(edge)) if text else None
+    if value is not None and not (math.isfinite(value) and value >= 0):
+        raise TopologyError(f"{edge} has {name} = {text}; give a number of at least 0, or leave it out")
+    return value
 
 
 def _capacity_mbps(edge: RawEdge, odd_speeds: list[str]) -> float | None:

@@ -25,6 +25,7 @@ from mininet_topos.emulation.delay_line_core import parse_report
 from mininet_topos.emulation.features import kernel_features
 from mininet_topos.emulation.places import call_inside, inside
 from mininet_topos.emulation.runfile import STATE_VARIABLE, ProcessId, is_alive, start_ticks
+from mininet_topos.topology import with_link_delays
 
 pytestmark = pytest.mark.emulation
 ETH_P_ALL = 0x0003
@@ -193,6 +194,55 @@ def test_bulk_tcp_passes_whole_and_no_frame_is_above_the_mtu(bench: Bench) -> No
         assert ahead.relayed >= 20_000_000 / 1500
 
 
+def carrier(pid: int, name: str) -> bool:
+    said = subprocess.run(inside(pid, ["ip", "-o", "link", "show", name]), capture_output=True, text=True, check=True)
+    return "LOWER_UP" in said.stdout
+
+
+def wait_carriers(bench: Bench, a: bool, b: bool) -> None:
+    deadline = time.monotonic() + 5
+    while (carrier(bench.a, "a0"), carrier(bench.b, "b0")) != (a, b):
+        assert time.monotonic() < deadline, f"carriers are not {a}, {b}"
+        time.sleep(0.01)
+
+
+def test_a_carrier_that_is_lost_at_one_end_is_lost_at_the_other_until_both_ends_are_up(bench: Bench) -> None:
+    def set_link(pid: int, name: str, state: str) -> None:
+        subprocess.run(inside(pid, ["ip", "link", "set", name, state]), check=True)
+
+    with bench.carrying("r0,r1,1000"):
+        wait_carriers(bench, True, True)
+        set_link(bench.a, "a0", "down")
+        wait_carriers(bench, False, False)
+        set_link(bench.a, "a0", "up")
+        wait_carriers(bench, True, True)
+        set_link(bench.b, "b0", "down")
+        wait_carriers(bench, False, False)
+        set_link(bench.a, "a0", "down")
+        set_link(bench.b, "b0", "up")
+        wait_carriers(bench, False, False)
+        set_link(bench.a, "a0", "up")
+        wait_carriers(bench, True, True)
+        with bench.packet_socket(bench.a, "a0") as sender, bench.packet_socket(bench.b, "b0") as receiver:
+            for number in range(20):
+                sender.send(frame(number))
+            assert numbers(receiver, 20) == list(range(20))
+
+
+def test_the_way_back_has_times_of_its_own(bench: Bench) -> None:
+    with (
+        bench.carrying("r0,r1,0,0,200000,0"),
+        bench.packet_socket(bench.a, "a0") as a,
+        bench.packet_socket(bench.b, "b0") as b,
+    ):
+        began = time.monotonic()
+        a.send(frame(1))
+        assert numbers(b, 1) == [1]
+        b.send(frame(2))
+        assert numbers(a, 1) == [2]
+        assert time.monotonic() - began >= 0.2
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -200,6 +250,9 @@ def test_bulk_tcp_passes_whole_and_no_frame_is_above_the_mtu(bench: Bench) -> No
         (["r0,r1"], 2, "r0,r1"),
         (["r0,r1,-5"], 2, "r0,r1,-5"),
         (["r0,r1,nan"], 2, "r0,r1,nan"),
+        (["r0,r1,5,0,7"], 2, "r0,r1,5,0,7"),
+        (["r0,r1,5,0,7,-1"], 2, "r0,r1,5,0,7,-1"),
+        (["r0,r1,5,0,7,1,1"], 2, "r0,r1,5,0,7,1,1"),
         (["r0,r1,5x"], 2, "r0,r1,5x"),
         (["--frames", "0", "r0,r1,5"], 2, "--frames"),
         (["--seed"], 2, "missing"),
@@ -305,3 +358,58 @@ def test_clean_ends_the_line_of_a_run_that_was_killed(tmp_path_factory: pytest.T
     assert "delay_line@delay" in report.processes
     assert "delay" in report.namespaces
     assert not is_alive(line)
+
+
+LINK_DELAY_MS, JITTER_MS = 4.0, 3.0
+
+
+@pytest.fixture(scope="module")
+def slow_links(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
+    options = EmulationOptions(bfd_interval_ms=100, link_delays=True)
+    topology = with_link_delays(toy.pair(), LINK_DELAY_MS, JITTER_MS)
+    with EmulatedNetwork(topology, options, run_dir=tmp_path_factory.mktemp("links"), command="test") as net:
+        for node, site in net.sites.items():
+            rows = ["in_port=1,actions=output:2", "in_port=2,actions=output:1"]
+            for row in rows:
+                words = ["ovs-ofctl", "-O", "OpenFlow13", "add-flow", f"unix:{site.mgmt_socket}", row]
+                assert net.run(node, words).returncode == 0
+        net.wait_bfd_up()
+        yield net
+
+
+def link_round_trips_ms(net: EmulatedNetwork, count: int = 10) -> list[float]:
+    said = net.run("h1", ["ping", "-n", "-c", str(count), "-i", "0.02", "-W", "1", net.hosts["s2"].address]).stdout
+    return [float(value) for value in re.findall(r"time=([\d.]+) ms", said)]
+
+
+@without_netem
+def test_links_delay_by_delay_and_jitter_and_the_line_has_been_tried_before(slow_links: EmulatedNetwork) -> None:
+    times = link_round_trips_ms(slow_links)
+    assert len(times) == 10
+    assert min(times) >= 2 * LINK_DELAY_MS
+    assert len(set(times)) > 1
+    assert slow_links.describe()["link_delay_by"] == "delay_line"
+    assert slow_links.delay_trial is not None
+    assert slow_links.delay_trial.lost < slow_links.delay_trial.sent
+    assert not [warning for warning in slow_links.warnings if "not emulated" in warning]
+
+
+@without_netem
+def test_cuts_of_a_delayed_link_are_seen_at_both_ends_by_carrier_and_by_bfd(slow_links: EmulatedNetwork) -> None:
+    link = slow_links.topology.link_ids[0]
+
+    def wait_live(live: bool) -> None:
+        deadline = time.monotonic() + 20
+        while [slow_links.live_ports(node)[2] for node in ("s1", "s2")] != [live, live]:
+            assert time.monotonic() < deadline, f"the ports are not both {'live' if live else 'dead'}"
+            time.sleep(0.05)
+
+    with Cuts(slow_links) as cuts:
+        for cut in (cuts.carrier, cuts.silent):
+            wait_live(True)
+            cut(link)
+            wait_live(False)
+            assert link_round_trips_ms(slow_links, 1) == []
+            cuts.restore(link)
+        wait_live(True)
+    assert link_round_trips_ms(slow_links, 3)

@@ -86,6 +86,13 @@ def test_delay_goes_into_the_leaves_with_room_for_what_is_under_way() -> None:
     assert "delay 2.5ms" in alone[0]
 
 
+def test_jitter_of_netem_is_around_the_middle_of_its_range_and_keeps_the_order() -> None:
+    (line,) = port_tc_plan(PortShape("s1-eth2", None, 2.0, 20, jitter_ms=1.0))
+    assert line.endswith(" delay 2.5ms 0.5ms rate 10gbit")
+    shaped = port_tc_plan(PortShape("s1-eth2", 8.0, None, 20, jitter_ms=1.0))
+    assert sum("delay 0.5ms 0.5ms rate" in line for line in shaped) == 2
+
+
 def test_a_rate_below_what_tc_can_say_is_refused() -> None:
     with pytest.raises(BadInputError, match="capacity_scale"):
         port_tc_plan(PortShape("s1-eth2", 0.001, None, 20))
@@ -106,6 +113,9 @@ def test_without_netem_delays_are_left_out_of_every_shape() -> None:
     assert [shape.delay_ms for shape in shapes] == [None, None]
     shapes = port_shapes(topology, EmulationOptions(), name_of, ["s1"], netem=True, kernel_datapath=False)
     assert [shape.delay_ms for shape in shapes] == [toy.DELAY_MS] * 2
+    never = EmulationOptions(link_delays=False)
+    shapes = port_shapes(topology, never, name_of, ["s1"], netem=True, kernel_datapath=False)
+    assert [shape.delay_ms for shape in shapes] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +124,6 @@ def test_without_netem_delays_are_left_out_of_every_shape() -> None:
         (EmulationOptions(), {"htb": False}, "htb"),
         (EmulationOptions(), {"u32": False}, "u32"),
         (EmulationOptions(control_delay_ms=3), {"netem": False}, "control_delay_ms"),
-        (EmulationOptions(require_delay=True), {"netem": False}, "require_delay"),
     ],
 )
 def test_a_kernel_that_lacks_what_is_asked_is_named(

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from experiments.scenario.document import to_document
 from experiments.scenario.parse import MAX_CONTROL_DELAY_MS as MAX_SCENARIO_MS
+from experiments.scenario.parse import MAX_LINK_DELAY_MS as MAX_SCENARIO_LINK_MS
 from experiments.scenario.parse import Surroundings, parse_scenario
 from experiments.scenario.values import KILL_TARGETS, Failure, Scenario, Traffic, Variation
+from mininet_topos.emulation.delay_line_core import MAX_LINK_DELAY_MS as MAX_EMULATED_LINK_MS
 from mininet_topos.emulation.options_core import MAX_CONTROL_DELAY_MS as MAX_EMULATED_MS
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Link, LinkId, Node, Topology
@@ -67,8 +69,21 @@ def test_control_delay_is_none_unless_given_and_survives_being_written_down() ->
     assert parse(json.dumps(to_document(slow))) == slow
 
 
+def test_link_delays_reach_every_link_are_emulated_when_stated_and_survive_being_written_down() -> None:
+    assert parse(GOOD).link_delays is None
+    slow = parse(with_line("delay_ms: 2.5\njitter_ms: 1"))
+    assert {(link.delay_ms, link.jitter_ms) for link in slow.topology.links} == {(2.5, 1.0)}
+    assert slow.link_delays is True
+    assert parse(json.dumps(to_document(slow))) == slow
+    assert parse(with_line("delay_ms: 2\nlink_delays: false")).link_delays is False
+    from_a_file = Surroundings(lambda _name: RING, ("sdfast",), ("sdfast",))
+    text = GOOD.replace("topology: ring", "topology: ./ring.json")
+    assert parse_scenario(text, "cut.yaml", from_a_file).link_delays is True
+
+
 def test_scenarios_accept_the_control_delays_that_the_emulation_can_make() -> None:
     assert MAX_SCENARIO_MS == MAX_EMULATED_MS
+    assert MAX_SCENARIO_LINK_MS == MAX_EMULATED_LINK_MS
 
 
 def test_json_with_tabs_reads_like_yaml() -> None:
@@ -173,6 +188,9 @@ BAD = {
     "negative control delay": (with_line("control_delay_ms: -1"), "cut.yaml:7: control_delay_ms is -1; give a number of at least 0"),
     "control delay of an hour": (with_line("control_delay_ms: 3.6e6"), "at least 0 and at most 10000"),
     "control delay as a word": (with_line("control_delay_ms: 5ms"), "cut.yaml:7: control_delay_ms must be a number"),
+    "negative link delay": (with_line("delay_ms: -1"), "cut.yaml:7: delay_ms is -1; give a number of at least 0"),
+    "long jitter": (with_line("jitter_ms: 1e5"), "cut.yaml:7: jitter_ms is 100000.0; give a number"),
+    "link delays as a word": (with_line("link_delays: maybe"), "cut.yaml:7: link_delays must be true or false"),
     "negative seed": (with_line("seed: -1"), "cut.yaml:7: seed is -1"),
     "negative wait": (with_line("wait_to_restore_s: -2"), "cut.yaml:7: wait_to_restore_s is -2"),
     "too short": (with_line("duration_s: 3"), "cut.yaml:6: failure of s1-s2 reaches beyond duration_s 3"),

@@ -33,5 +33,8 @@ def topologies(draw):
         key = keys[frozenset((a, b))] = keys.get(frozenset((a, b)), -1) + 1
         for src, dst in ((a, b), (b, a)):
             fixed = draw(st.none() | st.just(port_no))
-            links.append(Link(f"s{src + 1}", f"s{dst + 1}", key, draw(quantities_mbps), draw(delays_ms), fixed))
+            times = draw(delays_ms), draw(delays_ms)
+            links.append(
+                Link(f"s{src + 1}", f"s{dst + 1}", key, draw(quantities_mbps), times[0], fixed, jitter_ms=times[1])
+            )
     return Topology(draw(labels.filter(lambda text: text and "/" not in text)), nodes, tuple(links))

@@ -19,7 +19,9 @@ seeds = st.integers(0, 2**63 - 1)
 
 
 def digest(topology):
-    return hashlib.sha256(repr((topology.nodes, topology.links)).encode()).hexdigest()[:16]
+    # Generators make no jitter, which links got later than these digests were taken.
+    text = repr((topology.nodes, topology.links)).replace(", jitter_ms=None", "")
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @given(st.integers(3, 30))

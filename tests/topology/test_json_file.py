@@ -109,6 +109,7 @@ def with_node(**node):
         (document(capacity_mbps=True), "capacity_mbps = 'true'"),
         (document(capacity_mbps=10**400), "too large"),
         (document(delay_ms=-1), "delay_ms = -1"),
+        (document(jitter_ms=-1), "jitter_ms = -1"),
         (document(capacity=10), "did you mean 'capacity_mbps'?"),
         (document(key=-1), "key = '-1'; give a whole number"),
         (document(port_no=2.5), "port_no = '2.5'"),

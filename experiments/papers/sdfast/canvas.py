@@ -105,6 +105,8 @@ def grouped(
     axes.set_xticks(range(len(groups)), groups, parse_math=False)
     axes.set_xlim(-0.5, len(groups) - 0.5)
     axes.margins(y=0.12)
+    # The whisker of a share near zero reaches below it; the bars' axis does not.
+    axes.set_ylim(bottom=0)
     return places
 
 

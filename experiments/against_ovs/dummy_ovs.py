@@ -50,6 +50,13 @@ class DummyOvs:
                 words += [f"ofport_request={port_no}"]
         _run("ovs-vsctl", f"--db=unix:{self.directory / 'db.sock'}", *words[1:])
 
+    def capture(self, files: dict[tuple[int, int], Path]) -> None:
+        """Let ports, by (datapath id, port number), write what they send to files in pcap format."""
+        words: list[str] = []
+        for (dpid, port_no), path in files.items():
+            words += ["--", "set", "interface", port_name(dpid, port_no), f"options:tx_pcap={path}"]
+        _run("ovs-vsctl", f"--db=unix:{self.directory / 'db.sock'}", *words[1:])
+
     def install(self, plan: RulePlan) -> None:
         """Give an empty bridge the groups and flows of a plan, flows in one bundle."""
         if plan.groups:
@@ -64,6 +71,16 @@ class DummyOvs:
     def add_flows(self, dpid: int, flows: Iterable[FlowRow]) -> None:
         """Add rows (an equal key is replaced) in one bundle."""
         self._ofctl("add-flows", dpid, "-", text="".join(f"{flow_text(row)}\n" for row in flows))
+
+    def modify_group(self, dpid: int, group: GroupRow) -> None:
+        """Give a group that is there other buckets."""
+        self._ofctl("mod-group", dpid, group_text(group))
+
+    def revalidate(self) -> None:
+        """Return when all cached flows follow the rows as they are now."""
+        self.control.settle()
+        for _ in range(2):  # the round that is under way may have begun with the old rows
+            self.control.run("revalidator/wait")
 
     def delete_flows(self, dpid: int, selection: str) -> None:
         """Delete the rows that an ovs-ofctl match selects, for example `table=3` or `cookie=VALUE/MASK`."""

@@ -1,76 +1,85 @@
-"""How a real Open vSwitch splits flows over tunnels: real frames into a private switch, port counters out.
+"""How a real Open vSwitch splits flows over the tunnels of a pair: frames into a private switch, captures out.
 
-Each flow is one packet. The network is `fan`: one pair of switches, each tunnel leaves by a port of its own.
+Each flow is one packet. Only the ingress switch of the pair is real: it alone decides. What it sends is read from the
+captures that its dummy ports write, so the tunnel of every single flow is known, before and after a tunnel died.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Address
+from pathlib import Path
 from random import Random
 
-from scipy.stats import chi2
-
 from experiments.against_ovs.dummy_ovs import DummyOvs, dummy_ovs, port_name
+from experiments.against_ovs.split_core import (
+    PROTOCOLS,
+    FlowPorts,
+    Moves,
+    Split,
+    labelled_flows,
+    moves_of,
+    split_of,
+)
+from experiments.analysis.frames import FILE_HEADER_BYTES
 from mininet_topos.build import from_edges, numbered_nodes
-from mininet_topos.errors import ArmorError
-from mininet_topos.ports import HOST_PORT, assign_ports
-from mininet_topos.topology import Direction, Topology
-from ryu_apps.plan.addressing import hosts_of
-from ryu_apps.plan.fields import IP_TCP, IP_UDP
-from ryu_apps.plan.kuijia.commodities import Commodity
+from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.ports import HOST_PORT
+from mininet_topos.topology import Direction
+from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.ids import KIND_MASK, Kind, cookie
+from ryu_apps.plan.kuijia.commodities import Commodity, label_key
+from ryu_apps.plan.kuijia.ingress import Entrance, select_group
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import plan_tunnels
+from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner
 
-PROTOCOLS = {"tcp": IP_TCP, "udp": IP_UDP}
-_PORT_COUNTER = re.compile(r"port +(\d+): rx.*?tx pkts=(\d+)", re.DOTALL)
 _FIRST_PORT, _LAST_PORT = 1024, 65535
-_BURST, _LOOKS = 64, 50
+MAX_FLOWS = 1_000_000
+_ROUNDS = 50  # a new port drops frames until the switch has looked at it for the first time
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """How many flows took which tunnel.
+class Spread:
+    """What became of the flows of one pair, of one protocol.
 
     Attributes
     ----------
-    weights : tuple of float
-        What was asked for; they sum to 1.
-    flows : tuple of int
-        Flows by tunnel.
+    split : Split
+        While all tunnels live.
+    failures : tuple of Moves
+        For each tunnel that dies while the others live, where the scheme recovers.
+    unrepaired : int
+        Flows that are elsewhere than at first once every failure has been repaired.
     """
 
-    weights: tuple[float, ...]
-    flows: tuple[int, ...]
+    split: Split
+    failures: tuple[Moves, ...] = ()
+    unrepaired: int = 0
 
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """Fraction of the flows by tunnel."""
-        return tuple(count / sum(self.flows) for count in self.flows)
 
-    @property
-    def worst_error(self) -> float:
-        """Largest distance of a share from its weight."""
-        return max(abs(share - weight) for share, weight in zip(self.shares, self.weights, strict=True))
+def draw_flows(count: int, seed: int) -> tuple[FlowPorts, ...]:
+    """Different flows with both ports drawn by lot.
 
-    @property
-    def chi_square(self) -> float:
-        """Pearson's statistic of the counts against the weights; tunnels of weight 0 do not count."""
-        expected = [weight * sum(self.flows) for weight in self.weights]
-        return sum((count - mean) ** 2 / mean for count, mean in zip(self.flows, expected, strict=True) if mean)
-
-    @property
-    def p_value(self) -> float:
-        """Chance of a statistic at least this large, were every flow's slot drawn by lot."""
-        return float(chi2.sf(self.chi_square, sum(weight > 0 for weight in self.weights) - 1))
+    Raises
+    ------
+    BadInputError
+        Too many flows, or none.
+    """
+    if not 0 < count <= MAX_FLOWS:
+        raise BadInputError(f"{count} flows cannot be drawn; give 1 to {MAX_FLOWS:,}")
+    random = Random(seed)
+    found: dict[FlowPorts, None] = {}
+    while len(found) < count:
+        found[FlowPorts(random.randint(_FIRST_PORT, _LAST_PORT), random.randint(_FIRST_PORT, _LAST_PORT))] = None
+    return tuple(found)
 
 
 def measure_split(
     weights: Sequence[float], protocol: str, split: str = "ranges", flows: int = 1000, seed: int = 1
 ) -> Split:
-    """Send flows from one host to another, told apart by their ports alone, and count the ports that they leave by.
+    """Split of flows over tunnels of given weights, between two hosts on a network made for it.
 
     Parameters
     ----------
@@ -87,66 +96,117 @@ def measure_split(
     MissingRequirementError
         Open vSwitch is not installed.
     ArmorError
-        The switch lost packets, so the counts mean nothing.
+        The switch lost packets again and again.
     """
-    topology = _fan(len(weights))
+    fan = from_edges("fan", numbered_nodes(["s1", "s2"]), ((1, 2),) * len(weights), capacity_mbps=10.0, delay_ms=1.0)
     paths = tuple((Direction("s1", "s2", key),) for key in range(len(weights)))
     commodity = Commodity("s1", "s2", paths, tuple(weights))
-    plan = plan_tunnels("te", topology, (commodity,), TunnelOptions(split=split))[1]
-    ports = assign_ports(topology).port_of
-    with dummy_ovs() as switch:
-        switch.add_bridges({1: [HOST_PORT, *(ports[path[0]] for path in paths)]})
-        switch.install(plan)
-        counts = _send(switch, [ports[path[0]] for path in paths], list(_frames(topology, protocol, flows, seed)))
-    if sum(counts) != flows:
-        raise ArmorError(f"{flows} flows were sent and {sum(counts)} left the switch; measure again with fewer")
-    return Split(tuple(weight / sum(weights) for weight in weights), counts)
+    planner = TunnelPlanner(TUNNEL_SCHEMES["te"], fan, (commodity,), TunnelOptions(split=split))
+    return measure_spread(planner, planner.entrances["s1"][0], protocol, draw_flows(flows, seed)).split
 
 
-def _fan(n_links: int) -> Topology:
-    return from_edges("fan", numbered_nodes(["s1", "s2"]), ((1, 2),) * n_links, capacity_mbps=10.0, delay_ms=1.0)
+def measure_spread(planner: TunnelPlanner, entrance: Entrance, protocol: str, flows: Sequence[FlowPorts]) -> Spread:
+    """Send flows of a pair through its real ingress switch: as planned, after each tunnel died, and after its repair.
 
+    Parameters
+    ----------
+    planner : TunnelPlanner
+    entrance : Entrance
+        The pair as its ingress switch sees it.
+    protocol : {"tcp", "udp"}
+    flows : sequence of FlowPorts
 
-def _frames(topology: Topology, protocol: str, count: int, seed: int) -> Iterator[str]:
-    """Frames of different flows in the syntax of `netdev-dummy/receive`."""
-    random = Random(seed)
-    source, target = (IPv4Address(host.ipv4) for host in hosts_of(topology).values())
-    for _ in range(count):
-        ports = [random.randint(_FIRST_PORT, _LAST_PORT) for _ in range(2)]
-        yield (
-            "in_port(1),eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02),eth_type(0x0800),"
-            f"ipv4(src={source},dst={target},proto={PROTOCOLS[protocol]},tos=0,ttl=64,frag=no),"
-            f"{protocol}(src={ports[0]},dst={ports[1]})"
-        )
-
-
-def _send(switch: DummyOvs, port_nos: list[int], frames: list[str]) -> tuple[int, ...]:
-    """Packets that left by each port because of these frames.
-
-    A new port drops what comes before the switch looks at it for the first time, hence the first frames that do not
-    count; it holds 100 frames that have not been looked at, hence bursts, each followed to the counters.
+    Raises
+    ------
+    MissingRequirementError, ArmorError
+        As `measure_split`.
     """
-    before: tuple[int, ...] = ()
-    for _ in range(_LOOKS):
-        switch.control.run("netdev-dummy/receive", port_name(1, HOST_PORT), frames[0])
-        before = _sent(switch, port_nos)
-        if any(before):
-            break
-    now = before
-    for first in range(0, len(frames), _BURST):
-        burst = frames[first : first + _BURST]
-        for frame in burst:
-            switch.control.run("netdev-dummy/receive", port_name(1, HOST_PORT), frame)
-        wanted = sum(now) + len(burst)
-        for _ in range(_LOOKS):
-            now = _sent(switch, port_nos)
-            if sum(now) >= wanted:
-                break
-    return tuple(after - then for after, then in zip(now, before, strict=True))
+    weights = entrance.commodity.weights
+    with _ingress(planner, entrance, protocol) as ingress:
+        before = ingress.send(flows)
+        failures = []
+        for dead in range(len(weights)) if planner.scheme.recovers and len(weights) > 1 else ():
+            with ingress.dead_tunnel(dead):
+                failures.append(moves_of(before, ingress.send(flows), dead, weights))
+        repaired = ingress.send(flows) if failures else before
+    unrepaired = sum(repaired[flow] != tunnel for flow, tunnel in before.items())
+    return Spread(split_of(before, weights), tuple(failures), unrepaired)
 
 
-def _sent(switch: DummyOvs, port_nos: list[int]) -> tuple[int, ...]:
-    """Packets sent so far by each port."""
-    switch.control.settle()
-    sent = {int(port): int(count) for port, count in _PORT_COUNTER.findall(switch.port_counters(1))}
-    return tuple(sent[port_no] for port_no in port_nos)
+@contextmanager
+def _ingress(planner: TunnelPlanner, entrance: Entrance, protocol: str) -> Iterator[_Ingress]:
+    node = entrance.commodity.src
+    dpid = dpid_of(planner.topology, node)
+    ports = planner.wiring.ports.port_of
+    links = [ports[direction] for direction in ports if direction.src == node]
+    with dummy_ovs() as switch:
+        captures = {port_no: switch.directory / f"{port_no}.pcap" for port_no in links}
+        switch.add_bridges({dpid: [HOST_PORT, *links]})
+        switch.capture({(dpid, port_no): path for port_no, path in captures.items()})
+        switch.install(planner.plans()[dpid])
+        yield _Ingress(switch, dpid, planner, entrance, protocol, tuple(captures.values()))
+
+
+@dataclass(frozen=True)
+class _Ingress:
+    """The real switch where a pair's traffic enters."""
+
+    switch: DummyOvs
+    dpid: int
+    planner: TunnelPlanner
+    entrance: Entrance
+    protocol: str
+    captures: tuple[Path, ...]
+
+    def send(self, flows: Sequence[FlowPorts]) -> dict[FlowPorts, int]:
+        """The tunnel that each flow takes; one packet each, again for those that were lost at the switch's door."""
+        paths = self.entrance.commodity.paths
+        tunnel_of = {self.planner.labels[label_key(path)]: number for number, path in enumerate(paths)}
+        read = [path.stat().st_size if path.exists() else 0 for path in self.captures]
+        seen: dict[FlowPorts, int] = {}
+        for _ in range(_ROUNDS):
+            missing = [flow for flow in flows if flow not in seen]
+            if not missing:
+                return seen
+            for flow in missing:
+                self.switch.control.run("netdev-dummy/receive", port_name(self.dpid, HOST_PORT), self._frame(flow))
+            self.switch.control.settle()
+            seen |= {flow: tunnel_of[label] for flow, label in self._sent_since(read)}
+        raise ArmorError(f"{len(flows) - len(seen)} of {len(flows)} flows never left the switch; measure fewer")
+
+    def _sent_since(self, read: Sequence[int]) -> Iterator[tuple[FlowPorts, int]]:
+        """What the captures hold behind these offsets."""
+        for path, known in zip(self.captures, read, strict=True):
+            data = path.read_bytes()
+            header = data[:FILE_HEADER_BYTES]
+            yield from labelled_flows(header + data[max(known, FILE_HEADER_BYTES) :])
+
+    @contextmanager
+    def dead_tunnel(self, dead: int) -> Iterator[None]:
+        """Rows (or the group) as they are while one tunnel is dead; as before at the end."""
+        if self.planner.options.split == "select":
+            whole, rest = (
+                select_group(self.entrance, self.planner.wiring, gone) for gone in (frozenset(), frozenset({dead}))
+            )
+            self.switch.modify_group(self.dpid, rest)
+            self.switch.revalidate()
+            yield
+            self.switch.modify_group(self.dpid, whole)
+        else:
+            scheme = self.planner.scheme.scheme
+            self.switch.add_flows(self.dpid, self.planner.entrance_rows(self.entrance, [frozenset({dead})], Kind.AGENT))
+            self.switch.revalidate()
+            yield
+            self.switch.delete_flows(self.dpid, f"cookie={cookie(scheme, Kind.AGENT):#x}/{KIND_MASK:#x}")
+        self.switch.revalidate()
+
+    def _frame(self, flow: FlowPorts) -> str:
+        """In the syntax of `netdev-dummy/receive`."""
+        source = self.planner.prefixes[self.entrance.commodity.src][0].ipv4
+        target = self.entrance.prefixes[0].ipv4
+        return (
+            "in_port(1),eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02),eth_type(0x0800),"
+            f"ipv4(src={IPv4Address(source)},dst={IPv4Address(target)},proto={PROTOCOLS[self.protocol]},"
+            f"tos={(self.entrance.traffic.dscp or 0) << 2},ttl=64,frag=no),"
+            f"{self.protocol}(src={flow.source},dst={flow.destination})"
+        )

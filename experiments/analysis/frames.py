@@ -67,6 +67,25 @@ def parse_pcap(data: bytes) -> Iterator[Frame]:
     CaptureError
         Not a pcap file, or not of an Ethernet device.
     """
+    for t_ns, data_of_frame in pcap_records(data):
+        frame = _parse_frame(data_of_frame, t_ns)
+        if frame is not None:
+            yield frame
+
+
+def pcap_records(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield (stamp in nanoseconds, frame as far as it was captured) of a capture, in file order.
+
+    Parameters
+    ----------
+    data : bytes
+        As for `parse_pcap`.
+
+    Raises
+    ------
+    CaptureError
+        Not a pcap file, or not of an Ethernet device.
+    """
     if not data:
         return
     if len(data) < FILE_HEADER_BYTES:
@@ -82,9 +101,7 @@ def parse_pcap(data: bytes) -> Iterator[Frame]:
         offset += _RECORD_HEADER_BYTES
         if offset + kept > len(data):
             return  # the writer was killed inside this record
-        frame = _parse_frame(data[offset : offset + kept], seconds * 1_000_000_000 + fraction * unit_ns)
-        if frame is not None:
-            yield frame
+        yield seconds * 1_000_000_000 + fraction * unit_ns, data[offset : offset + kept]
         offset += kept
 
 

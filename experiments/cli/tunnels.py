@@ -13,6 +13,7 @@ from math import comb
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from experiments.cli.hash_split import refuse_pair, verify_hash_split
 from experiments.cli.output import emit, progress, table
 from experiments.cli.parser import add_choices, positive_number, whole_number
 from experiments.cli.shapes import SHAPES, in_shape, show
@@ -21,9 +22,19 @@ from mininet_topos.errors import BadInputError
 if TYPE_CHECKING:
     from mininet_topos.topology import LinkId, Topology
     from ryu_apps.plan.kuijia.commodities import Commodity
-    from ryu_apps.plan.kuijia.options import Prefix
+    from ryu_apps.plan.kuijia.options import Prefix, TunnelOptions
     from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
 
+_ONLY_FOR_TUNNELS = (
+    "failed",
+    "demands",
+    "default_capacity_mbps",
+    "low_to_high",
+    "prefix",
+    "hash_split",
+    "pair",
+    "weights",
+)
 TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
 PRIORITIES = ("single", "four", "eight")
 SPLITS = ("ranges", "select")
@@ -60,7 +71,7 @@ def refuse_tunnel_arguments(arguments: argparse.Namespace) -> None:
     BadInputError
         One of them was given.
     """
-    for name in ("failed", "demands", "default_capacity_mbps", "low_to_high", "prefix"):
+    for name in _ONLY_FOR_TUNNELS:
         if getattr(arguments, name, None):
             option = name.replace("_", "-")
             raise BadInputError(f"--{option} is for schemes of tunnels, not for {arguments.scheme!r}; remove it")
@@ -86,12 +97,10 @@ def load_planner(arguments: argparse.Namespace, topology: Topology) -> TunnelPla
     BadInputError
         Demands, prefixes or options that cannot be used.
     """
-    from ryu_apps.plan.kuijia.options import TunnelOptions
     from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
 
-    options = TunnelOptions(arguments.priorities, arguments.split, _prefixes(arguments.prefix))
-    scheme = find_tunnel_scheme(arguments.scheme)
-    return TunnelPlanner(scheme, topology, _commodities(arguments, topology), options)
+    options = _options(arguments)
+    return TunnelPlanner(find_tunnel_scheme(arguments.scheme), topology, _commodities(arguments, topology), options)
 
 
 def plan_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
@@ -113,6 +122,9 @@ def plan_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
 
 def verify_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
     """Run `armor verify` for a scheme of tunnels."""
+    if arguments.hash_split is not None:
+        return verify_hash_split(arguments, topology, _commodities(arguments, topology), _options(arguments))
+    refuse_pair(arguments)
     planner = load_planner(arguments, topology)
     if arguments.against_ovs:
         return _against_ovs(arguments, topology, planner)
@@ -219,6 +231,12 @@ def _against_ovs(arguments: argparse.Namespace, topology: Topology, planner: Tun
     lines += [f"  first: {found.first_difference}"] if found.first_difference else []
     emit(arguments, value, "\n".join(lines))
     return 1 if found.differences else 0
+
+
+def _options(arguments: argparse.Namespace) -> TunnelOptions:
+    from ryu_apps.plan.kuijia.options import TunnelOptions
+
+    return TunnelOptions(arguments.priorities, arguments.split, _prefixes(arguments.prefix))
 
 
 def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[Commodity, ...]:

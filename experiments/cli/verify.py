@@ -4,6 +4,7 @@
   armor verify sdfast darkstrand --failures 3 --sample 500 --seed 7
   armor verify sdfast darkstrand --against-ovs --samples 2000
   armor verify kuijia gscale --failures 1
+  armor verify kuijia gscale --hash-split 10000 --pair s1 s12 --weights 0.5,0.3,0.2
 
 A case is an ordered pair of hosts and a set of failed links that hits its primary path. With --against-ovs, random
 packets go through the interpreter and through a real Open vSwitch instead. Where a controller rewrites routes, the
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from experiments.cli.hash_split import add_hash_split_arguments
 from experiments.cli.output import emit, progress, table
 from experiments.cli.parser import add_plan_arguments, plan_options, whole_number
 from experiments.cli.topo import load
@@ -47,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--samples", type=whole_number("--samples", 1), default=2000, metavar="N", help="packets (default 2000)"
     )
+    add_hash_split_arguments(parser)
     add_tunnel_arguments(parser)
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import tunnels
+from experiments.against_ovs.split import Spread
+from experiments.against_ovs.split_core import Moves, Split
+from experiments.cli import hash_split, tunnels
 from experiments.cli.main import main
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.kuijia.options import SPLITS
@@ -86,6 +88,40 @@ def test_plans_are_compared_with_open_vswitch(capsys: pytest.CaptureFixture[str]
     assert (value["packets"], value["differences"]) == (50, 0)
 
 
+@pytest.mark.ovs
+def test_flows_are_split_by_hash_and_the_result_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["verify", "kuijia", "square", "--hash-split", "300", "--pair", "s1", "s3", "--weights", "3,1"]
+    value = json_of(argv, capsys)
+    assert (value["src"], value["dst"], value["weights"], value["slots"]) == ("s1", "s3", [0.75, 0.25], [768, 256])
+    by_ranges = [each for each in value["spreads"] if each["split"] == "hash ranges"]
+    assert [each["protocol"] for each in by_ranges] == ["tcp", "udp"]
+    assert all(sum(each["flows"]) == 300 and each["holds"] and not each["unrepaired"] for each in by_ranges)
+    assert [failure["moved"] for each in by_ranges for failure in each["failures"]] == [0] * 4
+    said = hash_split.hash_split_text(value)
+    assert "the hash ranges keep the promise" in said
+    assert "1  s1-s2-s3" in said
+
+
+def test_a_split_that_does_not_keep_its_weights_breaks_the_promise(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    skewed = Spread(Split((0.5, 0.5), (300, 100)))
+    monkeypatch.setattr("experiments.against_ovs.split.measure_spread", lambda *_: skewed)
+    assert main(["verify", "te", "square", "--hash-split", "400"]) == 1
+    assert "THE HASH RANGES BREAK THE PROMISE" in capsys.readouterr().out
+
+
+def test_flows_that_move_break_what_kuijia_promises_and_rescaling_does_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fair = Split((0.5, 0.5), (200, 200))
+    moved = Spread(fair, (Moves(0, Split((0, 1), (0, 200)), Split((0, 1), (0, 400)), 200, 5),))
+    monkeypatch.setattr("experiments.against_ovs.split.measure_spread", lambda *_: moved)
+    codes = [main(["verify", scheme, "square", "--hash-split", "400"]) for scheme in ("kuijia", "rescaling")]
+    capsys.readouterr()
+    assert codes == [1, 0]
+
+
 def test_histories_are_all_sets_at_once_and_then_one_by_one() -> None:
     links = GSCALE.link_ids
     total, single = tunnels.draw_histories(links, 1, None, 1)
@@ -126,6 +162,13 @@ def test_sampled_histories_follow_the_seed() -> None:
         (["verify", "te", "gscale", "--split", "select"], "--split select cannot be verified"),
         (["verify", "te", "gscale", "--split", "select", "--against-ovs"], "use --split ranges"),
         (["verify", "te", "pair", "--failures", "2"], "--failures is 2, and the topology has 1 links"),
+        (["verify", "kuijia", "square", "--hash-split", "0"], "--hash-split is '0'; give a whole number"),
+        (["verify", "sdfast", "square", "--hash-split", "9"], "--hash-split is for schemes of tunnels"),
+        (["verify", "kuijia", "square", "--hash-split", "9", "--pair", "s1", "s9"], "nothing is planned for it"),
+        (["verify", "kuijia", "square", "--hash-split", "9", "--weights", "1,x"], "give 2 numbers with commas"),
+        (["verify", "te", "square", "--hash-split", "9", "--weights", "0,0"], "not all 0"),
+        (["verify", "te", "square", "--hash-split", "9", "--split", "select"], "is what --hash-split compares with"),
+        (["verify", "te", "square", "--weights", "1,2"], "--weights is for --hash-split"),
         (["demo", "--scheme", "kuijia"], "'kuijia' needs tunnels and weights"),
     ],
 )

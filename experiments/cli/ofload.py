@@ -1,0 +1,254 @@
+"""Load a controller with OpenFlow 1.3 packet-ins from emulated switches; what became of each, class by class.
+
+  armor ofload --controller 127.0.0.1:6653 --switches 16 --rate 2000 --seconds 20
+  armor ofload --app simple_switch_13 --rate 500
+  armor ofload --against stock,pso --switches 16 --rate 400 --repetitions 5
+  sudo armor ofload --app experiments/ofload/responder.py --link-mbps 2 --rate 1200 --buffered
+
+Delays count from the instant at which a packet was due (docs/ofload.md). With --against, the exit code is 1 when an
+arm's throughput differs from the first one's by more than --within per cent.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments.cli.output import emit, progress, table
+from experiments.cli.parser import add_choices, positive_number, whole_number
+from mininet_topos.errors import BadInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from experiments.campaign.values import Json
+    from experiments.ofload.bench import Surroundings
+    from experiments.ofload.controllers import Controller
+    from experiments.ofload.load_core import Load
+    from ryu_apps.pmt.rules import PolicyMapTable
+
+DEFAULT_PMT = "examples/pmt/out_of_band.yaml"
+ARMS = ("stock", "pso")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `armor ofload`."""
+    _add_controller_arguments(parser.add_argument_group("controller (one of the first three)"))
+    load = parser.add_argument_group("load")
+    load.add_argument("--switches", type=whole_number("--switches", 1, 500), default=1, metavar="N")
+    load.add_argument("--rate", type=positive_number("--rate"), default=500.0, metavar="R", help="packet-ins a second")
+    load.add_argument("--seconds", type=positive_number("--seconds"), default=10.0, metavar="S")
+    load.add_argument(
+        "--high-share", type=_share, default=0.1, metavar="X", help="share of class 'high', UDP port 20000"
+    )
+    add_choices(load, ("arrivals", ("poisson", "constant"), "gaps between arrivals"))
+    load.add_argument("--frame-bytes", type=whole_number("--frame-bytes", 60, 1514), default=126, metavar="B")
+    load.add_argument("--buffered", action="store_true", help="switches keep packets and name them by buffer id")
+    switch = parser.add_argument_group("switches")
+    switch.add_argument(
+        "--queue-pkts", type=whole_number("--queue-pkts", 1), default=100, metavar="N", help="packet-ins that may wait"
+    )
+    switch.add_argument("--patience-s", type=positive_number("--patience-s"), default=2.0, metavar="S")
+    switch.add_argument("--stall", metavar="A:B", help="switches read nothing from second A to second B")
+    switch.add_argument(
+        "--link-mbps",
+        type=positive_number("--link-mbps"),
+        metavar="M",
+        help="a control link of that rate, in namespaces (needs root, --app or --against)",
+    )
+
+
+def _add_controller_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--controller", metavar="ADDR:PORT", help="a controller that runs already")
+    group.add_argument("--app", metavar="NAMES", help="start ryu-manager with these apps, and stop it afterwards")
+    group.add_argument("--against", metavar="ARMS", help="stock,pso: the same loads for both, taking turns")
+    group.add_argument("--pmt", metavar="FILE", help=f"classes of the arm pso (default {DEFAULT_PMT})")
+    group.add_argument("--channels", metavar="FILE", help="a connection for each class of this Policy Map Table")
+    group.add_argument("--repetitions", type=whole_number("--repetitions", 1, 1000), default=1, metavar="N")
+    group.add_argument("--within", type=positive_number("--within"), default=5.0, metavar="P", help="per cent")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `armor ofload`."""
+    asked = [name for name in ("controller", "app", "against") if getattr(arguments, name)]
+    if asked not in (["controller"], ["app"], ["against"], ["app", "against"]):
+        raise BadInputError("name what is loaded: --controller ADDR:PORT, --app NAMES, or --against stock,pso")
+    if arguments.controller:
+        return _load_running(arguments)
+    arms = _arms(arguments.against) if arguments.against else ("pso" if arguments.channels else "stock",)
+    controllers = {arm: _controller(arguments, arm) for arm in arms}
+    runs = _measure_all(arguments, controllers)
+    return _tell(arguments, runs)
+
+
+def _load_running(arguments: argparse.Namespace) -> int:
+    """Load a controller that runs already."""
+    from experiments.ofload.controllers import Controller
+    from experiments.ofload.generator import Switchboard, run_load
+
+    if arguments.link_mbps:
+        raise BadInputError("--link-mbps needs a controller inside the link's namespaces; use --app or --against")
+    host, port = _address(arguments.controller)
+    pmt = _read_pmt(arguments.channels) if arguments.channels else None
+    controller = Controller((), pmt)
+    board = Switchboard(
+        controller.targets(host, port), pmt, arguments.queue_pkts, arguments.patience_s, _stall(arguments.stall)
+    )
+    runs: list[Json] = []
+    for number in range(1, arguments.repetitions + 1):
+        with progress(None, "armor", "") as bar:
+            runs.append(run_load(_load(arguments, number), board, progress=bar.set_description_str).to_json())
+    return _tell(arguments, {arguments.controller: runs})
+
+
+def _measure_all(arguments: argparse.Namespace, controllers: dict[str, Controller]) -> dict[str, list[Json]]:
+    from experiments.ofload.bench import measure
+    from experiments.ofload.compare_core import orders
+
+    runs: dict[str, list[Json]] = {arm: [] for arm in controllers}
+    with progress(None, "armor", "") as bar:
+        for number, arm in orders(tuple(controllers), arguments.repetitions):
+            say = _prefixed(f"{arm}, {number} of {arguments.repetitions}: ", bar.set_description_str)
+            controller = controllers[arm]
+            found = measure(_load(arguments, number), controller, _surroundings(arguments, controller), say)
+            runs[arm].append(found.to_json())
+    return runs
+
+
+def _prefixed(prefix: str, say: Callable[[str], object]) -> Callable[[str], None]:
+    def tell(text: str) -> None:
+        say(prefix + text)
+
+    return tell
+
+
+def _load(arguments: argparse.Namespace, number: int) -> Load:
+    """The load of a repetition; every arm gets the same one."""
+    from experiments.ofload.load_core import Load
+
+    return Load(
+        switches=arguments.switches,
+        rate_pps=arguments.rate,
+        seconds=arguments.seconds,
+        arrivals=arguments.arrivals,
+        high_share=arguments.high_share,
+        seed=arguments.seed + number - 1,
+        frame_bytes=arguments.frame_bytes,
+        buffered=arguments.buffered,
+    )
+
+
+def _controller(arguments: argparse.Namespace, arm: str) -> Controller:
+    from experiments.ofload.controllers import PSO_APP, RESPONDER, Controller, app_file
+
+    apps = tuple(arguments.app.split(",")) if arguments.app else (RESPONDER,)
+    for name in apps:
+        app_file(name)
+    if arm == "stock":
+        return Controller(apps)
+    path = arguments.pmt or arguments.channels or DEFAULT_PMT
+    return Controller((PSO_APP, *apps), _read_pmt(path), _pmt_path(path))
+
+
+def _surroundings(arguments: argparse.Namespace, controller: Controller) -> Surroundings:
+    from experiments.ofload.bench import Surroundings
+    from experiments.ofload.generator import Switchboard
+    from experiments.ofload.link import LinkShape
+
+    shape = None
+    if arguments.link_mbps:
+        shape = LinkShape(arguments.link_mbps, controller.marks())
+    board = Switchboard((), None, arguments.queue_pkts, arguments.patience_s, _stall(arguments.stall))
+    return Surroundings(shape, board)
+
+
+def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:
+    """Print tables; tell whether the arms' throughput is close enough."""
+    from experiments.ofload.compare_core import HEADER, result_rows, throughput_changes, throughputs, with_interval
+
+    lines = []
+    for arm, each in runs.items():
+        for number, found in enumerate(each, 1):
+            lines += [f"{arm}, repetition {number}: {_what(found)}", table(result_rows(found), HEADER, range(1, 11))]
+            lines += [f"warning: {warning}" for warning in found["warnings"]] + [""]
+    for arm, estimate in throughputs(runs).items():
+        lines.append(f"{arm}: {with_interval(estimate, 'answers/s')}")
+    changes = throughput_changes(runs, arguments.seed) if len(runs) > 1 else {}
+    held = all(change is not None and abs(change.value) <= arguments.within for change in changes.values())
+    for arm, change in changes.items():
+        verdict = "within" if change and abs(change.value) <= arguments.within else "not within"
+        first = next(iter(runs))
+        lines.append(f"{arm} against {first}: {with_interval(change, '%')}, {verdict} {arguments.within:g} %")
+    value = {
+        "runs": runs,
+        "throughput_pps": {arm: estimate._asdict() for arm, estimate in throughputs(runs).items()},
+        "throughput_change_percent": {arm: change and change._asdict() for arm, change in changes.items()},
+        "held": held,
+    }
+    emit(arguments, value, "\n".join(lines))
+    return 0 if held else 1
+
+
+def _what(found: Json) -> str:
+    shown = (
+        f"{found['switches']} switches, {found['channels_per_switch']} connections each, "
+        f"{found['rate_pps']:g} packet-ins/s ({found['arrivals']}) for {found['seconds']:g} s"
+    )
+    if "controller_cpu_percent" not in found:
+        return shown
+    cpu = f"controller {found['controller_cpu_percent']:.0f} % of a core, {found['controller_rss_mb']:.0f} MB"
+    return f"{shown}; {cpu}"
+
+
+def _arms(text: str) -> tuple[str, ...]:
+    arms = tuple(part.strip() for part in text.split(","))
+    for arm in arms:
+        if arm not in ARMS or arms.count(arm) > 1:
+            raise BadInputError(f"--against is {text!r}; use stock,pso")
+    return arms
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        raise BadInputError(f"--controller is {text!r}; write ADDR:PORT, as 127.0.0.1:6653")
+    return host, int(port)
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise BadInputError(f"--high-share is {text!r}; give a number from 0 to 1")
+    return value
+
+
+def _stall(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        start_s, end_s = map(float, text.split(":"))
+    except ValueError:
+        start_s, end_s = 1.0, 0.0
+    if not 0 <= start_s < end_s:
+        raise BadInputError(f"--stall is {text!r}; write A:B in seconds, as 2:4")
+    return start_s, end_s
+
+
+def _pmt_path(name: str) -> Path:
+    """A file of the user, or one that Armor ships."""
+    from experiments.environment import REPOSITORY
+
+    for path in (Path(name), REPOSITORY / name):
+        if path.is_file():
+            return path
+    raise BadInputError(f"there is no Policy Map Table {name!r}; examples are in examples/pmt/")
+
+
+def _read_pmt(name: str) -> PolicyMapTable:
+    from ryu_apps.pmt.parse import parse_pmt
+
+    return parse_pmt(_pmt_path(name).read_text(encoding="utf-8"), name)

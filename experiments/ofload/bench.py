@@ -1,0 +1,99 @@
+"""One measurement: a control link, a controller behind it, a load on it; everything is gone afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from experiments.ofload.controllers import OPENFLOW_PORT, Controller, Watched, free_port, running
+from experiments.ofload.generator import Generator, LoadResult, Switchboard
+from experiments.ofload.link import ControlLink, LinkShape, control_link
+from experiments.ofload.link_core import sent_bytes
+from experiments.ofload.load_core import Load
+
+Json = dict[str, Any]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A load's result and what controller and link were doing meanwhile."""
+
+    result: LoadResult
+    cpu_percent: float
+    most_rss_mb: float
+    first_rss_mb: float
+    link_mbps: float | None
+    log: str
+    link_classes: Json | None
+
+    def to_json(self) -> Json:
+        """JSON value."""
+        return {
+            **self.result.to_json(),
+            "controller_cpu_percent": round(self.cpu_percent, 1),
+            "controller_rss_mb": round(self.most_rss_mb, 1),
+            "controller_first_rss_mb": round(self.first_rss_mb, 1),
+            "link_mbps": None if self.link_mbps is None else round(self.link_mbps, 4),
+            "link_classes": self.link_classes,
+        }
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a load runs besides its controller.
+
+    Attributes
+    ----------
+    shape : LinkShape or None
+        Control link in namespaces of its own (needs root); None: the loopback interface.
+    board : Switchboard
+        Its targets and table come from the controller.
+    send_buffer_bytes : int
+        Of each connection of a switch; 0: the kernel's choice.
+    beside : callable or None
+        (link, controller) -> context that runs while the load does.
+    """
+
+    shape: LinkShape | None = None
+    board: Switchboard = field(default_factory=lambda: Switchboard(()))
+    send_buffer_bytes: int = 0
+    beside: Callable[[ControlLink | None, Watched], Any] | None = None
+
+
+def measure(load: Load, controller: Controller, around: Surroundings, progress: Say = lambda _: None) -> Measured:
+    """Build, load, take down.
+
+    Raises
+    ------
+    LoadError
+        The controller does not start or does not answer.
+    CommandError
+        The link cannot be built (not root).
+    """
+    with ExitStack() as stack:
+        link = None if around.shape is None else stack.enter_context(control_link(around.shape))
+        host, port = ("127.0.0.1", free_port()) if link is None else (link.controller_address, OPENFLOW_PORT)
+        watched = stack.enter_context(running(controller, host, port, None if link is None else link.controller_pid))
+        targets = controller.targets(host, port, around.send_buffer_bytes)
+        board = replace(around.board, targets=targets, table=controller.table if controller.has_priority else None)
+        generator = Generator(load, board) if link is None else Generator(load, board, link.connect)
+        with generator:
+            if around.beside is not None:
+                stack.enter_context(around.beside(link, watched))
+            before, cpu_s = None if link is None else link.counters(), watched.cpu_s()
+            result = generator.run(progress)
+            spent_s, after = watched.cpu_s() - cpu_s, None if link is None else link.counters()
+        watched.sample()
+        carried = None if before is None or after is None else sent_bytes(before, after)
+        return Measured(
+            result,
+            cpu_percent=100 * spent_s / result.ran_s,
+            most_rss_mb=watched.most_rss_mb,
+            first_rss_mb=watched.first_rss_mb,
+            link_mbps=None if carried is None else 8 * carried / result.ran_s / 1e6,
+            log=watched.said(),
+            link_classes=after,
+        )

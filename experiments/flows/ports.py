@@ -105,7 +105,7 @@ def packet_of(hosts: Mapping[str, Host], flow: Flow, source_port: int, dscp: int
     source, destination = (IPv4Address(hosts[node].ipv4) for node in (flow.source, flow.destination))
     return (
         f"in_port={HOST_PORT},{flow.transport},nw_src={source},nw_dst={destination},nw_ttl=64,"
-        f"nw_tos={dscp << _DSCP_SHIFT},tp_src={source_port},tp_dst={flow.port}"
+        f"nw_tos={dscp << _DSCP_SHIFT},{flow.transport}_src={source_port},{flow.transport}_dst={flow.port}"
     )
 
 

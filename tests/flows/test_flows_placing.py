@@ -182,7 +182,7 @@ def test_a_slot_is_register_0_of_the_final_flow() -> None:
 
 def test_a_packet_to_trace_names_what_the_hash_reads() -> None:
     said = packet_of(hosts_of(square()), Flow("f", "s1", "s4", "udp", 1.0, port=20001), 30001, 26)
-    assert said == ("in_port=1,udp,nw_src=10.0.0.1,nw_dst=10.0.0.4,nw_ttl=64,nw_tos=104,tp_src=30001,tp_dst=20001")
+    assert said == ("in_port=1,udp,nw_src=10.0.0.1,nw_dst=10.0.0.4,nw_ttl=64,nw_tos=104,udp_src=30001,udp_dst=20001")
 
 
 def test_the_receiver_counts_each_datagram_once_in_the_bin_in_which_it_was_sent() -> None:

@@ -49,7 +49,7 @@ def network(request):
         ) as running,
     ):
         running.wait_bfd_up(60)
-        wait_until(lambda: state(running).get("ready"), "every switch is ready", 60)
+        wait_until(lambda: is_settled(state(running)), "every switch is ready, every link returned to", 60)
         yield running, Path(folder) / "events.jsonl"
 
 
@@ -57,6 +57,11 @@ def state(network):
     """What the controller says of itself; nothing while it does not answer."""
     said = network.run("controller", [sys.executable, "-c", READ])
     return json.loads(said.stdout) if said.returncode == 0 else {}
+
+
+def is_settled(said):
+    """Whether nothing is failed and nothing is left to return to. (BFD starts with every link down.)"""
+    return bool(said.get("ready")) and not said["failed_links"] and not said["returning_links"]
 
 
 def recovery_rows(network):
@@ -70,14 +75,34 @@ def recovery_rows(network):
 RECOVERY = ("cookie=0x201", "cookie=0x202")  # scheme SD-FAST, kinds learned and agent (ids.py)
 
 
-def returns_since(stamp, path):
-    """Returns of the controller after a repair. (There are some before: BFD starts with every link down.)"""
-    events = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return [
-        one
-        for one in events
-        if one["event"] == "return_done" and one["t_monotonic_s"] > stamp.after_s and "links" in one
-    ]
+def told(path):
+    """Every event so far."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def failures_seen(path):
+    """How often anybody has seen a port die; a busy machine makes BFD flap, and that is a failure like any other."""
+    return sum(one["event"] == "port_status" and not one["live"] for one in told(path))
+
+
+def assert_forgotten(network, path, answers_wanted):
+    """Hold a network that has settled to its primary rows, for as long as no further failure is seen."""
+
+    def is_forgotten():
+        wait_until(lambda: is_settled(state(network)), "every link has been returned to", 120)
+        before = failures_seen(path)
+        if not is_settled(state(network)):
+            return False
+        rows, answers = recovery_rows(network), network.ping("h1", "h5", count=5, interval_s=0.05)
+        rows_later = recovery_rows(network)
+        if failures_seen(path) > before:
+            return False  # whatever was seen may come of that failure: wait for its return, and look again
+        assert not any(rows.values()), rows
+        assert answers == answers_wanted
+        assert not any(rows_later.values()), rows_later
+        return True
+
+    wait_until(is_forgotten, "a look at the network without a further failure", 180)
 
 
 def test_the_network_returns_in_a_few_rounds_under_traffic_and_forgets_the_failure(network):
@@ -86,16 +111,15 @@ def test_the_network_returns_in_a_few_rounds_under_traffic_and_forgets_the_failu
     ping = running.popen("h1", ["ping", "-q", "-i", "0.005", target], stdout=subprocess.PIPE, text=True)
     with Cuts(running) as cuts:
         cuts.silent(LINK)
-        wait_until(lambda: state(running)["failed_links"] == ["s4-s5"], "the failure is known")
-        wait_until(lambda: any(recovery_rows(running).values()), "a switch has changed its rows")
+        wait_until(lambda: "s4-s5" in state(running)["failed_links"], "the failure is known", 60)
+        wait_until(lambda: any(recovery_rows(running).values()), "a switch has changed its rows", 60)
         assert running.ping("h2", "h5", count=5, interval_s=0.05) == 5
         restored = cuts.restore(LINK)
-        wait_until(lambda: returns_since(restored, events), "the controller has returned to the link", 60)
-    assert not any(recovery_rows(running).values())
-    assert running.ping("h1", "h5", count=5, interval_s=0.05) == 5
-    assert not any(recovery_rows(running).values())
-    (done,) = returns_since(restored, events)
-    assert 1 <= done["rounds"] <= 3
+    assert_forgotten(running, events, answers_wanted=5)
+    done = [one for one in told(events) if one["event"] == "return_done" and "links" in one]
+    own = [one for one in done if "s4-s5" in one["links"] and one["t_monotonic_s"] > restored.after_s]
+    assert any(one["rounds"] >= 1 for one in own)
+    assert all(one["rounds"] <= 3 for one in own)
     assert state(running)["errors"] == 0
     ping.terminate()
     ping.wait()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prepare this machine for Armor: Debian packages, virtual environment, pinned Python packages, Armor itself, and the
-# one program of it that is compiled.
+# Prepare this machine for Armor: Debian packages, virtual environment, pinned Python packages, Armor itself, and what
+# of it is compiled: two programs, and the packet programs that the kernel runs.
 # Idempotent: a stamp keyed by everything that decides the result makes the next run return at once.
 # Exit code 2 with one sentence when a right, the package registry or the system is missing.
 set -euo pipefail
@@ -9,8 +9,10 @@ cd "$(dirname "$0")/.."
 readonly PYTHON=/usr/bin/python3 VENV=.venv
 readonly STAMP=$VENV/armor-setup.stamp LOG=$VENV-setup.log LOCK=$VENV-setup.lock
 readonly DELAY_LINE=$VENV/bin/armor-delay-line DELAY_LINE_SOURCE=dataplane/delay_line/delay_line.c
+readonly SQR_AGENT=$VENV/bin/armor-sqr-agent SQR_AGENT_SOURCES=(dataplane/replay_agent/*.[ch])
+readonly PACKET_PROGRAMS=$VENV/lib/armor PACKET_PROGRAM_SOURCES=(dataplane/programs/*)
 readonly INPUTS=(setup.py requirements/constraints.txt requirements/debian.txt
-    scripts/setup.sh scripts/patch_ryu.py "$DELAY_LINE_SOURCE")
+    scripts/setup.sh scripts/patch_ryu.py "$DELAY_LINE_SOURCE" "${SQR_AGENT_SOURCES[@]}" "${PACKET_PROGRAM_SOURCES[@]}")
 policy_file=
 
 fail() {
@@ -38,7 +40,8 @@ missing_debian() {
 up_to_date() {
     [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$(fingerprint)" ] && [ -z "$(missing_debian)" ] &&
         grep -qs 'patched by Armor' "$VENV"/lib/python3*/site-packages/ryu/app/wsgi.py &&
-        [ -x "$VENV/bin/armor" ] && [ -x "$VENV/bin/ryu-manager" ] && [ -x "$DELAY_LINE" ]
+        [ -x "$VENV/bin/armor" ] && [ -x "$VENV/bin/ryu-manager" ] && [ -x "$DELAY_LINE" ] &&
+        [ -x "$SQR_AGENT" ] && [ -f "$PACKET_PROGRAMS/protect.bpf.o" ] && [ -f "$PACKET_PROGRAMS/sqr.bpf.o" ]
 }
 
 # sudo drops the environment, so what apt needs of it is handed over by name.
@@ -118,11 +121,25 @@ install_python() {
     "$VENV/bin/ryu-manager" --version >>"$LOG" 2>&1 || fail "ryu-manager does not start (log: $LOG)"
 }
 
-# Renamed into place, because a program that runs cannot be written to.
-build_delay_line() {
-    gcc -std=c11 -O2 -Wall -Wextra -o "$DELAY_LINE.new" "$DELAY_LINE_SOURCE" >>"$LOG" 2>&1 ||
-        fail "gcc cannot compile $DELAY_LINE_SOURCE (log: $LOG)"
-    mv "$DELAY_LINE.new" "$DELAY_LINE"
+# Compile C sources into a program. Renamed into place, because a program that runs cannot be written to.
+build_program() {
+    local program=$1
+    shift
+    gcc -std=c11 -O2 -Wall -Wextra -o "$program.new" "$@" >>"$LOG" 2>&1 || fail "gcc cannot compile $* (log: $LOG)"
+    mv "$program.new" "$program"
+}
+
+# The packet programs see only what the kernel promises to keep, so one build fits every newer kernel.
+build_packet_programs() {
+    local source object
+    mkdir -p "$PACKET_PROGRAMS"
+    for source in dataplane/programs/*.bpf.c; do
+        object=$PACKET_PROGRAMS/$(basename "$source" .c).o
+        clang -std=gnu11 -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Wno-sign-compare \
+            -I"/usr/include/$(gcc -print-multiarch)" -c "$source" -o "$object.new" >>"$LOG" 2>&1 ||
+            fail "clang cannot compile $source (log: $LOG)"
+        mv "$object.new" "$object"
+    done
 }
 
 main() {
@@ -138,7 +155,9 @@ main() {
     install_debian
     check_python
     install_python
-    build_delay_line
+    build_program "$DELAY_LINE" "$DELAY_LINE_SOURCE"
+    build_program "$SQR_AGENT" dataplane/replay_agent/*.c
+    build_packet_programs
     fingerprint >"$STAMP"
     say "ready: $VENV/bin/armor"
 }

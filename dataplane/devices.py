@@ -1,0 +1,106 @@
+"""Interfaces that packet programs stand on: virtual ports, and the settings that hosts and links must have."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+from dataplane.model.tunnel_header import OVERHEAD_BYTES
+from mininet_topos.emulation.places import call_inside, inside, run_batch, run_program
+from mininet_topos.errors import BadInputError
+
+TAG_BYTES = 4
+# A protected packet of a full Ethernet payload, with room for a tag.
+PATH_MTU = 1500 + OVERHEAD_BYTES + TAG_BYTES
+# Merged segments cannot be numbered or cached one by one; a checksum that is left to the card is missing from copies.
+OFFLOADS = ("tso", "gso", "gro", "tx")
+
+
+def interface_index(pid: int, device: str) -> int:
+    """Number of an interface in the namespace of a process.
+
+    Raises
+    ------
+    BadInputError
+        There is none of that name.
+    """
+
+    def ask() -> int:
+        try:
+            return socket.if_nametoindex(device)
+        except OSError as error:
+            raise BadInputError(f"there is no interface {device} in the namespace: give one that is there") from error
+
+    return call_inside(pid, ask)
+
+
+def add_virtual_port(pid: int, outer: str, inner: str, mtu: int = PATH_MTU) -> None:
+    """Make a port of a bridge (`outer`) whose other end (`inner`) is for a packet program; both up, offloads off.
+
+    Parameters
+    ----------
+    pid : int
+        A process in the namespace.
+    outer, inner : str
+        Names of the two interfaces.
+    mtu : int, default 1532
+        At least that of the links, and for protected packets 28 bytes more than the hosts'.
+
+    Raises
+    ------
+    CommandError
+        The kernel refuses.
+    """
+    lines = [f"link add dev {outer} mtu {mtu} type veth peer name {inner} mtu {mtu}"]
+    run_batch(pid, ["ip", "-batch", "-"], [*lines, f"link set dev {outer} up", f"link set dev {inner} up"])
+    switch_offloads_off(pid, (outer, inner))
+
+
+def remove_device(pid: int, device: str) -> None:
+    """Delete an interface, of a pair either end; what is attached to it goes with it.
+
+    Raises
+    ------
+    CommandError
+        The kernel refuses.
+    """
+    run_program(inside(pid, ["ip", "link", "delete", "dev", device]))
+
+
+def switch_offloads_off(pid: int, devices: Iterable[str]) -> None:
+    """Switch segmentation and checksum offloads of interfaces off; mandatory on every host of a protected flow.
+
+    Raises
+    ------
+    CommandError
+        ethtool refuses.
+    """
+    words = [word for name in OFFLOADS for word in (name, "off")]
+    for device in devices:
+        run_program(inside(pid, ["ethtool", "-K", device, *words]))
+
+
+def pin_receive(pid: int, device: str, processor: int) -> None:
+    """Let one processor receive all packets of an interface, so that they keep their order.
+
+    A veth hands packets to whatever processor its sender ran on; packets that are numbered on two processors overtake
+    each other, and the window takes an overtaken packet for a duplicate. Needed where the kernel forwards; Open
+    vSwitch's userspace datapath has one thread.
+
+    Raises
+    ------
+    BadInputError
+        There is no such processor, or no such interface.
+    """
+    if processor not in os.sched_getaffinity(0):
+        raise BadInputError(f"processor {processor} is not one of this process's: {sorted(os.sched_getaffinity(0))}")
+
+    def write() -> None:
+        # The tree of /sys shows the namespace that it was mounted in, so it is mounted anew for the one of the thread.
+        run_program(["unshare", "--mount", "sh", "-c", f"mount -t sysfs none /sys && echo {1 << processor:x} > {knob}"])
+
+    knob = Path("/sys/class/net") / device / "queues" / "rx-0" / "rps_cpus"
+    interface_index(pid, device)
+    call_inside(pid, write)

@@ -1,0 +1,229 @@
+/* The replay: from a failure that was seen to a port that needs no agent any more. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "agent.h"
+#include "checksum.h"
+
+#define BATCH 64
+#define SETTLE_NS 5000000         /* after a replay, for packets that were on their way into the ring */
+
+/* ---- the ring */
+/* Walk back from the newest slot to the first that was sent before a time, or is gone; as dataplane/model/slots.py. */
+static uint64_t window_start(const struct port *port, uint64_t head, uint64_t since_ns)
+{
+    uint64_t first = head, floor = LOAD(port->control->floor);
+    while (first > floor && head - first < port->slots) {
+        struct slot *slot = slot_of(port, first - 1);
+        uint64_t seq = LOAD(slot->seq);
+        if (seq > first || (seq == first && slot->sent_ns < since_ns))
+            break;
+        first--;
+    }
+    return first;
+}
+
+enum reading { READY, NOT_YET, GONE };
+
+static enum reading read_slot(const struct port *port, uint64_t tag, uint8_t *frame, uint32_t *length)
+{
+    struct slot *slot = slot_of(port, tag);
+    uint64_t seq = LOAD(slot->seq);
+    if (seq == tag + 1) {
+        *length = slot->length <= SLOT_DATA ? slot->length : 0;
+        memcpy(frame, slot->data, *length);
+        seq = LOAD(slot->seq);
+    }
+    if (seq == tag + 1)
+        return READY;
+    return seq > tag + 1 || LOAD(port->control->head) > tag + port->slots ? GONE : NOT_YET;
+}
+
+/* ---- events */
+static void print_event(const struct port *port, const char *event, uint64_t at_ns)
+{
+    printf("{\"event\": \"%s\", \"t_ns\": %ju, \"port\": \"%s\", \"backup\": \"%s\"", event, (uintmax_t)at_ns,
+           port->primary, port->backup);
+}
+
+static void end_event(void)
+{
+    printf("}\n");
+    fflush(stdout);
+}
+
+static void print_detected(struct port *port)
+{
+    static const char *const sources[] = {"nobody", "send", "carrier", "told"};
+    struct control *control = port->control;
+    uint64_t first = LOAD(control->tail), head = LOAD(control->head), seen = control->detected_ns;
+    struct slot *oldest = slot_of(port, first);
+    uint64_t age = first < head && oldest->sent_ns < seen ? seen - oldest->sent_ns : 0;
+    port->told = true;
+    port->replay_began = 0;
+    port->replayed_before = control->replayed;
+    print_event(port, "detected", seen);
+    printf(", \"source\": \"%s\", \"noticed_ns\": %ju, \"window\": %ju, \"oldest_age_ns\": %ju",
+           sources[control->source <= SOURCE_TOLD ? control->source : SOURCE_NONE], (uintmax_t)now_ns(),
+           (uintmax_t)(head - first), (uintmax_t)age);
+    end_event();
+}
+
+void print_state(const struct port *port, const char *event)
+{
+    print_event(port, event, now_ns());
+    printf(", \"state\": %u, \"head\": %ju, \"tail\": %ju, \"replayed\": %ju", LOAD(port->control->state),
+           (uintmax_t)LOAD(port->control->head), (uintmax_t)LOAD(port->control->tail), (uintmax_t)port->control->replayed);
+    end_event();
+}
+
+/* ---- detection */
+bool has_carrier(const char *name)
+{
+    static int asking = -1;
+    struct ifreq request = {0};
+    if (asking < 0 && (asking = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) < 0)
+        fail("cannot ask for the state of", name);
+    memcpy(request.ifr_name, name, strnlen(name, IF_NAMESIZE - 1));
+    return ioctl(asking, SIOCGIFFLAGS, &request) == 0 && request.ifr_flags & IFF_UP && request.ifr_flags & IFF_RUNNING;
+}
+
+/* Begin to hold with what was sent within delta; nothing if the program has seen the failure before. */
+void begin(struct port *port, uint32_t source)
+{
+    struct control *control = port->control;
+    uint32_t up = STATE_UP;
+    if (!__atomic_compare_exchange_n(&control->state, &up, STATE_TURNING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        return;
+    control->detected_ns = now_ns();
+    control->source = source;
+    STORE(control->ready, 0);
+    STORE(control->tail, window_start(port, LOAD(control->head), control->detected_ns - control->delta_ns));
+    STORE(control->state, STATE_HOLD);
+}
+
+/* ---- replay */
+static bool is_passing(int error)
+{
+    return error == EAGAIN || error == ENOBUFS || error == EINTR;
+}
+
+/* Send up to a batch by the backup; true if it makes sense to go on at once. */
+static bool replay_batch(struct port *port)
+{
+    static uint8_t frames[BATCH][SLOT_DATA];
+    struct control *control = port->control;
+    struct mmsghdr messages[BATCH] = {0};
+    struct iovec parts[BATCH];
+    uint64_t tags[BATCH], tail = LOAD(control->tail), head = LOAD(control->head);
+    enum reading last = READY;
+    unsigned count = 0;
+    for (; count < BATCH && tail < head; tail++) {
+        uint32_t length;
+        last = read_slot(port, tail, frames[count], &length);
+        if (last != READY)
+            break;
+        if (!length)
+            continue;
+        fill_checksum(frames[count], length);
+        parts[count] = (struct iovec){frames[count], length};
+        messages[count].msg_hdr = (struct msghdr){.msg_iov = &parts[count], .msg_iovlen = 1};
+        tags[count++] = tail;
+    }
+    int sent = count ? sendmmsg(port->socket, messages, count, MSG_DONTWAIT) : 0;
+    if (sent < 0 && (is_passing(errno) || (errno == ENETDOWN && control->backup == control->primary)))
+        return false;
+    if (sent < 0) { /* the backup is dead as well, or the frame is too long for it */
+        control->replay_failed++;
+        STORE(control->tail, tags[0] + 1);
+        return true;
+    }
+    control->replayed += (unsigned)sent;
+    if ((unsigned)sent < count)
+        tail = tags[sent];
+    else if (last == GONE) /* the program has counted what it wrote over */
+        tail = head > tail + port->slots ? head - port->slots + 1 : tail + 1;
+    STORE(control->tail, tail);
+    return (unsigned)sent == count && last != NOT_YET;
+}
+
+static void finish_replay(struct port *port, uint64_t now)
+{
+    struct control *control = port->control;
+    STORE(control->state, STATE_BACKUP);
+    port->settled_at_ns = now + SETTLE_NS;
+    print_event(port, "replayed", now);
+    printf(", \"packets\": %ju, \"since_detection_ns\": %ju, \"replay_ns\": %ju",
+           (uintmax_t)(control->replayed - port->replayed_before), (uintmax_t)(now - control->detected_ns),
+           (uintmax_t)(now - port->replay_began));
+    end_event();
+}
+
+static bool hold(struct port *port, uint64_t now)
+{
+    struct control *control = port->control;
+    if (!port->told)
+        print_detected(port);
+    if (!LOAD(control->ready)) {
+        if (now < control->detected_ns + control->reconfiguration_ns ||
+            (control->backup == control->primary && !port->running))
+            return false;
+        port->replay_began = now;
+        STORE(control->ready, 1);
+    }
+    bool going = replay_batch(port);
+    if (LOAD(control->tail) == LOAD(control->head))
+        finish_replay(port, now_ns());
+    return going;
+}
+
+static void restore(struct port *port, uint64_t now)
+{
+    struct control *control = port->control;
+    STORE(control->floor, LOAD(control->head)); /* what it held has left by the backup */
+    STORE(control->ready, 0);
+    STORE(control->request, REQUEST_NONE);
+    port->told = false;
+    port->running = has_carrier(port->primary);
+    STORE(control->state, STATE_UP);
+    print_event(port, "restored", now);
+    end_event();
+}
+
+/* Give a port its turn; true if it has more to do at once, `*busy` if it has more to do soon. */
+bool serve(struct port *port, bool *busy)
+{
+    struct control *control = port->control;
+    uint64_t now = now_ns();
+    uint32_t state = LOAD(control->state), request = LOAD(control->request);
+    if (request == REQUEST_FAIL) {
+        STORE(control->request, REQUEST_NONE);
+        begin(port, SOURCE_TOLD);
+        state = LOAD(control->state);
+    }
+    if (state == STATE_HOLD) {
+        *busy = true;
+        return hold(port, now);
+    }
+    if (state != STATE_BACKUP)
+        return false;
+    if (LOAD(control->tail) < LOAD(control->head))
+        return replay_batch(port);
+    if (now >= port->settled_at_ns && (request == REQUEST_RESTORE || control->backup == control->primary))
+        restore(port, now);
+    return false;
+}
+
+/* A port must not hold for ever when nobody replays. */
+void let_go(struct port *port)
+{
+    if (LOAD(port->control->state) == STATE_HOLD) {
+        while (LOAD(port->control->ready) && LOAD(port->control->tail) < LOAD(port->control->head) && replay_batch(port))
+            ;
+        STORE(port->control->state, STATE_BACKUP);
+    }
+}

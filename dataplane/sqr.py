@@ -1,0 +1,245 @@
+"""SQR on the ports of one switch: a packet program before each port, and one replay agent for all of them."""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from dataplane.devices import interface_index
+from dataplane.loader import LoadedObject, attach_ingress, detach_ingress, find_program_object
+from dataplane.model.switch import Backstop
+from dataplane.sqr_core import (
+    AGENT_PROGRAM,
+    FIELDS,
+    REQUEST_FAIL,
+    REQUEST_RESTORE,
+    STATE_BACKUP,
+    STATES,
+    SqrAgentError,
+    SqrCounters,
+    SqrEvent,
+    SqrPort,
+    agent_command,
+    chosen_keys,
+    first_control,
+    read_counters,
+    read_field,
+    whole_events,
+)
+from mininet_topos.emulation.places import CommandError, call_inside, inside
+from mininet_topos.errors import BadInputError, MissingRequirementError
+
+PROGRAM_OBJECT = "sqr"
+_PROGRAM = "sqr"
+_INDEX = struct.Struct("=I")
+_START_S = 10.0
+_END_S = 5.0
+_POLL_S = 0.002
+
+
+def find_agent() -> Path:
+    """The replay agent, beside this Python (where `make setup` puts it) or on the search path.
+
+    Raises
+    ------
+    MissingRequirementError
+        It was not built.
+    """
+    beside = Path(sys.executable).with_name(AGENT_PROGRAM)
+    found = str(beside) if beside.exists() else shutil.which(AGENT_PROGRAM)
+    if found is None:
+        raise MissingRequirementError(f"{AGENT_PROGRAM} was not built; run make setup")
+    return Path(found)
+
+
+@dataclass(frozen=True)
+class _Ring:
+    """A port's program with its memory, and the interface that it stands on."""
+
+    port: SqrPort
+    index: int
+    loaded: LoadedObject
+    control: mmap.mmap
+    ids: tuple[int, int]
+
+
+class SqrSwitch:
+    """Protected ports of a switch in a network namespace, with their replay agent; all goes when it is closed.
+
+    Parameters
+    ----------
+    pid : int
+        A process in the namespace.
+    ports : sequence of SqrPort
+        At least one; their interfaces are there.
+    backstop : Backstop, optional
+        When caching pauses on all ports; default: never, the rings bound the memory.
+    log : Path, optional
+        Where the agent writes its events; default: a temporary file.
+    poll_us : int, default 1000
+        How often the agent looks at the ports.
+    realtime : bool, default False
+        Whether the agent asks for real-time priority.
+    start : bool, default True
+        False if a supervisor starts `command`, with its standard output going to the end of `log`.
+
+    Raises
+    ------
+    MissingRequirementError
+        Program or agent were not built, or libbpf is not installed.
+    PacketProgramError
+        The kernel refuses.
+    BadInputError
+        An interface is not there, or two ports are on one.
+    SqrAgentError
+        The agent does not start.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        ports: Sequence[SqrPort],
+        *,
+        backstop: Backstop | None = None,
+        log: Path | None = None,
+        poll_us: int = 1000,
+        realtime: bool = False,
+        start: bool = True,
+    ) -> None:
+        if len({port.device for port in ports}) < len(ports) or not ports:
+            raise BadInputError(f"{len(ports)} protected ports on {sorted(port.device for port in ports)}: one on each")
+        self._pid, self._agent = pid, None
+        self._rings: dict[str, _Ring] = {}
+        with ExitStack() as undo:
+            undo.callback(self._detach)
+            for port in ports:
+                self._rings[port.device] = _open_ring(pid, port, undo)
+            if log is None:
+                log = Path(undo.enter_context(tempfile.NamedTemporaryFile(prefix="armor-sqr-")).name)
+            self.log = log
+            maps = [ring.ids for ring in self._rings.values()]
+            self.command = inside(pid, agent_command(find_agent(), maps, backstop, poll_us, realtime=realtime))
+            if start:
+                self._agent = self._start()
+                undo.callback(self._end)
+            self._undo = undo.pop_all()
+
+    # ---- the agent
+    def _start(self) -> subprocess.Popen[bytes]:
+        """Start the agent and wait until it watches; it ends with this thread, so that nothing outlives the program."""
+        with self.log.open("ab") as out:
+            agent = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + _START_S
+        while not any(event.event == "ready" for event in self.events()):
+            if agent.poll() is not None or time.monotonic() > deadline:
+                agent.kill()
+                said = agent.communicate()[1].decode(errors="replace").strip()
+                raise SqrAgentError(f"the replay agent does not start: {said or 'no answer in time'}")
+            time.sleep(_POLL_S)
+        return agent
+
+    def _end(self) -> None:
+        if self._agent is not None:
+            self._agent.send_signal(signal.SIGTERM)
+            try:
+                self._agent.communicate(timeout=_END_S)
+            except subprocess.TimeoutExpired:
+                self._agent.kill()
+                self._agent.communicate()
+            self._agent = None
+
+    def events(self) -> list[SqrEvent]:
+        """All that the agent has said so far."""
+        return whole_events(self.log.read_text(encoding="utf-8"))
+
+    def wait_for(self, told: Callable[[Sequence[SqrEvent]], bool], timeout_s: float) -> list[SqrEvent]:
+        """Wait until the events satisfy a condition, and return them.
+
+        Raises
+        ------
+        SqrAgentError
+            They do not in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not told(events := self.events()):
+            if time.monotonic() > deadline:
+                said = ", ".join(event.event for event in events) or "nothing"
+                raise SqrAgentError(f"the replay agent said {said} within {timeout_s:g} s; see {self.log}")
+            time.sleep(_POLL_S)
+        return events
+
+    # ---- the ports
+    def state(self, device: str) -> str:
+        """State of a port: up, hold, backup, or turning from up to hold."""
+        return STATES[read_field(self._ring(device).control, "state")]
+
+    def counters(self, device: str) -> SqrCounters:
+        """What a port has done with packets."""
+        return read_counters(self._ring(device).control)
+
+    def fail(self, device: str) -> None:
+        """Say that the primary of a port has failed (heard of elsewhere); the window is what it sent within delta."""
+        self._ask(device, REQUEST_FAIL)
+
+    def restore(self, device: str) -> None:
+        """Let a port send by its primary again.
+
+        Raises
+        ------
+        BadInputError
+            Packets wait for their replay: newer ones would overtake them by the primary.
+        """
+        if self.state(device) != STATES[STATE_BACKUP]:
+            raise BadInputError(f"port {device} is {self.state(device)}, not on its backup: let the replay end first")
+        self._ask(device, REQUEST_RESTORE)
+
+    def _ask(self, device: str, request: int) -> None:
+        pattern, offset = FIELDS["request"]
+        struct.pack_into(pattern, self._ring(device).control, offset, request)
+
+    def _ring(self, device: str) -> _Ring:
+        if device not in self._rings:
+            raise BadInputError(f"{device} is no protected port here: {', '.join(self._rings)} are")
+        return self._rings[device]
+
+    def _detach(self) -> None:
+        try:
+            call_inside(self._pid, lambda: [detach_ingress(ring.index) for ring in self._rings.values()])
+        except CommandError:
+            return  # the namespace is gone, and its interfaces with it
+
+    def close(self) -> None:
+        """End the agent, which sends what still waits; take the programs away."""
+        self._undo.close()
+
+    def __enter__(self) -> SqrSwitch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _open_ring(pid: int, port: SqrPort, undo: ExitStack) -> _Ring:
+    """Load a port's program with a ring of its size, and attach it."""
+    index, primary, backup = (interface_index(pid, name) for name in (port.device, port.primary, port.backup))
+    loaded = undo.enter_context(LoadedObject(find_program_object(PROGRAM_OBJECT), {"ring": port.slots}))
+    for key in chosen_keys(port.choice)[1]:
+        loaded.map("chosen").set(_INDEX.pack(key), _INDEX.pack(1))
+    controls, slots = loaded.map("controls"), loaded.map("ring")
+    controls.set(_INDEX.pack(0), first_control(port, primary, backup))
+    control = undo.enter_context(controls.memory())
+    call_inside(pid, lambda: attach_ingress(loaded.program(_PROGRAM), index))
+    return _Ring(port, index, loaded, control, (controls.id(), slots.id()))

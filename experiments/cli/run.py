@@ -9,7 +9,7 @@ The file's format is described in docs/scenario_format.md. The exit code is 1 wh
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from experiments.cli.topo import load
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
+    from experiments.analysis.flow_result import FlowResult
     from experiments.analysis.result import Json, RunResult
     from experiments.runner.folder import ResultFolder
     from experiments.runner.run import FailedRun, Planned
@@ -74,15 +75,25 @@ def read_text(name: str) -> str:
 def parse(text: str, name: str) -> Scenario:
     """Scenario of a text; the schemes are those of the registry."""
     from experiments.scenario.parse import Surroundings, parse_scenario
-    from ryu_apps.plan.registry import SCHEMES
+    from ryu_apps.plan.registry import SCHEMES, TUNNEL_SCHEMES
 
     with_modes = tuple(scheme.name for scheme in SCHEMES.values() if len(scheme.modes) > 1)
-    return parse_scenario(text, name, Surroundings(load, tuple(SCHEMES), with_modes))
+    folder = Path(name).parent
+
+    def find(file: str) -> str:
+        """A file that a scenario names may lie beside it."""
+        return str(folder / file) if (folder / file).is_file() else file
+
+    surroundings = Surroundings(
+        lambda topology: load(find(topology)), (*SCHEMES, *TUNNEL_SCHEMES), with_modes, tuple(TUNNEL_SCHEMES), find
+    )
+    return parse_scenario(text, name, surroundings)
 
 
 def run_and_write(scenario: Scenario, planned: Planned, folder: ResultFolder, text: str | None, title: str) -> Json:
     """Run all variations, write verdict and pictures, and return what `--json` prints."""
     from experiments.figures.delay import draw_delay
+    from experiments.figures.flows import draw_flows
     from experiments.figures.panels import read_panels
     from experiments.runner.run import run_scenario
 
@@ -90,13 +101,17 @@ def run_and_write(scenario: Scenario, planned: Planned, folder: ResultFolder, te
         outcomes = run_scenario(scenario, planned, folder, text, say)
     value = verdict(outcomes, folder)
     folder.write_verdict(value)
+    pictures = [folder.picture("figure.png"), folder.picture("figure.svg")]
+    if scenario.measures_flows:
+        draw_flows(value["runs"], pictures, f"{scenario.topology.name}: throughput of the flows")  # type: ignore[arg-type]
+        return value
     panels = read_panels(folder.path)
     if panels:
-        draw_delay(panels, [folder.picture("figure.png"), folder.picture("figure.svg")], title)
+        draw_delay(panels, pictures, title)
     return value
 
 
-def verdict(outcomes: list[RunResult | FailedRun], folder: ResultFolder) -> Json:
+def verdict(outcomes: Sequence[RunResult | FlowResult | FailedRun], folder: ResultFolder) -> Json:
     """The shape of `run --json`: one entry a run, and whether all kept their claims."""
     runs = [outcome.to_json() for outcome in outcomes]
     return {

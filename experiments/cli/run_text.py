@@ -29,6 +29,10 @@ def run_text(run: Run) -> str:
     """Text of one run."""
     if "error" in run:
         return f"{name_of(run)}\n  broke off: {run['error']}"
+    if "flows" in run:
+        from experiments.cli.run_flows_text import flow_run_text
+
+        return flow_run_text(run)
     sections = [name_of(run)]
     if run["failures"]:
         sections += ["", _indented(failures_table(run["failures"]))]

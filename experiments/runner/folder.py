@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from experiments.analysis.flow_result import FlowResult
 from experiments.analysis.result import Json, RunResult
 from experiments.analysis.rows import failure_rows, probe_rows
 from experiments.environment import environment_facts
@@ -98,6 +99,12 @@ class ResultFolder:
         """Append to probes.jsonl and rows.jsonl."""
         self._append("probes.jsonl", probe_rows(result))
         self._append("rows.jsonl", failure_rows(result))
+
+    def add_flows(self, result: FlowResult) -> None:
+        """Append to rows.jsonl: a line for each flow."""
+        value = result.to_json()
+        shared = {"run": value["run"], "scheme": value["scheme"], "status": "ok"}
+        self._append("rows.jsonl", [{**shared, **flow} for flow in result.flows_json()])
 
     def add_failed_run(self, run: str, error: str) -> None:
         """A run that broke off is a row too."""

@@ -11,6 +11,7 @@ from experiments.analysis.dumps import DumpReport, compare_dump
 from experiments.environment import REPOSITORY
 from experiments.probes.dump import DumpError, read_switch
 from experiments.runner.folder import Work
+from experiments.runner.tunnels import is_tunnel_scheme, queues_of, traffic_settings
 from experiments.scenario.values import MODES, NO_MODE, Scenario, Variation
 from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, SwitchSite
 from mininet_topos.emulation.requirements import PROBE_PROGRAMS, missing_programs, require_emulation
@@ -88,11 +89,15 @@ def emulated_network(
             control_delay_ms=scenario.control_delay_ms,
             link_delays=scenario.link_delays,
             seed=scenario.seed,
+            queues=queues_of(scenario, variation),
         ),
         databases={DATABASE: SCHEMA_PATH} if variation.mode == "agent" else {},
         agent_command=agent_command(scenario.wait_to_restore_s) if variation.mode == "agent" else None,
         controller_command=controller_command(variation.scheme),
-        environment=controller_settings(scenario, variation, topology_file, fills_backup=variation.mode == "agent"),
+        environment={
+            **controller_settings(scenario, variation, topology_file, fills_backup=variation.mode == "agent"),
+            **(tunnel_environment(scenario, work) if is_tunnel_scheme(variation) else {}),
+        },
         events=work.events,
         command="armor " + " ".join(sys.argv[1:]),
     )
@@ -121,6 +126,31 @@ def controller_settings(
         "ARMOR_STATS_INTERVAL_S": "0",
         "ARMOR_DISCOVERY_INTERVAL_S": "0",
     }
+
+
+def tunnel_environment(scenario: Scenario, work: Work) -> Mapping[str, str]:
+    """Environment that tells the app of a scheme of tunnels what to plan; demands of the scenario go into a file."""
+    settings = traffic_settings(scenario)
+    demands = settings.demands
+    if scenario.tunnels.given:
+        file = (work.path / "demands.json").resolve()
+        file.write_text(scenario.tunnels.given, encoding="utf-8")
+        demands = str(file)
+    return {
+        "ARMOR_DEMANDS": demands,
+        "ARMOR_TUNNELS": str(settings.tunnels),
+        "ARMOR_TUNNEL_KIND": settings.tunnel_kind,
+        "ARMOR_OBJECTIVE": settings.objective,
+        "ARMOR_DEFAULT_CAPACITY_MBPS": _given(settings.default_capacity_mbps),
+        "ARMOR_LOW_TO_HIGH": _given(settings.low_to_high),
+        "ARMOR_SEED": str(settings.seed),
+        "ARMOR_PRIORITIES": settings.options.priorities,
+        "ARMOR_SHAPE": settings.shape,
+    }
+
+
+def _given(value: float | None) -> str:
+    return "" if value is None else repr(value)
 
 
 def agent_command(wait_to_restore_s: float) -> Callable[[SwitchSite], Sequence[str]]:

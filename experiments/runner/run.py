@@ -7,8 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from experiments.analysis.dumps import DumpReport
+from experiments.analysis.flow_result import FlowResult
 from experiments.analysis.injected import failed_links
 from experiments.analysis.result import Json, RunResult, judge
+from experiments.flows.placing_core import wanted_slots
+from experiments.flows.values import Flow
+from experiments.runner.flow_run import FlowBench, failed_at_once, run_flows
 from experiments.runner.folder import ResultFolder, run_environment
 from experiments.runner.inject import Injector
 from experiments.runner.measure import BfdUnstableError, measure
@@ -22,11 +26,13 @@ from experiments.runner.parts import (
 )
 from experiments.runner.promise import promise_of
 from experiments.runner.record import make_record
+from experiments.runner.tunnels import flows_of, is_tunnel_scheme, tunnel_planner, tunnel_plans
 from experiments.scenario.values import Scenario, Variation
 from mininet_topos.connectivity import require_connected
 from mininet_topos.emulation import Cuts, EmulatedNetwork
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS
 from mininet_topos.errors import ArmorError
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.registry import find_scheme, plan_network
 from ryu_apps.plan.rows import RulePlan
 
@@ -35,7 +41,26 @@ _RETURN_SLACK_S = 20.0
 _RETURN_POLL_S = 1.0
 
 Say = Callable[[str], None]
-Planned = dict[Variation, dict[int, RulePlan]]
+Planned = dict[Variation, "PlannedRun"]
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """What is known of a run before anything is built.
+
+    Attributes
+    ----------
+    plans : dict
+        By datapath id.
+    planner : TunnelPlanner or None
+        Of a scheme of tunnels.
+    flows : tuple of Flow
+        What is measured, in place of single packets.
+    """
+
+    plans: dict[int, RulePlan]
+    planner: TunnelPlanner | None = None
+    flows: tuple[Flow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,15 +93,24 @@ def plan_scenario(scenario: Scenario) -> Planned:
         The topology is in parts, or a scheme cannot be planned on it.
     """
     require_connected(scenario.topology)
-    return {
-        variation: plan_network(variation.scheme, scenario.topology, options_of(variation))
-        for variation in scenario.variations
-    }
+    return {variation: _planned(scenario, variation) for variation in scenario.variations}
+
+
+def _planned(scenario: Scenario, variation: Variation) -> PlannedRun:
+    if not is_tunnel_scheme(variation):
+        plans = plan_network(variation.scheme, scenario.topology, options_of(variation))
+        return PlannedRun(plans, flows=flows_of(scenario, variation, None))
+    planner = tunnel_planner(scenario, variation)
+    flows = flows_of(scenario, variation, planner)
+    failed = failed_at_once(scenario)
+    for flow in flows:
+        wanted_slots(planner, flow, (failed,) if failed else ())  # what no slot can do is refused before anything runs
+    return PlannedRun(tunnel_plans(scenario, planner), planner, flows)
 
 
 def run_scenario(
     scenario: Scenario, planned: Planned, folder: ResultFolder, text: str | None, say: Say
-) -> list[RunResult | FailedRun]:
+) -> list[RunResult | FlowResult | FailedRun]:
     """Run every variation of a scenario.
 
     Parameters
@@ -104,14 +138,16 @@ def run_scenario(
     folder.write_scenario(scenario, text)
     facts = run_environment(scenario)
     emulations: Json = {}
-    outcomes: list[RunResult | FailedRun] = []
+    outcomes: list[RunResult | FlowResult | FailedRun] = []
     interval_ms = scenario.bfd_interval_ms
-    for variation, plans in planned.items():
-        run = _Run(scenario, variation, plans, folder, emulations, say)
+    for variation, prepared in planned.items():
+        run = _Run(scenario, variation, prepared, folder, emulations, say)
         # Runs are compared, so the next one begins with the BFD interval that this one ended with.
         outcome, interval_ms = run.until_stable(interval_ms)
         if isinstance(outcome, FailedRun):
             folder.add_failed_run(variation.name, str(outcome.error))
+        elif isinstance(outcome, FlowResult):
+            folder.add_flows(outcome)
         else:
             folder.add_result(outcome)
         outcomes.append(outcome)
@@ -136,19 +172,19 @@ class _Run:
 
     scenario: Scenario
     variation: Variation
-    plans: dict[int, RulePlan]
+    planned: PlannedRun
     folder: ResultFolder
     emulations: Json
     say: Say
 
-    def until_stable(self, interval_ms: int | None) -> tuple[RunResult | FailedRun, int | None]:
+    def until_stable(self, interval_ms: int | None) -> tuple[RunResult | FlowResult | FailedRun, int | None]:
         """Run; when BFD sessions flap that nobody broke, again with a longer interval.
 
         An interval that the scenario fixes stays; the result then says that it cannot be trusted.
 
         Returns
         -------
-        RunResult or FailedRun, int or None
+        RunResult, FlowResult or FailedRun, int or None
             The outcome, and the interval at which it came about.
         """
         notes: list[str] = []
@@ -157,9 +193,13 @@ class _Run:
             notes.append(f"{outcome}; it was raised to {interval_ms} ms")
         if isinstance(outcome, RunResult):
             interval_ms = outcome.record.bfd_interval_ms
+        elif isinstance(outcome, FlowResult):
+            interval_ms = outcome.run.bfd_interval_ms
         return outcome, interval_ms
 
-    def _attempt(self, interval_ms: int | None, notes: list[str]) -> RunResult | FailedRun | BfdUnstableError:
+    def _attempt(
+        self, interval_ms: int | None, notes: list[str]
+    ) -> RunResult | FlowResult | FailedRun | BfdUnstableError:
         """One attempt; errors that are no fault of the input are outcomes."""
         try:
             return self._once(interval_ms, notes)
@@ -170,25 +210,36 @@ class _Run:
                 raise
             return FailedRun(self.variation, error)
 
-    def _once(self, interval_ms: int | None, notes: list[str]) -> RunResult:
+    def _once(self, interval_ms: int | None, notes: list[str]) -> RunResult | FlowResult:
         name, scenario = self.variation.name, self.scenario
         with self.folder.work(name) as work:
             self._say("building the network")
             network = emulated_network(scenario, self.variation, work, interval_ms)
             # What is still broken at the end stays so until the switches' rows have been compared with their plans.
             with network, self.folder.keeping_logs(name, network), Cuts(network) as cuts:
-                make_ready(network, self.plans, self.variation, self._say)
+                make_ready(network, self.planned.plans, self.variation, self._say)
+                if scenario.measures_flows:
+                    return self._flows(FlowBench(network, cuts, work, self.planned.plans, self.planned.planner))
                 may_raise = scenario.bfd_interval_ms is None and next_interval(network.bfd_interval_ms) is not None
                 measured = measure(network, Injector(network, cuts, scenario), work, may_raise, self._say)
                 self._say("waiting for the primaries to return")
-                dumps = () if self._cannot_refill() else wait_returned(network, scenario, self.variation, self.plans)
+                dumps = (
+                    ()
+                    if self._cannot_refill()
+                    else wait_returned(network, scenario, self.variation, self.planned.plans)
+                )
                 self.emulations[name] = network.describe()
                 told = (*notes, *network.warnings)
             self._say("reading the captures")
             events = work.events.read_text(encoding="utf-8")
             record = make_record(scenario, self.variation, measured, events, dumps, told)
-            promise = promise_of(scenario, self.variation, self.plans)
+            promise = promise_of(scenario, self.variation, self.planned.plans)
             return judge(replace(record, bfd_interval_ms=network.bfd_interval_ms), promise)
+
+    def _flows(self, bench: FlowBench) -> FlowResult:
+        result = run_flows(bench, self.scenario, self.variation, self.planned.flows, self._say)
+        self.emulations[self.variation.name] = bench.network.describe()
+        return result
 
     def _cannot_refill(self) -> bool:
         """Whether a switch that lost its rows must wait: the controller is away, and there is no agent."""
@@ -212,7 +263,7 @@ def make_ready(network: EmulatedNetwork, plans: dict[int, RulePlan], variation: 
     wait_installed(network, plans, variation)
     say("waiting for BFD")
     network.wait_bfd_up(BFD_S)
-    if find_scheme(variation.scheme).restoration is not None:
+    if is_tunnel_scheme(variation) or find_scheme(variation.scheme).restoration is not None:
         # To a controller that rewrites routes, links whose sessions were not up yet had failed.
         wait_installed(network, plans, variation)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
+from experiments.scenario.tunnel_values import FlowWish, Rerun, TunnelWishes
 from experiments.scenario.values import KILL_KIND, NO_MODE, Failure, Scenario, Traffic
 
 Document = dict[str, object]
@@ -41,10 +45,45 @@ def to_document(scenario: Scenario) -> Document:
         "jitter_ms": scenario.jitter_ms,
         "link_delays": scenario.link_delays,
         "wait_to_restore_s": scenario.wait_to_restore_s,
-        "traffic": [_traffic(stream) for stream in scenario.traffic],
+        "capacity_mbps": scenario.capacity_mbps,
+        "queues": scenario.queues,
+        **_tunnels(scenario.tunnels),
+        "traffic": [_traffic(stream) for stream in scenario.traffic] or None,
+        "flows": scenario.aggregates or [_flow(wish) for wish in scenario.flows] or None,
         "failures": [_failure(failure) for failure in scenario.failures],
+        "reoptimise": None if scenario.rerun is None else _rerun(scenario.rerun),
+        "expect": [_given(asdict(each)) for each in scenario.expected] or None,
     }
     return _given(document)
+
+
+def _tunnels(wishes: TunnelWishes) -> Document:
+    """What differs from the defaults; a list of demands as it was given."""
+    usual, document = asdict(TunnelWishes()), asdict(wishes)
+    given = document.pop("given")
+    document["demands"] = json.loads(given) if given else document["demands"]
+    return {key: value for key, value in document.items() if value != usual[key]}
+
+
+def _flow(wish: FlowWish) -> Document:
+    flow = wish.flow
+    return _given(
+        {
+            "name": flow.name,
+            "from": flow.source,
+            "to": flow.destination,
+            "kind": flow.transport,
+            "mbps": flow.offered_mbps,
+            "priority": flow.priority,
+            "tunnel": list(wish.via) or flow.tunnel,
+            "moves_to": list(wish.moves_via) or flow.moves_to,
+            "start_s": flow.start_s or None,
+        }
+    )
+
+
+def _rerun(rerun: Rerun) -> Document:
+    return {"at_s": rerun.at_s} | ({"demands": json.loads(rerun.given)} if rerun.given else {})
 
 
 def _given(document: Document) -> Document:

@@ -22,6 +22,18 @@ from experiments.scenario.fields import (
 )
 from experiments.scenario.lines import Line, read_lines
 from experiments.scenario.traffic import read_traffic
+from experiments.scenario.tunnel_values import Rerun
+from experiments.scenario.tunnels import (
+    TUNNEL_KEYS,
+    check_moment,
+    read_expected,
+    read_flows,
+    read_queues,
+    read_rerun,
+    read_wishes,
+    require_capacities,
+    shaped,
+)
 from experiments.scenario.values import (
     METRICS,
     MODES,
@@ -41,9 +53,10 @@ KEYS = (
     "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",
     "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "delay_ms", "jitter_ms",
     "link_delays", "wait_to_restore_s",
-    "traffic", "failures",
+    "traffic", "failures", *TUNNEL_KEYS,
 )  # fmt: skip
 MIN_TAIL_S = 3.0
+FLOWS_TAIL_S = 15.0  # TCP takes seconds to share a link anew
 MAX_DURATION_S = 24 * 3600.0
 MAX_CONTROL_DELAY_MS = 10_000.0  # as long as the emulation can make it; a test compares them
 MAX_LINK_DELAY_MS = 10_000.0
@@ -61,11 +74,17 @@ class Surroundings:
         Known schemes.
     schemes_with_modes : tuple of str
         Those that differ between learned and agent mode; the others run once, whatever modes are asked for.
+    tunnel_schemes : sequence of str
+        Those of the known schemes that plan tunnels.
+    find_file : callable
+        Path of a file that the scenario names.
     """
 
     load_topology: Callable[[str], Topology]
     schemes: Sequence[str]
     schemes_with_modes: Sequence[str]
+    tunnel_schemes: Sequence[str] = ()
+    find_file: Callable[[str], str] = str
 
 
 def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Scenario:
@@ -91,21 +110,34 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
     known_keys(context, fields, KEYS, "a scenario")
     topology_name, topology = _topology(context, fields, root, surroundings)
     delay_ms, jitter_ms = (_link_time(context, fields, name) for name in ("delay_ms", "jitter_ms"))
-    topology = with_link_delays(topology, delay_ms, jitter_ms)
+    capacity_mbps = optional(fields, "capacity_mbps", number(0, exclusive=True), context)
+    topology = shaped(with_link_delays(topology, delay_ms, jitter_ms), capacity_mbps)
     variations = _variations(context, fields, root, surroundings)
-    traffic = read_traffic(context, fields.get("traffic"), topology)
     failures = read_failures(context, fields.get("failures"), topology)
+    flows, aggregates = read_flows(context, fields.get("flows"), topology)
+    rerun = read_rerun(context, fields.get("reoptimise"), topology)
+    measures_flows = bool(flows or aggregates)
+    traffic = () if measures_flows else read_traffic(context, fields.get("traffic"), topology)
+    default_mbps = optional(fields, "default_capacity_mbps", number(0, exclusive=True), context)
+    queues = read_queues(context, fields)
+    _check_together(context, fields, surroundings, variations)
+    if measures_flows:
+        check_moment(context, fields["flows"], failures, rerun)
+    if measures_flows or queues is not None:
+        require_capacities(context, fields["flows" if measures_flows else "queues"], topology, default_mbps)
     return Scenario(
         topology_name=topology_name,
         topology=topology,
         variations=variations,
         traffic=traffic,
         failures=failures,
-        duration_s=_duration(context, fields, traffic, failures),
+        duration_s=_duration(
+            context, fields, traffic, failures, rerun, tail_s=FLOWS_TAIL_S if measures_flows else MIN_TAIL_S
+        ),
         seed=with_default(fields, "seed", whole_number(0), context, 1),
         bfd_interval_ms=optional(fields, "bfd_interval_ms", whole_number(1, 10_000), context),
         wait_to_restore_s=with_default(fields, "wait_to_restore_s", number(0), context, 5.0),
-        default_capacity_mbps=optional(fields, "default_capacity_mbps", number(0, exclusive=True), context),
+        default_capacity_mbps=default_mbps,
         control_delay_ms=with_default(
             fields, "control_delay_ms", number(0, highest=MAX_CONTROL_DELAY_MS), context, 0.0
         ),
@@ -113,7 +145,32 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
         delay_ms=delay_ms,
         jitter_ms=jitter_ms,
         link_delays=_link_delays(context, fields, topology_name, {delay_ms, jitter_ms}),
+        tunnels=read_wishes(context, fields, topology, surroundings.find_file),
+        queues=queues,
+        flows=flows,
+        aggregates=aggregates,
+        expected=read_expected(context, fields.get("expect"), flows, [each.scheme for each in variations]),
+        rerun=rerun,
+        capacity_mbps=capacity_mbps,
     )
+
+
+def _check_together(
+    context: Context, fields: Mapping[str, Line], surroundings: Surroundings, variations: Sequence[Variation]
+) -> None:
+    """Refuse keys that the other keys leave without a meaning."""
+    of_tunnels = [each.scheme for each in variations if each.scheme in surroundings.tunnel_schemes]
+    of_routes = [each.scheme for each in variations if each.scheme not in surroundings.tunnel_schemes]
+    if "flows" in fields and "traffic" in fields:
+        raise context.error(fields["traffic"], "traffic and flows are both given; measure one of them at a time")
+    if "queues" in fields and ((fields["queues"].value == "demoted") if of_tunnels else False):
+        raise context.error(fields["queues"], f"queues demoted is not for {of_tunnels[0]}; use single, four or eight")
+    for key in ("demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "shape", "split", "reoptimise"):
+        if key in fields and of_routes:
+            raise context.error(fields[key], f"{key} is for schemes of tunnels, not for {of_routes[0]!r}; remove it")
+    for key in ("expect", "reoptimise"):
+        if key in fields and "flows" not in fields:
+            raise context.error(fields[key], f"{key} needs flows to look at; add 'flows'")
 
 
 def _link_time(context: Context, fields: Mapping[str, Line], key: str) -> float | None:
@@ -185,16 +242,23 @@ def _variations(
 
 
 def _duration(
-    context: Context, fields: Mapping[str, Line], traffic: tuple[Traffic, ...], failures: tuple[Failure, ...]
+    context: Context,
+    fields: Mapping[str, Line],
+    traffic: tuple[Traffic, ...],
+    failures: tuple[Failure, ...],
+    rerun: Rerun | None,
+    *,
+    tail_s: float,
 ) -> float:
-    """Length of the run; by default until three seconds after the last planned event."""
+    """Length of the run; by default until some seconds after the last planned event."""
     ends = [failure.at_s for failure in failures] + [failure.end_s or 0.0 for failure in failures]
     ends += [entry.stop_s or entry.start_s for entry in traffic]
+    ends += [] if rerun is None else [rerun.at_s]
     last_s = max(ends, default=0.0)
     line = fields.get("duration_s")
     duration_s = optional(fields, "duration_s", number(0, exclusive=True, highest=MAX_DURATION_S), context)
     if duration_s is None:
-        return last_s + MIN_TAIL_S
+        return last_s + tail_s
     for failure in failures:
         if failure.at_s >= duration_s or (failure.end_s or 0.0) > duration_s:
             raise context.error(

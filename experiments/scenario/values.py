@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from experiments.scenario.tunnel_values import Expected, FlowWish, Rerun, TunnelWishes
 from mininet_topos.topology import LinkId, Topology
 
 # The first of each is the default. The planning core has the same lists; a test compares them, since importing it
@@ -142,6 +143,17 @@ class Scenario:
         One delay and jitter for all links, which `topology` has taken over; None: those of the topology.
     link_delays : bool or None
         Whether links are delayed; None: where the kernel can do it.
+    tunnels : TunnelWishes
+        How schemes of tunnels are planned.
+    queues : str or None
+        Set-up of priority queues of every link port; None: none, or with schemes of tunnels "single".
+    flows, aggregates : tuple of FlowWish, str or None
+        Flows to measure, or the transport of those that are made from the demands: two for each tunnel.
+    expected : tuple of Expected
+    rerun : Rerun or None
+        A run of traffic engineering while the flows run.
+    capacity_mbps : float or None
+        One capacity for all links, which `topology` has taken over; None: those of the topology.
     """
 
     topology_name: str
@@ -159,3 +171,15 @@ class Scenario:
     delay_ms: float | None = None
     jitter_ms: float | None = None
     link_delays: bool | None = None
+    tunnels: TunnelWishes = field(default_factory=TunnelWishes)
+    queues: str | None = None
+    flows: tuple[FlowWish, ...] = ()
+    aggregates: str | None = None
+    expected: tuple[Expected, ...] = ()
+    rerun: Rerun | None = None
+    capacity_mbps: float | None = None
+
+    @property
+    def measures_flows(self) -> bool:
+        """Whether throughput of flows is measured, in place of single packets."""
+        return bool(self.flows or self.aggregates)

@@ -25,10 +25,15 @@ from te_solver.demands import generate_demands, is_demand_spec, with_classes
 from te_solver.network import to_network
 from te_solver.solve import SolveOptions, solve
 from te_solver.tunnels import to_problem
-from te_solver.values import DEFAULT_PRIORITY, Demand
+from te_solver.values import DEFAULT_PRIORITY, Allocation, Demand
 
 
 def answer(question: Question) -> tuple[Commodity, ...]:
+    """Answer of the question's topology, whose name or file it gives (`decide`)."""
+    return decide(question, load_topology(question.topology))
+
+
+def decide(question: Question, topology: Topology) -> tuple[Commodity, ...]:
     """Commodities of what is best while the avoided links carry nothing.
 
     A demand that nothing can carry now has tunnels all the same, those of the whole network: its packets are dropped
@@ -40,7 +45,6 @@ def answer(question: Question) -> tuple[Commodity, ...]:
         A topology, demands or options that cannot be used.
     SolverError, InfeasibleError
     """
-    topology = load_topology(question.topology)
     left = without_links(topology, question.avoided)
     if question.demands or question.given:
         demands = _demands(question, topology)
@@ -60,11 +64,26 @@ def _equal(question: Question, topology: Topology, pairs: Sequence[tuple[str, st
 
 
 def _decided(question: Question, left: Topology, demands: Sequence[Demand]) -> tuple[Commodity, ...]:
-    if not left.links:
-        return ()
+    return allocated_commodities(_allocation(question, left, demands)) if left.links else ()
+
+
+def allocate(question: Question, topology: Topology) -> Allocation:
+    """What the question's demands get on a topology whose links all work.
+
+    Raises
+    ------
+    BadInputError
+        The question has no demands, or such that cannot be used.
+    """
+    if not question.demands and not question.given:
+        raise BadInputError("no demands are given, so nobody is allocated anything; add demands, as 'random:5:8'")
+    return _allocation(question, topology, _demands(question, topology))
+
+
+def _allocation(question: Question, left: Topology, demands: Sequence[Demand]) -> Allocation:
     network = to_network(left, question.default_capacity_mbps)
     problem = to_problem(network, demands, question.tunnels, question.tunnel_kind, question.metric)
-    return allocated_commodities(solve(problem, SolveOptions(question.objective, method="fast")))
+    return solve(problem, SolveOptions(question.objective, method="fast"))
 
 
 def _demands(question: Question, topology: Topology) -> Sequence[Demand]:

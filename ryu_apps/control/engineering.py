@@ -24,6 +24,7 @@ from ryu_apps.control.switch import Switch
 from ryu_apps.control.traffic_core import Question, with_failures
 from ryu_apps.control.tunnel_core import Detours, compared_slots, cut_off, moved_slots
 from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner
 from ryu_apps.plan.kuijia.replacement import replacement_steps
 from ryu_apps.plan.rows import RulePlan
@@ -121,7 +122,8 @@ class TrafficEngineering:
         old, history = self._rewriting.detours.planner, self._rewriting.laid.history
         held = old.held(history)
         # In a thread: for a second of computing, failures have to be heard.
-        detours, steps = tpool.execute(_prepare, old, commodities, held)
+        shape = self._controller.settings.traffic.shape
+        detours, steps = tpool.execute(_prepare, old, commodities, held, shape)
         solved_s = time.monotonic()
         changed: dict[str, int] = {}
         for step, plans in enumerate(steps, start=1):
@@ -189,7 +191,8 @@ class TrafficEngineering:
 
 
 def _prepare(
-    old: TunnelPlanner, commodities: tuple[Commodity, ...], held: Held
+    old: TunnelPlanner, commodities: tuple[Commodity, ...], held: Held, shape: str
 ) -> tuple[Detours, tuple[dict[int, RulePlan], ...]]:
     new = TunnelPlanner(old.scheme, old.topology, commodities, old.options, held)
-    return Detours(new), replacement_steps(old.plans(), new.plans())
+    steps = replacement_steps(old.plans(), new.plans())
+    return Detours(new), tuple(installed_plans(step, shape) for step in steps)

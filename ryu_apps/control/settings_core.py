@@ -156,6 +156,7 @@ SETTINGS = (
     Setting("low_to_high", _maybe_positive, "", "splits every demand into two classes, this many times as much low"),
     Setting("seed", _whole, "1", "of demands that are drawn by lot"),
     Setting("priorities", _text, "single", "classes and queues: single, four or eight"),
+    Setting("shape", _text, "replicated", "tables: replicated, two-table or decomposed"),
     Setting("prefixes", _prefixes, "", "addresses behind switches: s4=10.0.2.0/24,s5=..."),
     Setting("te_interval_s", _seconds, "0", "time between runs of traffic engineering; 0: on demand only"),
 )
@@ -163,7 +164,7 @@ _PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "hard_time
 _TUNNEL_NAMES = ("priorities", "prefixes")
 _TRAFFIC_NAMES = (
     *("demands", "tunnels", "tunnel_kind", "objective", "default_capacity_mbps", "low_to_high", "seed"),
-    "te_interval_s",
+    *("te_interval_s", "shape"),
 )
 
 

@@ -16,9 +16,10 @@ from mininet_topos.topology import Direction, Topology
 from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.options import Prefix, TunnelOptions, parse_prefix
 
-# The lists of te_solver, which is not loaded here; a test compares them.
+# The lists of te_solver and of plan.decompose, which are not loaded here; a test compares them.
 OBJECTIVES = ("throughput", "max-min", "min-max-utilisation")
 TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
+SHAPES = ("replicated", "two-table", "decomposed")
 MAX_TUNNELS = 16
 
 
@@ -38,6 +39,8 @@ class TrafficSettings:
         Of generated demands.
     te_interval_s : float
         Time between two runs of traffic engineering; 0: on demand only.
+    shape : str
+        Shape of the tables that are installed (plan/kuijia/installed.py).
     options : TunnelOptions
 
     Raises
@@ -54,10 +57,11 @@ class TrafficSettings:
     low_to_high: float | None = None
     seed: int = 1
     te_interval_s: float = 0.0
+    shape: str = SHAPES[0]
     options: TunnelOptions = field(default_factory=TunnelOptions)
 
     def __post_init__(self) -> None:
-        for name, choices in (("tunnel_kind", TUNNEL_KINDS), ("objective", OBJECTIVES)):
+        for name, choices in (("tunnel_kind", TUNNEL_KINDS), ("objective", OBJECTIVES), ("shape", SHAPES)):
             if getattr(self, name) not in choices:
                 raise BadInputError(
                     f"setting {name} = {getattr(self, name)!r} is unknown; use one of {', '.join(choices)}"
@@ -103,7 +107,7 @@ class Question:
 def question_of(topology: str, metric: str, settings: TrafficSettings) -> Question:
     """The question that the settings ask while every link works."""
     known = asdict(settings)
-    del known["options"], known["te_interval_s"]
+    del known["options"], known["te_interval_s"], known["shape"]
     return Question(topology, metric, **known)
 
 

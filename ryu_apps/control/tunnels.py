@@ -21,6 +21,7 @@ from ryu_apps.control.restorer import Restorer
 from ryu_apps.control.traffic_core import Question, commodities_from_json, question_of
 from ryu_apps.control.tunnel_core import Change, Detours, Laid, next_history, tunnels_to_json
 from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
 from ryu_apps.plan.rows import FlowRow, RulePlan
 
@@ -79,7 +80,7 @@ class TunnelController(Controller):
         scheme = find_tunnel_scheme(self.scheme)
         planner = TunnelPlanner(scheme, self.topology, ask(self._question), traffic.options)
         self._rewriting = TunnelRewriting(Detours(planner))
-        return planner.plans()
+        return installed_plans(planner.plans(), traffic.shape)
 
     def _coordinator(self) -> Restorer:
         restorer = Restorer(self._rewriting, self._return_state(), self.events, self.faults, self._routes)

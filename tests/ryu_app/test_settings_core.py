@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.scenario import tunnel_values
+from mininet_topos.emulation.queues_core import QUEUE_SETUPS
 from mininet_topos.errors import BadInputError
 from ryu_apps.control import traffic_core
 from ryu_apps.control.settings_core import SETTINGS, environment_name, read_settings
 from ryu_apps.control.traffic_core import TrafficSettings
+from ryu_apps.plan.decompose import shapes
 from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
 from ryu_apps.plan.options import PlanOptions
 from te_solver import solve, tunnels
@@ -52,6 +55,7 @@ def test_every_setting_can_be_given():
         "priorities": "four",
         "prefixes": "s4=10.0.2.0/24, s4=10.0.3.0/24,s5=10.0.5.5",
         "te_interval_s": "60",
+        "shape": "decomposed",
     }
     assert set(given) == {one.name for one in SETTINGS}
     settings = read_settings({}, {environment_name(name): value for name, value in given.items()})
@@ -67,13 +71,18 @@ def test_every_setting_can_be_given():
         ),
     )
     assert settings.traffic == TrafficSettings(
-        "gravity:8000", 2, "k-shortest", "max-min", 100.0, 10.0, 7, 60.0, options
+        "gravity:8000", 2, "k-shortest", "max-min", 100.0, 10.0, 7, 60.0, "decomposed", options
     )
 
 
 def test_objectives_and_kinds_of_tunnels_are_those_of_the_solver():
     assert traffic_core.OBJECTIVES == solve.OBJECTIVES
     assert traffic_core.TUNNEL_KINDS == tunnels.KINDS
+    assert traffic_core.SHAPES == tunnel_values.SHAPES == shapes.SHAPES
+    assert tunnel_values.OBJECTIVES == solve.OBJECTIVES
+    assert tunnel_values.TUNNEL_KINDS == tunnels.KINDS
+    assert tunnel_values.MAX_TUNNELS == traffic_core.MAX_TUNNELS
+    assert set(tunnel_values.QUEUES) == set(QUEUE_SETUPS)
 
 
 @pytest.mark.parametrize(

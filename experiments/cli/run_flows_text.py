@@ -1,0 +1,68 @@
+"""The result of a run that measures flows as text: a line a flow, beside what was expected and the fluid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.cli.output import table
+from experiments.cli.run_text import claims_lines, milliseconds, name_of
+
+Run = dict[str, Any]
+_HEAD = (
+    *("flow", "way", "class", "tunnel", "offered", "before", "expected", "after", "expected", "fluid"),
+    *("lost %", "retransmits", "converged s", "as expected"),
+)
+
+
+def flow_run_text(run: Run) -> str:
+    """Text of one run that measures flows."""
+    lines = [name_of(run), "", *_indented(flows_table(run["flows"]))]
+    lines += ["  (payload at the receiver in Mbit/s; fluid: what te_solver expects of flows that share like water)"]
+    for failure in run["failures"]:
+        stages = failure["stages_ms"]
+        lines.append(
+            f"  {failure['what']} {failure['kind']} at {failure['at_s']:g} s: detected after "
+            f"{milliseconds(stages['detect'])} ms, ingress switches done after {milliseconds(stages['switch_over'])} ms"
+        )
+    return "\n".join([*lines, "", *claims_lines(run)])
+
+
+def flows_table(flows: list[Run]) -> str:
+    """A line for each flow."""
+    return table([_row(flow) for flow in flows], _HEAD, right=range(4, len(_HEAD)))
+
+
+def _row(flow: Run) -> list[str]:
+    expected = flow.get("expected") or {}
+    after = expected.get("after_mbps")
+    below = expected.get("after_below_mbps")
+    fluid = flow["fluid"]
+    return [
+        flow["name"],
+        f"{flow['source']} > {flow['destination']} {flow['transport']}",
+        flow["class"],
+        _tunnels(flow),
+        _rate(flow["offered_mbps"]),
+        _rate(flow["before_mbps"]),
+        _rate(expected.get("before_mbps")),
+        _rate(flow["after_mbps"]),
+        f"< {below:g}" if after is None and below is not None else _rate(after),
+        _rate(None if fluid is None else fluid["after_mbps"]),
+        "-" if flow["lost_percent_after"] is None else f"{flow['lost_percent_after']:.1f}",
+        "-" if flow["retransmits"] is None else f"{flow['retransmits']:,}",
+        "-" if flow["convergence_s"] is None else f"{flow['convergence_s']:.1f}",
+        {True: "yes", False: "NO"}.get(flow.get("met"), "-"),
+    ]
+
+
+def _tunnels(flow: Run) -> str:
+    before, after = (("-" if number is None else str(number)) for number in (flow["tunnel"], flow["tunnel_after"]))
+    return before if before == after else f"{before} > {after}"
+
+
+def _rate(mbps: float | None) -> str:
+    return "-" if mbps is None else f"{mbps:.2f}"
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}" for line in text.splitlines()]

@@ -1,0 +1,83 @@
+"""What a scenario says about tunnels, queues and flows, and what it expects of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.flows.values import Flow
+
+TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
+OBJECTIVES = ("throughput", "max-min", "min-max-utilisation")
+QUEUES = ("single", "four", "eight", "demoted")
+SHAPES = ("replicated", "two-table", "decomposed")
+MAX_TUNNELS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TunnelWishes:
+    """How tunnels are planned; names as in `armor te` and the settings of the controller.
+
+    Attributes
+    ----------
+    demands : str
+        A generator's specification or a file; empty: all pairs, tunnels of equal weight.
+    given : str
+        Demands as the text of a JSON list, in place of `demands`; empty: none.
+    tunnels : int
+        How many a pair gets at most.
+    tunnel_kind, objective : str
+    low_to_high : float or None
+        Splits every demand into two classes, this many times as much low as high.
+    shape : str
+        Shape of the tables that are installed.
+    """
+
+    demands: str = ""
+    given: str = ""
+    tunnels: int = 3
+    tunnel_kind: str = TUNNEL_KINDS[0]
+    objective: str = OBJECTIVES[0]
+    low_to_high: float | None = None
+    shape: str = SHAPES[0]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowWish:
+    """A flow, and the tunnels that it is meant for where they are named by their nodes; empty: as `flow` says."""
+
+    flow: Flow
+    via: tuple[str, ...] = ()
+    moves_via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a scenario expects of a flow.
+
+    Attributes
+    ----------
+    flow : str
+    scheme : str or None
+        None: under every scheme.
+    before_mbps, after_mbps : float or None
+        Payload rates; None: nothing is expected.
+    after_below_mbps : float or None
+        The rate after is lower than this.
+    within_percent : float
+        How far a rate may be off: of the expected rate, or of what the flow offers where none is expected to be left.
+    """
+
+    flow: str
+    scheme: str | None = None
+    before_mbps: float | None = None
+    after_mbps: float | None = None
+    after_below_mbps: float | None = None
+    within_percent: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """A run of traffic engineering while flows run: when, and with which demands (a JSON list; empty: the same)."""
+
+    at_s: float
+    given: str = ""

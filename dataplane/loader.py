@@ -11,168 +11,34 @@ import errno
 import mmap
 import os
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from dataplane.libbpf import (
+    NAME_BYTES,
+    POINTER,
+    Hook,
+    Library,
+    ProgramInfo,
+    TcOptions,
+    TestOptions,
+    library,
+    reason,
+)
 from mininet_topos.errors import ArmorError, MissingRequirementError
 
-_LIBRARY = "libbpf.so.1"
-_LOG_LINES = 6
-_LOG_BYTES = 1 << 20
 _TC_INGRESS = 1
 _REPLACE = 1
 _HANDLE = _PRIORITY = 1
 _LOCK = 4  # BPF_F_LOCK: the value is written under its spin lock
 _LONGEST_RESULT = 1 << 16
-_NAME_BYTES = 16
 
 
 class PacketProgramError(ArmorError):
     """The kernel refuses a program, a map or an attachment; the message holds its own words."""
-
-
-class _Hook(ctypes.Structure):
-    _fields_ = (
-        ("sz", ctypes.c_size_t),
-        ("ifindex", ctypes.c_int),
-        ("attach_point", ctypes.c_int),
-        ("parent", ctypes.c_uint32),
-    )
-
-
-class _TcOptions(ctypes.Structure):
-    _fields_ = (
-        ("sz", ctypes.c_size_t),
-        ("prog_fd", ctypes.c_int),
-        ("flags", ctypes.c_uint32),
-        ("prog_id", ctypes.c_uint32),
-        ("handle", ctypes.c_uint32),
-        ("priority", ctypes.c_uint32),
-    )
-
-
-class _TestOptions(ctypes.Structure):
-    _fields_ = (
-        ("sz", ctypes.c_size_t),
-        ("data_in", ctypes.c_void_p),
-        ("data_out", ctypes.c_void_p),
-        ("data_size_in", ctypes.c_uint32),
-        ("data_size_out", ctypes.c_uint32),
-        ("ctx_in", ctypes.c_void_p),
-        ("ctx_out", ctypes.c_void_p),
-        ("ctx_size_in", ctypes.c_uint32),
-        ("ctx_size_out", ctypes.c_uint32),
-        ("retval", ctypes.c_uint32),
-        ("repeat", ctypes.c_int),
-        ("duration", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("cpu", ctypes.c_uint32),
-        ("batch_size", ctypes.c_uint32),
-    )
-
-
-class _ProgramInfo(ctypes.Structure):
-    """struct bpf_prog_info of <linux/bpf.h>, up to the last field that is wanted here."""
-
-    _fields_ = (
-        ("before_name", ctypes.c_uint8 * 64),
-        ("name", ctypes.c_char * _NAME_BYTES),
-        ("between", ctypes.c_uint8 * 112),
-        ("run_time_ns", ctypes.c_uint64),
-        ("run_count", ctypes.c_uint64),
-        ("recursion_misses", ctypes.c_uint64),
-        ("verified_instructions", ctypes.c_uint32),
-        ("attach_btf_object", ctypes.c_uint32),
-    )
-
-
-_PRINT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
-_POINTER = ctypes.c_void_p
-_SIGNATURES: Mapping[str, tuple[object, tuple[object, ...]]] = {
-    "libbpf_set_print": (_POINTER, (_PRINT,)),
-    "bpf_object__open_file": (_POINTER, (ctypes.c_char_p, _POINTER)),
-    "bpf_object__load": (ctypes.c_int, (_POINTER,)),
-    "bpf_object__close": (None, (_POINTER,)),
-    "bpf_object__find_program_by_name": (_POINTER, (_POINTER, ctypes.c_char_p)),
-    "bpf_object__find_map_by_name": (_POINTER, (_POINTER, ctypes.c_char_p)),
-    "bpf_program__fd": (ctypes.c_int, (_POINTER,)),
-    "bpf_map__fd": (ctypes.c_int, (_POINTER,)),
-    "bpf_map__key_size": (ctypes.c_uint32, (_POINTER,)),
-    "bpf_map__value_size": (ctypes.c_uint32, (_POINTER,)),
-    "bpf_map__max_entries": (ctypes.c_uint32, (_POINTER,)),
-    "bpf_map__set_max_entries": (ctypes.c_int, (_POINTER, ctypes.c_uint32)),
-    "bpf_map_lookup_elem": (ctypes.c_int, (ctypes.c_int, _POINTER, _POINTER)),
-    "bpf_map_lookup_elem_flags": (ctypes.c_int, (ctypes.c_int, _POINTER, _POINTER, ctypes.c_uint64)),
-    "bpf_map_update_elem": (ctypes.c_int, (ctypes.c_int, _POINTER, _POINTER, ctypes.c_uint64)),
-    "bpf_map_delete_elem": (ctypes.c_int, (ctypes.c_int, _POINTER)),
-    "bpf_map_get_next_key": (ctypes.c_int, (ctypes.c_int, _POINTER, _POINTER)),
-    "bpf_obj_get_info_by_fd": (ctypes.c_int, (ctypes.c_int, _POINTER, _POINTER)),
-    "bpf_enable_stats": (ctypes.c_int, (ctypes.c_int,)),
-    "bpf_prog_test_run_opts": (ctypes.c_int, (ctypes.c_int, _POINTER)),
-    "bpf_tc_hook_create": (ctypes.c_int, (_POINTER,)),
-    "bpf_tc_attach": (ctypes.c_int, (_POINTER, _POINTER)),
-    "bpf_tc_detach": (ctypes.c_int, (_POINTER, _POINTER)),
-}
-
-
-class _Library:
-    """libbpf with the signatures of its functions; what it would print is kept, by thread, for error messages."""
-
-    def __init__(self) -> None:
-        try:
-            self.functions = ctypes.CDLL(_LIBRARY, use_errno=True)
-        except OSError as error:
-            raise MissingRequirementError(
-                f"{_LIBRARY} is not installed ({error}); install it with: apt-get install libbpf1"
-            ) from error
-        for name, (result, arguments) in _SIGNATURES.items():
-            function = getattr(self.functions, name)
-            function.restype, function.argtypes = result, arguments
-        self._format = ctypes.CDLL(None).vsnprintf
-        self._format.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p)
-        self._said = threading.local()
-        self._print = _PRINT(self._keep)  # held here, because libbpf keeps only its address
-        self.functions.libbpf_set_print(self._print)
-
-    def _keep(self, level: int, pattern: bytes, arguments: int) -> int:
-        # 2 is debugging chatter.
-        if level < 2:
-            text = ctypes.create_string_buffer(_LOG_BYTES)
-            self._format(text, _LOG_BYTES, pattern, arguments)
-            self._said.lines = (*getattr(self._said, "lines", ()), *text.value.decode(errors="replace").splitlines())
-        return 0
-
-    def begin(self) -> None:
-        self._said.lines = ()
-
-    def last_lines(self) -> str:
-        """The last lines that libbpf said, the verifier's reasons among them, in one."""
-        lines = [line.strip() for line in getattr(self._said, "lines", ())]
-        telling = [
-            line for line in lines if line and not line.startswith(("processed ", "-- END", "libbpf: failed to"))
-        ]
-        return " | ".join(telling[-_LOG_LINES:])
-
-
-_loaded: list[_Library] = []
-_loading = threading.Lock()
-
-
-def _library() -> _Library:
-    with _loading:
-        if not _loaded:
-            _loaded.append(_Library())
-        return _loaded[0]
-
-
-def _reason(code: int) -> str:
-    number = abs(code) if code not in (0, -1) else ctypes.get_errno()
-    hint = " (are you root?)" if number == errno.EPERM else ""
-    return os.strerror(number) + hint
 
 
 def find_program_object(name: str) -> Path:
@@ -195,7 +61,7 @@ def find_program_object(name: str) -> Path:
 class BpfMap:
     """A map of a loaded object; keys and values are bytes as in memory."""
 
-    def __init__(self, library: _Library, handle: int, name: str) -> None:
+    def __init__(self, library: Library, handle: int, name: str) -> None:
         functions = library.functions
         self._functions, self.name = functions, name
         self.fd: int = functions.bpf_map__fd(handle)
@@ -207,10 +73,10 @@ class BpfMap:
         """Value of a key; None if there is none. `locked` reads it under its spin lock."""
         value = ctypes.create_string_buffer(self.value_bytes)
         code = self._functions.bpf_map_lookup_elem_flags(
-            self.fd, self._key(key), ctypes.cast(value, _POINTER), _LOCK if locked else 0
+            self.fd, self._key(key), ctypes.cast(value, POINTER), _LOCK if locked else 0
         )
         if code and ctypes.get_errno() != errno.ENOENT:
-            raise PacketProgramError(f"cannot read map {self.name}: {_reason(code)}")
+            raise PacketProgramError(f"cannot read map {self.name}: {reason(code)}")
         return None if code else value.raw
 
     def set(self, key: bytes, value: bytes, *, locked: bool = False) -> None:
@@ -225,24 +91,24 @@ class BpfMap:
             raise PacketProgramError(f"a value of map {self.name} has {self.value_bytes} bytes, not {len(value)}")
         place = ctypes.create_string_buffer(value, len(value))
         code = self._functions.bpf_map_update_elem(
-            self.fd, self._key(key), ctypes.cast(place, _POINTER), _LOCK if locked else 0
+            self.fd, self._key(key), ctypes.cast(place, POINTER), _LOCK if locked else 0
         )
         if code:
-            raise PacketProgramError(f"cannot write map {self.name}: {_reason(code)}")
+            raise PacketProgramError(f"cannot write map {self.name}: {reason(code)}")
 
     def delete(self, key: bytes) -> None:
         """Take a key out; one that is not there is no error."""
         code = self._functions.bpf_map_delete_elem(self.fd, self._key(key))
         if code and ctypes.get_errno() != errno.ENOENT:
-            raise PacketProgramError(f"cannot delete from map {self.name}: {_reason(code)}")
+            raise PacketProgramError(f"cannot delete from map {self.name}: {reason(code)}")
 
     def keys(self) -> list[bytes]:
         """All keys that are in the map now."""
         found: list[bytes] = []
         following, before = ctypes.create_string_buffer(self.key_bytes), None
-        while self._functions.bpf_map_get_next_key(self.fd, before, ctypes.cast(following, _POINTER)) == 0:
+        while self._functions.bpf_map_get_next_key(self.fd, before, ctypes.cast(following, POINTER)) == 0:
             found.append(following.raw)
-            before = ctypes.cast(ctypes.create_string_buffer(following.raw, self.key_bytes), _POINTER)
+            before = ctypes.cast(ctypes.create_string_buffer(following.raw, self.key_bytes), POINTER)
         return found
 
     def memory(self) -> mmap.mmap:
@@ -256,13 +122,13 @@ class BpfMap:
         size = ctypes.c_uint32(ctypes.sizeof(info))
         code = self._functions.bpf_obj_get_info_by_fd(self.fd, ctypes.byref(info), ctypes.byref(size))
         if code:
-            raise PacketProgramError(f"cannot ask for the id of map {self.name}: {_reason(code)}")
+            raise PacketProgramError(f"cannot ask for the id of map {self.name}: {reason(code)}")
         return info[1]
 
     def _key(self, key: bytes) -> ctypes.c_void_p:
         if len(key) != self.key_bytes:
             raise PacketProgramError(f"a key of map {self.name} has {self.key_bytes} bytes, not {len(key)}")
-        return ctypes.cast(ctypes.create_string_buffer(key, len(key)), _POINTER)
+        return ctypes.cast(ctypes.create_string_buffer(key, len(key)), POINTER)
 
 
 @dataclass(frozen=True)
@@ -287,7 +153,7 @@ class RunTime:
 class Program:
     """A program of a loaded object."""
 
-    def __init__(self, library: _Library, handle: int, name: str) -> None:
+    def __init__(self, library: Library, handle: int, name: str) -> None:
         self._library, self.name = library, name
         self.fd: int = library.functions.bpf_program__fd(handle)
 
@@ -307,8 +173,8 @@ class Program:
             The kernel refuses the frame.
         """
         frame_in, out = ctypes.create_string_buffer(frame, len(frame)), ctypes.create_string_buffer(_LONGEST_RESULT)
-        options = _TestOptions(
-            sz=ctypes.sizeof(_TestOptions),
+        options = TestOptions(
+            sz=ctypes.sizeof(TestOptions),
             data_in=ctypes.addressof(frame_in),
             data_out=ctypes.addressof(out),
             data_size_in=len(frame),
@@ -317,16 +183,16 @@ class Program:
         )
         code = self._library.functions.bpf_prog_test_run_opts(self.fd, ctypes.byref(options))
         if code:
-            raise PacketProgramError(f"cannot test {self.name} with {len(frame)} bytes: {_reason(code)}")
+            raise PacketProgramError(f"cannot test {self.name} with {len(frame)} bytes: {reason(code)}")
         return TestResult(options.retval, out.raw[: options.data_size_out], options.duration)
 
     def run_time(self) -> RunTime:
         """What the kernel has counted of the program's runs."""
-        info = _ProgramInfo()
+        info = ProgramInfo()
         size = ctypes.c_uint32(ctypes.sizeof(info))
         code = self._library.functions.bpf_obj_get_info_by_fd(self.fd, ctypes.byref(info), ctypes.byref(size))
-        if code or info.name != self.name.encode()[: _NAME_BYTES - 1]:
-            raise PacketProgramError(f"cannot ask for the run time of {self.name}: {_reason(code)}")
+        if code or info.name != self.name.encode()[: NAME_BYTES - 1]:
+            raise PacketProgramError(f"cannot ask for the run time of {self.name}: {reason(code)}")
         return RunTime(info.run_time_ns, info.run_count)
 
 
@@ -349,21 +215,21 @@ class LoadedObject:
     """
 
     def __init__(self, path: Path, entries: Mapping[str, int] | None = None) -> None:
-        self._library, self.path = _library(), path
+        self._library, self.path = library(), path
         functions = self._library.functions
         self._library.begin()
         self._handle: int | None = functions.bpf_object__open_file(os.fsencode(path), None)
         if not self._handle:
-            raise PacketProgramError(f"cannot open {path}: {_reason(-1)}; {self._library.last_lines()}")
+            raise PacketProgramError(f"cannot open {path}: {reason(-1)}; {self._library.last_lines()}")
         try:
             for name, count in (entries or {}).items():
                 code = functions.bpf_map__set_max_entries(self._find("map", name), count)
                 if code:
-                    raise PacketProgramError(f"map {name} of {path.name} cannot have {count} entries: {_reason(code)}")
+                    raise PacketProgramError(f"map {name} of {path.name} cannot have {count} entries: {reason(code)}")
             code = functions.bpf_object__load(self._handle)
             if code:
                 said = self._library.last_lines()
-                raise PacketProgramError(f"the kernel refuses {path.name}: {_reason(code)}; {said}")
+                raise PacketProgramError(f"the kernel refuses {path.name}: {reason(code)}; {said}")
         except BaseException:
             self.close()
             raise
@@ -406,16 +272,16 @@ def attach_ingress(program: Program, ifindex: int) -> None:
     PacketProgramError
         There is no such interface, or the kernel refuses.
     """
-    functions = _library().functions
-    hook = _Hook(ctypes.sizeof(_Hook), ifindex, _TC_INGRESS, 0)
+    functions = library().functions
+    hook = Hook(ctypes.sizeof(Hook), ifindex, _TC_INGRESS, 0)
     # A clsact that is there already is fine, and is left there when the program goes.
     code = functions.bpf_tc_hook_create(ctypes.byref(hook))
     if code not in (0, -errno.EEXIST):
-        raise PacketProgramError(f"cannot make a hook on interface {ifindex}: {_reason(code)}")
-    options = _TcOptions(ctypes.sizeof(_TcOptions), program.fd, _REPLACE, 0, _HANDLE, _PRIORITY)
+        raise PacketProgramError(f"cannot make a hook on interface {ifindex}: {reason(code)}")
+    options = TcOptions(ctypes.sizeof(TcOptions), program.fd, _REPLACE, 0, _HANDLE, _PRIORITY)
     code = functions.bpf_tc_attach(ctypes.byref(hook), ctypes.byref(options))
     if code:
-        raise PacketProgramError(f"cannot attach {program.name} to interface {ifindex}: {_reason(code)}")
+        raise PacketProgramError(f"cannot attach {program.name} to interface {ifindex}: {reason(code)}")
 
 
 def detach_ingress(ifindex: int) -> None:
@@ -426,11 +292,11 @@ def detach_ingress(ifindex: int) -> None:
     PacketProgramError
         The kernel refuses.
     """
-    hook = _Hook(ctypes.sizeof(_Hook), ifindex, _TC_INGRESS, 0)
-    options = _TcOptions(sz=ctypes.sizeof(_TcOptions), handle=_HANDLE, priority=_PRIORITY)
-    code = _library().functions.bpf_tc_detach(ctypes.byref(hook), ctypes.byref(options))
+    hook = Hook(ctypes.sizeof(Hook), ifindex, _TC_INGRESS, 0)
+    options = TcOptions(sz=ctypes.sizeof(TcOptions), handle=_HANDLE, priority=_PRIORITY)
+    code = library().functions.bpf_tc_detach(ctypes.byref(hook), ctypes.byref(options))
     if code not in (0, -errno.ENOENT, -errno.ENODEV, -errno.EINVAL):
-        raise PacketProgramError(f"cannot take the program from interface {ifindex}: {_reason(code)}")
+        raise PacketProgramError(f"cannot take the program from interface {ifindex}: {reason(code)}")
 
 
 @contextmanager
@@ -442,9 +308,9 @@ def run_time_statistics() -> Iterator[None]:
     PacketProgramError
         The kernel cannot (before Linux 5.8).
     """
-    descriptor: int = _library().functions.bpf_enable_stats(0)
+    descriptor: int = library().functions.bpf_enable_stats(0)
     if descriptor < 0:
-        raise PacketProgramError(f"the kernel counts no run times: {_reason(descriptor)}")
+        raise PacketProgramError(f"the kernel counts no run times: {reason(descriptor)}")
     try:
         yield
     finally:

@@ -110,19 +110,28 @@ static __always_inline void count_overwritten(struct control *port, __u64 old_se
     }
 }
 
-/* Write a packet over the oldest slot; 0, or NOT_CACHED. */
+/* Whether a packet can stand in a slot, counted if not. */
+static __always_inline int fits(const struct __sk_buff *skb, struct control *port)
+{
+    if (skb->gso_size) {
+        count(&port->gso);
+        return 0;
+    }
+    if (skb->len + (skb->vlan_present ? TAG_BYTES : 0) > SLOT_DATA) {
+        count(&port->too_big);
+        return 0;
+    }
+    return 1;
+}
+
+/* Write a packet that fits over the oldest slot; 0, or NOT_CACHED. */
 static __always_inline int append(struct __sk_buff *skb, struct control *port)
 {
     __u32 length = skb->len, tagged = skb->vlan_present ? TAG_BYTES : 0;
-    if (skb->gso_size) {
-        count(&port->gso);
-        return NOT_CACHED;
-    }
+    /* For the verifier, which has to see the bounds of what is copied. */
     asm volatile("" : "+r"(length));
-    if (length < SHORTEST_FRAME || length > SLOT_DATA || length + tagged > SLOT_DATA) {
-        count(&port->too_big);
+    if (length < SHORTEST_FRAME || length > SLOT_DATA)
         return NOT_CACHED;
-    }
     __u64 tag = __sync_fetch_and_add(&port->head, 1), now_ns = bpf_ktime_get_ns();
     __u32 key = tag & port->mask;
     struct slot *slot = bpf_map_lookup_elem(&ring, &key);
@@ -162,10 +171,12 @@ static __always_inline void turn(struct control *port)
 static __always_inline int while_up(struct __sk_buff *skb, struct control *port)
 {
     int cached = NOT_CACHED;
-    if (port->paused)
-        count(&port->unprotected);
-    else
-        cached = append(skb, port);
+    if (fits(skb, port)) {
+        if (port->paused)
+            count(&port->unprotected);
+        else
+            cached = append(skb, port);
+    }
     if (!port->in_send)
         return bpf_redirect(port->primary, 0);
     /* Only the cloning helper says whether the packet was sent. */
@@ -181,7 +192,7 @@ static __always_inline int while_holding(struct __sk_buff *skb, struct control *
         count(&port->direct);
         return bpf_redirect(port->backup, 0);
     }
-    if (append(skb, port))
+    if (!fits(skb, port) || append(skb, port))
         return bpf_redirect(port->backup, 0);
     count(&port->held);
     return TC_ACT_SHOT;

@@ -24,7 +24,9 @@ def flow_run_text(run: Run) -> str:
             f"  {failure['what']} {failure['kind']} at {failure['at_s']:g} s: detected after "
             f"{milliseconds(stages['detect'])} ms, ingress switches done after {milliseconds(stages['switch_over'])} ms"
         )
-    return "\n".join([*lines, "", *claims_lines(run)])
+    # What claims found stands in the table already, so only those that broke say it again.
+    shown = [{**claim, "detail": "" if claim["held"] else claim["detail"]} for claim in run["claims"]]
+    return "\n".join([*lines, "", *claims_lines({**run, "claims": shown})])
 
 
 def flows_table(flows: list[Run]) -> str:

@@ -54,7 +54,7 @@ def draw_flows(runs: Sequence[Run], paths: Sequence[Path], title: str) -> None:
     panels: Any = figure.subplots(1, len(shown), squeeze=False, sharey=True)
     for axes, run in zip(panels[0], shown, strict=True):
         _panel(axes, run)
-    panels[0][0].set_ylabel("payload at the receiver, Mbit/s", color=INK)
+    panels[0][0].set_ylabel("payload at the receiver, Mbit/s (means of half a second)", color=INK, fontsize=9)
     figure.suptitle(title, color=INK, fontsize=12, x=0.01, ha="left", parse_math=False)
     for path in paths:
         metadata = {".svg": {"Date": None}}.get(path.suffix)

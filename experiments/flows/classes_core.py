@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from experiments.flows.values import Placed
+from experiments.flows.values import FRAME_OVER_PAYLOAD, Placed
 from mininet_topos.topology import Direction, LinkId, Topology
 from te_solver.fluid import Flows, delivered_mbps
 from te_solver.network import Network
@@ -42,12 +42,12 @@ def flow_classes(topology: Topology, flows: Sequence[Placed], failed: Iterable[L
 
 
 def fluid_rates(network: Network, flows: Sequence[Placed], failed: Iterable[LinkId]) -> dict[str, dict[str, float]]:
-    """What te_solver's fluid delivers of every flow before and after the failure, Mbit/s by name.
+    """What te_solver's fluid delivers of every flow before and after the failure, Mbit/s of payload by name.
 
     Parameters
     ----------
     network : Network
-        Capacities that the emulation shapes to.
+        Capacities that the emulation shapes to, of whole frames.
     flows : sequence of Placed
         A flow without a rate offers the whole of its narrowest link.
     failed : iterable of LinkId
@@ -77,13 +77,14 @@ def _delivered(
             np.arange(len(carried)), np.array(rates), np.array([queues[number] for number in carried], dtype=np.int64)
         )
         for number, rate in zip(carried, delivered_mbps(tunnels, fluid, capacity).tolist(), strict=True):
-            found[number] = rate
+            found[number] = rate / FRAME_OVER_PAYLOAD[flows[number].flow.transport]
     return found
 
 
 def _offered(placed: Placed, route: Sequence[int], network: Network) -> float:
+    """Mbit/s of whole frames."""
     if placed.flow.offered_mbps is not None:
-        return placed.flow.offered_mbps
+        return placed.flow.offered_mbps * FRAME_OVER_PAYLOAD[placed.flow.transport]
     return float(min(network.capacity_mbps[arc] for arc in route))
 
 

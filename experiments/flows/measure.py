@@ -12,13 +12,14 @@ from experiments.flows.classes_core import link_rates
 from experiments.flows.convergence_core import to_record
 from experiments.flows.tcp import TcpFlows
 from experiments.flows.udp import UdpFlows
-from experiments.flows.values import BIN_S, FlowRecord, FlowSeen, FlowTiming, Placed
+from experiments.flows.values import FlowRecord, FlowSeen, FlowTiming, Placed
 
 if TYPE_CHECKING:
     from mininet_topos.emulation import EmulatedNetwork
 
 _LEAD_S = 0.5  # from now to the first packets: programs start meanwhile
 _BEFORE_CUT_S = 0.7  # reading all counters takes a few tenths of a second, and must be over when the cut comes
+_BEYOND_S = 0.5
 PortKey = tuple[str, int]
 Bytes = dict[PortKey, dict[int, int]]
 
@@ -90,8 +91,9 @@ def measure_flows(
         end_s = cut_s + timing.after_s
         third = _read(network, end_s - timing.final_s)
         fourth = _read(network, end_s)
-        _sleep_until(end_s + BIN_S)
-        seen = {**of_tcp.seen(start_s, end_s + BIN_S), **of_udp.seen()}
+        # A program that is ended reports a last interval that is none, so the ends lie beyond what is looked at.
+        _sleep_until(end_s + _BEYOND_S)
+        seen = {**of_tcp.seen(start_s, end_s + _BEYOND_S), **of_udp.seen()}
     records = tuple(_record(placed, classes, seen, cut_s, timing) for placed in flows)
     links = _links(network, (first, second), (third, fourth))
     return MeasuredFlows(records, links, cut_s, end_s, load_per_core)

@@ -16,6 +16,9 @@ BIN_S = 0.1  # throughput is sampled ten times a second
 FINAL_S = 5.0  # the window that says what a flow has come to
 CLOSE_TO_FINAL = 0.10
 MOVING_MEAN_S = 1.0
+# Bytes of a frame in a tunnel over bytes of its payload: Ethernet, one label, IPv4, and TCP with stamps in segments of
+# 1,448 bytes, or UDP in datagrams of 1,400.
+FRAME_OVER_PAYLOAD = {"tcp": 1518 / 1448, "udp": 1446 / 1400}
 FIRST_PORT = 20_000  # servers of flows listen from here on
 
 

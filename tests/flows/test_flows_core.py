@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -17,7 +18,7 @@ from experiments.flows.convergence_core import (
     to_record,
     window_mean,
 )
-from experiments.flows.values import Flow, FlowSeen, FlowTiming, Placed, record_from_json
+from experiments.flows.values import FRAME_OVER_PAYLOAD, Flow, FlowSeen, FlowTiming, Placed, record_from_json
 from mininet_topos.build import from_edges, numbered_nodes
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, LinkId, Topology
@@ -148,16 +149,19 @@ def test_indirect_flows_share_a_link_with_a_direct_one_only() -> None:
 
 @pytest.mark.parametrize(("low", "expected"), [(True, [2.0, 2.0, 8.0, 8.0]), (False, [10 / 3, 10 / 3, 20 / 3, 20 / 3])])
 def test_the_fluid_of_table_2_is_the_paper_s(low: bool, expected: list[float]) -> None:
+    """Links carry whole frames, so they are wider here by what the headers take."""
     flows = figure1(low=low, victim=4, other=8)
-    found = fluid_rates(to_network(square()), flows, [LinkId("s2", "s4", 0)])
-    assert [found[name]["before_mbps"] for name in ("f1", "f2", "f3", "f4")] == [4, 4, 8, 8]
+    links = tuple(replace(link, capacity_mbps=10 * FRAME_OVER_PAYLOAD["tcp"]) for link in square().links)
+    found = fluid_rates(to_network(replace(square(), links=links)), flows, [LinkId("s2", "s4", 0)])
+    before = [found[name]["before_mbps"] for name in ("f1", "f2", "f3", "f4")]
+    assert before == pytest.approx([4, 4, 8, 8])
     assert [found[name]["after_mbps"] for name in ("f1", "f2", "f3", "f4")] == pytest.approx(expected)
 
 
 def test_the_fluid_drops_a_flow_without_a_tunnel_and_fills_links_with_a_greedy_one() -> None:
     greedy = Placed(Flow("g", "s1", "s4"), 1, before=T1, after=(), queue_before=1, queue_after=1)
     found = fluid_rates(to_network(square()), [greedy], [LinkId("s2", "s4", 0)])
-    assert found == {"g": {"before_mbps": 10.0, "after_mbps": 0.0}}
+    assert found == {"g": {"before_mbps": pytest.approx(10 * 1448 / 1518), "after_mbps": 0.0}}
 
 
 def test_link_rates_are_differences_of_counters() -> None:

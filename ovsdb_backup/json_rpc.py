@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ from mininet_topos.errors import ArmorError, MissingRequirementError
 
 _READ_BYTES = 1 << 16
 _SEND_BYTES = 1 << 16
+_IMPORT_LOCK = threading.Lock()
 _QUIET_S = 0.005  # a message that stopped arriving for this long is tried again, whatever its length
 
 
@@ -51,13 +54,7 @@ class JsonRpcClient:
     """
 
     def __init__(self, remote: str, timeout_s: float = 10.0) -> None:
-        try:
-            import ovs.poller  # lazily: needs the extra, and announces eventlet's end when that is installed
-            import ovs.stream
-        except ImportError as error:
-            raise MissingRequirementError(
-                "the Python package ovs is not installed; install Armor with the extra [agent]"
-            ) from error
+        ovs = _import_ovs()
         self.remote = remote
         self.timeout_s = timeout_s
         self._poller = ovs.poller
@@ -188,6 +185,33 @@ class JsonRpcClient:
         poller.timer_wait(max(1, int(left_s * 1000)))
         poller.block()
         return time.monotonic() < deadline_s
+
+
+def _import_ovs() -> Any:
+    """The package `ovs`, imported when it is first needed, and without eventlet unless that is there already.
+
+    Its poller asks eventlet whether it has patched this process, and imports it for that. That makes a second copy of
+    `threading`, which takes the thread that imports for the main one: joining it then waits for ever.
+
+    Raises
+    ------
+    MissingRequirementError
+        It is not installed.
+    """
+    with _IMPORT_LOCK:
+        hidden = [name for name in ("eventlet", "gevent") if name not in sys.modules]
+        sys.modules.update(dict.fromkeys(hidden))
+        try:
+            import ovs.poller
+            import ovs.stream
+        except ImportError as error:
+            raise MissingRequirementError(
+                "the Python package ovs is not installed; install Armor with the extra [agent]"
+            ) from error
+        finally:
+            for name in hidden:
+                del sys.modules[name]
+    return ovs
 
 
 def describe_error(error: Any) -> str:

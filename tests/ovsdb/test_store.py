@@ -6,6 +6,7 @@ import json
 import random
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -183,6 +184,26 @@ def test_many_writers_at_once_each_are_acknowledged_or_refused_and_one_plan_rema
     assert len(acknowledged) + len(errors) == 6
     assert found.plan == plan_with(20, acknowledged[found.generation])
     assert found.generation == max(acknowledged)
+
+
+FIRST_USE_IN_A_THREAD = """
+import os, sys, threading
+from ovsdb_backup.json_rpc import JsonRpcClient, JsonRpcError
+def use():
+    try:
+        JsonRpcClient("unix:/nowhere", 0.1)
+    except JsonRpcError:
+        print("used", "eventlet" in sys.modules, flush=True)
+thread = threading.Thread(target=use)
+thread.start()
+thread.join(60)
+os._exit(thread.is_alive())
+"""
+
+
+def test_a_thread_that_is_the_first_to_use_the_database_can_be_waited_for():
+    done = subprocess.run([sys.executable, "-c", FIRST_USE_IN_A_THREAD], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "used False\n"), done.stderr
 
 
 def test_a_refused_row_raises_and_the_old_plan_stays_with_no_litter(server):

@@ -13,7 +13,7 @@ _SESSION_S = 12.0
 _AGENT_SESSION_S = 25.0
 # Around the windows of a trial: start of the instruments, reading captures, waiting for the return.
 _AROUND_S = {"mixed": 9.0, "flow": 6.0, "download": 20.0}
-_BENCH_S = {"verify": 1.0, "cost": 9.0, "sweep": 0.3}
+_BENCH_S = {"verify": 1.0, "cost": 9.0, "sweep": 0.3, "control": 10.0}
 # What is computed, and neither built nor measured.
 COMPUTED = ("verify", "sweep")
 

@@ -14,8 +14,9 @@ from typing import Any
 Json = dict[str, Any]
 
 # "mixed": pings and UDP at once; "download": wget of a file; "flow": fast pings and nothing else;
-# "verify": decided by the interpreter, no network; "cost": what a packet costs a switch; "sweep": traffic engineering.
-KINDS = ("mixed", "download", "flow", "verify", "cost", "sweep")
+# "verify": decided by the interpreter, no network; "cost": what a packet costs a switch; "sweep": traffic engineering
+# and what is computed; "control": a load of packet-ins on a controller.
+KINDS = ("mixed", "download", "flow", "verify", "cost", "sweep", "control")
 
 # A download that takes longer is not finished; downloads of today's trials take about 4 s without a failure.
 GIVE_UP_S = 20.0

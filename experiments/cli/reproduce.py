@@ -94,10 +94,11 @@ class NetworkLaboratory:
         return measure_calibration(trials, settings)
 
     def runners(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Mapping[str, Runner]:
-        """A runner for every kind of these trials; sweeps need neither Mininet nor Ryu."""
-        from experiments.papers.kuijia.figures import run_sweep
+        """A runner for every kind of these trials; those that need no emulated switches are imported alone."""
+        from experiments.ofload.trials import run_control
+        from experiments.papers.registry import run_sweep
 
-        runners: dict[str, Runner] = {"sweep": run_sweep}
+        runners: dict[str, Runner] = {"sweep": run_sweep, "control": run_control}
         if any(trial.kind not in runners for trial in trials):
             from experiments.laboratory import make_runners
 

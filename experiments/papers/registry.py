@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from experiments.campaign.values import Json, Trial
 from experiments.papers.figure import PaperFigure, Table
 from experiments.papers.kuijia import figures as kuijia
+from experiments.papers.pso import figures as pso
 from experiments.papers.sdfast import figures as sdfast
 
-FIGURES: Mapping[str, PaperFigure] = {figure.id: figure for figure in (*sdfast.FIGURES, *kuijia.FIGURES)}
+FIGURES: Mapping[str, PaperFigure] = {figure.id: figure for figure in (*sdfast.FIGURES, *kuijia.FIGURES, *pso.FIGURES)}
 ALIASES: Mapping[str, tuple[str, ...]] = dict(sdfast.ALIASES)
 
-__all__ = ["ALIASES", "FIGURES", "PaperFigure", "Table"]
+
+def run_sweep(trial: Trial) -> Json:
+    """Row of a trial of kind "sweep"; its name begins with the id that it was made for."""
+    return pso.SWEEPS.get(trial.trial_id.partition("/")[0], kuijia.run_sweep)(trial)
+
+
+__all__ = ["ALIASES", "FIGURES", "PaperFigure", "Table", "run_sweep"]

@@ -1,0 +1,136 @@
+"""Trials of kind "control": one load on one controller, in a regime; each gives a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from experiments.campaign.values import Json, Trial
+from experiments.environment import REPOSITORY
+from experiments.ofload.bench import Measured, Surroundings, measure
+from experiments.ofload.controllers import PSO_APP, RESPONDER, Controller, Watched
+from experiments.ofload.cross_traffic import cross_traffic
+from experiments.ofload.generator import Switchboard
+from experiments.ofload.link import ControlLink, LinkShape
+from experiments.ofload.load_core import Load
+from experiments.ofload.misbehave import misbehaving
+from experiments.papers.pso import setup
+from mininet_topos.errors import BadInputError
+from ryu_apps.pmt.parse import parse_pmt
+
+# A rate far above what Ryu answers shows its capacity.
+_SATURATING_PPS, _SATURATING_S = 8000.0, 4.0
+_BOARD = Switchboard((), queue_pkts=setup.SWITCH_QUEUE_PKTS, patience_s=setup.PATIENCE_S)
+
+
+def run_control(trial: Trial) -> Json:
+    """Row of a trial.
+
+    Raises
+    ------
+    BadInputError
+        A trial without arm.
+    LoadError
+        The controller does not start or answer.
+    """
+    if trial.arm is None:
+        raise BadInputError(f"the trial {trial.trial_id} names no arm; give it fifo or pso")
+    regime = trial.parameters["regime"]
+    return _REGIMES[regime](trial, controller_of(trial.arm.name, regime))
+
+
+def controller_of(arm: str, regime: str) -> Controller:
+    """Controller of an arm: the responder alone, or behind PSO."""
+    if arm == setup.FIFO.name:
+        return Controller((RESPONDER,))
+    path = REPOSITORY / setup.PMT[regime]
+    return Controller((PSO_APP, RESPONDER), parse_pmt(path.read_text(encoding="utf-8"), setup.PMT[regime]), path)
+
+
+def _link_bound(trial: Trial, controller: Controller) -> Json:
+    rate_pps = trial.parameters["nl"] * setup.FULL_LOAD_PPS
+    found = measure(_load(trial, rate_pps), controller, _shaped(controller))
+    return _row(trial, found, {"capacity_pps": setup.FULL_LOAD_PPS})
+
+
+def _in_band(trial: Trial, controller: Controller) -> Json:
+    control_pps = setup.CONTROL_NL * setup.FULL_LOAD_PPS
+    data_bits = 8 * (setup.DATA_BYTES + 42)
+    data_pps = max(trial.parameters["nl"] - setup.CONTROL_NL, 0) * setup.LINK_MBPS * 1e6 / data_bits
+
+    def beside(link: ControlLink | None, _watched: Watched) -> Any:
+        assert link is not None
+        ends = (link.switch_pid, link.controller_pid, link.controller_address)
+        return cross_traffic(*ends, data_pps, setup.DATA_BYTES, trial.parameters.get("burst_pkts", 1), trial.seed)
+
+    load = Load(1, control_pps, setup.SECONDS, "poisson", 1.0, trial.seed, setup.WARM_UP_S, setup.FRAME_BYTES, True)
+    found = measure(load, controller, _shaped(controller, beside))
+    return _row(trial, found, {"capacity_pps": setup.FULL_LOAD_PPS, "data_pps": data_pps})
+
+
+def _cpu_bound(trial: Trial, controller: Controller) -> Json:
+    capacity_pps = ryu_capacity_pps()
+    load = _load(trial, trial.parameters["nl"] * capacity_pps, setup.CPU_SWITCHES)
+    return _row(trial, measure(load, controller, _unshaped()), {"capacity_pps": capacity_pps})
+
+
+def _misbehaving(trial: Trial, controller: Controller) -> Json:
+    capacity_pps = ryu_capacity_pps()
+    load = _load(trial, trial.parameters["nl"] * capacity_pps, setup.MISBEHAVING_SWITCHES)
+
+    @contextmanager
+    def beside(link: ControlLink | None, watched: Watched) -> Iterator[None]:
+        assert link is not None
+        targets = controller.targets(watched.host, watched.port)
+        with misbehaving(link.switch_pid, targets, trial.parameters["behaviour"], trial.seed):
+            yield
+
+    found = measure(load, controller, _unshaped(beside))
+    return _row(trial, found, {"capacity_pps": capacity_pps, "behaviour": trial.parameters["behaviour"]})
+
+
+@lru_cache(maxsize=1)
+def ryu_capacity_pps() -> float:
+    """Packet-ins a second that stock Ryu with the responder answers on this machine when it has more than it can."""
+    load = Load(setup.CPU_SWITCHES, _SATURATING_PPS, _SATURATING_S, "constant", 0.1, 1, 1.0, setup.FRAME_BYTES, True)
+    found = measure(load, controller_of(setup.FIFO.name, setup.CPU), _unshaped())
+    return sum(each.answers_pps for each in found.result.classes.values())
+
+
+def _load(trial: Trial, rate_pps: float, switches: int = 1) -> Load:
+    """The high-priority flow has the same rate at every load, as in the paper; the rest is cross traffic."""
+    share = min(setup.HIGH_PPS / rate_pps, 1.0)
+    warm_up_s, frame_bytes = setup.WARM_UP_S, setup.FRAME_BYTES
+    return Load(switches, rate_pps, setup.SECONDS, "poisson", share, trial.seed, warm_up_s, frame_bytes, True)
+
+
+def _shaped(controller: Controller, beside: Callable[..., Any] | None = None) -> Surroundings:
+    shape = LinkShape(setup.LINK_MBPS, controller.marks(), setup.LINK_QUEUE_PKTS)
+    return Surroundings(shape, _BOARD, setup.SEND_BUFFER_BYTES, beside)
+
+
+def _unshaped(beside: Callable[..., Any] | None = None) -> Surroundings:
+    return Surroundings(LinkShape(), _BOARD, setup.SEND_BUFFER_BYTES, beside)
+
+
+def _row(trial: Trial, found: Measured, more: Json) -> Json:
+    """What is kept of a trial: everything that was measured, and whether the generator kept its schedule."""
+    value = found.to_json()
+    return {
+        "parameters": dict(trial.parameters),
+        "regime": trial.parameters["regime"],
+        "nl": trial.parameters["nl"],
+        **more,
+        **value,
+        "trustworthy": not value["warnings"],
+    }
+
+
+_REGIMES: dict[str, Callable[[Trial, Controller], Json]] = {
+    setup.LINK: _link_bound,
+    setup.CPU: _cpu_bound,
+    setup.IN_BAND: _in_band,
+    setup.MISBEHAVING: _misbehaving,
+}

@@ -1,0 +1,1 @@
+"""PSO's figures: trials, claims, tables and pictures of ids pso-fig7 to pso-fig10 and x-misbehaving."""

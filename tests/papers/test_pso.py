@@ -1,0 +1,157 @@
+"""PSO's trials, claims, tables and pictures on rows that are made up, so that what they hold is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from experiments.campaign.judging import judge_figure
+from experiments.campaign.order import in_order
+from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import DIFFERS, HOLDS, NO_DATA, ClaimResult
+from experiments.ofload import misbehave_core
+from experiments.papers.pso import matching, setup
+from experiments.papers.pso.figures import FIGURES
+from experiments.papers.pso.measures import HIGH, Choice, knee
+from ryu_apps.pmt.parse import parse_pmt
+
+PLAN = CampaignPlan(quick=True, seed=3)
+BY_ID = {figure.id: figure for figure in FIGURES}
+Delay = Callable[[str, float], float]
+Lost = Callable[[str, float], float]
+
+
+def fifo_fills(arm: str, nl: float) -> float:
+    return 90.0 if arm == "fifo" and nl > 0.8 else 2.0
+
+
+def fifo_loses(arm: str, nl: float) -> float:
+    return 5.0 if arm == "fifo" and nl > 0.8 else 0.0
+
+
+def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) -> Json:
+    """A good row: 1,000 packets offered to each class."""
+    if trial.kind == "sweep":
+        batches = {matching.FIRST: [5.0, 6.0, 7.0], matching.LAST: [8.0, 9.0, 10.0]}
+        own: Json = {"parameters": dict(trial.parameters), "batches_us": batches}
+    else:
+        assert trial.arm is not None
+        nl = trial.parameters["nl"]
+        mean_ms = delay(trial.arm.name, nl) + 0.01 * trial.round
+        percent = lost(trial.arm.name, nl)
+        each = {
+            "offered": 1000,
+            "answered": round(1000 - 10 * percent),
+            "lost_percent": percent,
+            "mean_ms": mean_ms,
+            "p99_ms": 2 * mean_ms,
+        }
+        own = {
+            "parameters": dict(trial.parameters),
+            "regime": trial.parameters["regime"],
+            "nl": nl,
+            "behaviour": trial.parameters.get("behaviour"),
+            "classes": {"high": dict(each), "low": dict(each)},
+            "answers_pps": 1000.0,
+            "frame_bytes": setup.FRAME_BYTES,
+            "seconds": 5.0,
+            "controller_rss_mb": 80.0,
+            "controller_first_rss_mb": 70.0,
+        }
+    arm = trial.arm.name if trial.arm else None
+    head = {"trial": trial.trial_id, "arm": arm, "round": trial.round, "status": "ok", "quick": True, "seconds": 5.0}
+    return {**head, **own}
+
+
+def rows_of(name: str, delay: Delay = fifo_fills, lost: Lost = fifo_loses) -> list[Json]:
+    return [made_up(trial, delay, lost) for trial in BY_ID[name].trials(PLAN)]
+
+
+def claim(results: Sequence[ClaimResult], beginning: str) -> ClaimResult:
+    (found,) = [result for result in results if result.name.startswith(beginning)]
+    return found
+
+
+def test_arms_follow_each_other_and_take_turns_in_being_first() -> None:
+    order = in_order(BY_ID["pso-fig7"].trials(PLAN))
+    link = [trial for trial in order if trial.parameters["regime"] == setup.LINK]
+    pairs = list(zip(link[::2], link[1::2], strict=True))
+    assert all(one.parameters == other.parameters and one.arm != other.arm for one, other in pairs)
+    assert all(one.seed == other.seed for one, other in pairs)
+    assert {one.arm for one, _ in pairs} == set(setup.ARMS)
+
+
+def test_figures_7_and_8_share_their_trials() -> None:
+    both = in_order([*BY_ID["pso-fig7"].trials(PLAN), *BY_ID["pso-fig8"].trials(PLAN)])
+    assert len(both) == len(BY_ID["pso-fig7"].trials(PLAN))
+
+
+def test_loads_of_the_issue_are_covered() -> None:
+    assert (min(setup.LINK_NLS), max(setup.LINK_NLS)) == (0.2, 1.2)
+    assert {1.1} <= set(setup.LINK_NLS) & set(setup.CPU_NLS)
+    assert setup.BEHAVIOURS == misbehave_core.BEHAVIOURS
+
+
+@pytest.mark.parametrize("name", ["pso-fig7", "pso-fig8", "pso-fig9"])
+def test_a_pso_that_keeps_its_promise_holds(name: str) -> None:
+    results = BY_ID[name].claims(rows_of(name))
+    assert claim(results, "hop delay, PSO / FIFO" if name == "pso-fig7" else "delay, PSO / FIFO, NL >").verdict == HOLDS
+    if name == "pso-fig7":
+        assert claim(results, "knee of FIFO").measured == 0.8
+        assert claim(results, "high class lost with PSO, NL 1.1").verdict == HOLDS
+        assert claim(results, "answers of all classes, PSO").verdict == HOLDS
+    if name == "pso-fig8":
+        assert claim(results, "throughput with PSO").measured == pytest.approx(100.0)
+        assert claim(results, "throughput with FIFO").measured == pytest.approx(95.0)
+
+
+def test_a_pso_that_is_no_better_differs() -> None:
+    results = BY_ID["pso-fig7"].claims(rows_of("pso-fig7", lambda _arm, nl: 90 if nl > 0.8 else 2))
+    found = claim(results, "hop delay, PSO / FIFO")
+    assert found.verdict == DIFFERS
+    assert found.measured == pytest.approx(1.0)
+
+
+def test_a_lost_high_packet_breaks_the_goal_of_none() -> None:
+    results = BY_ID["pso-fig7"].claims(rows_of("pso-fig7", lost=lambda _arm, nl: 0.05 if nl > 1 else 0.0))
+    assert claim(results, "high class lost with PSO, NL 1.1").verdict == DIFFERS
+    assert claim(results, "high class lost with PSO, NL > 0.8").verdict == HOLDS
+
+
+def test_without_rows_there_is_no_data() -> None:
+    for figure in FIGURES:
+        if figure.id == matching.ID:
+            continue
+        assert {result.verdict for result in figure.claims([])} == {NO_DATA}
+
+
+def test_the_knee_is_the_last_load_before_congestion() -> None:
+    rows = rows_of("pso-fig7")
+    assert knee(rows, Choice(setup.LINK), HIGH, "fifo") == 0.8
+    assert knee(rows, Choice(setup.LINK), HIGH, "pso") == 1.2
+    crowded = rows_of("pso-fig7", lost=lambda _arm, _nl: 1.0)
+    assert knee(crowded, Choice(setup.LINK), HIGH, "fifo") is None
+
+
+@pytest.mark.parametrize("n_rules", matching.RULES)
+def test_tables_of_figure_10_have_as_many_rules_as_they_say(n_rules: int) -> None:
+    assert len(parse_pmt(matching.table_text(n_rules)).rules) == n_rules
+
+
+def test_the_formula_gives_the_papers_46_us() -> None:
+    results = BY_ID[matching.ID].claims(rows_of(matching.ID))
+    assert [result.verdict for result in results[:2]] == [HOLDS, HOLDS]
+    assert claim(results, "classifying a packet-in, 64 rules, the last").measured == 9.0
+
+
+@pytest.mark.parametrize("name", list(BY_ID))
+def test_every_id_is_judged_tabled_and_drawn(name: str) -> None:
+    pytest.importorskip("matplotlib")
+    figure, rows = BY_ID[name], rows_of(name)
+    for given in (rows, rows[:1]):
+        judged = judge_figure(figure, [row["trial"] for row in given], given, None)
+        header, lines = figure.table(judged.rows)
+        assert lines
+        assert all(len(line) == len(header) for line in lines)
+        assert figure.draw(judged.rows, judged.caption).axes

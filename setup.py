@@ -9,7 +9,7 @@ CORE = ["networkx>=3.4", "numpy>=2.2", "scipy>=1.15", "PyYAML>=6.0"]
 DRAW = ["matplotlib>=3.10"]
 OVSDB = ["ovs>=3.3"]
 # Ryu imports distutils, which left the standard library in Python 3.12: setuptools provides it there.
-CONTROLLER = ["ryu==4.34", "eventlet==0.41.3", "setuptools>=66.1,<68", *OVSDB]
+CONTROLLER = ["ryu==4.34", "eventlet==0.41.3", "prometheus-client>=0.21", "setuptools>=66.1,<68", *OVSDB]
 EXPERIMENTS = [*DRAW, "jinja2>=3.1", "tqdm>=4.66"]
 # highspy from 1.15 on cannot be loaded in one process with OR-tools, which the benchmarks compare with.
 TE = ["cvxpy>=1.7", "highspy>=1.13,<1.15", "joblib>=1.5", "numba>=0.61", *EXPERIMENTS]
@@ -21,6 +21,7 @@ TEST = [
     "pytest-cov>=7.0",
     "pytest-randomly>=5.0",
     "pytest-timeout>=2.4",
+    "pytest-xdist>=3.8",
     "ruff>=0.17",
     "scipy-stubs>=1.15",
     "types-PyYAML",

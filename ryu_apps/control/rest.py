@@ -31,8 +31,15 @@ def wsgi_application(view: View) -> Callable[[dict[str, Any], StartResponse], It
     return application
 
 
-def serve(view: View, host: str, port: int) -> Any:
-    """Start answering; the greenlet that does.
+def listen_and_serve(application: Any, host: str, port: int, settings: str) -> Any:
+    """Start answering for a WSGI application; the greenlet that does.
+
+    Parameters
+    ----------
+    application : WSGI application
+    host, port : str, int
+    settings : str
+        What to change when the address cannot be used, for the error.
 
     Raises
     ------
@@ -44,7 +51,17 @@ def serve(view: View, host: str, port: int) -> Any:
         listener = eventlet.listen((host, port), reuse_port=False)
     except OSError as error:
         raise BadInputError(
-            f"the REST interface cannot listen on {host}:{port} ({error.strerror or error}); "
-            "choose another rest_port (0: none) or rest_host"
+            f"the REST interface cannot listen on {host}:{port} ({error.strerror or error}); choose another {settings}"
         ) from error
-    return hub.spawn(eventlet.wsgi.server, listener, wsgi_application(view), log_output=False)
+    return hub.spawn(eventlet.wsgi.server, listener, application, log_output=False)
+
+
+def serve(view: View, host: str, port: int) -> Any:
+    """Start answering; the greenlet that does.
+
+    Raises
+    ------
+    BadInputError
+        The address is taken or is none of this machine's.
+    """
+    return listen_and_serve(wsgi_application(view), host, port, "rest_port (0: none) or rest_host")

@@ -25,7 +25,9 @@ class Table(IntEnum):
 
 
 # Tables that decomposed tables go on to (plan.decompose); what each holds follows from the table that leads there.
-SPARE_TABLES = range(128, 254)
+SPARE_TABLES = range(128, 251)
+# Tables of PSO, which sorts the packets that go to the controller into classes (ryu_apps.control.priority).
+PSO_TABLES = range(251, 254)
 
 
 class Priority(IntEnum):
@@ -33,6 +35,8 @@ class Priority(IntEnum):
 
     GUARD = 60000  # frames that must never enter (tagged frames from a host port)
     EDGE = 50000  # ARP to the controller
+    TUNNEL = 46000  # 1+1 protection: wrapped packets
+    PROTECT = 45000  # 1+1 protection: packets of protected flows
     DELIVER_SEEN = 40100  # agent mode: destination has already handled this (tag, source)
     DELIVER_FOREIGN = 40050  # to a local host whose MAC address is its own, not the derived one
     DELIVER = 40000  # to the local host
@@ -84,6 +88,8 @@ OFPP_IN_PORT = 0xFFFFFFF8
 OFPP_CONTROLLER = 0xFFFFFFFD
 ALWAYS_LIVE_GROUP = 0xFFFF  # an ALL group with one drop bucket: a watch_group that never dies
 _FIRST_TUNNEL_GROUP, _TUNNEL_GROUPS = 0xFF000000, 0xFFFF00
+_FIRST_PROTECT_GROUP, _PROTECT_GROUPS = 0xFE000000, 0x1000000
+PROTECT_PORT = 0xFE00  # the hairpin beside a bridge, where packets of 1+1 protection are numbered and checked
 _KIND_SHIFT, _SCHEME_SHIFT, _TAG_SHIFT = 48, 56, 32
 
 
@@ -156,3 +162,16 @@ def tunnel_group(number: int) -> int:
     if not 0 <= number < _TUNNEL_GROUPS:
         raise PlanError(f"commodity number {number} has no group id; use 0..{_TUNNEL_GROUPS - 1}")
     return _FIRST_TUNNEL_GROUP + number
+
+
+def protect_group(receiving_dpid: int) -> int:
+    """Group id of the ALL group over both tunnels to a receiving end; below every tunnel group.
+
+    Raises
+    ------
+    PlanError
+        A datapath id that does not fit.
+    """
+    if not 0 < receiving_dpid < _PROTECT_GROUPS:
+        raise PlanError(f"receiving end {receiving_dpid} has no group id; use 1..{_PROTECT_GROUPS - 1}")
+    return _FIRST_PROTECT_GROUP + receiving_dpid

@@ -185,12 +185,17 @@ class ClassQueue:
         waiting = [each for each in self.classes if self._lanes[each].length and (only is None or each in only)]
         if not waiting:
             return None
-        chosen = self._policy.choose(waiting, lambda each: self._lanes[each].head().size_bytes)
+        # A class that is alone owes nobody anything.
+        alone = len(waiting) == 1
+        chosen = waiting[0] if alone else self._policy.choose(waiting, self._head_bytes)
         entry = self._lanes[chosen].pop()
         if entry.kind is Kind.ORDERED:
             self._orders[entry.source].open -= 1
             self._release(entry.source)
         return entry
+
+    def _head_bytes(self, class_id: int) -> int:
+        return self._lanes[class_id].head().size_bytes
 
     def barrier_passed(self, source: Hashable) -> None:
         """The barrier that left last has taken effect: what came after it may leave."""

@@ -1,0 +1,84 @@
+"""The Ryu side of the PSO service: reads its settings, installs it, answers about it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+from ryu import cfg
+from ryu.base import app_manager
+from ryu.lib import hub
+from ryu.ofproto import ofproto_common
+
+from mininet_topos.errors import ArmorError, BadInputError
+from ryu_apps.control.priority.channels_core import class_name, class_order
+from ryu_apps.control.priority.counters_core import live_table
+from ryu_apps.control.priority.metrics import serve_metrics
+from ryu_apps.control.priority.service import PsoService
+from ryu_apps.control.priority.settings import load_pso_settings
+from ryu_apps.control.priority.settings_core import PsoSettings
+from ryu_apps.pmt.parse import parse_pmt
+from ryu_apps.pmt.rules import PolicyMapTable
+
+LOG = logging.getLogger("pso")
+
+
+class PsoApp(app_manager.RyuApp):
+    """Installs the service when there is a table with rules; else Ryu stays as it is."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.service: PsoService | None = None
+        try:
+            settings = load_pso_settings()
+            table = read_table(settings)
+            if table.rules:
+                port = cfg.CONF.ofp_tcp_listen_port or ofproto_common.OFP_TCP_PORT
+                self.service = PsoService(table, settings, port)
+                self.service.install()
+                if settings.metrics_port:
+                    serve_metrics(self.service, settings.metrics_host, settings.metrics_port)
+        except ArmorError as error:
+            _leave(error)
+
+    def start(self) -> None:
+        """Start Ryu's event loop, and what serves the classes."""
+        super().start()
+        if self.service is None:
+            return
+        try:
+            self.service.start(cfg.CONF.ofp_listen_host)
+        except ArmorError as error:
+            _leave(error)
+        if self.service.settings.report_s:
+            hub.spawn(self._report, self.service)
+
+    def _report(self, service: PsoService) -> None:
+        while True:
+            hub.sleep(service.settings.report_s)
+            names = {each: class_name(service.table, each) for each in class_order(service.table)}
+            LOG.info("classes\n%s", live_table(service.counters, names, class_order(service.table)))
+
+
+def read_table(settings: PsoSettings) -> PolicyMapTable:
+    """The table that the settings name; one without rules when they name none.
+
+    Raises
+    ------
+    BadInputError
+        The file cannot be read or is no PMT.
+    """
+    if not settings.pmt:
+        return PolicyMapTable()
+    try:
+        text = Path(settings.pmt).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"the PMT {settings.pmt} cannot be read ({error}); correct ARMOR_PSO_PMT") from error
+    return parse_pmt(text, settings.pmt)
+
+
+def _leave(error: ArmorError) -> None:
+    print(f"armor: {error}", file=sys.stderr)
+    raise SystemExit(error.exit_code) from error

@@ -1,0 +1,183 @@
+"""The connection of one class: packet-ins of the class come on it, packet-outs of the class leave on it."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ryu.lib import hub
+
+from mininet_topos.errors import ArmorError
+from ryu_apps.control.priority.sockets import prepare, read_messages
+from ryu_apps.control.priority.waiting import Bell
+from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow.wire import VERSION, MsgType, header
+from ryu_apps.pmt.channels import AsyncMask, set_async
+
+if TYPE_CHECKING:
+    from ryu_apps.control.priority.link import Link
+
+LOG = logging.getLogger("pso")
+_PACKET_INS = 0b011  # no match, action; not invalid TTL, as in the default of Open vSwitch
+
+
+class Board(Protocol):
+    """Who knows all switches."""
+
+    def channel_known(self, channel: ClassChannel) -> None:
+        """A class connection has said whose it is."""
+
+    def channel_closed(self, channel: ClassChannel) -> None:
+        """A class connection has ended."""
+
+    def error(self, kind: str) -> None:
+        """Count an error."""
+
+
+class ClassChannel:
+    """A class connection, from its first byte to its end.
+
+    Parameters
+    ----------
+    connection : socket
+    address : tuple
+        Of the switch.
+    class_id, dscp : int
+    board : Board
+    """
+
+    def __init__(self, connection: Any, address: Any, class_id: int, dscp: int, board: Board) -> None:
+        self.address, self.class_id = address, class_id
+        self.dpid: int | None = None
+        self.link: Link | None = None
+        self._is_ready = False
+        self._socket, self._board, self._is_open = connection, board, True
+        self._urgent: deque[bytes] = deque()
+        self._work = Bell()
+        self._replies: dict[int, Callable[[], None]] = {}
+        self._xids = itertools.count(1)
+        prepare(connection, dscp)
+
+    def serve(self, timeout_s: float) -> None:
+        """Hold the conversation until the connection ends.
+
+        Parameters
+        ----------
+        timeout_s : float
+            How long the switch may take to say who it is, and not take what is sent to it.
+        """
+        self._socket.settimeout(timeout_s)
+        writer = hub.spawn(self._write)
+        self.control(encode.hello(), encode.features_request(next(self._xids)))
+        late = hub.spawn_after(timeout_s, self._give_up)
+        try:
+            read_messages(self._socket, lambda: self._is_open, self._received)
+        except ArmorError as error:
+            self._board.error("malformed")
+            LOG.error("class connection of %s is closed: %s", self.address, error)
+        finally:
+            self._is_open = False
+            self._board.channel_closed(self)
+            hub.kill(late)
+            hub.kill(writer)
+            self._socket.close()
+
+    def control(self, *messages: bytes) -> None:
+        """Send what belongs to the connection itself, before packet-outs."""
+        self._urgent.extend(messages)
+        self._work.ring()
+
+    def wake(self) -> None:
+        """Packet-outs may be waiting."""
+        self._work.ring()
+
+    def fence(self) -> None:
+        """Ask the switch to say when it has carried out all packet-outs so far."""
+        self._ask_barrier(self._fence_passed)
+
+    def introduce(self, link: Link) -> None:
+        """Give the connection its id and its masks; it is ready when the switch has taken both."""
+        self.link, self._is_ready = link, False
+        mask = set_async(AsyncMask(self.class_id, _PACKET_INS, 0, 0), next(self._xids))
+        self.control(encode.set_controller_id(self.class_id, next(self._xids)), mask, *link.told.values())
+        self._ask_barrier(self._introduced)
+
+    def detach(self) -> None:
+        """The home connection is gone; wait for the next."""
+        self.link, self._is_ready = None, False
+
+    def close(self) -> None:
+        """End the connection."""
+        self._is_open = False
+        self._urgent.clear()
+        self._work.ring()
+        hub.spawn(_shut, self._socket)
+
+    def _ask_barrier(self, then: Callable[[], None]) -> None:
+        xid = next(self._xids)
+        self._replies[xid] = then
+        self.control(encode.barrier_request(xid))
+
+    def _introduced(self) -> None:
+        if self.link is not None:
+            self._is_ready = True
+            self.link.channel_ready(self)
+
+    def _fence_passed(self) -> None:
+        if self.link is not None:
+            self.link.sender.fence_passed(self.class_id)
+
+    def _give_up(self) -> None:
+        if self.dpid is None:
+            self._board.error("no handshake")
+            self.close()
+
+    def _received(self, message: bytes) -> None:
+        head = header(message)
+        if head.msg_type == MsgType.ECHO_REQUEST:
+            self.control(encode.echo_reply(message))
+        elif head.msg_type == MsgType.FEATURES_REPLY:
+            self.dpid = decode.decode_features(message).dpid
+            self._board.channel_known(self)
+        elif head.msg_type == MsgType.BARRIER_REPLY:
+            self._replies.pop(head.xid, _nothing)()
+        elif head.version == VERSION and self.link is not None:
+            self._about_packets(message)
+
+    def _about_packets(self, message: bytes) -> None:
+        assert self.link is not None
+        if message[1] == MsgType.PACKET_IN and not self._is_ready:
+            return  # until it has its id, the home connection gets the same packet-in
+        if message[1] in (MsgType.PACKET_IN, MsgType.ERROR):
+            self.link.deliver(message)
+
+    def _write(self) -> None:
+        try:
+            while self._is_open:
+                chunk = b"".join(self._urgent)
+                self._urgent.clear()
+                if not chunk and self.link is not None and self._is_ready:
+                    chunk = self.link.sender.next_apart(self.class_id)
+                if chunk:
+                    self._socket.sendall(chunk)
+                else:
+                    self._work.wait()
+        except OSError:
+            self.close()
+
+
+def _nothing() -> None:
+    """What a barrier reply that nobody waits for leads to."""
+
+
+def _shut(connection: Any) -> None:
+    """Wake whoever reads from a socket; it may be closed already."""
+    import socket
+
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return

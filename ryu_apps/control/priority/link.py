@@ -1,0 +1,191 @@
+"""One switch under PSO: its home connection and its class connections as the one datapath that apps see."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from typing import Any
+
+from mininet_topos.errors import ArmorError
+from ryu_apps.control.priority.channel import ClassChannel
+from ryu_apps.control.priority.channels_core import class_order, controller_ids, home_class, home_id
+from ryu_apps.control.priority.divert_core import (
+    Diverted,
+    divert,
+    restore,
+    sorting_messages,
+    sorting_rows,
+    wipes_sorting_rows,
+)
+from ryu_apps.control.priority.fan_out_core import for_class_connection
+from ryu_apps.control.priority.sender import Sender
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.wire import VERSION, MsgType, WireError, header, split_messages
+from ryu_apps.plan.rows import FlowRow
+from ryu_apps.pmt.classify import Classifier
+from ryu_apps.pmt.message import MalformedMessageError
+from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
+
+LOG = logging.getLogger("pso")
+_FIRST_OWN_XID = 0xF5000000  # Ryu counts its own up from a random number; a meeting needs both under way at once
+
+
+class Link:
+    """A switch's connections, from the first byte of the home connection to its end.
+
+    Parameters
+    ----------
+    datapath : Datapath
+        What apps see: Ryu's object of the home connection.
+    table : PolicyMapTable
+    sender : Sender
+    take : function of (datapath, message, class id)
+        Lets a message wait for the apps.
+    """
+
+    def __init__(self, datapath: Any, table: PolicyMapTable, sender: Sender, take: Any, count_error: Any) -> None:
+        self.datapath, self.sender = datapath, sender
+        self.table, self._classifier = table, Classifier(table)
+        self._take, self._count_error = take, count_error
+        self._channels: dict[int, ClassChannel] = {}
+        self._origins: dict[int, Diverted] = {}
+        self._rows: tuple[FlowRow, ...] = ()
+        self._home_id = UNMATCHED_CLASS
+        self.told: dict[int, bytes] = {}  # by message type, for class connections that come later
+        self._own_xids: set[int] = set()
+        self._xids = itertools.count(_FIRST_OWN_XID)
+
+    @property
+    def classes(self) -> list[int]:
+        """Classes that have a connection, the home connection's first."""
+        return [home_class(self.table), *sorted(self._channels)]
+
+    # From the switch
+
+    def received(self, message: bytes) -> None:
+        """A message has come on the home connection.
+
+        Raises
+        ------
+        MalformedMessageError
+            It is no OpenFlow message.
+        """
+        xid = header(message).xid
+        if message[1] in (MsgType.BARRIER_REPLY, MsgType.ERROR):
+            self.sender.barrier_answered(xid)
+        if xid in self._own_xids:
+            self._answered(message, xid)
+        else:
+            self.deliver(message)
+
+    def _answered(self, message: bytes, xid: int) -> None:
+        """An answer to what PSO itself asked."""
+        if message[1] == MsgType.BARRIER_REPLY:
+            self._own_xids = {each for each in self._own_xids if each > xid}
+        if message[1] == MsgType.ERROR:
+            self._count_error("refused by a switch")
+            LOG.error("switch %s refuses what PSO needs (is it Open vSwitch?): %s", self.datapath.id, message.hex())
+
+    def deliver(self, message: bytes) -> None:
+        """Give a message to the apps, as one of the home connection's.
+
+        Raises
+        ------
+        MalformedMessageError
+            It is no OpenFlow message.
+        """
+        if message[0] == VERSION:
+            message = restore(message, self._origins)
+        self._take(self.datapath, message, self._class_of(message))
+
+    def _class_of(self, message: bytes) -> int:
+        # Other versions have no classes here: they are treated equally.
+        return self._classifier.classify(message).class_id if message[0] == VERSION else UNMATCHED_CLASS
+
+    # To the switch
+
+    def send(self, buffer: bytes, closes: bool) -> bool:
+        """Send the messages in a buffer; False when the connection has ended."""
+        try:
+            messages, rest = split_messages(buffer)
+        except WireError:
+            messages, rest = [], buffer
+        if rest:  # no whole message: the app's own business
+            return self.sender.put(buffer, home_class(self.table), closes)
+        last = len(messages) - 1
+        return all(self._send_one(message, closes and at == last) for at, message in enumerate(messages))
+
+    def _send_one(self, message: bytes, closes: bool) -> bool:
+        if message[0] != VERSION:
+            return self.sender.put(message, UNMATCHED_CLASS, closes)
+        if self._rows:
+            message, diverted = divert(message)
+            if diverted is not None:
+                self._origins[diverted.by_table] = diverted
+        try:
+            class_id = self._classifier.classify(message).class_id
+        except MalformedMessageError:
+            class_id = home_class(self.table)  # the switch will say what it thinks of it
+        is_sent = self.sender.put(message, class_id, closes)
+        copy = for_class_connection(message)
+        if copy is not None:
+            self.told[message[1]] = copy
+            for channel in self._channels.values():
+                channel.control(copy)
+        if self._rows and wipes_sorting_rows(message):
+            self._send_own(sorting_messages(self._rows))
+        return is_sent
+
+    def _send_own(self, messages: list[bytes]) -> None:
+        """Send what belongs to PSO; a barrier keeps what an app sends next behind it."""
+        for message in (*messages, encode.barrier_request()):
+            xid = next(self._xids)
+            self._own_xids.add(xid)
+            self.sender.put(message[:4] + xid.to_bytes(4, "big") + message[8:], home_class(self.table))
+
+    # Its connections
+
+    def introduced(self) -> None:
+        """The switch has said who it is: from now on its packets are sorted."""
+        self._route()
+
+    def channel_ready(self, channel: ClassChannel) -> None:
+        """A class connection has got its id: packets of that class go there."""
+        self._channels[channel.class_id] = channel
+        self.sender.open_apart(channel.class_id, channel.wake, channel.fence)
+        self._route()
+
+    def channel_gone(self, channel: ClassChannel) -> None:
+        """A class connection has ended: packets of that class come on the home connection until it is back."""
+        if self._channels.get(channel.class_id) is channel:
+            del self._channels[channel.class_id]
+            self.sender.close_apart(channel.class_id)
+            self._route()
+
+    def set_table(self, table: PolicyMapTable) -> None:
+        """Sort by another table from now on; no connection is closed but those of classes that are no more."""
+        self.table, self._classifier = table, Classifier(table)
+        for class_id, channel in tuple(self._channels.items()):
+            if class_id not in class_order(table) or class_id == home_class(table):
+                channel.close()
+        self._route()
+
+    def close(self) -> None:
+        """The home connection has ended."""
+        self.sender.close()
+
+    def _route(self) -> None:
+        """Tell the switch on which connection each class comes."""
+        ready = self._channels.keys() & set(class_order(self.table))
+        try:
+            rows = sorting_rows(self.table, controller_ids(self.table, ready))
+        except ArmorError as error:
+            self._count_error("table without flow entries")
+            LOG.error("packets of switch %s are not sorted: %s", self.datapath.id, error)
+            return
+        messages = sorting_messages(rows, self._rows)
+        wanted_id = home_id(self.table, ready)
+        if wanted_id != self._home_id:
+            messages = [encode.set_controller_id(wanted_id), *messages]
+        self._rows, self._home_id = rows, wanted_id
+        self._send_own(messages)

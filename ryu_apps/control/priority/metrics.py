@@ -1,0 +1,80 @@
+"""Counters of the PSO service over HTTP: GET /metrics for Prometheus, GET /pso as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from ryu_apps.control.priority.counters_core import BOUNDS_S, ClassCounters, Counters
+from ryu_apps.control.priority.service import PsoService
+from ryu_apps.control.rest import listen_and_serve
+
+_LABELS = ("direction", "class_id")
+_COUNTS = ("received", "served", "shed")
+
+
+class CounterCollector:
+    """The counters in Prometheus' terms; values are read when they are asked for."""
+
+    def __init__(self, counters: Counters) -> None:
+        self._counters = counters
+
+    def collect(self) -> Iterator[Any]:
+        """Metric families (called by prometheus_client)."""
+        by_class = sorted(self._counters.by_class.items())
+        for name in _COUNTS:
+            family = CounterMetricFamily(f"armor_pso_{name}", f"OpenFlow messages {name}", labels=_LABELS)
+            for (direction, class_id), counters in by_class:
+                family.add_metric((direction, str(class_id)), getattr(counters, name))
+            yield family
+        delays = HistogramMetricFamily("armor_pso_delay_seconds", "Time in the queues of the service", labels=_LABELS)
+        for (direction, class_id), counters in by_class:
+            delays.add_metric((direction, str(class_id)), _cumulative(counters), counters.delay.sum_s)
+        yield delays
+        errors = CounterMetricFamily("armor_pso_errors", "Errors by kind", labels=("kind",))
+        for kind, count in sorted(self._counters.errors.items()):
+            errors.add_metric((kind,), count)
+        yield errors
+
+
+def _cumulative(counters: ClassCounters) -> list[tuple[str, float]]:
+    seen, buckets = 0, []
+    for bound, count in zip((*map(repr, BOUNDS_S), "+Inf"), counters.delay.counts, strict=True):
+        seen += count
+        buckets.append((bound, float(seen)))
+    return buckets
+
+
+def metrics_application(service: PsoService) -> Callable[..., Iterable[bytes]]:
+    """The two answers as a WSGI application."""
+    registry = CollectorRegistry()
+    registry.register(CounterCollector(service.counters))
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        path, status, kind = environ.get("PATH_INFO", "/"), "200 OK", "application/json"
+        if path == "/metrics":
+            body, kind = generate_latest(registry), CONTENT_TYPE_LATEST
+        elif path == "/pso":
+            body = json.dumps(service.describe()).encode() + b"\n"
+        else:
+            status, body = "404 Not Found", b'{"error": "use /metrics or /pso"}\n'
+        start_response(status, [("Content-Type", kind), ("Content-Length", str(len(body)))])
+        return [body]
+
+    return application
+
+
+def serve_metrics(service: PsoService, host: str, port: int) -> Any:
+    """Start answering; the greenlet that does.
+
+    Raises
+    ------
+    BadInputError
+        The address is taken or is none of this machine's.
+    """
+    return listen_and_serve(metrics_application(service), host, port, "metrics_port (0: none) or metrics_host")

@@ -1,0 +1,187 @@
+"""From the sockets of all switches to the apps: messages wait unparsed, by class; one greenlet parses and delivers.
+
+Parsing is the dear step, so nothing is parsed that will be shed. The deliverer gives way after every message: an app
+that is not waiting for something handles it before the next is parsed, and its own queue stays empty. An app that does
+wait holds up nobody else: its queue, by class too, fills and sheds.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from ryu.controller import ofp_event
+from ryu.lib import hub
+from ryu.ofproto import ofproto_parser
+
+from ryu_apps.control.priority.channels_core import receive_treatment
+from ryu_apps.control.priority.counters_core import RECEIVE, Counters
+from ryu_apps.control.priority.queue_core import ClassQueue, Entry, Kind
+from ryu_apps.control.priority.waiting import Bell, Gate
+from ryu_apps.openflow.wire import header
+
+LOG = logging.getLogger("pso")
+MAX_UNSHEDDABLE = 256  # of one switch: with more the controller stops reading from it
+HARD_LIMIT = 8  # times its capacity: what may not be shed waits when a queue is so long
+_MARK = "pso_entry"
+
+
+class Receiver:
+    """Messages on their way to the apps.
+
+    Parameters
+    ----------
+    queue : ClassQueue
+    counters : Counters
+    event_loops : set
+        Greenlets that handle events of all switches; the deliverer adds itself.
+    delivered : function of (datapath, message)
+        Told of every message when the apps have been given it.
+    """
+
+    def __init__(
+        self,
+        queue: ClassQueue,
+        counters: Counters,
+        event_loops: set[Any],
+        delivered: Callable[[Any, bytes], None],
+    ) -> None:
+        self._queue, self._counters = queue, counters
+        self._event_loops, self._delivered = event_loops, delivered
+        self._unsheddable: dict[Any, int] = {}
+        self._work, self._room = Bell(), Gate()
+
+    def take(self, datapath: Any, message: bytes, class_id: int) -> None:
+        """Let a message of a switch wait for its turn; returns when the switch may send more."""
+        treatment = receive_treatment(message[1])
+        entry = Entry(class_id, datapath, treatment.kind, len(message), treatment.may_be_shed, message)
+        entry.at_s = time.monotonic()
+        self._counters.of(RECEIVE, class_id).received += 1
+        for lost in self._queue.put(entry):
+            self._counters.of(RECEIVE, lost.class_id).shed += 1
+        self._work.ring()
+        if not entry.may_be_shed:
+            self._unsheddable[datapath] = self._unsheddable.get(datapath, 0) + 1
+            while self._unsheddable.get(datapath, 0) > MAX_UNSHEDDABLE:
+                self._room.wait()
+
+    def forget(self, datapath: Any) -> None:
+        """A connection is gone, and with it what it still had to say."""
+        self._queue.remove_source(datapath)
+        self._unsheddable.pop(datapath, None)
+        self._room.open()
+
+    def run(self) -> None:
+        """Deliver, for ever."""
+        self._event_loops.add(hub.getcurrent())
+        while True:
+            entry = self._queue.pop()
+            if entry is None:
+                self._work.wait()
+                continue
+            datapath = entry.source
+            counters = self._counters.of(RECEIVE, entry.class_id)
+            counters.served += 1
+            counters.delay.observe(time.monotonic() - entry.at_s)
+            if not entry.may_be_shed and datapath in self._unsheddable:
+                self._unsheddable[datapath] -= 1
+                self._room.open()
+            self._deliver(datapath, entry)
+            if entry.kind is Kind.BARRIER:
+                self._queue.barrier_passed(datapath)
+            hub.sleep(0)
+
+    def _deliver(self, datapath: Any, entry: Entry) -> None:
+        """Parse and hand out one message, as `Datapath._recv_loop` of Ryu does."""
+        try:
+            message = bytearray(entry.payload)
+            parsed = ofproto_parser.msg(datapath, *header(message), message)
+            if parsed:
+                event = ofp_event.ofp_msg_to_ev(parsed)
+                setattr(event, _MARK, entry)
+                brick = datapath.ofp_brick
+                brick.send_event_to_observers(event, datapath.state)
+                for handler in brick.get_handlers(event):
+                    if datapath.state in handler.callers[event.__class__].dispatchers:
+                        handler(event)
+            self._delivered(datapath, entry.payload)
+        except Exception:
+            self._counters.error("unparsable")
+            LOG.exception("a message of %s cannot be handled; its connection is closed", datapath.address)
+            datapath.close()
+
+
+class AppEvents:
+    """The events of one app, by class, in place of Ryu's FIFO of 128 (`RyuApp.events`).
+
+    Events that are no message of a switch (state changes, requests between apps) keep their own order and come first.
+
+    Parameters
+    ----------
+    queue : ClassQueue
+    counters : Counters
+    event_loops : set
+        Greenlets that handle events of all switches; the app's adds itself.
+    """
+
+    def __init__(self, queue: ClassQueue, counters: Counters, event_loops: set[Any]) -> None:
+        self._queue, self._counters, self._event_loops = queue, counters, event_loops
+        self._internal: deque[tuple[Any, Any]] = deque()
+        self._work, self._room = Bell(), Gate()
+        self.maxsize = queue.capacity
+
+    def put(self, item: tuple[Any, Any]) -> None:
+        """Take (event, state); what is least urgent is shed when too much waits."""
+        mark = getattr(item[0], _MARK, None)
+        if mark is None:
+            self._internal.append(item)
+            self._work.ring()
+            return
+        entry = Entry(mark.class_id, mark.source, mark.kind, mark.size_bytes, mark.may_be_shed, item)
+        while not entry.may_be_shed and len(self._queue) >= HARD_LIMIT * self._queue.capacity:
+            self._room.wait()
+        for lost in self._queue.put(entry):
+            self._counters.of(RECEIVE, lost.class_id).shed += 1
+        self._work.ring()
+
+    def get(self) -> tuple[Any, Any]:
+        """The next event; waits for one."""
+        self._event_loops.add(hub.getcurrent())
+        while True:
+            if self._internal:
+                return self._internal.popleft()
+            entry = self._queue.pop()
+            if entry is not None:
+                self._room.open()
+                if entry.kind is Kind.BARRIER:
+                    # The app handles this event before it asks for the next.
+                    self._queue.barrier_passed(entry.source)
+                item: tuple[Any, Any] = entry.payload
+                return item
+            self._work.wait()
+
+    def forget(self, datapath: Any) -> None:
+        """A connection is gone, and with it what it still had to say."""
+        self._queue.remove_source(datapath)
+        self._room.open()
+
+    def empty(self) -> bool:
+        """Whether nothing waits."""
+        return self.qsize() == 0
+
+    def qsize(self) -> int:
+        """Events that wait."""
+        return len(self._internal) + len(self._queue)
+
+
+class NoLimit:
+    """Takes the place of an app's semaphore: the queue has its own bound."""
+
+    def acquire(self) -> None:
+        """Nothing to wait for."""
+
+    def release(self) -> None:
+        """Nothing to give back."""

@@ -1,0 +1,212 @@
+"""From the apps to one switch: its messages wait by class, in one queue for all its connections.
+
+Everything but packet-outs goes over the home connection. A packet-out goes over the connection of its class while
+there is one. A barrier of an app must cover it too, so before the barrier leaves, each class connection that carried
+packet-outs answers a barrier of its own; and packet-outs behind the barrier wait for the app's barrier reply.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ryu.lib import hub
+
+from ryu_apps.control.priority.channels_core import send_treatment
+from ryu_apps.control.priority.counters_core import SEND, Counters
+from ryu_apps.control.priority.policies_core import HeadBytes, Policy
+from ryu_apps.control.priority.queue_core import ClassQueue, Entry, Kind
+from ryu_apps.control.priority.receiver import HARD_LIMIT
+from ryu_apps.control.priority.waiting import Bell, Gate
+from ryu_apps.openflow.wire import MsgType, header
+
+CHUNK_BYTES = 8192  # written at once: what is more urgent waits for no more than this and the socket's own buffer
+_APART = 1000  # lane of what goes over a class connection: class id + this
+_SWITCH = "switch"
+
+
+class _ByClass:
+    """A policy of classes, asked about lanes: both lanes of a class count as the class."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+
+    def choose(self, waiting: Sequence[int], head_bytes: HeadBytes) -> int:
+        """Lane to serve now."""
+        lane_of: dict[int, int] = {}
+        for lane in waiting:
+            lane_of.setdefault(lane % _APART, lane)
+        return lane_of[self._policy.choose(tuple(lane_of), lambda each: head_bytes(lane_of[each]))]
+
+
+class Sender:
+    """Messages on their way to one switch.
+
+    Parameters
+    ----------
+    classes : sequence of int
+        Class ids, most urgent first.
+    policy : Policy
+    capacity : int
+        Messages that may wait.
+    counters : Counters
+    event_loops : set
+        Greenlets that handle events of all switches: a slow switch must not hold them up.
+    """
+
+    def __init__(
+        self, classes: Sequence[int], policy: Policy, capacity: int, counters: Counters, event_loops: set[Any]
+    ) -> None:
+        self._lanes = tuple(lane for each in classes for lane in (each, each + _APART))
+        self._queue = ClassQueue(self._lanes, _ByClass(policy), capacity)
+        self._counters, self._event_loops = counters, event_loops
+        self._apart: dict[int, Callable[[], None]] = {}
+        self._home_lanes = self._lanes
+        self._dirty: set[int] = set()
+        self._awaited: set[int] = set()
+        self._barrier: Entry | None = None
+        self._unanswered: set[int] = set()
+        self._work, self._room = Bell(), Gate()
+        self._wake_apart: dict[int, Callable[[], None]] = {}
+        self.closed = False
+
+    def put(self, message: bytes, class_id: int, closes: bool = False) -> bool:
+        """Let a message wait for its turn; False when the connection has ended.
+
+        Waits while the queue is full, but for packet-outs, which are shed. The greenlets that serve all switches wait
+        only when it is far too full.
+        """
+        treatment = send_treatment(message[1])
+        is_apart = message[1] == MsgType.PACKET_OUT and class_id in self._apart
+        lane = class_id + _APART if is_apart else class_id
+        entry = Entry(lane, _SWITCH, treatment.kind, len(message), treatment.may_be_shed, (message, closes))
+        counters = self._counters.of(SEND, class_id)
+        counters.received += 1
+        entry.at_s = time.monotonic()
+        limit = self._queue.capacity * (HARD_LIMIT if hub.getcurrent() in self._event_loops else 1)
+        while not entry.may_be_shed and not self.closed and len(self._queue) >= limit:
+            self._room.wait()
+        if self.closed:
+            return False
+        for lost in self._queue.put(entry):
+            self._counters.of(SEND, lost.class_id % _APART).shed += 1
+        self._ring(class_id if is_apart else None)
+        return True
+
+    def next_home(self) -> tuple[bytes, bool]:
+        """What to write to the home connection now, and whether to close it then; waits for something."""
+        while not self.closed:
+            chunk, closes = self._gather_home()
+            if chunk:
+                self._room.open()
+                return chunk, closes
+            self._work.wait()
+        return b"", True
+
+    def next_apart(self, class_id: int) -> bytes:
+        """What to write to a class connection now; nothing while a barrier of the app waits for its reply."""
+        chunk: list[bytes] = []
+        size = 0
+        while not self._unanswered and size < CHUNK_BYTES:
+            entry = self._queue.pop((class_id + _APART,))
+            if entry is None:
+                break
+            chunk.append(self._served(entry))
+            size += entry.size_bytes
+        if chunk:
+            self._dirty.add(class_id)
+            self._room.open()
+            self._work.ring()  # a barrier may have waited for these
+        return b"".join(chunk)
+
+    def open_apart(self, class_id: int, wake: Callable[[], None], fence: Callable[[], None]) -> None:
+        """A class has a connection of its own from now on.
+
+        Parameters
+        ----------
+        class_id : int
+        wake : function
+            Called when something waits for that connection.
+        fence : function
+            Sends a barrier on it, whose reply leads to `fence_passed`.
+        """
+        self._apart[class_id], self._wake_apart[class_id] = fence, wake
+        self._set_home_lanes()
+
+    def close_apart(self, class_id: int) -> None:
+        """The connection of a class is gone; what waits for it goes over the home connection."""
+        self._apart.pop(class_id, None)
+        self._wake_apart.pop(class_id, None)
+        self._dirty.discard(class_id)
+        self._set_home_lanes()
+        self.fence_passed(class_id)
+
+    def fence_passed(self, class_id: int) -> None:
+        """The switch has carried out the packet-outs that a class connection brought."""
+        self._awaited.discard(class_id)
+        self._work.ring()
+
+    def barrier_answered(self, xid: int) -> None:
+        """A barrier reply, or an error about one, has come on the home connection."""
+        if xid in self._unanswered:
+            self._unanswered.discard(xid)
+            for wake in self._wake_apart.values():
+                wake()
+
+    def close(self) -> None:
+        """The connection has ended: nothing more is taken, and nobody waits any more."""
+        self.closed = True
+        self._queue.remove_source(_SWITCH)
+        self._work.ring()
+        self._room.open()
+
+    def _ring(self, class_id: int | None) -> None:
+        if class_id is None:
+            self._work.ring()
+        else:
+            self._wake_apart[class_id]()
+
+    def _set_home_lanes(self) -> None:
+        self._home_lanes = tuple(lane for lane in self._lanes if lane < _APART or lane % _APART not in self._apart)
+        self._work.ring()
+
+    def _gather_home(self) -> tuple[bytes, bool]:
+        chunk: list[bytes] = []
+        size, closes = 0, False
+        while size < CHUNK_BYTES and not closes:
+            entry = self._next_entry()
+            if entry is None:
+                break
+            closes = entry.payload[1]
+            chunk.append(self._served(entry))
+            size += entry.size_bytes
+        return b"".join(chunk), closes
+
+    def _next_entry(self) -> Entry | None:
+        """The next message for the home connection; a barrier only once it covers the class connections too."""
+        if self._barrier is not None and not self._awaited:
+            return self._pass_barrier(self._barrier)
+        entry = self._queue.pop(self._home_lanes)
+        if entry is None or entry.kind is not Kind.BARRIER:
+            return entry
+        if not self._dirty:
+            return self._pass_barrier(entry)
+        self._barrier, self._awaited, self._dirty = entry, self._dirty, set()
+        for class_id in tuple(self._awaited):
+            self._apart[class_id]()
+        return self._next_entry()
+
+    def _pass_barrier(self, barrier: Entry) -> Entry:
+        self._barrier = None
+        if self._apart:
+            self._unanswered.add(header(barrier.payload[0]).xid)
+        self._queue.barrier_passed(_SWITCH)
+        return barrier
+
+    def _served(self, entry: Entry) -> bytes:
+        counters = self._counters.of(SEND, entry.class_id % _APART)
+        counters.served += 1
+        counters.delay.observe(time.monotonic() - entry.at_s)
+        message: bytes = entry.payload[0]
+        return message

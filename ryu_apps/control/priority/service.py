@@ -1,0 +1,213 @@
+"""PSO under any Ryu app: Ryu's queues replaced by queues of classes, several connections of a switch made one.
+
+Ryu itself is not edited: `install` lets its servers make a subclass of `Datapath`, and puts a queue of classes in
+place of each app's event queue. Without a table nothing is put anywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import Any
+
+from ryu.base import app_manager
+from ryu.controller import controller as ryu_controller
+from ryu.lib import hub
+
+from mininet_topos.errors import BadInputError
+from ryu_apps.control.priority.channel import ClassChannel
+from ryu_apps.control.priority.channels_core import Connection, class_order, connections, home_class
+from ryu_apps.control.priority.counters_core import Counters
+from ryu_apps.control.priority.datapath import PsoDatapath
+from ryu_apps.control.priority.link import Link
+from ryu_apps.control.priority.policies_core import Policy, make_policy
+from ryu_apps.control.priority.queue_core import ClassQueue
+from ryu_apps.control.priority.receiver import AppEvents, NoLimit, Receiver
+from ryu_apps.control.priority.sender import Sender
+from ryu_apps.control.priority.settings_core import PsoSettings
+from ryu_apps.openflow.wire import MsgType
+from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
+
+LOG = logging.getLogger("pso")
+HANDSHAKE_S = 10.0
+_ALL_CLASSES = (*range(1, 9), UNMATCHED_CLASS)  # eight class selectors: no table has more classes
+
+
+class PsoService:
+    """The service: its queues, its switches, its counters.
+
+    Parameters
+    ----------
+    table : PolicyMapTable
+        With at least one rule.
+    settings : PsoSettings
+    home_port : int
+        Where Ryu listens.
+
+    Raises
+    ------
+    ArmorError
+        The table or the shares cannot be used.
+    """
+
+    def __init__(self, table: PolicyMapTable, settings: PsoSettings, home_port: int) -> None:
+        self.table, self.settings = table, settings
+        self.counters = Counters()
+        self.links: dict[int, Link] = {}
+        self._connections = connections(table, home_port)
+        self._event_loops: set[Any] = set()
+        self._channels: dict[tuple[int, int], ClassChannel] = {}
+        self._events: list[AppEvents] = []
+        self._home_port = home_port
+        queue = ClassQueue(_ALL_CLASSES, self._policy(), settings.receive_queue)
+        self._receiver = Receiver(queue, self.counters, self._event_loops, self._delivered)
+
+    def _policy(self) -> Policy:
+        return make_policy(self.settings.scheduler, self.settings.shares, class_order(self.table))
+
+    def install(self) -> None:
+        """Put PSO in Ryu's way, before any app runs or any switch connects."""
+        service = self
+
+        class ServedDatapath(PsoDatapath):
+            """The datapath of this service."""
+
+            pso = service
+
+        def serve(connection: Any, address: Any) -> None:
+            with contextlib.closing(ServedDatapath(connection, address)) as datapath:
+                datapath.serve()
+
+        ryu_controller.datapath_connection_factory = serve
+        original = app_manager.RyuApp.__init__
+
+        def with_class_queue(app: Any, *arguments: Any, **options: Any) -> None:
+            original(app, *arguments, **options)
+            service.adopt(app)
+
+        app_manager.RyuApp.__init__ = with_class_queue
+        for app in app_manager.SERVICE_BRICKS.values():
+            self.adopt(app)
+
+    def adopt(self, app: Any) -> None:
+        """Give an app that does not run yet a queue of classes."""
+        queue = ClassQueue(_ALL_CLASSES, self._policy(), self.settings.app_queue)
+        app.events = AppEvents(queue, self.counters, self._event_loops)
+        app._events_sem = NoLimit()
+        self._events.append(app.events)
+
+    def start(self, host: str) -> None:
+        """Listen for class connections and deliver what comes.
+
+        Raises
+        ------
+        BadInputError
+            A port is taken.
+        """
+        for row in self._connections:
+            if not row.is_home:
+                try:
+                    server = hub.StreamServer((host, row.port), self._serve_of(row))
+                except OSError as error:
+                    raise BadInputError(
+                        f"class {row.class_id} needs TCP port {host}:{row.port} ({error.strerror}); "
+                        "stop whoever has it, or choose another --ofp-tcp-listen-port"
+                    ) from error
+                hub.spawn(server.serve_forever)
+        hub.spawn(self._receiver.run)
+
+    def _serve_of(self, row: Connection) -> Any:
+        def serve(connection: Any, address: Any) -> None:
+            ClassChannel(connection, address, row.class_id, row.dscp, self).serve(HANDSHAKE_S)
+
+        return serve
+
+    # Home connections
+
+    def home_opened(self, datapath: Any) -> Link:
+        """A switch has opened its home connection."""
+        sender = Sender(_ALL_CLASSES, self._policy(), self.settings.send_queue, self.counters, self._event_loops)
+        return Link(datapath, self.table, sender, self._receiver.take, self.error)
+
+    @property
+    def home_dscp(self) -> int:
+        """Mark of home connections."""
+        return next(row.dscp for row in self._connections if row.is_home)
+
+    def home_closed(self, link: Link) -> None:
+        """A home connection has ended: what it had still to say is of no use to anybody."""
+        link.close()
+        self._receiver.forget(link.datapath)
+        for events in self._events:
+            events.forget(link.datapath)
+        dpid = link.datapath.id
+        if self.links.get(dpid) is link:
+            del self.links[dpid]
+            for channel in self._channels_of(dpid):
+                channel.detach()
+
+    def _delivered(self, datapath: Any, message: bytes) -> None:
+        if message[1] == MsgType.FEATURES_REPLY and datapath.id is not None and datapath.link not in self._known():
+            self._home_known(datapath.link)
+
+    def _known(self) -> list[Link]:
+        return list(self.links.values())
+
+    def _home_known(self, link: Link) -> None:
+        dpid = link.datapath.id
+        before = self.links.get(dpid)
+        self.links[dpid] = link
+        if before is not None:
+            # The switch has come again before its old connection was seen to end; it has one.
+            self.error("replaced connection")
+            before.datapath.close()
+        link.introduced()
+        for channel in self._channels_of(dpid):
+            channel.introduce(link)
+
+    # Class connections
+
+    def channel_known(self, channel: ClassChannel) -> None:
+        """A class connection has said whose it is; it takes the place of an older one."""
+        assert channel.dpid is not None
+        key = (channel.dpid, channel.class_id)
+        before = self._channels.get(key)
+        self._channels[key] = channel
+        if before is not None and before is not channel:
+            self.error("replaced connection")
+            before.close()
+        link = self.links.get(channel.dpid)
+        if link is not None:
+            channel.introduce(link)
+
+    def channel_closed(self, channel: ClassChannel) -> None:
+        """A class connection has ended."""
+        if channel.dpid is not None and self._channels.get((channel.dpid, channel.class_id)) is channel:
+            del self._channels[channel.dpid, channel.class_id]
+        if channel.link is not None:
+            channel.link.channel_gone(channel)
+
+    def error(self, kind: str) -> None:
+        """Count an error."""
+        self.counters.error(kind)
+
+    def _channels_of(self, dpid: int) -> list[ClassChannel]:
+        return [channel for (owner, _), channel in self._channels.items() if owner == dpid]
+
+    def describe(self) -> dict[str, Any]:
+        """State for GET /pso."""
+        names = {each.class_id: str(each.action) for each in self.table.classes} | {UNMATCHED_CLASS: "unmatched"}
+        return {
+            "scheduler": self.settings.scheduler,
+            "home_class": home_class(self.table),
+            "classes": [
+                {
+                    "class_id": each,
+                    "name": names[each],
+                    **{way: self.counters.of(way, each).to_json() for way in ("receive", "send")},
+                }
+                for each in class_order(self.table)
+            ],
+            "errors": dict(sorted(self.counters.errors.items())),
+            "switches": [{"dpid": dpid, "connections": link.classes} for dpid, link in sorted(self.links.items())],
+        }

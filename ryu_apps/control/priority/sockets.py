@@ -1,0 +1,52 @@
+"""Sockets of controller connections: their mark, their send buffer, and whole messages out of them."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+from ryu.lib import hub
+
+from ryu_apps.openflow.wire import split_messages
+
+_READ_BYTES = 16384
+_TCP_NOTSENT_LOWAT = 25  # linux/tcp.h; Python names it from 3.12 on
+_UNSENT_BYTES = 16384
+
+
+def prepare(connection: Any, dscp: int) -> None:
+    """Mark what is sent, and keep little of it in the kernel, where no class can overtake another."""
+    if connection.family == socket.AF_INET6:
+        connection.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, dscp << 2)
+    else:
+        connection.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+
+
+def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable[[bytes], None]) -> None:
+    """Take whole messages from a connection until it ends or is not wanted any more.
+
+    Gives way to other greenlets after every read.
+
+    Raises
+    ------
+    WireError
+        A header whose length makes no sense: where the next message begins is unknown.
+    """
+    buffer = b""
+    while is_wanted():
+        try:
+            data = connection.recv(_READ_BYTES)
+        except (TimeoutError, ssl.SSLError):
+            continue  # as Ryu does: eventlet reports a read timeout of TLS as SSLError
+        except OSError:
+            return
+        if not data:
+            return
+        messages, buffer = split_messages(buffer + data)
+        for message in messages:
+            take(message)
+        hub.sleep(0)

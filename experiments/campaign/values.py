@@ -14,9 +14,9 @@ from typing import Any
 Json = dict[str, Any]
 
 # "mixed": pings and UDP at once; "download": wget of a file; "flow": fast pings and nothing else;
-# "verify": decided by the interpreter, no network; "cost": what a packet costs a switch; "sweep": traffic engineering
-# and what is computed; "control": a load of packet-ins on a controller.
-KINDS = ("mixed", "download", "flow", "verify", "cost", "sweep", "control")
+# "flows": TCP or UDP over chosen tunnels; "verify": decided by the interpreter, no network; "cost": what a packet costs
+# a switch; "sweep": traffic engineering and what is computed; "control": a load of packet-ins on a controller.
+KINDS = ("mixed", "download", "flow", "flows", "verify", "cost", "sweep", "control")
 
 # A download that takes longer is not finished; downloads of today's trials take about 4 s without a failure.
 GIVE_UP_S = 20.0
@@ -77,12 +77,13 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """What trials must have in common to run on one emulated network."""
+    """What trials must have in common to run on one emulated network; `network` names what else its rules come from."""
 
     topology: str
     arm: Arm | None
     round: int
     capacity_mbps: float | None
+    network: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ class Trial:
     @property
     def session_key(self) -> SessionKey:
         """The network that this trial needs."""
-        return SessionKey(self.topology, self.arm, self.round, self.load.capacity_mbps if self.load else None)
+        capacity_mbps = self.load.capacity_mbps if self.load else None
+        return SessionKey(self.topology, self.arm, self.round, capacity_mbps, self.parameters.get("network", ""))
 
     def to_json(self) -> Json:
         """JSON value from which the trial can be told apart from any other."""

@@ -176,6 +176,27 @@ def judge_order(name: str, unit: str, estimates: Mapping[str, Estimate | None]) 
     return ClaimResult(name, unit, "in this order", measured, None, None, verdict, band)
 
 
+def judge_difference(name: str, unit: str, paper: str, estimate: Estimate | None) -> ClaimResult:
+    """Judge "this is larger than that" by the mean difference of things measured in pairs.
+
+    `holds`: the 95 % interval lies above 0. `direction`: only the mean does.
+
+    Parameters
+    ----------
+    name, unit, paper : str
+        `paper` says which is larger.
+    estimate : Estimate or None
+        Of larger less smaller; None when there is nothing to judge.
+    """
+    result = judge(Claim(name, unit, paper, AtLeast(0.0)), estimate)
+    if estimate is None or result.verdict != HOLDS:
+        return result
+    if estimate.low is not None and estimate.low > 0:
+        return result
+    verdict = DIRECTION if estimate.value > 0 else DIFFERS
+    return replace(result, verdict=verdict).with_note("the interval does not exclude that there is no difference")
+
+
 def overall(results: Iterable[ClaimResult]) -> str:
     """Verdict of a figure: that of its worst claim.
 

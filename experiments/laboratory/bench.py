@@ -11,15 +11,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from experiments.analysis.accounting import Clock
-from experiments.analysis.dumps import compare_dump
 from experiments.analysis.frames import CaptureError
 from experiments.analysis.injected import Flip
 from experiments.campaign.values import GIVE_UP_S, Trial
+from experiments.laboratory.returning import Return, Returning
 from experiments.laboratory.scenario_core import HEAD_START_S, load_of
 from experiments.probes.capture import DRAIN_S, Captures, Tap
 from experiments.probes.clock import sample_offset_ns
 from experiments.probes.downloads import Download, Downloads
-from experiments.probes.dump import fingerprint, read_switch
 from experiments.probes.streams import IPERF3_PORT, Streams
 from experiments.runner.folder import Work
 from experiments.runner.inject import Injector
@@ -30,7 +29,6 @@ from experiments.runner.watching import PortWatch
 from experiments.scenario.values import PROBE_KINDS, Scenario, Variation
 from mininet_topos.emulation import Cuts, EmulatedNetwork
 from mininet_topos.emulation.status import set_bfd_interval
-from mininet_topos.errors import ArmorError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.rows import RulePlan
@@ -41,19 +39,10 @@ HOST_FILTER = f"icmp or (udp dst portrange {IPERF3_PORT}-{IPERF3_PORT + 999})"
 _LEAD_S = 0.3  # from the start of the clients to their first packets
 _LAST_ANSWERS_S = 0.2
 _LOAD_EXTRA_S = 3.0  # load is ended, it does not end by itself
-_RETURN_S, _RETURN_POLL_S = 25.0, 0.1
 _BFD_SETTLE_S = 0.5  # a new interval is negotiated in a few packets
 
 Say = Callable[[str], None]
 Plans = dict[int, RulePlan]
-
-
-@dataclass(frozen=True)
-class Return:
-    """How a network came back after a trial: seconds from the repair on, and what is wrong (empty: nothing)."""
-
-    seconds: float
-    wrong: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,7 +71,7 @@ class Bench:
 
     def __init__(self, network: EmulatedNetwork, cuts: Cuts, captures: Captures, work: Work, plans: Plans) -> None:
         self.network, self.cuts, self.captures, self.work, self.plans = network, cuts, captures, work, plans
-        self._clean = {node: fingerprint(site.mgmt_socket) for node, site in network.sites.items()}
+        self._returning = Returning(network, plans)
 
     def events_since(self, offset: int) -> str:
         """What processes have written to the event log since its length was `offset` bytes."""
@@ -160,37 +149,8 @@ class Bench:
         return seen, self.wait_returned()
 
     def wait_returned(self) -> Return:
-        """Wait until BFD is up and every switch holds its plan again, after a repair.
-
-        A network that does not return is no fault of the trial before: it is told, not raised.
-        """
-        began_s = time.monotonic()
-        try:
-            self.network.wait_bfd_up(_RETURN_S)
-            wrong = self._wait_clean(began_s)
-        except ArmorError as error:
-            wrong = str(error)
-        return Return(time.monotonic() - began_s, wrong)
-
-    def _wait_clean(self, began_s: float) -> str:
-        """What is wrong with the switches' rows in the end; empty: nothing."""
-        waiting = list(self.network.sites)
-        while waiting := [node for node in waiting if not self._is_clean(node)]:
-            if time.monotonic() - began_s > _RETURN_S:
-                return f"{', '.join(waiting[:5])} did not return to their plans in {_RETURN_S:.0f} s"
-            time.sleep(_RETURN_POLL_S)
-        return ""
-
-    def _is_clean(self, node: str) -> bool:
-        """Equal bytes are equal rows; the same rows in other words are compared as values."""
-        site = self.network.sites[node]
-        now = fingerprint(site.mgmt_socket)
-        if now == self._clean[node]:
-            return True
-        if len(now) != len(self._clean[node]):
-            return False
-        held = read_switch(site.mgmt_socket)
-        return compare_dump(self.plans[site.dpid], held.flows, held.groups, lambda _tag_id: False).is_clean
+        """Wait until BFD is up and every switch holds its plan again, after a repair."""
+        return self._returning.wait()
 
 
 @contextmanager

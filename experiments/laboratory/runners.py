@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from experiments import packet_cost
 from experiments.campaign.engine import Runner
 from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.laboratory.flow_session import FlowRunner
 from experiments.laboratory.session import NetworkRunner
 from experiments.laboratory.verifying import verify_row
 
@@ -21,7 +22,12 @@ def make_runners(settings: LaboratorySettings) -> Mapping[str, Runner]:
         `work` receives raw files, which are removed with each trial.
     """
     network = NetworkRunner(settings)
-    return {"mixed": network, "flow": network, "download": network, "verify": verify_row, "cost": CostRunner()}
+    return {
+        **dict.fromkeys(("mixed", "flow", "download"), network),
+        "flows": FlowRunner(settings),
+        "verify": verify_row,
+        "cost": CostRunner(),
+    }
 
 
 class CostRunner:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,13 +13,14 @@ from experiments.analysis.datagrams import Datagram, datagrams
 from experiments.analysis.frames import Frame, parse_pcap
 from experiments.analysis.trust import Health, assess
 from experiments.campaign.values import Json, LaboratorySettings, Trial
-from experiments.laboratory.bench import Bench, Return, open_bench
+from experiments.laboratory.bench import Bench, open_bench
 from experiments.laboratory.download_core import download_row
+from experiments.laboratory.kept import KeptSession
+from experiments.laboratory.returning import Return
 from experiments.laboratory.row_core import Pair, PairFacts, Seen, network_row
 from experiments.laboratory.scenario_core import links_of, scenario_of
 from experiments.probes.capture import Tap
 from experiments.probes.streams import IPERF3_PORT
-from experiments.runner.parts import require_programs
 from experiments.runner.promise import primary_path
 from experiments.runner.record import make_record
 from experiments.scenario.values import Scenario
@@ -50,48 +49,19 @@ class NetworkRunner:
             yield session.run
 
 
-class Session:
-    """A network that stays up while the trials of one arm run on it; entered and left as a context.
-
-    A network that does not return to its plans after a trial is built anew before the next.
-    """
+class Session(KeptSession[Bench]):
+    """The trials of one arm, round and capacity on one network."""
 
     def __init__(self, trial: Trial, settings: LaboratorySettings) -> None:
-        self._settings = settings
+        super().__init__(trial, settings)
         self._topology = load_topology(trial.topology)
-        self._first = trial
-        self._stack = ExitStack()
-        self._bench: Bench | None = None
 
-    def __enter__(self) -> Session:
-        """Build the network.
+    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[Bench]:
+        return open_bench(self._scenario(trial), folder / "network", self._settings.say)
 
-        Raises
-        ------
-        MissingRequirementError
-            Networks cannot be emulated or measured here.
-        """
-        require_programs()
-        self._open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Undo everything."""
-        self._stack.close()
-
-    def run(self, trial: Trial) -> Json:
-        """Row of one trial."""
-        bench = self._bench or self._open()
-        scenario = self._scenario(trial)
-        with tempfile.TemporaryDirectory(dir=self._settings.work) as name:
-            folder = Path(name)
-            self._bench = None  # whatever goes wrong from here on, nobody knows the state of the network
-            measure = self._download if trial.kind == "download" else self._mixed
-            row, came_back = measure(bench, trial, scenario, folder)
-        if not came_back.wrong:
-            self._bench = bench
-        returned = {"seconds": round(came_back.seconds, 3), "wrong": came_back.wrong or None}
-        return {**row, "bfd_interval_ms": bench.network.bfd_interval_ms, "returned": returned}
+    def _measure(self, bench: Bench, trial: Trial, _folder: Path) -> tuple[Json, Return]:
+        measure = self._download if trial.kind == "download" else self._mixed
+        return measure(bench, trial, self._scenario(trial), _folder)
 
     def _mixed(self, bench: Bench, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
         log_bytes = bench.work.events.stat().st_size
@@ -118,14 +88,6 @@ class Session:
 
     def _scenario(self, trial: Trial) -> Scenario:
         return scenario_of(trial, self._topology, self._settings.bfd_interval_ms)
-
-    def _open(self) -> Bench:
-        self._stack.close()
-        folder = Path(tempfile.mkdtemp(dir=self._settings.work))
-        self._stack.callback(shutil.rmtree, folder)
-        scenario = self._scenario(self._first)
-        self._bench = self._stack.enter_context(open_bench(scenario, folder / "network", self._settings.say))
-        return self._bench
 
 
 def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> dict[Pair, PairFacts]:

@@ -100,7 +100,7 @@ def test_a_network_that_does_not_return_is_built_anew(
 ) -> None:
     with Session(trial(), settings) as session:
         (built,) = list_runs(state)
-        monkeypatch.setattr("experiments.laboratory.bench._RETURN_S", 0.0)
+        monkeypatch.setattr("experiments.laboratory.returning._RETURN_S", 0.0)
         assert session.run(trial(links=("s4-s5",)))["returned"]["wrong"]
         monkeypatch.undo()
         monkeypatch.setenv(STATE_VARIABLE, str(state))

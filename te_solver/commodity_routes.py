@@ -1,9 +1,10 @@
 """Routers: the next link of a commodity at a node, given the set of links known to have failed.
 
-Two planners share this interface. `TreeRouter` routes by destination, one tree per (destination,
+Three planners share this interface. `TreeRouter` routes by destination, one tree per (destination,
 failed set). `PairRouter` is the planner of the SD-FAST paper (section III.A): every pair has a
 primary route, and at each switch of it a backup that goes on without the failed link and without
 the switches already passed, or, where there is none, back to the switch before (crankback).
+`TunnelRouter` (tunnel_router.py) takes its routes from the tunnels of traffic engineering.
 
 A failed set is a bit mask over link numbers (bit i = i-th of `Topology.link_ids`); nodes and
 destinations are positions in `Topology.nodes`.
@@ -20,7 +21,7 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction
 from te_solver.routes import NO_LINK, ResidualRoutes
 
-PLANNERS = ("tree", "pair")
+PLANNERS = ("tree", "pair", "tunnels")
 
 
 class Commodity(NamedTuple):
@@ -203,4 +204,8 @@ def make_router(planner: str, residual: ResidualRoutes) -> Router:
     """
     if planner not in PLANNERS:
         raise BadInputError(f"unknown planner {planner!r}; use one of {', '.join(PLANNERS)}")
+    if planner == "tunnels":
+        from te_solver.tunnel_router import TunnelRouter  # brings a compiler with it
+
+        return TunnelRouter(residual)
     return TreeRouter(residual) if planner == "tree" else PairRouter(residual)

@@ -44,7 +44,7 @@ class ResidualRoutes:
     def __init__(self, topology: Topology, routes: str = "spt", metric: str = "hops") -> None:
         if routes not in ROUTES:
             raise BadInputError(f"unknown routes {routes!r}; use one of {', '.join(ROUTES)}")
-        self.topology = topology
+        self.topology, self.metric = topology, metric
         self.links: tuple[Link, ...] = tuple(link for node in topology.node_names for link in topology.links_from[node])
         self._spanning = routes == "mst"
         order = topology.index_of

@@ -11,7 +11,7 @@ from mininet_topos.topology import LinkId, Topology
 # here would make every command wait for scipy.
 MODES = ("learned", "agent")
 NO_MODE = "none"
-PLANNERS = ("tree", "pair")
+PLANNERS = ("tree", "pair", "tunnels")
 ROUTES = ("spt", "mst")
 METRICS = ("hops", "delay")
 

@@ -135,7 +135,7 @@ def _database(name: str, value: str) -> str:
 SETTINGS = (
     Setting("topology", _text, None, "catalogue name, generator such as grid:3x3, or GraphML/JSON file"),
     Setting("mode", _text, "learned", "learned: the data plane ends backtracking; agent: the switch-local agent does"),
-    Setting("planner", _text, "tree", "tree: routes by destination; pair: the paper's, by pair of hosts"),
+    Setting("planner", _text, "tree", "tree: routes by destination; pair, tunnels: by pair of hosts"),
     Setting("routes", _text, "spt", "spt: shortest-path trees; mst: one minimum spanning tree"),
     Setting("metric", _text, "hops", "hops or delay"),
     Setting("max_failures", _maybe_whole, "", "links that may fail together; empty: 2 if the tag ids suffice, else 1"),

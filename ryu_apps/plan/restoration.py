@@ -26,6 +26,7 @@ from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import commodity_match
 from ryu_apps.plan.rows import Action, FlowRow, Group, Output, RulePlan, sorted_flows
 from ryu_apps.plan.shortest import destination_match, plan_shortest
+from te_solver.commodity_routes import make_router
 from te_solver.routes import NO_LINK, IntArray, ResidualRoutes
 
 Route = tuple[int, int | None, int, int]
@@ -60,6 +61,7 @@ class Restoration:
         self._ipv4 = [host.ipv4 for host in hosts_of(topology).values()]
         self._dpid = [dpid_of(topology, node) for node in topology.node_names]
         self._row_of = cache(row_of)
+        self._planned = self._planned_paths(options.planner) if by_pair else {}
 
     def rows(self, failed: frozenset[LinkId]) -> dict[int, tuple[FlowRow, ...]]:
         """Rows that replace those of the plan with the same table, priority and match.
@@ -91,16 +93,26 @@ class Restoration:
 
     def _changed_pair_routes(self, now: IntArray, failed: frozenset[LinkId]) -> Iterator[Route]:
         """Pairs whose planned path is whole keep it; the others go by the new tree from their source."""
-        base, table = self._base.tolist(), now.tolist()
-        for source in range(len(base)):
-            for target in range(len(base)):
-                planned = dict(self._path(base, source, target))
-                if failed.isdisjoint(self._link_ids[link] for link in planned.values()):
-                    continue
-                onward = dict(self._path(table, source, target)) or {source: NO_LINK}
-                for node, link in onward.items():
-                    if planned.get(node) != link:
-                        yield node, source, target, link
+        table = now.tolist()
+        for (source, target), planned in self._planned.items():
+            if failed.isdisjoint(self._link_ids[link] for link in planned.values()):
+                continue
+            onward = dict(self._path(table, source, target)) or {source: NO_LINK}
+            for node, link in onward.items():
+                if planned.get(node) != link:
+                    yield node, source, target, link
+
+    def _planned_paths(self, planner: str) -> dict[tuple[int, int], dict[int, int]]:
+        """Next link by node of the planned path of every pair, as the planner of the plan chose it."""
+        router = make_router(planner, self._residual)
+        found = {}
+        for commodity in router.commodities:
+            (source,) = router.start_nodes(commodity)
+            path, node = {}, source
+            while (link := router.next_link(commodity, 0, node)) != NO_LINK:
+                path[node], node = link, self._end[link]
+            found[source, commodity.destination] = path
+        return found
 
     def _path(self, table: list[list[int]], node: int, target: int) -> Iterator[tuple[int, int]]:
         while (link := table[node][target]) != NO_LINK:
@@ -130,7 +142,7 @@ def restore_cbc(topology: Topology, options: PlanOptions) -> Restoration:
         owner = cookie(SchemeId.CBC, Kind.PLANNED, 0, destination)
         return FlowRow(Table.ROUTE, Priority.PRIMARY, commodity_match(destination, source, 0), actions, cookie=owner)
 
-    return Restoration(topology, options, row, by_pair=options.planner == "pair")
+    return Restoration(topology, options, row, by_pair=options.planner != "tree")
 
 
 def plan_restoration(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:

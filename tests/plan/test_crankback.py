@@ -13,7 +13,7 @@ from ryu_apps.plan.registry import SCHEMES
 from ryu_apps.plan.rows import Learn
 from tests.verification.networks import case_of, connected, send
 
-PLANNERS = st.sampled_from(["tree", "pair"])
+PLANNERS = st.sampled_from(["tree", "pair", "tunnels"])
 
 
 @settings(max_examples=40, deadline=None)

@@ -47,7 +47,7 @@ def options():
     return st.builds(
         PlanOptions,
         mode=st.sampled_from(["learned", "agent"]),
-        planner=st.sampled_from(["tree", "pair"]),
+        planner=st.sampled_from(["tree", "pair", "tunnels"]),
         routes=st.sampled_from(["spt", "mst"]),
         max_failures=st.integers(0, 2),
     )

@@ -57,7 +57,7 @@ def failing(draw):
     topology = draw(connected(max_nodes=6))
     size = draw(st.integers(1, min(2, len(topology.link_ids))))
     failed = draw(st.sets(st.sampled_from(topology.link_ids), min_size=1, max_size=size))
-    planner, routes = draw(st.sampled_from(["tree", "pair"])), draw(st.sampled_from(["spt", "mst"]))
+    planner, routes = draw(st.sampled_from(["tree", "pair", "tunnels"])), draw(st.sampled_from(["spt", "mst"]))
     options = PlanOptions(mode="agent", planner=planner, routes=routes, max_failures=size)
     return case_of("sdfast", topology, options, failed)
 

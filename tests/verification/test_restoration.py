@@ -50,7 +50,7 @@ def restored_cases(draw, max_nodes):
     options = draw(
         st.builds(
             PlanOptions,
-            planner=st.sampled_from(["tree", "pair"]),
+            planner=st.sampled_from(["tree", "pair", "tunnels"]),
             routes=st.sampled_from(["spt", "mst"]),
             max_failures=st.integers(1, 2),
         )
@@ -139,7 +139,9 @@ def verify(topology, scheme, failures=1, sample=None, **options):
 
 
 @settings(max_examples=60, deadline=None)
-@given(connected(max_nodes=7), st.sampled_from(RESTORING), st.sampled_from(["tree", "pair"]), st.integers(1, 4))
+@given(
+    connected(max_nodes=7), st.sampled_from(RESTORING), st.sampled_from(["tree", "pair", "tunnels"]), st.integers(1, 4)
+)
 def test_whoever_is_joined_is_delivered_by_shortest_paths_without_a_tag_however_many_links_fail(
     topology, scheme, planner, failures
 ):
@@ -154,7 +156,7 @@ def test_whoever_is_joined_is_delivered_by_shortest_paths_without_a_tag_however_
 
 
 @settings(max_examples=40, deadline=None)
-@given(connected(), st.sampled_from(["tree", "pair"]), st.integers(1, 3))
+@given(connected(), st.sampled_from(["tree", "pair", "tunnels"]), st.integers(1, 3))
 def test_crankback_delivers_as_planned_and_walks_back_for_ever_without_breaking_a_promise(topology, planner, failures):
     failures = min(failures, len(topology.link_ids))
     result = verify(topology, "cb", failures, planner=planner, max_failures=2)

@@ -31,7 +31,7 @@ DESIGN_KEYS = {
     *("topology", "planner", "scheme", "mode", "failures", "cases", "delivered", "disconnected", "looped", "dropped"),
     *("crankback_cases", "longest_crankback", "mean_stretch", "seconds", "cases_per_s"),
 }
-COMBINATIONS = list(product(("learned", "agent"), ("tree", "pair"), ("spt", "mst")))
+COMBINATIONS = list(product(("learned", "agent"), ("tree", "pair", "tunnels"), ("spt", "mst")))
 
 
 def verify(topology, scheme="sdfast", failures=1, sample=None, jobs=1, **options):

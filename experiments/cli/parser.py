@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from experiments.scenario.suggest import suggest
@@ -11,7 +12,9 @@ from experiments.scenario.values import METRICS, MODES, PLANNERS, ROUTES
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
+    from mininet_topos.topology import Topology
     from ryu_apps.plan.options import PlanOptions
+    from ryu_apps.plan.protect.values import ProtectedFlow
 
 
 class ArmorParser(argparse.ArgumentParser):
@@ -130,7 +133,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     add_choices(
         group,
         ("mode", MODES, "who ends the backtracking: the data plane, or the switch-local agent"),
-        ("planner", PLANNERS, "routes by destination, or the paper's two routes per pair"),
+        ("planner", PLANNERS, "routes by destination, the paper's two per pair, or te_solver's tunnels"),
         ("routes", ROUTES, "shortest-path trees, or one minimum spanning tree"),
         ("metric", METRICS, "cost of a link"),
     )
@@ -147,6 +150,35 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="life of learned and agent rows (default 0: until the link returns)",
     )
+
+
+def add_protect_argument(parser: argparse.ArgumentParser, default: str) -> None:
+    """--protect FILE; `default` says what happens without it."""
+    parser.add_argument(
+        "--protect", metavar="FILE", help=f"scheme protect: protected flows (docs/protect.md); without it {default}"
+    )
+
+
+def read_protected_flows(arguments: argparse.Namespace, topology: Topology) -> tuple[ProtectedFlow, ...] | None:
+    """Flows of --protect; None when it is not given.
+
+    Raises
+    ------
+    BadInputError
+        The file cannot be read or used, or the scheme is not `protect`.
+    """
+    from ryu_apps.plan.protect.document import parse_flows
+
+    if arguments.protect is None:
+        return None
+    if arguments.scheme != "protect":
+        raise BadInputError(f"--protect is for scheme protect, not for {arguments.scheme!r}; leave one of them out")
+    try:
+        text = Path(arguments.protect).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise BadInputError(f"--protect {arguments.protect!r} cannot be read ({reason}); check the path") from error
+    return parse_flows(text, arguments.protect, topology)
 
 
 def plan_options(arguments: argparse.Namespace) -> PlanOptions:

@@ -2,6 +2,7 @@
 
 armor plan sdfast darkstrand --switch s4
 armor plan sdfast darkstrand --mode agent --json --out plan.json
+armor plan protect darkstrand --protect flows.yaml --switch s4
 armor plan kuijia gscale --demands random:5:900 --failed s2-s4 --switch s2
 armor plan kuijia gscale --demands random:5:900 --priorities four --shape decomposed --count
 """
@@ -9,8 +10,9 @@ armor plan kuijia gscale --demands random:5:900 --priorities four --shape decomp
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
-from experiments.cli.parser import add_plan_arguments, plan_options
+from experiments.cli.parser import add_plan_arguments, add_protect_argument, plan_options, read_protected_flows
 from experiments.cli.shapes import check_shape, show
 from experiments.cli.topo import load
 from experiments.cli.tunnels import add_tunnel_arguments, plan_tunnels, refuse_tunnel_arguments
@@ -30,12 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="schemes of tunnels: a link that has failed (may be given again, in order)",
     )
     parser.add_argument("--count", action="store_true", help="rows and fields of each switch, and what a shape saves")
+    add_protect_argument(parser, "nothing is protected")
     add_tunnel_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor plan`."""
     from mininet_topos.connectivity import require_connected
+    from ryu_apps.plan.protect.values import protection_of
     from ryu_apps.plan.registry import TUNNEL_SCHEMES, find_scheme
 
     scheme = None if arguments.scheme in TUNNEL_SCHEMES else find_scheme(arguments.scheme)
@@ -50,6 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     if scheme is None:
         return plan_tunnels(arguments, topology)
     refuse_tunnel_arguments(arguments)
+    flows = read_protected_flows(arguments, topology)
+    if flows is not None:
+        options = replace(options, protection=protection_of(topology, flows))
     plans = scheme.plan(topology, options)
     check_shape(arguments, scheme, plans)
     value = {

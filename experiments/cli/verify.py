@@ -4,6 +4,7 @@
   armor verify sdfast darkstrand --failures 3 --sample 500 --seed 7
   armor verify sdfast darkstrand --against-ovs --samples 2000
   armor verify kuijia gscale --failures 1
+  armor verify protect darkstrand --failures 1
   armor verify kuijia gscale --hash-split 10000 --pair s1 s12 --weights 0.5,0.3,0.2
 
 A case is an ordered pair of hosts and a set of failed links that hits its primary path. With --against-ovs, random
@@ -19,13 +20,20 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.cli.hash_split import add_hash_split_arguments
 from experiments.cli.output import emit, progress, table
-from experiments.cli.parser import add_plan_arguments, plan_options, whole_number
+from experiments.cli.parser import (
+    add_plan_arguments,
+    add_protect_argument,
+    plan_options,
+    read_protected_flows,
+    whole_number,
+)
 from experiments.cli.topo import load
 from experiments.cli.tunnels import add_tunnel_arguments, refuse_shape, refuse_tunnel_arguments, verify_tunnels
 
 if TYPE_CHECKING:
     from mininet_topos.topology import Topology
     from ryu_apps.plan.options import PlanOptions
+    from ryu_apps.plan.protect.values import ProtectedFlow
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=whole_number("--samples", 1), default=2000, metavar="N", help="packets (default 2000)"
     )
     add_hash_split_arguments(parser)
+    add_protect_argument(parser, "all that two disjoint paths join")
     add_tunnel_arguments(parser)
 
 
@@ -68,6 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
         return verify_tunnels(arguments, topology)
     refuse_tunnel_arguments(arguments)
     refuse_shape(arguments)
+    flows = read_protected_flows(arguments, topology)
+    if arguments.scheme == "protect" and not arguments.against_ovs:
+        return _protection(arguments, topology, flows)
     check = _against_ovs if arguments.against_ovs else _cases
     return check(arguments, topology, options)
 
@@ -82,6 +94,22 @@ def _cases(arguments: argparse.Namespace, topology: Topology, options: PlanOptio
         )
     value = result.to_json()
     emit(arguments, value, cases_text(value))
+    return 0 if result.holds else 1
+
+
+def _protection(arguments: argparse.Namespace, topology: Topology, flows: tuple[ProtectedFlow, ...] | None) -> int:
+    from experiments.cli.protect_text import protection_text
+    from experiments.verification.cases import failure_masks
+    from experiments.verification.protection import all_flows, verify_protect
+
+    links = topology.link_ids
+    masks = failure_masks(len(links), arguments.failures, arguments.sample, arguments.seed)
+    failed_sets = [frozenset(link for number, link in enumerate(links) if mask >> number & 1) for mask in masks]
+    with progress(len(failed_sets), "failures", "") as bar:
+        result = verify_protect(
+            topology, all_flows(topology) if flows is None else flows, failed_sets, arguments.metric, bar.update
+        )
+    emit(arguments, result.to_json(), protection_text(result.to_json()))
     return 0 if result.holds else 1
 
 

@@ -287,6 +287,20 @@ class Controller:
         """
         raise BadInputError(f"scheme {self.scheme!r} has no tunnels; use kuijia, rescaling or te")
 
+    def protection_state(self) -> Any:
+        """Protected flows; None: the scheme protects none."""
+        return None
+
+    def change_protection(self, _body: str) -> Any:
+        """Protect other flows.
+
+        Raises
+        ------
+        BadInputError
+            Always, here.
+        """
+        raise BadInputError(f"scheme {self.scheme!r} protects no flows; use protect")
+
     def mismatches(self) -> tuple[Mismatch, ...]:
         """Differences between the topology and the network."""
         strange = (Mismatch("strange host", one.node, one.text) for one in self.edge.state.strange)

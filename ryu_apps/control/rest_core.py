@@ -59,6 +59,17 @@ class View(Protocol):
         BadInputError, BusyError
         """
 
+    def protection_state(self) -> Json | None:
+        """Protected flows, connections and counters; None for a scheme that protects none."""
+
+    def change_protection(self, body: str) -> Json:
+        """Protect other flows, as a JSON object says; the state afterwards.
+
+        Raises
+        ------
+        BadInputError
+        """
+
 
 class BusyError(ArmorError):
     """What was asked for is under way already."""
@@ -71,14 +82,29 @@ def respond(view: View, method: str, path: str, body: str = "") -> Response:
         if method != "POST":
             return HTTPStatus.METHOD_NOT_ALLOWED, _error(f"{method} is not offered here; use POST")
         return _engineer(view, body)
+    if parts == list(PROTECTION):
+        return _protection(view, method, body)
     for pattern, answer in ROUTES:
         found = _matches(pattern, parts)
         if found is not None:
             if method not in ("GET", "HEAD"):
                 return HTTPStatus.METHOD_NOT_ALLOWED, _error(f"{method} is not offered here; use GET")
             return answer(view, *found)
-    known = ", ".join("/" + "/".join(pattern) for pattern in (*dict(ROUTES), ENGINEERING))
+    known = ", ".join("/" + "/".join(pattern) for pattern in (*dict(ROUTES), ENGINEERING, PROTECTION))
     return HTTPStatus.NOT_FOUND, _error(f"there is nothing at {path!r}; there are {known}")
+
+
+def _protection(view: View, method: str, body: str) -> Response:
+    if method not in ("GET", "HEAD", "POST"):
+        return HTTPStatus.METHOD_NOT_ALLOWED, _error(f"{method} is not offered here; use GET or POST")
+    try:
+        state = view.change_protection(body) if method == "POST" else view.protection_state()
+    except ArmorError as error:
+        status = HTTPStatus.BAD_REQUEST if isinstance(error, BadInputError) else HTTPStatus.SERVICE_UNAVAILABLE
+        return status, _error(str(error))
+    if state is None:
+        return HTTPStatus.NOT_FOUND, _error("this scheme protects no flows; use protect")
+    return HTTPStatus.OK, state
 
 
 def _matches(pattern: tuple[str, ...], parts: list[str]) -> list[str] | None:
@@ -183,6 +209,7 @@ def _engineer(view: View, body: str) -> Response:
 
 MAX_BODY_CHARS = 4_000_000
 ENGINEERING = ("armor", "te")
+PROTECTION = ("armor", "protect")
 ROUTES: tuple[tuple[tuple[str, ...], Callable[..., Response]], ...] = (
     (("armor", "topology"), _topology),
     (("armor", "statistics", "ports"), _ports),

@@ -39,6 +39,10 @@ class Settings:
         Backup database of a switch, with {node} and {control_ip} to be filled in; empty: none is filled.
     edge : bool
         Whether the app answers ARP and learns foreign MAC addresses.
+    protect : str
+        File of protected flows (scheme protect); empty: none at first.
+    protect_nodes : str
+        Address of the node of 1+1 protection beside a switch, with {node} and {control_ip}; empty: there are none.
     traffic : TrafficSettings
         What schemes of tunnels are planned from.
     """
@@ -52,6 +56,8 @@ class Settings:
     discovery_interval_s: float = 5.0
     backup_db: str = ""
     edge: bool = True
+    protect: str = ""
+    protect_nodes: str = ""
     traffic: TrafficSettings = field(default_factory=TrafficSettings)
 
     def backup_remote(self, node: str, control_ip: str) -> str:
@@ -132,6 +138,16 @@ def _database(name: str, value: str) -> str:
     return value
 
 
+def _node_address(name: str, value: str) -> str:
+    try:
+        port = value.format(node="s1", control_ip="127.0.0.1").rpartition(":")[2]
+    except (KeyError, IndexError, ValueError) as error:
+        raise BadInputError(f"setting {name} = {value!r} may hold {{node}} and {{control_ip}} only") from error
+    if value and not port.isdigit():
+        raise BadInputError(f"setting {name} = {value!r} is no address; write HOST:PORT")
+    return value
+
+
 SETTINGS = (
     Setting("topology", _text, None, "catalogue name, generator such as grid:3x3, or GraphML/JSON file"),
     Setting("mode", _text, "learned", "learned: the data plane ends backtracking; agent: the switch-local agent does"),
@@ -147,6 +163,8 @@ SETTINGS = (
     Setting("discovery_interval_s", _seconds, "5", "time between discovery frames; 0: no discovery"),
     Setting("backup_db", _database, "", "backup database to fill, e.g. tcp:{control_ip}:6641; empty: none"),
     Setting("edge", _flag, "on", "on: answer ARP and learn foreign MAC addresses"),
+    Setting("protect", _text, "", "scheme protect: YAML or JSON file of protected flows; empty: none at first"),
+    Setting("protect_nodes", _node_address, "", "scheme protect: its nodes, e.g. {control_ip}:6655; empty: none"),
     # From here on: schemes of tunnels.
     Setting("demands", _text, "", "SPEC or CSV/JSON file to solve; empty: all pairs, equal weights"),
     Setting("tunnels", _whole, "3", "tunnels of a pair at most, 1..16"),

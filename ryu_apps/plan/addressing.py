@@ -41,6 +41,19 @@ def host_ipv4(number: int) -> int:
     return 10 << 24 | number
 
 
+def node_ipv4(number: int) -> int:
+    """IPv4 address of switch `number` (from 1) as an end of protection connections: 10.254.k/256.k%256.
+
+    Raises
+    ------
+    PlanLimitError
+        More switches than 10.254.0.0/16 holds.
+    """
+    if not 1 <= number <= MAX_HOSTS:
+        raise PlanLimitError(f"switch number {number} does not fit 10.254.0.0/16; use 1..{MAX_HOSTS}")
+    return 10 << 24 | 254 << 16 | number
+
+
 def host_mac(number: int) -> str:
     """Locally administered MAC address of host `number`."""
     return f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}"

@@ -8,6 +8,8 @@ from mininet_topos.topology import Topology
 from ryu_apps.plan.failure_sets import default_max_failures
 from ryu_apps.plan.ffg import find_alternates
 from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.protect.plan import paths_of
+from ryu_apps.plan.protect.values import Protection
 from te_solver.routes import ResidualRoutes
 
 Promise = Callable[[int, int, int], bool]
@@ -30,6 +32,32 @@ def up_to_planned_failures(topology: Topology, options: PlanOptions) -> Promise:
     planned = options.max_failures
     size = default_max_failures(len(topology.link_ids)) if planned is None else planned
     return lambda _source, _destination, failed: failed.bit_count() <= size
+
+
+def a_tunnel_left(topology: Topology, options: PlanOptions) -> Promise:
+    """1+1 protection: of each connection on the way of a protected flow, a tunnel is whole.
+
+    A pair counts as protected when one of its flows is protected from host to host.
+    """
+    protection = options.protection or Protection()
+    numbers = {link: 1 << number for number, link in enumerate(topology.link_ids)}
+    paths = paths_of(topology, protection, options.metric)
+    masks = {
+        pair: tuple(sum(numbers[topology.link_id(direction)] for direction in path) for path in both)
+        for pair, both in paths.items()
+    }
+    order = topology.index_of
+    ways = {
+        (order[flow.source], order[flow.destination]): flow.segments
+        for flow in protection.flows
+        if flow.segments[-1][1] == flow.destination
+    }
+
+    def promised(source: int, destination: int, failed: int) -> bool:
+        segments = ways.get((source, destination))
+        return segments is not None and all(any(not path & failed for path in masks[each]) for each in segments)
+
+    return promised
 
 
 def alternate_at_the_failure(topology: Topology, options: PlanOptions) -> Promise:

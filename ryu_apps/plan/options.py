@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mininet_topos.errors import BadInputError
+from ryu_apps.plan.protect.values import Protection
 from te_solver.commodity_routes import PLANNERS
 from te_solver.routes import METRICS, ROUTES
 
@@ -19,8 +20,8 @@ class PlanOptions:
     ----------
     mode : {"learned", "agent"}
         Who ends the backtracking: the data plane by `learn`, or the switch-local agent.
-    planner : {"tree", "pair"}
-        Routes by destination, or the paper's primary and backup port per pair.
+    planner : {"tree", "pair", "tunnels"}
+        Routes by destination; the paper's primary and backup port per pair; or the tunnels of traffic engineering.
     routes : {"spt", "mst"}
         Primary routes by shortest path or by minimum spanning tree.
     metric : {"hops", "delay"}
@@ -29,6 +30,8 @@ class PlanOptions:
         Largest number of failed links that a tag can name; None = 2 if the ids suffice, else 1.
     hard_timeout_s : int
         Life of learned and agent rows; 0 = until the link returns.
+    protection : Protection or None
+        Protected flows of scheme protect.
 
     Raises
     ------
@@ -42,6 +45,7 @@ class PlanOptions:
     metric: str = "hops"
     max_failures: int | None = None
     hard_timeout_s: int = 0
+    protection: Protection | None = None
 
     def __post_init__(self) -> None:
         for name, choices in (("mode", MODES), ("planner", PLANNERS), ("routes", ROUTES), ("metric", METRICS)):

@@ -18,6 +18,7 @@ from ryu_apps.plan.crankback import plan_cb, plan_cbc
 from ryu_apps.plan.ffg import plan_ffg
 from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelScheme, find_tunnel_scheme, plan_tunnels
 from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.protect.plan import plan_protect
 from ryu_apps.plan.restoration import Restoration
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.sdfast import plan_sdfast
@@ -105,6 +106,12 @@ SCHEMES: dict[str, Scheme] = {
             guarantees.alternate_at_the_failure,
             loop_free=False,
             restoration=controlled.restore_ffg,
+        ),
+        Scheme(
+            "protect",
+            "1+1 protection: every packet of a protected flow by two disjoint tunnels",
+            plan_protect,
+            guarantees.a_tunnel_left,
         ),
     )
 }

@@ -45,6 +45,8 @@ def test_every_setting_can_be_given():
         "discovery_interval_s": "2.5",
         "backup_db": "tcp:{control_ip}:6641",
         "edge": "off",
+        "protect": "flows.yaml",
+        "protect_nodes": "{control_ip}:6655",
         "demands": "gravity:8000",
         "tunnels": "2",
         "tunnel_kind": "k-shortest",

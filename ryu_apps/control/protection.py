@@ -1,0 +1,201 @@
+"""The controller of 1+1 protection: rows in the switches, connections in the nodes beside them, both kept right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from eventlet.green import socket
+from ryu.lib import hub
+
+from mininet_topos.errors import BadInputError
+from ryu_apps.control.app import PlanApp
+from ryu_apps.control.controller import Controller
+from ryu_apps.control.protection_core import Json, NodeError, NodeState, protection_to_json, read_state, request_for
+from ryu_apps.plan.protect.document import parse_flows, read_flows
+from ryu_apps.plan.protect.plan import Paths, paths_of, plans_of
+from ryu_apps.plan.protect.values import Connection, Protection, protection_of, with_flow, without_flow
+from ryu_apps.plan.rows import RulePlan
+
+TEND_S = 0.5
+ANSWER_S = 2.0
+DRAIN_S = 0.3  # what is under way in tunnels that are to go
+CONFIGURE_S = 10.0
+_POLL_S = 0.05
+
+
+class ProtectController(Controller):
+    """A controller whose protected flows may change (parameters as those of `Controller`)."""
+
+    def _first_plans(self) -> dict[int, RulePlan]:
+        self.protection = protection_of(self.topology, self._flows_of_file())
+        self._connections = self.protection.connections
+        self._answers: dict[str, Json] = {}
+        self._changing = hub.Semaphore()
+        return self._plans(self.protection)
+
+    def _flows_of_file(self) -> tuple[object, ...]:
+        path = self.settings.protect
+        if not path:
+            return ()
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInputError(f"setting protect = {path!r} cannot be read ({error}); check the path") from error
+        return parse_flows(text, path, self.topology)
+
+    def _plans(self, protection: Protection) -> dict[int, RulePlan]:
+        options = self.settings.options
+        paths: Paths = paths_of(self.topology, protection, options.metric)
+        return plans_of(self.topology, options, protection, paths)
+
+    def start(self) -> None:
+        """Start what happens by itself."""
+        super().start()
+        if self.settings.protect_nodes:
+            hub.spawn(self.repeat, TEND_S, "protection", self._tend)
+
+    # ---- nodes
+    def _tend(self) -> None:
+        """Ask all nodes of connections how they are, and tell those that need it what they serve."""
+        nodes = dict.fromkeys(node for each in self._connections for node in (each.ingress, each.egress))
+        nodes |= dict.fromkeys(self._answers)
+        states: dict[str, NodeState] = {}
+        hub.joinall([hub.spawn(self._ask, node, {}, states) for node in nodes])
+        for node in [node for node in nodes if node in states]:
+            request = request_for(node, self._connections, states, self.topology)
+            if request is not None:
+                restarted = not states[node].configured
+                self._ask(node, request, states)
+                if node in states:
+                    self.events.write("protect", node=node, connections=len(request["connections"]), new=restarted)
+
+    def _ask(self, node: str, request: Json, states: dict[str, NodeState]) -> None:
+        """Put a request to a node; its state afterwards, or no state when it does not answer."""
+        states.pop(node, None)
+        switch = self.switches.get(node)
+        if switch is None:
+            return
+        with self.faults.surfaced("protection", node):
+            try:
+                answer = exchange(self.settings.protect_nodes.format(node=node, control_ip=switch.control_ip), request)
+            except OSError:
+                self._answers[node] = {}  # it has not started yet, or not again
+                return
+            states[node] = read_state(answer)
+            self._answers[node] = answer
+
+    def _is_served(self, connections: Iterable[Connection]) -> bool:
+        """Whether the nodes have taken over these connections."""
+        rows = {
+            node: {tuple(row) for row in answer.get("connections", ())} if answer.get("configured") else set()
+            for node, answer in self._answers.items()
+        }
+        every = {row[:3] for known in rows.values() for row in known}
+        wanted = {row[:3] for row in self._rows(connections)}
+        return wanted <= every
+
+    def _rows(self, connections: Iterable[Connection]) -> list[tuple[int, str, str, int]]:
+        from ryu_apps.control.protection_core import row_of
+
+        return [row_of(self.topology, each) for each in connections]
+
+    # ---- changes
+    def protection_state(self) -> Json:
+        """Flows, connections and counters."""
+        if self.settings.protect_nodes:
+            self._tend()
+        return protection_to_json(self.protection, self.topology, self._answers)
+
+    def change_protection(self, body: str) -> Json:
+        """Protect more flows (`add`), or no longer (`remove`); the state once it is in force.
+
+        Nodes learn of connections first, then switches get the tunnels, then the flows; the other way round when
+        flows go. A flow that is not protected any more is plain at once.
+
+        Raises
+        ------
+        BadInputError
+            The text is no request, or the flows cannot be used; nothing has changed.
+        """
+        added, removed = self._request(body)
+        with self._changing:
+            old = new = self.protection
+            for flow in removed:
+                new = without_flow(new, flow, self.topology)
+            for flow in added:
+                new = with_flow(new, flow, self.topology)
+            both = tuple(dict.fromkeys((*old.connections, *new.connections)))
+            self._plans(Protection(new.flows, both))  # refuses what cannot be done before anything is
+            self._serve(both)
+            self._install(Protection(old.flows, both))
+            self._install(Protection(new.flows, both))
+            self.protection = new
+            if both != new.connections:
+                hub.sleep(DRAIN_S)
+                self._install(new)
+                self._serve(new.connections)
+            self.events.write("protected", flows=len(new.flows), connections=len(new.connections))
+        return self.protection_state()
+
+    def _request(self, body: str) -> tuple[tuple[object, ...], tuple[object, ...]]:
+        try:
+            request = json.loads(body)
+        except json.JSONDecodeError as error:
+            raise BadInputError(
+                f"the request is no JSON ({error.msg}); send {{'add': [...], 'remove': [...]}}"
+            ) from error
+        if not isinstance(request, dict) or not request or not set(request) <= {"add", "remove"}:
+            raise BadInputError(f"the request is {str(request)[:60]!r}; send {{'add': [...], 'remove': [...]}}")
+        added, removed = (
+            read_flows(request[key], self.topology) if key in request else () for key in ("add", "remove")
+        )
+        return added, removed
+
+    def _serve(self, connections: tuple[Connection, ...]) -> None:
+        """Have the nodes serve these connections."""
+        self._connections = connections
+        if not self.settings.protect_nodes:
+            return
+        with hub.Timeout(CONFIGURE_S, NodeError("a node of 1+1 protection does not answer; is its service running?")):
+            self._tend()
+            while not self._is_served(connections):
+                hub.sleep(_POLL_S)
+                self._tend()
+
+    def _install(self, protection: Protection) -> None:
+        """Have the switches hold the plans of a protection."""
+        plans = self._plans(protection)
+        changed = [switch for switch in self.switches.values() if plans[switch.dpid] != self.plans[switch.dpid]]
+        self.plans = plans
+        for switch in self.switches.values():
+            switch.routes.use(plans[switch.dpid], ())
+        hub.joinall([hub.spawn(self._bring_up, switch) for switch in changed])
+
+
+class ProtectApp(PlanApp):
+    """The app of 1+1 protection."""
+
+    controller_class = ProtectController
+
+
+def exchange(address: str, request: Json) -> Json:
+    """Put one request to a node at HOST:PORT.
+
+    Raises
+    ------
+    OSError
+        Nobody answers there in time.
+    NodeError
+        The answer is no JSON.
+    """
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=ANSWER_S) as connection:
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        with connection.makefile("r", encoding="utf-8") as stream:
+            line = stream.readline()
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise NodeError(f"the node at {address} said {line[:80]!r}, which is no JSON") from error

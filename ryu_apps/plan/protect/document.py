@@ -1,0 +1,132 @@
+"""Protected flows as plain data (YAML, JSON), read strictly and written back. docs/protect.md describes the format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import yaml
+
+from mininet_topos.errors import BadInputError
+from mininet_topos.topology import Topology
+from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.fields import IP_TCP, IP_UDP
+from ryu_apps.plan.protect.values import ProtectedFlow
+
+KEYS = ("from", "to", "protocol", "from_port", "to_port", "via", "number", "both_ways")
+PROTOCOL_NUMBERS = {"tcp": IP_TCP, "udp": IP_UDP}
+_PROTOCOL_NAMES = {number: name for name, number in PROTOCOL_NUMBERS.items()}
+
+
+def parse_flows(text: str, name: str, topology: Topology) -> tuple[ProtectedFlow, ...]:
+    """Protected flows of a YAML or JSON text; `name` is what messages call it (`BadInputError` as `read_flows`)."""
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise BadInputError(f"{name} is no YAML: {' '.join(str(error).split())}") from error
+    try:
+        return read_flows(data, topology)
+    except BadInputError as error:
+        raise BadInputError(f"{name}: {error}") from error
+
+
+def read_flows(data: Any, topology: Topology) -> tuple[ProtectedFlow, ...]:
+    """Protected flows of a list of mappings, or of a mapping with that list under `flows`.
+
+    Parameters
+    ----------
+    data : plain data
+        As `yaml.safe_load` or `json.loads` give it.
+    topology : Topology
+        Whose hosts and switches the flows name.
+
+    Returns
+    -------
+    tuple of ProtectedFlow
+        Both directions of an entry, unless it says `both_ways: false`.
+
+    Raises
+    ------
+    BadInputError
+        Something that is no protected flow; the message names the entry and the value.
+    """
+    entries = data.get("flows") if isinstance(data, Mapping) and set(data) == {"flows"} else data
+    if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
+        raise BadInputError(f"protected flows are a list such as [{{from: h1, to: h3, protocol: udp}}]; got {data!r}")
+    flows: list[ProtectedFlow] = []
+    for number, entry in enumerate(entries, start=1):
+        flows += _entry(entry, f"protected flow {number}", topology)
+    return tuple(flows)
+
+
+def flow_to_data(flow: ProtectedFlow, topology: Topology) -> dict[str, Any]:
+    """One direction of a flow; `read_flows` of a list of these gives the flows back."""
+    hosts = hosts_of(topology)
+    values = {
+        "from": hosts[flow.source].name,
+        "to": hosts[flow.destination].name,
+        "protocol": None if flow.protocol is None else _PROTOCOL_NAMES[flow.protocol],
+        "from_port": flow.source_port,
+        "to_port": flow.destination_port,
+        "via": list(flow.via) or None,
+        "number": flow.number,
+    }
+    return {**{key: value for key, value in values.items() if value is not None}, "both_ways": False}
+
+
+def _entry(entry: Any, where: str, topology: Topology) -> tuple[ProtectedFlow, ...]:
+    if not isinstance(entry, Mapping):
+        raise BadInputError(f"{where} is {entry!r}; write a mapping such as {{from: h1, to: h3, protocol: udp}}")
+    for key in entry:
+        if key not in KEYS:
+            near = get_close_matches(str(key), KEYS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join(KEYS)}"
+            raise BadInputError(f"{where} has no key {key!r}; {hint}")
+    flow = ProtectedFlow(
+        _host(entry, "from", where, topology),
+        _host(entry, "to", where, topology),
+        _protocol(entry, where),
+        _number(entry, "from_port", where, 1, 65535),
+        _number(entry, "to_port", where, 1, 65535),
+        _via(entry, where),
+        _number(entry, "number", where, 0, (1 << 24) - 1),
+    )
+    both_ways = entry.get("both_ways", True)
+    if not isinstance(both_ways, bool):
+        raise BadInputError(f"{where} has both_ways {both_ways!r}; write true or false")
+    return (flow, flow.reverse) if both_ways else (flow,)
+
+
+def _host(entry: Mapping[Any, Any], key: str, where: str, topology: Topology) -> str:
+    """Switch of a host that is named as h4 or by its switch."""
+    name = entry.get(key)
+    for node, host in hosts_of(topology).items():
+        if name in (host.name, node):
+            return node
+    raise BadInputError(f"{where} has {key} {name!r}, which is no host of {topology.name!r}; write for example h1")
+
+
+def _protocol(entry: Mapping[Any, Any], where: str) -> int | None:
+    name = entry.get("protocol")
+    if name is None:
+        return None
+    if name not in PROTOCOL_NUMBERS:
+        raise BadInputError(f"{where} has protocol {name!r}; use tcp or udp, or leave it out for both")
+    return PROTOCOL_NUMBERS[name]
+
+
+def _number(entry: Mapping[Any, Any], key: str, where: str, lowest: int, highest: int) -> int | None:
+    value = entry.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+        raise BadInputError(f"{where} has {key} {value!r}; give a whole number from {lowest} to {highest}")
+    return value
+
+
+def _via(entry: Mapping[Any, Any], where: str) -> tuple[str, ...]:
+    value = entry.get("via", ())
+    if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(name, str) for name in value):
+        raise BadInputError(f"{where} has via {value!r}; write a list of switches such as [s1, s5, s9]")
+    return tuple(value)

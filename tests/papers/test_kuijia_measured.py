@@ -196,12 +196,15 @@ def test_convergence_is_the_median_flow_and_the_time_watched_where_none_settles(
     assert figure_of("table4").claims(never)[0].measured == rows[0]["windows_s"]["after_s"]
 
 
-def test_victims_that_come_to_nothing_have_no_convergence() -> None:
-    (row, *_) = rows_of("table4")
-    count = len(measures.convergences_s(row))
+def test_small_flows_and_victims_that_come_to_nothing_have_no_convergence() -> None:
+    row = next(row for row in rows_of("table4") if row["parameters"]["demand_mbps"] == 1600)
+    steady = [flow for flow in row["flows"] if flow["offered_mbps"] >= measures.LEAST_STEADY_MBPS]
+    affected = [flow for flow in steady if flow["class"] in measures.AFFECTED]
+    victims = [flow for flow in affected if flow["class"] == "victim"]
+    assert 0 < len(victims) < len(affected) < len(steady) < len(row["flows"])
+    assert len(measures.convergences_s(row)) == len(affected)
     starved = changed([row], None, "victim", after_mbps=0.0, convergence_s=None)[0]
-    victims = sum(flow["class"] == "victim" for flow in row["flows"])
-    assert len(measures.convergences_s(starved)) == count - victims
+    assert len(measures.convergences_s(starved)) == len(affected) - len(victims)
 
 
 def test_high_priority_traffic_that_changes_by_more_than_2_percent_differs() -> None:

@@ -113,7 +113,7 @@ def table4(rows: Sequence[Json]) -> list[ClaimResult]:
     kuijia, rescaling = both(rows, TCP, typical_convergence_s)
     whole = {arm: points(rows, TCP, arm, whole_convergence_s) for arm in testbed.ARMS}
     above = [value for (_, demand), value in whole[testbed.RESCALING].items() if demand > ABOVE_CAPACITY_MBPS]
-    name = "TCP convergence of victims and directly affected flows"
+    name = "TCP convergence of affected flows"
     results = [
         judge(Claim(f"{name}, median flow, Kuijia", "s", "below 1", AtMost(1.0)), _median(list(kuijia.values()))),
         judge_difference(f"{name}, median flow, rescaling less Kuijia", "s", ABOVE, difference(rescaling, kuijia)),

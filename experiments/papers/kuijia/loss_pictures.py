@@ -9,6 +9,7 @@ from experiments.campaign.statistics import median_interval
 from experiments.campaign.values import Json
 from experiments.papers.kuijia import claims, testbed
 from experiments.papers.kuijia.measures import (
+    LEAST_STEADY_MBPS,
     Choice,
     Class,
     Measure,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 COLOURS = {testbed.KUIJIA: PALETTE[0], testbed.RESCALING: PALETTE[2]}
 _MARKS = {testbed.KUIJIA: "o", testbed.RESCALING: "s"}
 _SHIFT_MBPS = {testbed.KUIJIA: -12.0, testbed.RESCALING: 12.0}
+
+_DEMAND = "Mbit/s a pair (paper's scale)"
 
 Draw = Callable[[Sequence[Json], str], "Figure"]
 
@@ -72,14 +75,15 @@ def _draw_case(axes: Axes, rows: Sequence[Json], choice: Choice, which: Class) -
         here = chosen(rows, choice, arm)
         _draw_measure(axes, here, arm, lost_percent(which))
         expected = by_demand(by_point(here, fluid_lost_percent(which)))
-        axes.plot(
-            list(expected), [each.value for each in expected.values()], color=COLOURS[arm], lw=1.2, ls="--", zorder=2
-        )
-    axes.set_xlabel("demand of each pair (Mbit/s, scaled)", color=INK)
+        rates = [each.value for each in expected.values()]
+        axes.plot(list(expected), rates, color=COLOURS[arm], lw=1.2, ls="--", marker="_", markersize=9, zorder=2)
+    axes.set_xlabel(_DEMAND, color=INK)
     axes.set_ylabel("lost (%)", color=INK)
     axes.set_xticks(demands_of(rows))
     low, high = axes.get_ylim()
-    axes.set_ylim(min(low, 0.0), max(high, 1.0))
+    # Noise of a per cent must not fill a panel.
+    axes.set_ylim(min(low, -0.5), max(high, 5.0))
+    axes.margins(x=0.08)
 
 
 def _draw_measure(axes: Axes, rows: Sequence[Json], arm: Any, measure: Measure) -> None:
@@ -108,7 +112,7 @@ def facts_of(rows: Sequence[Json], choices: Sequence[Choice]) -> list[str]:
     cut = sorted({f"{row['failed_links'][0]}" for row in own})
     rounds = len({row["round"] for row in own})
     return [
-        f"Gscale, {testbed.PAIRS} pairs drawn by lot and one failed link a round ({rounds} rounds; {', '.join(cut)}).",
+        f"Gscale, {testbed.PAIRS} pairs drawn by lot and one failed link a round ({', '.join(cut)}; rounds: {rounds}).",
         f"Scaled 1:{testbed.SCALE:.0f}: links carry {testbed.LINK_MBPS:g} Mbit/s of payload, flows send "
         f"{100 * testbed.OFFERED_SHARE:.0f} % of their allocation.",
         "Small dots are trials." if rounds > 1 else "",
@@ -131,7 +135,7 @@ def draw_convergence(rows: Sequence[Json], caption: str) -> Figure:
         axes.set_title(name, color=INK, fontsize=10, loc="left")
         for arm in testbed.ARMS:
             _draw_measure(axes, chosen(own, claims.TCP, arm), arm, measure)
-        axes.set_xlabel("demand of each pair (Mbit/s, scaled)", color=INK)
+        axes.set_xlabel(_DEMAND, color=INK)
         axes.set_ylabel("seconds after the cut", color=INK)
         axes.set_xticks(demands_of(own))
         axes.set_ylim(bottom=0)
@@ -141,7 +145,8 @@ def draw_convergence(rows: Sequence[Json], caption: str) -> Figure:
     watched_s = own[0]["windows_s"]["after_s"]
     rule = (
         "Rule: from when on the moving mean of 1 s stays within 10 % of the mean of the last 5 s; "
-        f"{watched_s:g} s where it never does. Victims that end with nothing have no rate to settle at."
+        f"{watched_s:g} s where it never does. Victims and directly affected flows of at least "
+        f"{testbed.SCALE * LEAST_STEADY_MBPS:.0f} Mbit/s; victims that end with nothing have no rate to settle at."
     )
     return finish(figure, [*facts_of(rows, [claims.TCP]), rule], caption)
 

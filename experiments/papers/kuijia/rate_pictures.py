@@ -57,7 +57,7 @@ def _draw_flows(axes: Axes, row: Json) -> None:
         axes.plot([0.0, seconds[-1]], [fluid, fluid], color=colour, lw=1.0, ls="--", zorder=1)
     axes.axvline(0.0, color=INK, lw=1.0, ls=":")
     axes.set_xlabel("seconds after the cut", color=INK)
-    axes.set_ylabel("Mbit/s (times 100)", color=INK)
+    axes.set_ylabel("Mbit/s (measured times 100)", color=INK)
     axes.set_ylim(bottom=0)
 
 
@@ -74,7 +74,7 @@ def draw_fig16(rows: Sequence[Json], caption: str) -> Figure:
         axes.set_title(f"{demand} Mbit/s a pair", color=INK, fontsize=10, loc="left")
         here = [row for row in own if row["parameters"]["demand_mbps"] == demand]
         _draw_stacks(axes, here, directions)
-    axes_of[0].set_ylabel("Mbit/s (times 100)", color=INK)
+    axes_of[0].set_ylabel("Mbit/s (measured times 100)", color=INK)
     legend(figure, axes_of[0])
     facts = [
         f"Flows that cross {', '.join(dict.fromkeys(directions.values()))}, measured at their receivers, mean over "
@@ -89,7 +89,7 @@ def _draw_stacks(axes: Axes, rows: Sequence[Json], directions: Mapping[int, str]
     for place, arm in enumerate(testbed.ARMS):
         here = chosen(rows, claims.CLASSES_TCP, arm)
         bottoms = [0.0, 0.0]
-        for title, which in tables.GROUPS.items():
+        for title, which in reversed(tables.GROUPS.items()):
             means = tables.group_mean(here, directions, which) or (0.0, 0.0)
             for side, mbps in enumerate(means):
                 label = title if place == 0 and side == 0 else None

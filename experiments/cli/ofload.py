@@ -57,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="a control link of that rate, in namespaces (needs root, --app or --against)",
     )
+    switch.add_argument(
+        "--realtime", action="store_true", help="generator and controller before other processes (root)"
+    )
 
 
 def _add_controller_arguments(group: argparse._ArgumentGroup) -> None:
@@ -160,7 +163,7 @@ def _surroundings(arguments: argparse.Namespace, controller: Controller) -> Surr
     if arguments.link_mbps:
         shape = LinkShape(arguments.link_mbps, controller.marks())
     board = Switchboard((), None, arguments.queue_pkts, arguments.patience_s, _stall(arguments.stall))
-    return Surroundings(shape, board)
+    return Surroundings(shape, board, realtime=arguments.realtime)
 
 
 def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:

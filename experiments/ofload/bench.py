@@ -12,6 +12,7 @@ from experiments.ofload.generator import Generator, LoadResult, Switchboard
 from experiments.ofload.link import ControlLink, LinkShape, control_link
 from experiments.ofload.link_core import sent_bytes
 from experiments.ofload.load_core import Load
+from ovsdb_backup.urgency import Urgency
 
 Json = dict[str, Any]
 Say = Callable[[str], None]
@@ -28,6 +29,7 @@ class Measured:
     link_mbps: float | None
     log: str
     link_classes: Json | None
+    realtime: bool
 
     def to_json(self) -> Json:
         """JSON value."""
@@ -38,6 +40,7 @@ class Measured:
             "controller_first_rss_mb": round(self.first_rss_mb, 1),
             "link_mbps": None if self.link_mbps is None else round(self.link_mbps, 4),
             "link_classes": self.link_classes,
+            "realtime": self.realtime,
         }
 
 
@@ -55,12 +58,16 @@ class Surroundings:
         Of each connection of a switch; 0: the kernel's choice.
     beside : callable or None
         (link, controller) -> context that runs while the load does.
+    realtime : bool
+        Whether generator and controller go before other processes, where the system allows it: other work on the
+        machine else shows as delay.
     """
 
     shape: LinkShape | None = None
     board: Switchboard = field(default_factory=lambda: Switchboard(()))
     send_buffer_bytes: int = 0
     beside: Callable[[ControlLink | None, Watched], Any] | None = None
+    realtime: bool = False
 
 
 def measure(load: Load, controller: Controller, around: Surroundings, progress: Say = lambda _: None) -> Measured:
@@ -83,7 +90,12 @@ def measure(load: Load, controller: Controller, around: Surroundings, progress: 
         with generator:
             if around.beside is not None:
                 stack.enter_context(around.beside(link, watched))
+            urgency = Urgency(around.realtime)
+            if urgency.is_granted:
+                watched.go_first()
             before, cpu_s = None if link is None else link.counters(), watched.cpu_s()
+            urgency.set(True)
+            stack.callback(urgency.set, False)
             result = generator.run(progress)
             spent_s, after = watched.cpu_s() - cpu_s, None if link is None else link.counters()
         watched.sample()
@@ -96,4 +108,5 @@ def measure(load: Load, controller: Controller, around: Surroundings, progress: 
             link_mbps=None if carried is None else 8 * carried / result.ran_s / 1e6,
             log=watched.said(),
             link_classes=after,
+            realtime=urgency.is_granted,
         )

@@ -108,11 +108,11 @@ def _load(trial: Trial, rate_pps: float, switches: int = 1) -> Load:
 
 def _shaped(controller: Controller, beside: Callable[..., Any] | None = None) -> Surroundings:
     shape = LinkShape(setup.LINK_MBPS, controller.marks(), setup.LINK_QUEUE_PKTS)
-    return Surroundings(shape, _BOARD, setup.SEND_BUFFER_BYTES, beside)
+    return Surroundings(shape, _BOARD, setup.SEND_BUFFER_BYTES, beside, realtime=True)
 
 
 def _unshaped(beside: Callable[..., Any] | None = None) -> Surroundings:
-    return Surroundings(LinkShape(), _BOARD, setup.SEND_BUFFER_BYTES, beside)
+    return Surroundings(LinkShape(), _BOARD, setup.SEND_BUFFER_BYTES, beside, realtime=True)
 
 
 def _row(trial: Trial, found: Measured, more: Json) -> Json:

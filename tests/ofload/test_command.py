@@ -1,0 +1,74 @@
+"""`armor ofload`: its table and value against a controller of a few lines, and bad input in one sentence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from experiments.cli.main import main
+from experiments.ofload.controllers import app_file, free_port
+from mininet_topos.errors import BadInputError
+from tests.ofload.fake_controller import FakeController
+
+SHORT = ("--switches", "2", "--rate", "200", "--seconds", "0.4")
+
+
+def test_a_running_controller_is_loaded_and_every_count_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeController() as fake:
+        address = f"127.0.0.1:{fake.ports[0]}"
+        assert main(["ofload", "--controller", address, *SHORT, "--json"]) == 0
+        value = json.loads(capsys.readouterr().out)
+        assert main(["ofload", "--controller", address, *SHORT, "--repetitions", "2"]) == 0
+    (run,) = value["runs"][address]
+    for each in run["classes"].values():
+        assert each["offered"] == each["answered"] + each["refused"] + each["waiting"] + each["unanswered"]
+        assert {"p50_ms", "p90_ms", "p99_ms", "max_ms", "answers_pps", "histogram"} <= set(each)
+    said = capsys.readouterr().out
+    assert "repetition 2" in said
+    assert "answers/s" in said
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ([], "name what is loaded"),
+        (["--controller", "127.0.0.1:6653", "--app", "x"], "name what is loaded"),
+        (["--controller", "nowhere"], "--controller is 'nowhere'; write ADDR:PORT"),
+        (["--app", "no_such_app"], "there is no Ryu app 'no_such_app'"),
+        (["--app", "gone.py"], "there is no app file 'gone.py'"),
+        (["--against", "stock,best"], "--against is 'stock,best'; use stock,pso"),
+        (["--against", "stock,pso", "--pmt", "gone.yaml"], "there is no Policy Map Table 'gone.yaml'"),
+        (["--controller", "127.0.0.1:1", "--high-share", "2"], "--high-share is '2'"),
+        (["--controller", "127.0.0.1:1", "--stall", "4:2"], "--stall is '4:2'; write A:B"),
+        (["--controller", "127.0.0.1:1", "--link-mbps", "2"], "use --app or --against"),
+        (["--controller", "127.0.0.1:1", "--rate", "1e9"], "lower the rate or the time"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(argv: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ofload", *argv]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert words in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.ryu
+def test_apps_are_found_by_name_and_by_file() -> None:
+    assert app_file("simple_switch_13") == "ryu.app.simple_switch_13"
+    assert app_file("experiments/ofload/responder.py").endswith("/experiments/ofload/responder.py")
+    with pytest.raises(BadInputError):
+        app_file("ryu_apps/none.py")
+
+
+def test_free_ports_differ_from_call_to_call() -> None:
+    assert len({free_port() for _ in range(5)}) > 1
+
+
+@pytest.mark.ryu
+def test_stock_ryu_answers_every_packet_in_of_a_gentle_load(capsys: pytest.CaptureFixture[str]) -> None:
+    app = "experiments/ofload/responder.py"
+    assert main(["ofload", "--app", app, *SHORT, "--patience-s", "20", "--buffered", "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]["stock"]
+    assert all(each["lost"] == 0 < each["offered"] for each in run["classes"].values())
+    assert run["controller_rss_mb"] > 10

@@ -1,4 +1,4 @@
-"""Captured frames as values: classic pcap bytes in, IPv4 frames with their 802.1Q tag out.
+"""Captured frames as values: classic pcap bytes in, IPv4 frames with their 802.1Q tag out; MPLS labels are passed over.
 
 The format is that of tcpdump's `-w` (savefile, pcap-savefile(5)): a 24-byte header, then records. A capture
 that was killed ends inside a record; what is whole is used.
@@ -14,7 +14,8 @@ from mininet_topos.errors import ArmorError
 
 NANOSECOND_MAGIC, MICROSECOND_MAGIC = 0xA1B23C4D, 0xA1B2C3D4
 ETHERNET_LINK_TYPE = 1
-ETH_IPV4, ETH_VLAN, ETH_QINQ = 0x0800, 0x8100, 0x88A8
+ETH_IPV4, ETH_VLAN, ETH_QINQ, ETH_MPLS = 0x0800, 0x8100, 0x88A8, 0x8847
+_LABEL_BYTES, _LAST_LABEL, _IPV4_VERSION = 4, 0x100, 4
 UDP, ICMP = 17, 1
 FILE_HEADER_BYTES, _RECORD_HEADER_BYTES = 24, 16
 
@@ -125,6 +126,8 @@ def _parse_frame(frame: bytes, t_ns: int) -> Frame | None:
             return None
         vlan_tci, ether_type = struct.unpack_from(">HH", frame, 14)
         start = 18
+    if ether_type == ETH_MPLS:
+        ether_type, start = _behind_labels(frame, start)
     if ether_type != ETH_IPV4 or len(frame) < start + 20:
         return None
     header_bytes = (frame[start] & 0x0F) * 4
@@ -133,3 +136,13 @@ def _parse_frame(frame: bytes, t_ns: int) -> Frame | None:
         return None  # later fragments have no transport header
     source, destination = struct.unpack_from(">II", frame, start + 12)
     return Frame(t_ns, vlan_tci, source, destination, frame[start + 9], frame[start + header_bytes :])
+
+
+def _behind_labels(frame: bytes, start: int) -> tuple[int, int]:
+    """What follows the label stack that begins at `start` (IPv4, or 0: nothing we know), and where (RFC 3032)."""
+    while len(frame) > start + _LABEL_BYTES:
+        (entry,) = struct.unpack_from(">I", frame, start)
+        start += _LABEL_BYTES
+        if entry & _LAST_LABEL:
+            return ETH_IPV4 if frame[start] >> 4 == _IPV4_VERSION else 0, start
+    return 0, start

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from mininet_topos.emulation import EmulatedNetwork
 
 # `vlan` shifts the offsets of whatever follows it in a filter, so it stands last.
-PROBE_FILTER = f"(udp port {IRTT_PORT}) or (icmp) or vlan"
+# Labelled probes are told by their bytes behind one label, since `mpls` shifts offsets as well, and not in turn.
+_LABELLED = (
+    f"(ether[12:2] = 0x8847 and (ether[27] = 1 or "
+    f"(ether[27] = 17 and (ether[38:2] = {IRTT_PORT} or ether[40:2] = {IRTT_PORT}))))"
+)
+PROBE_FILTER = f"(udp port {IRTT_PORT}) or (icmp) or {_LABELLED} or vlan"
 _SNAP_BYTES = 128  # Ethernet, tag, IPv4, UDP, and irtt's header fit
 _BUFFER_KIB = 2048
 _START_S = 15.0

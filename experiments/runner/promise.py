@@ -8,9 +8,30 @@ from experiments.scenario.values import CONTROLLER_KINDS, Failure, Scenario, Var
 from mininet_topos.topology import Direction, LinkId
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.interpret import Packet
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.registry import find_scheme
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Learning, Network
+
+
+def tunnel_promise(scenario: Scenario, planner: TunnelPlanner) -> Promise:
+    """Predicate of a scheme of tunnels (source, destination, links down): a tunnel of the pair carries the packets.
+
+    With its controller, and where the scheme recovers, one living tunnel is enough; otherwise all have to live, since
+    nobody knows which of them a packet's hash chose.
+    """
+    told = planner.scheme.recovers and not any(_is_of_controller(failure) for failure in scenario.failures)
+    commodities = [entrance.commodity for entrances in planner.entrances.values() for entrance in entrances]
+    of_pair = {commodity.pair: commodity for commodity in commodities}
+
+    def promise(source: str, destination: str, down: frozenset[LinkId]) -> bool:
+        commodity = of_pair.get((source, destination))
+        if commodity is None:
+            return False
+        dead = len(commodity.dead(planner.topology, down))
+        return dead < len(commodity.paths) if told else not dead
+
+    return promise
 
 
 def promise_of(scenario: Scenario, variation: Variation, plans: dict[int, RulePlan]) -> Promise:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from experiments.analysis.dumps import DumpReport
 from experiments.analysis.flow_result import FlowResult
 from experiments.analysis.injected import failed_links
-from experiments.analysis.result import Json, RunResult, judge
+from experiments.analysis.result import Json, Promise, RunResult, judge
 from experiments.flows.placing_core import wanted_slots
 from experiments.flows.values import Flow
-from experiments.runner.flow_run import FlowBench, failed_at_once, run_flows
-from experiments.runner.folder import ResultFolder, run_environment
+from experiments.runner.flow_run import FlowBench, failed_at_once, history_of, run_flows
+from experiments.runner.folder import ResultFolder, Work, run_environment
 from experiments.runner.inject import Injector
 from experiments.runner.measure import BfdUnstableError, measure
 from experiments.runner.parts import (
@@ -24,7 +24,7 @@ from experiments.runner.parts import (
     plans_while,
     wait_installed,
 )
-from experiments.runner.promise import promise_of
+from experiments.runner.promise import promise_of, tunnel_promise
 from experiments.runner.record import make_record
 from experiments.runner.tunnels import flows_of, is_tunnel_scheme, tunnel_planner, tunnel_plans
 from experiments.scenario.values import Scenario, Variation
@@ -32,6 +32,8 @@ from mininet_topos.connectivity import require_connected
 from mininet_topos.emulation import Cuts, EmulatedNetwork
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS
 from mininet_topos.errors import ArmorError
+from mininet_topos.topology import LinkId
+from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.registry import find_scheme, plan_network
 from ryu_apps.plan.rows import RulePlan
@@ -223,18 +225,33 @@ class _Run:
                 may_raise = scenario.bfd_interval_ms is None and next_interval(network.bfd_interval_ms) is not None
                 measured = measure(network, Injector(network, cuts, scenario), work, may_raise, self._say)
                 self._say("waiting for the primaries to return")
-                dumps = (
-                    ()
-                    if self._cannot_refill()
-                    else wait_returned(network, scenario, self.variation, self.planned.plans)
-                )
+                dumps = () if self._cannot_refill() else self._dumps(network, work)
                 self.emulations[name] = network.describe()
                 told = (*notes, *network.warnings)
             self._say("reading the captures")
             events = work.events.read_text(encoding="utf-8")
             record = make_record(scenario, self.variation, measured, events, dumps, told)
-            promise = promise_of(scenario, self.variation, self.planned.plans)
-            return judge(replace(record, bfd_interval_ms=network.bfd_interval_ms), promise)
+            return judge(replace(record, bfd_interval_ms=network.bfd_interval_ms), self._promise())
+
+    def _promise(self) -> Promise:
+        planner, scenario = self.planned.planner, self.scenario
+        if planner is not None:
+            return tunnel_promise(scenario, planner)
+        return promise_of(scenario, self.variation, self.planned.plans)
+
+    def _dumps(self, network: EmulatedNetwork, work: Work) -> tuple[DumpReport, ...]:
+        """Rows of all switches against what they should hold."""
+        planner, scenario, variation = self.planned.planner, self.scenario, self.variation
+        if planner is None:
+            return wait_returned(
+                network, scenario, lambda down: plans_while(down, scenario.topology, variation, self.planned.plans)
+            )
+
+        def wanted(_down: frozenset[LinkId]) -> dict[int, RulePlan]:
+            history = history_of(work.events.read_text(encoding="utf-8"), scenario)
+            return installed_plans(planner.plans(history), scenario.tunnels.shape)
+
+        return wait_returned(network, scenario, wanted)
 
     def _flows(self, bench: FlowBench) -> FlowResult:
         result = run_flows(bench, self.scenario, self.variation, self.planned.flows, self._say)
@@ -274,17 +291,24 @@ def controller_is_away(scenario: Scenario) -> bool:
 
 
 def wait_returned(
-    network: EmulatedNetwork, scenario: Scenario, variation: Variation, plans: dict[int, RulePlan]
+    network: EmulatedNetwork, scenario: Scenario, wanted: Callable[[frozenset[LinkId]], Mapping[int, RulePlan]]
 ) -> tuple[DumpReport, ...]:
-    """Rows of all switches against their plans, once nothing stale is left or the time for it is over."""
+    """Rows of all switches against their plans, once nothing stale is left or the time for it is over.
+
+    Parameters
+    ----------
+    network : EmulatedNetwork
+    scenario : Scenario
+    wanted : callable
+        What the switches should hold while these links are down, by datapath id; asked again at each look.
+    """
     if controller_is_away(scenario):
         down = frozenset(scenario.topology.link_ids)  # rows of past failures wait for the controller to remove them
     else:
         down = failed_links(scenario.duration_s, scenario.failures, scenario.topology)
-    wanted = plans_while(down, scenario.topology, variation, plans)
     deadline = time.monotonic() + scenario.wait_to_restore_s + _RETURN_SLACK_S
     while True:
-        reports = dump_reports(network, wanted, down)
+        reports = dump_reports(network, wanted(down), down)
         if all(report.is_clean for report in reports) or time.monotonic() > deadline:
             return reports
         time.sleep(_RETURN_POLL_S)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from experiments.flows.aggregates_core import aggregate_flows
 from experiments.flows.placing_core import find_entrance
-from experiments.flows.values import Flow
+from experiments.flows.values import FRAME_OVER_PAYLOAD, Flow
 from experiments.scenario.tunnel_values import FlowWish
 from experiments.scenario.values import Scenario, Variation
 from mininet_topos.emulation.queues_core import QUEUE_SETUPS, QueueSetup
@@ -107,7 +107,10 @@ def flows_of(scenario: Scenario, variation: Variation, planner: TunnelPlanner | 
             f"flows: {scenario.aggregates} makes two flows for each tunnel, and scheme {variation.scheme!r} has none; "
             "list the flows"
         )
-    return aggregate_flows(_forward(planner), granted(scenario, variation), scenario.aggregates, _class_names(planner))
+    # What is allocated is capacity of links, which carry headers too; flows offer payload.
+    share = 1 / FRAME_OVER_PAYLOAD[scenario.aggregates]
+    payload = {key: volume * share for key, volume in granted(scenario, variation).items()}
+    return aggregate_flows(_forward(planner), payload, scenario.aggregates, _class_names(planner))
 
 
 def granted(scenario: Scenario, variation: Variation) -> Mapping[tuple[str, str, int], float]:

@@ -113,3 +113,16 @@ def test_ping_packets_carry_their_sequence_number() -> None:
 def test_other_payloads_are_no_error(payload: bytes, protocol: int) -> None:
     found = probe_id(frame_of(payload, protocol))
     assert found is None or found.source == A
+
+
+def test_labels_are_passed_over_and_what_follows_them_must_be_ipv4() -> None:
+    frame = Frame(7, None, 0x0A000001, 0x0A000002, 17, b"payload")
+    plain = ethernet(frame)
+    for count in (1, 2, 3):
+        stack = b"".join(struct.pack(">I", 17 << 12 | (number == count) << 8 | 64) for number in range(1, count + 1))
+        labelled = plain[:12] + b"\x88\x47" + stack + plain[14:]
+        assert list(parse_pcap(pcap([(7, labelled)]))) == [frame]
+    other = plain[:12] + b"\x88\x47" + struct.pack(">I", 17 << 12 | 0x100 | 64) + b"\x60" + plain[15:]
+    assert list(parse_pcap(pcap([(7, other)]))) == []
+    endless = plain[:12] + b"\x88\x47" + struct.pack(">I", 17 << 12 | 64) * 9
+    assert list(parse_pcap(pcap([(7, endless)]))) == []

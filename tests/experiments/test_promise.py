@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from experiments.runner.parts import options_of, plans_while
-from experiments.runner.promise import promise_of
+from experiments.runner.promise import promise_of, tunnel_promise
+from experiments.runner.tunnels import tunnel_planner
 from experiments.scenario.values import NO_MODE, Failure, Scenario, Variation
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.registry import SCHEMES, plan_network
@@ -59,3 +60,18 @@ def test_switches_of_other_schemes_should_hold_their_plans_whatever_is_down():
     variation = Variation("cb", NO_MODE)
     plans = plan_network("cb", FIGURE2, options_of(variation))
     assert plans_while(frozenset(LINKS), FIGURE2, variation, plans) is plans
+
+
+def test_a_scheme_of_tunnels_promises_delivery_while_one_lives_and_its_controller_can_tell():
+    theta = load_topology("theta")
+    one, two = (frozenset(map(theta.parse_link, names)) for names in (["s1-s3"], ["s1-s3", "s1-s4", "s1-s6"]))
+    for scheme, failures, expected in (
+        ("kuijia", (), (True, True, False)),
+        ("rescaling", (), (True, True, False)),
+        ("te", (), (True, False, False)),
+        ("kuijia", (AWAY,), (True, False, False)),
+    ):
+        variation = Variation(scheme, NO_MODE)
+        scenario = Scenario("theta", theta, (variation,), (), failures, 5.0, 1)
+        promise = tunnel_promise(scenario, tunnel_planner(scenario, variation))
+        assert tuple(promise("s1", "s2", down) for down in (frozenset(), one, two)) == expected

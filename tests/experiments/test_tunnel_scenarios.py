@@ -74,7 +74,7 @@ def test_flows_can_be_made_from_demands() -> None:
     planner = tunnel_planner(scenario, scenario.variations[0])
     flows = flows_of(scenario, scenario.variations[0], planner)
     assert len(flows) == 6
-    assert sum(flow.offered_mbps or 0 for flow in flows) == pytest.approx(12.0)
+    assert sum(flow.offered_mbps or 0 for flow in flows) == pytest.approx(12.0 * 1448 / 1518)
     assert {(flow.tunnel, flow.moves_to) for flow in flows} == {(a, b) for a in range(3) for b in range(3) if a != b}
 
 

@@ -82,6 +82,12 @@ def test_a_move_that_the_scheme_never_makes_is_refused() -> None:
     assert wanted_slots(planner("kuijia", first), flow, CUT)
 
 
+def test_a_flow_whose_next_tunnel_dies_as_well_may_move_to_any() -> None:
+    failed = (frozenset({LinkId("s2", "s4", 0), LinkId("s1", "s4", 0)}),)
+    flow, made = Flow("f", "s1", "s4", tunnel=1, moves_to=0), planner("kuijia")
+    assert place(made, flow, wanted_slots(made, flow, failed)[0], 1, failed).after == PATHS[2]
+
+
 def test_flows_without_tunnels_or_of_an_unknown_class_are_refused() -> None:
     with pytest.raises(BadInputError, match="no tunnels lead from s2 to s3"):
         wanted_slots(planner("kuijia"), Flow("f", "s2", "s3"), CUT)

@@ -198,14 +198,23 @@ def _counts(records: Sequence[FlowRecord]) -> Json:
 
 
 def _failures(run: FlowRun) -> list[Json]:
+    """The shape of any run's failures; packets are not followed one by one, so what asks for that is null."""
     stages = flow_stages(run).to_dict()
+    victims = [record for record in run.records if record.kind == "victim"]
     return [
         {
             "link": None if failure.link is None else [failure.link.a, failure.link.b],
             "what": failure.what,
             "kind": failure.kind,
             "at_s": failure.at_s,
+            "repair_at_s": None,
+            "cut_s": failure.at_s,
+            "until_s": run.scenario.duration_s,
             "stages_ms": stages,
+            "recovered": all(record.after_mbps > 0 for record in victims),
+            "outage_ms": None,
+            "lost": _counts(run.records)["lost"],
+            "came_back": None,
         }
         for failure in run.scenario.failures
     ]

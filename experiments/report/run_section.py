@@ -7,6 +7,7 @@ from typing import Any
 
 from experiments.report.blocks import Block, Cell, Fold, Grid, Part, Picture, Section, Text
 from experiments.report.drawings import failure_drawing, scenario_of
+from experiments.report.flows_part import FLOWS_CAPTION, flows_part
 from experiments.report.folders import RunFolder
 from experiments.report.origin import environment_part, origin_text, repeat_part
 from experiments.report.strip import STAGE_WORDS, Lane, strip_svg
@@ -14,6 +15,10 @@ from experiments.report.words import NONE, anchor, counted, listed, milliseconds
 from experiments.scenario.values import Scenario
 
 Json = dict[str, Any]
+DELAY_CAPTION = (
+    "Delay of every packet",
+    "Each dot is a probe packet at the time it was sent; lost packets are marks below the axis.",
+)
 
 
 def run_section(folder: RunFolder, place: str) -> Section:
@@ -37,10 +42,11 @@ def run_section(folder: RunFolder, place: str) -> Section:
         blocks.append(Picture(folder.topology.alt, folder.topology.data, folder.topology.ending, narrow=True))
     blocks += _failure_parts(folder, scenario, place)
     if folder.delay is not None:
-        caption = "Each dot is a probe packet at the time it was sent; lost packets are marks below the axis."
-        blocks.append(
-            Part("Delay of every packet", (Picture(folder.delay.alt, folder.delay.data, folder.delay.ending, caption),))
-        )
+        has_flows = any(run.get("flows") for run in runs)
+        title, caption = FLOWS_CAPTION if has_flows else DELAY_CAPTION
+        blocks.append(Part(title, (Picture(folder.delay.alt, folder.delay.data, folder.delay.ending, caption),)))
+    flows = flows_part(runs)
+    blocks += [] if flows is None else [flows]
     blocks += [_claims_part(runs), environment_part(folder.environment)]
     blocks.append(repeat_part(folder.path, folder.environment, folder.scenario))
     return Section(run_title(folder, scenario), place, tuple(blocks))
@@ -61,8 +67,10 @@ def run_summary(folder: RunFolder, scenario: Scenario | None) -> str:
     what = ""
     if scenario is not None:
         failures = counted(len(scenario.failures), "failure")
-        streams = counted(len(scenario.traffic), "stream")
-        what = f" with {streams} of traffic, {failures} and {scenario.duration_s:g} s each"
+        streams = f"{counted(len(scenario.traffic), 'stream')} of traffic"
+        if scenario.measures_flows:
+            streams = counted(max(len(run.get("flows", ())) for run in runs), "flow")
+        what = f" with {streams}, {failures} and {scenario.duration_s:g} s each"
     outcome = "Every claim held." if not broken else f"Claims failed in {listed(broken)}."
     doubt = "" if folder.verdict.get("trustworthy", True) else " Not all numbers are trustworthy: see the warnings."
     return f"{counted(len(runs), 'run')} ({names}){what}. {outcome}{doubt}"

@@ -62,7 +62,7 @@ def figure1() -> Topology:
     """Figure 1 of the paper: three tunnels from s1 to s4, straight, by s2 and by s3; s2-s4 fails."""
     edges = ((1, 2), (2, 4), (1, 4), (1, 3), (3, 4))
     names = [f"s{number}" for number in range(1, 5)]
-    return from_edges(FIGURE1, numbered_nodes(names), edges, capacity_mbps=SCALE * LINK_MBPS, delay_ms=1.0)
+    return from_edges(FIGURE1, numbered_nodes(names), edges, capacity_mbps=SCALE * LINK_MBPS)
 
 
 def topology_of(name: str) -> Topology:

@@ -28,6 +28,7 @@ COMMANDS = {
     "reproduce": "measure figures and claims of the papers again, and judge them",
     "demo": "one failure, from topology file to measured recovery",
     "report": "make one HTML page from folders of results",
+    "pmt": "check tables of message classes (PSO), put them on switches, show them",
     "ofload": "load a controller with OpenFlow packet-ins and see what became of each",
     "doctor": "check what this machine can do",
     "clean": "remove what a broken-off run left behind",

@@ -57,16 +57,23 @@ def async_masks(table: PolicyMapTable) -> tuple[AsyncMask, ...]:
     """Masks of all connections, by class id from 0.
 
     A packet-in finds its connection by the id in its flow entry, so every connection takes packet-ins. Port status and
-    flow removed messages would come on each connection: only that of traffic type 3 takes them.
+    flow removed messages are state that nobody sends again, so only the home connection takes them, whatever their
+    class: it is the one whose end an app hears of.
     """
-    rules = (rule for rule in table.rules if rule.traffic_type is TrafficType.OTHER)
-    other = next((table.class_ids[rule.action] for rule in rules), UNMATCHED_CLASS)
+    home = home_class(table)
     return tuple(
         AsyncMask(number, _PACKET_IN_REASONS, _PORT_STATUS_REASONS, _FLOW_REMOVED_REASONS)
-        if number == other
+        if number == home
         else AsyncMask(number, _PACKET_IN_REASONS, 0, 0)
         for number in range(len(table.classes) + 1)
     )
+
+
+def home_class(table: PolicyMapTable) -> int:
+    """Class of the home connection, which apps see: that of traffic type 1, else the most urgent one."""
+    rules = (rule for rule in table.rules if rule.traffic_type is TrafficType.CONFIGURATION)
+    first = table.classes[0].class_id if table.classes else UNMATCHED_CLASS
+    return next((table.class_ids[rule.action] for rule in rules), first)
 
 
 def set_async(mask: AsyncMask, xid: int = 0) -> bytes:

@@ -62,8 +62,8 @@ def limits(table: PolicyMapTable) -> tuple[str, ...]:
         )
     if any(rule.traffic_type is TrafficType.OTHER for rule in table.rules):
         found.append(
-            "traffic type 3: port status and flow removed messages are chosen for each connection by its "
-            "asynchronous mask, not by a flow entry"
+            "traffic type 3: port status and flow removed messages stay on the home connection, with its mark, since "
+            "none may be lost; their class counts in the controller"
         )
     if any(rule.traffic_type is TrafficType.DATA for rule in table.rules):
         found.append(

@@ -13,13 +13,13 @@ from ryu_apps.control.priority.channels_core import (
     class_order,
     connections,
     controller_ids,
-    home_class,
     home_id,
     receive_treatment,
     send_treatment,
 )
 from ryu_apps.control.priority.queue_core import Kind
 from ryu_apps.openflow.wire import MsgType
+from ryu_apps.pmt.channels import home_class
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.rules import PolicyMapTable
 

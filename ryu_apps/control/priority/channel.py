@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
-from ryu_apps.control.priority.sockets import prepare, read_messages
+from ryu_apps.control.priority.sockets import mark, prepare, read_messages
 from ryu_apps.control.priority.waiting import Bell
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import VERSION, MsgType, header
-from ryu_apps.pmt.channels import AsyncMask, set_async
+from ryu_apps.pmt.channels import async_masks, set_async
 
 if TYPE_CHECKING:
     from ryu_apps.control.priority.link import Link
 
 LOG = logging.getLogger("pso")
-_PACKET_INS = 0b011  # no match, action; not invalid TTL, as in the default of Open vSwitch
 
 
 class Board(Protocol):
@@ -45,11 +44,11 @@ class ClassChannel:
     connection : socket
     address : tuple
         Of the switch.
-    class_id, dscp : int
+    class_id : int
     board : Board
     """
 
-    def __init__(self, connection: Any, address: Any, class_id: int, dscp: int, board: Board) -> None:
+    def __init__(self, connection: Any, address: Any, class_id: int, board: Board) -> None:
         self.address, self.class_id = address, class_id
         self.dpid: int | None = None
         self.link: Link | None = None
@@ -59,7 +58,7 @@ class ClassChannel:
         self._work = Bell()
         self._replies: dict[int, Callable[[], None]] = {}
         self._xids = itertools.count(1)
-        prepare(connection, dscp)
+        prepare(connection)
 
     def serve(self, timeout_s: float) -> None:
         """Hold the conversation until the connection ends.
@@ -101,9 +100,13 @@ class ClassChannel:
     def introduce(self, link: Link) -> None:
         """Give the connection its id and its masks; it is ready when the switch has taken both."""
         self.link, self._is_ready = link, False
-        mask = set_async(AsyncMask(self.class_id, _PACKET_INS, 0, 0), next(self._xids))
+        mask = set_async(async_masks(link.table)[self.class_id], next(self._xids))
         self.control(encode.set_controller_id(self.class_id, next(self._xids)), mask, *link.told.values())
         self._ask_barrier(self._introduced)
+
+    def mark(self, dscp: int) -> None:
+        """Mark what is sent from now on."""
+        mark(self._socket, dscp)
 
     def detach(self) -> None:
         """The home connection is gone; wait for the next."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from ryu_apps.control.priority.queue_core import Kind
 from ryu_apps.openflow.wire import MsgType
-from ryu_apps.pmt.channels import channel_rows
-from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable, TrafficType
+from ryu_apps.pmt.channels import channel_rows, home_class
+from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,6 @@ class Connection:
     port: int
     dscp: int
     is_home: bool
-
-
-def home_class(table: PolicyMapTable) -> int:
-    """Class of the home connection: that of traffic type 1, else the most urgent one."""
-    rules = (rule for rule in table.rules if rule.traffic_type is TrafficType.CONFIGURATION)
-    first = table.classes[0].class_id if table.classes else UNMATCHED_CLASS
-    return next((table.class_ids[rule.action] for rule in rules), first)
 
 
 def connections(table: PolicyMapTable, home_port: int) -> tuple[Connection, ...]:

@@ -10,7 +10,8 @@ from ryu.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
 from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
-from ryu_apps.control.priority.sockets import prepare, read_messages
+from ryu_apps.control.priority.sockets import mark, prepare, read_messages
+from ryu_apps.pmt.channels import home_class
 
 if TYPE_CHECKING:
     from ryu_apps.control.priority.service import PsoService
@@ -27,7 +28,12 @@ class PsoDatapath(ryu_controller.Datapath):
     def __init__(self, connection: Any, address: Any) -> None:
         self.link = self.pso.home_opened(self)
         super().__init__(connection, address)
-        prepare(connection, self.pso.home_dscp)
+        prepare(connection)
+        self.mark(self.link.dscps[home_class(self.link.table)])
+
+    def mark(self, dscp: int) -> None:
+        """Mark what is sent on the home connection from now on."""
+        mark(self.socket, dscp)
 
     def set_state(self, state: str) -> None:
         """Change state; the end comes after all that is dropped with it."""

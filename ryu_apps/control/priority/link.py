@@ -8,7 +8,7 @@ from typing import Any
 
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.priority.channel import ClassChannel
-from ryu_apps.control.priority.channels_core import class_order, controller_ids, home_class, home_id
+from ryu_apps.control.priority.channels_core import class_order, controller_ids, home_id
 from ryu_apps.control.priority.divert_core import (
     Diverted,
     divert,
@@ -22,6 +22,7 @@ from ryu_apps.control.priority.sender import Sender
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import VERSION, MsgType, WireError, header, split_messages
 from ryu_apps.plan.rows import FlowRow
+from ryu_apps.pmt.channels import channel_rows, home_class
 from ryu_apps.pmt.classify import Classifier
 from ryu_apps.pmt.message import MalformedMessageError
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
@@ -54,6 +55,15 @@ class Link:
         self.told: dict[int, bytes] = {}  # by message type, for class connections that come later
         self._own_xids: set[int] = set()
         self._xids = itertools.count(_FIRST_OWN_XID)
+
+    @property
+    def dscps(self) -> dict[int, int]:
+        """Mark of each class's packets."""
+        return {class_id: row.dscp for class_id, row in enumerate(channel_rows(self.table))}
+
+    def has_own_connection(self, class_id: int) -> bool:
+        """Whether the table gives a class a connection beside the home connection."""
+        return class_id in class_order(self.table) and class_id != home_class(self.table)
 
     @property
     def classes(self) -> list[int]:
@@ -145,13 +155,10 @@ class Link:
 
     # Its connections
 
-    def introduced(self) -> None:
-        """The switch has said who it is: from now on its packets are sorted."""
-        self._route()
-
     def channel_ready(self, channel: ClassChannel) -> None:
         """A class connection has got its id: packets of that class go there."""
         self._channels[channel.class_id] = channel
+        channel.mark(self.dscps[channel.class_id])
         self.sender.open_apart(channel.class_id, channel.wake, channel.fence)
         self._route()
 
@@ -163,10 +170,16 @@ class Link:
             self._route()
 
     def set_table(self, table: PolicyMapTable) -> None:
-        """Sort by another table from now on; no connection is closed but those of classes that are no more."""
+        """Sort the switch's packets by a table from now on.
+
+        No connection is closed, except those of classes that are no more; the others keep their ids.
+        """
         self.table, self._classifier = table, Classifier(table)
+        self.datapath.mark(self.dscps[home_class(table)])
         for class_id, channel in tuple(self._channels.items()):
-            if class_id not in class_order(table) or class_id == home_class(table):
+            if self.has_own_connection(class_id):
+                channel.mark(self.dscps[class_id])
+            else:
                 channel.close()
         self._route()
 
@@ -176,7 +189,7 @@ class Link:
 
     def _route(self) -> None:
         """Tell the switch on which connection each class comes."""
-        ready = self._channels.keys() & set(class_order(self.table))
+        ready = {class_id for class_id in self._channels if self.has_own_connection(class_id)}
         try:
             rows = sorting_rows(self.table, controller_ids(self.table, ready))
         except ArmorError as error:

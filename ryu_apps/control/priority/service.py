@@ -16,9 +16,10 @@ from ryu.lib import hub
 
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.priority.channel import ClassChannel
-from ryu_apps.control.priority.channels_core import Connection, class_order, connections, home_class
+from ryu_apps.control.priority.channels_core import class_order, connections
 from ryu_apps.control.priority.counters_core import Counters
 from ryu_apps.control.priority.datapath import PsoDatapath
+from ryu_apps.control.priority.keeper import TableKeeper
 from ryu_apps.control.priority.link import Link
 from ryu_apps.control.priority.policies_core import Policy, make_policy
 from ryu_apps.control.priority.queue_core import ClassQueue
@@ -26,6 +27,7 @@ from ryu_apps.control.priority.receiver import AppEvents, NoLimit, Receiver
 from ryu_apps.control.priority.sender import Sender
 from ryu_apps.control.priority.settings_core import PsoSettings
 from ryu_apps.openflow.wire import MsgType
+from ryu_apps.pmt.channels import home_class
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
 LOG = logging.getLogger("pso")
@@ -54,11 +56,12 @@ class PsoService:
         self.table, self.settings = table, settings
         self.counters = Counters()
         self.links: dict[int, Link] = {}
-        self._connections = connections(table, home_port)
+        connections(table, home_port)  # refused here, not when a switch comes
+        self._home_port = home_port
         self._event_loops: set[Any] = set()
         self._channels: dict[tuple[int, int], ClassChannel] = {}
         self._events: list[AppEvents] = []
-        self._home_port = home_port
+        self._keeper = TableKeeper(table, settings, self.error)
         queue = ClassQueue(_ALL_CLASSES, self._policy(), settings.receive_queue)
         self._receiver = Receiver(queue, self.counters, self._event_loops, self._delivered)
 
@@ -104,21 +107,21 @@ class PsoService:
         BadInputError
             A port is taken.
         """
-        for row in self._connections:
-            if not row.is_home:
-                try:
-                    server = hub.StreamServer((host, row.port), self._serve_of(row))
-                except OSError as error:
-                    raise BadInputError(
-                        f"class {row.class_id} needs TCP port {host}:{row.port} ({error.strerror}); "
-                        "stop whoever has it, or choose another --ofp-tcp-listen-port"
-                    ) from error
-                hub.spawn(server.serve_forever)
+        for class_id in _ALL_CLASSES:  # whatever table a switch gets later
+            port = self._home_port + 1 + class_id
+            try:
+                server = hub.StreamServer((host, port), self._serve_of(class_id))
+            except OSError as error:
+                raise BadInputError(
+                    f"class {class_id} needs TCP port {host}:{port} ({error.strerror}); "
+                    "stop whoever has it, or choose another --ofp-tcp-listen-port"
+                ) from error
+            hub.spawn(server.serve_forever)
         hub.spawn(self._receiver.run)
 
-    def _serve_of(self, row: Connection) -> Any:
+    def _serve_of(self, class_id: int) -> Any:
         def serve(connection: Any, address: Any) -> None:
-            ClassChannel(connection, address, row.class_id, row.dscp, self).serve(HANDSHAKE_S)
+            ClassChannel(connection, address, class_id, self).serve(HANDSHAKE_S)
 
         return serve
 
@@ -128,11 +131,6 @@ class PsoService:
         """A switch has opened its home connection."""
         sender = Sender(_ALL_CLASSES, self._policy(), self.settings.send_queue, self.counters, self._event_loops)
         return Link(datapath, self.table, sender, self._receiver.take, self.error)
-
-    @property
-    def home_dscp(self) -> int:
-        """Mark of home connections."""
-        return next(row.dscp for row in self._connections if row.is_home)
 
     def home_closed(self, link: Link) -> None:
         """A home connection has ended: what it had still to say is of no use to anybody."""
@@ -161,9 +159,11 @@ class PsoService:
             # The switch has come again before its old connection was seen to end; it has one.
             self.error("replaced connection")
             before.datapath.close()
-        link.introduced()
+        link.set_table(self._keeper.table_of(dpid))
         for channel in self._channels_of(dpid):
             channel.introduce(link)
+        address = str(link.datapath.address[0])
+        hub.spawn(self._keeper.keep, dpid, address, lambda: self.links.get(dpid) is link, link.set_table)
 
     # Class connections
 
@@ -177,8 +177,12 @@ class PsoService:
             self.error("replaced connection")
             before.close()
         link = self.links.get(channel.dpid)
-        if link is not None:
+        if link is None:
+            return
+        if link.has_own_connection(channel.class_id):
             channel.introduce(link)
+        else:
+            channel.close()
 
     def channel_closed(self, channel: ClassChannel) -> None:
         """A class connection has ended."""

@@ -16,14 +16,18 @@ _TCP_NOTSENT_LOWAT = 25  # linux/tcp.h; Python names it from 3.12 on
 _UNSENT_BYTES = 16384
 
 
-def prepare(connection: Any, dscp: int) -> None:
-    """Mark what is sent, and keep little of it in the kernel, where no class can overtake another."""
+def prepare(connection: Any) -> None:
+    """Send at once, and keep little in the kernel, where no class can overtake another."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+
+
+def mark(connection: Any, dscp: int) -> None:
+    """Mark what is sent from now on."""
     if connection.family == socket.AF_INET6:
         connection.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, dscp << 2)
     else:
         connection.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
 
 
 def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable[[bytes], None]) -> None:

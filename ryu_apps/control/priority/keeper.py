@@ -1,0 +1,71 @@
+"""Keeps the tables of switches: pushed when a switch connects, followed when somebody changes one at run time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from ryu.lib import hub
+
+from mininet_topos.errors import ArmorError
+from ryu_apps.control.priority.settings_core import PsoSettings
+from ryu_apps.pmt.rules import PolicyMapTable
+
+LOG = logging.getLogger("pso")
+_POLL_S = 1.0
+_TIMEOUT_S = 5.0
+
+
+class TableKeeper:
+    """The tables of all switches whose databases can be reached.
+
+    Parameters
+    ----------
+    table : PolicyMapTable
+        What a switch gets when it connects for the first time.
+    settings : PsoSettings
+    count_error : function of str
+    """
+
+    def __init__(self, table: PolicyMapTable, settings: PsoSettings, count_error: Callable[[str], None]) -> None:
+        self._first, self._settings, self._count_error = table, settings, count_error
+        self._tables: dict[int, PolicyMapTable] = {}
+
+    def table_of(self, dpid: int) -> PolicyMapTable:
+        """The table by which packets of a switch are sorted."""
+        return self._tables.get(dpid, self._first)
+
+    def keep(self, dpid: int, control_ip: str, is_wanted: Callable[[], bool], changed: Callable[[Any], None]) -> None:
+        """Push the table of a switch, then watch it, for as long as it is wanted; nothing without a database.
+
+        A switch that has been here before keeps the table that its database holds.
+        """
+        remote = self._settings.database_of(control_ip)
+        while remote and is_wanted():
+            self._try(remote, dpid, is_wanted, changed)
+            hub.sleep(_POLL_S)
+
+    def _try(self, remote: str, dpid: int, is_wanted: Callable[[], bool], changed: Callable[[Any], None]) -> None:
+        try:
+            self._hold(remote, dpid, is_wanted, changed)
+        except ArmorError as error:
+            self._count_error("table of a switch")
+            LOG.error("the PMT of switch %s: %s", dpid, error)
+
+    def _hold(self, remote: str, dpid: int, is_wanted: Callable[[], bool], changed: Callable[[Any], None]) -> None:
+        from ovsdb_backup.json_rpc import connected  # lazily: needs the package ovs
+        from ryu_apps.control.priority.switch_table import SwitchTable
+
+        with connected(remote, _TIMEOUT_S) as client:
+            switch = SwitchTable(client, dpid=dpid)
+            if dpid not in self._tables:
+                switch.push(self._first)
+                self._tables[dpid] = self._first
+            while is_wanted():
+                held = switch.read().table
+                if held is not None and held != self._tables[dpid]:
+                    self._tables[dpid] = held
+                    LOG.info("switch %s has got another PMT, of %s rules", dpid, len(held.rules))
+                    changed(held)
+                hub.sleep(_POLL_S)

@@ -14,6 +14,7 @@ from mininet_topos.catalogue import load_topology
 from ryu_apps.control.engineer import answer
 from ryu_apps.control.traffic_core import TrafficSettings, question_of, with_failures
 from ryu_apps.plan.edge_rows import with_edge_rows
+from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner, find_tunnel_scheme
 from ryu_apps.plan.rows import FlowRow, GroupRow
@@ -42,12 +43,11 @@ def planner(scheme: str, given: object = None, avoided: Sequence[str] = (), held
     return TunnelPlanner(find_tunnel_scheme(scheme), SQUARE, commodities, TunnelOptions(), held)
 
 
-def expected(plans: TunnelPlanner, *events: str) -> Rows:
+def expected(plans: TunnelPlanner, *events: str, shape: str = "replicated") -> Rows:
     """Rows of every switch after links have failed, one after another."""
     history = [frozenset({SQUARE.parse_link(link)}) for link in events]
-    return {
-        plan.node: (set(with_edge_rows(plan).flows), set(plan.groups)) for plan in plans.plans(tuple(history)).values()
-    }
+    held = installed_plans(plans.plans(tuple(history)), shape)
+    return {plan.node: (set(with_edge_rows(plan).flows), set(plan.groups)) for plan in held.values()}
 
 
 def wait_held(network: DummyNetwork, rows: Rows) -> None:
@@ -67,6 +67,27 @@ def post(app: RunningApp, body: object = None) -> tuple[int, dict[str, object]]:
             return reply.status, json.load(reply)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
+
+
+@pytest.mark.parametrize("shape", ["two-table", "decomposed"])
+def test_a_shape_is_installed_and_kept_through_failures_and_new_tunnels(network, tmp_path, shape):
+    first = planner("kuijia")
+    assert expected(first, shape=shape) != expected(first)
+    with running("kuijia", tmp_path, shape=shape) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        wait_held(network, expected(first, shape=shape))
+        network.set_link("s1-s2", up=False)
+        wait_held(network, expected(first, "s1-s2", shape=shape))
+        assert delivers(network, "s1", "s2")
+        network.set_link("s1-s2", up=True)
+        wait_held(network, expected(first, shape=shape))
+        assert post(app, MORE) == (202, {"run": 1})
+        app.wait_event("te_done")
+        wait_held(network, expected(planner("kuijia", MORE, held=first.held()), shape=shape))
+        assert delivers(network, "s1", "s3")
+        assert network.differing(app) == []
+        assert app.get("/armor/state")["errors"] == 0
 
 
 @pytest.mark.parametrize("scheme", ["kuijia", "rescaling", "te"])

@@ -117,7 +117,8 @@ class Library:
             self.functions = ctypes.CDLL(_LIBRARY, use_errno=True)
         except OSError as error:
             raise MissingRequirementError(
-                f"{_LIBRARY} is not installed ({error}); install it with: apt-get install libbpf1"
+                f"{_LIBRARY} is not installed ({error}); "
+                "on Debian 12 and Ubuntu 24.04 or later install it with: apt-get install libbpf1"
             ) from error
         for name, (result, arguments) in _SIGNATURES.items():
             function = getattr(self.functions, name)

@@ -188,11 +188,13 @@ static __always_inline int while_up(struct __sk_buff *skb, struct control *port)
 
 static __always_inline int while_holding(struct __sk_buff *skb, struct control *port)
 {
+    if (!fits(skb, port))
+        return bpf_redirect(port->backup, 0);
     if (port->ready && read_now(&port->tail) == read_now(&port->head)) {
         count(&port->direct);
         return bpf_redirect(port->backup, 0);
     }
-    if (!fits(skb, port) || append(skb, port))
+    if (append(skb, port))
         return bpf_redirect(port->backup, 0);
     count(&port->held);
     return TC_ACT_SHOT;

@@ -151,7 +151,7 @@ def flow_network(traffic: Traffic, work: Work, bfd_interval_ms: int) -> Emulated
         traffic.topology,
         EmulationOptions(
             bfd_interval_ms=bfd_interval_ms,
-            capacity_scale=testbed.HEADROOM / testbed.SCALE,
+            capacity_scale=traffic.capacity_scale,
             queues=QUEUE_SETUPS[traffic.queues],
         ),
         controller_command=controller_command(arm_of(traffic.trial).scheme),

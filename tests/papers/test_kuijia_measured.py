@@ -77,7 +77,7 @@ def test_ids_share_trials_and_schemes_take_turns_on_networks_of_one_demand() -> 
     every = in_order(trial for figure in MEASURED.values() for trial in figure.trials(QUICK))
     assert len(every) == 2 * (3 + 3 + 3) + 2 * 2
     groups = sessions(every)
-    assert [len(group) for group in groups] == [2] * 8 + [1] * 6
+    assert [len(group) for group in groups] == [1] * 4 + [2] * 6 + [1] * 6
     for first, second in zip(groups[::2], groups[1::2], strict=True):
         assert (first[0].arm, second[0].arm) == (KUIJIA, RESCALING)
         assert first[0].parameters["network"] == second[0].parameters["network"]
@@ -140,7 +140,7 @@ def test_in_table_3_the_fluid_shares_by_what_is_offered_where_tcp_shares_alike()
     found = figure_of("table3").claims(rows_of("table3"))
     assert {claim.verdict for claim in found if "Kuijia" in claim.name} == {"holds"}
     shared = [claim for claim in found if "rescaling" in claim.name]
-    assert [claim.measured for claim in shared] == [pytest.approx(668, abs=2)] * 2
+    assert [claim.measured for claim in shared] == [pytest.approx(636, abs=2)] * 2
     assert {claim.verdict for claim in shared} == {"direction"}
     alike = changed(rows_of("table3"), RESCALING.name, "direct", after_mbps=4.7)
     assert set(verdicts("table3", alike).values()) == {"holds"}

@@ -37,8 +37,8 @@ def figure1_picture(table: str, title: str) -> Callable[[Sequence[Json], str], F
         legend(figure, shown)
         facts = [
             f"Figure 1's network, scaled 1:{testbed.SCALE:.0f}, links of "
-            f"{testbed.LINK_MBPS * testbed.TABLE_HEADROOM[table]:g} Mbit/s of frames; s2-s4 is cut at 0, and with it the tunnel of f1 and "
-            "f2; f1 goes over to the tunnel of f3, f2 to that of f4.",
+            f"{testbed.LINK_MBPS * testbed.TABLE_HEADROOM[table]:g} Mbit/s of frames; s2-s4 is cut at 0, and with it "
+            "the tunnel of f1 and f2; f1 goes over to the tunnel of f3, f2 to that of f4.",
             "First round; means of half a second at the receiver; dashed: the fluid model's rate after the failure.",
         ]
         return finish(figure, facts, caption)

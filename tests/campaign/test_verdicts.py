@@ -21,6 +21,7 @@ from experiments.campaign.verdicts import (
     around,
     count_verdicts,
     judge,
+    judge_difference,
     judge_order,
     overall,
 )
@@ -98,6 +99,21 @@ def test_an_order_needs_disjoint_intervals() -> None:
     swapped = {**apart, "cb": Estimate(2.45, 2.42, 2.48)}
     verdicts = [judge_order("t", "Mbit/s", values).verdict for values in (apart, touching, unknown, swapped)]
     assert verdicts == ["holds", "direction", "direction", "differs"]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "verdict"),
+    [
+        (Estimate(2.0, 0.5, 3.5), "holds"),
+        (Estimate(2.0, -0.5, 4.5), "direction"),
+        (Estimate(2.0, None, None), "direction"),
+        (Estimate(0.0, -1.0, 1.0), "differs"),
+        (Estimate(-2.0, -3.0, -1.0), "differs"),
+        (None, "no data"),
+    ],
+)
+def test_a_difference_holds_when_its_interval_lies_above_zero(estimate: Estimate | None, verdict: str) -> None:
+    assert judge_difference("this less that", "points", "in this order", estimate).verdict == verdict
 
 
 def test_only_one_order_of_three_disjoint_intervals_holds() -> None:

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("cvxpy")
 pytest.importorskip("matplotlib")
 
-from experiments.campaign.durations import needs_network, needs_root
+from experiments.campaign.durations import campaign_seconds, needs_network, needs_root
 from experiments.campaign.values import CampaignPlan, Json
 from experiments.papers.kuijia import fields, memory
 from experiments.papers.kuijia.figures import FIGURES, run_sweep
@@ -83,6 +83,10 @@ def test_drawings_and_demands_make_trials_and_quick_makes_fewer() -> None:
     assert {trial.round for trial in fields.trials(CampaignPlan(True, 1, rounds=5))} == {1, 2, 3, 4, 5}
     shared = {trial.trial_id: trial for trial in fields.trials(FULL)}
     assert all(shared[trial.trial_id] == trial for trial in fields.trials(QUICK))
+
+
+def test_counting_fields_is_estimated_as_long_as_it_takes() -> None:
+    assert campaign_seconds(fields.trials(FULL)) == pytest.approx(75)
 
 
 def test_pairs_follow_seed_and_drawing_and_weights_are_those_of_the_allocation() -> None:

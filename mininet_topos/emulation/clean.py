@@ -52,6 +52,7 @@ def clean_all(*, force: bool = False, folder: Path | None = None) -> tuple[Clean
     """Clean every run that has a run file; runs that are still at work are skipped, or killed with `force`.
 
     A run that cannot be cleaned is reported as skipped, with the reason, and the others are cleaned all the same.
+    A run whose guard was quicker is not reported.
 
     Parameters
     ----------
@@ -60,12 +61,19 @@ def clean_all(*, force: bool = False, folder: Path | None = None) -> tuple[Clean
     folder : Path, optional
         State folder; the usual one when left out.
     """
-    return tuple(_clean_path(path, force) for path in run_paths(folder))
+    reports = (_clean_path(path, force) for path in run_paths(folder))
+    return tuple(report for report in reports if report is not None)
 
 
-def _clean_path(path: Path, force: bool) -> CleanReport:
+def _clean_path(path: Path, force: bool) -> CleanReport | None:
     try:
-        return clean_run(read_run_file(path), force=force)
+        run = read_run_file(path)
+    except FileNotFoundError:
+        return None
+    except ArmorError as error:
+        return CleanReport(path.stem, "", skipped=str(error))
+    try:
+        return clean_run(run, force=force)
     except ArmorError as error:
         return CleanReport(path.stem, "", skipped=str(error))
 
@@ -108,6 +116,7 @@ def _kill_processes(run: RunRecord) -> tuple[tuple[str, ...], tuple[str, ...], i
     named = {
         ProcessId(int(record["pid"]), int(record["start_ticks"])): f"{record['name']}@{record['place']}"
         for record in run.of_kind("process")
+        if record["pid"] != os.getpid()  # the guard, at work
     }
     alive = {process: name for process, name in named.items() if is_alive(process)}
     held = _held_namespaces(run, list(alive))
@@ -183,5 +192,10 @@ def _remove_folder(path: str, run_id: str) -> bool:
         return False  # the name was used again by another run
     if not marker.is_file() and any(folder.iterdir()):
         raise ArmorError(f"folder {folder} has lost its marker {MARKER_NAME}; look into it and delete it by hand")
-    shutil.rmtree(folder)
+    for path in folder.iterdir():
+        if path == marker:
+            continue  # it goes last: whoever removes may be killed, and the next one looks for it
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    marker.unlink(missing_ok=True)
+    folder.rmdir()
     return True

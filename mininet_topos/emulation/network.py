@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from mininet_topos.emulation.delay_line_core import (
 )
 from mininet_topos.emulation.delay_trial import try_delay_line
 from mininet_topos.emulation.features import kernel_features
+from mininet_topos.emulation.guard import start_guard
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS, EmulationOptions
 from mininet_topos.emulation.places import CommandError
 from mininet_topos.emulation.queue_bench import machine_queue_facts
@@ -106,6 +108,7 @@ class EmulatedNetwork(RunningNetwork):
         self._programs = []
         self._places: dict[str, Place] = {}
         self._run_file: RunFile | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
         self._undo = ExitStack()
 
     # ---- life
@@ -158,9 +161,12 @@ class EmulatedNetwork(RunningNetwork):
         with _interrupts_ignored():
             self._undo.close()
             if self._run_file is not None:
-                sweep(read_run_file(self._run_file.path))
+                sweep(read_run_file(self._run_file.path))  # ends the guard, too
                 self._run_file.close()
                 self._run_file = None
+            if self._guard is not None:
+                self._guard.wait()
+                self._guard = None
 
     def _start(self) -> None:
         self._features = kernel_features()
@@ -168,6 +174,7 @@ class EmulatedNetwork(RunningNetwork):
         self._choose_delays()
         self._run_file = RunFile(self._command)
         self.run_id = self._run_file.run_id
+        self._guard = start_guard(self._run_file)
         self._events = EventLog("emulation", self._events_path)
         self._undo.callback(self._events.close)
         self._make_folders()

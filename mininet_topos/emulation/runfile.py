@@ -12,6 +12,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -202,7 +203,11 @@ def read_run_file(path: Path) -> RunRecord:
 
 def list_runs(folder: Path | None = None) -> tuple[RunRecord, ...]:
     """All runs that have a run file, oldest first."""
-    return tuple(map(read_run_file, run_paths(folder)))
+    runs = []
+    for path in run_paths(folder):
+        with suppress(FileNotFoundError):  # its run ended meanwhile
+            runs.append(read_run_file(path))
+    return tuple(runs)
 
 
 def run_paths(folder: Path | None = None) -> tuple[Path, ...]:

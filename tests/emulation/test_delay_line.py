@@ -19,12 +19,12 @@ import pytest
 
 from mininet_topos import toy
 from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
-from mininet_topos.emulation.clean import clean_all
 from mininet_topos.emulation.delay_line import find_delay_line
 from mininet_topos.emulation.delay_line_core import parse_report
 from mininet_topos.emulation.features import kernel_features
 from mininet_topos.emulation.places import call_inside, inside
-from mininet_topos.emulation.runfile import STATE_VARIABLE, ProcessId, is_alive, start_ticks
+from mininet_topos.emulation.runfile import STATE_VARIABLE, ProcessId, is_alive, list_runs, start_ticks
+from tests.dummy_ovs import wait_until
 
 pytestmark = pytest.mark.emulation
 ETH_P_ALL = 0x0003

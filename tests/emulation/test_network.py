@@ -17,6 +17,7 @@ from mininet_topos import toy
 from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, SwitchSite
 from mininet_topos.emulation.clean import clean_all, marked_processes
 from mininet_topos.emulation.doctor import install_path
+from mininet_topos.emulation.guard import GUARD
 from mininet_topos.emulation.places import CommandError
 from mininet_topos.emulation.runfile import STATE_VARIABLE, list_runs
 from mininet_topos.emulation.status import EmulationTimeoutError
@@ -324,19 +325,21 @@ def test_a_signal_unwinds_and_removes_everything(number: int, code: int | None, 
     assert not list((state / "tmp").iterdir())
 
 
-@pytest.mark.parametrize("delay_s", [0.3, 0.5, 0.8])
-def test_a_run_killed_at_any_moment_is_cleaned_to_the_last_process(delay_s: float, state: Path) -> None:
+@pytest.mark.parametrize(("delay_s", "guarded"), [(0.0, True), (0.2, True), (0.5, True), (0.2, False)])
+def test_a_run_killed_at_any_moment_is_cleaned_to_the_last_process(delay_s: float, guarded: bool, state: Path) -> None:
     run = subprocess.Popen([sys.executable, "-c", BACKGROUND], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: bool(list_runs(state)) or run.poll() is not None)
+    wait_for(lambda: any(record.of_kind("process") for record in list_runs(state)) or run.poll() is not None)
     (record,) = list_runs(state)
-    time.sleep(delay_s - 0.3)
+    time.sleep(delay_s)
+    if not guarded:
+        (guard,) = [one for one in record.of_kind("process") if one["name"] == GUARD]
+        os.kill(int(guard["pid"]), signal.SIGKILL)
     run.kill()
     run.wait()
-    (report,) = clean_all()
-    assert report.run_id == record.run_id
-    assert report.command == "background"
-    assert marked_processes(record.run_id) == []
-    assert list_runs(state) == ()
+    if not guarded:
+        (report,) = clean_all()
+        assert (report.run_id, report.command, report.skipped) == (record.run_id, "background", "")
+    wait_for(lambda: not list_runs(state) and not marked_processes(record.run_id))
     assert not (state / "tmp").exists() or not list((state / "tmp").iterdir())
     assert clean_all() == ()
 

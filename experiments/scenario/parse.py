@@ -123,8 +123,11 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
     _check_together(context, fields, surroundings, variations)
     if measures_flows:
         check_moment(context, fields["flows"], failures, rerun)
-    if measures_flows or queues is not None:
-        require_capacities(context, fields["flows" if measures_flows else "queues"], topology, default_mbps)
+    filling = [key for key in ("flows", "queues") if key in fields and (measures_flows or queues is not None)]
+    if any(each.scheme in surroundings.tunnel_schemes for each in variations):
+        filling += [key for key in ("scheme", "schemes") if key in fields]
+    if filling:
+        require_capacities(context, fields[filling[0]], topology, default_mbps)
     return Scenario(
         topology_name=topology_name,
         topology=topology,

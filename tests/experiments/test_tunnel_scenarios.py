@@ -98,6 +98,7 @@ def test_schemes_of_tunnels_have_three_queues_unless_others_are_asked_for() -> N
 
 BAD = [
     (GOOD.replace("capacity_mbps: 10\n", ""), "has no capacity (10 directions have none); add 'capacity_mbps: 10'"),
+    ("topology: figure1\nscheme: kuijia\ntraffic: [{from: h1, to: h2}]\n", "add 'capacity_mbps: 10'"),
     (GOOD + "split: select\n", "split select is for 'armor plan' only"),
     (GOOD + "queues: fuor\n", "did you mean 'four'?"),
     (GOOD + "queues: demoted\n", "queues demoted is not for rescaling"),

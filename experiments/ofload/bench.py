@@ -12,10 +12,15 @@ from experiments.ofload.generator import Generator, LoadResult, Switchboard
 from experiments.ofload.link import ControlLink, LinkShape, control_link
 from experiments.ofload.link_core import sent_bytes
 from experiments.ofload.load_core import Load
+from experiments.ofload.packets_core import HOST_PORTS
+from experiments.ofload.real_switch import RealLoad
+from experiments.packet_cost.switch import CostSwitch, cost_switch
 from ovsdb_backup.urgency import Urgency
 
 Json = dict[str, Any]
 Say = Callable[[str], None]
+
+_METRICS_AFTER = 12  # PSO's connections take the ports before
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,8 @@ class Measured:
     log: str
     link_classes: Json | None
     realtime: bool
+    counters: Json | None
+    faults: dict[str, int]
 
     def to_json(self) -> Json:
         """JSON value."""
@@ -41,6 +48,8 @@ class Measured:
             "link_mbps": None if self.link_mbps is None else round(self.link_mbps, 4),
             "link_classes": self.link_classes,
             "realtime": self.realtime,
+            "service": self.counters,
+            "faults": self.faults,
         }
 
 
@@ -61,6 +70,8 @@ class Surroundings:
     realtime : bool
         Whether generator and controller go before other processes, where the system allows it: other work on the
         machine else shows as delay.
+    real_switch : bool
+        A private Open vSwitch raises the packet-ins (needs a shape, and one switch), instead of emulated switches.
     """
 
     shape: LinkShape | None = None
@@ -68,6 +79,7 @@ class Surroundings:
     send_buffer_bytes: int = 0
     beside: Callable[[ControlLink | None, Watched], Any] | None = None
     realtime: bool = False
+    real_switch: bool = False
 
 
 def measure(load: Load, controller: Controller, around: Surroundings, progress: Say = lambda _: None) -> Measured:
@@ -81,13 +93,16 @@ def measure(load: Load, controller: Controller, around: Surroundings, progress: 
         The link cannot be built (not root).
     """
     with ExitStack() as stack:
-        link = None if around.shape is None else stack.enter_context(control_link(around.shape))
+        switch = stack.enter_context(cost_switch(HOST_PORTS)) if around.real_switch else None
+        link = _link(stack, around, switch)
         host, port = ("127.0.0.1", free_port()) if link is None else (link.controller_address, OPENFLOW_PORT)
+        metrics_port = port + _METRICS_AFTER
+        if controller.has_priority:
+            controller = controller.with_metrics(metrics_port)
         watched = stack.enter_context(running(controller, host, port, None if link is None else link.controller_pid))
         targets = controller.targets(host, port, around.send_buffer_bytes)
         board = replace(around.board, targets=targets, table=controller.table if controller.has_priority else None)
-        generator = Generator(load, board) if link is None else Generator(load, board, link.connect)
-        with generator:
+        with _loader(load, board, link, switch) as loader:
             if around.beside is not None:
                 stack.enter_context(around.beside(link, watched))
             urgency = Urgency(around.realtime)
@@ -96,9 +111,10 @@ def measure(load: Load, controller: Controller, around: Surroundings, progress: 
             before, cpu_s = None if link is None else link.counters(), watched.cpu_s()
             urgency.set(True)
             stack.callback(urgency.set, False)
-            result = generator.run(progress)
+            result = loader.run(progress)
             spent_s, after = watched.cpu_s() - cpu_s, None if link is None else link.counters()
         watched.sample()
+        counters = watched.counters(metrics_port) if controller.has_priority else None
         carried = None if before is None or after is None else sent_bytes(before, after)
         return Measured(
             result,
@@ -109,4 +125,20 @@ def measure(load: Load, controller: Controller, around: Surroundings, progress: 
             log=watched.said(),
             link_classes=after,
             realtime=urgency.is_granted,
+            counters=counters,
+            faults=watched.faults(counters),
         )
+
+
+def _link(stack: ExitStack, around: Surroundings, switch: CostSwitch | None) -> ControlLink | None:
+    if around.shape is None:
+        return None
+    return stack.enter_context(control_link(around.shape, None if switch is None else switch.holder))
+
+
+def _loader(
+    load: Load, board: Switchboard, link: ControlLink | None, switch: CostSwitch | None
+) -> Generator | RealLoad:
+    if switch is not None:
+        return RealLoad(switch, load, board.targets, board.patience_s)
+    return Generator(load, board) if link is None else Generator(load, board, link.connect)

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from experiments.environment import REPOSITORY
 from experiments.ofload.connection import Target
 from experiments.ofload.generator import LoadError
 from experiments.runner.parts import RYU_MANAGER
-from mininet_topos.emulation.places import inside
+from mininet_topos.emulation.places import CommandError, call_inside, inside
 from mininet_topos.errors import BadInputError, MissingRequirementError
 from ryu_apps.pmt.rules import PolicyMapTable
+
+Json = dict[str, Any]
 
 PSO_APP = "ryu_apps/pso.py"
 RESPONDER = "experiments/ofload/responder.py"
 OPENFLOW_PORT = 6653
 _START_S, _STOP_S, _POLL_S, _SAMPLE_S = 20.0, 3.0, 0.05, 0.2
+_FETCH_S = 5.0
+_EXCEPTION = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception|Message|Version|Length))(?::|$)", re.MULTILINE)
 _LISTEN = "0A"
 _PORTS = range(20_000, 30_000, 16)  # below those that the kernel gives away
 # Warnings and worse: a line for each packet-in, as simple_switch_13 writes, would measure the log.
@@ -65,9 +74,13 @@ class Controller:
         dscps = {target.dscp for target in self.targets("", 0)} if self.has_priority else set()
         return tuple(sorted(dscps - {0}, reverse=True))
 
+    def with_metrics(self, port: int) -> Controller:
+        """The same, with its counters at that port; stock Ryu has none."""
+        return replace(self, settings={**self.settings, "ARMOR_PSO_METRICS_PORT": str(port)})
+
     def environment(self) -> dict[str, str]:
         """Variables that ryu-manager gets."""
-        chosen = {"ARMOR_PSO_METRICS_PORT": "0", **self.settings}
+        chosen = dict(self.settings)
         if self.pmt_path is not None:
             chosen["ARMOR_PSO_PMT"] = str(self.pmt_path.resolve())
         return {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore", **chosen}
@@ -103,6 +116,25 @@ class Watched:
     def is_alive(self) -> bool:
         """Whether it still runs."""
         return resident_mb(self.pid) is not None
+
+    def counters(self, port: int) -> Json | None:
+        """What PSO's service has counted; None when it does not tell."""
+
+        def fetch() -> Json:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/pso", timeout=_FETCH_S) as reply:
+                found: Json = json.load(reply)
+                return found
+
+        try:
+            return call_inside(self.pid, fetch)
+        except (OSError, ValueError, CommandError):
+            return None
+
+    def faults(self, counters: Json | None) -> dict[str, int]:
+        """Errors by name: what PSO's service has counted, or the exceptions that stock Ryu has printed."""
+        if counters is not None:
+            return {str(name): int(count) for name, count in counters["errors"].items() if count}
+        return dict(Counter(_EXCEPTION.findall(self.said())))
 
     def said(self) -> str:
         """Everything that it wrote."""

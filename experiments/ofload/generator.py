@@ -6,7 +6,6 @@ One thread and select(), whose timeouts are exact to microseconds (those of epol
 from __future__ import annotations
 
 import select
-import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -16,17 +15,16 @@ from typing import Any
 from experiments.ofload.connection import QUEUE_PKTS, Connection, Target, connect
 from experiments.ofload.ledger_core import ClassResult, Ledger
 from experiments.ofload.load_core import CLASSES, Load, make_schedule
+from experiments.ofload.pacing import LONGEST_WAIT_S, Clock, Say, keep_schedule
 from experiments.ofload.packets_core import FIRST_PROBE, frame, packet_in
 from mininet_topos.errors import ArmorError
 from ryu_apps.pmt.classify import Classifier
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
 Json = dict[str, Any]
-Say = Callable[[str], None]
 
 FIRST_DPID = 1
 READY_S, _PROBE_EVERY_S = 20.0, 0.2
-_LONGEST_WAIT_S = 0.05
 _MAX_DESCRIPTOR = 1000  # select() cannot watch higher ones
 # Sending later than this at the 99th percentile means that the generator, not the controller, was measured.
 MOST_LATENESS_MS = 5.0
@@ -122,10 +120,10 @@ class Generator:
         self._schedule = make_schedule(load)
         self._ledger = Ledger(self._schedule)
         self._switches: list[list[Connection]] = []
-        self._zero = time.monotonic()
+        self._clock = Clock()
         self._channel_of: list[int] = []
         self._answered_probes: set[int] = set()
-        self._late_s: list[float] = []
+        self._is_loaded = False
         self._stack = ExitStack()
 
     def __enter__(self) -> Generator:
@@ -151,26 +149,21 @@ class Generator:
 
     def run(self, progress: Say = lambda _: None) -> LoadResult:
         """Send everything that is due, wait for the last answers, and sum up."""
-        plan, board = self._schedule, self._board
-        due_s = plan.due_s.tolist()
-        self._late_s.clear()
-        self._zero = time.monotonic()
-        sent, told_s, end_s = 0, 0.0, self._load.total_s + board.patience_s
-        while (now := self._now()) < end_s:
-            while sent < len(due_s) and due_s[sent] <= now:
-                self._send(sent, now)
-                self._late_s.append(now - due_s[sent])
-                sent += 1
-                now = self._now()
-            if sent == len(due_s) and self._is_all_answered():
-                break
-            next_s = due_s[sent] if sent < len(due_s) else end_s
-            self._stall(now)
-            self._turn(min(next_s - now, _LONGEST_WAIT_S))
-            if now - told_s >= 1:
-                told_s = now
-                progress(f"{now:.0f} of {self._load.total_s:.0f} s, {self._ledger.n_answered:,} of {sent:,} answered")
-        return self._sum_up()
+        self._is_loaded = True
+        late_ms = keep_schedule(self._clock, self._ledger, self._board.patience_s, self, progress)
+        errors: Counter[str] = Counter()
+        for each in self._all():
+            errors.update(each.errors)
+        return LoadResult(
+            self._load,
+            self._ledger.results(self._board.patience_s),
+            self._ledger,
+            tuple(each.gone for each in self._all() if each.gone),
+            dict(errors),
+            late_ms,
+            len(self._board.targets),
+            self._clock.now(),
+        )
 
     # ---- setting up
 
@@ -211,9 +204,9 @@ class Generator:
             for number in range(self._load.switches)
             for place in range(len(CLASSES))
         }
-        deadline, next_s = self._now() + READY_S, 0.0
+        deadline, next_s = self._clock.now() + READY_S, 0.0
         while (missing := wanted - self._answered_probes) or self._lacking():
-            now = self._now()
+            now = self._clock.now()
             if now > deadline:
                 raise LoadError(self._unanswered(len(missing)))
             if now >= next_s:
@@ -221,7 +214,7 @@ class Generator:
                 for serial in missing:
                     number, place = divmod(serial - FIRST_PROBE, len(CLASSES))
                     self._offer(number, place, serial, now)
-            self._turn(min(next_s - now, _LONGEST_WAIT_S))
+            self.turn(min(next_s - now, LONGEST_WAIT_S))
 
     def _lacking(self) -> int:
         """Connections that have no handshake yet, or not the controller id that their class needs."""
@@ -242,16 +235,13 @@ class Generator:
 
     # ---- the load
 
-    def _now(self) -> float:
-        return time.monotonic() - self._zero
-
     def _all(self) -> list[Connection]:
         return [each for connections in self._switches for each in connections]
 
-    def _send(self, serial: int, now_s: float) -> None:
+    def offer(self, serial: int, now_s: float) -> bool:
+        """Raise the packet-in of a packet of the schedule."""
         plan = self._schedule
-        if not self._offer(int(plan.switches[serial]), int(plan.class_ids[serial]), serial, now_s):
-            self._ledger.refuse(serial)
+        return self._offer(int(plan.switches[serial]), int(plan.class_ids[serial]), serial, now_s)
 
     def _offer(self, switch: int, class_id: int, serial: int, now_s: float) -> bool:
         load = self._load
@@ -263,23 +253,28 @@ class Generator:
         connections = self._switches[switch]
         return next((each for each in connections if each.controller_id == controller_id), connections[0])
 
-    def _turn(self, wait_s: float) -> None:
+    def turn(self, wait_s: float) -> None:
         """Wait for the next thing to do, and do it."""
+        self._stall()
         alive = [each for each in self._all() if each.gone is None]
         readers = [each for each in alive if each.reads]
         writers = [each for each in alive if each.wants_to_write]
         readable, writable, _ = select.select(readers, writers, (), max(wait_s, 0.0))
-        now = self._now()
+        now = self._clock.now()
         for each in readable:
             each.read(now)
         for each in writable:
             each.flush(now)
 
-    def _stall(self, now_s: float) -> None:
-        if self._board.stall_s is not None:
+    def is_idle(self) -> bool:
+        """Whether no packet-in waits."""
+        return not any(each.wants_to_write for each in self._all())
+
+    def _stall(self) -> None:
+        if self._board.stall_s is not None and self._is_loaded:
             start_s, end_s = self._board.stall_s
             for each in self._all():
-                each.reads = not start_s <= now_s < end_s
+                each.reads = not start_s <= self._clock.now() < end_s
 
     def _on_sent(self, serial: int, now_s: float) -> None:
         if serial < FIRST_PROBE:
@@ -290,25 +285,6 @@ class Generator:
             self._answered_probes.add(serial)
         else:
             self._ledger.answer(serial, now_s)
-
-    def _is_all_answered(self) -> bool:
-        return self._ledger.n_answered == self._ledger.n_sent and not any(each.wants_to_write for each in self._all())
-
-    def _sum_up(self) -> LoadResult:
-        late = sorted(self._late_s)
-        errors: Counter[str] = Counter()
-        for each in self._all():
-            errors.update(each.errors)
-        return LoadResult(
-            self._load,
-            self._ledger.results(self._board.patience_s),
-            self._ledger,
-            tuple(each.gone for each in self._all() if each.gone),
-            dict(errors),
-            1000 * late[int(0.99 * (len(late) - 1))] if late else 0.0,
-            len(self._board.targets),
-            self._now(),
-        )
 
 
 def run_load(

@@ -75,9 +75,17 @@ class ControlLink:
 
 
 @contextmanager
-def control_link(shape: LinkShape) -> Iterator[ControlLink]:
+def control_link(shape: LinkShape, switch_pid: int | None = None) -> Iterator[ControlLink]:
     """Build a control link; it is gone with the block, and with this program.
 
+    Parameters
+    ----------
+    shape : LinkShape
+    switch_pid : int or None
+        A process in whose network namespace the switch's end shall be; None: a new namespace.
+
+    Notes
+    -----
     Packets go one by one: with segmentation offload an urgent packet would wait behind 64 kB of others.
 
     Raises
@@ -88,7 +96,9 @@ def control_link(shape: LinkShape) -> Iterator[ControlLink]:
         A rate or a number of classes that `tc` cannot express.
     """
     with ExitStack() as stack:
-        switch_pid, wire_pid, controller_pid = (stack.enter_context(private_namespace()) for _ in range(3))
+        if switch_pid is None:
+            switch_pid = stack.enter_context(private_namespace())
+        wire_pid, controller_pid = (stack.enter_context(private_namespace()) for _ in range(2))
         run_batch(wire_pid, ["ip", "-batch", "-"], wire_lines(switch_pid, controller_pid))
         call_inside(wire_pid, _forward)
         ends = ((switch_pid, SWITCH_DEVICE, SWITCH_ADDRESS), (controller_pid, CONTROLLER_DEVICE, CONTROLLER_ADDRESS))

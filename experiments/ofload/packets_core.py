@@ -66,7 +66,7 @@ def answered_serial(answer: bytes) -> int | None:
         if buffer_id != NO_BUFFER:
             return int(buffer_id)
         (actions_bytes,) = struct.unpack_from("!H", answer, _PACKET_OUT_BUFFER + 8)
-        return _serial_in(answer, _PACKET_OUT_ACTIONS + actions_bytes)
+        return serial_of(answer[_PACKET_OUT_ACTIONS + actions_bytes :])
     if msg_type == MsgType.FLOW_MOD and len(answer) >= _FLOW_MOD_BUFFER + _BUFFER.size:
         (buffer_id,) = _BUFFER.unpack_from(answer, _FLOW_MOD_BUFFER)
         return None if buffer_id == NO_BUFFER else int(buffer_id)
@@ -84,11 +84,11 @@ def packet_in_bytes(frame_bytes: int) -> int:
     return HEADER_BYTES + 16 + 16 + 2 + frame_bytes
 
 
-def _serial_in(answer: bytes, packet_at: int) -> int | None:
-    at = packet_at + SERIAL_AT
-    if answer[at - len(MAGIC) : at] != MAGIC or len(answer) < at + _SERIAL.size:
+def serial_of(packet: bytes) -> int | None:
+    """Serial number of a frame of ours; None for any other frame."""
+    if packet[SERIAL_AT - len(MAGIC) : SERIAL_AT] != MAGIC or len(packet) < SERIAL_AT + _SERIAL.size:
         return None
-    return int(_SERIAL.unpack_from(answer, at)[0])
+    return int(_SERIAL.unpack_from(packet, SERIAL_AT)[0])
 
 
 def _mac(host: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +22,8 @@ from mininet_topos.errors import BadInputError
 from ryu_apps.pmt.parse import parse_pmt
 
 # A rate far above what Ryu answers shows its capacity.
-_SATURATING_PPS, _SATURATING_S = 8000.0, 4.0
+_SATURATING_PPS, _SATURATING_S = 9000.0, 4.0
+_LEARNING_SWITCH = "simple_switch_13"
 _BOARD = Switchboard((), queue_pkts=setup.SWITCH_QUEUE_PKTS, patience_s=setup.PATIENCE_S)
 
 
@@ -42,16 +44,27 @@ def run_control(trial: Trial) -> Json:
 
 
 def controller_of(arm: str, regime: str) -> Controller:
-    """Controller of an arm: the responder alone, or behind PSO."""
+    """Controller of an arm: an app alone, or behind PSO.
+
+    Where the link fills up, the app does as little as possible; where the processor does, it is Ryu's learning switch.
+    """
+    app = _LEARNING_SWITCH if regime in (setup.CPU, setup.MISBEHAVING) else RESPONDER
     if arm == setup.FIFO.name:
-        return Controller((RESPONDER,))
+        return Controller((app,))
     path = REPOSITORY / setup.PMT[regime]
-    return Controller((PSO_APP, RESPONDER), parse_pmt(path.read_text(encoding="utf-8"), setup.PMT[regime]), path)
+    return Controller((PSO_APP, app), parse_pmt(path.read_text(encoding="utf-8"), setup.PMT[regime]), path)
 
 
 def _link_bound(trial: Trial, controller: Controller) -> Json:
     rate_pps = trial.parameters["nl"] * setup.FULL_LOAD_PPS
     found = measure(_load(trial, rate_pps), controller, _shaped(controller))
+    return _row(trial, found, {"capacity_pps": setup.FULL_LOAD_PPS})
+
+
+def _real_switch(trial: Trial, controller: Controller) -> Json:
+    load = replace(_load(trial, trial.parameters["nl"] * setup.FULL_LOAD_PPS), buffered=False)
+    packet_outs_only = replace(controller, settings={"ARMOR_RESPONDER_FLOWS": "0"})
+    found = measure(load, packet_outs_only, replace(_shaped(controller), real_switch=True))
     return _row(trial, found, {"capacity_pps": setup.FULL_LOAD_PPS})
 
 
@@ -72,13 +85,14 @@ def _in_band(trial: Trial, controller: Controller) -> Json:
 
 def _cpu_bound(trial: Trial, controller: Controller) -> Json:
     capacity_pps = ryu_capacity_pps()
-    load = _load(trial, trial.parameters["nl"] * capacity_pps, setup.CPU_SWITCHES)
+    load = replace(_load(trial, trial.parameters["nl"] * capacity_pps, setup.CPU_SWITCHES), buffered=False)
     return _row(trial, measure(load, controller, _unshaped()), {"capacity_pps": capacity_pps})
 
 
 def _misbehaving(trial: Trial, controller: Controller) -> Json:
     capacity_pps = ryu_capacity_pps()
     load = _load(trial, trial.parameters["nl"] * capacity_pps, setup.MISBEHAVING_SWITCHES)
+    load = replace(load, buffered=False)
 
     @contextmanager
     def beside(link: ControlLink | None, watched: Watched) -> Iterator[None]:
@@ -93,8 +107,8 @@ def _misbehaving(trial: Trial, controller: Controller) -> Json:
 
 @lru_cache(maxsize=1)
 def ryu_capacity_pps() -> float:
-    """Packet-ins a second that stock Ryu with the responder answers on this machine when it has more than it can."""
-    load = Load(setup.CPU_SWITCHES, _SATURATING_PPS, _SATURATING_S, "constant", 0.1, 1, 1.0, setup.FRAME_BYTES, True)
+    """Packet-ins a second that stock Ryu's learning switch answers on this machine when it has more than it can."""
+    load = Load(setup.CPU_SWITCHES, _SATURATING_PPS, _SATURATING_S, "constant", 0.1, 1, 1.0, setup.FRAME_BYTES)
     found = measure(load, controller_of(setup.FIFO.name, setup.CPU), _unshaped())
     return sum(each.answers_pps for each in found.result.classes.values())
 
@@ -118,6 +132,7 @@ def _unshaped(beside: Callable[..., Any] | None = None) -> Surroundings:
 def _row(trial: Trial, found: Measured, more: Json) -> Json:
     """What is kept of a trial: everything that was measured, and whether the generator kept its schedule."""
     value = found.to_json()
+    value["window_s"] = value.pop("seconds")  # "seconds" of a row is what the trial took
     return {
         "parameters": dict(trial.parameters),
         "regime": trial.parameters["regime"],
@@ -130,6 +145,7 @@ def _row(trial: Trial, found: Measured, more: Json) -> Json:
 
 _REGIMES: dict[str, Callable[[Trial, Controller], Json]] = {
     setup.LINK: _link_bound,
+    setup.REAL: _real_switch,
     setup.CPU: _cpu_bound,
     setup.IN_BAND: _in_band,
     setup.MISBEHAVING: _misbehaving,

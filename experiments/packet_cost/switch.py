@@ -49,6 +49,15 @@ class CostSwitch:
             self._ofctl("add-groups", "-", text="".join(f"{group_text(row)}\n" for row in plan.groups))
         self._ofctl("--bundle", "add-flows", "-", text="".join(f"{flow_text(row)}\n" for row in plan.flows))
 
+    def set_controllers(self, targets: Sequence[tuple[str, int]]) -> None:
+        """Connect to controllers: each a target, as tcp:10.0.0.1:6653, and the DSCP of its connection."""
+        words = ["ovs-vsctl", f"--db=unix:{self._folder / 'db.sock'}", f"--timeout={_TIMEOUT_S:.0f}"]
+        for number, (target, dscp) in enumerate(targets):
+            words += ["--", f"--id=@c{number}", "create", "Controller", f'target="{target}"']
+            words += ["connection_mode=out-of-band", f"other_config:dscp={dscp}", "max_backoff=1000"]
+        names = ",".join(f"@c{number}" for number in range(len(targets)))
+        run_program([*words, "--", "set", "Bridge", BRIDGE, f"controller=[{names}]"])
+
     def set_lookup(self, lookup: str) -> None:
         """Let packets be found in one way only (`counters_core.LOOKUPS`); return when it is so."""
         probability, limit = _CACHE_SETTINGS[lookup]

@@ -54,8 +54,10 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
             "behaviour": trial.parameters.get("behaviour"),
             "classes": {"high": dict(each), "low": dict(each)},
             "answers_pps": 1000.0,
+            "link_mbps": setup.LINK_MBPS,
+            "link_classes": {setup.HOME_CLASS: {"bytes": 20}, "rest": {"bytes": 80}},
             "frame_bytes": setup.FRAME_BYTES,
-            "seconds": 5.0,
+            "window_s": 5.0,
             "controller_rss_mb": 80.0,
             "controller_first_rss_mb": 70.0,
         }
@@ -82,9 +84,10 @@ def test_arms_follow_each_other_and_take_turns_in_being_first() -> None:
     assert {one.arm for one, _ in pairs} == set(setup.ARMS)
 
 
-def test_figures_7_and_8_share_their_trials() -> None:
-    both = in_order([*BY_ID["pso-fig7"].trials(PLAN), *BY_ID["pso-fig8"].trials(PLAN)])
-    assert len(both) == len(BY_ID["pso-fig7"].trials(PLAN))
+def test_figures_7_and_8_share_their_trials_of_emulated_switches() -> None:
+    link, other = ({trial.trial_id for trial in BY_ID[name].trials(PLAN)} for name in ("pso-fig7", "pso-fig8"))
+    assert link & other == {name for name in link if setup.LINK in name}
+    assert any(setup.REAL in name for name in other)
 
 
 def test_loads_of_the_issue_are_covered() -> None:
@@ -101,6 +104,8 @@ def test_a_pso_that_keeps_its_promise_holds(name: str) -> None:
         assert claim(results, "knee of FIFO").measured == 0.8
         assert claim(results, "high class lost with PSO, NL 1.1").verdict == HOLDS
         assert claim(results, "answers of all classes, PSO").verdict == HOLDS
+        assert claim(results, "rate of the link in use").verdict == HOLDS
+        assert claim(results, "share of the link that ack").measured == 20.0
     if name == "pso-fig8":
         assert claim(results, "throughput with PSO").measured == pytest.approx(100.0)
         assert claim(results, "throughput with FIFO").measured == pytest.approx(95.0)

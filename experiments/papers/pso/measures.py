@@ -80,7 +80,7 @@ def answered_kbps(name: str) -> Measure:
 
     def measure(row: Json) -> float | None:
         each = row["classes"][name]
-        return float(8 * row["frame_bytes"] * each["answered"] / row["seconds"] / 1000)
+        return float(8 * row["frame_bytes"] * each["answered"] / row["window_s"] / 1000)
 
     return measure
 
@@ -88,6 +88,19 @@ def answered_kbps(name: str) -> Measure:
 def all_answers_pps(row: Json) -> float | None:
     """Answers a second of all classes."""
     return float(row["answers_pps"])
+
+
+def link_percent(row: Json) -> float | None:
+    """Share of the control link's rate that was used towards the controller."""
+    return None if row.get("link_mbps") is None else float(100.0 * row["link_mbps"] / setup.LINK_MBPS)
+
+
+def acknowledgement_percent(row: Json) -> float | None:
+    """Share of the link's bytes on PSO's home connection, where answers come: hardly more than TCP acknowledgements."""
+    classes = row.get("link_classes")
+    if not classes or setup.HOME_CLASS not in classes:
+        return None
+    return float(100.0 * classes[setup.HOME_CLASS]["bytes"] / sum(each["bytes"] for each in classes.values()))
 
 
 def estimate(rows: Sequence[Json], measure: Measure) -> Estimate | None:

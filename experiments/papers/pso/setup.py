@@ -1,9 +1,10 @@
 """Set-up of PSO's trials: loads, links and buffers, scaled from section 5.2 of the paper.
 
-A control link of 2 Mbit/s stands for the paper's 100 Mbit/s: at 100 Mbit/s, 53,000 packet-ins a second would be needed
-to fill it, and Ryu's processor ends at a few thousand (docs/ofload.md). A packet-in has 220 bytes as an IP packet,
-as in the paper. Its switch keeps the packet, and a flow-mod lets it go, so that the way to the controller is
-the one that fills. Buffers shrink with the link: a kernel would give a connection up to 4 MB, 16 s of this link.
+A control link of 2 Mbit/s stands for the paper's 100 Mbit/s, which 53,000 packet-ins a second would have to fill: Ryu's
+processor ends at a few thousand. A packet-in has 220 bytes as an IP packet, as in the paper. An emulated switch keeps
+the packet, and a flow-mod lets it go, so that the way to the controller is the one that fills; a real Open
+vSwitch keeps none, and its packet-ins are answered by packet-outs of the same size. Buffers shrink with the link: a
+kernel would give a connection up to 4 MB, 16 s of this link.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ ARMS = (FIFO, PSO)
 LABELS = {FIFO.name: "stock Ryu, one connection", PSO.name: "PSO"}
 
 LINK, CPU, IN_BAND, MISBEHAVING = "link-bound", "cpu-bound", "in-band", "misbehaving"
+REAL = "real-switch"  # link-bound too, with Open vSwitch raising the packet-ins
 TOPOLOGY = {
     LINK: "out-of-band",
+    REAL: "out-of-band",
     CPU: "out-of-band",
     IN_BAND: "in-band",
     MISBEHAVING: "out-of-band",
 }
 PMT = {
     LINK: "examples/pmt/out_of_band.yaml",
+    REAL: "examples/pmt/out_of_band.yaml",
     CPU: "examples/pmt/out_of_band.yaml",
     IN_BAND: "examples/pmt/in_band.yaml",
     MISBEHAVING: "examples/pmt/out_of_band.yaml",
@@ -37,12 +41,14 @@ WIRE_BYTES = 234  # a packet-in on the wire: 168 of OpenFlow, 32 TCP, 20 IP, 14 
 HIGH_PPS = 100.0  # of the high-priority flow, whatever the load is: 101 kbit/s for the paper's 1000
 LINK_QUEUE_PKTS, SWITCH_QUEUE_PKTS, SEND_BUFFER_BYTES = 100, 100, 16384
 SECONDS, WARM_UP_S, PATIENCE_S = 5.0, 1.0, 2.0
+HOME_CLASS = "dscp 56"  # of the home connection with example 1: CS7
 CPU_SWITCHES = 4
 CONTROL_NL = 0.2  # share of the shared link that control takes in-band; data fills the load up
 DATA_BYTES = 1000  # payload of a data packet
 BURST_PKTS = 32
 
 LINK_NLS = (0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.1, 1.2)
+REAL_NLS = (0.2, 0.6, 0.8, 0.9, 1.0, 1.1, 1.2)
 CPU_NLS = (0.2, 0.6, 0.9, 1.1, 1.2)
 IN_BAND_NLS = (0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.2)
 BURST_NLS = (0.4, 0.6, 0.8)

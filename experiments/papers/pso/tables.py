@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from experiments.campaign.values import Json
@@ -64,10 +65,17 @@ def misbehaving_table(rows: Sequence[Json]) -> Table:
             mine = behaving(rows, behaviour, arm.name)
             if mine:
                 name = f"{setup.WORDS[behaviour]}, {arm.name.upper()}"
-                errors = sorted({f"{kind} {count}" for row in mine for kind, count in row.get("faults", {}).items()})
                 cells = (_cell(mine, measure) for _, measure in _BESIDE)
-                lines.append((name, str(len(mine)), *cells, "; ".join(errors[:3]) or "-"))
+                lines.append((name, str(len(mine)), *cells, _named_errors(mine)))
     return Table(("behaviour", "trials", *(name for name, _ in _BESIDE), "errors named"), tuple(lines))
+
+
+def _named_errors(rows: Sequence[Json]) -> str:
+    """Errors of all trials by name, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update(row.get("faults") or {})
+    return "; ".join(f"{count} {name}" for name, count in counts.most_common(4)) or "-"
 
 
 def _cell(rows: Sequence[Json], measure: Measure) -> str:

@@ -65,31 +65,33 @@ def mean_of(values: Values) -> Estimate | None:
 
 def fig10(rows: Sequence[Json]) -> list[ClaimResult]:
     """TCP loss of directly affected flows: about 0 with Kuijia at every demand; rescaling's grows."""
+    name = "loss of directly affected TCP flows"
     kuijia, rescaling = both(rows, TCP, lost_percent(DIRECT))
     estimates = by_demand(kuijia) or dict.fromkeys(testbed.QUICK_DEMANDS_MBPS)
     at_every_demand = [
         judge(
-            Claim(f"loss of directly affected TCP flows, Kuijia, {demand} Mbit/s", "%", "about 0", AtMost(3.0)),
+            Claim(f"{name}, Kuijia, {demand} Mbit/s", "%", "about 0", AtMost(3.0)),
             estimate,
         )
         for demand, estimate in estimates.items()
     ]
     return [
         *at_every_demand,
-        judge_difference("growth of the same with rescaling, first to last demand", "points", GROWS, growth(rescaling)),
-        judge_difference("the same, rescaling less Kuijia", "points", ABOVE, difference(rescaling, kuijia)),
+        judge_difference(f"growth of the {name}, rescaling", "points", GROWS, growth(rescaling)),
+        judge_difference(f"{name}, rescaling less Kuijia", "points", ABOVE, difference(rescaling, kuijia)),
     ]
 
 
 def fig11(rows: Sequence[Json]) -> list[ClaimResult]:
     """UDP loss of directly affected flows: below 2 % with Kuijia at nearly all points."""
+    name = "loss of directly affected UDP flows"
     kuijia, rescaling = both(rows, UDP, lost_percent(DIRECT))
     share = 100.0 * sum(value <= 2.0 for value in kuijia.values()) / len(kuijia) if kuijia else None
-    small = Claim("points with at most 2 % loss of directly affected UDP flows, Kuijia", "%", "almost all", AtLeast(90))
+    small = Claim(f"points with at most 2 % {name}, Kuijia", "%", "almost all", AtLeast(90))
     return [
         judge(small, None if share is None else Estimate(share, None, None)),
-        judge_difference("growth of the loss with rescaling, first to last demand", "points", GROWS, growth(rescaling)),
-        judge_difference("loss, rescaling less Kuijia", "points", ABOVE, difference(rescaling, kuijia)),
+        judge_difference(f"growth of the {name}, rescaling", "points", GROWS, growth(rescaling)),
+        judge_difference(f"{name}, rescaling less Kuijia", "points", ABOVE, difference(rescaling, kuijia)),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Iterable
@@ -80,6 +81,18 @@ def switch_offloads_off(pid: int, devices: Iterable[str]) -> None:
     words = [word for name in OFFLOADS for word in (name, "off")]
     for device in devices:
         run_program(inside(pid, ["ethtool", "-K", device, *words]))
+
+
+def has_queue(pid: int, device: str) -> bool:
+    """Whether an interface queues what it sends (a traffic-control tree), or sends it at once.
+
+    Raises
+    ------
+    CommandError
+        There is no such interface.
+    """
+    trees = json.loads(run_program(inside(pid, ["tc", "-json", "qdisc", "show", "dev", device])) or "[]")
+    return any(tree["kind"] not in ("noqueue", "clsact") for tree in trees)
 
 
 def pin_receive(pid: int, device: str, processor: int) -> None:

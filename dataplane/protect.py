@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 from types import TracebackType
 
 from dataplane.devices import interface_index
-from dataplane.loader import LoadedObject, attach_ingress, detach_ingress, find_program_object
+from dataplane.loader import LoadedObject, RunTime, attach_ingress, detach_ingress, find_program_object
 from dataplane.model.protection_node import Connection, FlowMatch, to_node
 from dataplane.model.sequence import Egress, Ingress
 from dataplane.model.tunnel_header import PROTOCOL
@@ -215,6 +215,10 @@ class ProtectNode:
         """What the node has done with packets since it was made."""
         totals = self._object.map("totals").get(_ONLY)
         return sum_counters(self.sending().values(), self.receiving().values(), totals or b"")
+
+    def run_time(self, program: str = "protect") -> RunTime:
+        """How long the program has run on all interfaces, while the kernel counted (`loader.run_time_statistics`)."""
+        return self._object.program(program).run_time()
 
     def close(self) -> None:
         """Take the programs from all interfaces that are still there."""

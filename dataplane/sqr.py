@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from dataplane.devices import interface_index
-from dataplane.loader import LoadedObject, attach_ingress, detach_ingress, find_program_object
+from dataplane.devices import has_queue, interface_index
+from dataplane.loader import BpfMap, LoadedObject, RunTime, attach_ingress, detach_ingress, find_program_object
 from dataplane.model.switch import Backstop
 from dataplane.sqr_core import (
     AGENT_PROGRAM,
@@ -188,6 +188,14 @@ class SqrSwitch:
         """What a port has done with packets."""
         return read_counters(self._ring(device).control)
 
+    def run_time(self, device: str) -> RunTime:
+        """How long a port's program has run, while the kernel counted (`loader.run_time_statistics`)."""
+        return self._ring(device).loaded.program(_PROGRAM).run_time()
+
+    def map(self, device: str, name: str) -> BpfMap:
+        """A map of a port's program: `ring`, `controls` or `chosen`."""
+        return self._ring(device).loaded.map(name)
+
     def fail(self, device: str) -> None:
         """Say that the primary of a port has failed (heard of elsewhere); the window is what it sent within delta."""
         self._ask(device, REQUEST_FAIL)
@@ -239,7 +247,7 @@ def _open_ring(pid: int, port: SqrPort, undo: ExitStack) -> _Ring:
     for key in chosen_keys(port.choice)[1]:
         loaded.map("chosen").set(_INDEX.pack(key), _INDEX.pack(1))
     controls, slots = loaded.map("controls"), loaded.map("ring")
-    controls.set(_INDEX.pack(0), first_control(port, primary, backup))
+    controls.set(_INDEX.pack(0), first_control(port, primary, backup, queued=has_queue(pid, port.primary)))
     control = undo.enter_context(controls.memory())
     call_inside(pid, lambda: attach_ingress(loaded.program(_PROGRAM), index))
     return _Ring(port, index, loaded, control, (controls.id(), slots.id()))

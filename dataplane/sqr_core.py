@@ -16,6 +16,7 @@ AGENT_PROGRAM = "armor-sqr-agent"
 STATES = ("up", "hold", "backup", "turning")
 STATE_UP, STATE_HOLD, STATE_BACKUP, STATE_TURNING = range(4)
 REQUEST_NONE, REQUEST_FAIL, REQUEST_RESTORE = range(3)
+IN_SEND_NEVER, IN_SEND_ERRORS, IN_SEND_REFUSALS = range(3)
 CHOOSE_TCP_PORT, CHOOSE_DSCP, CHOOSE_VLAN = 1, 2, 4
 _LARGEST = {CHOOSE_TCP_PORT: ("TCP port", 65535), CHOOSE_DSCP: ("DSCP", 63), CHOOSE_VLAN: ("VLAN id", 4094)}
 _MAX_SLOTS = 1 << 20
@@ -23,9 +24,10 @@ _LONGEST_MS = 3_600_000.0
 
 # Name, format and offset of each field of struct control; head and tail have cache lines of their own.
 _WORDS = "state primary backup mask margin choose in_send paused ready request".split()
-_COUNTERS = (
-    "cached cached_bytes held direct other too_big gso unprotected young pending send_failed replayed replay_failed"
-).split()
+_COUNTERS = """
+    cached cached_bytes held direct other too_big gso unprotected young pending send_failed queue_full replayed
+    replay_failed
+""".split()
 FIELDS: dict[str, tuple[str, int]] = {
     **{name: ("=I", 4 * at) for at, name in enumerate(_WORDS)},
     "delta_ns": ("=Q", 40),
@@ -65,7 +67,8 @@ class SqrPort:
     waits for its carrier) or `device`, which gives them back to the switch by the virtual port.
 
     `delta_ms` bounds the time from a failure to the agent's knowledge of it, `reconfiguration_ms` is how long the
-    backup needs after that. With `in_send` a failing send is a failure, and the window is `margin` packets before it.
+    backup needs after that. With `in_send` a failing send is a failure, and the window is `margin` packets before it;
+    where the primary has a queue, that should be as long as the queue, which is lost with the port.
     """
 
     device: str
@@ -99,7 +102,8 @@ class SqrCounters:
     `cached` were copied into the ring, `held` of them behind a replay; `direct` left by the backup with nothing
     waiting; `other` are not protected; `too_big` and `gso` (merged segments) do not fit a slot; `unprotected` came
     while the backstop paused caching; `young` were overwritten within delta and `pending` before their replay (the
-    ring is too small); `send_failed` met a dead primary; `replayed` and `replay_failed` are the agent's.
+    ring is too small); `send_failed` met a dead primary, `queue_full` the full queue of a
+    living one (lost, as without SQR); `replayed` and `replay_failed` are the agent's.
     """
 
     cached: int = 0
@@ -113,6 +117,7 @@ class SqrCounters:
     young: int = 0
     pending: int = 0
     send_failed: int = 0
+    queue_full: int = 0
     replayed: int = 0
     replay_failed: int = 0
 
@@ -146,8 +151,18 @@ def chosen_keys(choice: Choice) -> tuple[int, list[int]]:
     ]
 
 
-def first_control(port: SqrPort, primary: int, backup: int) -> bytes:
-    """Bytes of the control block of a port that is up, given the numbers of its interfaces."""
+def first_control(port: SqrPort, primary: int, backup: int, *, queued: bool = False) -> bytes:
+    """Bytes of the control block of a port that is up.
+
+    Parameters
+    ----------
+    port : SqrPort
+        Its settings.
+    primary, backup : int
+        Numbers of its interfaces.
+    queued : bool, default False
+        Whether the primary has a queue of its own: a packet that it refuses is then no sign of a dead port.
+    """
     block = bytearray(CONTROL_BYTES)
     values = {
         "primary": primary,
@@ -155,7 +170,7 @@ def first_control(port: SqrPort, primary: int, backup: int) -> bytes:
         "mask": port.slots - 1,
         "margin": port.margin,
         "choose": chosen_keys(port.choice)[0],
-        "in_send": port.in_send,
+        "in_send": (IN_SEND_ERRORS if queued else IN_SEND_REFUSALS) if port.in_send else IN_SEND_NEVER,
         "delta_ns": round(port.delta_ms * 1e6),
         "reconfiguration_ns": round(port.reconfiguration_ms * 1e6),
     }

@@ -149,6 +149,7 @@ static __always_inline int append(struct __sk_buff *skb, struct control *port)
 }
 
 /* ---- what becomes of a packet */
+/* "Stolen" is the kernel's word for a packet that is taken care of elsewhere; it is not counted as dropped. */
 /* The primary has refused a packet: begin to hold, once, with the packets before it as the window. */
 static __always_inline void turn(struct control *port)
 {
@@ -177,13 +178,16 @@ static __always_inline int while_up(struct __sk_buff *skb, struct control *port)
         else
             cached = append(skb, port);
     }
-    if (!port->in_send)
+    if (port->in_send == IN_SEND_NEVER)
         return bpf_redirect(port->primary, 0);
     /* Only the cloning helper says whether the packet was sent. */
-    if (bpf_clone_redirect(skb, port->primary, 0) == 0)
-        return TC_ACT_SHOT;
+    long refused = bpf_clone_redirect(skb, port->primary, 0);
+    if (refused > 0 && port->in_send == IN_SEND_ERRORS)
+        count(&port->queue_full);
+    if (!refused || (refused > 0 && port->in_send == IN_SEND_ERRORS))
+        return TC_ACT_STOLEN;
     turn(port);
-    return cached == 0 ? TC_ACT_SHOT : bpf_redirect(port->backup, 0);
+    return cached == 0 ? TC_ACT_STOLEN : bpf_redirect(port->backup, 0);
 }
 
 static __always_inline int while_holding(struct __sk_buff *skb, struct control *port)
@@ -197,7 +201,7 @@ static __always_inline int while_holding(struct __sk_buff *skb, struct control *
     if (append(skb, port))
         return bpf_redirect(port->backup, 0);
     count(&port->held);
-    return TC_ACT_SHOT;
+    return TC_ACT_STOLEN;
 }
 
 SEC("tc")

@@ -22,6 +22,8 @@ struct slot {
 enum state { STATE_UP, STATE_HOLD, STATE_BACKUP, STATE_TURNING };
 enum source { SOURCE_NONE, SOURCE_SEND, SOURCE_CARRIER, SOURCE_TOLD };
 enum request { REQUEST_NONE, REQUEST_FAIL, REQUEST_RESTORE };
+/* A queue that is full refuses packets too, with a positive code; a port without a queue has no other reason. */
+enum in_send { IN_SEND_NEVER, IN_SEND_ERRORS, IN_SEND_REFUSALS };
 enum chosen { CHOOSE_TCP_PORT = 1, CHOOSE_DSCP = 2, CHOOSE_VLAN = 4 };
 
 struct control {
@@ -30,7 +32,7 @@ struct control {
     __u32 mask;               /* slots - 1 */
     __u32 margin;             /* packets before the one that failed that are sent again */
     __u32 choose;             /* which kinds of `chosen` count; 0: every packet is protected */
-    __u32 in_send;            /* whether a send that fails is a failure of the port */
+    __u32 in_send;            /* which sends that fail mean that the port has died */
     __u32 paused;             /* whether the backstop keeps packets out of the ring */
     __u32 ready;              /* whether the backup may be used */
     __u32 request;            /* what somebody asks the agent to do */
@@ -45,7 +47,7 @@ struct control {
     __u32 source;
     __u32 unused;
     __u64 cached, cached_bytes, held, direct, other;
-    __u64 too_big, gso, unprotected, young, pending, send_failed;
+    __u64 too_big, gso, unprotected, young, pending, send_failed, queue_full;
     __u64 replayed, replay_failed; /* these two by the agent */
 };
 

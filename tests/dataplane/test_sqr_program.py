@@ -16,10 +16,11 @@ from dataplane.model.slots import SLOT_BYTES, SlotState, unpack_slot, window
 from dataplane.model.values import Packet
 from dataplane.sqr_core import FIELDS, Choice, SqrPort, chosen_keys, first_control, read_counters, read_field
 from mininet_topos.errors import BadInputError
-from tests.dataplane.hostile import DROPPED, ETHERNET, HOSTS, REDIRECTED, udp
+from tests.dataplane.hostile import ETHERNET, HOSTS, REDIRECTED, udp
 
 pytestmark = pytest.mark.emulation
 FRAMES = 5000
+KEPT = 4  # TC_ACT_STOLEN: in the ring, or sent by a clone
 NOWHERE = 1 << 30  # no interface has this number, so sending by it fails
 LOOPBACK = 1
 FOREVER_MS = 3_600_000.0
@@ -95,7 +96,7 @@ def random_frames(ring: Ring, count: int, seed: int) -> None:
         result = ring.program.test(frame)
         if model.mode is Mode.HOLD:
             ring.set(tail=model.tail)  # the agent passes over what was overwritten
-        assert result.code == (REDIRECTED if sent else DROPPED)
+        assert result.code == (REDIRECTED if sent else KEPT)
         assert ring.get("head") == model.head
         if model.head > before:
             frames[before & (ring.port.slots - 1)] = frame
@@ -138,17 +139,17 @@ def test_the_window_of_the_ring_is_read_as_the_model_reads_it(ring: Ring) -> Non
 
 
 def test_a_failed_send_begins_to_hold_with_the_margin_before_it(ring: Ring) -> None:
-    ring.set(in_send=1)
+    ring.set(in_send=2)
     for _ in range(10):
         ring.set(state=0)
         ring.program.test(random_frame(random.Random(1))[:100])
-        ring.set(in_send=1, primary=LOOPBACK)
+        ring.set(in_send=2, primary=LOOPBACK)
     head = ring.get("head")
     ring.set(state=0, primary=NOWHERE, ready=1)
-    assert ring.program.test(bytes(60)).code == DROPPED
+    assert ring.program.test(bytes(60)).code == KEPT
     assert (ring.get("state"), ring.get("head")) == (MODES[Mode.HOLD], head + 1)
     assert (ring.get("tail"), ring.get("ready"), ring.get("source")) == (head - 3, 0, 1)
-    assert ring.program.test(bytes(60)).code == DROPPED  # it waits behind the window
+    assert ring.program.test(bytes(60)).code == KEPT  # it waits behind the window
     assert (ring.get("tail"), ring.get("head")) == (head - 3, head + 2)
     counters = read_counters(ring.control)
     assert (counters.send_failed, counters.held) == (1, 1)
@@ -164,19 +165,27 @@ def test_the_window_of_a_failed_send_stays_in_the_ring_and_after_the_last_restor
     with ring.loaded:
         for _ in range(9):
             ring.program.test(bytes(60))
-        ring.set(primary=NOWHERE, in_send=1, floor=floor)
+        ring.set(primary=NOWHERE, in_send=2, floor=floor)
         ring.program.test(bytes(60))
         assert ring.get("tail") == wanted
 
 
 def test_a_frame_that_is_not_cached_leaves_by_the_backup_when_its_send_fails(ring: Ring) -> None:
-    ring.set(primary=NOWHERE, in_send=1)
+    ring.set(primary=NOWHERE, in_send=2)
     assert ring.program.test(bytes(2500)).code == REDIRECTED
     assert ring.get("state") == MODES[Mode.HOLD]
     ring.set(state=0, paused=1)
     assert ring.program.test(bytes(60)).code == REDIRECTED
     counters = read_counters(ring.control)
     assert (counters.too_big, counters.unprotected, counters.send_failed) == (1, 1, 2)
+
+
+def test_an_error_is_a_dead_port_even_where_a_queue_may_refuse() -> None:
+    ring = open_ring(replace(PORT, in_send=True), primary=NOWHERE)
+    with ring.loaded:
+        ring.set(in_send=1)
+        ring.program.test(bytes(60))
+        assert ring.get("state") == MODES[Mode.HOLD]
 
 
 def with_dscp(packet: bytes, dscp: int) -> bytes:
@@ -217,7 +226,7 @@ def test_protected_packets_are_the_chosen_ones(choice: Choice, packet: bytes, is
         counters = read_counters(ring.control)
         assert (counters.cached, counters.other) == ((1, 0) if is_chosen else (0, 1))
         ring.set(state=MODES[Mode.HOLD])
-        assert ring.program.test(ETHERNET + packet).code == (DROPPED if is_chosen else REDIRECTED)
+        assert ring.program.test(ETHERNET + packet).code == (KEPT if is_chosen else REDIRECTED)
 
 
 def test_what_is_not_ipv4_is_not_chosen_by_port_or_dscp() -> None:

@@ -1,0 +1,87 @@
+"""What 1+1 protection and SQR cost a packet, beside plain forwarding on the same way.
+
+    python -m benchmarks.dataplane_cost [--repetitions 9] [--frames 10000] [--out FILE]
+
+Needs root. Frames of h1 go to h2 through two nodes, everything on one processor and as fast as it takes them, so the
+time from the first to the last is the processor time of the whole way, Python's sending included. Then the same with
+the kernel counting how long programs run. Arms and frame lengths take turns, forwards and backwards, so that drift hits
+all alike. Every trial is a JSON line of the result file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median, quantiles
+
+from benchmarks.environment import environment
+from dataplane.cost_trial import ARMS, Cost, measure
+from dataplane.two_paths import two_paths
+from mininet_topos.errors import ArmorError
+
+FRAME_BYTES = (64, 1400)
+RESULTS = Path(__file__).parent / "results" / "dataplane_cost.jsonl"
+
+
+def trials(repetitions: int, frames: int) -> Iterator[dict[str, object]]:
+    """Rows of all arms; a bench is built for each repetition."""
+    processor = max(os.sched_getaffinity(0))
+    cases = [(arm, size) for size in FRAME_BYTES for arm in ARMS]
+    for repetition in range(repetitions):
+        with two_paths() as bench:
+            for arm, size in cases if repetition % 2 == 0 else reversed(cases):
+                row = {"repetition": repetition, "load": os.getloadavg()[0]}
+                try:
+                    yield {**row, "status": "ok", **asdict(measure(bench, arm, size, frames, processor))}
+                except ArmorError as error:
+                    yield {**row, "status": "failed", "arm": arm, "frame_bytes": size, "error": str(error)}
+
+
+def spread(values: list[float]) -> str:
+    """Median, and the middle half of the values."""
+    low, _, high = quantiles(values, n=4, method="inclusive")
+    return f"{median(values):7.0f} ({low:6.0f} - {high:6.0f})"
+
+
+def summary(rows: list[dict[str, object]]) -> Iterator[str]:
+    """One line a case, for people."""
+    yield "bytes  arm           whole way, ns             s1's program, ns          s2's program, ns          lost"
+    names = ("arm", "frame_bytes", "frames", "whole_ns", "first_node_ns", "second_node_ns", "lost")
+    done = [Cost(**{name: row[name] for name in names}) for row in rows if row["status"] == "ok"]  # type: ignore[arg-type]
+    for size in FRAME_BYTES:
+        for arm in ARMS:
+            mine = [cost for cost in done if (cost.arm, cost.frame_bytes) == (arm, size)]
+            if len(mine) < 2:
+                yield f"{size:5}  {arm:12}  {len(mine)} of its trials did not fail"
+                continue
+            parts = (spread([getattr(cost, name) for cost in mine]) for name in names[3:6])
+            lost = sum(cost.lost for cost in mine)
+            yield f"{size:5}  {arm:12}  {'  '.join(parts)}  {lost} of {sum(2 * cost.frames for cost in mine)}"
+
+
+def main() -> int:
+    """Run the arms, write the rows, print a summary."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=9)
+    parser.add_argument("--frames", type=int, default=10_000)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    rows = []
+    with given.out.open("w", encoding="utf-8") as out:
+        facts = {"command": ["benchmarks.dataplane_cost", *sys.argv[1:]], "environment": environment()}
+        print(json.dumps(facts), file=out, flush=True)
+        for row in trials(given.repetitions, given.frames):
+            rows.append(row)
+            print(json.dumps(row), file=out, flush=True)
+    print("\n".join(summary(rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Format, lint, strict types on the pure modules, then every test with coverage; stops at the first that fails.
-# Arguments go to pytest: scripts/check.sh -k interpret
+# Arguments go to pytest, which then runs in one process: scripts/check.sh -k interpret
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,5 +14,14 @@ echo "== ruff format and lint"
 echo "== mypy --strict on the pure modules"
 .venv/bin/python -m tests.quality.layers | xargs .venv/bin/mypy
 
-echo "== pytest"
-exec .venv/bin/pytest --cov --cov-report=term "$@"
+# A selection is small: one process. All tests are two parts, because emulated networks side by side disturb each
+# other's timing, and other tests theirs; the rest fills the processors.
+if [ $# -gt 0 ]; then
+    echo "== pytest"
+    exec .venv/bin/pytest --cov --cov-report=term "$@"
+fi
+workers=$(($(nproc) < 4 ? $(nproc) : 4))
+echo "== pytest: all but emulation, on $workers processors"
+.venv/bin/pytest -m "not emulation" -n "$workers" --dist worksteal --cov --cov-report=
+echo "== pytest: emulation"
+exec .venv/bin/pytest -m emulation --cov --cov-append --cov-report=term

@@ -6,7 +6,9 @@ import importlib.util
 import os
 import shutil
 import signal
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -63,26 +65,54 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"{marker}: {reason}"))
 
 
-def is_whole_suite(config: pytest.Config) -> bool:
-    """Tell whether nothing narrowed the collection down."""
-    chosen = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+def minimum_of(markexpr: str, text: str) -> int | None:
+    """Return how many tests there have to be at least; None for a selection that has no number.
+
+    Parameters
+    ----------
+    markexpr : str
+        The marker expression of -m: "" for all tests, or a part that has a line of its own.
+    text : str
+        What `minimum_tests.txt` holds: lines of a number and the marker expression that it is for.
+    """
+    lines = (line.split(maxsplit=1) for line in text.splitlines())
+    numbers = {part.strip(): int(number) for number, part in lines}
+    return numbers.get(markexpr) if markexpr else sum(numbers.values())
+
+
+def minimum_here(config: pytest.Config) -> int | None:
+    """Return how many tests this run has to have; None when something narrowed the collection down."""
     # An option of a plugin that is switched off does not exist.
-    options = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf")
-    return not chosen and not any(config.getoption(name, default=None) for name in options)
+    options = ("keyword", "deselect", "ignore", "ignore_glob", "lf")
+    narrowed = any(config.getoption(name, default=None) for name in options)
+    if narrowed or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return None
+    return minimum_of(config.getoption("markexpr", default=""), MINIMUM_FILE.read_text(encoding="utf-8"))
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+def require_minimum(session: pytest.Session, collected: int) -> None:
     """Refuse a whole run that lost tests: a suite that shrinks in silence protects nothing."""
-    minimum = int(MINIMUM_FILE.read_text(encoding="utf-8"))
-    if is_whole_suite(session.config) and not session.testsfailed and len(session.items) < minimum:
+    minimum = minimum_here(session.config)
+    if minimum is not None and not session.testsfailed and collected < minimum:
         raise pytest.UsageError(
-            f"{len(session.items)} tests collected, but {MINIMUM_FILE.name} says {minimum}: "
+            f"{collected} tests collected, but {MINIMUM_FILE.name} says {minimum}: "
             "find the lost tests, or lower the number in the same commit that says why"
         )
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Count the tests of a run in one process; a worker of a parallel run leaves that to the one that started it."""
+    if not hasattr(session.config, "workerinput"):
+        require_minimum(session, len(session.items))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Count the tests that a worker has collected: every worker collects all of them."""
+    require_minimum(node.config.pluginmanager.get_plugin("session"), len(ids))
+
+
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
     """Say how far above the committed minimum the suite is, so that the number gets raised."""
-    if not is_whole_suite(config):
-        return None
-    return f"{MINIMUM_FILE.name}: {MINIMUM_FILE.read_text(encoding='utf-8').strip()} of {len(items)}"
+    minimum = minimum_here(config)
+    return None if minimum is None else f"{MINIMUM_FILE.name}: {minimum} of {len(items)}"

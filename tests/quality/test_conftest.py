@@ -19,10 +19,28 @@ def small_suite(tmp_path):
     """A project with our conftest, two tests, and a committed minimum of three."""
     (tmp_path / "tests" / "quality").mkdir(parents=True)
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path / "tests")
-    (tmp_path / "tests" / "quality" / "minimum_tests.txt").write_text("3\n", encoding="utf-8")
-    (tmp_path / "tests" / "test_two.py").write_text("def test_one(): pass\ndef test_other(): pass\n", encoding="utf-8")
-    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\ntestpaths = ["tests"]\n', encoding="utf-8")
+    require(tmp_path, "2 not emulation\n1 emulation\n")
+    (tmp_path / "tests" / "test_two.py").write_text(TWO_TESTS, encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
     return tmp_path
+
+
+TWO_TESTS = """
+import pytest
+def test_one(): pass
+@pytest.mark.emulation
+def test_other(): pass
+"""
+SETTINGS = """
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+markers = ["emulation: needs a network"]
+"""
+PARALLEL = ["-n", "2"]
+
+
+def require(folder, text):
+    (folder / "tests" / "quality" / "minimum_tests.txt").write_text(text, encoding="utf-8")
 
 
 def run_pytest(folder, *arguments):
@@ -30,20 +48,28 @@ def run_pytest(folder, *arguments):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_whole_run_with_fewer_tests_than_the_minimum_fails(small_suite):
-    outcome = run_pytest(small_suite)
+@pytest.mark.parametrize("workers", [[], PARALLEL])
+@pytest.mark.parametrize(
+    ("part", "complaint"),
+    [([], "2 tests collected, but minimum_tests.txt says 3"), (["-m", "not emulation"], "1 tests collected")],
+)
+def test_whole_part_with_fewer_tests_than_its_minimum_fails(small_suite, part, complaint, workers):
+    outcome = run_pytest(small_suite, *part, *workers)
     assert outcome.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "2 tests collected, but minimum_tests.txt says 3" in outcome.stdout + outcome.stderr
+    assert complaint in outcome.stdout + outcome.stderr
 
 
-def test_whole_run_with_enough_tests_passes(small_suite):
-    (small_suite / "tests" / "quality" / "minimum_tests.txt").write_text("2\n", encoding="utf-8")
-    assert run_pytest(small_suite).returncode == pytest.ExitCode.OK
+@pytest.mark.parametrize("workers", [[], PARALLEL])
+@pytest.mark.parametrize("part", [[], ["-m", "not emulation"], ["-m", "emulation"]])
+def test_whole_part_with_enough_tests_passes(small_suite, part, workers):
+    require(small_suite, "1 not emulation\n1 emulation\n")
+    assert run_pytest(small_suite, *part, *workers).returncode == pytest.ExitCode.OK
 
 
-@pytest.mark.parametrize("narrowing", [["-k", "one"], ["-m", "not emulation"], ["tests/test_two.py"]])
-def test_narrowed_run_may_have_fewer_tests(small_suite, narrowing):
-    assert run_pytest(small_suite, *narrowing).returncode == pytest.ExitCode.OK
+@pytest.mark.parametrize("workers", [[], PARALLEL])
+@pytest.mark.parametrize("narrowing", [["-k", "one"], ["-m", "not ryu"], ["tests/test_two.py"]])
+def test_narrowed_run_may_have_fewer_tests(small_suite, narrowing, workers):
+    assert run_pytest(small_suite, *narrowing, *workers).returncode == pytest.ExitCode.OK
 
 
 def test_collection_error_is_reported_as_itself_and_not_as_a_lost_test(small_suite):

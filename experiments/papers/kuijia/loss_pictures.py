@@ -65,7 +65,8 @@ def loss_picture(title: str, cases: Mapping[str, tuple[Choice, Class]], band: fl
         extra = [_fluid_handle()] + ([paper_handle("band for Kuijia", ":")] if band is not None else [])
         shown = next((axes for axes in axes_of if axes.lines), axes_of[0])
         legend(figure, shown, extra)
-        return finish(figure, facts_of(rows, [choice for choice, _ in cases.values()]), caption)
+        facts = facts_of(rows, [choice for choice, _ in cases.values()])
+        return finish(figure, [*facts, "Small dots: trials, where there are several rounds."], caption)
 
     return draw
 
@@ -115,7 +116,6 @@ def facts_of(rows: Sequence[Json], choices: Sequence[Choice]) -> list[str]:
         f"Gscale, {testbed.PAIRS} pairs drawn by lot and one failed link a round ({', '.join(cut)}; rounds: {rounds}).",
         f"Scaled 1:{testbed.SCALE:.0f}: links carry {testbed.LINK_MBPS:g} Mbit/s of payload, flows send "
         f"{100 * testbed.OFFERED_SHARE:.0f} % of their allocation.",
-        "Small dots are trials." if rounds > 1 else "",
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json
 from experiments.papers.kuijia import claims, tables, testbed
 from experiments.papers.kuijia.loss_pictures import facts_of
 from experiments.papers.kuijia.measures import busiest_directions, chosen, demands_of, seconds_of
@@ -76,6 +76,9 @@ def draw_fig16(rows: Sequence[Json], caption: str) -> Figure:
         here = [row for row in own if row["parameters"]["demand_mbps"] == demand]
         _draw_stacks(axes, here, directions)
     axes_of[0].set_ylabel("Mbit/s (measured times 100)", color=INK)
+    highest = max(axes.get_ylim()[1] for axes in axes_of)
+    for axes in axes_of:
+        axes.set_ylim(0, highest)
     legend(figure, axes_of[0])
     facts = [
         f"Flows that cross {', '.join(dict.fromkeys(directions.values()))}, measured at their receivers, mean over "
@@ -86,7 +89,7 @@ def draw_fig16(rows: Sequence[Json], caption: str) -> Figure:
 
 
 def _draw_stacks(axes: Axes, rows: Sequence[Json], directions: Mapping[int, str]) -> None:
-    names = []
+    ticks: dict[float, str] = {}
     for place, arm in enumerate(testbed.ARMS):
         here = chosen(rows, claims.CLASSES_TCP, arm)
         bottoms = [0.0, 0.0]
@@ -98,9 +101,7 @@ def _draw_stacks(axes: Axes, rows: Sequence[Json], directions: Mapping[int, str]
                 axes.bar(where, mbps, 0.8, bottoms[side], color=_GROUP_COLOURS[title], label=label)
                 bottoms[side] += mbps
         axes.bar(2.4 * place + 1, max(0.0, bottoms[0] - bottoms[1]), 0.8, bottoms[1], color="none", edgecolor=GRID)
-        names += [_short(arm, "before"), _short(arm, "after")]
-    axes.set_xticks([0, 1, 2.4, 3.4], names, fontsize=8)
-
-
-def _short(arm: Arm, when: str) -> str:
-    return f"{testbed.ARM_NAMES[arm.name]}\n{when}"
+        for shift, name in ((0.0, "before"), (0.5, f"\n{testbed.ARM_NAMES[arm.name]}"), (1.0, "after")):
+            ticks[2.4 * place + shift] = name
+    axes.set_xticks(list(ticks), list(ticks.values()), fontsize=8)
+    axes.tick_params(axis="x", length=0)

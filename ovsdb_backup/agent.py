@@ -27,7 +27,7 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
     BadInputError
         A missing, unknown or impossible option.
     """
-    parser = _Parser(prog="python -m ovsdb_backup.agent", description=__doc__.partition("\n")[0])
+    parser = OneLineParser(prog="python -m ovsdb_backup.agent", description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--bridge", required=True, help="name of the bridge, in Open vSwitch and in the backup database"
     )
@@ -47,8 +47,7 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
         "--realtime", action="store_true", help="meet failures with real-time priority, where the system permits it"
     )
     given = parser.parse_args(arguments)
-    if not 0 <= given.wait_to_restore_s < float("inf"):
-        raise BadInputError(f"--wait-to-restore-s is {given.wait_to_restore_s}; give a number of at least 0")
+    check_wait(given.wait_to_restore_s)
     if not 0 <= given.hard_timeout_s <= 0xFFFF:
         raise BadInputError(f"--hard-timeout-s is {given.hard_timeout_s}; give 0 (never) to 65535")
     witness = given.witness or given.database
@@ -67,7 +66,15 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
     )
 
 
-class _Parser(argparse.ArgumentParser):
+def check_wait(wait_to_restore_s: float) -> None:
+    """Refuse a wait that is none (BadInputError)."""
+    if not 0 <= wait_to_restore_s < float("inf"):
+        raise BadInputError(f"--wait-to-restore-s is {wait_to_restore_s}; give a number of at least 0")
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser that raises BadInputError instead of printing usage and leaving."""
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line."""
         raise BadInputError(f"{message}; see --help")

@@ -36,6 +36,8 @@ class QueueSetup:
     control_is_queue_0 : bool
         Queue 0 carries nothing but control packets (BFD and whatever else has DSCP CS6). False: traffic uses it, and
         control packets have a class of their own before it.
+    has_control : bool
+        Whether there are such control packets at all; on a control link there are none beside the marked classes.
     queue_of_tc, queue_of_pcp, queue_of_dscp : tuple of (int, int)
         Queue by TC of MPLS packets, by PCP of tagged ones, by DSCP of plain IPv4.
 
@@ -52,9 +54,10 @@ class QueueSetup:
     queue_of_tc: tuple[tuple[int, int], ...] = ()
     queue_of_pcp: tuple[tuple[int, int], ...] = ()
     queue_of_dscp: tuple[tuple[int, int], ...] = ()
+    has_control: bool = True
 
     def __post_init__(self) -> None:
-        classes = self.n_queues + (not self.control_is_queue_0)
+        classes = self.n_queues + (self.has_control and not self.control_is_queue_0)
         if self.n_queues < 2 or classes > MAX_QUEUES:
             raise BadInputError(f"{self.name!r} has {classes} classes of traffic a port; a port has 2 to {MAX_QUEUES}")
         for word, pairs, values in (
@@ -66,7 +69,8 @@ class QueueSetup:
         self._check("any", ((0, self.default_queue),), 1)
 
     def _check(self, word: str, pairs: tuple[tuple[int, int], ...], values: int) -> None:
-        first = 1 if self.control_is_queue_0 else 0
+        # What switches tell each other about tunnels is labelled, and goes with the control packets.
+        first = 0 if word == "TC" else self._first_traffic_queue
         for value, queue_id in pairs:
             if not 0 <= value < values or not first <= queue_id < self.n_queues:
                 raise BadInputError(
@@ -78,23 +82,29 @@ class QueueSetup:
 
     @property
     def control_class(self) -> str:
-        """Class of BFD and other control packets."""
+        """Class of BFD and other control packets; none when there are no such packets."""
+        if not self.has_control:
+            return ""
         return class_of(0) if self.control_is_queue_0 else CONTROL_CLASS
+
+    @property
+    def _first_traffic_queue(self) -> int:
+        return 1 if self.control_is_queue_0 and self.has_control else 0
 
     @property
     def traffic_queues(self) -> tuple[int, ...]:
         """Queues that carry traffic, first to last."""
-        return tuple(range(1 if self.control_is_queue_0 else 0, self.n_queues))
+        return tuple(range(self._first_traffic_queue, self.n_queues))
 
     @property
     def classes(self) -> tuple[str, ...]:
         """Class ids, from first to last priority."""
-        own = () if self.control_is_queue_0 else (CONTROL_CLASS,)
+        own = (CONTROL_CLASS,) if self.has_control and not self.control_is_queue_0 else ()
         return (*own, *(class_of(queue_id) for queue_id in range(self.n_queues)))
 
     def describe(self) -> str:
         """Mapping from packets to queues in one line."""
-        words = [f"queue {0 if self.control_is_queue_0 else 'before 0'}: control (CS6)"]
+        words = [f"queue {0 if self.control_is_queue_0 else 'before 0'}: control (CS6)"] if self.has_control else []
         for queue_id in self.traffic_queues:
             marks = [
                 f"{word} {value}"
@@ -133,7 +143,7 @@ def queue_setup(setup: PrioritySetup) -> QueueSetup:
         setup.n_queues,
         default_queue=setup.classes[-1].normal.queue_id,
         control_is_queue_0=all(mark.queue_id for mark in marks),
-        queue_of_tc=tuple(sorted((mark.tc, mark.queue_id) for mark in marks)),
+        queue_of_tc=tuple(sorted((mark.tc, mark.queue_id) for mark in {*marks, setup.alarm})),
         queue_of_dscp=dscps,
     )
 
@@ -165,7 +175,7 @@ class QueueTree:
         """Lines for `tc -batch` that send packets to their classes; `device` is "dev NAME"."""
         setup = self.setup
         control = f"u32 match ip tos {_CS6_TOS:#x} {_DSCP_MASK:#x} flowid {setup.control_class}"
-        lines = [f"filter add {device} parent 1: protocol ip prio 1 {control}"]
+        lines = [f"filter add {device} parent 1: protocol ip prio 1 {control}"] if setup.has_control else []
         if not self.by_filter:
             return lines
         for dscp, queue_id in setup.queue_of_dscp:

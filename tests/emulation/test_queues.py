@@ -78,8 +78,8 @@ def test_every_mark_of_a_plan_waits_in_the_queue_that_its_rows_name(plan: object
 
 def test_the_queues_of_the_paper_are_in_its_order() -> None:
     single, eight = queue_setup(SINGLE), queue_setup(EIGHT)
-    assert (single.n_queues, single.queue_of_tc, single.control_class) == (3, ((0, 1), (1, 2)), "1:1")
-    assert eight.queue_of_tc == tuple((number, number) for number in range(1, 8))
+    assert (single.n_queues, single.queue_of_tc, single.control_class) == (3, ((0, 1), (1, 2), (7, 0)), "1:1")
+    assert eight.queue_of_tc == tuple((number, number) for number in range(8))
     assert eight.default_queue == 6
     assert "queue 5: TC 5" in eight.describe()
 

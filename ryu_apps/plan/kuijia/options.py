@@ -12,6 +12,7 @@ from ryu_apps.plan.addressing import Host
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup
 
 SPLITS = ("ranges", "select")
+TELLERS = ("controller", "agent")
 _ADDRESS_BITS = 32
 
 
@@ -65,21 +66,27 @@ class TunnelOptions:
         (Open vSwitch rounds them to slots of its own) and its victims cannot be tagged.
     prefixes : tuple of (str, tuple of Prefix)
         Addresses behind edge switches; a switch that is not named has the address of its host.
+    told_by : {"controller", "agent"}
+        Who tells the ingress that a tunnel is dead: the controller, or the agents of the switches (transit.py), for
+        which every tunnel needs rows.
 
     Raises
     ------
     BadInputError
-        A value that is not among the choices, or a prefix that stands twice.
+        A value that is not among the choices, agents with a SELECT group, or a prefix that stands twice.
     """
 
     priorities: str = "single"
     split: str = "ranges"
     prefixes: tuple[tuple[str, tuple[Prefix, ...]], ...] = ()
+    told_by: str = TELLERS[0]
 
     def __post_init__(self) -> None:
-        for name, choices in (("priorities", tuple(PRIORITY_SETUPS)), ("split", SPLITS)):
+        for name, choices in (("priorities", tuple(PRIORITY_SETUPS)), ("split", SPLITS), ("told_by", TELLERS)):
             if getattr(self, name) not in choices:
                 raise BadInputError(f"unknown {name} {getattr(self, name)!r}; use one of {', '.join(choices)}")
+        if self.split == "select" and self.told_by == "agent":
+            raise BadInputError("agents change hash ranges, not groups; use split 'ranges', or let the controller tell")
         given = [prefix for _, prefixes in self.prefixes for prefix in prefixes]
         if len(set(given)) < len(given):
             raise BadInputError(f"the prefixes {self.prefixes} name one twice; each belongs to one switch")

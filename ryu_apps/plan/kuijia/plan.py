@@ -39,7 +39,7 @@ from ryu_apps.plan.kuijia.layers import (
 )
 from ryu_apps.plan.kuijia.options import TunnelOptions, prefixes_of
 from ryu_apps.plan.kuijia.priorities import Mark, queue_rows
-from ryu_apps.plan.kuijia.transit import guard_rows, label_rows
+from ryu_apps.plan.kuijia.transit import alarm_rows, guard_rows, label_rows
 from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan, sorted_flows
 
 Failures = Sequence[frozenset[LinkId]]
@@ -330,9 +330,12 @@ class TunnelPlanner:
                 for path in entrance.commodity.paths:
                     marks[label_key(path)] |= own
         for path, needed in marks.items():
-            ordered = sorted(needed, key=lambda mark: mark.tc)
-            for node, row in label_rows(self.scheme.scheme, path, self.labels[path], ordered, self.wiring.ports):
+            named = (self.scheme.scheme, path, self.labels[path])
+            for node, row in label_rows(*named, sorted(needed, key=lambda mark: mark.tc), self.wiring.ports):
                 rows[node].append(row)
+            if self.options.told_by == "agent":
+                for node, row in alarm_rows(*named, self.options.setup.alarm, self.wiring.ports):
+                    rows[node].append(row)
         return rows
 
     def _capacities(self, node: str) -> dict[int, float | None]:

@@ -52,6 +52,8 @@ class PrioritySetup:
     class_at : tuple of (int, int)
         Priority of a demand (1 to 4, or 6 for background) and the position of its class.
     n_queues : int
+    alarm : Mark
+        Of packets from switch to switch about dead tunnels (transit.py); no class has its TC.
     """
 
     name: str
@@ -59,6 +61,7 @@ class PrioritySetup:
     classes: tuple[TrafficClass, ...]
     class_at: tuple[tuple[int, int], ...]
     n_queues: int
+    alarm: Mark
 
     def class_of(self, priority: int) -> TrafficClass:
         """Class of a demand.
@@ -83,6 +86,9 @@ _HIGH = range(DEFAULT_PRIORITY, HIGH_VICTIM)
 # AF31, AF21, AF11 and CS1 for the high classes; background traffic is best effort.
 _DSCP = {1: 26, 2: 18, 3: 10, 4: 8, LOW: 0}
 
+# The TC of network control; where TCs are numbers of queues, that of the control queue.
+_FIRST = Mark(7, 0)
+
 # The paper's: TC 0 is aboriginal traffic, TC 1 is victim traffic.
 SINGLE = PrioritySetup(
     "single",
@@ -90,6 +96,7 @@ SINGLE = PrioritySetup(
     (TrafficClass("normal", Mark(0, 1), Mark(1, 2)),),
     (*((priority, 0) for priority in _HIGH), (LOW, 0)),
     3,
+    _FIRST,
 )
 FOUR = PrioritySetup(
     "four",
@@ -97,6 +104,7 @@ FOUR = PrioritySetup(
     (TrafficClass("high", _own(0), _own(1), _DSCP[1]), TrafficClass("low", _own(2), _own(3), _DSCP[LOW])),
     (*((priority, 0) for priority in _HIGH), (LOW, 1)),
     4,
+    _FIRST,
 )
 EIGHT = PrioritySetup(
     "eight",
@@ -107,6 +115,7 @@ EIGHT = PrioritySetup(
     ),
     (*((priority, priority - DEFAULT_PRIORITY) for priority in _HIGH), (LOW, len(_HIGH))),
     8,
+    _own(0),
 )
 PRIORITY_SETUPS = {setup.name: setup for setup in (SINGLE, FOUR, EIGHT)}
 

@@ -12,10 +12,10 @@ from itertools import pairwise
 from mininet_topos.ports import HOST_PORT, PortMap
 from mininet_topos.topology import Direction
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS
-from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie
+from ryu_apps.plan.ids import AGENT_CONTROLLER_ID, Kind, Priority, SchemeId, Table, cookie
 from ryu_apps.plan.kuijia.commodities import Path, reverse_path
 from ryu_apps.plan.kuijia.priorities import Mark
-from ryu_apps.plan.rows import Action, FlowRow, Output, PopMpls, SetQueue, match
+from ryu_apps.plan.rows import Action, Controller, FlowRow, Output, PopMpls, SetQueue, match
 
 
 def guard_rows(scheme: SchemeId) -> tuple[FlowRow, ...]:
@@ -55,12 +55,33 @@ def label_rows(
     """
     for way in (path, reverse_path(path)):
         for mark in marks:
-            for arriving, leaving in pairwise(way):
-                out: tuple[Action, ...] = (SetQueue(mark.queue_id), Output(ports.port_of[leaving]))
-                yield arriving.dst, _row(scheme, label, mark, _in_port(ports, arriving), out)
+            yield from _between(scheme, way, label, mark, ports)
             # Popped and sent in one list: a look-up after the pop would send every packet through the switch twice.
             deliver = (PopMpls(ETH_IPV4), SetQueue(mark.queue_id), Output(HOST_PORT))
             yield way[-1].dst, _row(scheme, label, mark, _in_port(ports, way[-1]), deliver)
+
+
+def alarm_rows(scheme: SchemeId, path: Path, label: int, alarm: Mark, ports: PortMap) -> Iterator[tuple[str, FlowRow]]:
+    """Rows that carry alarms about one tunnel to the agents at its ends, each with the switch that holds it.
+
+    Parameters
+    ----------
+    scheme, path, label, ports
+        As `label_rows`.
+    alarm : Mark
+        What alarms are.
+    """
+    for way in (path, reverse_path(path)):
+        yield from _between(scheme, way, label, alarm, ports)
+        to_agent = (Controller(AGENT_CONTROLLER_ID),)
+        yield way[-1].dst, _row(scheme, label, alarm, _in_port(ports, way[-1]), to_agent)
+
+
+def _between(scheme: SchemeId, way: Path, label: int, mark: Mark, ports: PortMap) -> Iterator[tuple[str, FlowRow]]:
+    """Rows of the switches between both ends."""
+    for arriving, leaving in pairwise(way):
+        out: tuple[Action, ...] = (SetQueue(mark.queue_id), Output(ports.port_of[leaving]))
+        yield arriving.dst, _row(scheme, label, mark, _in_port(ports, arriving), out)
 
 
 def _in_port(ports: PortMap, arriving: Direction) -> int:

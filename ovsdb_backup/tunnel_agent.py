@@ -1,0 +1,283 @@
+"""The agent of a switch for tunnels: `python -m ovsdb_backup.tunnel_agent --sheet s1.json --management unix:s1.mgmt`.
+
+A shell around `tunnel_agent_core.step` with one OpenFlow connection to the bridge's management socket, and no other: no
+controller, no database. The sheet is a file of the switch's own (docs/agent.md); SIGHUP reads it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.event_log import EventLog
+from ovsdb_backup.agent import OneLineParser, check_wait, without_eventlet
+from ovsdb_backup.agent_types_core import PortStatus
+from ovsdb_backup.agent_wire_core import Reading, event_of, greeting, note_port, read_further, read_requests
+from ovsdb_backup.alarm_core import alarm_frame, read_alarm
+from ovsdb_backup.switch_link import SwitchLink
+from ovsdb_backup.tunnel_agent_core import (
+    AlarmsHeard,
+    ChangeRows,
+    Event,
+    PortsChanged,
+    SendAlarms,
+    SwitchRead,
+    Tick,
+    TunnelState,
+    next_deadline_s,
+    prepared_for,
+    step,
+)
+from ovsdb_backup.urgency import Urgency
+from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow.wire import MsgType, WireError, header
+from ryu_apps.plan.damping import Damping
+from ryu_apps.plan.ids import Kind, split_cookie
+from ryu_apps.plan.kuijia.sheets import TunnelSheet, sheet_from_json
+from ryu_apps.plan.rows import Output
+
+_READ_XID, _CHANGE_XID, _ALARM_XID = 1, 2, 3
+_POLLIN = 0x001
+
+
+@dataclass(frozen=True)
+class TunnelAgentOptions:
+    """What an agent is told on its command line."""
+
+    sheet: Path
+    management: str
+    wait_to_restore_s: float = 5.0
+    realtime: bool = False
+
+
+def parse_options(arguments: Sequence[str]) -> TunnelAgentOptions:
+    """Options of a command line.
+
+    Raises
+    ------
+    BadInputError
+        A missing, unknown or impossible option.
+    """
+    parser = OneLineParser(prog="python -m ovsdb_backup.tunnel_agent", description=__doc__.partition("\n")[0])
+    parser.add_argument("--sheet", required=True, type=Path, help="what this switch has to know about tunnels (JSON)")
+    parser.add_argument("--management", required=True, help="management socket of the bridge: unix:PATH")
+    parser.add_argument(
+        "--wait-to-restore-s", type=float, default=5.0, help="how long a tunnel must be alive before it is used"
+    )
+    parser.add_argument(
+        "--realtime", action="store_true", help="meet failures with real-time priority, where the system permits it"
+    )
+    given: argparse.Namespace = parser.parse_args(arguments)
+    check_wait(given.wait_to_restore_s)
+    return TunnelAgentOptions(given.sheet, given.management, given.wait_to_restore_s, given.realtime)
+
+
+def read_sheet(path: Path) -> TunnelSheet:
+    """Sheet of a file.
+
+    Raises
+    ------
+    BadInputError
+        It cannot be read, or is no sheet.
+    """
+    try:
+        return sheet_from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise BadInputError(f"the sheet {path} cannot be read: {error}") from error
+
+
+class TunnelAgent:
+    """One agent for one bridge; `run` returns after `stop`."""
+
+    def __init__(self, options: TunnelAgentOptions, events: EventLog) -> None:
+        self._options, self._events = options, events
+        self._link = SwitchLink(options.management)
+        self._reading: Reading | None = None
+        self._urgency = Urgency(options.realtime)
+        self._stopping = self._reloading = False
+        self._heard_s = 0.0
+        self._wake_up, self._waker = socket.socketpair()
+        for end in (self._wake_up, self._waker):
+            end.setblocking(False)
+        self._load()
+
+    def _load(self) -> None:
+        sheet = read_sheet(self._options.sheet)
+        self._tc = sheet.setup.alarm.tc
+        self.state = TunnelState(sheet, Damping(self._options.wait_to_restore_s), prepared_for(sheet))
+
+    def stop(self, *_signal: object) -> None:
+        """End `run` soon; safe in a signal handler."""
+        self._stopping = True
+        self._waker.send(b"x")
+
+    def reload(self, *_signal: object) -> None:
+        """Read the sheet again soon; safe in a signal handler."""
+        self._reloading = True
+        self._waker.send(b"x")
+
+    def run(self) -> None:
+        """Serve until `stop`. Rows stay in the switch: failures outlive the agent."""
+        import ovs.poller
+
+        gc.disable()  # a collection in the middle of a failure would cost milliseconds
+        while not self._stopping:
+            if self._reloading:
+                self._reloading = False
+                self._load()
+                self._break_off("a new sheet")
+            self._serve()
+            poller = ovs.poller.Poller()
+            self._register(poller)
+            self._urgency.set(self._link.is_open and self._reading is None)
+            poller.block()
+            self._drain()
+        self._link.close(time.monotonic())
+        for open_end in (self._wake_up, self._waker, self._events):
+            open_end.close()
+
+    def _register(self, poller: Any) -> None:
+        self._link.register(poller)
+        poller.fd_wait(self._wake_up.fileno(), _POLLIN)
+        deadline_s = next_deadline_s(self.state) if self._link.is_open and self._reading is None else None
+        if deadline_s is not None:
+            poller.timer_wait(max(0, int((deadline_s - time.monotonic()) * 1000) + 1))
+
+    def _drain(self) -> None:
+        try:
+            self._wake_up.recv(64)
+        except BlockingIOError:
+            return
+
+    def _serve(self) -> None:
+        now_s = time.monotonic()
+        try:
+            if not self._link.is_open:
+                if now_s < self._link.next_try_s or not self._link.open(now_s):
+                    return
+                self._urgency.set(False)  # until the switch is known: that takes long
+                self._reading = Reading()
+                self._link.send(greeting() + read_requests(_READ_XID))
+            self._link.flush()
+            messages = self._link.receive()
+            self._heard_s = time.monotonic()
+            for event in self._events_of(messages):
+                self._act_on(event)
+            if self._reading is None:
+                self._act_on(Tick())
+        except (OSError, WireError) as error:
+            self._break_off(str(error))
+
+    def _events_of(self, messages: list[bytes]) -> list[Event]:
+        """What messages that came together say: ports first, then all alarms as one, so that one failure is one."""
+        ports: dict[int, bool] = {}
+        labels: set[int] = set()
+        read: list[Event] = []
+        for message in messages:
+            head = header(message)
+            if head.msg_type == MsgType.ECHO_REQUEST:
+                self._link.send(encode.echo_reply(message))
+            elif head.msg_type == MsgType.ERROR:
+                raise WireError(str(decode.decode_error(message)))
+            elif head.msg_type == MsgType.PORT_STATUS:
+                self._note_port(message, ports)
+            elif head.msg_type == MsgType.PACKET_IN:
+                label = read_alarm(decode.decode_packet_in(message).data, self._tc)
+                labels |= set() if label is None else {label}
+            elif head.msg_type == MsgType.MULTIPART_REPLY and self._reading is not None:
+                read += self._read_further(message)
+        if self._reading is not None:
+            return []  # ports are noted in the reading, and alarms come again
+        found: list[Event] = [*read]
+        found += [PortsChanged(ports)] if ports else []
+        return [*found, AlarmsHeard(frozenset(labels))] if labels else found
+
+    def _note_port(self, message: bytes, ports: dict[int, bool]) -> None:
+        status = event_of(message)
+        if isinstance(status, PortStatus):
+            if self._reading is not None:
+                self._reading = note_port(self._reading, status)
+            ports[status.port_no] = status.live
+
+    def _read_further(self, message: bytes) -> list[Event]:
+        if self._reading is None:
+            return []
+        self._reading = read_further(self._reading, message)
+        done = self._reading.event
+        if done is None:
+            return []
+        self._reading = None
+        self._link.settled()
+        own = self.state.sheet.scheme.scheme
+        rows = tuple(row for row in done.flows if split_cookie(row.cookie)[:2] == (own, Kind.AGENT))
+        self._write("reconnect", rows=len(rows))
+        return [SwitchRead(done.live_ports, rows)]
+
+    def _act_on(self, event: Event) -> None:
+        dead, deaths = self.state.dead_ports, self.state.deaths
+        self.state, actions = step(self.state, event, time.monotonic())
+        alarms = 0
+        for action in actions:
+            if isinstance(action, ChangeRows):
+                # Without deletions nothing needs to happen at one instant: the base rows stay below.
+                sent = b"".join(action.messages)
+                self._link.send(encode.bundle(_CHANGE_XID, list(action.messages)) if action.delete else sent)
+            elif isinstance(action, SendAlarms):
+                alarms = len(action.alarms)
+                frames = (
+                    encode.packet_out(alarm_frame(label, self._tc), (Output(port_no),), xid=_ALARM_XID)
+                    for label, port_no in action.alarms
+                )
+                self._link.send(b"".join(frames))
+        # The event log waits until the bytes are sent.
+        for port_no in self.state.dead_ports.keys() ^ dead.keys():
+            self._write("port_status", port_no=port_no, live=port_no not in self.state.dead_ports)
+        for action in actions:
+            if isinstance(action, ChangeRows):
+                self._write("agent_install", rows=len(action.install), deleted=len(action.delete))
+        if self.state.deaths != deaths:
+            dead_tunnels = sum(len(event) for events in self.state.deaths.values() for event in events)
+            self._write("tunnels_dead", tunnels=dead_tunnels)
+        if alarms and self.state.dead_ports.keys() != dead.keys():
+            self._write("alarms_sent", alarms=alarms)
+
+    def _break_off(self, reason: str) -> None:
+        """Forget the connection; the next one reads the switch again, so nothing has to be guessed."""
+        self._write("disconnect", reason=reason)
+        self._link.close(time.monotonic())
+        self._reading = None
+        self.state = replace(self.state, rows={}, foreign=(), sorted_out_s=None)
+
+    def _write(self, event: str, **fields: str | int | float | bool) -> None:
+        self._events.write(event, None, **{"node": self.state.sheet.node, "t_received_s": self._heard_s, **fields})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run an agent until SIGTERM or SIGINT; exit code 0, or 2 for options that cannot be used."""
+    try:
+        options = parse_options(sys.argv[1:] if arguments is None else arguments)
+        without_eventlet()
+        agent = TunnelAgent(options, EventLog(f"agent:{read_sheet(options.sheet).node}"))
+    except ArmorError as error:
+        print(f"armor tunnel agent: {error}", file=sys.stderr)
+        return error.exit_code
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, agent.stop)
+    signal.signal(signal.SIGHUP, agent.reload)
+    agent.run()
+    return os.EX_OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""Flows in tunnels on real switches: a failure moves victims only, and traffic engineering disturbs nobody."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.cli.main import main
+from mininet_topos.emulation.runfile import STATE_VARIABLE
+
+pytestmark = pytest.mark.emulation
+
+HEAD = """\
+topology: theta
+link_delays: false
+capacity_mbps: 4
+bfd_interval_ms: 100
+settle_s: 1
+shape: decomposed
+"""
+# Of theta's three tunnels from s1 to s2 the second one, over s4 and s5, dies.
+CUT = """\
+scheme: kuijia
+flows:
+  - {name: victim, from: h1, to: h2, kind: udp, mbps: 0.6, tunnel: 1, moves_to: 0}
+  - {name: kept, from: h1, to: h2, kind: udp, mbps: 0.6, tunnel: 0}
+  - {name: steady, from: h1, to: h2, kind: tcp, mbps: 1, tunnel: 0}
+failures:
+  - {link: [s4, s5], at_s: 2}
+duration_s: 8
+"""
+RERUN = """\
+scheme: kuijia
+demands:
+  - {src: s1, dst: s2, demand_mbps: 3}
+flows:
+  - {name: first, from: h1, to: h2, kind: udp, mbps: 0.3, tunnel: 0}
+  - {name: second, from: h1, to: h2, kind: udp, mbps: 0.3, tunnel: 1}
+reoptimise:
+  at_s: 1
+  demands:
+    - {src: s1, dst: s2, demand_mbps: 3}
+    - {src: s3, dst: s4, demand_mbps: 3}
+duration_s: 12
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run files of these tests lie apart, so that leftovers of others are not mistaken for theirs."""
+    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path_factory.mktemp("state")))
+
+
+def run(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    path = folder / "scenario.yaml"
+    path.write_text(HEAD + text, encoding="utf-8")
+    main(["run", str(path), "--json", "--out", str(folder / "out")])
+    (result,) = json.loads(capsys.readouterr().out)["runs"]
+    assert "error" not in result, result
+    return dict(result)
+
+
+def claim(result: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(claim for claim in result["claims"] if claim["name"].startswith(name))
+
+
+def test_only_the_victim_moves_and_the_switches_hold_the_rows_for_it_in_the_installed_shape(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = run(CUT, tmp_path, capsys)
+    flows = {flow["name"]: flow for flow in result["flows"]}
+    assert {name: flow["class"] for name, flow in flows.items()} == {
+        "victim": "victim",
+        "kept": "direct",
+        "steady": "direct",
+    }
+    assert (flows["victim"]["tunnel"], flows["victim"]["tunnel_after"]) == (1, 0)
+    assert claim(result, "rows")["held"], claim(result, "rows")
+    # The link has room for all, so the victim gets through too, behind the others.
+    for flow in flows.values():
+        assert flow["after_mbps"] > 0.5 * flow["offered_mbps"], flow
+    queues = result["links"]["s1>s3"]
+    assert queues["before"]["2"] == 0.0
+    assert queues["after"]["2"] > 0.3, "victims wait in the last queue"
+    assert (tmp_path / "out" / "figure.png").stat().st_size > 0
+    assert result["failures"][0]["stages_ms"]["switch_over"] is not None
+
+
+def test_flows_that_need_not_move_are_neither_lost_nor_reordered_by_a_run_of_traffic_engineering(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = run(RERUN, tmp_path, capsys)
+    assert claim(result, "rows")["held"], claim(result, "rows")
+    staying = [flow for flow in result["flows"] if flow["stays"]]
+    assert staying
+    for flow in staying:
+        assert (flow["sent"] - flow["received"], flow["duplicated"], flow["reordered"]) == (0, 0, 0), flow

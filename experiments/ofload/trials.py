@@ -78,7 +78,8 @@ def _in_band(trial: Trial, controller: Controller) -> Json:
         ends = (link.switch_pid, link.controller_pid, link.controller_address)
         return cross_traffic(*ends, data_pps, setup.DATA_BYTES, trial.parameters.get("burst_pkts", 1), trial.seed)
 
-    load = Load(1, control_pps, setup.SECONDS, "poisson", 1.0, trial.seed, setup.WARM_UP_S, setup.FRAME_BYTES, True)
+    seconds = trial.parameters["seconds"]
+    load = Load(1, control_pps, seconds, "poisson", 1.0, trial.seed, setup.WARM_UP_S, setup.FRAME_BYTES, True)
     found = measure(load, controller, _shaped(controller, beside))
     return _row(trial, found, {"capacity_pps": setup.FULL_LOAD_PPS, "data_pps": data_pps})
 
@@ -116,8 +117,8 @@ def ryu_capacity_pps() -> float:
 def _load(trial: Trial, rate_pps: float, switches: int = 1) -> Load:
     """The high-priority flow has the same rate at every load, as in the paper; the rest is cross traffic."""
     share = min(setup.HIGH_PPS / rate_pps, 1.0)
-    warm_up_s, frame_bytes = setup.WARM_UP_S, setup.FRAME_BYTES
-    return Load(switches, rate_pps, setup.SECONDS, "poisson", share, trial.seed, warm_up_s, frame_bytes, True)
+    seconds, warm_up_s, frame_bytes = trial.parameters["seconds"], setup.WARM_UP_S, setup.FRAME_BYTES
+    return Load(switches, rate_pps, seconds, "poisson", share, trial.seed, warm_up_s, frame_bytes, True)
 
 
 def _shaped(controller: Controller, beside: Callable[..., Any] | None = None) -> Surroundings:

@@ -40,7 +40,7 @@ FRAME_BYTES = 126
 WIRE_BYTES = 234  # a packet-in on the wire: 168 of OpenFlow, 32 TCP, 20 IP, 14 Ethernet
 HIGH_PPS = 100.0  # of the high-priority flow, whatever the load is: 101 kbit/s for the paper's 1000
 LINK_QUEUE_PKTS, SWITCH_QUEUE_PKTS, SEND_BUFFER_BYTES = 100, 100, 16384
-SECONDS, WARM_UP_S, PATIENCE_S = 5.0, 1.0, 2.0
+SECONDS, QUICK_SECONDS, WARM_UP_S, PATIENCE_S = 5.0, 3.0, 1.0, 2.0
 HOME_CLASS = "dscp 56"  # of the home connection with example 1: CS7
 CPU_SWITCHES = 4
 CONTROL_NL = 0.2  # share of the shared link that control takes in-band; data fills the load up
@@ -124,5 +124,10 @@ def _trial(plan: CampaignPlan, regime: str, number: int, arm: Arm, parameters: d
         load=None,
         timing=None,
         seed=1000 * plan.seed + number,
-        parameters={"version": ROW_VERSION, "regime": regime, **parameters},
+        parameters={
+            "version": ROW_VERSION,
+            "regime": regime,
+            "seconds": QUICK_SECONDS if plan.quick else SECONDS,
+            **parameters,
+        },
     )

@@ -1,0 +1,39 @@
+"""Loads on a shaped control link and on a real Open vSwitch, with stock Ryu behind them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from experiments.ofload.bench import Surroundings, measure
+from experiments.ofload.controllers import RESPONDER, Controller
+from experiments.ofload.generator import Switchboard
+from experiments.ofload.link import LinkShape
+from experiments.ofload.load_core import Load
+from experiments.papers.pso.setup import LINK_MBPS, WIRE_BYTES
+
+pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
+PATIENT = Switchboard((), patience_s=30.0)
+
+
+def test_a_full_link_carries_its_rate_and_no_more() -> None:
+    full_pps = LINK_MBPS * 1e6 / 8 / WIRE_BYTES
+    load = Load(1, 2 * full_pps, 2.0, buffered=True)
+    around = Surroundings(LinkShape(LINK_MBPS), PATIENT, send_buffer_bytes=16384)
+    found = measure(load, Controller((RESPONDER,)), around)
+    for each in found.result.classes.values():
+        assert each.refused > 0
+        assert each.offered == each.answered + each.refused + each.waiting + each.unanswered
+    assert sum(each.answers_pps for each in found.result.classes.values()) < 1.05 * full_pps
+    assert found.link_mbps is not None
+    assert found.link_mbps < 1.05 * LINK_MBPS
+
+
+def test_a_real_switch_lets_packets_go_when_the_controller_answers() -> None:
+    load = Load(1, 100, 1.0)
+    around = Surroundings(LinkShape(LINK_MBPS), PATIENT, send_buffer_bytes=16384, real_switch=True)
+    controller = replace(Controller((RESPONDER,)), settings={"ARMOR_RESPONDER_FLOWS": "0"})
+    found = measure(load, controller, around)
+    for each in found.result.classes.values():
+        assert each.answered == each.offered > 0

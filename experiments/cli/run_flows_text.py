@@ -12,6 +12,7 @@ _HEAD = (
     *("flow", "way", "class", "tunnel", "offered", "before", "expected", "after", "expected", "fluid"),
     *("lost %", "retransmits", "converged s", "as expected"),
 )
+_ALWAYS = 4  # columns that say which flow it is
 
 
 def flow_run_text(run: Run) -> str:
@@ -24,14 +25,18 @@ def flow_run_text(run: Run) -> str:
             f"  {failure['what']} {failure['kind']} at {failure['at_s']:g} s: detected after "
             f"{milliseconds(stages['detect'])} ms, ingress switches done after {milliseconds(stages['switch_over'])} ms"
         )
-    # What claims found stands in the table already, so only those that broke say it again.
-    shown = [{**claim, "detail": "" if claim["held"] else claim["detail"]} for claim in run["claims"]]
+    # What claims found stands in the table already, but for the datagrams that traffic engineering leaves alone.
+    quiet = bool(run["failures"])
+    shown = [{**claim, "detail": "" if quiet and claim["held"] else claim["detail"]} for claim in run["claims"]]
     return "\n".join([*lines, "", *claims_lines({**run, "claims": shown})])
 
 
 def flows_table(flows: list[Run]) -> str:
-    """A line for each flow."""
-    return table([_row(flow) for flow in flows], _HEAD, right=range(4, len(_HEAD)))
+    """A line for each flow; columns in which nothing stands are left out."""
+    rows = [_row(flow) for flow in flows]
+    kept = [column for column in range(len(_HEAD)) if column < _ALWAYS or any(row[column] != "-" for row in rows)]
+    picked = [[row[column] for column in kept] for row in rows]
+    return table(picked, [_HEAD[column] for column in kept], right=range(4, len(kept)))
 
 
 def _row(flow: Run) -> list[str]:

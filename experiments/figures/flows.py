@@ -22,6 +22,7 @@ COLOURS = {
     "indirect": ("#1a7f37", "#57a639", "#2f6f4f", "#8ab661"),
     "none": ("#57606a", "#8c959f", "#6e7781", "#afb8c1"),
 }
+_WORDS = {"victim": "victim", "direct": "direct", "indirect": "indirect", "none": "not affected"}
 MOST_LABELLED = 12
 _SMOOTH = 5  # half a second: single tenths of a TCP flow jump by a packet or two
 _DPI = 160
@@ -54,7 +55,7 @@ def draw_flows(runs: Sequence[Run], paths: Sequence[Path], title: str) -> None:
     panels: Any = figure.subplots(1, len(shown), squeeze=False, sharey=True)
     for axes, run in zip(panels[0], shown, strict=True):
         _panel(axes, run)
-    panels[0][0].set_ylabel("payload at the receiver, Mbit/s (means of half a second)", color=INK, fontsize=9)
+    panels[0][0].set_ylabel("payload received, Mbit/s (means of half a second)", color=INK, fontsize=9)
     figure.suptitle(title, color=INK, fontsize=12, x=0.01, ha="left", parse_math=False)
     for path in paths:
         metadata = {".svg": {"Date": None}}.get(path.suffix)
@@ -70,22 +71,22 @@ def smoothed(samples: Sequence[float], width: int = _SMOOTH) -> list[float]:
 
 
 def _panel(axes: Axes, run: Run) -> None:
-    used: dict[str, int] = {}
     few = len(run["flows"]) <= MOST_LABELLED
-    for flow in run["flows"]:
-        kind = flow["class"]
-        used[kind] = used.get(kind, 0) + 1
-        colours = COLOURS[kind]
-        label = _label(flow) if few else (kind if used[kind] == 1 else None)
-        times = [flow["start_ms"] / 1000 + BIN_S * (number + 0.5) for number in range(len(flow["samples_mbps"]))]
-        axes.plot(
-            times,
-            smoothed(flow["samples_mbps"]),
-            color=colours[(used[kind] - 1) % len(colours)],
-            linewidth=1.4,
-            alpha=1.0 if few else 0.55,
-            label=label,
-        )
+    # Victims last, so that they lie on top of the crowd.
+    for kind in reversed(COLOURS):
+        flows = [flow for flow in run["flows"] if _kind(run, flow) == kind]
+        named = few or (kind == "victim" and len(flows) <= MOST_LABELLED // 2)
+        for place, flow in reversed(list(enumerate(flows))):
+            colours = COLOURS[kind] if named else COLOURS[kind][:1]
+            label = _label(run, flow) if named else f"{_WORDS[kind]} ({len(flows)} flows)" if not place else None
+            axes.plot(
+                [flow["start_ms"] / 1000 + BIN_S * (number + 0.5) for number in range(len(flow["samples_mbps"]))],
+                smoothed(flow["samples_mbps"]),
+                color=colours[place % len(colours)],
+                linewidth=1.5 if named else 0.9,
+                alpha=1.0 if named else 0.6,
+                label=label,
+            )
     axes.axvline(0.0, color=CUT, linewidth=1.2, linestyle="--")
     axes.annotate(
         _event(run), (0.0, 1.0), (4, -4), xycoords=("data", "axes fraction"), textcoords="offset points",
@@ -98,7 +99,10 @@ def _panel(axes: Axes, run: Run) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=INK, labelsize=9)
     axes.grid(True, axis="y", color=GRID, linewidth=0.7)
-    legend = axes.legend(frameon=False, fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+    handles, labels = axes.get_legend_handles_labels()
+    legend = axes.legend(
+        handles[::-1], labels[::-1], frameon=False, fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14)
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)
 
@@ -109,6 +113,15 @@ def _event(run: Run) -> str:
     return ", ".join(failure["what"] for failure in run["failures"]) + " fails"
 
 
-def _label(flow: Run) -> str:
+def _kind(run: Run, flow: Run) -> str:
+    """Class of a flow; where traffic engineering runs and nothing fails, what moves is drawn as a victim would be."""
+    if run["failures"]:
+        return str(flow["class"])
+    return "direct" if flow["stays"] else "victim"
+
+
+def _label(run: Run, flow: Run) -> str:
     offered = "" if flow["offered_mbps"] is None else f", offers {flow['offered_mbps']:.3g}"
-    return f"{flow['name']}: {flow['class'] if flow['class'] != 'none' else 'not affected'}{offered}"
+    if not run["failures"]:
+        return f"{flow['name']}: {'stays' if flow['stays'] else 'moves'}{offered}"
+    return f"{flow['name']}: {_WORDS[flow['class']]}{offered}"

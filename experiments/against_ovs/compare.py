@@ -22,6 +22,7 @@ from ryu_apps.plan.rows import FlowRow, RulePlan
 MAX_HOPS = 40  # a wrong plan may loop; what matters has been compared long before
 _AGENT_ROWS = f"cookie=0x{cookie(SchemeId(1), Kind.AGENT) & KIND_MASK:x}/0x{KIND_MASK:x}"
 _LEARNED_ROWS = f"table={int(Table.LEARNED)}"
+_COUNTED = ("packets", "hops", "learned_rows", "differences", "seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ class Comparison:
     def plus(self, **counts: int) -> Comparison:
         """The same with some counts increased."""
         return replace(self, **{name: getattr(self, name) + count for name, count in counts.items()})
+
+    def together(self, other: Comparison) -> Comparison:
+        """Both comparisons, this one first."""
+        counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTED}
+        return replace(self, first_difference=self.first_difference or other.first_difference, **counts)
 
     def differing(self, what: str) -> Comparison:
         """The same with one more difference."""

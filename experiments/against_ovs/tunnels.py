@@ -41,9 +41,12 @@ class LabelledForwarding:
     ----------
     outputs : tuple of (int, tuple of (int, int), int)
         (port, labels with their TCs, queue) of every copy, in order.
+    punts : int
+        Copies for the agent.
     """
 
     outputs: tuple[tuple[int, tuple[tuple[int, int], ...], int], ...] = ()
+    punts: int = 0
 
 
 def labelled_flow_of(packet: Packet, in_port: int) -> str:
@@ -65,7 +68,7 @@ def parse_labelled_trace(text: str, packet: Packet) -> tuple[LabelledForwarding,
     answers = _ACTIONS.findall(text)
     if len(answers) != 1:
         raise PlanError(f"the trace holds {len(answers)} answers: {text.strip()[-300:]}")
-    labels, queue_id, outputs = packet.mpls, 0, []
+    labels, queue_id, outputs, punts = packet.mpls, 0, [], 0
     for action in split_list(answers[0]):
         port, pushed, queue = _PORT.fullmatch(action), _PUSH_MPLS.fullmatch(action), _QUEUE.fullmatch(action)
         if port:
@@ -76,10 +79,12 @@ def parse_labelled_trace(text: str, packet: Packet) -> tuple[LabelledForwarding,
             queue_id = int(queue[1], 16)
         elif action == "pop_mpls(eth_type=0x800)":
             labels = labels[1:]
+        elif action.startswith("userspace("):
+            punts += 1
         elif action != "drop":
             raise PlanError(f"the trace answers {action!r}, which the parser does not know: {answers[0]}")
     slot = _SLOT.search(text)
-    return LabelledForwarding(tuple(outputs)), int(slot[1], 16) if slot else 0
+    return LabelledForwarding(tuple(outputs), punts), int(slot[1], 16) if slot else 0
 
 
 def compare_tunnels(
@@ -176,7 +181,8 @@ class _Walk:
             flow = labelled_flow_of(packet, in_port)
             observed, slot = parse_labelled_trace(self.switch.trace(self.models[node].plan.dpid, flow), packet)
             result = interpret_switch(self.models[node], packet, in_port, self.port_nos[node], slot=slot)
-            expected = LabelledForwarding(tuple((port, leaving.mpls, queue) for port, leaving, queue in result.outputs))
+            outputs = tuple((port, leaving.mpls, queue) for port, leaving, queue in result.outputs)
+            expected = LabelledForwarding(outputs, len(result.punts))
             outcome = outcome.plus(hops=1)
             if expected != observed:
                 return outcome.differing(

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from ryu_apps.plan.rows import RulePlan
 
 REPLICATED, TWO_TABLE, DECOMPOSED = SHAPES = ("replicated", "two-table", "decomposed")
+_MEANINGS = {
+    REPLICATED: "tables as planned: a row for each class of traffic",
+    TWO_TABLE: "keys in a first table, and a table for every different rest (the paper's heuristic)",
+    DECOMPOSED: "tables taken apart where one field decides another (value correspondence)",
+}
 _SIZES = ("tables", "rows", "fields", "replicated_rows", "replicated_fields")
 
 
@@ -112,7 +117,9 @@ def count_text(value: Mapping[str, Any]) -> str:
         )
         for each in (*value["switches"], {"node": "all", **value["total"]})
     ]
-    lines = [f"{value['scheme']} on {value['topology']}, {value['shape']}", ""]
+    if value["shape"] == REPLICATED:
+        head, rows = head[:4], [row[:4] for row in rows]  # there is nothing to compare with
+    lines = [f"{value['scheme']} on {value['topology']}, {value['shape']}: {_MEANINGS[value['shape']]}", ""]
     lines += [f"  {line}" for line in table(rows, head, right=range(1, len(head))).splitlines()]
     kept = {reason: (each["node"], number) for each in value["switches"] for number, reason in each["kept"].items()}
     lines += ["", f"  a field is a match field or an action; {value['total']['memory_bits']:,} bit in all"]

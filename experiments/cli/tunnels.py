@@ -38,6 +38,7 @@ _ONLY_FOR_TUNNELS = (
 TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
 PRIORITIES = ("single", "four", "eight")
 SPLITS = ("ranges", "select")
+TELLERS = ("controller", "agent")
 
 
 def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +53,7 @@ def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
         ("tunnel-kind", TUNNEL_KINDS, "how tunnels are chosen"),
         ("priorities", PRIORITIES, "classes and queues"),
         ("split", SPLITS, "hash ranges, or a SELECT group for comparison"),
+        ("told-by", TELLERS, "who tells the ingress about dead tunnels; agents need rows for alarms"),
         ("shape", SHAPES, "tables as planned, or taken apart"),
     )
     group.add_argument(
@@ -212,20 +214,32 @@ _SHOWN_FAULTS = 5
 
 
 def _against_ovs(arguments: argparse.Namespace, topology: Topology, planner: TunnelPlanner) -> int:
+    from experiments.against_ovs.compare import Comparison
     from experiments.against_ovs.tunnels import compare_tunnels
 
     if arguments.split == "select":
         raise BadInputError(
             "--against-ovs traces no SELECT group, whose hash comes after the trace; use --split ranges"
         )
-    plans = planner.plans()
-    found = compare_tunnels(
-        topology, in_shape(plans, arguments.shape), plans, samples=arguments.samples, seed=arguments.seed
-    )
-    value = {"topology": topology.name, "scheme": arguments.scheme, "shape": arguments.shape, **found.to_json()}
+    failures = _drawn_failures(planner, arguments.failures, arguments.seed)
+    found, after = Comparison(), arguments.samples // 2
+    for history, samples in (((), arguments.samples - after), (failures, after)):
+        plans = planner.plans(history)
+        shaped = in_shape(plans, arguments.shape)
+        found = found.together(compare_tunnels(topology, shaped, plans, samples=samples, seed=arguments.seed))
+    value = {
+        "topology": topology.name,
+        "scheme": arguments.scheme,
+        "shape": arguments.shape,
+        "priorities": arguments.priorities,
+        "told_by": arguments.told_by,
+        "failed": [str(link) for event in failures for link in sorted(event)],
+        **found.to_json(),
+    }
     lines = [
-        f"{arguments.scheme} on {topology.name}, {arguments.shape}: {found.packets:,} packets, "
-        f"{found.hops:,} switches visited, in {found.seconds:.1f} s",
+        f"{arguments.scheme} on {topology.name}, {arguments.shape} tables, {arguments.priorities} priorities: "
+        f"{found.packets:,} packets, {found.hops:,} switches visited, in {found.seconds:.1f} s",
+        f"  half of them with the rows that are there once {' and then '.join(value['failed'])} failed",
         f"  {found.differences} differences between the interpreter and Open vSwitch",
     ]
     lines += [f"  first: {found.first_difference}"] if found.first_difference else []
@@ -233,10 +247,19 @@ def _against_ovs(arguments: argparse.Namespace, topology: Topology, planner: Tun
     return 1 if found.differences else 0
 
 
+def _drawn_failures(planner: TunnelPlanner, count: int, seed: int) -> Failures:
+    """Links with tunnels, drawn by lot, each a moment of its own."""
+    links = sorted({planner.topology.link_id(hop) for path in planner.labels for hop in path})
+    if count > len(links):
+        raise BadInputError(f"--failures is {count}, and {len(links)} links have tunnels; give fewer")
+    return [frozenset({link}) for link in Random(seed).sample(links, count)]
+
+
 def _options(arguments: argparse.Namespace) -> TunnelOptions:
     from ryu_apps.plan.kuijia.options import TunnelOptions
 
-    return TunnelOptions(arguments.priorities, arguments.split, _prefixes(arguments.prefix))
+    prefixes = _prefixes(arguments.prefix)
+    return TunnelOptions(arguments.priorities, arguments.split, prefixes, arguments.told_by)
 
 
 def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[Commodity, ...]:

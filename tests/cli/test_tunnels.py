@@ -13,7 +13,7 @@ from experiments.against_ovs.split_core import Moves, Split
 from experiments.cli import hash_split, tunnels
 from experiments.cli.main import main
 from mininet_topos.catalogue import load_topology
-from ryu_apps.plan.kuijia.options import SPLITS
+from ryu_apps.plan.kuijia.options import SPLITS, TELLERS
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS
 from ryu_apps.plan.serial import plan_from_json
 from te_solver.tunnels import KINDS
@@ -27,11 +27,8 @@ def json_of(argv: list[str], capsys: pytest.CaptureFixture[str], code: int = 0) 
 
 
 def test_the_choices_are_those_of_the_planner() -> None:
-    assert (set(tunnels.TUNNEL_KINDS), tunnels.PRIORITIES, tunnels.SPLITS) == (
-        set(KINDS),
-        tuple(PRIORITY_SETUPS),
-        SPLITS,
-    )
+    assert (set(tunnels.TUNNEL_KINDS), tunnels.PRIORITIES) == (set(KINDS), tuple(PRIORITY_SETUPS))
+    assert (tunnels.SPLITS, tunnels.TELLERS) == (SPLITS, TELLERS)
 
 
 def test_a_plan_is_printed_after_the_failures_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,8 +81,10 @@ def test_a_broken_promise_is_said_and_the_exit_code_is_1(
 
 @pytest.mark.ovs
 def test_plans_are_compared_with_open_vswitch(capsys: pytest.CaptureFixture[str]) -> None:
-    value = json_of(["verify", "kuijia", "square", "--against-ovs", "--samples", "50"], capsys)
-    assert (value["packets"], value["differences"]) == (50, 0)
+    argv = ["verify", "kuijia", "square", "--against-ovs", "--samples", "50", "--told-by", "agent", "--failures", "2"]
+    value = json_of(argv, capsys)
+    assert (value["packets"], value["differences"], value["told_by"]) == (50, 0, "agent")
+    assert len(set(value["failed"])) == 2
 
 
 @pytest.mark.ovs
@@ -168,6 +167,8 @@ def test_sampled_histories_follow_the_seed() -> None:
         (["verify", "kuijia", "square", "--hash-split", "9", "--weights", "1,x"], "give 2 numbers with commas"),
         (["verify", "te", "square", "--hash-split", "9", "--weights", "0,0"], "not all 0"),
         (["verify", "te", "square", "--hash-split", "9", "--split", "select"], "is what --hash-split compares with"),
+        (["verify", "te", "pair", "--against-ovs", "--failures", "2"], "--failures is 2, and 1 links have tunnels"),
+        (["plan", "te", "square", "--split", "select", "--told-by", "agent"], "agents change hash ranges, not groups"),
         (["verify", "te", "square", "--weights", "1,2"], "--weights is for --hash-split"),
         (["demo", "--scheme", "kuijia"], "'kuijia' needs tunnels and weights"),
     ],

@@ -21,13 +21,15 @@ from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import Failures, plan_tunnels
 from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
-from ryu_apps.plan.rows import FlowRow, RulePlan, SetField, SetQueue
+from ryu_apps.plan.rows import Controller, FlowRow, RulePlan, SetField, SetQueue
 from te_solver.demands import random_pairs, with_classes
 from te_solver.network import to_network
 from te_solver.solve import SolveOptions, solve
 from te_solver.tunnels import to_problem
+from tests.plan.kuijia.networks import figure1, figure1_traffic
 
 GSCALE = load_topology("gscale")
+FIGURE1 = figure1()
 CUTS: Failures = [frozenset({GSCALE.link_ids[number]}) for number in (3, 11)]
 
 
@@ -55,6 +57,22 @@ def test_the_interpreter_agrees_with_a_real_switch(scheme: str, priorities: str,
     assert (outcome.differences, outcome.first_difference) == (0, None)
     assert outcome.packets == 400
     assert outcome.hops > 500
+
+
+@pytest.mark.ovs
+@pytest.mark.parametrize("priorities", ["single", "eight"])
+def test_alarms_go_to_the_agent_in_both(priorities: str) -> None:
+    """And a switch whose alarms go nowhere is caught."""
+    options = TunnelOptions(priorities, told_by="agent")
+    plans = plan_tunnels("kuijia", FIGURE1, [figure1_traffic()], options)
+    outcome = compare_tunnels(FIGURE1, plans, plans, samples=300, seed=6)
+    assert (outcome.differences, outcome.first_difference) == (0, None)
+    deaf = {dpid: replace(plan, flows=tuple(map(without_punt, plan.flows))) for dpid, plan in plans.items()}
+    assert compare_tunnels(FIGURE1, plans, deaf, samples=300, seed=6).differences > 0
+
+
+def without_punt(row: FlowRow) -> FlowRow:
+    return replace(row, apply_actions=tuple(each for each in row.apply_actions if not isinstance(each, Controller)))
 
 
 def changed(plan: RulePlan, kind: type) -> RulePlan:

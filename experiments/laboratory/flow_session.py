@@ -29,8 +29,8 @@ from mininet_topos.emulation.queues_core import QUEUE_SETUPS
 from mininet_topos.importers.json_file import to_json
 
 _CONNECT_S = 60.0
-# Steady rates are compared, not detection; at 20 ms a pause of 60 ms of the machine moves flows that nothing broke.
-_LEAST_BFD_INTERVAL_MS = 50
+# Steady rates are compared, not detection; a pause of three intervals of a busy machine moves flows that nothing broke.
+_LEAST_BFD_INTERVAL_MS = 100
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
 from ryu_apps.plan.rows import FlowRow, RulePlan
 
-ENGINEER = (sys.executable, "-m", "ryu_apps.control.engineer")
+ENGINEER = (sys.executable, "-m", "ryu_apps.control.engineer_process")
 LONGEST_SOLVING_S = 600.0
 
 

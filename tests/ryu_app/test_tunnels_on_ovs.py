@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -67,6 +70,16 @@ def post(app: RunningApp, body: object = None) -> tuple[int, dict[str, object]]:
             return reply.status, json.load(reply)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives real-time priority")
+def test_the_solver_does_not_inherit_the_real_time_priority_of_a_controller():
+    child = (
+        "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1)); "
+        "from ryu_apps.control.engineer_process import take_ordinary_turns; take_ordinary_turns(); "
+        "print(os.sched_getscheduler(0) == os.SCHED_OTHER)"
+    )
+    assert subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True).stdout == "True\n"
 
 
 @pytest.mark.parametrize("shape", ["two-table", "decomposed"])

@@ -15,8 +15,9 @@ Json = dict[str, Any]
 
 # "mixed": pings and UDP at once; "download": wget of a file; "flow": fast pings and nothing else;
 # "flows": TCP or UDP over chosen tunnels; "verify": decided by the interpreter, no network; "cost": what a packet costs
-# a switch; "sweep": traffic engineering and what is computed; "control": a load of packet-ins on a controller.
-KINDS = ("mixed", "download", "flow", "flows", "verify", "cost", "sweep", "control")
+# a switch; "sweep": traffic engineering and what is computed; "control": a load of packet-ins on a controller;
+# "paths": between two hosts and two nodes without switches.
+KINDS = ("mixed", "download", "flow", "flows", "verify", "cost", "sweep", "control", "paths")
 
 # A download that takes longer is not finished; downloads of today's trials take about 4 s without a failure.
 GIVE_UP_S = 20.0

@@ -9,6 +9,7 @@ from experiments import packet_cost
 from experiments.campaign.engine import Runner
 from experiments.campaign.values import Json, LaboratorySettings, Trial
 from experiments.laboratory.flow_session import FlowRunner
+from experiments.laboratory.paths_session import PathsRunner
 from experiments.laboratory.session import NetworkRunner
 from experiments.laboratory.verifying import verify_row
 
@@ -27,6 +28,7 @@ def make_runners(settings: LaboratorySettings) -> Mapping[str, Runner]:
         "flows": FlowRunner(settings),
         "verify": verify_row,
         "cost": CostRunner(),
+        "paths": PathsRunner(),
     }
 
 

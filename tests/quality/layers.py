@@ -62,6 +62,8 @@ IMPURE = (
     "experiments.papers.kuijia.loss_pictures",
     "experiments.papers.kuijia.pictures",
     "experiments.papers.kuijia.rate_pictures",
+    "experiments.papers.p4protect.figures",
+    "experiments.papers.p4protect.pictures",
     "experiments.papers.pso.figures",
     "experiments.papers.pso.pictures",
     "experiments.papers.pso.timing",

@@ -1,0 +1,50 @@
+"""Round trips and TCP summaries of trials between two hosts, from what programs said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from statistics import fmean
+
+from experiments.campaign.values import Json
+from mininet_topos.errors import ArmorError
+
+
+class PathsError(ArmorError):
+    """A trial on the bench of two paths went wrong."""
+
+
+def round_trips(times_ms: Sequence[float], sent: int) -> Json:
+    """Mean, mean deviation as ping has it (the standard deviation), and losses of round trips.
+
+    Raises
+    ------
+    PathsError
+        Nothing came back.
+    """
+    if not times_ms:
+        raise PathsError(f"none of {sent} packets came back; the bench is broken")
+    mean = fmean(times_ms)
+    deviation = fmean([(each - mean) ** 2 for each in times_ms]) ** 0.5
+    return {"echoes": sent, "returned": len(times_ms), "mean_ms": mean, "deviation_ms": deviation}
+
+
+def read_iperf(text: str) -> Json:
+    """Goodput at the receiver and retransmissions from iperf3's JSON.
+
+    Raises
+    ------
+    PathsError
+        It is no result.
+    """
+    try:
+        value = json.loads(text)
+        if "error" in value:
+            raise PathsError(f"iperf3 says: {value['error']}")
+        end = value["end"]
+        return {
+            "goodput_mbps": end["sum_received"]["bits_per_second"] / 1e6,
+            "retransmits": end["sum_sent"]["retransmits"],
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        raise PathsError(f"iperf3 said {text[:80]!r}, which is no result") from error

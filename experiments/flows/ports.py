@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from experiments.against_ovs.unixctl import UnixCtl
 from experiments.flows.placing_core import Failures, dscp_of, find_entrance, place, wanted_slots
-from experiments.flows.values import Flow, Placed
+from experiments.flows.values import FIRST_PORT, Flow, Placed
 from mininet_topos.errors import ArmorError
 from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.addressing import Host
@@ -19,7 +19,8 @@ from ryu_apps.plan.kuijia.plan import TunnelPlanner
 if TYPE_CHECKING:
     from mininet_topos.emulation import EmulatedNetwork
 
-SOURCE_PORTS = range(30_000, 60_000)
+# Below the ports of servers, and below those that the kernel gives out, which may be taken by iperf3's own connections.
+SOURCE_PORTS = range(3_000, FIRST_PORT)
 # A range of one slot in 1,024 is missed by so many tries once in e^8 times.
 MOST_TRIES = 8192
 _SLOT = re.compile(r"^Final flow:.*?\breg0=0x([0-9a-f]+)", re.MULTILINE)

@@ -172,7 +172,7 @@ def numbers_in(receiver: socket.socket, silence_s: float = _SILENCE_S) -> list[i
             time.sleep(0.005)
             continue
         quiet_until = time.monotonic() + silence_s
-        if data[23] == 17 and data[36:38] == PORT.to_bytes(2, "big"):
+        if len(data) >= HEADERS_BYTES + _NUMBER.size and data[23] == 17 and data[36:38] == PORT.to_bytes(2, "big"):
             found.append(_NUMBER.unpack_from(data, HEADERS_BYTES)[0])
 
 

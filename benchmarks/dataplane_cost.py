@@ -1,9 +1,9 @@
 """What 1+1 protection and SQR cost a packet, beside plain forwarding on the same way.
 
-    python -m benchmarks.dataplane_cost [--repetitions 9] [--frames 10000] [--out FILE]
+    python -m benchmarks.dataplane_cost [--repetitions 9] [--frames 6000] [--out FILE]
 
 Needs root. Frames of h1 go to h2 through two nodes, everything on one processor and as fast as it takes them, so the
-time from the first to the last is the processor time of the whole way, Python's sending included. Then the same with
+time from one to the next is the processor time of the whole way, Python's sending included. Then the same with
 the kernel counting how long programs run. Arms and frame lengths take turns, forwards and backwards, so that drift hits
 all alike. Every trial is a JSON line of the result file.
 """
@@ -68,7 +68,7 @@ def main() -> int:
     """Run the arms, write the rows, print a summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=9)
-    parser.add_argument("--frames", type=int, default=10_000)
+    parser.add_argument("--frames", type=int, default=6000)
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)

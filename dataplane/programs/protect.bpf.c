@@ -42,20 +42,6 @@ struct headers {
     struct protection protection;
 };
 
-/* The same bytes as struct receiving, with the type that the kernel knows a lock by. */
-struct receiving_end {
-    struct bpf_spin_lock lock;
-    __u32 last;
-    __u32 ingress;
-    __u32 window;
-    __u32 history;
-    __u32 unused;
-    __u64 accepted, late, duplicate, out_of_window;
-    __u64 seen[SEEN_WORDS];
-};
-
-_Static_assert(sizeof(struct receiving_end) == sizeof(struct receiving), "the loader's view of a receiving end");
-
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -81,7 +67,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, MAX_RECEIVING);
     __type(key, __u32);
-    __type(value, struct receiving_end);
+    __type(value, struct receiving);
 } receives SEC(".maps");
 
 struct {
@@ -134,7 +120,7 @@ static __always_inline int cut_padding(struct __sk_buff *skb, __u32 total)
 
 /* ---- the receiving end */
 /* Numbers between the last one and a new one have not come: clear their bits. */
-static __always_inline void forget(struct receiving_end *end, __u32 number)
+static __always_inline void forget(struct receiving *end, __u32 number)
 {
     __u32 from = end->last / 64, words = (number / 64 - from) & (0xffffffff / 64);
     for (__u32 at = 1; at <= SEEN_WORDS; at++)
@@ -143,7 +129,7 @@ static __always_inline void forget(struct receiving_end *end, __u32 number)
 }
 
 /* Equations (1) to (3) in modular form: new is what is ahead by 1 to W. Called under the lock. */
-static __always_inline int take(struct receiving_end *end, __u32 number)
+static __always_inline int take(struct receiving *end, __u32 number)
 {
     __u32 ahead = number - end->last, behind = end->last - number;
     __u64 bit = 1ULL << (number % 64), *word = &end->seen[number / 64 % SEEN_WORDS];
@@ -184,7 +170,7 @@ static __always_inline int unprotect(struct __sk_buff *skb, const struct node *n
         return NOT_OURS;
     __u32 connection = header.connection[0] << 16 | header.connection[1] << 8 | header.connection[2];
     __u32 number = (__u32)header.number[0] << 24 | header.number[1] << 16 | header.number[2] << 8 | header.number[3];
-    struct receiving_end *end = bpf_map_lookup_elem(&receives, &connection);
+    struct receiving *end = bpf_map_lookup_elem(&receives, &connection);
     if (!end || end->ingress != ip.saddr) {
         count(&sums->unknown);
         return REFUSED;

@@ -5,6 +5,7 @@
 #ifndef ARMOR_PROTECT_H
 #define ARMOR_PROTECT_H
 
+#include <linux/bpf.h>
 #include <linux/types.h>
 
 #define MAX_SLOTS 4096        /* a connection's slot is the VLAN id that stands for it on the hairpin; 0 is none */
@@ -37,7 +38,7 @@ struct sending {              /* the PTI of a connection */
 };
 
 struct receiving {            /* the PTE of a connection */
-    __u32 lock;
+    struct bpf_spin_lock lock;
     __u32 last;
     __u32 ingress;
     __u32 window;

@@ -12,7 +12,7 @@ from experiments.flows.classes_core import flow_classes, fluid_rates
 from experiments.flows.placing_core import place, wanted_slots
 from experiments.flows.values import FlowRecord, Placed
 from experiments.laboratory.flow_row_core import SeenFlows, flow_row, flow_timing
-from experiments.papers.kuijia.testbed import FIGURE1, Traffic
+from experiments.papers.kuijia.testbed import FIGURE1, FOUR, Traffic
 
 
 def placed_flows(traffic: Traffic) -> list[Placed]:
@@ -44,7 +44,7 @@ def synthetic_row(trial: Trial, noise: float = 0.002) -> Json:
             *(each.flow.offered_mbps, classes[name], each.tunnel_before, each.tunnel_after, before, after),
             *(0.0, lost, None if is_udp else 3),
             settles_s if classes[name] in ("victim", "direct") else 0.0,
-            ((before,) * steps[0] + (after,) * steps[1]) if trial.topology == FIGURE1 else (),
+            ((before,) * steps[0] + (after,) * steps[1]) if trial.topology == FIGURE1 or traffic.queues == FOUR else (),
             -1000.0 * (timing.settle_s + timing.before_s),
         )
 

@@ -30,6 +30,7 @@ from experiments.papers.kuijia.measures import (
     difference,
     growth,
     lost_percent,
+    staying_change,
     typical_convergence_s,
     whole_convergence_s,
 )
@@ -185,10 +186,7 @@ def _change(rows: Sequence[Json], arm: Arm, directions: Mapping[int, str], which
     """Change (%) of the traffic of a class that crosses its round's link after the failure, since before it."""
 
     def measure(row: Json) -> float | None:
-        direction = directions.get(row["round"])
-        here = [flow for flow in row["flows"] if direction in row["paths"][flow["name"]]["after"]]
-        loss = lost_percent(which)({**row, "flows": here})
-        return None if loss is None else -loss
+        return staying_change(row, directions[row["round"]], which) if row["round"] in directions else None
 
     return points(rows, CLASSES_TCP, arm, measure)
 

@@ -20,6 +20,8 @@ NOTHING_MBPS = 0.01
 # of the rule for convergence, larger ones do not (docs/decisions/kuijia-figures.md).
 LEAST_STEADY_MBPS = 1.0
 AFFECTED = ("victim", "direct")
+# Figure 16 has flows of ten packets a second, so it takes means over all that follows these seconds after the cut.
+SETTLED_S = 5.0
 
 
 class Choice(NamedTuple):
@@ -180,16 +182,41 @@ def _offered(row: Json, kind: str) -> dict[str, float]:
     return found
 
 
-def crossing(row: Json, direction: str, which: Sequence[Class], fluid: bool = False) -> Crossing:
+def crossing(row: Json, direction: str, which: Sequence[Class], *, fluid: bool = False) -> Crossing:
     """What flows of some classes carry over a link before the failure and after it, at their receivers."""
     sums = [0.0, 0.0]
     for each in which:
         for flow in flows_of(row, each):
-            rates = row["fluid"][flow["name"]] if fluid else flow
-            for place, when in enumerate(("before", "after")):
+            rates = fluid_rates(row, flow) if fluid else long_rates(row, flow)
+            for place, (when, mbps) in enumerate(zip(("before", "after"), rates, strict=True)):
                 if direction in row["paths"][flow["name"]][when]:
-                    sums[place] += testbed.SCALE * rates[f"{when}_mbps"]
+                    sums[place] += testbed.SCALE * mbps
     return Crossing(*sums)
+
+
+def staying_change(row: Json, direction: str, which: Class) -> float | None:
+    """Change (%) of what the flows of a class that cross a link after the failure carry, since before it."""
+    flows = [flow for flow in flows_of(row, which) if direction in row["paths"][flow["name"]]["after"]]
+    before, after = (sum(rates) for rates in zip((0.0, 0.0), *(long_rates(row, flow) for flow in flows), strict=True))
+    return 100.0 * (after / before - 1) if before else None
+
+
+def fluid_rates(row: Json, flow: Json) -> tuple[float, float]:
+    """What the fluid delivers of a flow, before and after the failure (Mbit/s)."""
+    rates = row["fluid"][flow["name"]]
+    return rates["before_mbps"], rates["after_mbps"]
+
+
+def long_rates(row: Json, flow: Json) -> tuple[float, float]:
+    """Mean rates of a flow over the window before the cut, and from `SETTLED_S` after it to the end (Mbit/s)."""
+    stamped = list(zip(seconds_of(flow), flow["samples_mbps"], strict=True))
+    before = [mbps for second, mbps in stamped if -row["windows_s"]["before_s"] <= second < 0]
+    after = [mbps for second, mbps in stamped if second >= SETTLED_S]
+    return _mean(before), _mean(after)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
 
 
 def seconds_of(flow: Json) -> list[float]:

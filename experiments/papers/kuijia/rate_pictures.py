@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.campaign.values import Json
 from experiments.papers.kuijia import claims, tables, testbed
 from experiments.papers.kuijia.loss_pictures import facts_of
-from experiments.papers.kuijia.measures import busiest_directions, chosen, demands_of, seconds_of
+from experiments.papers.kuijia.measures import SETTLED_S, busiest_directions, chosen, demands_of, seconds_of
 from experiments.papers.sdfast.canvas import finish, legend, panels, say_empty
 from experiments.te.pictures import GRID, INK, PALETTE
 
@@ -82,7 +82,7 @@ def draw_fig16(rows: Sequence[Json], caption: str) -> Figure:
     legend(figure, axes_of[0])
     facts = [
         f"Flows that cross {', '.join(dict.fromkeys(directions.values()))}, measured at their receivers, mean over "
-        "rounds; white: less than before.",
+        f"rounds; after: from {SETTLED_S:g} s after the cut on; white: less than before.",
         *facts_of(rows, [claims.CLASSES_TCP]),
     ]
     return finish(figure, facts, caption)

@@ -13,7 +13,7 @@ from experiments.environment import REPOSITORY
 from experiments.ofload.bench import Measured, Surroundings, measure
 from experiments.ofload.controllers import PSO_APP, RESPONDER, Controller, Watched
 from experiments.ofload.cross_traffic import cross_traffic
-from experiments.ofload.generator import Switchboard
+from experiments.ofload.generator import MOST_LATENESS_MS, Switchboard
 from experiments.ofload.link import ControlLink, LinkShape
 from experiments.ofload.load_core import Load
 from experiments.ofload.misbehave import misbehaving
@@ -23,6 +23,7 @@ from ryu_apps.pmt.parse import parse_pmt
 
 # A rate far above what Ryu answers shows its capacity.
 _SATURATING_PPS, _SATURATING_S = 9000.0, 4.0
+_TRIES = 3
 _LEARNING_SWITCH = "simple_switch_13"
 _BOARD = Switchboard((), queue_pkts=setup.SWITCH_QUEUE_PKTS, patience_s=setup.PATIENCE_S)
 
@@ -40,7 +41,13 @@ def run_control(trial: Trial) -> Json:
     if trial.arm is None:
         raise BadInputError(f"the trial {trial.trial_id} names no arm; give it fifo or pso")
     regime = trial.parameters["regime"]
-    return _REGIMES[regime](trial, controller_of(trial.arm.name, regime))
+    row: Json = {"generator_late_ms": float("inf")}
+    tries = 0
+    # A generator that was late means that the machine stood still, whoever was measured: the same again.
+    while row["generator_late_ms"] > MOST_LATENESS_MS and tries < _TRIES:
+        row = _REGIMES[regime](trial, controller_of(trial.arm.name, regime))
+        tries += 1
+    return {**row, "tries": tries}
 
 
 def controller_of(arm: str, regime: str) -> Controller:

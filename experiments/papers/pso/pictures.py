@@ -54,7 +54,7 @@ def draw_fig7(rows: Sequence[Json], caption: str) -> Figure:
         loss, delay = axes[2 * row : 2 * row + 2]
         _over_load(loss, rows, choice, lost_percent(HIGH), _EDGE["out"])
         _over_load(delay, rows, choice, mean_ms(HIGH), _EDGE["out"])
-        _over_load(delay, rows, choice, mean_ms(LOW), None, style=":", label="{}, other packet-ins")
+        _over_load(delay, rows, choice, mean_ms(LOW), None, style=":", label="{}, low class")
         loss.set_title(words, loc="left", fontsize=10, color=INK)
         loss.set_ylabel("packet-ins lost, %", color=INK)
         _logarithmic(delay, "mean delay, ms (log)")
@@ -88,7 +88,7 @@ def draw_fig9(rows: Sequence[Json], caption: str) -> Figure:
     figure, (loss, delay) = panels("PSO, Figure 9: OpenFlow messages on a link that data shares", 2, 4.6)
     for axes, measure in ((loss, lost_percent(HIGH)), (delay, mean_ms(HIGH))):
         _over_load(axes, rows, IN_BAND, measure, _EDGE["in"])
-        _over_load(axes, rows, IN_BAND_BURSTS, measure, None, ":", f"{{}}, data in bursts of {setup.BURST_PKTS}")
+        _over_load(axes, rows, IN_BAND_BURSTS, measure, None, ":", f"{{}}, bursts of {setup.BURST_PKTS}")
     loss.set_ylabel("packet-ins lost, %", color=INK)
     _logarithmic(delay, "mean delay, ms (log)")
     _paper_level(delay, 100, 32)
@@ -207,7 +207,7 @@ def _paper_level(axes: Axes, *levels: float) -> None:
 
 
 def _paper_words(text: str) -> object:
-    return paper_handle(f"paper, congested: {text}")
+    return paper_handle(f"paper: {text}")
 
 
 def _repetitions(rows: Sequence[Json], choice: Choice) -> str:
@@ -220,4 +220,4 @@ def _repetitions(rows: Sequence[Json], choice: Choice) -> str:
     if not counts:
         return ""
     span = str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    return f"{span} trials a point, FIFO and PSO in turn."
+    return f"{span} trial{'s' * (span != '1')} a point, FIFO and PSO in turn."

@@ -16,7 +16,7 @@ from experiments.campaign.values import Arm, CampaignPlan, Trial
 
 FIFO, PSO = Arm("fifo"), Arm("pso")
 ARMS = (FIFO, PSO)
-LABELS = {FIFO.name: "stock Ryu, one connection", PSO.name: "PSO"}
+LABELS = {FIFO.name: "FIFO (stock Ryu)", PSO.name: "PSO"}
 
 LINK, CPU, IN_BAND, MISBEHAVING = "link-bound", "cpu-bound", "in-band", "misbehaving"
 REAL = "real-switch"  # link-bound too, with Open vSwitch raising the packet-ins

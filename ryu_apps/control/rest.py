@@ -6,12 +6,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import eventlet
-import eventlet.wsgi
-from ryu.lib import hub
-
-from mininet_topos.errors import BadInputError
 from ryu_apps.control.rest_core import MAX_BODY_CHARS, View, respond
+from ryu_apps.control.serving import listen_and_serve
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 
@@ -29,31 +25,6 @@ def wsgi_application(view: View) -> Callable[[dict[str, Any], StartResponse], It
         return [b"" if method == "HEAD" else body]
 
     return application
-
-
-def listen_and_serve(application: Any, host: str, port: int, settings: str) -> Any:
-    """Start answering for a WSGI application; the greenlet that does.
-
-    Parameters
-    ----------
-    application : WSGI application
-    host, port : str, int
-    settings : str
-        What to change when the address cannot be used, for the error.
-
-    Raises
-    ------
-    BadInputError
-        The address is taken or is none of this machine's.
-    """
-    try:
-        # Not shared with another process, which SO_REUSEPORT (eventlet's default) would allow.
-        listener = eventlet.listen((host, port), reuse_port=False)
-    except OSError as error:
-        raise BadInputError(
-            f"the REST interface cannot listen on {host}:{port} ({error.strerror or error}); choose another {settings}"
-        ) from error
-    return hub.spawn(eventlet.wsgi.server, listener, application, log_output=False)
 
 
 def serve(view: View, host: str, port: int) -> Any:

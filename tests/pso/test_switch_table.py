@@ -143,7 +143,10 @@ def test_bad_input_is_one_sentence(words, sentence, capsys, monkeypatch, tmp_pat
 def test_the_service_pushes_its_table_and_follows_a_change_without_a_lost_connection(tmp_path, ovs, capsys) -> None:
     settings = {"ARMOR_PSO_SWITCH_DB": ovs.database}
     with RunningRyu(tmp_path, "ryu_apps/pso.py", RECORDER, pmt=PMT, **settings) as ryu:
-        ovs.set_controller("s1", f"tcp:127.0.0.1:{ryu.openflow_port}")
+        # A connection whose mark changes is opened anew; here all marks are right from the beginning.
+        columns = ("max_backoff=1000", "other_config:dscp=56")
+        target = f"tcp:127.0.0.1:{ryu.openflow_port}"
+        ovs.vsctl("set-controller", "s1", target, "--", "set", "controller", "s1", *columns)
         until(lambda: sorted(ryu.connections(1)) == [0, 1, 2, 3, 4], "the switch opens all class connections")
         states = [line for line in ryu.events() if line.startswith("state main")]
         assert main(["pmt", "push", ovs.database, str(PMT.with_name("in_band.yaml"))]) == 0

@@ -77,7 +77,10 @@ class Counters:
 
     def of(self, direction: str, class_id: int) -> ClassCounters:
         """Counters of one class."""
-        return self.by_class.setdefault((direction, class_id), ClassCounters())
+        found = self.by_class.get((direction, class_id))
+        if found is None:
+            found = self.by_class[direction, class_id] = ClassCounters()
+        return found
 
     def error(self, kind: str) -> None:
         """Count an error."""

@@ -12,7 +12,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from ryu_apps.control.priority.counters_core import BOUNDS_S, ClassCounters, Counters
 from ryu_apps.control.priority.service import PsoService
-from ryu_apps.control.rest import listen_and_serve
+from ryu_apps.control.serving import listen_and_serve
 
 _LABELS = ("direction", "class_id")
 _COUNTS = ("received", "served", "shed")

@@ -148,16 +148,16 @@ class ClassQueue:
         self._policy = policy
         self._lanes = {each: _Lane() for each in self.classes}
         self._orders: dict[Hashable, _Order] = {}
-        self._held = 0
+        self._length = 0
 
     def __len__(self) -> int:
         """Messages that wait."""
-        return self._held + sum(lane.length for lane in self._lanes.values())
+        return self._length
 
     @property
     def is_full(self) -> bool:
         """Whether a sender should wait."""
-        return len(self) >= self.capacity
+        return self._length >= self.capacity
 
     def waiting(self) -> dict[int, int]:
         """Messages that wait by class, without those behind a barrier."""
@@ -166,7 +166,7 @@ class ClassQueue:
     def put(self, entry: Entry) -> list[Entry]:
         """Take a message; what had to go for it, or itself when it is the one to go."""
         lost: list[Entry] = []
-        if entry.may_be_shed and self.is_full:
+        if entry.may_be_shed and self._length >= self.capacity:
             victim = self._shed_below(entry)
             if victim is None:
                 return [entry]
@@ -182,6 +182,8 @@ class ClassQueue:
         only : collection of int, optional
             Classes to choose from; all when left out.
         """
+        if not self._length:
+            return None
         waiting = [each for each in self.classes if self._lanes[each].length and (only is None or each in only)]
         if not waiting:
             return None
@@ -189,6 +191,7 @@ class ClassQueue:
         alone = len(waiting) == 1
         chosen = waiting[0] if alone else self._policy.choose(waiting, self._head_bytes)
         entry = self._lanes[chosen].pop()
+        self._length -= 1
         if entry.kind is Kind.ORDERED:
             self._orders[entry.source].open -= 1
             self._release(entry.source)
@@ -209,8 +212,8 @@ class ClassQueue:
         removed = [entry for lane in self._lanes.values() for entry in lane.remove_source(source)]
         order = self._orders.pop(source, None)
         if order is not None:
-            self._held -= len(order.held)
             removed += order.held
+        self._length -= len(removed)
         return removed
 
     def _shed_below(self, entry: Entry) -> Entry | None:
@@ -230,17 +233,18 @@ class ClassQueue:
         return None
 
     def _after_loss(self, victim: Entry) -> None:
+        self._length -= 1
         if victim.kind is Kind.ORDERED:
             self._orders[victim.source].open -= 1
             self._release(victim.source)
 
     def _admit(self, entry: Entry) -> None:
+        self._length += 1
         if entry.kind is Kind.FREE:
             self._lanes[entry.class_id].push(entry)
             return
         order = self._orders.setdefault(entry.source, _Order(0, False, deque()))
         order.held.append(entry)
-        self._held += 1
         self._release(entry.source)
 
     def _release(self, source: Hashable) -> None:
@@ -255,7 +259,6 @@ class ClassQueue:
             else:
                 order.open += 1
             order.held.popleft()
-            self._held -= 1
             self._lanes[entry.class_id].push(entry)
         if not order.held and not order.is_closed and not order.open:
             del self._orders[source]

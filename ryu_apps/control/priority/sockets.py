@@ -33,7 +33,7 @@ def mark(connection: Any, dscp: int) -> None:
 def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable[[bytes], None]) -> None:
     """Take whole messages from a connection until it ends or is not wanted any more.
 
-    Gives way to other greenlets after every read.
+    Gives way to other greenlets after every full read; waiting for more does it too.
 
     Raises
     ------
@@ -53,4 +53,5 @@ def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable
         messages, buffer = split_messages(buffer + data)
         for message in messages:
             take(message)
-        hub.sleep(0)
+        if len(data) == _READ_BYTES:
+            hub.sleep(0)  # more is there, and others wait

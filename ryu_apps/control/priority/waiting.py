@@ -11,17 +11,19 @@ class Bell:
     """Wakes the one greenlet that waits; rung before it waits, it is not forgotten."""
 
     def __init__(self) -> None:
-        self._event: Any = hub.Event()
+        self._rung: Any = hub.Semaphore(0)
+        self._is_rung = False
 
     def ring(self) -> None:
         """Wake whoever waits, or will."""
-        if not self._event.is_set():
-            self._event.set()
+        if not self._is_rung:
+            self._is_rung = True
+            self._rung.release()
 
     def wait(self) -> None:
         """Wait for the bell, then silence it."""
-        self._event.wait()
-        self._event.clear()
+        self._rung.acquire()
+        self._is_rung = False
 
 
 class Gate:

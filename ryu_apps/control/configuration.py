@@ -1,0 +1,27 @@
+"""What the settings of all services have in common: the check of a configuration file's names."""
+
+from __future__ import annotations
+
+import configparser
+import difflib
+from collections.abc import Sequence
+
+from mininet_topos.errors import BadInputError
+
+
+def refuse_unknown_names(path: str, group: str, known: Sequence[str]) -> None:
+    """Complain of a name in a group of a configuration file; oslo.config takes a misspelt one in silence.
+
+    Raises
+    ------
+    BadInputError
+        The name is no setting.
+    """
+    # Ryu's own settings stand in [DEFAULT]; they are not to be read into every group.
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True, default_section="no default")
+    parser.read(path, encoding="utf-8")
+    for name in parser.options(group) if parser.has_section(group) else ():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+            raise BadInputError(f"{path}: [{group}] has no setting {name!r}; {hint}")

@@ -179,7 +179,8 @@ def judge(record: Record, promise: Promise) -> RunResult:
     """
     results = tuple(_failure_result(record, number) for number in range(len(record.scenario.failures)))
     claims = [claim for result in results for claim in _recovery_claims(record, result, promise)]
-    return RunResult(record, results, (*claims, *_return_claims(record, results, promise)))
+    claims += _return_claims(record, results, promise)
+    return RunResult(record, results, (*claims, *_sparing_claims(record, promise)))
 
 
 def _failure_result(record: Record, number: int) -> FailureResult:
@@ -229,6 +230,24 @@ def _return_claims(record: Record, results: Sequence[FailureResult], promise: Pr
             f"{report.node}: {len(report.missing)} rows missing, {len(report.stale)} stale" for report in wrong[:5]
         )
         claims.append(Claim("every switch holds its plan and no stale rule", not wrong, broken or detail))
+    return claims
+
+
+def _sparing_claims(record: Record, promise: Promise) -> list[Claim]:
+    """1+1 protection: streams that are promised delivery through all failures lose nothing and get nothing twice."""
+    if record.variation.protection is None:
+        return []
+    failures, topology = record.scenario.failures, record.scenario.topology
+    downs = [failed_links(failure.at_s, failures, topology) for failure in failures]
+    window = Window(record.zero_s, record.end_s)
+    claims = []
+    for stream in record.streams:
+        ends = stream.traffic.source, stream.traffic.destination
+        if all(promise(*ends, down) and promise(*ends[::-1], down) for down in downs):
+            counts = sum((_count_in(flights, window) for flights in stream.flights), Counts())
+            held = bool(counts.sent) and not counts.lost and not counts.duplicated
+            detail = f"{counts.lost} of {counts.sent} lost, {counts.duplicated} more than once"
+            claims.append(Claim(f"{stream.name} loses nothing and gets nothing twice", held, detail))
     return claims
 
 

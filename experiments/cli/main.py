@@ -30,6 +30,7 @@ COMMANDS = {
     "report": "make one HTML page from folders of results",
     "pmt": "check tables of message classes (PSO), put them on switches, show them",
     "ofload": "load a controller with OpenFlow packet-ins and see what became of each",
+    "protect": "protected flows of a running controller: list, add, remove, stats",
     "doctor": "check what this machine can do",
     "clean": "remove what a broken-off run left behind",
 }

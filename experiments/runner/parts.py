@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,9 @@ from experiments.analysis.dumps import DumpReport, compare_dump
 from experiments.environment import REPOSITORY
 from experiments.probes.dump import DumpError, read_switch
 from experiments.runner.folder import Work
+from experiments.runner.hairpins import NODES_SETTING, hairpins, wait_attached
 from experiments.runner.tunnels import is_tunnel_scheme, queues_of, traffic_settings
+from experiments.scenario.protection import protection_to_document
 from experiments.scenario.values import MODES, NO_MODE, Scenario, Variation
 from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, SwitchSite
 from mininet_topos.emulation.requirements import PROBE_PROGRAMS, missing_programs, require_emulation
@@ -22,6 +25,7 @@ from ovsdb_backup.schema import DATABASE, SCHEMA_PATH
 from ovsdb_backup.store import BackupStore
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.protect.values import ends_of
 from ryu_apps.plan.registry import find_scheme
 from ryu_apps.plan.restoration import replanned
 from ryu_apps.plan.rows import RulePlan
@@ -61,6 +65,7 @@ def options_of(variation: Variation) -> PlanOptions:
         routes=variation.routes,
         metric=variation.metric,
         max_failures=variation.max_failures,
+        protection=variation.protection,
     )
 
 
@@ -97,8 +102,10 @@ def emulated_network(
         environment={
             **controller_settings(scenario, variation, topology_file, fills_backup=variation.mode == "agent"),
             **(tunnel_environment(scenario, work) if is_tunnel_scheme(variation) else {}),
+            **protect_environment(scenario, variation, work),
         },
         events=work.events,
+        parts=(hairpins(),) if variation.protection is not None else (),
         command="armor " + " ".join(sys.argv[1:]),
     )
 
@@ -126,6 +133,16 @@ def controller_settings(
         "ARMOR_STATS_INTERVAL_S": "0",
         "ARMOR_DISCOVERY_INTERVAL_S": "0",
     }
+
+
+def protect_environment(scenario: Scenario, variation: Variation, work: Work) -> Mapping[str, str]:
+    """Environment that tells the app of 1+1 protection what to protect; nothing for the others."""
+    if variation.protection is None:
+        return {}
+    file = (work.path / "protected_flows.json").resolve()
+    flows = protection_to_document(variation.protection, scenario.topology)
+    file.write_text(json.dumps(flows, indent=1), encoding="utf-8")
+    return {"ARMOR_PROTECT": str(file), "ARMOR_PROTECT_NODES": NODES_SETTING}
 
 
 def tunnel_environment(scenario: Scenario, work: Work) -> Mapping[str, str]:
@@ -183,6 +200,8 @@ def wait_installed(
         lacks = {site.name: what_lacks(site, plans[site.dpid], needs_backup=needs_backup) for site in waiting}
         waiting = [site for site in waiting if lacks[site.name]]
         if not waiting:
+            if variation.protection is not None:
+                wait_attached(network, ends_of(variation.protection))
             return time.monotonic() - began_s
         if time.monotonic() - began_s > timeout_s:
             first = waiting[0].name

@@ -49,7 +49,8 @@ def promise_of(scenario: Scenario, variation: Variation, plans: dict[int, RulePl
 
     def promise(source: str, destination: str, down: frozenset[LinkId]) -> bool:
         primary = {topology.link_id(direction) for direction in primary_path(network, source, destination)}
-        if primary.isdisjoint(down):
+        # Packets of a protected flow have no primary path: they go into the hairpin.
+        if primary and primary.isdisjoint(down):
             return True
         mask = sum(numbers[link] for link in down)
         return promised(topology.index_of[source], topology.index_of[destination], mask)

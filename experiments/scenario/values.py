@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from experiments.scenario.tunnel_values import Expected, FlowWish, Rerun, TunnelWishes
 from mininet_topos.topology import LinkId, Topology
+from ryu_apps.plan.protect.values import Protection
 
 # The first of each is the default. The planning core has the same lists; a test compares them, since importing it
 # here would make every command wait for scipy.
@@ -110,7 +111,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """One run of a scenario: the scheme and how it is planned; `mode` is "none" for a scheme that has but one."""
+    """One run of a scenario: the scheme and how it is planned; `mode` is "none" for a scheme that has but one.
+
+    `protection` are the protected flows of scheme protect; None with every other.
+    """
 
     scheme: str
     mode: str
@@ -118,6 +122,7 @@ class Variation:
     routes: str = "spt"
     metric: str = "hops"
     max_failures: int | None = None
+    protection: Protection | None = None
 
     @property
     def name(self) -> str:

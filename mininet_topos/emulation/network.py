@@ -36,7 +36,7 @@ from mininet_topos.emulation.queue_bench import machine_queue_facts
 from mininet_topos.emulation.queues_core import QueueFacts
 from mininet_topos.emulation.requirements import require_emulation
 from mininet_topos.emulation.runfile import RunFile, read_run_file
-from mininet_topos.emulation.running import AgentCommand, RunningNetwork
+from mininet_topos.emulation.running import AgentCommand, NetworkPart, RunningNetwork
 from mininet_topos.emulation.supervisor import Supervisor
 from mininet_topos.emulation.switch_core import DaemonGroup, plan_groups, port_settings
 from mininet_topos.emulation.traffic_core import send_buffer_bytes
@@ -75,6 +75,9 @@ class EmulatedNetwork(RunningNetwork):
         Variables for agents and controller.
     events : Path, optional
         Event file; every child finds it in ARMOR_EVENTS.
+    parts : sequence of NetworkPart
+        What else belongs to the network: entered when the switches run, before agents and controller start, and left
+        before the switches end.
     command : str
         What the user started, for the run file.
     """
@@ -90,6 +93,7 @@ class EmulatedNetwork(RunningNetwork):
         controller_command: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
         events: Path | None = None,
+        parts: Sequence[NetworkPart] = (),
         command: str = "",
     ) -> None:
         self.topology, self.options = topology, options or EmulationOptions()
@@ -99,7 +103,7 @@ class EmulatedNetwork(RunningNetwork):
         self._chosen_run_dir = run_dir.resolve() if run_dir else None
         self._databases = {"Open_vSwitch": OPEN_VSWITCH_SCHEMA, **(databases or {})}
         self._agent_command, self._controller_command = agent_command, controller_command
-        self._events_path, self._command = events, command
+        self._events_path, self._command, self._parts = events, command, tuple(parts)
         self._environment = {**_CONTROLLER_ENVIRONMENT, **(environment or {})}
         if events is not None:
             self._environment[EVENTS_VARIABLE] = str(events.resolve())
@@ -186,6 +190,8 @@ class EmulatedNetwork(RunningNetwork):
         self._start_switches()
         self._settle_bfd()
         self._settle_queues()
+        for part in self._parts:
+            self._undo.enter_context(part(self))
         if self._agent_command is not None:
             self.start_agents(self._agent_command)
         if self._controller_command is not None:

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from mininet_topos.emulation import bfd_probe, status
@@ -24,6 +25,7 @@ from mininet_topos.emulation.supervisor import ProcessSpec, Restart, Supervisor
 from mininet_topos.emulation.switch_core import (
     AGENT,
     CONTROLLER_APP,
+    OVSDB_SERVER,
     VSWITCHD,
     DaemonGroup,
     PortSetting,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from mininet_topos.emulation.mininet_nodes import Place, QuietMininet
 
 AgentCommand = Callable[[SwitchSite], Sequence[str] | None]
+NetworkPart = Callable[["RunningNetwork"], AbstractContextManager[Any]]
 _PROGRAM_WAIT_S = 1.0
 _PARALLEL = 8
 
@@ -183,6 +186,20 @@ class RunningNetwork:
             if argv is not None:
                 self._keep(AGENT, node, argv, site.folder / f"agent-{site.bridge}.log")
 
+    def start_helper(self, process: str, node: str, argv: Sequence[str]) -> Path:
+        """Start a program that belongs to a switch, supervised like its agent; its log file.
+
+        Parameters
+        ----------
+        process : str
+            What it is called beside "agent".
+        node : str
+        argv : sequence of str
+        """
+        log = self.sites[node].folder / f"{process}-{self.sites[node].bridge}.log"
+        self._keep(process, node, argv, log)
+        return log
+
     def _keep(self, process: str, where: str, argv: Sequence[str], log: Path, *, realtime: bool = False) -> None:
         words = tuple(inside(self.shell_pid(where), argv))
         self._supervisor.start(
@@ -193,7 +210,7 @@ class RunningNetwork:
         """Under whose name the supervisor keeps a process: agents by switch, daemons by place."""
         if node is None or process == CONTROLLER_APP:
             return CONTROLLER
-        return node if process == AGENT else self.wiring.place_of.get(node, node)
+        return self.wiring.place_of.get(node, node) if process in (VSWITCHD, OVSDB_SERVER) else node
 
     def pid_of(self, process: str, node: str | None = None) -> int:
         """Id of "agent", "ovs-vswitchd", "ovsdb-server" of a switch, or of "controller"."""

@@ -129,12 +129,12 @@ class ProtectController(Controller):
             both = tuple(dict.fromkeys((*old.connections, *new.connections)))
             self._plans(Protection(new.flows, both))  # refuses what cannot be done before anything is
             self._serve(both)
-            self._install(Protection(old.flows, both))
-            self._install(Protection(new.flows, both))
+            self._hold(Protection(old.flows, both))
+            self._hold(Protection(new.flows, both))
             self.protection = new
             if both != new.connections:
                 hub.sleep(DRAIN_S)
-                self._install(new)
+                self._hold(new)
                 self._serve(new.connections)
             self.events.write("protected", flows=len(new.flows), connections=len(new.connections))
         return self.protection_state()
@@ -164,7 +164,7 @@ class ProtectController(Controller):
                 hub.sleep(_POLL_S)
                 self._tend()
 
-    def _install(self, protection: Protection) -> None:
+    def _hold(self, protection: Protection) -> None:
         """Have the switches hold the plans of a protection."""
         plans = self._plans(protection)
         changed = [switch for switch in self.switches.values() if plans[switch.dpid] != self.plans[switch.dpid]]

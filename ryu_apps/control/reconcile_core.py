@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from ryu_apps.openflow.messages import FlowStat, GroupStat
 from ryu_apps.plan.diff import PlanDelta, diff, groups_named_by, groups_used_by
 from ryu_apps.plan.edge_rows import rewritten_mac
-from ryu_apps.plan.ids import ALWAYS_LIVE_GROUP, Kind, SchemeId, pair_group, port_group, split_cookie
+from ryu_apps.plan.ids import (
+    ALWAYS_LIVE_GROUP,
+    Kind,
+    SchemeId,
+    is_protect_group,
+    pair_group,
+    port_group,
+    split_cookie,
+)
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.rows import FlowRow, GroupRow, Learn, Load, Output, RulePlan
 
@@ -32,6 +40,7 @@ ROUTING_SCHEMES = frozenset(
         SchemeId.TE,
         SchemeId.RESTORATION,
         SchemeId.FFG_RESTORATION,
+        SchemeId.PROTECT,
     }
 )
 _RECOVERY_KINDS = frozenset({Kind.LEARNED, Kind.AGENT})
@@ -201,7 +210,7 @@ def _reachable(start: set[int], rows: dict[int, GroupRow]) -> set[int]:
 def _has_our_shape(row: GroupRow) -> bool:
     """Whether a group has the id that `ids.py` gives to a group that watches these ports."""
     watched = [bucket.watch_port for bucket in row.buckets if bucket.watch_port is not None]
-    if row.group_id == ALWAYS_LIVE_GROUP:
+    if row.group_id == ALWAYS_LIVE_GROUP or is_protect_group(row.group_id):
         return row.group_type == "all"
     if row.group_type != "ff" or not watched:
         return False

@@ -175,3 +175,8 @@ def protect_group(receiving_dpid: int) -> int:
     if not 0 < receiving_dpid < _PROTECT_GROUPS:
         raise PlanError(f"receiving end {receiving_dpid} has no group id; use 1..{_PROTECT_GROUPS - 1}")
     return _FIRST_PROTECT_GROUP + receiving_dpid
+
+
+def is_protect_group(group_id: int) -> bool:
+    """Whether `protect_group` gives this id to some receiving end."""
+    return _FIRST_PROTECT_GROUP < group_id < _FIRST_PROTECT_GROUP + _PROTECT_GROUPS

@@ -22,6 +22,7 @@ from experiments.figures.panels import panels
 from experiments.scenario.values import Failure, Scenario, Traffic, Variation
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import Direction
+from ryu_apps.plan.protect.values import Protection
 from ryu_apps.plan.rows import FlowRow
 
 SQUARE = load_topology("square")
@@ -178,3 +179,23 @@ def test_labels_keep_their_order_and_distance() -> None:
     places = spread_labels([0.0, 0.1, 0.2, 50.0, 50.1], 10.0, (-20.0, 100.0))
     assert places == sorted(places)
     assert all(second - first >= 9.999 for first, second in itertools.pairwise(places))
+
+
+def test_protection_that_loses_a_packet_or_delivers_one_twice_breaks_its_claim() -> None:
+    protected = Variation("protect", "none", protection=Protection())
+
+    def claim(**changes: object) -> tuple[bool, str]:
+        found = judge(record(range(0), variation=protected, **changes), always).claims
+        (made,) = [each for each in found if "loses nothing" in each.name]
+        return made.held, made.detail
+
+    assert claim() == (True, "0 of 1600 lost, 0 more than once")
+    whole = record(range(0)).streams[0]
+    for wrong in (
+        flights(range(150, 151)),
+        tuple(replace(each, arrivals_s=each.arrivals_s * 2) for each in whole.flights[0]),
+    ):
+        held, detail = claim(streams=(replace(whole, flights=(wrong, whole.flights[1])),))
+        assert not held
+        assert detail != "0 of 1600 lost, 0 more than once"
+    assert not [each for each in judge(record(range(0)), always).claims if "loses nothing" in each.name]

@@ -294,3 +294,23 @@ def test_a_scenario_written_out_reads_back_equal(
         "ring", RING, variations, (Traffic("s2", "s4", kind),), failures, 60.0, seed, bfd_interval_ms
     )  # fmt: skip
     assert parse(json.dumps(to_document(scenario))) == scenario
+
+
+def test_protected_flows_belong_to_scheme_protect_and_survive_being_written_down() -> None:
+    surroundings = Surroundings(load, ("protect", "shortest"), ())
+    text = (
+        GOOD.replace("scheme: sdfast", "schemes: [protect, shortest]")
+        + "protect: [{from: h1, to: h3, protocol: udp}]\n"
+    )
+    protected = parse_scenario(text, "cut.yaml", surroundings)
+    first, second = protected.variations
+    assert [flow.source for flow in first.protection.flows] == ["s1", "s3"]
+    assert second.protection is None
+    assert parse_scenario(json.dumps(to_document(protected)), "cut.yaml", surroundings) == protected
+    for wrong, words in (
+        (text.replace("protect: [", "protect: [{from: h1, to: h9}, "), "cut.yaml:7: protected flow 1 has to 'h9'"),
+        (text.replace("[protect, shortest]", "[shortest]"), "cut.yaml:7: protect is for scheme protect"),
+        (text.partition("protect: [{")[0], "scheme protect needs flows"),
+    ):
+        with pytest.raises(BadInputError, match=words.replace("[", r"\[")):
+            parse_scenario(wrong, "cut.yaml", surroundings)

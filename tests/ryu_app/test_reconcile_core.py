@@ -16,6 +16,7 @@ from ryu_apps.plan.edge_rows import with_edge_rows
 from ryu_apps.plan.ids import Kind, SchemeId, cookie
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.order import canonical
+from ryu_apps.plan.protect.values import ProtectedFlow, protection_of
 from ryu_apps.plan.recovery_rows import deliver_seen_row, tagged_row, untagged_row
 from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.rows import Bucket, FlowRow, Group, GroupRow, Learn, Load, Output, RulePlan, match
@@ -201,3 +202,15 @@ def test_rows_of_schemes_that_stand_beside_are_not_ours_to_touch():
     assert is_ours(cookie(SchemeId.FFG, Kind.PLANNED))
     assert not is_ours(cookie(SchemeId.PSO, Kind.PLANNED))
     assert not is_ours(0)
+
+
+def test_rows_and_groups_of_flows_that_are_no_longer_protected_go() -> None:
+    topology = load_topology("square")
+    flow = ProtectedFlow("s1", "s3")
+    protected, plain = (
+        plan_network("protect", topology, PlanOptions(protection=protection_of(topology, flows)))[1]
+        for flows in ([flow], [])
+    )
+    found = reconcile(dump(protected), plain)
+    assert not found.foreign
+    assert apply_delta(found.delta, protected) == plain

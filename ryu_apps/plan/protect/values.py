@@ -103,6 +103,11 @@ class Protection:
         return tuple(dict.fromkeys((each.ingress, each.egress) for each in self.connections))
 
 
+def ends_of(protection: Protection) -> tuple[str, ...]:
+    """Switches where connections begin or end, each once."""
+    return tuple(dict.fromkeys(node for each in protection.connections for node in (each.ingress, each.egress)))
+
+
 def number_of(flow: ProtectedFlow, segment: tuple[str, str], topology: Topology) -> int:
     """Number of the connection that carries a flow over a segment."""
     return dpid_of(topology, segment[0]) if flow.number is None else flow.number

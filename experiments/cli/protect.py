@@ -1,0 +1,183 @@
+"""Protected flows of a running controller of scheme protect: show them, add some, remove some.
+
+  armor protect list
+  armor protect add --from h4 --to h10 --protocol udp --to-port 5000
+  armor protect add flows.yaml
+  armor protect remove --from h4 --to h10
+  armor protect stats
+
+The controller is asked over its REST interface (--url). That of an emulated network listens inside its controller's
+namespace: without --url, the one network that runs on this machine is taken. docs/protect.md describes flows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from experiments.cli.output import emit, table
+from experiments.cli.parser import choice, whole_number
+from mininet_topos.errors import ArmorError, BadInputError
+
+ACTIONS = ("list", "add", "remove", "stats")
+DEFAULT_URL = "http://127.0.0.1:8080"
+PATH = "/armor/protect"
+ANSWER_S = 60.0
+
+
+class ControllerError(ArmorError):
+    """The controller does not answer, or answers nonsense."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `armor protect`."""
+    parser.add_argument("action", metavar="|".join(ACTIONS), type=choice("action", ACTIONS), help="what to do")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="add, remove: YAML or JSON file of flows")
+    group = parser.add_argument_group("one flow, for add and remove")
+    group.add_argument("--from", dest="source", metavar="HOST", help="as h4, or by its switch s4")
+    group.add_argument("--to", metavar="HOST")
+    group.add_argument("--protocol", metavar="tcp|udp", type=choice("protocol", ("tcp", "udp")), help="default both")
+    group.add_argument("--from-port", type=whole_number("--from-port", 1, 65535), metavar="N")
+    group.add_argument("--to-port", type=whole_number("--to-port", 1, 65535), metavar="N")
+    group.add_argument("--via", metavar="S,S,...", help="switches where connections begin and end")
+    group.add_argument("--number", type=whole_number("--number", 0, (1 << 24) - 1), metavar="N", help="of connections")
+    group.add_argument("--one-way", action="store_true", help="not the answers")
+    parser.add_argument("--url", metavar="URL", help=f"REST interface of the controller, as {DEFAULT_URL}")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `armor protect`."""
+    ask = asker(arguments.url)
+    if arguments.action in ("add", "remove"):
+        value = ask("POST", json.dumps({arguments.action: flows_of(arguments)}))
+    else:
+        if arguments.file is not None:
+            raise BadInputError(f"armor protect {arguments.action} takes no file; leave {arguments.file!r} out")
+        value = ask("GET", "")
+    text = stats_text(value) if arguments.action == "stats" else list_text(value)
+    emit(arguments, value, text)
+    return 0
+
+
+def flows_of(arguments: argparse.Namespace) -> Any:
+    """Flows of the file or of the options, as plain data.
+
+    Raises
+    ------
+    BadInputError
+        Both or neither are given, or the file cannot be read.
+    """
+    import yaml
+
+    one = {
+        "from": arguments.source,
+        "to": arguments.to,
+        "protocol": arguments.protocol,
+        "from_port": arguments.from_port,
+        "to_port": arguments.to_port,
+        "via": arguments.via.split(",") if arguments.via else None,
+        "number": arguments.number,
+        "both_ways": False if arguments.one_way else None,
+    }
+    given = {key: value for key, value in one.items() if value is not None}
+    if bool(given) == (arguments.file is not None):
+        raise BadInputError(f"armor protect {arguments.action} needs flows: give a file, or --from and --to")
+    if given:
+        return [given]
+    try:
+        return yaml.safe_load(Path(arguments.file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
+        raise BadInputError(f"{arguments.file!r} cannot be read ({reason}); give a YAML or JSON file") from error
+
+
+def asker(url: str | None) -> Callable[[str, str], Any]:
+    """How the controller is asked: over the given URL, or from inside the one emulated network that runs.
+
+    Raises
+    ------
+    BadInputError
+        A URL that is none; or no URL, and not exactly one network runs here.
+    """
+    if url is None:
+        from mininet_topos.emulation.places import call_inside
+
+        pid = controller_pid()
+        return lambda method, body: call_inside(pid, lambda: request(DEFAULT_URL, method, body))
+    if urlsplit(url).scheme != "http" or not urlsplit(url).hostname:
+        raise BadInputError(f"--url {url!r} is no address of a controller; write for example {DEFAULT_URL}")
+    return lambda method, body: request(url, method, body)
+
+
+def controller_pid() -> int:
+    """A process in the controller's namespace of the one network that runs here.
+
+    Raises
+    ------
+    BadInputError
+        None runs, or several.
+    """
+    from mininet_topos.emulation.runfile import list_runs
+    from mininet_topos.emulation.wiring_core import CONTROLLER
+
+    live = [run for run in list_runs() if run.is_live()]
+    processes = [process for run in live for process in run.of_kind("process")]
+    found = [int(each["pid"]) for each in processes if (each["name"], each["place"]) == ("shell", CONTROLLER)]
+    if len(found) != 1:
+        raise BadInputError(f"{len(found) or 'no'} emulated networks run here; say with --url which controller to ask")
+    return found[0]
+
+
+def request(url: str, method: str, body: str) -> Any:
+    """Ask a controller.
+
+    Raises
+    ------
+    BadInputError
+        It refuses what was asked for; the message is its own.
+    ControllerError
+        It does not answer.
+    """
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=ANSWER_S)
+    try:
+        connection.request(method, PATH, body)
+        answer = connection.getresponse()
+        value = json.loads(answer.read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise ControllerError(
+            f"no controller answers at {url} ({error}); is it running, with rest_port set?"
+        ) from error
+    finally:
+        connection.close()
+    if answer.status >= http.client.BAD_REQUEST:
+        raise (BadInputError if answer.status < 500 else ControllerError)(str(value.get("error", value)))
+    return value
+
+
+def list_text(value: dict[str, Any]) -> str:
+    """Protected flows for people."""
+    if not value["flows"]:
+        return "no flow is protected"
+    return "\n".join(f"  {flow['text']}" for flow in value["flows"])
+
+
+def stats_text(value: dict[str, Any]) -> str:
+    """Counters of all connections for people."""
+    header = ("connection", "sent", "accepted", "copies dropped", "out of window")
+    rows = [
+        (
+            f"{row['number']}: {row['from']} to {row['to']}",
+            *(
+                "-" if row[key] is None else f"{row[key]:,}"
+                for key in ("sent", "accepted", "duplicate", "out_of_window")
+            ),
+        )
+        for row in value["connections"]
+    ]
+    return table(rows, header, right=(1, 2, 3, 4)) if rows else "no flow is protected"

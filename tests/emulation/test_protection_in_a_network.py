@@ -1,0 +1,158 @@
+"""1+1 protection in an emulated network: cuts, restarts of either end, flows that come and go at run time."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataplane.loader import find_program_object
+from experiments.cli import protect
+from experiments.runner.hairpins import NODES_SETTING, PROTECT_SERVICE, hairpins, wait_attached
+from experiments.runner.parts import controller_command
+from mininet_topos import toy
+from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
+from mininet_topos.emulation.places import call_inside
+from mininet_topos.errors import MissingRequirementError
+from mininet_topos.importers.json_file import to_json
+
+pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
+PORT, PACKETS, RATE_PPS = 7100, 400, 400
+WAIT_S = 30.0
+FLOW = {"from": "h1", "to": "h3", "protocol": "udp", "to_port": PORT}
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
+    try:
+        find_program_object("protect")
+    except MissingRequirementError as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("run")
+    topology = toy.square()
+    (folder / "topology.json").write_text(to_json(topology), encoding="utf-8")
+    (folder / "flows.json").write_text(json.dumps([FLOW]), encoding="utf-8")
+    settings = {
+        "ARMOR_TOPOLOGY": str(folder / "topology.json"),
+        "ARMOR_PROTECT": str(folder / "flows.json"),
+        "ARMOR_PROTECT_NODES": NODES_SETTING,
+        "ARMOR_STATS_INTERVAL_S": "0",
+        "ARMOR_DISCOVERY_INTERVAL_S": "0",
+    }
+    network = EmulatedNetwork(
+        topology,
+        EmulationOptions(bfd_interval_ms=100),
+        run_dir=folder / "net",
+        environment=settings,
+        parts=(hairpins(),),
+        controller_command=controller_command("protect"),
+        command="test",
+    )
+    with network as running:
+        running.wait_connected()
+        wait_attached(running, ["s1", "s3"])
+        wait_until(lambda: received(running, 5)[0] == list(range(5)), "packets do not pass at all")
+        yield running
+
+
+def wait_until(done: Any, what: str) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not done():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.2)
+
+
+def ask(network: EmulatedNetwork, method: str, body: Any = None) -> Any:
+    text = "" if body is None else json.dumps(body)
+    return call_inside(network.shell_pid("controller"), lambda: protect.request(protect.DEFAULT_URL, method, text))
+
+
+def received(network: EmulatedNetwork, count: int, actions: Any = ()) -> tuple[list[int], int]:
+    """Numbers of UDP packets that reached h3 of those that h1 sent, and how many were sent; actions at fractions."""
+
+    def bound() -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        made.bind((network.hosts["s3"].address, PORT))
+        made.settimeout(1.0)
+        return made
+
+    todo = {round(count * share): act for share, act in actions}
+    numbers = []
+    with (
+        call_inside(network.shell_pid("h3"), bound) as receiver,
+        call_inside(network.shell_pid("h1"), lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
+    ):
+        for number in range(count):
+            if number in todo:
+                todo[number]()
+            sender.sendto(number.to_bytes(4, "big"), (network.hosts["s3"].address, PORT))
+            time.sleep(1 / RATE_PPS)
+        while (number := next_number(receiver)) is not None:
+            numbers.append(number)
+    return numbers, count
+
+
+def next_number(receiver: socket.socket) -> int | None:
+    """Number of the next packet; None after a second without."""
+    try:
+        return int.from_bytes(receiver.recv(64), "big")
+    except TimeoutError:
+        return None
+
+
+def attached_times(network: EmulatedNetwork, node: str) -> int:
+    log = Path(network.sites[node].folder) / f"{PROTECT_SERVICE}-{network.sites[node].bridge}.log"
+    return log.read_text(encoding="utf-8").count('"attached"')
+
+
+def counters(network: EmulatedNetwork) -> dict[str, Any]:
+    (row,) = [each for each in ask(network, "GET")["connections"] if each["from"] == "s1"]
+    return row
+
+
+def test_each_path_cut_in_turn_loses_nothing_and_doubles_nothing(net: EmulatedNetwork) -> None:
+    first, second = (net.topology.parse_link(name) for name in ("s1-s2", "s1-s4"))
+    before = counters(net)["sent"]
+    with Cuts(net) as cuts:
+        cuts.arm([first, second])
+        actions = (
+            (0.1, lambda: cuts.silent(first)),
+            (0.4, lambda: cuts.restore(first)),
+            (0.6, lambda: cuts.silent(second)),
+            (0.9, lambda: cuts.restore(second)),
+        )
+        numbers, sent = received(net, PACKETS, actions)
+    assert numbers == list(range(sent))
+    after = counters(net)
+    assert after["sent"] - before == sent
+    assert after["accepted"] == after["sent"]
+
+
+@pytest.mark.parametrize("node", ["s1", "s3"])
+def test_a_restart_of_either_end_brings_both_together_again(net: EmulatedNetwork, node: str) -> None:
+    times = attached_times(net, node)
+    net.kill(PROTECT_SERVICE, node)
+    wait_until(lambda: attached_times(net, node) > times, f"the program of {node} does not come back")
+    numbers, sent = received(net, 50)
+    assert numbers == list(range(sent))
+
+
+def test_a_flow_that_is_removed_is_plain_and_one_that_is_added_is_protected(net: EmulatedNetwork) -> None:
+    assert ask(net, "POST", {"remove": [FLOW]})["flows"] == []
+    numbers, sent = received(net, 30)
+    assert numbers == list(range(sent))
+    assert not [row for row in net.dump_flows("s1").splitlines() if "mod_vlan_vid" in row or "push_vlan" in row]
+    value = ask(net, "POST", {"add": [FLOW]})
+    assert [flow["text"] for flow in value["flows"]] == [
+        f"s1 to s3, udp to port {PORT}",
+        f"s3 to s1, udp from port {PORT}",
+    ]
+    numbers, sent = received(net, 30)
+    assert numbers == list(range(sent))
+    assert counters(net)["sent"] == sent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,24 +41,6 @@ class FlowBench:
     cuts: Cuts
     work: Work
     returning: Returning
-
-
-class FlowRunner:
-    """Runs trials of kind "flows"; a `Runner` of experiments.campaign.engine.
-
-    Parameters
-    ----------
-    settings : LaboratorySettings
-    """
-
-    def __init__(self, settings: LaboratorySettings) -> None:
-        self._settings = settings
-
-    @contextmanager
-    def session(self, trial: Trial) -> Iterator[Callable[[Trial], Json]]:
-        """Build the network that `trial` needs; what is given runs it, and others with the same session key."""
-        with FlowSession(trial, self._settings) as session:
-            yield session.run
 
 
 class FlowSession(KeptSession[FlowBench]):

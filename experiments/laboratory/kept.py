@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, Protocol, TypeVar
@@ -88,3 +89,22 @@ class KeptSession(ABC, Generic[BenchT]):
         bench = self._stack.enter_context(self._build(self._first, folder))
         self._bench = bench
         return bench
+
+
+class KeptRunner:
+    """Runs trials on networks that are kept; a `Runner` of experiments.campaign.engine.
+
+    Parameters
+    ----------
+    session_class : type
+    settings : LaboratorySettings
+    """
+
+    def __init__(self, session_class: type[KeptSession[BenchT]], settings: LaboratorySettings) -> None:
+        self._open = lambda trial: session_class(trial, settings)
+
+    @contextmanager
+    def session(self, trial: Trial) -> Iterator[Callable[[Trial], Json]]:
+        """Build the network that `trial` needs; what is given runs it, and others with the same session key."""
+        with self._open(trial) as session:
+            yield session.run

@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from experiments import packet_cost
 from experiments.campaign.engine import Runner
 from experiments.campaign.values import Json, LaboratorySettings, Trial
-from experiments.laboratory.flow_session import FlowRunner
+from experiments.laboratory.demoted_session import DemotedSession
+from experiments.laboratory.flow_session import FlowSession
+from experiments.laboratory.ingress_session import IngressSession
+from experiments.laboratory.kept import KeptRunner
 from experiments.laboratory.paths_session import PathsRunner
-from experiments.laboratory.session import NetworkRunner
+from experiments.laboratory.session import Session
 from experiments.laboratory.verifying import verify_row
 
 
@@ -22,10 +25,12 @@ def make_runners(settings: LaboratorySettings) -> Mapping[str, Runner]:
     settings : LaboratorySettings
         `work` receives raw files, which are removed with each trial.
     """
-    network = NetworkRunner(settings)
+    network = KeptRunner(Session, settings)
     return {
         **dict.fromkeys(("mixed", "flow", "download"), network),
-        "flows": FlowRunner(settings),
+        "flows": KeptRunner(FlowSession, settings),
+        "ingress": KeptRunner(IngressSession, settings),
+        "demoted": KeptRunner(DemotedSession, settings),
         "verify": verify_row,
         "cost": CostRunner(),
         "paths": PathsRunner(),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 
@@ -29,24 +29,6 @@ from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Learning, Network
-
-
-class NetworkRunner:
-    """Runs trials of kinds "mixed", "flow" and "download"; a `Runner` of experiments.campaign.engine.
-
-    Parameters
-    ----------
-    settings : LaboratorySettings
-    """
-
-    def __init__(self, settings: LaboratorySettings) -> None:
-        self._settings = settings
-
-    @contextmanager
-    def session(self, trial: Trial) -> Iterator[Callable[[Trial], Json]]:
-        """Build the network that `trial` needs; what is given runs it, and others with the same session key."""
-        with Session(trial, self._settings) as session:
-            yield session.run
 
 
 class Session(KeptSession[Bench]):

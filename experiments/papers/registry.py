@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.campaign.values import Json, Trial
+from experiments.papers.demoted import figures as demoted
 from experiments.papers.figure import PaperFigure, Table
 from experiments.papers.kuijia import figures as kuijia
 from experiments.papers.p4protect import figures as p4protect
@@ -12,7 +13,8 @@ from experiments.papers.pso import figures as pso
 from experiments.papers.sdfast import figures as sdfast
 
 FIGURES: Mapping[str, PaperFigure] = {
-    figure.id: figure for figure in (*sdfast.FIGURES, *kuijia.FIGURES, *pso.FIGURES, *p4protect.FIGURES)
+    figure.id: figure
+    for figure in (*sdfast.FIGURES, *kuijia.FIGURES, *demoted.FIGURES, *pso.FIGURES, *p4protect.FIGURES)
 }
 ALIASES: Mapping[str, tuple[str, ...]] = dict(sdfast.ALIASES)
 

@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip("cvxpy")
 
 from experiments.campaign.values import CampaignPlan, LaboratorySettings, Timing
-from experiments.laboratory.flow_session import FlowRunner
+from experiments.laboratory.flow_session import FlowSession
+from experiments.laboratory.kept import KeptRunner
 from experiments.papers.kuijia.testbed import KUIJIA, figure1_trials
 from mininet_topos.emulation.runfile import STATE_VARIABLE
 
@@ -24,7 +25,7 @@ def test_victims_take_what_the_others_leave_and_the_network_comes_back(
     trial = next(each for each in figure1_trials(CampaignPlan(True, 1), "table2") if each.arm == KUIJIA)
     short = replace(trial, timing=Timing(2.0, 2.0, 3.0))
     settings = LaboratorySettings(tmp_path, True, 100, lambda _words: None)
-    with FlowRunner(settings).session(short) as run:
+    with KeptRunner(FlowSession, settings).session(short) as run:
         row = run(short)
     flows = {flow["name"]: flow for flow in row["flows"]}
     assert {name: flow["class"] for name, flow in flows.items()} == {

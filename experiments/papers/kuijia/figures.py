@@ -10,6 +10,8 @@ from experiments.papers.figure import PaperFigure
 from experiments.papers.kuijia import (
     claims,
     fields,
+    ingress,
+    ingress_pictures,
     loss_pictures,
     memory,
     pictures,
@@ -161,6 +163,16 @@ FIGURES = (
             "indirectly affected UDP flows": (claims.UDP, claims.INDIRECT),
         },
         0.5,
+    ),
+    PaperFigure(
+        ingress.ID,
+        "beyond",
+        "Beyond: when the ingress has cut its ranges anew, told by agents or by the controller",
+        ingress.trials,
+        ingress.claims,
+        ingress_pictures.draw_ingress,
+        ingress.table,
+        with_paper=PAPER,
     ),
 )
 _SWEEPS: Mapping[str, Callable[[Trial], Json]] = {

@@ -13,7 +13,7 @@ _SESSION_S = 12.0
 _AGENT_SESSION_S = 25.0
 # Around the windows of a trial: start of the instruments, reading captures, waiting for the return.
 _AROUND_S = {"mixed": 9.0, "flow": 6.0, "download": 20.0, "flows": 8.0, "ingress": 4.0, "demoted": 10.0}
-_BENCH_S = {"verify": 1.0, "cost": 9.0, "sweep": 0.3, "control": 10.0, "paths": 6.0}
+_BENCH_S = {"verify": 1.0, "cost": 9.0, "sweep": 0.3, "control": 3.0, "paths": 6.0}
 # Sweeps that take longer, by the id that stands first in a trial's name.
 _SWEEP_S = {"kuijia-fields": 1.25}
 # What is computed, and neither built nor measured.
@@ -28,7 +28,8 @@ def session_seconds(arm: Arm | None) -> float:
 def trial_seconds(trial: Trial) -> float:
     """What one trial takes on a network that is there."""
     if trial.kind in _BENCH_S:
-        return _SWEEP_S.get(trial.trial_id.partition("/")[0], _BENCH_S[trial.kind])
+        own_s = _SWEEP_S.get(trial.trial_id.partition("/")[0], _BENCH_S[trial.kind])
+        return own_s + float(trial.parameters.get("seconds", 0.0))
     return _AROUND_S.get(trial.kind, 10.0) + (trial.timing.total_s if trial.timing else 0.0)
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PMT = "examples/pmt/out_of_band.yaml"
 ARMS = ("stock", "pso")
+BEHAVIOURS = ("none", "flood", "malformed", "connections", "stall")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="a control link of that rate, in namespaces (needs root, --app or --against)",
     )
+    add_choices(switch, ("rogue", BEHAVIOURS, "one more switch, which misbehaves (with --app or --against)"))
     switch.add_argument(
         "--realtime", action="store_true", help="generator and controller before other processes (root)"
     )
@@ -90,6 +92,8 @@ def _load_running(arguments: argparse.Namespace) -> int:
     from experiments.ofload.controllers import Controller
     from experiments.ofload.generator import Switchboard, run_load
 
+    if arguments.rogue != "none":
+        raise BadInputError(f"--rogue {arguments.rogue} needs a controller of its own; use --app or --against")
     if arguments.link_mbps:
         raise BadInputError("--link-mbps needs a controller inside the link's namespaces; use --app or --against")
     host, port = _address(arguments.controller)
@@ -158,12 +162,14 @@ def _surroundings(arguments: argparse.Namespace, controller: Controller) -> Surr
     from experiments.ofload.bench import Surroundings
     from experiments.ofload.generator import Switchboard
     from experiments.ofload.link import LinkShape
+    from experiments.ofload.misbehave import rogue_beside
 
     shape = None
     if arguments.link_mbps:
         shape = LinkShape(arguments.link_mbps, controller.marks())
     board = Switchboard((), None, arguments.queue_pkts, arguments.patience_s, _stall(arguments.stall))
-    return Surroundings(shape, board, realtime=arguments.realtime)
+    beside = None if arguments.rogue == "none" else rogue_beside(controller, arguments.rogue, arguments.seed)
+    return Surroundings(shape, board, beside=beside, realtime=arguments.realtime)
 
 
 def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:

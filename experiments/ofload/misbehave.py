@@ -10,7 +10,8 @@ import select
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,10 @@ from experiments.ofload.misbehave_core import BEHAVIOURS, malformed
 from experiments.ofload.packets_core import FIRST_PROBE, frame, packet_in
 from mininet_topos.emulation.places import child, inside
 from mininet_topos.errors import BadInputError
+
+if TYPE_CHECKING:
+    from experiments.ofload.controllers import Controller, Watched
+    from experiments.ofload.link import ControlLink
 
 DPID = 0xBAD
 N_CONNECTIONS = 100
@@ -162,6 +167,18 @@ def misbehaving(pid: int | None, targets: Sequence[Target], behaviour: str, seed
     with child(command if pid is None else inside(pid, command)):
         time.sleep(_SETTLE_S)
         yield
+
+
+def rogue_beside(
+    controller: Controller, behaviour: str, seed: int
+) -> Callable[[ControlLink | None, Watched], AbstractContextManager[None]]:
+    """What `Surroundings.beside` takes: a misbehaving switch of a controller, at the switches' end of its link."""
+
+    def beside(link: ControlLink | None, watched: Watched) -> AbstractContextManager[None]:
+        targets = controller.targets(watched.host, watched.port)
+        return misbehaving(None if link is None else link.switch_pid, targets, behaviour, seed)
+
+    return beside
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -16,7 +15,7 @@ from experiments.ofload.cross_traffic import cross_traffic
 from experiments.ofload.generator import MOST_LATENESS_MS, Switchboard
 from experiments.ofload.link import ControlLink, LinkShape
 from experiments.ofload.load_core import Load
-from experiments.ofload.misbehave import misbehaving
+from experiments.ofload.misbehave import rogue_beside
 from experiments.papers.pso import setup
 from mininet_topos.errors import BadInputError
 from ryu_apps.pmt.parse import parse_pmt
@@ -101,14 +100,7 @@ def _misbehaving(trial: Trial, controller: Controller) -> Json:
     capacity_pps = ryu_capacity_pps()
     load = _load(trial, trial.parameters["nl"] * capacity_pps, setup.MISBEHAVING_SWITCHES)
     load = replace(load, buffered=False)
-
-    @contextmanager
-    def beside(link: ControlLink | None, watched: Watched) -> Iterator[None]:
-        assert link is not None
-        targets = controller.targets(watched.host, watched.port)
-        with misbehaving(link.switch_pid, targets, trial.parameters["behaviour"], trial.seed):
-            yield
-
+    beside = rogue_beside(controller, trial.parameters["behaviour"], trial.seed)
     found = measure(load, controller, _unshaped(beside))
     return _row(trial, found, {"capacity_pps": capacity_pps, "behaviour": trial.parameters["behaviour"]})
 

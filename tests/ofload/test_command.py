@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from experiments.cli import ofload
 from experiments.cli.main import main
+from experiments.ofload import misbehave_core
 from experiments.ofload.controllers import app_file, free_port
 from mininet_topos.errors import BadInputError
 from tests.ofload.fake_controller import FakeController
@@ -42,6 +44,8 @@ def test_a_running_controller_is_loaded_and_every_count_is_there(capsys: pytest.
         (["--controller", "127.0.0.1:1", "--high-share", "2"], "--high-share is '2'"),
         (["--controller", "127.0.0.1:1", "--stall", "4:2"], "--stall is '4:2'; write A:B"),
         (["--controller", "127.0.0.1:1", "--link-mbps", "2"], "use --app or --against"),
+        (["--controller", "127.0.0.1:1", "--rogue", "flood"], "--rogue flood needs a controller of its own"),
+        (["--controller", "127.0.0.1:1", "--rogue", "sulk"], "'sulk' is not known"),
         (["--controller", "127.0.0.1:1", "--rate", "1e9"], "lower the rate or the time"),
     ],
 )
@@ -59,6 +63,10 @@ def test_apps_are_found_by_name_and_by_file() -> None:
     assert app_file("experiments/ofload/responder.py").endswith("/experiments/ofload/responder.py")
     with pytest.raises(BadInputError):
         app_file("ryu_apps/none.py")
+
+
+def test_the_command_knows_every_behaviour() -> None:
+    assert ofload.BEHAVIOURS == misbehave_core.BEHAVIOURS
 
 
 def test_free_ports_differ_from_call_to_call() -> None:

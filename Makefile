@@ -1,4 +1,4 @@
-.PHONY: help setup demo test
+.PHONY: help setup demo test test-kernel
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -11,3 +11,6 @@ demo: setup ## one failure, from topology file to measured recovery (needs root;
 
 test: setup ## lint, types and all tests (options: make test ARGS="-k interpret")
 	@scripts/check.sh $(ARGS)
+
+test-kernel: setup ## what this kernel lacks, tested in a guest with a stock Debian kernel (root; docs/kernel_guest.md)
+	@scripts/as_root.sh scripts/kernel_lab.sh test $(ARGS)

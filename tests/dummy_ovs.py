@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.patience import patient_s
+
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/share/openvswitch/scripts"])
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
@@ -174,6 +176,7 @@ def wait_until(condition, what: str, timeout_s: float = 20.0):
     AssertionError
         It stayed false; `what` says what was waited for.
     """
+    timeout_s = patient_s(timeout_s)
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         value = condition()

@@ -19,7 +19,8 @@ from typing import NamedTuple
 from mininet_topos.emulation.queues_core import QueueSetup
 
 HIGH_SHARE, LOW_SHARE = 0.8, 1.0
-BUDGETS_PPS = (30_000, 15_000, 7_500)  # frames a second that one program sends on time, at each attempt
+# Frames a second that one program sends on time, at each attempt; the last is for emulated processors.
+BUDGETS_PPS = (30_000, 15_000, 7_500, 3_000)
 LABEL = 0xFFFFF  # no plan uses it
 _VLAN_ID = 0xFFE
 ETH_TRIAL, ETH_MPLS, ETH_VLAN = 0x88B5, 0x8847, 0x8100  # the first: IEEE 802, for local experiments

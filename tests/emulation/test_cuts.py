@@ -16,6 +16,7 @@ from mininet_topos.emulation.doctor import install_path
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Direction, LinkId
+from tests.patience import patient_s
 
 LINK = LinkId("s1", "s2")
 
@@ -47,7 +48,7 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def net(events: Path) -> Iterator[EmulatedNetwork]:
     with EmulatedNetwork(toy.square(), EmulationOptions(bfd_interval_ms=100), events=events) as network:
-        network.wait_bfd_up()
+        network.wait_bfd_up(patient_s(30))
         install_path(network, ["s1", "s2"])
         yield network
 
@@ -60,7 +61,7 @@ def wait_live(net: EmulatedNetwork, node: str, port: int, live: bool) -> None:
 
 
 def assert_heals(net: EmulatedNetwork) -> None:
-    net.wait_bfd_up()
+    net.wait_bfd_up(patient_s(30))
     assert net.ping("h1", "h2") == 3
 
 
@@ -123,13 +124,13 @@ def test_a_silenced_switch_is_missed_by_all_neighbours(net: EmulatedNetwork) -> 
 @pytest.mark.emulation
 def test_a_killed_switch_stays_dead_until_it_is_restored() -> None:
     with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100)) as small, Cuts(small) as cuts:
-        small.wait_bfd_up()
+        small.wait_bfd_up(patient_s(30))
         cuts.node("s2", kill=True)
         assert not small.is_running("ovs-vswitchd", "s2")
         wait_live(small, "s1", 2, live=False)
         assert small.restarts == ()
         cuts.restore("s2")
-        small.wait_bfd_up()
+        small.wait_bfd_up(patient_s(30))
         assert small.live_ports("s2") == {1: True, 2: True}
 
 

@@ -58,6 +58,7 @@ from mininet_topos.emulation.traffic_core import (
 )
 from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, SINGLE
 from ryu_apps.plan.rows import FlowRow, Output, RulePlan, match
+from tests.patience import patient_s
 
 SETUPS = tuple(QUEUE_SETUPS.values())
 PORT = TrialPort("s1", 2, capacity_mbps=10.0)
@@ -302,10 +303,10 @@ def test_every_port_of_a_kernel_network_is_proven_before_the_run(setup: QueueSet
 def test_a_network_whose_filters_are_lost_says_so_and_a_restarted_switch_keeps_its_wide_buffer() -> None:
     options = replace(QUEUED, queues=queue_setup(SINGLE), datapath="netdev")
     with EmulatedNetwork(toy.pair(), options) as net:
-        net.wait_bfd_up()
+        net.wait_bfd_up(patient_s(30))
         wanted = send_buffer_bytes([PortShape("x", 5.0, None, 20, tree_of(queue_setup(SINGLE)))])
         net.kill("ovs-vswitchd", "s1")
-        net.wait_bfd_up()
+        net.wait_bfd_up(patient_s(30))
         assert widen_send_buffer(net.pid_of("ovs-vswitchd", "s1"), 0) >= wanted
         assert net.try_queues().ok
         net.run("s1", ["tc", "filter", "del", "dev", "s1-eth2"])

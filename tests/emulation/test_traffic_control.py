@@ -30,6 +30,7 @@ from mininet_topos.errors import BadInputError, MissingRequirementError
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Link
 from ryu_apps.plan.addressing import hosts_of
+from tests.patience import patient_s
 
 
 def rate_kbit(line: str) -> int:
@@ -157,7 +158,7 @@ class htb 1:20 parent 1:1 leaf 20: prio 1 rate 19Mbit ceil 20Mbit burst 1596b cb
 def test_a_full_link_carries_its_capacity_and_does_not_starve_bfd() -> None:
     options = EmulationOptions(bfd_interval_ms=50, default_capacity_mbps=10, capacity_scale=0.1)
     with EmulatedNetwork(toy.pair(), options) as net:
-        net.wait_bfd_up()
+        net.wait_bfd_up(patient_s(30))
         install_path(net, ["s1", "s2"])
         flaps_before = sum(net.flap_counts().values())
         net.popen("h2", ["iperf3", "--server", "--one-off"], stdout=subprocess.DEVNULL)
@@ -177,9 +178,9 @@ def test_a_full_link_carries_its_capacity_and_does_not_starve_bfd() -> None:
 @pytest.mark.emulation
 def test_open_vswitch_leaves_our_trees_alone_even_when_it_is_restarted() -> None:
     with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100)) as net:
-        net.wait_bfd_up()
+        net.wait_bfd_up(patient_s(30))
         net.kill("ovs-vswitchd", "s1")
-        net.wait_bfd_up()
+        net.wait_bfd_up(patient_s(30))
         assert lost_trees(net.traffic, net.pids) == []
         net.run("s1", ["tc", "qdisc", "del", "dev", "s1-eth2", "root"])
         assert lost_trees(net.traffic, net.pids) == ["s1-eth2"]

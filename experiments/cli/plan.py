@@ -5,6 +5,7 @@ armor plan sdfast darkstrand --mode agent --json --out plan.json
 armor plan protect darkstrand --protect flows.yaml --switch s4
 armor plan kuijia gscale --demands random:5:900 --failed s2-s4 --switch s2
 armor plan kuijia gscale --demands random:5:900 --priorities four --shape decomposed --count
+armor plan kuijia gscale --demands random:5:900 --told-by agent --sheets sheets
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="schemes of tunnels: a link that has failed (may be given again, in order)",
+    )
+    parser.add_argument(
+        "--sheets", metavar="FOLDER", help="with --told-by agent: write what every switch's agent has to know"
     )
     parser.add_argument("--count", action="store_true", help="rows and fields of each switch, and what a shape saves")
     add_protect_argument(parser, "nothing is protected")

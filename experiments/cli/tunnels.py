@@ -7,6 +7,7 @@ armor verify kuijia gscale --failures 1
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 from itertools import combinations
 from math import comb
@@ -14,7 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.hash_split import refuse_pair, verify_hash_split
-from experiments.cli.output import emit, progress, table
+from experiments.cli.output import emit, hold_note, progress, table, writable
 from experiments.cli.parser import add_choices, positive_number, whole_number
 from experiments.cli.shapes import SHAPES, in_shape, show
 from mininet_topos.errors import BadInputError
@@ -31,6 +32,7 @@ _ONLY_FOR_TUNNELS = (
     "default_capacity_mbps",
     "low_to_high",
     "prefix",
+    "sheets",
     "hash_split",
     "pair",
     "weights",
@@ -111,15 +113,31 @@ def plan_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
 
     scheme = find_tunnel_scheme(arguments.scheme)
     failures = [frozenset({topology.parse_link(name)}) for name in arguments.failed]
+    if arguments.sheets is not None and arguments.told_by != "agent":
+        raise BadInputError("--sheets are for agents; add --told-by agent, or leave them out")
     planner = load_planner(arguments, topology)
+    if arguments.sheets is not None:
+        _write_sheets(planner, arguments.sheets)
     value = {
         "topology": topology.name,
         "scheme": scheme.name,
         "priorities": arguments.priorities,
         "split": arguments.split,
+        "told_by": arguments.told_by,
         "failed": [str(link) for event in failures for link in event],
     }
     return show(arguments, topology, value, planner.plans(failures))
+
+
+def _write_sheets(planner: TunnelPlanner, folder: str) -> None:
+    """Write the sheet of every switch's agent to FOLDER/NODE.json."""
+    from ryu_apps.plan.kuijia.sheets import sheet_of
+
+    nodes = planner.topology.node_names
+    for node in nodes:
+        text = json.dumps(sheet_of(planner, node).to_json(), indent=1)
+        writable(f"{folder}/{node}.json").write_text(text + "\n", encoding="utf-8")
+    hold_note(f"written: {len(nodes)} sheets in {folder}")
 
 
 def verify_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:

@@ -13,6 +13,7 @@ from experiments.against_ovs.split_core import Moves, Split
 from experiments.cli import hash_split, tunnels
 from experiments.cli.main import main
 from mininet_topos.catalogue import load_topology
+from ovsdb_backup.tunnel_agent import read_sheet
 from ryu_apps.plan.kuijia.options import SPLITS, TELLERS
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS
 from ryu_apps.plan.serial import plan_from_json
@@ -77,6 +78,15 @@ def test_a_broken_promise_is_said_and_the_exit_code_is_1(
     said = capsys.readouterr().out
     assert "BROKEN: s1 to s2, slot " in said
     assert "THE PROMISE IS BROKEN" in said
+
+
+def test_sheets_are_written_for_agents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "sheets"
+    argv = ["plan", "kuijia", "square", "--told-by", "agent", "--sheets", str(folder), "--count"]
+    assert main(argv) == 0
+    assert "written: 4 sheets" in capsys.readouterr().err
+    assert {file.name for file in folder.iterdir()} == {f"s{number}.json" for number in range(1, 5)}
+    assert read_sheet(folder / "s2.json").node == "s2"
 
 
 @pytest.mark.ovs
@@ -169,6 +179,8 @@ def test_sampled_histories_follow_the_seed() -> None:
         (["verify", "te", "square", "--hash-split", "9", "--split", "select"], "is what --hash-split compares with"),
         (["verify", "te", "pair", "--against-ovs", "--failures", "2"], "--failures is 2, and 1 links have tunnels"),
         (["plan", "te", "square", "--split", "select", "--told-by", "agent"], "agents change hash ranges, not groups"),
+        (["plan", "kuijia", "square", "--sheets", "there"], "--sheets are for agents; add --told-by agent"),
+        (["plan", "sdfast", "square", "--sheets", "there"], "--sheets is for schemes of tunnels, not for 'sdfast'"),
         (["verify", "te", "square", "--weights", "1,2"], "--weights is for --hash-split"),
         (["demo", "--scheme", "kuijia"], "'kuijia' needs tunnels and weights"),
     ],

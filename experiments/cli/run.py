@@ -84,8 +84,14 @@ def parse(text: str, name: str) -> Scenario:
         """A file that a scenario names may lie beside it."""
         return str(folder / file) if (folder / file).is_file() else file
 
+    def read(file: str) -> str:
+        try:
+            return Path(find(file)).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInputError(f"{file} cannot be read ({error}); name a file beside the scenario") from error
+
     surroundings = Surroundings(
-        lambda topology: load(find(topology)), (*SCHEMES, *TUNNEL_SCHEMES), with_modes, tuple(TUNNEL_SCHEMES), find
+        lambda topology: load(find(topology)), (*SCHEMES, *TUNNEL_SCHEMES), with_modes, tuple(TUNNEL_SCHEMES), find, read
     )
     return parse_scenario(text, name, surroundings)
 

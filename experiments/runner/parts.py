@@ -29,6 +29,7 @@ from ryu_apps.plan.protect.values import ends_of
 from ryu_apps.plan.registry import find_scheme
 from ryu_apps.plan.restoration import replanned
 from ryu_apps.plan.rows import RulePlan
+from ryu_apps.pmt.serial import to_json as to_pmt_json
 
 RYU_MANAGER = Path(sys.executable).with_name("ryu-manager")
 INSTALL_S = 60.0
@@ -95,14 +96,16 @@ def emulated_network(
             link_delays=scenario.link_delays,
             seed=scenario.seed,
             queues=queues_of(scenario, variation),
+            pmt=scenario.pmt,
         ),
         databases={DATABASE: SCHEMA_PATH} if variation.mode == "agent" else {},
         agent_command=agent_command(scenario.wait_to_restore_s) if variation.mode == "agent" else None,
-        controller_command=controller_command(variation.scheme),
+        controller_command=controller_command(variation.scheme, with_pso=scenario.pmt is not None),
         environment={
             **controller_settings(scenario, variation, topology_file, fills_backup=variation.mode == "agent"),
             **(tunnel_environment(scenario, work) if is_tunnel_scheme(variation) else {}),
             **protect_environment(scenario, variation, work),
+            **pso_environment(scenario, work),
         },
         events=work.events,
         parts=(hairpins(),) if variation.protection is not None else (),
@@ -110,9 +113,10 @@ def emulated_network(
     )
 
 
-def controller_command(scheme: str) -> tuple[str, ...]:
-    """Command line of a scheme's Ryu app."""
-    return str(RYU_MANAGER), str(REPOSITORY / "ryu_apps" / f"{scheme}.py")
+def controller_command(scheme: str, *, with_pso: bool = False) -> tuple[str, ...]:
+    """Command line of a scheme's Ryu app, under the PSO service when messages have classes."""
+    apps = ("pso", scheme) if with_pso else (scheme,)
+    return str(RYU_MANAGER), *(str(REPOSITORY / "ryu_apps" / f"{app}.py") for app in apps)
 
 
 def controller_settings(
@@ -133,6 +137,15 @@ def controller_settings(
         "ARMOR_STATS_INTERVAL_S": "0",
         "ARMOR_DISCOVERY_INTERVAL_S": "0",
     }
+
+
+def pso_environment(scenario: Scenario, work: Work) -> Mapping[str, str]:
+    """Environment that tells the PSO service its table; nothing without one."""
+    if scenario.pmt is None:
+        return {}
+    file = (work.path / "pmt.json").resolve()
+    file.write_text(to_pmt_json(scenario.pmt), encoding="utf-8")
+    return {"ARMOR_PSO_PMT": str(file), "ARMOR_PSO_SWITCH_DB": "tcp:{control_ip}:6641"}
 
 
 def protect_environment(scenario: Scenario, variation: Variation, work: Work) -> Mapping[str, str]:

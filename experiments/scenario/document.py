@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
+from experiments.scenario.message_classes import pmt_to_document
 from experiments.scenario.protection import protection_to_document
 from experiments.scenario.tunnel_values import FlowWish, Rerun, TunnelWishes
 from experiments.scenario.values import KILL_KIND, NO_MODE, Failure, Scenario, Traffic
@@ -50,6 +51,7 @@ def to_document(scenario: Scenario) -> Document:
         "protect": protection_to_document(
             next((each.protection for each in scenario.variations if each.protection), None), scenario.topology
         ),
+        "pmt": pmt_to_document(scenario.pmt),
         "queues": scenario.queues,
         **_tunnels(scenario.tunnels),
         "traffic": [_traffic(stream) for stream in scenario.traffic] or None,

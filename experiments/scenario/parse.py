@@ -21,6 +21,7 @@ from experiments.scenario.fields import (
     yes_or_no,
 )
 from experiments.scenario.lines import Line, read_lines
+from experiments.scenario.message_classes import read_pmt
 from experiments.scenario.protection import SCHEME as PROTECT
 from experiments.scenario.protection import read_protection
 from experiments.scenario.traffic import read_traffic
@@ -54,7 +55,7 @@ from mininet_topos.topology import Topology, with_link_delays
 KEYS = (
     "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",
     "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "delay_ms", "jitter_ms",
-    "link_delays", "wait_to_restore_s", "protect",
+    "link_delays", "wait_to_restore_s", "protect", "pmt",
     "traffic", "failures", *TUNNEL_KEYS,
 )  # fmt: skip
 MIN_TAIL_S = 3.0
@@ -80,6 +81,8 @@ class Surroundings:
         Those of the known schemes that plan tunnels.
     find_file : callable
         Path of a file that the scenario names.
+    read_file : callable
+        Text of a file that the scenario names; raises BadInputError.
     """
 
     load_topology: Callable[[str], Topology]
@@ -87,6 +90,7 @@ class Surroundings:
     schemes_with_modes: Sequence[str]
     tunnel_schemes: Sequence[str] = ()
     find_file: Callable[[str], str] = str
+    read_file: Callable[[str], str] = str
 
 
 def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Scenario:
@@ -159,6 +163,7 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
         expected=read_expected(context, fields.get("expect"), flows, [each.scheme for each in variations]),
         rerun=rerun,
         capacity_mbps=capacity_mbps,
+        pmt=read_pmt(context, fields.get("pmt"), surroundings.read_file),
     )
 
 

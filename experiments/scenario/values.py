@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from experiments.scenario.tunnel_values import Expected, FlowWish, Rerun, TunnelWishes
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.protect.values import Protection
+from ryu_apps.pmt.rules import PolicyMapTable
 
 # The first of each is the default. The planning core has the same lists; a test compares them, since importing it
 # here would make every command wait for scipy.
@@ -159,6 +160,8 @@ class Scenario:
         A run of traffic engineering while the flows run.
     capacity_mbps : float or None
         One capacity for all links, which `topology` has taken over; None: those of the topology.
+    pmt : PolicyMapTable or None
+        Message classes that the controller and the switches serve (PSO).
     """
 
     topology_name: str
@@ -183,6 +186,7 @@ class Scenario:
     expected: tuple[Expected, ...] = ()
     rerun: Rerun | None = None
     capacity_mbps: float | None = None
+    pmt: PolicyMapTable | None = None
 
     @property
     def measures_flows(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from mininet_topos.emulation.control_classes_core import control_queue_setup
 from mininet_topos.emulation.delay_line_core import relayed_interfaces
 from mininet_topos.emulation.features import KernelFeatures
 from mininet_topos.emulation.options_core import EmulationOptions
@@ -125,7 +126,8 @@ def traffic_plan(
 
 
 def _control_lines(interface: str, options: EmulationOptions) -> list[str]:
-    return control_tc_plan(interface, options.control_rate_mbps, options.control_delay_ms)
+    setup = control_queue_setup(options.pmt) if options.pmt and options.pmt.rules else None
+    return control_tc_plan(interface, options.control_rate_mbps, options.control_delay_ms, setup)
 
 
 def _require(plan: Mapping[str, Sequence[str]], features: KernelFeatures) -> None:

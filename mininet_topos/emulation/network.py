@@ -227,8 +227,14 @@ class EmulatedNetwork(RunningNetwork):
 
     def _make_folders(self) -> None:
         self.run_dir = self._chosen_run_dir or self._file().temporary_folder
-        self.groups: tuple[DaemonGroup, ...] = plan_groups(self.topology, self.ports, self.wiring, self.run_dir)
+        self.groups: tuple[DaemonGroup, ...] = plan_groups(
+            self.topology, self.ports, self.wiring, self.run_dir, self.options.pmt
+        )
         self.sites = {site.name: site for group in self.groups for site in group.sites}
+        self._file().add_all(
+            {"kind": "switch", "name": site.name, "bridge": site.bridge, "database": str(site.db_socket)}
+            for site in self.sites.values()
+        )
         if self._chosen_run_dir is None:
             self._file().add_folder(self.run_dir)
         for group in self.groups:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mininet_topos.emulation.queues_core import QueueSetup
 from mininet_topos.errors import BadInputError
+from ryu_apps.pmt.rules import PolicyMapTable
 
 BFD_CANDIDATES_MS = (5, 20, 50, 100)  # tried in this order when the interval is left to the machine
 BFD_MULT = 3
@@ -51,6 +52,9 @@ class EmulationOptions:
         None: one queue beside that of control packets.
     seed : int
         Of the jitter of the delay line.
+    pmt : PolicyMapTable or None
+        Message classes of PSO: every switch has a controller connection a class, with its own mark, and control links
+        with a rate serve the marks by strict priority at both ends. Databases of switches listen on the control link.
     realtime : bool
         Run ovs-vswitchd with real-time priority, so that a busy machine does not fake failures (28 switches, BFD
         every 5 ms, eight busy loops on four cores: 121 flaps in 6 s without it, none with it). Where the system
@@ -76,6 +80,7 @@ class EmulationOptions:
     supervise: bool = True
     realtime: bool = True
     queues: QueueSetup | None = None
+    pmt: PolicyMapTable | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:

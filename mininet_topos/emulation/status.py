@@ -135,7 +135,7 @@ def set_bfd_interval(
 
 
 def unconnected_switches(groups: Iterable[DaemonGroup]) -> list[str]:
-    """Switches without a connection to their controller."""
+    """Switches that lack a connection to their controller, or one of several."""
     columns = {
         "Bridge": ["name", "controller"],
         "Controller": ["_uuid", "is_connected"],
@@ -149,9 +149,14 @@ def unconnected_switches(groups: Iterable[DaemonGroup]) -> list[str]:
             left += [site.name for site in group.sites]
             continue
         connected = {row["_uuid"][1] for row in controllers["rows"] if row["is_connected"]}
-        controller_of = {row["name"]: row["controller"][1] for row in bridges["rows"]}
-        left += [site.name for site in group.sites if controller_of.get(site.bridge) not in connected]
+        wanted = {row["name"]: _uuids(row["controller"]) for row in bridges["rows"]}
+        left += [site.name for site in group.sites if not wanted.get(site.bridge, {""}) <= connected]
     return left
+
+
+def _uuids(column: list[Any]) -> set[str]:
+    """Rows that a column names: one, or a set of them (RFC 7047 section 5.1)."""
+    return {atom[1] for atom in (column[1] if column[0] == "set" else [column])}
 
 
 def dump(site: SwitchSite, command: str) -> str:

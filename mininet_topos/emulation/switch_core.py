@@ -6,22 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mininet_topos.emulation.control_classes_core import controller_words
 from mininet_topos.emulation.options_core import BFD_MULT
-from mininet_topos.emulation.wiring_core import (
-    BACKUP_DATABASE_PORT,
-    CONTROLLER_IPV4,
-    OPENFLOW_PORT,
-    Wiring,
-    switch_names,
-)
+from mininet_topos.emulation.wiring_core import BACKUP_DATABASE_PORT, CONTROLLER_IPV4, Wiring, switch_names
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import PortMap
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.pmt.rules import PolicyMapTable
 
 SOCKET_PATH_LIMIT = 107  # sun_path without its closing zero
 VSWITCHD, OVSDB_SERVER, AGENT, CONTROLLER_APP = "ovs-vswitchd", "ovsdb-server", "agent", "controller"
-_CONTROLLER_MAX_BACKOFF_MS = 1000  # so that a restarted controller is found within a second, not eight
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +37,13 @@ class SwitchSite:
 
 @dataclass(frozen=True, slots=True)
 class DaemonGroup:
-    """One ovsdb-server and one ovs-vswitchd in a place, and the switches that they serve."""
+    """One ovsdb-server and one ovs-vswitchd in a place, the switches that they serve, and their message classes."""
 
     place: str
     folder: Path
     control_ip: str
     sites: tuple[SwitchSite, ...]
+    pmt: PolicyMapTable | None = None
 
     @property
     def db_socket(self) -> Path:
@@ -69,7 +65,9 @@ class PortSetting:
     bfd: bool
 
 
-def plan_groups(topology: Topology, ports: PortMap, wiring: Wiring, run_dir: Path) -> tuple[DaemonGroup, ...]:
+def plan_groups(
+    topology: Topology, ports: PortMap, wiring: Wiring, run_dir: Path, pmt: PolicyMapTable | None = None
+) -> tuple[DaemonGroup, ...]:
     """Daemon groups of a network, one a place with switches.
 
     Raises
@@ -98,7 +96,7 @@ def plan_groups(topology: Topology, ports: PortMap, wiring: Wiring, run_dir: Pat
             )
             for node in members
         )
-        groups.append(DaemonGroup(place, folder, control_ip, sites))
+        groups.append(DaemonGroup(place, folder, control_ip, sites, pmt))
     return tuple(groups)
 
 
@@ -146,7 +144,7 @@ def vsctl_arguments(
     threads = ("other_config:n-handler-threads=1", "other_config:n-revalidator-threads=1")
     words += ["--", "set", "Open_vSwitch", ".", *threads]
     for site in group.sites:
-        words += _bridge_words(site, datapath_type)
+        words += [*_bridge_words(site, datapath_type), *controller_words(site.bridge, group.pmt)]
         for port in settings[site.name]:
             words += _port_words(site.bridge, port, bfd_interval_ms)
     return words
@@ -160,12 +158,7 @@ def _bridge_words(site: SwitchSite, datapath_type: str) -> list[str]:
         f"other_config:datapath-id={site.dpid:016x}",
         "other_config:disable-in-band=true",
     )
-    controller = ("connection_mode=out-of-band", f"max_backoff={_CONTROLLER_MAX_BACKOFF_MS}")
-    return [
-        *("--", "add-br", site.bridge, "--", "set", "Bridge", site.bridge, *bridge),
-        *("--", "set-controller", site.bridge, f"tcp:{CONTROLLER_IPV4}:{OPENFLOW_PORT}"),
-        *("--", "set", "Controller", site.bridge, *controller),
-    ]
+    return ["--", "add-br", site.bridge, "--", "set", "Bridge", site.bridge, *bridge]
 
 
 def _port_words(bridge: str, port: PortSetting, bfd_interval_ms: int) -> list[str]:
@@ -182,10 +175,10 @@ def bfd_settings(interval_ms: int) -> tuple[str, ...]:
 def ovsdb_server_command(group: DaemonGroup, databases: Sequence[Path]) -> list[str]:
     """Command line of the database server of a group.
 
-    With a database besides Open vSwitch's own it listens on the control link too, for the controller.
+    With a database besides Open vSwitch's own, or message classes, it listens on the control link for the controller.
     """
     remotes = [f"--remote=punix:{group.db_socket}"]
-    if len(databases) > 1:
+    if len(databases) > 1 or group.pmt is not None:
         remotes.append(f"--remote=ptcp:{BACKUP_DATABASE_PORT}:{group.control_ip}")
     return [OVSDB_SERVER, *map(str, databases), *remotes, *_daemon_words(group.folder, OVSDB_SERVER)]
 

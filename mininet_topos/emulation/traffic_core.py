@@ -242,9 +242,16 @@ def _delay_words(shape: PortShape, queue_pkts: int | None = None) -> str:
     return words + (f" {jitter_ms / 2:g}ms rate {_IN_ORDER_RATE}" if jitter_ms else "")
 
 
-def control_tc_plan(interface: str, rate_mbps: float | None, delay_ms: float | None) -> list[str]:
-    """Lines for `tc -batch` that make one end of a control link as slow as asked (none when nothing is asked)."""
-    return port_tc_plan(PortShape(interface, rate_mbps, delay_ms, MAX_QUEUE_PKTS))
+def control_tc_plan(
+    interface: str, rate_mbps: float | None, delay_ms: float | None, setup: QueueSetup | None = None
+) -> list[str]:
+    """Lines for `tc -batch` that make one end of a control link as slow as asked (none when nothing is asked).
+
+    With queues the marks of packets decide who waits; each is as long as the one queue that there is without.
+    """
+    # The packets come from the kernel's own sockets, so filters must find their queues on every datapath.
+    tree = QueueTree(setup, by_filter=True, queue_pkts=MAX_QUEUE_PKTS) if setup is not None else None
+    return port_tc_plan(PortShape(interface, rate_mbps, delay_ms, MAX_QUEUE_PKTS, tree))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ryu_apps.control.priority.policies_core import POLICIES, Strict, make_policy
-from ryu_apps.control.priority.queue_core import ClassQueue, Entry, Kind
+from ryu_apps.control.priority.queue_core import MEAN_BYTES, ClassQueue, Entry, Kind
 
 CLASSES = (1, 2, 0)
 SOURCES = ("s1", "s2")
@@ -118,6 +118,16 @@ def test_a_source_that_floods_a_class_loses_its_own_messages_and_waits_for_its_t
     assert [queue.pop(), queue.pop()] == [flood[0], mine]
 
 
+def test_large_messages_fill_a_queue_before_their_number_does() -> None:
+    queue = queue_of(capacity=4)
+    large = [Entry(2, "s1", Kind.FREE, 4 * MEAN_BYTES, True, None) for _ in range(2)]
+    assert queue.put(large[0]) == []
+    assert queue.is_full
+    assert queue.put(large[1]) == [large[1]]
+    assert drain(queue) == [large[0]]
+    assert not queue.is_full
+
+
 def test_a_full_queue_refuses_what_is_least_urgent_and_takes_what_may_not_go() -> None:
     queue = queue_of(capacity=1)
     queue.put(entry(1, may_be_shed=True, kind=Kind.FREE))
@@ -160,3 +170,13 @@ def test_a_source_that_is_removed_leaves_nothing_behind(given_entries: list[Entr
     again = entry(0)
     queue.put(again)
     assert drain(queue) == [again]
+
+
+def test_a_large_urgent_message_takes_the_place_of_as_many_small_ones_as_it_needs() -> None:
+    queue = queue_of(capacity=4)
+    for _ in range(4):
+        queue.put(Entry(0, "s1", Kind.FREE, 2 * MEAN_BYTES - 1, True, None))
+    urgent = Entry(1, "s1", Kind.FREE, 2 * MEAN_BYTES, True, None)
+    assert len(queue.put(urgent)) >= 1
+    assert len(queue.put(Entry(1, "s2", Kind.FREE, 2 * MEAN_BYTES, True, None))) >= 1
+    assert queue.pop() is urgent

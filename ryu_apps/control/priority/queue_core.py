@@ -24,6 +24,8 @@ from typing import Any
 
 from ryu_apps.control.priority.policies_core import Policy
 
+MEAN_BYTES = 2048  # above a full frame with its header: only hostile messages fill a queue before its number does
+
 
 class Kind(Enum):
     """How a message stands to the barriers of its source."""
@@ -139,12 +141,14 @@ class ClassQueue:
         Class ids, most urgent first.
     policy : Policy
     capacity : int
-        Messages that may wait.
+        Messages that may wait; all together they may have `MEAN_BYTES` each.
     """
 
     def __init__(self, classes: Sequence[int], policy: Policy, capacity: int) -> None:
         self.classes = tuple(classes)
         self.capacity = capacity
+        self._capacity_bytes = capacity * MEAN_BYTES
+        self._bytes = 0
         self._policy = policy
         self._lanes = {each: _Lane() for each in self.classes}
         self._orders: dict[Hashable, _Order] = {}
@@ -157,7 +161,7 @@ class ClassQueue:
     @property
     def is_full(self) -> bool:
         """Whether a sender should wait."""
-        return self._length >= self.capacity
+        return self._length >= self.capacity or self._bytes >= self._capacity_bytes
 
     def waiting(self) -> dict[int, int]:
         """Messages that wait by class, without those behind a barrier."""
@@ -166,10 +170,10 @@ class ClassQueue:
     def put(self, entry: Entry) -> list[Entry]:
         """Take a message; what had to go for it, or itself when it is the one to go."""
         lost: list[Entry] = []
-        if entry.may_be_shed and self._length >= self.capacity:
+        while entry.may_be_shed and self.is_full:
             victim = self._shed_below(entry)
             if victim is None:
-                return [entry]
+                return [*lost, entry]
             lost.append(victim)
         self._admit(entry)
         return lost
@@ -191,7 +195,7 @@ class ClassQueue:
         alone = len(waiting) == 1
         chosen = waiting[0] if alone else self._policy.choose(waiting, self._head_bytes)
         entry = self._lanes[chosen].pop()
-        self._length -= 1
+        self._count(entry, -1)
         if entry.kind is Kind.ORDERED:
             self._orders[entry.source].open -= 1
             self._release(entry.source)
@@ -213,7 +217,8 @@ class ClassQueue:
         order = self._orders.pop(source, None)
         if order is not None:
             removed += order.held
-        self._length -= len(removed)
+        for entry in removed:
+            self._count(entry, -1)
         return removed
 
     def _shed_below(self, entry: Entry) -> Entry | None:
@@ -232,14 +237,18 @@ class ClassQueue:
                 return None
         return None
 
+    def _count(self, entry: Entry, sign: int) -> None:
+        self._length += sign
+        self._bytes += sign * entry.size_bytes
+
     def _after_loss(self, victim: Entry) -> None:
-        self._length -= 1
+        self._count(victim, -1)
         if victim.kind is Kind.ORDERED:
             self._orders[victim.source].open -= 1
             self._release(victim.source)
 
     def _admit(self, entry: Entry) -> None:
-        self._length += 1
+        self._count(entry, 1)
         if entry.kind is Kind.FREE:
             self._lanes[entry.class_id].push(entry)
             return

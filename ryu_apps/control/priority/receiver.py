@@ -25,7 +25,7 @@ from ryu_apps.control.priority.waiting import Bell, Gate
 from ryu_apps.openflow.wire import header
 
 LOG = logging.getLogger("pso")
-MAX_UNSHEDDABLE = 256  # of one switch: with more the controller stops reading from it
+MAX_UNSHEDDABLE_BYTES = 1 << 18  # of one switch: with more waiting the controller stops reading from it
 AT_ONCE = 8  # messages parsed before the apps handle them: what is more urgent waits for no more than these
 HARD_LIMIT = 8  # times its capacity: what may not be shed waits when a queue is so long
 _MARK = "pso_entry"
@@ -66,8 +66,8 @@ class Receiver:
             self._counters.of(RECEIVE, lost.class_id).shed += 1
         self._work.ring()
         if not entry.may_be_shed:
-            self._unsheddable[datapath] = self._unsheddable.get(datapath, 0) + 1
-            while self._unsheddable.get(datapath, 0) > MAX_UNSHEDDABLE:
+            self._unsheddable[datapath] = self._unsheddable.get(datapath, 0) + len(message)
+            while self._unsheddable.get(datapath, 0) > MAX_UNSHEDDABLE_BYTES:
                 self._room.wait()
 
     def forget(self, datapath: Any) -> None:
@@ -96,7 +96,7 @@ class Receiver:
         counters.served += 1
         counters.delay.observe(time.monotonic() - entry.at_s)
         if not entry.may_be_shed and datapath in self._unsheddable:
-            self._unsheddable[datapath] -= 1
+            self._unsheddable[datapath] -= entry.size_bytes
             self._room.open()
         self._deliver(datapath, entry)
         if entry.kind is Kind.BARRIER:

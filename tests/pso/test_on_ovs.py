@@ -72,6 +72,22 @@ def test_ryus_learning_switch_learns_under_pso_and_each_packet_in_is_of_its_clas
     assert learning.state()["errors"] == {}
 
 
+def test_an_app_of_openflow_1_0_works_as_without_pso(tmp_path, ovs) -> None:
+    with RunningRyu(tmp_path, PSO, "ryu.app.simple_switch", pmt=PMT) as ryu:
+        ovs.add_bridge("s1", 1, (1, 2), f"tcp:127.0.0.1:{ryu.openflow_port}")
+        sent = ovs.record("s1-p2")
+        until(lambda: "true" in ovs.vsctl("get", "controller", "s1", "is_connected"), "the switch is connected")
+
+        def learns() -> bool:
+            ovs.receive("s1-p1", packet(1, 2, 20000))
+            ovs.receive("s1-p2", packet(2, 1, 999))
+            return "dl_dst=00:00:00:00:00:01" in ovs.ofctl("dump-flows", "s1")
+
+        until(learns, "a learned entry")
+        assert pcap_frames(sent)[0] == packet(1, 2, 20000)
+        assert ryu.state()["errors"] == {}
+
+
 def test_a_switch_that_is_started_again_is_sorted_again(learning, ovs) -> None:
     ovs.kill_vswitchd()
     until(lambda: not learning.connections(1), "the switch is gone")

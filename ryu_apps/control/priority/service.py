@@ -26,7 +26,7 @@ from ryu_apps.control.priority.queue_core import ClassQueue
 from ryu_apps.control.priority.receiver import AppEvents, NoLimit, Receiver
 from ryu_apps.control.priority.sender import Sender
 from ryu_apps.control.priority.settings_core import PsoSettings
-from ryu_apps.openflow.wire import MsgType
+from ryu_apps.openflow.wire import VERSION, MsgType
 from ryu_apps.pmt.channels import home_class
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
@@ -145,11 +145,10 @@ class PsoService:
                 channel.detach()
 
     def _delivered(self, datapath: Any, message: bytes) -> None:
-        if message[1] == MsgType.FEATURES_REPLY and datapath.id is not None and datapath.link not in self._known():
+        # Switches that speak another version keep their one connection, and their order.
+        is_reply = message[0] == VERSION and message[1] == MsgType.FEATURES_REPLY
+        if is_reply and datapath.id is not None and self.links.get(datapath.id) is not datapath.link:
             self._home_known(datapath.link)
-
-    def _known(self) -> list[Link]:
-        return list(self.links.values())
 
     def _home_known(self, link: Link) -> None:
         dpid = link.datapath.id

@@ -234,8 +234,12 @@ def _return_claims(record: Record, results: Sequence[FailureResult], promise: Pr
 
 
 def _sparing_claims(record: Record, promise: Promise) -> list[Claim]:
-    """1+1 protection: streams that are promised delivery through all failures lose nothing and get nothing twice."""
-    if record.variation.protection is None:
+    """1+1 protection and SQR: streams that are promised delivery through all failures lose nothing.
+
+    Nothing comes twice with 1+1; with SQR nothing is overtaken.
+    """
+    variation = record.variation
+    if variation.protection is None and variation.replay is None:
         return []
     failures, topology = record.scenario.failures, record.scenario.topology
     downs = [failed_links(failure.at_s, failures, topology) for failure in failures]
@@ -245,9 +249,12 @@ def _sparing_claims(record: Record, promise: Promise) -> list[Claim]:
         ends = stream.traffic.source, stream.traffic.destination
         if all(promise(*ends, down) and promise(*ends[::-1], down) for down in downs):
             counts = sum((_count_in(flights, window) for flights in stream.flights), Counts())
-            held = bool(counts.sent) and not counts.lost and not counts.duplicated
-            detail = f"{counts.lost} of {counts.sent} lost, {counts.duplicated} more than once"
-            claims.append(Claim(f"{stream.name} loses nothing and gets nothing twice", held, detail))
+            what, again = ("overtaken", counts.reordered) if variation.replay else ("twice", counts.duplicated)
+            held = bool(counts.sent) and not counts.lost and not again
+            detail = (
+                f"{counts.lost} of {counts.sent} lost, {counts.duplicated} more than once, {counts.reordered} overtaken"
+            )
+            claims.append(Claim(f"{stream.name} loses nothing and gets nothing {what}", held, detail))
     return claims
 
 

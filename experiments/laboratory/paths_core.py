@@ -1,4 +1,4 @@
-"""Round trips and TCP summaries of trials between two hosts, from what programs said."""
+"""Delays and TCP summaries of trials between two hosts, from what programs said."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class PathsError(ArmorError):
     """A trial on the bench of two paths went wrong."""
 
 
-def round_trips(times_ms: Sequence[float], sent: int) -> Json:
-    """Mean, mean deviation as ping has it (the standard deviation), and losses of round trips.
+def delays(times_ms: Sequence[float], sent: int) -> Json:
+    """Mean and standard deviation of delays, and how many packets arrived.
 
     Raises
     ------
     PathsError
-        Nothing came back.
+        Nothing arrived.
     """
     if not times_ms:
-        raise PathsError(f"none of {sent} packets came back; the bench is broken")
+        raise PathsError(f"none of {sent} packets arrived; the bench is broken")
     mean = fmean(times_ms)
     deviation = fmean([(each - mean) ** 2 for each in times_ms]) ** 0.5
-    return {"echoes": sent, "returned": len(times_ms), "mean_ms": mean, "deviation_ms": deviation}
+    return {"sent": sent, "arrived": len(times_ms), "mean_ms": mean, "deviation_ms": deviation}
 
 
 def read_iperf(text: str) -> Json:

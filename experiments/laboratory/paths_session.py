@@ -1,9 +1,8 @@
-"""Trials between two hosts, two nodes and two paths, without a bridge: P4-Protect's figures."""
+"""Trials between two hosts, two nodes and two paths, without a bridge: P4-Protect's and SQR's figures."""
 
 from __future__ import annotations
 
 import os
-import select
 import socket
 import struct
 import subprocess
@@ -12,22 +11,29 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from functools import partial
+from math import ceil
 
-from dataplane.cost_trial import FROM_H1, PATHS, THERE, measure, protected_nodes
+from dataplane.cost_trial import FROM_H1, PATHS, THERE, measure, protected_nodes, sqr_nodes
 from dataplane.devices import PATH_MTU
 from dataplane.protect import ProtectNode
-from dataplane.two_paths import H1_ADDRESS, H2_ADDRESS, TwoPaths, count_stream, numbers_in, two_paths
+from dataplane.sqr_core import SqrPort
+from dataplane.two_paths import H2_ADDRESS, TwoPaths, count_stream, numbers_in, two_paths
 from experiments.campaign.values import Json, Trial
-from experiments.laboratory.paths_core import PathsError, read_iperf, round_trips
+from experiments.laboratory.paths_core import PathsError, delays, read_iperf
 from experiments.papers.p4protect import setup
+from experiments.papers.sqr import setup as sqr
 from mininet_topos.emulation.delay_line import find_delay_line
 from mininet_topos.emulation.delay_line_core import PROGRAM_NAME, Relay, delay_line_command, parse_report
 from mininet_topos.emulation.places import call_inside, child, inside, private_namespace, run_batch, run_program
 from mininet_topos.errors import MissingRequirementError
 
-_ECHO_PORT = 7007
-_STAMP = struct.Struct("!IQ")
+_PORT = 7007
+_STAMP, _TIMESPEC = struct.Struct("!Q"), struct.Struct("@qq")
+_SO_TIMESTAMPNS, _SO_RCVBUFFORCE = 35, 33  # Linux, where the socket module lacks them
+_RECEIVE_BUFFER_BYTES = 1 << 24
 _SETTLE_S = 0.3
+_SPARE_SLOTS = 1024
 _IPERF_PORT = 5201
 _IPERF_SPARE_S = 20.0
 
@@ -110,12 +116,12 @@ def _wait_for_words(process: subprocess.Popen[str], words: str) -> None:
 
 
 def run_jitter(bench: TwoPaths, trial: Trial) -> Json:
-    """Round trips of UDP packets while both paths have jitter."""
-    jitter_ms, echoes = float(trial.parameters["jitter_ms"]), int(trial.parameters["echoes"])
+    """One-way delays of UDP packets while both paths have jitter."""
+    jitter_ms, packets = float(trial.parameters["jitter_ms"]), int(trial.parameters["packets"])
     with ExitStack() as stack:
         stack.enter_context(delayed_paths(bench, setup.BASE_DELAY_MS, jitter_ms, trial.seed))
         stack.enter_context(nodes_of(bench, _arm(trial)))
-        return round_trips(echo(bench, echoes, setup.ECHO_INTERVAL_MS / 1000), echoes)
+        return delays(one_way_ms(bench, packets, setup.PACKET_INTERVAL_MS / 1000), packets)
 
 
 @contextmanager
@@ -138,50 +144,95 @@ def delayed_paths(bench: TwoPaths, delay_ms: float, jitter_ms: float, seed: int)
             yield
 
 
-def echo(bench: TwoPaths, count: int, interval_s: float) -> list[float]:
-    """Round trips (ms) of UDP packets from h1 that h2 sends back."""
+def one_way_ms(bench: TwoPaths, count: int, interval_s: float) -> list[float]:
+    """Times from a packet's sending at h1 to its arrival at h2, which the kernel stamps."""
 
-    def bound(address: str) -> socket.socket:
-        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        made.bind((address, _ECHO_PORT))
+    def listening() -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        made.bind((str(H2_ADDRESS), _PORT))
+        made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
+        made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         return made
 
-    times: list[float] = []
     with (
-        call_inside(bench.h2, lambda: bound(str(H2_ADDRESS))) as mirror,
-        call_inside(bench.h1, lambda: bound(str(H1_ADDRESS))) as asker,
+        call_inside(bench.h2, listening) as receiver,
+        call_inside(bench.h1, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
     ):
-        over = threading.Event()
-        threads = [
-            threading.Thread(target=_mirror, args=(mirror, over)),
-            threading.Thread(target=_collect, args=(asker, times, over)),
-        ]
-        for thread in threads:
-            thread.start()
         due = time.monotonic()
-        for number in range(count):
-            asker.sendto(_STAMP.pack(number, time.monotonic_ns()), (str(H2_ADDRESS), _ECHO_PORT))
+        for _ in range(count):
+            sender.sendto(_STAMP.pack(time.time_ns()), (str(H2_ADDRESS), _PORT))
             due += interval_s
             time.sleep(max(0.0, due - time.monotonic()))
         time.sleep(_SETTLE_S)
-        over.set()
-        for thread in threads:
-            thread.join()
-    return times
+        return list(_arrivals_ms(receiver))
 
 
-def _mirror(mirror: socket.socket, over: threading.Event) -> None:
-    while not over.is_set():
-        if select.select([mirror], [], [], 0.05)[0]:
-            data, sender = mirror.recvfrom(64)
-            mirror.sendto(data, sender)
+def _arrivals_ms(receiver: socket.socket) -> Iterator[float]:
+    while (found := _next_arrival_ms(receiver)) is not None:
+        yield found
 
 
-def _collect(asker: socket.socket, times: list[float], over: threading.Event) -> None:
-    while not over.is_set():
-        if select.select([asker], [], [], 0.05)[0]:
-            _, sent_ns = _STAMP.unpack(asker.recv(64))
-            times.append((time.monotonic_ns() - sent_ns) / 1e6)
+def _next_arrival_ms(receiver: socket.socket) -> float | None:
+    try:
+        data, ancillary, _, _ = receiver.recvmsg(64, 64)
+    except BlockingIOError:
+        return None
+    seconds, nanoseconds = _TIMESPEC.unpack_from(ancillary[0][2])
+    return float(seconds * 10**9 + nanoseconds - _STAMP.unpack(data)[0]) / 1e6
+
+
+def run_silent_cut(bench: TwoPaths, trial: Trial) -> Json:
+    """A numbered stream while a path dies and nobody sees it; the first node is told after a while."""
+    detection_ms = float(trial.parameters["detection_ms"])
+    with ExitStack() as stack:
+        if _arm(trial) == sqr.SQR.name:
+            delta_ms = detection_ms + sqr.SPARE_MS
+            port = SqrPort("h", "p1", "p2", _slots(sqr.RATE_PPS, 2 * delta_ms), delta_ms, in_send=False)
+            switch, _ = stack.enter_context(sqr_nodes(bench, port))
+            tell: Callable[[], None] = partial(switch.fail, "h")
+        else:
+            first, _ = stack.enter_context(protected_nodes(bench, [], "forward"))
+            tell = partial(first.between, "h", plain="p2", paths=PATHS, program="forward")
+        receiver = stack.enter_context(bench.listen())
+        times: list[float] = []
+        breaker = threading.Thread(target=_silence_and_tell, args=(bench, detection_ms / 1000, tell, times))
+        breaker.start()
+        sent = bench.send(sqr.RATE_PPS, sqr.SECONDS, sqr.FRAME_BYTES)
+        breaker.join()
+        counted = count_stream(sent, numbers_in(receiver))
+    began, silent, told = times
+    return {**asdict(counted), "breaking_ms": 1000 * (silent - began), "failure_ms": 1000 * (told - began)}
+
+
+def _silence_and_tell(bench: TwoPaths, wait_s: float, tell: Callable[[], None], times: list[float]) -> None:
+    time.sleep(sqr.CUT_AT_S)
+    times.append(time.monotonic())
+    bench.silence("p1")
+    times.append(time.monotonic())
+    time.sleep(wait_s)
+    tell()
+    times.append(time.monotonic())
+
+
+def run_window(bench: TwoPaths, trial: Trial) -> Json:
+    """Tell of a failure in the middle of a stream, and see what the window held."""
+    rate_pps, delta_ms = int(trial.parameters["rate_pps"]), float(trial.parameters["delta_ms"])
+    port = SqrPort("h", "p1", "p2", _slots(rate_pps, 4 * delta_ms), delta_ms, in_send=False)
+    with sqr_nodes(bench, port) as (switch, _), bench.listen() as receiver:
+        began = time.monotonic()
+        teller = threading.Timer(sqr.CUT_AT_S, lambda: switch.fail("h"))
+        teller.start()
+        sent = bench.send(rate_pps, sqr.SECONDS, sqr.FRAME_BYTES)
+        took_s = time.monotonic() - began
+        teller.join()
+        counted = count_stream(sent, numbers_in(receiver))
+        (detected,) = [event for event in switch.events() if event.event == "detected"]
+    facts = {"window": detected.facts["window"], "rate_pps": sent / took_s, "slots": port.slots}
+    return {**asdict(counted), **facts}
+
+
+def _slots(rate_pps: int, covered_ms: float) -> int:
+    return 1 << (ceil(rate_pps * covered_ms / 1000) + _SPARE_SLOTS - 1).bit_length()
 
 
 def _arm(trial: Trial) -> str:
@@ -195,4 +246,7 @@ RUNS: Mapping[str, Callable[[TwoPaths, Trial], Json]] = {
     setup.COST: run_cost,
     setup.GOODPUT: run_goodput,
     setup.JITTER: run_jitter,
+    sqr.FIG9: run_silent_cut,
+    sqr.FIG13: run_window,
+    sqr.LATENCY: run_cost,
 }

@@ -11,10 +11,11 @@ from experiments.papers.kuijia import figures as kuijia
 from experiments.papers.p4protect import figures as p4protect
 from experiments.papers.pso import figures as pso
 from experiments.papers.sdfast import figures as sdfast
+from experiments.papers.sqr import figures as sqr
 
 FIGURES: Mapping[str, PaperFigure] = {
     figure.id: figure
-    for figure in (*sdfast.FIGURES, *kuijia.FIGURES, *demoted.FIGURES, *pso.FIGURES, *p4protect.FIGURES)
+    for figure in (*sdfast.FIGURES, *kuijia.FIGURES, *demoted.FIGURES, *pso.FIGURES, *p4protect.FIGURES, *sqr.FIGURES)
 }
 ALIASES: Mapping[str, tuple[str, ...]] = dict(sdfast.ALIASES)
 

@@ -14,10 +14,12 @@ from experiments.probes.dump import DumpError, read_switch
 from experiments.runner.folder import Work
 from experiments.runner.hairpins import NODES_SETTING, hairpins, wait_attached
 from experiments.runner.tunnels import is_tunnel_scheme, queues_of, traffic_settings
+from experiments.runner.virtual_ports import sqr_ports
 from experiments.scenario.protection import protection_to_document
 from experiments.scenario.values import MODES, NO_MODE, Scenario, Variation
 from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, SwitchSite
 from mininet_topos.emulation.requirements import PROBE_PROGRAMS, missing_programs, require_emulation
+from mininet_topos.emulation.running import NetworkPart
 from mininet_topos.errors import ArmorError, MissingRequirementError
 from mininet_topos.importers.json_file import to_json
 from mininet_topos.topology import LinkId, Topology
@@ -67,6 +69,7 @@ def options_of(variation: Variation) -> PlanOptions:
         metric=variation.metric,
         max_failures=variation.max_failures,
         protection=variation.protection,
+        replayed=variation.replay.links if variation.replay else (),
     )
 
 
@@ -108,9 +111,15 @@ def emulated_network(
             **pso_environment(scenario, work),
         },
         events=work.events,
-        parts=(hairpins(),) if variation.protection is not None else (),
+        parts=parts_of(scenario, variation),
         command="armor " + " ".join(sys.argv[1:]),
     )
+
+
+def parts_of(scenario: Scenario, variation: Variation) -> tuple[NetworkPart, ...]:
+    """Packet programs beside the switches, for the schemes that have them."""
+    found: tuple[NetworkPart, ...] = (hairpins(),) if variation.protection is not None else ()
+    return found if variation.replay is None else (*found, sqr_ports(variation.replay, scenario.wait_to_restore_s))
 
 
 def controller_command(scheme: str, *, with_pso: bool = False) -> tuple[str, ...]:
@@ -131,6 +140,7 @@ def controller_settings(
         "ARMOR_ROUTES": options.routes,
         "ARMOR_METRIC": options.metric,
         "ARMOR_MAX_FAILURES": "" if options.max_failures is None else str(options.max_failures),
+        "ARMOR_REPLAYED": ",".join(options.replayed),
         "ARMOR_WAIT_TO_RESTORE_S": f"{scenario.wait_to_restore_s:g}",
         "ARMOR_BACKUP_DB": "tcp:{control_ip}:6641" if fills_backup else "",
         # Hosts of the emulation know each other, and nobody asks for counters during a measurement.

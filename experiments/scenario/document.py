@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from experiments.scenario.message_classes import pmt_to_document
 from experiments.scenario.protection import protection_to_document
+from experiments.scenario.replay import replay_to_document
 from experiments.scenario.tunnel_values import FlowWish, Rerun, TunnelWishes
 from experiments.scenario.values import KILL_KIND, NO_MODE, Failure, Scenario, Traffic
 
@@ -48,6 +49,7 @@ def to_document(scenario: Scenario) -> Document:
         "link_delays": scenario.link_delays,
         "wait_to_restore_s": scenario.wait_to_restore_s,
         "capacity_mbps": scenario.capacity_mbps,
+        "sqr": replay_to_document(next((each.replay for each in scenario.variations if each.replay), None)),
         "protect": protection_to_document(
             next((each.protection for each in scenario.variations if each.protection), None), scenario.topology
         ),

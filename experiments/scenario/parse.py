@@ -24,6 +24,8 @@ from experiments.scenario.lines import Line, read_lines
 from experiments.scenario.message_classes import read_pmt
 from experiments.scenario.protection import SCHEME as PROTECT
 from experiments.scenario.protection import read_protection
+from experiments.scenario.replay import SCHEME as SQR
+from experiments.scenario.replay import read_replay
 from experiments.scenario.traffic import read_traffic
 from experiments.scenario.tunnel_values import Rerun
 from experiments.scenario.tunnels import (
@@ -55,7 +57,7 @@ from mininet_topos.topology import Topology, with_link_delays
 KEYS = (
     "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",
     "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "delay_ms", "jitter_ms",
-    "link_delays", "wait_to_restore_s", "protect", "pmt",
+    "link_delays", "wait_to_restore_s", "protect", "sqr", "pmt",
     "traffic", "failures", *TUNNEL_KEYS,
 )  # fmt: skip
 MIN_TAIL_S = 3.0
@@ -119,8 +121,11 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
     capacity_mbps = optional(fields, "capacity_mbps", number(0, exclusive=True), context)
     topology = shaped(with_link_delays(topology, delay_ms, jitter_ms), capacity_mbps)
     variations = _variations(context, fields, root, surroundings)
-    protection = read_protection(context, fields, root, topology, [each.scheme for each in variations])
+    chosen = [each.scheme for each in variations]
+    protection = read_protection(context, fields, root, topology, chosen)
+    replay = read_replay(context, fields, root, topology, chosen)
     variations = tuple(replace(each, protection=protection) if each.scheme == PROTECT else each for each in variations)
+    variations = tuple(replace(each, replay=replay) if each.scheme == SQR else each for each in variations)
     failures = read_failures(context, fields.get("failures"), topology)
     flows, aggregates = read_flows(context, fields.get("flows"), topology)
     rerun = read_rerun(context, fields.get("reoptimise"), topology)

@@ -111,10 +111,24 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Replay:
+    """What scheme sqr keeps: packets of these links, `slots` at most at each end.
+
+    `margin` packets before the first failed sending are sent again, or those of the last `delta_ms` when the failure
+    is told.
+    """
+
+    links: tuple[str, ...]
+    slots: int = 8192
+    delta_ms: float = 50.0
+    margin: int = 64
+
+
+@dataclass(frozen=True, slots=True)
 class Variation:
     """One run of a scenario: the scheme and how it is planned; `mode` is "none" for a scheme that has but one.
 
-    `protection` are the protected flows of scheme protect; None with every other.
+    `protection` are the protected flows of scheme protect, `replay` is what scheme sqr keeps; None with the others.
     """
 
     scheme: str
@@ -124,6 +138,7 @@ class Variation:
     metric: str = "hops"
     max_failures: int | None = None
     protection: Protection | None = None
+    replay: Replay | None = None
 
     @property
     def name(self) -> str:

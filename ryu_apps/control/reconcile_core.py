@@ -41,6 +41,7 @@ ROUTING_SCHEMES = frozenset(
         SchemeId.RESTORATION,
         SchemeId.FFG_RESTORATION,
         SchemeId.PROTECT,
+        SchemeId.SQR,
     }
 )
 _RECOVERY_KINDS = frozenset({Kind.LEARNED, Kind.AGENT})

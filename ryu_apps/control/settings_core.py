@@ -138,6 +138,10 @@ def _database(name: str, value: str) -> str:
     return value
 
 
+def _names(_name: str, value: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in value.split(",") if word.strip())
+
+
 def _node_address(name: str, value: str) -> str:
     try:
         port = value.format(node="s1", control_ip="127.0.0.1").rpartition(":")[2]
@@ -163,6 +167,7 @@ SETTINGS = (
     Setting("discovery_interval_s", _seconds, "5", "time between discovery frames; 0: no discovery"),
     Setting("backup_db", _database, "", "backup database to fill, e.g. tcp:{control_ip}:6641; empty: none"),
     Setting("edge", _flag, "on", "on: answer ARP and learn foreign MAC addresses"),
+    Setting("replayed", _names, "", "scheme sqr: links whose packets are kept, as s1-s2,s3-s4; empty: none"),
     Setting("protect", _text, "", "scheme protect: YAML or JSON file of protected flows; empty: none at first"),
     Setting("protect_nodes", _node_address, "", "scheme protect: its nodes, e.g. {control_ip}:6655; empty: none"),
     # From here on: schemes of tunnels.
@@ -178,7 +183,7 @@ SETTINGS = (
     Setting("prefixes", _prefixes, "", "addresses behind switches: s4=10.0.2.0/24,s5=..."),
     Setting("te_interval_s", _seconds, "0", "time between runs of traffic engineering; 0: on demand only"),
 )
-_PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "hard_timeout_s")
+_PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "hard_timeout_s", "replayed")
 _TUNNEL_NAMES = ("priorities", "prefixes")
 _TRAFFIC_NAMES = (
     *("demands", "tunnels", "tunnel_kind", "objective", "default_capacity_mbps", "low_to_high", "seed"),

@@ -10,6 +10,7 @@ from ryu_apps.plan.ffg import find_alternates
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.protect.plan import paths_of
 from ryu_apps.plan.protect.values import Protection
+from ryu_apps.plan.sqr.plan import replayed_links
 from te_solver.routes import ResidualRoutes
 
 Promise = Callable[[int, int, int], bool]
@@ -73,5 +74,25 @@ def alternate_at_the_failure(topology: Topology, options: PlanOptions) -> Promis
         while not failed >> numbers[table[node][destination]] & 1:
             node = ends[table[node][destination]]
         return failed.bit_count() == 1 and (node, destination) in alternates
+
+    return promised
+
+
+def alternate_of_a_kept_link(topology: Topology, options: PlanOptions) -> Promise:
+    """SQR: the primary path is whole, or one link of it has failed whose packets are kept and there is an alternate."""
+    numbers = {link: number for number, link in enumerate(topology.link_ids)}
+    kept = sum(1 << numbers[link] for link in replayed_links(topology, options.replayed))
+    has_alternate = alternate_at_the_failure(topology, options)
+    residual = ResidualRoutes(topology, options.routes, options.metric)
+    table = residual.next_links().tolist()
+    ends = [topology.index_of[link.dst] for link in residual.links]
+    crossed = residual.link_number.tolist()
+
+    def promised(source: int, destination: int, failed: int) -> bool:
+        node, path = source, 0
+        while node != destination:
+            path |= 1 << crossed[table[node][destination]]
+            node = ends[table[node][destination]]
+        return not path & failed or (bool(failed & kept) and has_alternate(source, destination, failed))
 
     return promised

@@ -40,6 +40,7 @@ class Priority(IntEnum):
     DELIVER_SEEN = 40100  # agent mode: destination has already handled this (tag, source)
     DELIVER_FOREIGN = 40050  # to a local host whose MAC address is its own, not the derived one
     DELIVER = 40000  # to the local host
+    REPLAY = 35000  # SQR: what a virtual port gives back once the port behind it has died
     RECOVERY = 30000  # rows that a failure put there (learned or by the agent)
     PRIMARY = 20000
     PUNT = 1000  # agent mode: a tagged packet that no row knows
@@ -89,6 +90,7 @@ OFPP_CONTROLLER = 0xFFFFFFFD
 ALWAYS_LIVE_GROUP = 0xFFFF  # an ALL group with one drop bucket: a watch_group that never dies
 _FIRST_TUNNEL_GROUP, _TUNNEL_GROUPS = 0xFF000000, 0xFFFF00
 _FIRST_PROTECT_GROUP, _PROTECT_GROUPS = 0xFE000000, 0x1000000
+_SQR_PORTS, _MOST_PORT = 0xFE40, 0xFEFF
 PROTECT_PORT = 0xFE00  # the hairpin beside a bridge, where packets of 1+1 protection are numbered and checked
 _KIND_SHIFT, _SCHEME_SHIFT, _TAG_SHIFT = 48, 56, 32
 
@@ -180,3 +182,16 @@ def protect_group(receiving_dpid: int) -> int:
 def is_protect_group(group_id: int) -> bool:
     """Whether `protect_group` gives this id to some receiving end."""
     return _FIRST_PROTECT_GROUP < group_id < _FIRST_PROTECT_GROUP + _PROTECT_GROUPS
+
+
+def sqr_port(port_no: int) -> int:
+    """OpenFlow port of the virtual port before a link port, where SQR keeps copies.
+
+    Raises
+    ------
+    PlanError
+        The link port's number is too high.
+    """
+    if not 0 < port_no <= _MOST_PORT - _SQR_PORTS:
+        raise PlanError(f"port {port_no} has no virtual port before it; use 1..{_MOST_PORT - _SQR_PORTS}")
+    return _SQR_PORTS + port_no

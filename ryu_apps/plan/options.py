@@ -32,6 +32,8 @@ class PlanOptions:
         Life of learned and agent rows; 0 = until the link returns.
     protection : Protection or None
         Protected flows of scheme protect.
+    replayed : tuple of str
+        Links whose packets scheme sqr keeps, to send them again once the link has died.
 
     Raises
     ------
@@ -46,6 +48,7 @@ class PlanOptions:
     max_failures: int | None = None
     hard_timeout_s: int = 0
     protection: Protection | None = None
+    replayed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, choices in (("mode", MODES), ("planner", PLANNERS), ("routes", ROUTES), ("metric", METRICS)):

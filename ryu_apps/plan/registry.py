@@ -23,6 +23,7 @@ from ryu_apps.plan.restoration import Restoration
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.sdfast import plan_sdfast
 from ryu_apps.plan.shortest import plan_shortest
+from ryu_apps.plan.sqr.plan import plan_sqr
 
 __all__ = [
     "SCHEMES",
@@ -112,6 +113,12 @@ SCHEMES: dict[str, Scheme] = {
             "1+1 protection: every packet of a protected flow by two disjoint tunnels",
             plan_protect,
             guarantees.a_tunnel_left,
+        ),
+        Scheme(
+            "sqr",
+            "SQR: shortest paths; the packets of a link that dies are sent again by a loop-free alternate",
+            plan_sqr,
+            guarantees.alternate_of_a_kept_link,
         ),
     )
 }

@@ -13,7 +13,7 @@ from experiments.scenario.document import to_document
 from experiments.scenario.parse import MAX_CONTROL_DELAY_MS as MAX_SCENARIO_MS
 from experiments.scenario.parse import MAX_LINK_DELAY_MS as MAX_SCENARIO_LINK_MS
 from experiments.scenario.parse import Surroundings, parse_scenario
-from experiments.scenario.values import KILL_TARGETS, Failure, Scenario, Traffic, Variation
+from experiments.scenario.values import KILL_TARGETS, Failure, Replay, Scenario, Traffic, Variation
 from mininet_topos.emulation.delay_line_core import MAX_LINK_DELAY_MS as MAX_EMULATED_LINK_MS
 from mininet_topos.emulation.options_core import MAX_CONTROL_DELAY_MS as MAX_EMULATED_MS
 from mininet_topos.errors import BadInputError
@@ -313,4 +313,22 @@ def test_protected_flows_belong_to_scheme_protect_and_survive_being_written_down
         (text.partition("protect: [{")[0], "scheme protect needs flows"),
     ):
         with pytest.raises(BadInputError, match=words.replace("[", r"\[")):
+            parse_scenario(wrong, "cut.yaml", surroundings)
+
+
+def test_kept_links_belong_to_scheme_sqr_and_survive_being_written_down() -> None:
+    surroundings = Surroundings(load, ("sqr", "ffg"), ())
+    text = GOOD.replace("scheme: sdfast", "schemes: [sqr, ffg]") + "sqr: {links: [[s1, s2]], slots: 1024}\n"
+    kept = parse_scenario(text, "cut.yaml", surroundings)
+    assert kept.variations[0].replay == Replay(("s1-s2",), 1024)
+    assert kept.variations[1].replay is None
+    assert parse_scenario(json.dumps(to_document(kept)), "cut.yaml", surroundings) == kept
+    for wrong, words in (
+        (text.replace("1024", "1000"), "slots is 1000; give a power of two"),
+        (text.replace("[s1, s2]]", "[s1, s4]]"), "cut.yaml:7: link"),
+        (text.replace("slots", "slotz"), "did you mean"),
+        (text.replace("schemes: [sqr, ffg]", "scheme: ffg"), "sqr is for scheme sqr"),
+        (text.partition("sqr: {")[0], "scheme sqr needs links"),
+    ):
+        with pytest.raises(BadInputError, match=words):
             parse_scenario(wrong, "cut.yaml", surroundings)

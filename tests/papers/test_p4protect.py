@@ -9,7 +9,7 @@ import pytest
 
 from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan, Trial
-from experiments.laboratory.paths_core import PathsError, read_iperf, round_trips
+from experiments.laboratory.paths_core import PathsError, delays, read_iperf
 from experiments.papers.p4protect import claims, figures, setup
 from experiments.papers.registry import FIGURES
 
@@ -36,9 +36,9 @@ def measured(trial: Trial) -> dict[str, float]:
     assert trial.arm is not None
     if trial.parameters["what"] != setup.JITTER:
         return VALUES[trial.parameters["what"]][trial.arm.name]
-    jitter_ms, share = trial.parameters["jitter_ms"], 2 / 3 if trial.arm == setup.PROTECTED else 1.0
-    deviation_ms = (0.333 if trial.arm == setup.PROTECTED else 0.408) * jitter_ms
-    return {"mean_ms": 2 * setup.BASE_DELAY_MS + share * jitter_ms, "deviation_ms": deviation_ms, "returned": 400}
+    jitter_ms, share = trial.parameters["jitter_ms"], 1 / 3 if trial.arm == setup.PROTECTED else 1 / 2
+    deviation_ms = (0.236 if trial.arm == setup.PROTECTED else 0.289) * jitter_ms
+    return {"mean_ms": setup.BASE_DELAY_MS + share * jitter_ms, "deviation_ms": deviation_ms, "arrived": 400}
 
 
 def rows_of(figure_id: str) -> list[dict[str, Any]]:
@@ -89,7 +89,7 @@ def test_jitter_is_judged_by_the_model_of_two_independent_delays() -> None:
     mean, deviation = claims.jitter(rows_of(setup.JITTER))
     assert (mean.measured, mean.verdict) == (pytest.approx(2 / 3), "holds")
     assert (deviation.measured, deviation.verdict) == (pytest.approx(0.816, abs=0.01), "holds")
-    same = [{**row, "mean_ms": 2.0 + row["parameters"]["jitter_ms"]} for row in rows_of(setup.JITTER)]
+    same = [{**row, "mean_ms": setup.BASE_DELAY_MS + row["parameters"]["jitter_ms"]} for row in rows_of(setup.JITTER)]
     assert claims.jitter(same)[0].verdict != "holds"
 
 
@@ -104,10 +104,10 @@ def test_without_rows_nothing_is_claimed_and_pictures_still_draw(figure: Any) ->
         assert all(len(row) == len(table.header) for row in table.rows)
 
 
-def test_round_trips_have_pings_deviation_and_none_at_all_is_an_error() -> None:
-    assert round_trips([1.0, 3.0], 3) == {"echoes": 3, "returned": 2, "mean_ms": 2.0, "deviation_ms": 1.0}
+def test_delays_have_mean_and_deviation_and_none_at_all_is_an_error() -> None:
+    assert delays([1.0, 3.0], 3) == {"sent": 3, "arrived": 2, "mean_ms": 2.0, "deviation_ms": 1.0}
     with pytest.raises(PathsError, match="none of 5"):
-        round_trips([], 5)
+        delays([], 5)
 
 
 def test_what_iperf3_says_is_read_and_its_complaints_are_passed_on() -> None:

@@ -73,6 +73,8 @@ IMPURE = (
     "experiments.papers.sdfast.pictures",
     "experiments.papers.sdfast.extra_pictures",
     "experiments.papers.sdfast.canvas",
+    "experiments.papers.sqr.figures",
+    "experiments.papers.sqr.pictures",
 )
 
 # Libraries and modules that act, read a clock or roll dice: time, randomness and configuration are arguments.

@@ -45,6 +45,7 @@ def test_every_setting_can_be_given():
         "discovery_interval_s": "2.5",
         "backup_db": "tcp:{control_ip}:6641",
         "edge": "off",
+        "replayed": "s1-s2, s2-s3",
         "protect": "flows.yaml",
         "protect_nodes": "{control_ip}:6655",
         "demands": "gravity:8000",
@@ -61,7 +62,7 @@ def test_every_setting_can_be_given():
     }
     assert set(given) == {one.name for one in SETTINGS}
     settings = read_settings({}, {environment_name(name): value for name, value in given.items()})
-    assert settings.options == PlanOptions("agent", "pair", "mst", "delay", 1, 30)
+    assert settings.options == PlanOptions("agent", "pair", "mst", "delay", 1, 30, replayed=("s1-s2", "s2-s3"))
     assert (settings.rest_port, settings.wait_to_restore_s, settings.stats_interval_s) == (0, 0.5, 0.0)
     assert settings.backup_remote("s3", "10.255.0.3") == "tcp:10.255.0.3:6641"
     assert settings.edge is False

@@ -5,8 +5,8 @@ from __future__ import annotations
 from experiments.papers.figure import PaperFigure
 from experiments.papers.p4protect import claims, pictures, setup
 
-_ALL = (setup.PLAIN, setup.UNPROTECTED, setup.PROTECTED)
-_TWO = (setup.PLAIN, setup.PROTECTED)
+_ALL = {arm: setup.LABELS[arm.name] for arm in (setup.PLAIN, setup.UNPROTECTED, setup.PROTECTED)}
+_TWO = {arm: label for arm, label in _ALL.items() if arm != setup.UNPROTECTED}
 
 FIGURES = (
     PaperFigure(
@@ -62,7 +62,7 @@ FIGURES = (
             setup.JITTER,
             _TWO,
             {f"jitter {each:g} ms": {"jitter_ms": each} for each in setup.JITTERS_MS},
-            {"mean_ms": "mean, ms", "deviation_ms": "deviation, ms", "returned": "came back"},
+            {"mean_ms": "mean, ms", "deviation_ms": "deviation, ms", "arrived": "arrived"},
         ),
     ),
 )

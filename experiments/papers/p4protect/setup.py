@@ -31,9 +31,9 @@ COST_FRAMES = 40_000
 FLOWS = (1, 4, 15)
 GOODPUT_SECONDS, QUICK_GOODPUT_SECONDS = 4.0, 2.0
 JITTERS_MS = (0.0, 1.0, 2.0, 4.0)
-ECHO_INTERVAL_MS, ECHOES, QUICK_ECHOES = 5.0, 800, 400
+PACKET_INTERVAL_MS, PACKETS, QUICK_PACKETS = 2.0, 2000, 1000
 BASE_DELAY_MS = 1.0  # of a path, before jitter
-RESULT_VERSION = 1
+RESULT_VERSION = 2
 
 
 def trials(plan: CampaignPlan, figure_id: str, cases: Sequence[Json], arms: Sequence[Arm]) -> tuple[Trial, ...]:
@@ -85,6 +85,6 @@ def goodput_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 
 
 def jitter_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """Round trips while each path delays each packet by a time drawn evenly from 0 to the jitter."""
-    echoes = QUICK_ECHOES if plan.quick else ECHOES
-    return trials(plan, JITTER, [{"jitter_ms": each, "echoes": echoes} for each in JITTERS_MS], (PLAIN, PROTECTED))
+    """One-way delays while each path delays each packet by a time drawn evenly from 0 to the jitter."""
+    packets = QUICK_PACKETS if plan.quick else PACKETS
+    return trials(plan, JITTER, [{"jitter_ms": each, "packets": packets} for each in JITTERS_MS], (PLAIN, PROTECTED))

@@ -1,0 +1,63 @@
+"""The key `sqr` of a scenario: which links' packets are kept, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from experiments.scenario.fields import (
+    Context,
+    known_keys,
+    mapping,
+    number,
+    sequence,
+    whole_number,
+    with_default,
+)
+from experiments.scenario.lines import Line
+from experiments.scenario.targets import read_link
+from experiments.scenario.values import Replay
+from mininet_topos.topology import Topology
+
+SCHEME = "sqr"
+KEYS = ("links", "slots", "delta_ms", "margin")
+MAX_SLOTS = 1 << 20
+
+
+def read_replay(
+    context: Context, fields: Mapping[str, Line], root: Line, topology: Topology, schemes: Sequence[str]
+) -> Replay | None:
+    """What SQR keeps in a scenario; None without scheme sqr.
+
+    Raises
+    ------
+    BadInputError
+        The scheme without links, links without the scheme, or a value that cannot be used.
+    """
+    line = fields.get("sqr")
+    if line is None:
+        if SCHEME in schemes:
+            raise context.error(root, "scheme sqr needs links; add 'sqr: {links: [[s1, s2]]}'")
+        return None
+    if SCHEME not in schemes:
+        raise context.error(line, "sqr is for scheme sqr, which is not among the schemes; add it")
+    given = mapping(context, line, "sqr")
+    known_keys(context, given, KEYS, "sqr")
+    if "links" not in given:
+        raise context.error(line, "sqr needs links whose packets are kept; add 'links: [[s1, s2]]'")
+    links = [read_link(context, entry, topology) for entry in sequence(context, given["links"], "links")]
+    usual = Replay(())
+    slots = with_default(given, "slots", whole_number(2, MAX_SLOTS), context, usual.slots)
+    if slots & (slots - 1):
+        raise context.error(given["slots"], f"slots is {slots}; give a power of two")
+    return Replay(
+        tuple(map(str, links)),
+        slots,
+        with_default(given, "delta_ms", number(0), context, usual.delta_ms),
+        with_default(given, "margin", whole_number(0, slots - 1), context, min(usual.margin, slots - 1)),
+    )
+
+
+def replay_to_document(replay: Replay | None) -> dict[str, object] | None:
+    """The key's value that gives the replay back."""
+    return None if replay is None else {**asdict(replay), "links": list(replay.links)}

@@ -1,0 +1,99 @@
+"""SQR as plans: packets go through virtual ports, and what these give back finds its way once the link is dead."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mininet_topos import generators
+from mininet_topos.catalogue import load_topology
+from mininet_topos.errors import TopologyError
+from mininet_topos.ports import HOST_PORT, assign_ports
+from mininet_topos.topology import Direction, LinkId, Topology
+from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.check import violations
+from ryu_apps.plan.guarantees import alternate_of_a_kept_link
+from ryu_apps.plan.ids import sqr_port
+from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.order import canonical
+from ryu_apps.plan.registry import plan_network
+from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
+
+
+def walk(topology: Topology, kept: tuple[str, ...], failed: LinkId | None, source: str, target: str) -> str:
+    """Where a packet ends: "delivered", "dropped" or "looped"; a virtual port sends on, or back when its link died."""
+    ports, hosts = assign_ports(topology), hosts_of(topology)
+    models = {
+        plan.node: SwitchModel(plan) for plan in plan_network("sqr", topology, PlanOptions(replayed=kept)).values()
+    }
+    behind = {
+        (node, virtual): port
+        for (node, port), virtual in virtual_ports(topology, replayed_links(topology, kept)).items()
+    }
+    packet, node, in_port = Packet(hosts[source].ipv4, hosts[target].ipv4), source, HOST_PORT
+    for _ in range(100):
+        outputs = interpret_switch(models[node], packet, in_port, frozenset()).outputs
+        if not outputs:
+            return "dropped"
+        ((port, _, _),) = outputs
+        if port == HOST_PORT:
+            return "delivered" if node == target else "dropped"
+        virtual = behind.get((node, port))
+        direction = ports.direction_at[node, port if virtual is None else virtual]
+        if topology.link_id(direction) == failed:
+            if virtual is None:
+                return "dropped"
+            in_port = port
+            continue
+        node, in_port = direction.dst, ports.port_of[Direction(direction.dst, direction.src, direction.key)]
+    return "looped"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(3, 8), st.integers(0, 5), st.integers(0, 10_000))
+def test_packets_of_a_kept_link_with_an_alternate_are_delivered_and_none_loops(
+    nodes: int, extra: int, seed: int
+) -> None:
+    links = min(nodes - 1 + extra, nodes * (nodes - 1) // 2)
+    topology = generators.random_connected("random", nodes, links, seed)
+    kept = tuple(map(str, topology.link_ids[::2]))
+    promise = alternate_of_a_kept_link(topology, PlanOptions(replayed=kept))
+    for number, failed in enumerate(topology.link_ids):
+        for source in topology.node_names:
+            for target in topology.node_names:
+                if source == target:
+                    continue
+                assert walk(topology, kept, None, source, target) == "delivered"
+                outcome = walk(topology, kept, failed, source, target)
+                assert outcome != "looped"
+                hit = walk(topology, (), failed, source, target) == "dropped"
+                ends = topology.index_of[source], topology.index_of[target]
+                if hit and promise(*ends, 1 << number):
+                    assert outcome == "delivered"
+                if hit and str(failed) not in kept:
+                    assert outcome == "dropped"
+
+
+@pytest.mark.parametrize("name", ["square", "theta", "parallel", "darkstrand", "usnet"])
+def test_plans_are_sound_and_canonical(name: str) -> None:
+    topology = load_topology(name)
+    kept = tuple(map(str, topology.link_ids))
+    ports = assign_ports(topology)
+    virtual = virtual_ports(topology, topology.link_ids)
+    for plan in plan_network("sqr", topology, PlanOptions(replayed=kept)).values():
+        own = {port for node, port in ports.direction_at if node == plan.node} | {HOST_PORT}
+        own |= {number for (node, _), number in virtual.items() if node == plan.node}
+        assert violations(plan, own) == ()
+        assert canonical(plan) == plan
+
+
+def test_a_link_that_is_not_there_is_refused_by_name() -> None:
+    with pytest.raises(TopologyError, match="s1-s3"):
+        plan_network("sqr", load_topology("square"), PlanOptions(replayed=("s1-s3",)))
+
+
+def test_virtual_ports_have_numbers_of_their_own() -> None:
+    assert sqr_port(2) != sqr_port(3)
+    assert len(set(virtual_ports(load_topology("square"), load_topology("square").link_ids).values())) == 2

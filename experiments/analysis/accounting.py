@@ -6,7 +6,7 @@ receiving host's device; one kernel stamps them all, so differences of stamps ar
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +16,7 @@ from mininet_topos.topology import Direction
 
 WAYS = ("out", "back")
 _PING_WRAP = 1 << 16
+_SAME_S = 1.0  # numbers of pings come again after minutes; answers to a packet that came twice, at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +140,12 @@ class Counts:
 
 
 def count(flights: Sequence[Flight]) -> Counts:
-    """Accounts of one way."""
-    received = [flight for flight in flights if not flight.is_lost]
+    """Accounts of one way; what overtakes is told by departures, since a host may send a number again (an answer)."""
+    received = sorted((flight for flight in flights if not flight.is_lost), key=lambda flight: flight.sent_s)
     highest, reordered = -1, 0
-    for flight in sorted(received, key=lambda flight: flight.arrivals_s[0]):
-        reordered += flight.sequence < highest
-        highest = max(highest, flight.sequence)
+    for place, _ in sorted(enumerate(received), key=lambda numbered: numbered[1].arrivals_s[0]):
+        reordered += place < highest
+        highest = max(highest, place)
     return Counts(
         sent=len(flights),
         received=len(received),
@@ -215,11 +216,12 @@ def fly(
     arrivals_of: list[list[float]] = [[] for _ in departures]
     unexplained = 0
     for t_s, sequence in sorted(arrivals):
-        place = index.latest(sequence, t_s)
-        if place is None:
+        places = index.candidates(sequence, t_s)
+        if not places:
             unexplained += 1
         else:
-            arrivals_of[place].append(t_s)
+            # A number that was sent twice arrives for the first time once, and once more.
+            arrivals_of[next((place for place in places if not arrivals_of[place]), places[-1])].append(t_s)
     seen_of: list[list[Sighting]] = [[] for _ in departures]
     for sighting in sightings:
         if way.is_of(sighting.probe):
@@ -250,6 +252,13 @@ class _Departures:
         for place, (sent_s, sequence) in enumerate(departures):
             self._times.setdefault(sequence, []).append(sent_s)
             self._places.setdefault(sequence, []).append(place)
+
+    def candidates(self, sequence: int, t_s: float) -> list[int]:
+        """Places of the departures of `sequence` at or before `t_s`: those so close together that all may be meant."""
+        times = self._times.get(sequence, [])
+        nth = bisect_right(times, t_s)
+        first = bisect_left(times, times[nth - 1] - _SAME_S) if nth else 0
+        return self._places.get(sequence, [])[first:nth]
 
     def latest(self, sequence: int, t_s: float) -> int | None:
         """Place of the last departure of `sequence` at or before `t_s`."""

@@ -123,3 +123,18 @@ def test_delay_is_that_of_the_first_copy() -> None:
     flight = Flight(0, 1.0, (1.25, 1.5))
     assert flight.delay_ms == 250.0
     assert Flight(0, 1.0).delay_ms is None
+
+
+def test_answers_to_a_request_that_came_twice_are_two_flights_and_none_is_lost_or_overtaken() -> None:
+    way = Way("back", 2, 1, "probe", is_reply=True)
+    # Numbers 1 and 2 are answered twice; the second answers leave before any answer arrives, and all arrive in order.
+    departures = [(1.00, 1), (1.01, 2), (1.02, 1), (1.03, 2), (1.04, 3)]
+    arrivals = [(1.10, 1), (1.11, 2), (1.12, 1), (1.13, 2), (1.14, 3)]
+    flights, unexplained = fly(way, departures, arrivals)
+    counts = count(flights)
+    assert unexplained == 0
+    assert (counts.sent, counts.received, counts.lost, counts.duplicated, counts.reordered) == (5, 5, 0, 0, 0)
+    once = count(fly(way, departures, arrivals[:2] + arrivals[3:])[0])
+    assert (once.lost, once.duplicated) == (1, 0)
+    thrice = count(fly(way, departures, [*arrivals, (1.2, 1)])[0])
+    assert (thrice.lost, thrice.duplicated) == (0, 1)

@@ -24,7 +24,7 @@ from experiments.scenario.lines import Line, read_lines
 from experiments.scenario.message_classes import read_pmt
 from experiments.scenario.protection import SCHEME as PROTECT
 from experiments.scenario.protection import read_protection
-from experiments.scenario.replay import SCHEME as SQR
+from experiments.scenario.replay import SCHEMES as REPLAYING
 from experiments.scenario.replay import read_replay
 from experiments.scenario.traffic import read_traffic
 from experiments.scenario.tunnel_values import Rerun
@@ -125,7 +125,7 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
     protection = read_protection(context, fields, root, topology, chosen)
     replay = read_replay(context, fields, root, topology, chosen)
     variations = tuple(replace(each, protection=protection) if each.scheme == PROTECT else each for each in variations)
-    variations = tuple(replace(each, replay=replay) if each.scheme == SQR else each for each in variations)
+    variations = tuple(replace(each, replay=replay) if each.scheme in REPLAYING else each for each in variations)
     failures = read_failures(context, fields.get("failures"), topology)
     flows, aggregates = read_flows(context, fields.get("flows"), topology)
     rerun = read_rerun(context, fields.get("reoptimise"), topology)
@@ -136,11 +136,10 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
     _check_together(context, fields, surroundings, variations)
     if measures_flows:
         check_moment(context, fields["flows"], failures, rerun)
-    filling = [key for key in ("flows", "queues") if key in fields and (measures_flows or queues is not None)]
-    if any(each.scheme in surroundings.tunnel_schemes for each in variations):
-        filling += [key for key in ("scheme", "schemes") if key in fields]
-    if filling:
-        require_capacities(context, fields[filling[0]], topology, default_mbps)
+    plans_tunnels = any(each.scheme in surroundings.tunnel_schemes for each in variations)
+    rated = _key_that_needs_rates({"flows": measures_flows, "queues": queues is not None}, fields, plans_tunnels)
+    if rated is not None:
+        require_capacities(context, fields[rated], topology, default_mbps)
     return Scenario(
         topology_name=topology_name,
         topology=topology,
@@ -170,6 +169,13 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
         capacity_mbps=capacity_mbps,
         pmt=read_pmt(context, fields.get("pmt"), surroundings.read_file),
     )
+
+
+def _key_that_needs_rates(filled: Mapping[str, bool], fields: Mapping[str, Line], plans_tunnels: bool) -> str | None:
+    """Return the key whose value asks for the capacity of every link, to fill it or to plan tunnels by it."""
+    asking = [key for key, is_filled in filled.items() if is_filled]
+    asking += [key for key in ("scheme", "schemes") if plans_tunnels and key in fields]
+    return asking[0] if asking else None
 
 
 def _check_together(

@@ -13,11 +13,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
 from math import ceil
+from statistics import fmean
 
 from dataplane.cost_trial import FROM_H1, PATHS, THERE, measure, protected_nodes, sqr_nodes
 from dataplane.devices import PATH_MTU
 from dataplane.protect import ProtectNode
-from dataplane.sqr_core import SqrPort
+from dataplane.sqr import SqrSwitch
+from dataplane.sqr_core import SqrEvent, SqrPort
 from dataplane.two_paths import H2_ADDRESS, TwoPaths, count_stream, numbers_in, two_paths
 from experiments.campaign.values import Json, Trial
 from experiments.laboratory.paths_core import PathsError, delays, read_iperf
@@ -34,6 +36,7 @@ _SO_TIMESTAMPNS, _SO_RCVBUFFORCE = 35, 33  # Linux, where the socket module lack
 _RECEIVE_BUFFER_BYTES = 1 << 24
 _SETTLE_S = 0.3
 _SPARE_SLOTS = 1024
+_PATIENCE_S = 5.0
 _IPERF_PORT = 5201
 _IPERF_SPARE_S = 20.0
 
@@ -215,20 +218,34 @@ def _silence_and_tell(bench: TwoPaths, wait_s: float, tell: Callable[[], None], 
 
 
 def run_window(bench: TwoPaths, trial: Trial) -> Json:
-    """Tell of a failure in the middle of a stream, and see what the window held."""
+    """Tell of failures in the middle of a stream, each time to see what the window held, and mean that."""
     rate_pps, delta_ms = int(trial.parameters["rate_pps"]), float(trial.parameters["delta_ms"])
     port = SqrPort("h", "p1", "p2", _slots(rate_pps, 4 * delta_ms), delta_ms, in_send=False)
     with sqr_nodes(bench, port) as (switch, _), bench.listen() as receiver:
+        teller = threading.Thread(target=_tell_often, args=(switch, delta_ms / 1000))
+        seconds = sqr.WINDOWS * (delta_ms / 1000 + 2 * sqr.APART_S) + sqr.CUT_AT_S
         began = time.monotonic()
-        teller = threading.Timer(sqr.CUT_AT_S, lambda: switch.fail("h"))
         teller.start()
-        sent = bench.send(rate_pps, sqr.SECONDS, sqr.FRAME_BYTES)
+        sent = bench.send(rate_pps, seconds, sqr.FRAME_BYTES)
         took_s = time.monotonic() - began
         teller.join()
         counted = count_stream(sent, numbers_in(receiver))
-        (detected,) = [event for event in switch.events() if event.event == "detected"]
-    facts = {"window": detected.facts["window"], "rate_pps": sent / took_s, "slots": port.slots}
-    return {**asdict(counted), **facts}
+        windows = [event.facts["window"] for event in switch.events() if event.event == "detected"]
+    return {**asdict(counted), "windows": windows, "window": fmean(windows), "rate_pps": sent / took_s}
+
+
+def _tell_often(switch: SqrSwitch, delta_s: float) -> None:
+    """Tell of failures, with time for a whole window before each, and give the port its traffic back after each."""
+    for number in range(1, sqr.WINDOWS + 1):
+        time.sleep(delta_s + sqr.APART_S)
+        switch.fail("h")
+        switch.wait_for(partial(_said, "replayed", number), _PATIENCE_S)
+        switch.restore("h")
+        switch.wait_for(partial(_said, "restored", number), _PATIENCE_S)
+
+
+def _said(event: str, times: int, events: Sequence[SqrEvent]) -> bool:
+    return sum(each.event == event for each in events) >= times
 
 
 def _slots(rate_pps: int, covered_ms: float) -> int:

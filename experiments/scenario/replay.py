@@ -19,7 +19,7 @@ from experiments.scenario.targets import read_link
 from experiments.scenario.values import Replay
 from mininet_topos.topology import Topology
 
-SCHEME = "sqr"
+SCHEMES = ("sqr", "lossless")
 KEYS = ("links", "slots", "delta_ms", "margin")
 MAX_SLOTS = 1 << 20
 
@@ -27,7 +27,7 @@ MAX_SLOTS = 1 << 20
 def read_replay(
     context: Context, fields: Mapping[str, Line], root: Line, topology: Topology, schemes: Sequence[str]
 ) -> Replay | None:
-    """What SQR keeps in a scenario; None without scheme sqr.
+    """What SQR keeps in a scenario; None without scheme sqr or lossless.
 
     Raises
     ------
@@ -36,11 +36,12 @@ def read_replay(
     """
     line = fields.get("sqr")
     if line is None:
-        if SCHEME in schemes:
-            raise context.error(root, "scheme sqr needs links; add 'sqr: {links: [[s1, s2]]}'")
+        for scheme in schemes:
+            if scheme in SCHEMES:
+                raise context.error(root, f"scheme {scheme} needs links; add 'sqr: {{links: [[s1, s2]]}}'")
         return None
-    if SCHEME not in schemes:
-        raise context.error(line, "sqr is for scheme sqr, which is not among the schemes; add it")
+    if not set(schemes).intersection(SCHEMES):
+        raise context.error(line, "sqr is for scheme sqr or lossless, which are not among the schemes; add one")
     given = mapping(context, line, "sqr")
     known_keys(context, given, KEYS, "sqr")
     if "links" not in given:

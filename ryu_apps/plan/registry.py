@@ -23,6 +23,7 @@ from ryu_apps.plan.restoration import Restoration
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.sdfast import plan_sdfast
 from ryu_apps.plan.shortest import plan_shortest
+from ryu_apps.plan.sqr.lossless import plan_lossless
 from ryu_apps.plan.sqr.plan import plan_sqr
 
 __all__ = [
@@ -119,6 +120,12 @@ SCHEMES: dict[str, Scheme] = {
             "SQR: shortest paths; the packets of a link that dies are sent again by a loop-free alternate",
             plan_sqr,
             guarantees.alternate_of_a_kept_link,
+        ),
+        Scheme(
+            "lossless",
+            "SD-FAST, and SQR before the ports of some links",
+            plan_lossless,
+            guarantees.up_to_planned_failures,
         ),
     )
 }

@@ -327,7 +327,7 @@ def test_kept_links_belong_to_scheme_sqr_and_survive_being_written_down() -> Non
         (text.replace("1024", "1000"), "slots is 1000; give a power of two"),
         (text.replace("[s1, s2]]", "[s1, s4]]"), "cut.yaml:7: link"),
         (text.replace("slots", "slotz"), "did you mean"),
-        (text.replace("schemes: [sqr, ffg]", "scheme: ffg"), "sqr is for scheme sqr"),
+        (text.replace("schemes: [sqr, ffg]", "scheme: ffg"), "sqr is for scheme sqr or lossless"),
         (text.partition("sqr: {")[0], "scheme sqr needs links"),
     ):
         with pytest.raises(BadInputError, match=words):

@@ -23,6 +23,7 @@ FIG9, FIG13, LATENCY = "sqr-fig9", "sqr-fig13", "sqr-latency"
 RATE_PPS, SECONDS, CUT_AT_S, FRAME_BYTES = 20_000, 1.0, 0.3, 256
 DETECTION_MS = (1.0, 5.0, 20.0, 50.0, 100.0)
 SPARE_MS = 60.0  # of delta above the time after which a failure is told: to break a path takes some of it
+WINDOWS, APART_S = 8, 0.05  # of a buffer trial: failures told, and time around each
 BUFFER_RATES_PPS, BUFFER_DELTAS_MS = (10_000, 20_000), (10.0, 30.0, 100.0)
 COST_BYTES = (64, 1400)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mininet_topos import generators
 from mininet_topos.catalogue import load_topology
-from mininet_topos.errors import TopologyError
+from mininet_topos.errors import BadInputError, TopologyError
 from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Direction, LinkId, Topology
 from ryu_apps.plan.addressing import hosts_of
@@ -22,16 +24,21 @@ from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 
 
+@cache
+def switches(topology: Topology, kept: tuple[str, ...]) -> tuple[dict[str, SwitchModel], dict[tuple[str, int], int]]:
+    """Switches under scheme sqr, and the link port behind each virtual port."""
+    plans = plan_network("sqr", topology, PlanOptions(replayed=kept))
+    found = virtual_ports(topology, replayed_links(topology, kept))
+    return (
+        {plan.node: SwitchModel(plan) for plan in plans.values()},
+        {(node, virtual): port for (node, port), virtual in found.items()},
+    )
+
+
 def walk(topology: Topology, kept: tuple[str, ...], failed: LinkId | None, source: str, target: str) -> str:
     """Where a packet ends: "delivered", "dropped" or "looped"; a virtual port sends on, or back when its link died."""
     ports, hosts = assign_ports(topology), hosts_of(topology)
-    models = {
-        plan.node: SwitchModel(plan) for plan in plan_network("sqr", topology, PlanOptions(replayed=kept)).values()
-    }
-    behind = {
-        (node, virtual): port
-        for (node, port), virtual in virtual_ports(topology, replayed_links(topology, kept)).items()
-    }
+    models, behind = switches(topology, kept)
     packet, node, in_port = Packet(hosts[source].ipv4, hosts[target].ipv4), source, HOST_PORT
     for _ in range(100):
         outputs = interpret_switch(models[node], packet, in_port, frozenset()).outputs
@@ -97,3 +104,71 @@ def test_a_link_that_is_not_there_is_refused_by_name() -> None:
 def test_virtual_ports_have_numbers_of_their_own() -> None:
     assert sqr_port(2) != sqr_port(3)
     assert len(set(virtual_ports(load_topology("square"), load_topology("square").link_ids).values())) == 2
+
+
+class Lossless:
+    """A network under scheme lossless whose virtual ports send on, or give back once their link has died."""
+
+    def __init__(self, topology: Topology, kept: tuple[str, ...]) -> None:
+        self.topology, self.ports, self.hosts = topology, assign_ports(topology), hosts_of(topology)
+        plans = plan_network("lossless", topology, PlanOptions(replayed=kept))
+        self.models = {plan.node: SwitchModel(plan) for plan in plans.values()}
+        found = virtual_ports(topology, replayed_links(topology, kept))
+        self.behind = {(node, virtual): port for (node, port), virtual in found.items()}
+
+    def walk(self, failed: LinkId, source: str, target: str) -> str:
+        """Where a packet ends, before any switch has learned."""
+        packet, node, in_port = Packet(self.hosts[source].ipv4, self.hosts[target].ipv4), source, HOST_PORT
+        for _ in range(100):
+            direction_at = self.ports.direction_at
+            live = frozenset(
+                port
+                for (owner, port), way in direction_at.items()
+                if owner == node and self.topology.link_id(way) != failed
+            )
+            outputs = interpret_switch(self.models[node], packet, in_port, live).outputs
+            if not outputs:
+                return "dropped"
+            ((port, packet, _),) = outputs
+            if port == HOST_PORT:
+                return "delivered" if node == target and not packet.vlan_tci else "dropped"
+            virtual = self.behind.get((node, port))
+            direction = direction_at[node, port if virtual is None else virtual]
+            if self.topology.link_id(direction) == failed:
+                assert virtual is not None, "a packet was sent into a dead link that nobody keeps"
+                in_port = port
+                continue
+            node = direction.dst
+            in_port = self.ports.port_of[Direction(direction.dst, direction.src, direction.key)]
+        return "looped"
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(3, 7), st.integers(1, 5), st.integers(0, 10_000))
+def test_lossless_delivers_whatever_link_fails_kept_or_not(nodes: int, extra: int, seed: int) -> None:
+    links = min(nodes - 1 + extra, nodes * (nodes - 1) // 2)
+    topology = generators.random_connected("random", nodes, links, seed)
+    network = Lossless(topology, tuple(map(str, topology.link_ids[::2])))
+    for failed in topology.link_ids:
+        if not topology.is_connected([failed]):
+            continue
+        for source in topology.node_names:
+            for target in topology.node_names:
+                if source != target:
+                    assert network.walk(failed, source, target) == "delivered"
+
+
+def test_lossless_is_sound_is_sdfast_where_nothing_is_kept_and_has_no_agent_mode() -> None:
+    topology = load_topology("theta")
+    plain = plan_network("lossless", topology, PlanOptions())
+    assert plain == plan_network("sdfast", topology, PlanOptions())
+    ports = assign_ports(topology)
+    name = str(topology.link_ids[0])
+    kept = virtual_ports(topology, topology.link_ids[:1])
+    for plan in plan_network("lossless", topology, PlanOptions(replayed=(name,))).values():
+        own = {port for node, port in ports.direction_at if node == plan.node} | {HOST_PORT}
+        own |= {number for (node, _), number in kept.items() if node == plan.node}
+        assert violations(plan, own) == ()
+        assert canonical(plan) == plan
+    with pytest.raises(BadInputError, match="mode learned only"):
+        plan_network("lossless", topology, PlanOptions(mode="agent"))

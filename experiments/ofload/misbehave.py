@@ -30,7 +30,7 @@ DPID = 0xBAD
 N_CONNECTIONS = 100
 MALFORMED_PPS, STALLED_PPS = 200.0, 500.0
 _FRAME_BYTES = 126
-_SETTLE_S, _PAUSE_S = 1.0, 0.2
+_SETTLE_S, _AGAIN_S, _PAUSE_S = 1.0, 0.1, 0.2
 _FLOOD_QUEUE_PKTS = 50
 
 
@@ -56,7 +56,7 @@ class Rogue:
             for each in self.connections:
                 each.close()
             self.connections = self.open()
-            turn(self.connections, _SETTLE_S)
+            turn(self.connections, _AGAIN_S)
             if not self.connections:
                 time.sleep(_PAUSE_S)
         return self.connections

@@ -65,6 +65,13 @@ def _broken_field(lot: np.random.Generator) -> bytes:
     return bytes(good)
 
 
+def _entry_without_length(lot: np.random.Generator) -> bytes:
+    """A list entry of length 0, in one of the messages whose lists say their entries' lengths."""
+    part = int(lot.choice([1, 6, 7, 9, 10, 12]))
+    body = struct.pack("!HH4x", part, 0) + bytes(64)
+    return _header(VERSION, MsgType.MULTIPART_REPLY, HEADER_BYTES + len(body)) + body
+
+
 def _noise(lot: np.random.Generator) -> bytes:
     body = lot.bytes(int(lot.integers(120)))
     return _header(VERSION, int(lot.integers(30)), HEADER_BYTES + len(body)) + body

@@ -24,6 +24,7 @@ from ryu_apps.openflow.wire import VERSION, MsgType, WireError, header, split_me
 from ryu_apps.plan.rows import FlowRow
 from ryu_apps.pmt.channels import channel_rows, home_class
 from ryu_apps.pmt.classify import Classifier
+from ryu_apps.pmt.lengths import check_received
 from ryu_apps.pmt.message import MalformedMessageError
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
@@ -104,6 +105,7 @@ class Link:
         MalformedMessageError
             It is no OpenFlow message.
         """
+        check_received(message, self.datapath.ofproto.OFP_VERSION)
         if message[0] == VERSION:
             message = restore(message, self._origins)
         self._take(self.datapath, message, self._class_of(message))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,11 @@ def test_open_vswitch_takes_the_rows_and_shows_the_table() -> None:
 
 
 @pytest.mark.emulation
-def test_an_emulated_switch_under_pso_marks_its_classes_in_both_directions(capsys) -> None:
+def test_an_emulated_switch_under_pso_marks_its_classes_in_both_directions(capsys, monkeypatch) -> None:
     from experiments.cli.main import main
 
+    state = tempfile.TemporaryDirectory(prefix="armor-")  # so that no other run has an s1; its sockets need short paths
+    monkeypatch.setenv("ARMOR_STATE_DIR", state.name)
     topology = load_topology("pair")
     options = EmulationOptions(bfd_interval_ms=100, control_rate_mbps=10.0, pmt=TABLE)
     command = (*MANAGER, str(ROOT / "ryu_apps" / "pso.py"), "ryu.app.simple_switch_13")
@@ -79,6 +82,7 @@ def test_an_emulated_switch_under_pso_marks_its_classes_in_both_directions(capsy
         capsys.readouterr()
         assert main(["pmt", "show", node]) == 0
         assert capsys.readouterr().out == show(TABLE)
+    state.cleanup()
 
 
 def _has_classes(net: EmulatedNetwork, node: str) -> bool:

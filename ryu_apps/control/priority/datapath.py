@@ -54,6 +54,7 @@ class PsoDatapath(ryu_controller.Datapath):
             LOG.error("connection of switch %s at %s is closed: %s", self.id, self.address, error)
         finally:
             hub.kill(late)
+            self.close()  # before its socket: nothing that is still to be delivered may look for it
             self.socket.close()
 
     def _give_up(self) -> None:

@@ -108,7 +108,9 @@ class Receiver:
         try:
             message = bytearray(entry.payload)
             parsed = ofproto_parser.msg(datapath, *header(message), message)
-            if parsed:
+            if parsed is None:
+                self._counters.error("unparsable")  # Ryu has logged it and, as ever, goes on
+            else:
                 event = ofp_event.ofp_msg_to_ev(parsed)
                 setattr(event, _MARK, entry)
                 brick = datapath.ofp_brick
@@ -118,7 +120,7 @@ class Receiver:
                         handler(event)
             self._delivered(datapath, entry.payload)
         except Exception:
-            self._counters.error("unparsable")
+            self._counters.error("unusable")
             LOG.exception("a message of %s cannot be handled; its connection is closed", datapath.address)
             datapath.close()
 

@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType, header
 from tests.pmt.messages import bare
 from tests.pso.recorder import SLOW_BYTES
@@ -185,6 +186,25 @@ def test_a_switch_that_sends_nonsense_loses_its_connection_and_no_other_does(ryu
     assert sum(ryu.state()["errors"].values()) == 1
     switch.send(punt(5, HIGH))
     switch.read_until(lambda got: 5 in xids(got, MsgType.PACKET_OUT), "an answer")
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        bare(MsgType.HELLO, struct.pack("!HH", 77, 0)),  # an element without length
+        bare(23, struct.pack("!I4xIIH6x", 1, 1, 1, 0)),  # a queue without length
+        bare(MsgType.MULTIPART_REPLY, struct.pack("!HH4xH2xI", 10, 0, 8, 1) + struct.pack("!HHI", 1, 0, 0)),
+    ],
+)
+def test_a_message_that_ryu_would_parse_for_ever_costs_its_switch_the_connection(ryu, switch, poison) -> None:
+    with PlayedSwitch(ryu.openflow_port, dpid=2) as hostile:
+        hostile.send(encode.hello())
+        hostile.read_until(lambda got: len(got) >= 2, "hello and features request")
+        hostile.send(poison)
+        assert hostile.is_closed_by_controller()
+    switch.send(punt(5, HIGH))
+    switch.read_until(lambda got: 5 in xids(got, MsgType.PACKET_OUT), "an answer")
+    assert list(ryu.state()["errors"]) == ["malformed"]
 
 
 def test_a_switch_that_floods_and_reads_nothing_harms_no_other(ryu, switch) -> None:

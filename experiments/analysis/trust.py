@@ -108,6 +108,13 @@ def _stream_faults(stream: StreamHealth) -> list[str]:
     return faults
 
 
+def answers_counted(kind: str, answers: Sequence[Flight]) -> int:
+    """Answers as the program that probes counts them: irtt every copy, ping each number once."""
+    if kind == "ping":
+        return len({flight.sequence for flight in answers if not flight.is_lost})
+    return sum(len(flight.arrivals_s) for flight in answers)
+
+
 def pace(flights: Sequence[Flight], interval_ms: float) -> float:
     """Mean time between departures over `interval_ms` (1 when there are fewer than two)."""
     if len(flights) < 2:

@@ -10,7 +10,7 @@ from experiments.analysis.dumps import DumpReport
 from experiments.analysis.events import detections, installs, read_events
 from experiments.analysis.frames import Frame, parse_pcap
 from experiments.analysis.result import Record, Stream
-from experiments.analysis.trust import Health, StreamHealth, assess, pace
+from experiments.analysis.trust import Health, StreamHealth, answers_counted, assess, pace
 from experiments.runner.measure import Measured
 from experiments.scenario.values import PROBE_KINDS, Scenario, Traffic, Variation
 from mininet_topos.ports import assign_ports
@@ -117,7 +117,7 @@ def _stream_health(stream: Stream, unexplained: int, own: tuple[int, int] | None
         name=stream.name,
         warm_up_lost=len(early),
         unexplained=unexplained,
-        tapped=(len(requests), sum(not flight.is_lost for flight in answers)),
+        tapped=(len(requests), answers_counted(stream.traffic.kind, answers)),
         own=own,
         pace=pace(requests, stream.traffic.interval_ms),
     )

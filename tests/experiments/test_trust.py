@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.analysis.accounting import Flight
-from experiments.analysis.trust import Health, StreamHealth, assess, pace
+from experiments.analysis.trust import Health, StreamHealth, answers_counted, assess, pace
 
 GOOD = StreamHealth("s1>s2", 0, 0, (1000, 990), (1000, 990), 1.02)
 
@@ -52,3 +52,9 @@ def test_pace_is_the_mean_interval_over_the_one_asked_for() -> None:
     flights = [Flight(number, number * 0.003) for number in range(5)]
     assert pace(flights, 2.0) == pytest.approx(1.5)
     assert pace(flights[:1], 2.0) == 1.0
+
+
+def test_answers_are_counted_as_the_probing_program_counts_them() -> None:
+    answers = [Flight(1, 1.0, (1.1, 1.2)), Flight(2, 1.1, (1.3,)), Flight(2, 1.15, (1.35,)), Flight(3, 1.2, ())]
+    assert answers_counted("probe", answers) == 4
+    assert answers_counted("ping", answers) == 2

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PMT = "examples/pmt/out_of_band.yaml"
 ARMS = ("stock", "pso")
-BEHAVIOURS = ("none", "flood", "malformed", "connections", "stall")
+BEHAVIOURS = ("none", "flood", "malformed", "endless", "connections", "stall")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -35,6 +35,7 @@ PSO_APP = "ryu_apps/pso.py"
 RESPONDER = "experiments/ofload/responder.py"
 OPENFLOW_PORT = 6653
 _START_S, _STOP_S, _POLL_S, _SAMPLE_S = 20.0, 3.0, 0.05, 0.2
+_MOST_BYTES = 2 << 30  # of address space: a controller that a switch drives mad must not take the machine with it
 _FETCH_S = 5.0
 _EXCEPTION = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception|Message|Version|Length))(?::|$)", re.MULTILINE)
 _LISTEN = "0A"
@@ -194,7 +195,16 @@ def running(controller: Controller, host: str, port: int, pid: int | None = None
     if not RYU_MANAGER.exists():
         raise MissingRequirementError(f"there is no ryu-manager beside {sys.executable}; run make setup")
     options = ("--ofp-listen-host", host, "--ofp-tcp-listen-port", str(port), "--default-log-level", _LOG_LEVEL)
-    argv = ["setpriv", "--pdeathsig", "KILL", str(RYU_MANAGER), *options, *map(app_file, controller.apps)]
+    argv = [
+        "prlimit",
+        f"--as={_MOST_BYTES}",
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        str(RYU_MANAGER),
+        *options,
+        *map(app_file, controller.apps),
+    ]
     argv = argv if pid is None else inside(pid, argv)
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "controller.log"

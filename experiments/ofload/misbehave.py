@@ -17,7 +17,7 @@ import numpy as np
 
 from experiments.ofload.connection import Connection, Target, connect
 from experiments.ofload.load_core import LOW
-from experiments.ofload.misbehave_core import BEHAVIOURS, malformed
+from experiments.ofload.misbehave_core import BEHAVIOURS, endless, malformed
 from experiments.ofload.packets_core import FIRST_PROBE, frame, packet_in
 from mininet_topos.emulation.places import child, inside
 from mininet_topos.errors import BadInputError
@@ -102,6 +102,15 @@ def send_malformed(rogue: Rogue) -> None:
         turn(connections, 1 / MALFORMED_PPS)
 
 
+def send_endless(rogue: Rogue) -> None:
+    """Lists that never end, one after the other."""
+    while True:
+        connections = rogue.alive()
+        if connections:
+            connections[0].offer(endless(rogue.lot), 0, 0.0)
+        turn(connections, 1 / MALFORMED_PPS)
+
+
 def many_connections(rogue: Rogue) -> None:
     """A hundred connections: a third says nothing, a third only hello, a third is a switch of its own."""
     held: list[Connection] = []
@@ -135,7 +144,7 @@ def stall(rogue: Rogue) -> None:
 
 
 _BEHAVIOURS: dict[str, Callable[[Rogue], None]] = dict(
-    zip(BEHAVIOURS[1:], (flood, send_malformed, many_connections, stall), strict=True)
+    zip(BEHAVIOURS[1:], (flood, send_malformed, send_endless, many_connections, stall), strict=True)
 )
 
 

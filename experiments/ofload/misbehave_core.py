@@ -11,8 +11,9 @@ from experiments.ofload.load_core import LOW
 from experiments.ofload.packets_core import FIRST_PROBE, frame, packet_in
 from ryu_apps.openflow.wire import HEADER_BYTES, VERSION, MsgType
 
-BEHAVIOURS = ("none", "flood", "malformed", "connections", "stall")
+BEHAVIOURS = ("none", "flood", "malformed", "endless", "connections", "stall")
 _FRAME_BYTES = 126
+_LISTED_PARTS = (1, 6, 7, 9, 10, 12)  # flows, groups, group and meter descriptions, meters, tables
 
 
 def malformed(lot: np.random.Generator) -> tuple[str, bytes]:
@@ -24,6 +25,18 @@ def malformed(lot: np.random.Generator) -> tuple[str, bytes]:
     """
     name = str(lot.choice(list(_MAKERS)))
     return name, _MAKERS[name](lot)
+
+
+def endless(lot: np.random.Generator) -> bytes:
+    """A list entry of length 0, in one of the messages whose entries say their length: a parser may never get past it.
+
+    Parameters
+    ----------
+    lot : numpy.random.Generator
+    """
+    part = int(lot.choice(_LISTED_PARTS))
+    body = struct.pack("!HH4x", part, 0) + bytes(64)
+    return _header(VERSION, MsgType.MULTIPART_REPLY, HEADER_BYTES + len(body)) + body
 
 
 def _good(lot: np.random.Generator) -> bytes:
@@ -63,13 +76,6 @@ def _broken_field(lot: np.random.Generator) -> bytes:
     good = bytearray(_good(lot))
     good[HEADER_BYTES + 23] = int(lot.integers(60, 256))  # length of the first match field
     return bytes(good)
-
-
-def _entry_without_length(lot: np.random.Generator) -> bytes:
-    """A list entry of length 0, in one of the messages whose lists say their entries' lengths."""
-    part = int(lot.choice([1, 6, 7, 9, 10, 12]))
-    body = struct.pack("!HH4x", part, 0) + bytes(64)
-    return _header(VERSION, MsgType.MULTIPART_REPLY, HEADER_BYTES + len(body)) + body
 
 
 def _noise(lot: np.random.Generator) -> bytes:

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.ofload.misbehave import misbehaving
-from experiments.ofload.misbehave_core import malformed
+from experiments.ofload.misbehave_core import endless, malformed
 from mininet_topos.errors import BadInputError
-from ryu_apps.openflow.wire import WireError, header, split_messages
+from ryu_apps.openflow.wire import VERSION, WireError, header, split_messages
 from ryu_apps.pmt.classify import Classifier
+from ryu_apps.pmt.lengths import check_received
 from ryu_apps.pmt.message import MalformedMessageError
 from ryu_apps.pmt.rules import PolicyMapTable
 
@@ -28,6 +29,12 @@ def test_each_is_refused_by_the_classifier_or_only_noise(seed: int) -> None:
         assert header(message).length == len(message)
         with pytest.raises(MalformedMessageError):
             Classifier(PolicyMapTable()).classify(message)
+
+
+@given(st.integers(0, 2**32))
+def test_lists_without_end_are_refused_before_they_are_parsed(seed: int) -> None:
+    with pytest.raises(MalformedMessageError, match="of length 0"):
+        check_received(endless(np.random.default_rng(seed)), VERSION)
 
 
 def test_a_lot_makes_every_kind() -> None:

@@ -143,10 +143,11 @@ def draw_misbehaving(rows: Sequence[Json], caption: str) -> Figure:
                 found = estimate(behaving(rows, behaviour, arm.name), measure)
                 bar(axis, place + side, found, 0.36, color=COLOURS[arm.name])
             axis.bar([0], [0], color=COLOURS[arm.name], label=setup.LABELS[arm.name])
-        names = [setup.WORDS[behaviour].replace(" ", "\n", 1) for behaviour in setup.BEHAVIOURS]
-        axis.set_xticks(range(len(names)), names, fontsize=7.5)
+        names = [setup.WORDS[behaviour] for behaviour in setup.BEHAVIOURS]
+        axis.set_xticks(range(len(names)), names, rotation=30, ha="right", rotation_mode="anchor")
         axis.set_ylabel(words, color=INK)
         axis.set_ylim(bottom=0)
+    axes[0].set_ylim(top=max(1.0, axes[0].get_ylim()[1]))
     if any(patch.get_height() > 0 for patch in axes[1].patches):  # type: ignore[attr-defined]
         axes[1].set_yscale("log")
         axes[1].set_ylim(bottom=0.3)

@@ -52,11 +52,12 @@ REAL_NLS = (0.2, 0.6, 0.8, 0.9, 1.0, 1.1, 1.2)
 CPU_NLS = (0.2, 0.6, 0.9, 1.1, 1.2)
 IN_BAND_NLS = (0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.2)
 BURST_NLS = (0.4, 0.6, 0.8)
-BEHAVIOURS = ("none", "flood", "malformed", "connections", "stall")
+BEHAVIOURS = ("none", "flood", "malformed", "endless", "connections", "stall")
 WORDS = {
     "none": "nobody misbehaves",
     "flood": "floods packet-ins",
     "malformed": "malformed messages",
+    "endless": "lists without end",
     "connections": "100 connections",
     "stall": "reads nothing",
 }

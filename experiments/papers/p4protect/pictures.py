@@ -9,7 +9,7 @@ from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import Arm, Json
 from experiments.papers.figure import Table
 from experiments.papers.p4protect import setup
-from experiments.papers.p4protect.claims import Value, field_of, mean_of
+from experiments.papers.p4protect.claims import Value, field_of, mean_of, median_of
 from experiments.papers.sdfast.canvas import finish, panels, whisker
 from experiments.te.pictures import INK, PALETTE
 
@@ -24,18 +24,19 @@ COLOURS: Mapping[Arm, str] = {
 }
 _SCALE = (
     "Two hosts, two nodes and two disjoint paths in network namespaces of one machine, no Open vSwitch; "
-    "arms one after another in every round. Whiskers: 95 % interval over rounds."
+    "arms one after another in every round."
 )
+_INTERVALS, _QUARTILES = "Whiskers: 95 % interval over rounds.", "Bars: median over rounds; whiskers: quartiles."
 Cases = Mapping[str, Json]
 Looks = Mapping[Arm, tuple[str, str]]
 
 
 def bars(axes: Axes, rows: Sequence[Json], figure_id: str, looks: Looks, cases: Cases, value: Value) -> None:
-    """Means of every arm in every case, side by side; `looks` are colour and label of the arms."""
+    """Medians of every arm in every case, side by side; `looks` are colour and label of the arms."""
     width = 0.8 / len(looks)
     for number, (arm, (colour, label)) in enumerate(looks.items()):
         for group, case in enumerate(cases.values()):
-            estimate = mean_of(rows, figure_id, arm, case, value)
+            estimate = median_of(rows, figure_id, arm, case, value)
             place = group + (number - (len(looks) - 1) / 2) * width
             if estimate is None:
                 axes.plot([place], [0], marker="x", color=INK, markersize=5, clip_on=False)
@@ -89,7 +90,7 @@ def draw_loss(rows: Sequence[Json], caption: str) -> Figure:
     axes.set_ylim(bottom=0)
     figure.legend(*axes.get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=2)
     outages = ", then ".join(f"{path} for {seconds:g} s" for path, _, seconds in setup.LOSS_CUTS)
-    facts = [f"{setup.LOSS_PPS:,} UDP packets a second for {setup.LOSS_SECONDS:g} s; {outages}.", _SCALE]
+    facts = [f"{setup.LOSS_PPS:,} UDP packets a second for {setup.LOSS_SECONDS:g} s; {outages}.", _SCALE, _INTERVALS]
     return finish(figure, facts, caption)
 
 
@@ -111,6 +112,7 @@ def draw_cost(rows: Sequence[Json], caption: str) -> Figure:
         "Run times are the kernel's own; a run at a protecting sending end contains the sending of one of the copies, "
         "and the receiving end has a run for each copy.",
         _SCALE,
+        _QUARTILES,
     ]
     return finish(figure, facts, caption)
 
@@ -124,7 +126,11 @@ def draw_goodput(rows: Sequence[Json], caption: str) -> Figure:
     bars(axes[1], rows, setup.GOODPUT, LOOKS, cases, field_of("retransmits"))
     axes[1].set_ylabel("segments sent again")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
-    facts = ["Without segmentation offloads, which protection rules out; the processors are the bottleneck.", _SCALE]
+    facts = [
+        "Without segmentation offloads, which protection rules out; the processors are the bottleneck.",
+        _SCALE,
+        _QUARTILES,
+    ]
     return finish(figure, facts, caption)
 
 
@@ -151,6 +157,7 @@ def draw_jitter(rows: Sequence[Json], caption: str) -> Figure:
         f"Dotted: the model of two independent, evenly distributed delays (mean 2/3, deviation 0.82 of plain), beside "
         f"the {setup.BASE_DELAY_MS:g} ms that the paths take anyway. The paper pings, which is not protected here.",
         _SCALE,
+        _INTERVALS,
     ]
     return finish(figure, facts, caption)
 
@@ -175,13 +182,13 @@ def _curve(axes: Axes, xs: Sequence[float], found: Sequence[Estimate | None], co
 def table_of(
     figure_id: str, labels: Mapping[Arm, str], cases: Cases, fields: Mapping[str, str]
 ) -> Callable[[Sequence[Json]], Table]:
-    """Means of some fields for every case and arm; `labels` names arms, `fields` maps a row's field to its heading."""
+    """Medians of some fields for every case and arm; `labels` names arms, `fields` maps fields of rows to headings."""
 
     def table(rows: Sequence[Json]) -> Table:
         lines = []
         for name, case in cases.items():
             for arm, label in labels.items():
-                found = [mean_of(rows, figure_id, arm, case, field_of(field)) for field in fields]
+                found = [median_of(rows, figure_id, arm, case, field_of(field)) for field in fields]
                 cells = ["-" if each is None else f"{each.value:,.4g}" for each in found]
                 lines.append((f"{name}, {label}" if name else label, *cells))
         return Table(("", *fields.values()), tuple(lines))

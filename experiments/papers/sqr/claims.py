@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.campaign.statistics import Estimate, mean_interval
+from experiments.campaign.statistics import Estimate, mean_interval, median_interval
 from experiments.campaign.values import Json
 from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, Within, judge
-from experiments.papers.p4protect.claims import field_of, good_rows, mean_of, ratio_of, values
+from experiments.papers.p4protect.claims import QUARTILES, field_of, good_rows, mean_of, ratio_of, values
 from experiments.papers.sqr import setup
 
 FORMULA_BAND = Within(0.9, 1.1)
@@ -62,18 +62,18 @@ def latency(rows: Sequence[Json]) -> list[ClaimResult]:
             added = _added_ns(rows, arm.name, case)
             name = f"time added at the switch, {setup.LABELS[arm.name]}, {size} bytes"
             results.append(judge(Claim(name, "ns", PAPER_LATENCY_NS), added))
-    return results
+    return [result.with_note(QUARTILES) for result in results]
 
 
 def _added_ns(rows: Sequence[Json], arm_name: str, case: Json) -> Estimate | None:
-    """Mean over rounds of the run time with SQR less that of plain forwarding in the same round."""
+    """Median over rounds of the run time with SQR less that of plain forwarding in the same round."""
     arm = next(each for each in (setup.SQR, setup.IN_SEND) if each.name == arm_name)
     with_sqr, plain = (
         {row["round"]: row["first_node_ns"] for row in good_rows(rows, setup.LATENCY, each, case)}
         for each in (arm, setup.PLAIN)
     )
     both = sorted(with_sqr.keys() & plain.keys())
-    return mean_interval([with_sqr[number] - plain[number] for number in both]) if both else None
+    return median_interval([with_sqr[number] - plain[number] for number in both]) if both else None
 
 
 def fig14(rows: Sequence[Json]) -> list[ClaimResult]:
@@ -90,4 +90,4 @@ def fig14(rows: Sequence[Json]) -> list[ClaimResult]:
         )
         name = f"whole way of a packet, SQR against plain, {size} bytes"
         results.append(judge(Claim(name, "% of plain", "750 Mbit/s of 10 Gbit/s", neutral=100.0), whole))
-    return results
+    return [result.with_note(QUARTILES) for result in results]

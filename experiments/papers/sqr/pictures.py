@@ -24,7 +24,7 @@ COLOURS: Mapping[Arm, str] = {
 }
 _BENCH = (
     "Two hosts, two nodes and two paths in network namespaces of one machine, no Open vSwitch; arms one after another "
-    "in every round. Whiskers: 95 % interval over rounds."
+    "in every round."
 )
 
 
@@ -51,7 +51,10 @@ def draw_fig9(rows: Sequence[Json], caption: str) -> Figure:
         axes[place].set_ylabel(title)
         axes[place].set_ylim(bottom=0)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=2)
-    facts = [f"{setup.RATE_PPS:,} UDP packets a second; a path dies silently, once a round. {_BENCH}"]
+    facts = [
+        f"{setup.RATE_PPS:,} UDP packets a second; a path dies silently, once a round. {_BENCH}",
+        "Whiskers: 95 % interval over rounds.",
+    ]
     return finish(figure, facts, caption)
 
 
@@ -95,7 +98,10 @@ def draw_cost(rows: Sequence[Json], caption: str) -> Figure:
         bars(axes[place], rows, setup.LATENCY, COST_LOOKS, cases, field_of(field))
         axes[place].set_title(title, fontsize=9.5, color=INK, loc="left")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
-    facts = [f"Run times are the kernel's own; seen by sending, a run contains the sending itself. {_BENCH}"]
+    facts = [
+        f"Run times are the kernel's own; seen by sending, a run contains the sending itself. {_BENCH}",
+        "Bars: median over rounds; whiskers: quartiles.",
+    ]
     return finish(figure, facts, caption)
 
 

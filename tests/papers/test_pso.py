@@ -124,6 +124,16 @@ def test_a_lost_high_packet_breaks_the_goal_of_none() -> None:
     assert claim(results, "high class lost with PSO, NL > 0.8").verdict == HOLDS
 
 
+def test_a_controller_that_answers_nothing_is_judged_by_its_loss() -> None:
+    rows = rows_of("x-misbehaving")
+    for row in rows:
+        if (row["arm"], row["behaviour"]) == ("fifo", "endless"):
+            row["classes"]["high"].update(answered=0, lost_percent=100.0, mean_ms=None, p99_ms=None)
+    results = BY_ID["x-misbehaving"].claims(rows)
+    assert claim(results, "high class lost, FIFO (stock Ryu), lists without end").measured == 100.0
+    assert NO_DATA not in {result.verdict for result in results}
+
+
 def test_without_rows_there_is_no_data() -> None:
     for figure in FIGURES:
         if figure.id == matching.ID:

@@ -13,6 +13,8 @@ from ryu_apps.plan.ids import Kind, SchemeId, split_cookie
 from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan
 
 _TEMPORARY = (Kind.LEARNED, Kind.AGENT)
+# Rows beside every plan: an app's own for ARP and foreign hosts come and go with the hosts, PSO's with its connections.
+_NOBODYS = (0, SchemeId.EDGE, SchemeId.PSO)
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ def compare_dump(
     stale: list[FlowRow | GroupRow] = [group for group in held_groups if group not in set(plan.groups)]
     temporary = []
     for row in held:
-        if row.key in same or split_cookie(row.cookie).scheme in (0, SchemeId.EDGE):
-            continue  # the app's own rows for ARP and foreign hosts come and go with the hosts
+        if row.key in same or split_cookie(row.cookie).scheme in _NOBODYS:
+            continue
         fields = split_cookie(row.cookie)
         if fields.kind in _TEMPORARY and is_down(fields.tag_id):
             temporary.append(row)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.analysis.dumps import compare_dump
 from experiments.cli.run import parse
 from experiments.runner.parts import controller_command
 from experiments.scenario.document import to_document
 from mininet_topos.errors import BadInputError
+from ryu_apps.control.priority.channels_core import controller_ids
+from ryu_apps.control.priority.divert_core import sorting_rows
+from ryu_apps.plan.rows import RulePlan
 from ryu_apps.pmt.parse import parse_pmt
 from tests.pso.running import PMT
 from tests.pso.test_channels_core import OUT_OF_BAND
@@ -52,3 +56,8 @@ def test_the_service_runs_under_the_schemes_app_when_messages_have_classes() -> 
         "sdfast.py",
     ]
     assert len(controller_command("sdfast")) == 2
+
+
+def test_rows_of_pso_are_not_taken_for_stale_ones() -> None:
+    rows = sorting_rows(OUT_OF_BAND, controller_ids(OUT_OF_BAND, (2, 3)))
+    assert compare_dump(RulePlan(1, "s1"), rows, (), lambda _tag_id: False).is_clean

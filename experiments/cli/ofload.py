@@ -200,14 +200,19 @@ def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:
 
 
 def _what(found: Json) -> str:
+    links = found["channels_per_switch"]
     shown = (
-        f"{found['switches']} switches, {found['channels_per_switch']} connections each, "
+        f"{_counted(found['switches'], 'switch', 'switches')}, {_counted(links, 'connection', 'connections')} each, "
         f"{found['rate_pps']:g} packet-ins/s ({found['arrivals']}) for {found['seconds']:g} s"
     )
     if "controller_cpu_percent" not in found:
         return shown
     cpu = f"controller {found['controller_cpu_percent']:.0f} % of a core, {found['controller_rss_mb']:.0f} MB"
     return f"{shown}; {cpu}"
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _arms(text: str) -> tuple[str, ...]:

@@ -80,3 +80,20 @@ def test_stock_ryu_answers_every_packet_in_of_a_gentle_load(capsys: pytest.Captu
     (run,) = json.loads(capsys.readouterr().out)["runs"]["stock"]
     assert all(each["lost"] == 0 < each["offered"] for each in run["classes"].values())
     assert run["controller_rss_mb"] > 10
+
+
+@pytest.mark.ryu
+def test_stock_ryu_and_pso_get_the_same_packets_and_pso_a_connection_for_each_class(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    argv = ["--against", "stock,pso", *SHORT, "--patience-s", "20", "--within", "100", "--json"]
+    assert main(["ofload", *argv]) == 0
+    value = json.loads(capsys.readouterr().out)
+    (stock,), (pso,) = value["runs"]["stock"], value["runs"]["pso"]
+    assert (stock["channels_per_switch"], pso["channels_per_switch"]) == (1, 5)
+    for name, each in pso["classes"].items():
+        assert each["offered"] == stock["classes"][name]["offered"]
+        assert each["lost"] == 0
+    served = {each["class_id"]: each["receive"]["served"] for each in pso["service"]["classes"]}
+    assert served[2] >= pso["classes"]["high"]["offered"]
+    assert value["throughput_change_percent"]["pso"] is not None

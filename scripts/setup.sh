@@ -12,7 +12,7 @@ readonly DELAY_LINE=$VENV/bin/armor-delay-line DELAY_LINE_SOURCE=dataplane/delay
 readonly SQR_AGENT=$VENV/bin/armor-sqr-agent SQR_AGENT_SOURCES=(dataplane/replay_agent/*.[ch])
 readonly PACKET_PROGRAMS=$VENV/lib/armor PACKET_PROGRAM_SOURCES=(dataplane/programs/*)
 readonly INPUTS=(setup.py requirements/constraints.txt requirements/debian.txt
-    scripts/setup.sh scripts/patch_ryu.py "$DELAY_LINE_SOURCE" "${SQR_AGENT_SOURCES[@]}" "${PACKET_PROGRAM_SOURCES[@]}")
+    scripts/setup.sh scripts/patch_ryu.py dataplane/delay_line/*.[ch] "${SQR_AGENT_SOURCES[@]}" "${PACKET_PROGRAM_SOURCES[@]}")
 policy_file=
 
 fail() {

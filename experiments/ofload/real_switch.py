@@ -6,6 +6,7 @@ when it comes out of the switch, so its delay is that of the packet, end to end.
 
 from __future__ import annotations
 
+import errno
 import select
 import socket
 from collections.abc import Sequence
@@ -81,7 +82,12 @@ class RealLoad:
 
     def offer(self, serial: int, now_s: float) -> bool:
         """Send a packet into the switch."""
-        self._send(serial, int(self._ledger.schedule.class_ids[serial]))
+        try:
+            self._send(serial, int(self._ledger.schedule.class_ids[serial]))
+        except OSError as error:
+            if error.errno != errno.ENOBUFS:  # the switch's port takes no more
+                raise
+            return False
         self._ledger.send(serial, now_s)
         return True
 

@@ -7,7 +7,6 @@ armor verify kuijia gscale --failures 1
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from itertools import combinations
 from math import comb
@@ -131,12 +130,11 @@ def plan_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
 
 def _write_sheets(planner: TunnelPlanner, folder: str) -> None:
     """Write the sheet of every switch's agent to FOLDER/NODE.json."""
-    from ryu_apps.plan.kuijia.sheets import sheet_of
+    from ryu_apps.plan.kuijia.sheets import sheet_text
 
     nodes = planner.topology.node_names
     for node in nodes:
-        text = json.dumps(sheet_of(planner, node).to_json(), indent=1)
-        writable(f"{folder}/{node}.json").write_text(text + "\n", encoding="utf-8")
+        writable(f"{folder}/{node}.json").write_text(sheet_text(planner, node), encoding="utf-8")
     hold_note(f"written: {len(nodes)} sheets in {folder}")
 
 

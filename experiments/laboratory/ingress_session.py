@@ -35,7 +35,7 @@ from mininet_topos.topology import LinkId
 from ryu_apps.plan.ids import Table
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
-from ryu_apps.plan.kuijia.sheets import sheet_of
+from ryu_apps.plan.kuijia.sheets import sheet_text
 from ryu_apps.plan.row_text import flow_text
 from ryu_apps.plan.rows import RulePlan
 
@@ -143,7 +143,7 @@ def ingress_network(traffic: Traffic, planner: TunnelPlanner, work: Work, bfd_in
     parameters, folder = traffic.parameters, work.path.resolve()
     agents = parameters["told_by"] == "agent"
     for node in planner.topology.node_names if agents else ():
-        (folder / f"{node}.json").write_text(json.dumps(sheet_of(planner, node).to_json()), encoding="utf-8")
+        (folder / f"{node}.json").write_text(sheet_text(planner, node), encoding="utf-8")
     return EmulatedNetwork(
         planner.topology,
         EmulationOptions(

@@ -15,16 +15,18 @@ from ryu_apps.openflow.messages import FlowStat, GroupStat
 from ryu_apps.plan.diff import PlanDelta, diff, groups_named_by, groups_used_by
 from ryu_apps.plan.edge_rows import rewritten_mac
 from ryu_apps.plan.ids import (
+    AGENT_CONTROLLER_ID,
     ALWAYS_LIVE_GROUP,
     Kind,
     SchemeId,
+    Table,
     is_protect_group,
     pair_group,
     port_group,
     split_cookie,
 )
 from ryu_apps.plan.order import canonical
-from ryu_apps.plan.rows import FlowRow, GroupRow, Learn, Load, Output, RulePlan
+from ryu_apps.plan.rows import Controller, FlowRow, GroupRow, Learn, Load, Output, RulePlan
 
 # Schemes that route regular packets: a switch has one of them. The others (PSO, PROTECT, SQR) stand beside.
 ROUTING_SCHEMES = frozenset(
@@ -37,6 +39,7 @@ ROUTING_SCHEMES = frozenset(
         SchemeId.CBC,
         SchemeId.KUIJIA,
         SchemeId.RESCALING,
+        SchemeId.RESCALING_VICTIMS,
         SchemeId.TE,
         SchemeId.RESTORATION,
         SchemeId.FFG_RESTORATION,
@@ -163,7 +166,27 @@ def recovery_rows(rows: Iterable[FlowRow], wanted: RulePlan) -> list[FlowRow]:
         if isinstance(action, Learn)
     }
     ways_out = {(backup.destination, backup.tag_id, backup.out_port) for backup in wanted.backups}
-    return [row for row in rows if _could_be_made(row, wanted, learnable, ways_out)]
+    commodities = _left_to_agents(wanted)
+    return [
+        row for row in rows if _commodity_of(row) in commodities or _could_be_made(row, wanted, learnable, ways_out)
+    ]
+
+
+_Commodity = tuple[SchemeId | int, int | None]
+
+
+def _left_to_agents(wanted: RulePlan) -> frozenset[_Commodity]:
+    """Commodities whose dead tunnels are an agent's business; what of its rows is stale, the agent takes away."""
+    told = (action for flow in wanted.flows for action in flow.apply_actions if isinstance(action, Controller))
+    if all(action.controller_id != AGENT_CONTROLLER_ID for action in told):
+        return frozenset()
+    return frozenset(_commodity_of(flow) for flow in wanted.flows if flow.table_id == Table.TE_HASH)
+
+
+def _commodity_of(row: FlowRow) -> _Commodity:
+    """Scheme and number of the commodity that a row of hash ranges is about; number None: it is no such row."""
+    number = next((value for name, value, _ in row.match if name == "reg1"), None)
+    return split_cookie(row.cookie).scheme, number if row.table_id == Table.TE_HASH else None
 
 
 def _could_be_made(

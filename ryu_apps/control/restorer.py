@@ -120,11 +120,14 @@ class Restorer:
         if not links:
             return
         names, before = [str(link) for link in links], self.avoidance
-        self.state = return_core.begin_return(self.state, links)
         self._events.write("return_begin", links=names)
+        self._return_to(links, now_s)
+        self._events.write("return_done", links=names, rounds=int(self.avoidance.avoided != before.avoided))
+
+    def _return_to(self, links: tuple[LinkId, ...], now_s: float) -> None:
+        self.state = return_core.begin_return(self.state, links)
         self._avoid(restoration_core.returned(self.avoidance, links), now_s)
         self.state = return_core.end_return(self.state, links)
-        self._events.write("return_done", links=names, rounds=int(self.avoidance.avoided != before.avoided))
 
     def _avoid(self, avoidance: Avoidance, now_s: float) -> None:
         changes = avoidance.avoided != self.avoidance.avoided
@@ -168,3 +171,20 @@ class Restorer:
             switches=sum(1 for count in changed if count),
             seconds=time.monotonic() - began_s,
         )
+
+
+class Onlooker(Restorer):
+    """Knows what has failed and what is used again, where agents act on it: sends nothing, and tells of no restoration.
+
+    Parameters are those of `Restorer`; its rewriting only hears.
+    """
+
+    def run_due(self) -> None:
+        """Note every link whose time has come; the agents count their own."""
+        now_s = time.monotonic()
+        self._return_to(return_core.due_links(self.state, now_s), now_s)
+
+    def _rewrite(self) -> None:
+        self._due_since_s = None
+        with self._faults.surfaced("failures"):
+            self._rewriting.avoid(self.avoidance.avoided)

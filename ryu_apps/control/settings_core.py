@@ -45,6 +45,13 @@ class Settings:
         Address of the node of 1+1 protection beside a switch, with {node} and {control_ip}; empty: there are none.
     traffic : TrafficSettings
         What schemes of tunnels are planned from.
+    sheets : str
+        Folder for what the switches' agents have to know about tunnels; empty: the controller answers dead tunnels.
+
+    Raises
+    ------
+    BadInputError
+        Agents without sheets, or sheets without agents.
     """
 
     topology: str
@@ -59,6 +66,13 @@ class Settings:
     protect: str = ""
     protect_nodes: str = ""
     traffic: TrafficSettings = field(default_factory=TrafficSettings)
+    sheets: str = ""
+
+    def __post_init__(self) -> None:
+        if self.traffic.by_agents and not self.sheets:
+            raise BadInputError("setting told_by = agent needs a folder for the agents' sheets; set sheets, too")
+        if self.sheets and not self.traffic.by_agents:
+            raise BadInputError(f"setting sheets = {self.sheets!r} is for agents; set told_by = agent, or remove it")
 
     def backup_remote(self, node: str, control_ip: str) -> str:
         """Backup database of one switch ("" when none is to be filled)."""
@@ -182,9 +196,11 @@ SETTINGS = (
     Setting("shape", _text, "replicated", "tables: replicated, two-table or decomposed"),
     Setting("prefixes", _prefixes, "", "addresses behind switches: s4=10.0.2.0/24,s5=..."),
     Setting("te_interval_s", _seconds, "0", "time between runs of traffic engineering; 0: on demand only"),
+    Setting("told_by", _text, "controller", "who answers dead tunnels: controller, or agent (of each switch)"),
+    Setting("sheets", _text, "", "told_by agent: folder for the agents' sheets, NODE.json each"),
 )
 _PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "hard_timeout_s", "replayed")
-_TUNNEL_NAMES = ("priorities", "prefixes")
+_TUNNEL_NAMES = ("priorities", "prefixes", "told_by")
 _TRAFFIC_NAMES = (
     *("demands", "tunnels", "tunnel_kind", "objective", "default_capacity_mbps", "low_to_high", "seed"),
     *("te_interval_s", "shape"),

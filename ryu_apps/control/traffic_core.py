@@ -46,7 +46,7 @@ class TrafficSettings:
     Raises
     ------
     BadInputError
-        A value that is not among the choices.
+        A value that is not among the choices, or values that do not go together.
     """
 
     demands: str = ""
@@ -68,6 +68,16 @@ class TrafficSettings:
                 )
         if not 1 <= self.tunnels <= MAX_TUNNELS:
             raise BadInputError(f"setting tunnels = {self.tunnels} is no number of tunnels; use 1..{MAX_TUNNELS}")
+        if self.by_agents and self.te_interval_s:
+            raise BadInputError(
+                f"setting te_interval_s = {self.te_interval_s:g} replaces tunnels, and agents keep theirs; "
+                "remove it, or let the controller tell (told_by = controller)"
+            )
+
+    @property
+    def by_agents(self) -> bool:
+        """Whether the agents of the switches answer the death of tunnels."""
+        return self.options.told_by == "agent"
 
 
 @dataclass(frozen=True)

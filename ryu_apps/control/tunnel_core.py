@@ -205,6 +205,7 @@ def tunnels_to_json(planner: TunnelPlanner, history: History) -> dict[str, Json]
     return {
         "scheme": planner.scheme.name,
         "priorities": planner.options.priorities,
+        "told_by": planner.options.told_by,
         "failures": [sorted(map(str, event)) for event in history],
         "commodities": commodities,
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 from eventlet.green import subprocess
 from ryu.lib import hub
@@ -17,9 +18,10 @@ from ryu_apps.control.app import PlanApp
 from ryu_apps.control.controller import Controller
 from ryu_apps.control.engineering import TrafficEngineering
 from ryu_apps.control.rest_core import Json
-from ryu_apps.control.restorer import Restorer
+from ryu_apps.control.restorer import Onlooker, Restorer
+from ryu_apps.control.sheet_files import write_sheets
 from ryu_apps.control.traffic_core import Question, commodities_from_json, question_of
-from ryu_apps.control.tunnel_core import Change, Detours, Laid, next_history, tunnels_to_json
+from ryu_apps.control.tunnel_core import Change, Detours, History, Laid, next_history, tunnels_to_json
 from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
@@ -42,6 +44,16 @@ class TunnelRewriting:
         self.detours = detours
         self.laid = Laid()
         self._changes: dict[int, Change] = {}
+
+    @property
+    def planner(self) -> TunnelPlanner:
+        """Of the plan in force."""
+        return self.detours.planner
+
+    @property
+    def history(self) -> History:
+        """Links that carry nothing."""
+        return self.laid.history
 
     def avoid(self, links: frozenset[LinkId]) -> None:
         """These links carry nothing from now on, and no others."""
@@ -71,6 +83,31 @@ class TunnelRewriting:
                 return
 
 
+class LeftToAgents:
+    """What a controller knows of dead tunnels that agents answer (a `Rewriting` that writes nothing).
+
+    Parameters
+    ----------
+    planner : TunnelPlanner
+    """
+
+    def __init__(self, planner: TunnelPlanner) -> None:
+        self.planner = planner
+        self.history: History = ()
+
+    def avoid(self, links: frozenset[LinkId]) -> None:
+        """These links carry nothing from now on, and no others."""
+        self.history = next_history(self.history, links)
+
+    def rows_at(self, _dpid: int) -> tuple[FlowRow, ...]:
+        """Nothing beside the plan's rows: others are the agent's."""
+        return ()
+
+    def change_at(self, _dpid: int) -> Change | None:
+        """Nothing is encoded beforehand."""
+        return None
+
+
 class TunnelController(Controller):
     """A controller whose plans come from traffic engineering (parameters as those of `Controller`)."""
 
@@ -79,23 +116,31 @@ class TunnelController(Controller):
         self._question = question_of(self.settings.topology, self.settings.options.metric, traffic)
         scheme = find_tunnel_scheme(self.scheme)
         planner = TunnelPlanner(scheme, self.topology, ask(self._question), traffic.options)
-        self._rewriting = TunnelRewriting(Detours(planner))
+        if traffic.by_agents:
+            write_sheets(planner, Path(self.settings.sheets))
+        self._rewriting = LeftToAgents(planner) if traffic.by_agents else TunnelRewriting(Detours(planner))
         return installed_plans(planner.plans(), traffic.shape)
 
     def _coordinator(self) -> Restorer:
-        restorer = Restorer(self._rewriting, self._return_state(), self.events, self.faults, self._routes)
+        parts = (self._return_state(), self.events, self.faults, self._routes)
+        self._engineering: TrafficEngineering | None = None
+        if isinstance(self._rewriting, LeftToAgents):
+            return Onlooker(self._rewriting, *parts)
+        restorer = Restorer(self._rewriting, *parts)
         self._engineering = TrafficEngineering(self, self._rewriting, restorer, self._question, ask)
         return restorer
 
     def start(self) -> None:
         """Start what happens by itself."""
         super().start()
-        self._engineering.start(self.settings.traffic.te_interval_s)
+        if self._engineering is not None:
+            self._engineering.start(self.settings.traffic.te_interval_s)
 
     def tunnels(self) -> Json:
         """Tunnels, weights and slots of every commodity, failures, and the state of traffic engineering."""
-        value = tunnels_to_json(self._rewriting.detours.planner, self._rewriting.laid.history)
-        return {**value, "traffic_engineering": self._engineering.to_json()}
+        value = tunnels_to_json(self._rewriting.planner, self._rewriting.history)
+        runs = None if self._engineering is None else self._engineering.to_json()
+        return {**value, "traffic_engineering": runs}
 
     def engineer_traffic(self, given: str) -> int:
         """Run traffic engineering again, from now on with other demands unless `given` is empty; number of the run.
@@ -103,10 +148,15 @@ class TunnelController(Controller):
         Raises
         ------
         BadInputError
-            The demands cannot be used.
+            The demands cannot be used, or agents hold to the tunnels that they know.
         BusyError
             A run is under way.
         """
+        if self._engineering is None:
+            raise BadInputError(
+                "agents answer dead tunnels here and keep the tunnels of their sheets; start the controller with other "
+                "demands and let the agents read their sheets again, or use told_by = controller"
+            )
         return self._engineering.request(given)
 
 

@@ -14,11 +14,14 @@ from ryu_apps.openflow.messages import FlowStat, GroupStat
 from ryu_apps.plan.diff import apply_delta
 from ryu_apps.plan.edge_rows import with_edge_rows
 from ryu_apps.plan.ids import Kind, SchemeId, cookie
+from ryu_apps.plan.kuijia.options import TunnelOptions
+from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner
+from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.protect.values import ProtectedFlow, protection_of
 from ryu_apps.plan.recovery_rows import deliver_seen_row, tagged_row, untagged_row
-from ryu_apps.plan.registry import plan_network
+from ryu_apps.plan.registry import SCHEMES, plan_network
 from ryu_apps.plan.rows import Bucket, FlowRow, Group, GroupRow, Learn, Load, Output, RulePlan, match
 
 TOPOLOGY = load_topology("figure2")
@@ -214,3 +217,30 @@ def test_rows_and_groups_of_flows_that_are_no_longer_protected_go() -> None:
     found = reconcile(dump(protected), plain)
     assert not found.foreign
     assert apply_delta(found.delta, protected) == plain
+
+
+@pytest.mark.parametrize("scheme", sorted(TUNNEL_SCHEMES))
+def test_rows_of_agents_about_dead_tunnels_stay_where_agents_tell_and_go_elsewhere(scheme):
+    def tunnels(told_by):
+        options = TunnelOptions(told_by=told_by)
+        return TunnelPlanner(TUNNEL_SCHEMES[scheme], TOPOLOGY, equal_commodities(TOPOLOGY), options)
+
+    by_agents, by_controller = (with_edge_rows(tunnels(told_by).plans()[1]) for told_by in ("agent", "controller"))
+    failed = frozenset({TOPOLOGY.link_ids[0]})
+    rows = tunnels("agent").failure_rows([failed], Kind.AGENT).get(1, ())
+    assert bool(rows) == TUNNEL_SCHEMES[scheme].recovers
+    there = reconcile(dump(by_agents, rows), by_agents)
+    assert set(there.recovery) == set(rows)
+    assert there.is_clean
+    assert set(reconcile(dump(by_controller, rows), by_controller).delta.delete_flows) == set(rows)
+    other = SchemeId.RESCALING if scheme == "kuijia" else SchemeId.KUIJIA
+    strange = tuple(replace(row, cookie=cookie(other, Kind.AGENT)) for row in rows)
+    assert set(reconcile(dump(by_agents, strange), by_agents).delta.delete_flows) == set(strange)
+
+
+def test_the_rows_of_every_scheme_are_ours():
+    known = {plan_network(name, TOPOLOGY, PlanOptions())[1] for name in SCHEMES if name not in ("protect", "sqr")}
+    owned = {row.cookie for plan in known for row in plan.flows} | {
+        cookie(scheme.scheme, Kind.PLANNED) for scheme in TUNNEL_SCHEMES.values()
+    }
+    assert all(map(is_ours, owned))

@@ -59,6 +59,8 @@ def test_every_setting_can_be_given():
         "prefixes": "s4=10.0.2.0/24, s4=10.0.3.0/24,s5=10.0.5.5",
         "te_interval_s": "60",
         "shape": "decomposed",
+        "told_by": "controller",
+        "sheets": "",  # of agents, who have a test of their own
     }
     assert set(given) == {one.name for one in SETTINGS}
     settings = read_settings({}, {environment_name(name): value for name, value in given.items()})
@@ -86,6 +88,20 @@ def test_objectives_and_kinds_of_tunnels_are_those_of_the_solver():
     assert tunnel_values.TUNNEL_KINDS == tunnels.KINDS
     assert tunnel_values.MAX_TUNNELS == traffic_core.MAX_TUNNELS
     assert set(tunnel_values.QUEUES) == set(QUEUE_SETUPS)
+
+
+def test_agents_and_their_sheets_come_together_and_keep_their_tunnels():
+    told = {"topology": "gscale", "told_by": "agent", "sheets": "/run/sheets"}
+    settings = read_settings(told, {})
+    assert (settings.traffic.by_agents, settings.sheets) == (True, "/run/sheets")
+    for wrong, word in (
+        ({**told, "sheets": ""}, "folder"),
+        ({**told, "told_by": "controller"}, "/run/sheets"),
+        ({**told, "te_interval_s": "300"}, "300"),
+        ({**told, "told_by": "rumour"}, "rumour"),
+    ):
+        with pytest.raises(BadInputError, match=word):
+            read_settings(wrong, {})
 
 
 @pytest.mark.parametrize(

@@ -219,8 +219,8 @@ class TunnelPlanner:
         self._base = self._base_rows()
 
     def plans(self, failures: Failures = ()) -> dict[int, RulePlan]:
-        """Plans by datapath id after these failures."""
-        added = self.failure_rows(failures)
+        """Plans by datapath id after these failures; rows about those are of whom the options let tell."""
+        added = self.failure_rows(failures, Kind.AGENT if self.options.told_by == "agent" else Kind.PLANNED)
         plans = {}
         for node in self.topology.node_names:
             dpid = dpid_of(self.topology, node)

@@ -6,6 +6,7 @@ tunnels, without asking anybody (docs/decisions/ingress-liveness.md).
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -134,6 +135,11 @@ def sheet_of(planner: TunnelPlanner, node: str) -> TunnelSheet:
         {path: label for path, label in planner.labels.items() if node in nodes_of(path)},
         tuple(planner.entrances[node]),
     )
+
+
+def sheet_text(planner: TunnelPlanner, node: str) -> str:
+    """Sheet of a switch as the text of its file; parameters as those of `sheet_of`."""
+    return json.dumps(sheet_of(planner, node).to_json(), indent=1) + "\n"
 
 
 def sheet_from_json(value: Any) -> TunnelSheet:

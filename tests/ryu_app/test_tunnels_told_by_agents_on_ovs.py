@@ -1,0 +1,97 @@
+"""A controller that leaves dead tunnels to the agents of the switches: it plans, writes their sheets, and keeps out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mininet_topos.catalogue import load_topology
+from ovsdb_backup.tunnel_agent import read_sheet
+from ryu_apps.plan.edge_rows import with_edge_rows
+from ryu_apps.plan.kuijia.options import TunnelOptions
+from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
+from ryu_apps.plan.kuijia.sheets import sheet_of
+from ryu_apps.plan.kuijia.sources import equal_commodities
+from tests.dummy_ovs import DummyOvs, wait_until
+from tests.ryu_app.running import DummyNetwork, RunningApp
+from tests.ryu_app.test_app_on_ovs import delivers
+
+pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
+pytest.importorskip("ovs")
+
+SQUARE = load_topology("square")
+LINK = "s2-s3"
+
+
+@pytest.fixture
+def network() -> Iterator[DummyNetwork]:
+    with DummyOvs() as ovs:
+        yield DummyNetwork(ovs, SQUARE)
+
+
+def planner(scheme: str) -> TunnelPlanner:
+    """What the app should plan."""
+    return TunnelPlanner(find_tunnel_scheme(scheme), SQUARE, equal_commodities(SQUARE), TunnelOptions(told_by="agent"))
+
+
+@contextmanager
+def agents(network: DummyNetwork, sheets: Path) -> Iterator[None]:
+    """An agent for every switch, as a person would start them."""
+    with ExitStack() as stack:
+        for node in SQUARE.node_names:
+            words = ["--sheet", str(sheets / f"{node}.json"), "--management", network.ovs.management(node)]
+            argv = [sys.executable, "-m", "ovsdb_backup.tunnel_agent", *words, "--wait-to-restore-s", "0.2"]
+            process = stack.enter_context(subprocess.Popen(argv))
+            stack.callback(process.kill)
+        yield
+
+
+def wait_held(network: DummyNetwork, plans: TunnelPlanner, *links: str) -> None:
+    """Wait until every switch holds its plan, and what its agent has to have laid over it."""
+    history = [frozenset({SQUARE.parse_link(link)}) for link in links]
+    wanted = {plan.node: set(with_edge_rows(plan).flows) for plan in plans.plans(history).values()}
+    what = f"plans, and the agents' rows about {links}"
+    wait_until(lambda: {node: network.held(node)[0] for node in SQUARE.node_names} == wanted, what, 60)
+
+
+@pytest.mark.parametrize("scheme", ["kuijia", "rescaling_victims"])
+def test_agents_answer_by_the_sheets_of_the_app_which_spares_their_rows(network, tmp_path, scheme):
+    plans, sheets = planner(scheme), tmp_path / "sheets"
+    with RunningApp(scheme, "square", tmp_path, told_by="agent", sheets=str(sheets)) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        assert {node: read_sheet(sheets / f"{node}.json") for node in SQUARE.node_names} == {
+            # What the base rows say is not in the file.
+            node: replace(
+                sheet_of(plans, node),
+                entrances=tuple(
+                    replace(each, prefixes=(), takes_rest=False, rebased=each.base) for each in plans.entrances[node]
+                ),
+            )
+            for node in SQUARE.node_names
+        }
+        with agents(network, sheets):
+            wait_held(network, plans)
+            network.set_link(LINK, up=False)
+            wait_held(network, plans, LINK)
+            assert delivers(network, "s2", "s3")
+            app.kill()
+            app.start()
+            app.wait_ready()
+            wait_held(network, plans, LINK)
+            state = app.get("/armor/state")
+            assert state["switches"]["s2"]["recovery_rows"] > 0
+            wait_until(lambda: app.get("/armor/tunnels")["failures"] == [[LINK]], "the app knows of the failure", 30)
+            network.set_link(LINK, up=True)
+            wait_held(network, plans)
+            wait_until(lambda: app.get("/armor/tunnels")["failures"] == [], "the app knows of the repair", 30)
+            assert app.get("/armor/tunnels")["traffic_engineering"] is None
+            assert app.request_status("/armor/te", "POST") == 400
+            assert app.events("restoration_begin") == []
+            assert app.get("/armor/state")["errors"] == 0

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import socket
-import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict
 
@@ -17,12 +14,11 @@ from dataplane.sqr import SqrSwitch, find_agent
 from dataplane.sqr_core import SqrPort
 from experiments.scenario.values import Replay
 from mininet_topos.emulation.bridge_ports import add_bridge_port
-from mininet_topos.emulation.places import call_inside
+from mininet_topos.emulation.places import CommandError
 from mininet_topos.emulation.running import RunningNetwork
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 
 _WATCH_S = 0.2
-_SIOCGIFFLAGS, _IFF_RUNNING = 0x8913, 0x40
 
 
 def virtual_names(short: str, port_no: int) -> tuple[str, str]:
@@ -35,7 +31,8 @@ def sqr_ports(
 ) -> Callable[[RunningNetwork], AbstractContextManager[Mapping[str, SqrSwitch]]]:
     """Part of a network (`EmulatedNetwork(parts=...)`): SQR at both ends of some links.
 
-    A port whose carrier has been back for `wait_to_restore_s` gets its traffic back.
+    A port that Open vSwitch finds dead (BFD) is told of; one that has been live for `wait_to_restore_s` again gets its
+    traffic back.
 
     Raises
     ------
@@ -49,7 +46,7 @@ def sqr_ports(
     def part(network: RunningNetwork) -> Iterator[Mapping[str, SqrSwitch]]:
         find_agent()
         topology = network.topology
-        by_node: dict[str, list[SqrPort]] = {}
+        by_node: dict[str, dict[int, SqrPort]] = {}
         for (node, port_no), virtual in virtual_ports(topology, replayed_links(topology, replay.links)).items():
             outer, inner = virtual_names(network.sites[node].bridge, port_no)
             add_virtual_port(network.shell_pid(node), outer, inner, network.options.mtu_bytes)
@@ -57,15 +54,16 @@ def sqr_ports(
             # The window goes back into the bridge, whose rows know the way on.
             primary = network.interface(node, port_no)
             port = SqrPort(inner, primary, inner, replay.slots, replay.delta_ms, margin=replay.margin)
-            by_node.setdefault(node, []).append(port)
+            by_node.setdefault(node, {})[port_no] = port
         with ExitStack() as stack:
             switches = {
-                node: stack.enter_context(SqrSwitch(network.shell_pid(node), ports)) for node, ports in by_node.items()
+                node: stack.enter_context(SqrSwitch(network.shell_pid(node), list(ports.values())))
+                for node, ports in by_node.items()
             }
             stack.callback(_note_counters, network, switches, by_node)
             over = threading.Event()
             watcher = threading.Thread(
-                target=_give_back, args=(network, switches, by_node, wait_to_restore_s, over), daemon=True
+                target=_watch, args=(network, switches, by_node, wait_to_restore_s, over), daemon=True
             )
             watcher.start()
             stack.callback(watcher.join)
@@ -75,46 +73,51 @@ def sqr_ports(
     return part
 
 
-def _give_back(
+def _watch(
     network: RunningNetwork,
     switches: Mapping[str, SqrSwitch],
-    ports: Mapping[str, Sequence[SqrPort]],
+    ports: Mapping[str, Mapping[int, SqrPort]],
     wait_s: float,
     over: threading.Event,
 ) -> None:
-    """Give ports their traffic back once their carrier has been there long enough."""
-    back_since: dict[tuple[str, str], float] = {}
+    """Tell of ports that BFD finds dead, and give ports their traffic back once they have been live long enough."""
+    live_since: dict[tuple[str, int], float | None] = {}
     while not over.wait(_WATCH_S):
         for node, switch in switches.items():
-            for port in ports[node]:
-                key = node, port.device
-                if switch.state(port.device) != "backup" or not has_carrier(network.shell_pid(node), port.primary):
-                    back_since.pop(key, None)
-                elif time.monotonic() - back_since.setdefault(key, time.monotonic()) >= wait_s:
+            live = live_ports(network, node)
+            for port_no, port in ports[node].items():
+                since = live_since.get((node, port_no))
+                state = switch.state(port.device)
+                if port_no not in live:
+                    continue
+                if not live[port_no]:
+                    # Before its session is up for the first time, a port is not dead.
+                    if since is not None and state == "up":
+                        switch.fail(port.device)
+                    live_since[node, port_no] = None
+                elif since is None:
+                    live_since[node, port_no] = time.monotonic()
+                elif state == "backup" and time.monotonic() - since >= wait_s:
                     switch.restore(port.device)
-                    back_since.pop(key)
 
 
-def has_carrier(pid: int, interface: str) -> bool:
-    """Whether an interface in the namespace of a process is up and sees its other end."""
-
-    def ask() -> bool:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-            answer = fcntl.ioctl(control, _SIOCGIFFLAGS, struct.pack("16sH14x", interface.encode(), 0))
-        return bool(struct.unpack_from("H", answer, 16)[0] & _IFF_RUNNING)
-
-    return call_inside(pid, ask)
+def live_ports(network: RunningNetwork, node: str) -> Mapping[int, bool]:
+    """Whether each port of a switch is live; nothing is known of a switch whose daemon is away just now."""
+    try:
+        return network.live_ports(node)
+    except CommandError:
+        return {}
 
 
 def _note_counters(
-    network: RunningNetwork, switches: Mapping[str, SqrSwitch], ports: Mapping[str, Sequence[SqrPort]]
+    network: RunningNetwork, switches: Mapping[str, SqrSwitch], ports: Mapping[str, Mapping[int, SqrPort]]
 ) -> None:
     """Write what every port has done, and when failures were seen, beside the logs of its switch."""
     for node, switch in switches.items():
         site = network.sites[node]
         lines = [
             {"port": port.primary, "state": switch.state(port.device), **asdict(switch.counters(port.device))}
-            for port in ports[node]
+            for port in ports[node].values()
         ]
         events = [{"event": each.event, "port": each.port, "t_ns": each.t_ns, **each.facts} for each in switch.events()]
         text = "".join(json.dumps(line) + "\n" for line in (*events, *lines))

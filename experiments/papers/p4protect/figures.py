@@ -47,7 +47,7 @@ FIGURES = (
         pictures.table_of(
             setup.GOODPUT,
             _ALL,
-            {f"{flows} flows": {"flows": flows} for flows in setup.FLOWS},
+            {f"{flows} flow{'s' if flows > 1 else ''}": {"flows": flows} for flows in setup.FLOWS},
             {"goodput_mbps": "goodput, Mbit/s", "retransmits": "sent again"},
         ),
     ),

@@ -1,0 +1,90 @@
+"""SQR in an emulated network: a link dies under a stream, nothing is lost, and the link gets its traffic back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dataplane.sqr import find_agent
+from experiments.runner.parts import controller_command
+from experiments.runner.virtual_ports import sqr_ports
+from experiments.scenario.values import Replay
+from mininet_topos.catalogue import load_topology
+from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
+from mininet_topos.errors import MissingRequirementError
+from tests.emulation.numbered import received, wait_until
+
+pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
+RING = Path(__file__).resolve().parents[2] / "examples" / "sqr_ring.json"
+MARGIN = 16
+DELTA_MS = 5000.0  # longer than BFD and a busy machine need to see a silent cut
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
+    try:
+        find_agent()
+    except MissingRequirementError as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("run")
+    network = EmulatedNetwork(
+        load_topology(str(RING)),
+        EmulationOptions(bfd_interval_ms=100),
+        run_dir=folder,
+        environment={
+            "ARMOR_TOPOLOGY": str(RING),
+            "ARMOR_METRIC": "delay",
+            "ARMOR_REPLAYED": "s1-s2",
+            "ARMOR_STATS_INTERVAL_S": "0",
+            "ARMOR_DISCOVERY_INTERVAL_S": "0",
+        },
+        parts=(sqr_ports(Replay(("s1-s2",), slots=4096, delta_ms=DELTA_MS, margin=MARGIN), 0.5),),
+        controller_command=controller_command("sqr"),
+        command="test",
+    )
+    with network as running:
+        running.wait_connected()
+        wait_until(lambda: received(running, 5)[0] == list(range(5)), "packets do not pass at all")
+        yield running
+    lines = [json.loads(line) for line in (folder / "s1" / "sqr-s1.log").read_text(encoding="utf-8").splitlines()]
+    assert "detected" in [line.get("event") for line in lines]
+    (counters,) = [line for line in lines if "cached" in line]
+    assert counters["replayed"] > 0
+    assert counters["young"] == counters["pending"] == counters["too_big"] == 0
+
+
+def test_a_link_that_dies_twice_loses_and_reorders_nothing_and_gets_its_traffic_back(net: EmulatedNetwork) -> None:
+    link = net.topology.parse_link("s1-s2")
+    with Cuts(net) as cuts:
+        for _ in range(2):
+            numbers, sent = received(net, 300, ((0.3, lambda: cuts.carrier(link)),))
+            assert list(dict.fromkeys(numbers)) == list(range(sent))
+            cuts.restore(link)
+            wait_until(lambda: is_back(net), "the link does not get its traffic back")
+
+
+def test_a_silent_cut_is_told_by_bfd_and_loses_nothing_either(net: EmulatedNetwork) -> None:
+    link = net.topology.parse_link("s1-s2")
+    with Cuts(net) as cuts:
+        cuts.arm([link])
+        numbers, sent = received(net, 1200, ((0.3, lambda: cuts.silent(link)),))
+        assert list(dict.fromkeys(numbers)) == list(range(sent))
+    wait_until(lambda: is_back(net), "the link does not get its traffic back")
+
+
+def is_back(net: EmulatedNetwork) -> bool:
+    """Whether packets take the link s1-s2 again."""
+    port = next(port for (node, port), way in net.ports.direction_at.items() if (node, way.dst) == ("s1", "s2"))
+    before = sent_by(net, net.interface("s1", port))
+    numbers, sent = received(net, 20)
+    assert numbers == list(range(sent))
+    return sent_by(net, net.interface("s1", port)) - before >= sent
+
+
+def sent_by(net: EmulatedNetwork, interface: str) -> int:
+    """Packets that an interface of s1 has sent."""
+    said = net.run("s1", ["ip", "-j", "-s", "link", "show", "dev", interface]).stdout
+    return int(json.loads(said)[0]["stats64"]["tx"]["packets"])

@@ -19,7 +19,7 @@ from experiments.analysis.timeline import STAGES
 from experiments.figures.delay import draw_delay, highest_delay, shown_time
 from experiments.figures.labels import spread_labels
 from experiments.figures.panels import panels
-from experiments.scenario.values import Failure, Scenario, Traffic, Variation
+from experiments.scenario.values import Failure, Replay, Scenario, Traffic, Variation
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import Direction
 from ryu_apps.plan.protect.values import Protection
@@ -199,3 +199,16 @@ def test_protection_that_loses_a_packet_or_delivers_one_twice_breaks_its_claim()
         assert not held
         assert detail != "0 of 1600 lost, 0 more than once, 0 overtaken"
     assert not [each for each in judge(record(range(0)), always).claims if "loses nothing" in each.name]
+
+
+def test_of_replayed_streams_only_those_of_sqr_alone_must_keep_their_order() -> None:
+    late = Flight(151, 101.011, (101.5,))
+    disordered = tuple(late if each.sequence == 151 else each for each in flights(range(0)))
+    whole = record(range(0)).streams[0]
+    streams = (replace(whole, flights=(disordered, whole.flights[1])),)
+    for scheme, held in (("sqr", False), ("lossless", True)):
+        variation = Variation(scheme, "none", replay=Replay(("s1-s2",)))
+        claims = judge(record(range(0), variation=variation, streams=streams), always).claims
+        assert [each.held for each in claims if "loses nothing" in each.name] == [held]
+    lost = record(range(150, 151), variation=Variation("lossless", "none", replay=Replay(("s1-s2",))))
+    assert [each.held for each in judge(lost, always).claims if "loses nothing" in each.name] == [False]

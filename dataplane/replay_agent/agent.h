@@ -24,6 +24,7 @@ struct port {
     char primary[IF_NAMESIZE], backup[IF_NAMESIZE];
     int socket;
     bool running, told;           /* the primary has its carrier; the failure was printed */
+    uint64_t usable_since_ns;     /* of SB': since when the primary has been seen to work again; 0: not yet */
     uint64_t replay_began, replayed_before, settled_at_ns;
     struct sample samples[SAMPLES];
     size_t newest;

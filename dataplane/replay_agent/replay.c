@@ -1,6 +1,8 @@
 /* The replay: from a failure that was seen to a port that needs no agent any more. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,7 +12,8 @@
 #include "checksum.h"
 
 #define BATCH 64
-#define SETTLE_NS 5000000         /* after a replay, for packets that were on their way into the ring */
+/* After a replay, for packets that were on their way into the ring; after the return of a carrier, see is_back(). */
+#define SETTLE_NS 5000000
 
 /* ---- the ring */
 /* Walk back from the newest slot to the first that was sent before a time, or is gone; as dataplane/model/slots.py. */
@@ -64,6 +67,7 @@ static void print_detected(struct port *port)
     struct slot *oldest = slot_of(port, first);
     uint64_t age = first < head && oldest->sent_ns < seen ? seen - oldest->sent_ns : 0;
     port->told = true;
+    port->usable_since_ns = 0;
     port->replay_began = 0;
     port->replayed_before = control->replayed;
     print_event(port, "detected", seen);
@@ -82,14 +86,28 @@ void print_state(const struct port *port, const char *event)
 }
 
 /* ---- detection */
-bool has_carrier(const char *name)
+/* Ask the kernel something about an interface; any socket will do. */
+static bool ask(unsigned long question, const char *name, struct ifreq *request)
 {
     static int asking = -1;
-    struct ifreq request = {0};
     if (asking < 0 && (asking = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) < 0)
         fail("cannot ask for the state of", name);
-    memcpy(request.ifr_name, name, strnlen(name, IF_NAMESIZE - 1));
-    return ioctl(asking, SIOCGIFFLAGS, &request) == 0 && request.ifr_flags & IFF_UP && request.ifr_flags & IFF_RUNNING;
+    memcpy(request->ifr_name, name, strnlen(name, IF_NAMESIZE - 1));
+    return ioctl(asking, question, request) == 0;
+}
+
+bool has_carrier(const char *name)
+{
+    struct ifreq request = {0};
+    return ask(SIOCGIFFLAGS, name, &request) && request.ifr_flags & IFF_UP && request.ifr_flags & IFF_RUNNING;
+}
+
+/* The carrier of this moment; an interface that does not tell is taken by its flags alone. */
+static bool has_link(const char *name)
+{
+    struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
+    struct ifreq request = {.ifr_data = (void *)&link};
+    return ask(SIOCETHTOOL, name, &request) ? link.data : errno == EOPNOTSUPP;
 }
 
 /* Begin to hold with what was sent within delta; nothing if the program has seen the failure before. */
@@ -163,18 +181,31 @@ static void finish_replay(struct port *port, uint64_t now)
     end_event();
 }
 
-static bool hold(struct port *port, uint64_t now)
+/* Whether the primary works again, for some time: a port that has just got its carrier back throws packets away without
+ * a word until the kernel has put its queue back. IFF_RUNNING follows a carrier late, the other question blocks while
+ * interfaces are being changed elsewhere, so it is asked only here. */
+static bool is_back(struct port *port, uint64_t now)
+{
+    if (!has_link(port->primary) || !has_carrier(port->primary))
+        port->usable_since_ns = 0;
+    else if (!port->usable_since_ns)
+        port->usable_since_ns = now;
+    return port->usable_since_ns && now >= port->usable_since_ns + SETTLE_NS;
+}
+
+static bool hold(struct port *port, uint64_t now, bool *busy)
 {
     struct control *control = port->control;
     if (!port->told)
         print_detected(port);
+    if (now < control->detected_ns + control->reconfiguration_ns ||
+        (control->backup == control->primary && !is_back(port, now)))
+        return false;
     if (!LOAD(control->ready)) {
-        if (now < control->detected_ns + control->reconfiguration_ns ||
-            (control->backup == control->primary && !port->running))
-            return false;
         port->replay_began = now;
         STORE(control->ready, 1);
     }
+    *busy = true;
     bool going = replay_batch(port);
     if (LOAD(control->tail) == LOAD(control->head))
         finish_replay(port, now_ns());
@@ -205,10 +236,8 @@ bool serve(struct port *port, bool *busy)
         begin(port, SOURCE_TOLD);
         state = LOAD(control->state);
     }
-    if (state == STATE_HOLD) {
-        *busy = true;
-        return hold(port, now);
-    }
+    if (state == STATE_HOLD)
+        return hold(port, now, busy);
     if (state != STATE_BACKUP)
         return false;
     if (LOAD(control->tail) < LOAD(control->head))

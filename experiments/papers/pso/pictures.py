@@ -44,6 +44,7 @@ SCALED = (
     f"Scaled: a control link of {setup.LINK_MBPS:g} Mbit/s for 100, packet-ins of 220 bytes (IP), Poisson arrivals; "
     "whiskers are 95 % intervals."
 )
+_LEAST_MS = 0.3
 _EDGE = {"out": 0.8, "in": 0.6}
 
 
@@ -57,6 +58,7 @@ def draw_fig7(rows: Sequence[Json], caption: str) -> Figure:
         _over_load(delay, rows, choice, mean_ms(LOW), None, style=":", label="{}, low class")
         loss.set_title(words, loc="left", fontsize=10, color=INK)
         loss.set_ylabel("packet-ins lost, %", color=INK)
+        _from_nothing(loss)
         _logarithmic(delay, "mean delay, ms (log)")
     _paper_level(axes[1], 83, 22)
     legend(figure, axes[1], [_paper_words("83 and 22 ms")])
@@ -91,6 +93,7 @@ def draw_fig9(rows: Sequence[Json], caption: str) -> Figure:
         _over_load(axes, rows, IN_BAND, measure, _EDGE["in"])
         _over_load(axes, rows, IN_BAND_BURSTS, measure, None, ":", f"{{}}, bursts of {setup.BURST_PKTS}")
     loss.set_ylabel("packet-ins lost, %", color=INK)
+    _from_nothing(loss)
     _logarithmic(delay, "mean delay, ms (log)")
     _paper_level(delay, 100, 32)
     legend(figure, delay, [_paper_words("> 100 and 32 ms")])
@@ -141,16 +144,19 @@ def draw_misbehaving(rows: Sequence[Json], caption: str) -> Figure:
         for side, arm in ((-0.2, setup.FIFO), (0.2, setup.PSO)):
             for place, behaviour in enumerate(setup.BEHAVIOURS):
                 found = estimate(behaving(rows, behaviour, arm.name), measure)
-                bar(axis, place + side, found, 0.36, color=COLOURS[arm.name])
+                if found is None:
+                    axis.plot([place + side], [_LEAST_MS], "x", color=INK, markersize=6, clip_on=False, zorder=4)
+                else:
+                    bar(axis, place + side, found, 0.36, color=COLOURS[arm.name])
             axis.bar([0], [0], color=COLOURS[arm.name], label=setup.LABELS[arm.name])
         names = [setup.WORDS[behaviour] for behaviour in setup.BEHAVIOURS]
         axis.set_xticks(range(len(names)), names, rotation=30, ha="right", rotation_mode="anchor")
         axis.set_ylabel(words, color=INK)
         axis.set_ylim(bottom=0)
-    axes[0].set_ylim(top=max(1.0, axes[0].get_ylim()[1]))
+    _from_nothing(axes[0])
     if any(patch.get_height() > 0 for patch in axes[1].patches):  # type: ignore[attr-defined]
         axes[1].set_yscale("log")
-        axes[1].set_ylim(bottom=0.3)
+        axes[1].set_ylim(bottom=_LEAST_MS)
     legend(figure, axes[0])
     facts = [
         f"Four switches at {setup.MISBEHAVING_NL:g} of what Ryu answers, {setup.HIGH_PPS:g} high packet-ins a second. "
@@ -195,6 +201,11 @@ def _over_load(
         axes.axvline(edge, color=PAPER, lw=1, ls=":", zorder=1)
     axes.set_xlabel("normalised load (NL)", color=INK)
     axes.set_xlim(0.1, 1.3)
+
+
+def _from_nothing(axes: Axes) -> None:
+    """A share from 0 up to 1 % at least, so that nothing lost looks like nothing."""
+    axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
 
 
 def _logarithmic(axes: Axes, words: str) -> None:

@@ -85,14 +85,21 @@ def test_a_cut_that_the_send_sees_loses_nothing_and_doubles_the_margin(bench: Tw
     assert (done.counters.young, done.counters.pending, done.counters.replay_failed) == (0, 0, 0)
 
 
+def wait_until(reached: Callable[[], bool]) -> None:
+    """Wait for a stream to get somewhere; one that ends before does not."""
+    deadline = time.monotonic() + 5
+    while not reached():
+        assert time.monotonic() < deadline, "the stream ended too early"
+        time.sleep(0.001)
+
+
 def silence_until(bench: TwoPaths, packets: int) -> Callable[[SqrSwitch], None]:
     """Cut p1 so that nobody sees it, and tell when so many packets more were sent into it."""
 
     def disturb(switch: SqrSwitch) -> None:
         bench.silence("p1")
         enough = switch.counters("h").cached + packets
-        while switch.counters("h").cached < enough:
-            time.sleep(0.001)
+        wait_until(lambda: switch.counters("h").cached >= enough)
         switch.fail("h")
 
     return disturb
@@ -135,8 +142,7 @@ def test_a_full_queue_is_no_dead_port_and_an_interface_that_goes_down_still_is(b
 def test_the_same_port_is_waited_for_and_protected_again(bench: TwoPaths) -> None:
     def flap(switch: SqrSwitch) -> None:
         bench.cut("p1")
-        while switch.counters("h").held < 100:
-            time.sleep(0.001)
+        wait_until(lambda: switch.counters("h").held >= 100)
         bench.repair("p1")
 
     done = stream(bench, replace(PORT, backup="p1", slots=8192), flap)

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from experiments.cli.main import main
-from mininet_topos.emulation.runfile import STATE_VARIABLE
+from mininet_topos.emulation.clean import marked_processes
+from mininet_topos.emulation.guard import GUARD
+from mininet_topos.emulation.runfile import STATE_VARIABLE, list_runs
+from tests.dummy_ovs import wait_until
 
 pytestmark = pytest.mark.emulation
 
@@ -156,22 +159,32 @@ def test_an_interrupted_run_leaves_nothing_and_says_so(number: int, tmp_path: Pa
     assert_nothing_is_left(own_state)
 
 
-def test_what_a_killed_run_left_is_cleaned(tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def daemons() -> list[object]:
+    return [one for run in list_runs() for one in run.of_kind("process") if one["name"] == "ovs-vswitchd"]
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_what_a_killed_run_left_is_cleaned_by_its_guard_or_when_asked_for(
+    guarded: bool, tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(tmp_path, "shortest", "learned", duration_s=60)
     argv = [sys.executable, "-m", "experiments", "run", str(path), "--out", str(tmp_path / "out")]
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    deadline = time.monotonic() + 60
-    runs = own_state / "runs"
-    while not (runs.is_dir() and any('"ovs-vswitchd"' in file.read_text() for file in runs.iterdir())):
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: process.poll() is not None or daemons(), "a switch has started", 60)
+    (run,) = list_runs()
+    if not guarded:
+        (guard,) = [one for one in run.of_kind("process") if one["name"] == GUARD]
+        os.kill(int(guard["pid"]), signal.SIGKILL)
     process.kill()
     process.wait()
-    assert main(["clean", "--json"]) == 0
-    (report,) = json.loads(capsys.readouterr().out)["runs"]
-    assert report["processes"]
-    assert report["skipped"] == ""
+    if guarded:
+        wait_until(lambda: not list_runs() and not marked_processes(run.run_id), "the guard is done", 60)
+    else:
+        assert main(["clean", "--json"]) == 0
+        (report,) = json.loads(capsys.readouterr().out)["runs"]
+        assert report["processes"]
+        assert report["skipped"] == ""
+    assert marked_processes(run.run_id) == []
     assert_nothing_is_left(own_state)
     assert main(["clean"]) == 0
     assert capsys.readouterr().out == "nothing to clean\n"

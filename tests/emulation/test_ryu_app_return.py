@@ -97,6 +97,8 @@ def assert_forgotten(network, path, answers_wanted):
         rows_later = recovery_rows(network)
         if failures_seen(path) > before:
             return False  # whatever was seen may come of that failure: wait for its return, and look again
+        if any(rows.values()) and network.is_running("agent", "s4"):
+            return False  # an agent that hears late of the return puts its rows back, and has to remove them by itself
         assert not any(rows.values()), rows
         assert answers == answers_wanted
         assert not any(rows_later.values()), rows_later

@@ -53,8 +53,15 @@ def write(folder: Path, scheme: str, mode: str, failure: str = SILENT, duration_
 def run(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str, **scenario: object) -> tuple[int, dict]:
     path = write(folder, **scenario)
     code = main(["run", str(path), "--json", "--out", str(folder / "out"), *arguments])
-    (result,) = json.loads(capsys.readouterr().out)["runs"]
+    said = capsys.readouterr()
+    assert said.out, said.err
+    (result,) = json.loads(said.out)["runs"]
     return code, result
+
+
+def is_never_steady(failure: dict) -> bool:
+    """Whether no good state came before the repair, 1500 ms after the cut (a packet sent just before meets it repaired)."""
+    return (failure["stages_ms"]["steady"] or 1500) > 1350
 
 
 def assert_nothing_is_left(state: Path) -> None:
@@ -94,7 +101,7 @@ def test_shortest_paths_lose_everything_until_the_repair_and_that_breaks_no_prom
     code, result = run(tmp_path, capsys, scheme="shortest", mode="learned", duration_s=3.5)
     (failure,) = result["failures"]
     assert code == 0, result["claims"]
-    assert failure["stages_ms"]["steady"] is None
+    assert is_never_steady(failure)
     assert failure["came_back"] == 0
     assert failure["outage_ms"] == pytest.approx(1500, abs=300)
     assert_nothing_is_left(own_state)
@@ -108,7 +115,7 @@ def test_crankback_delivers_on_ways_back_until_the_repair_and_breaks_no_promise(
     assert code == 0, result["claims"]
     assert len(result["claims"]) == 3
     assert failure["recovered"]
-    assert failure["stages_ms"]["steady"] is None
+    assert is_never_steady(failure)
     assert failure["stages_ms"]["last_crankback"] == pytest.approx(1500, abs=300)
     assert failure["came_back"] > 100
     assert_nothing_is_left(own_state)

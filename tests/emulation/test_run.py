@@ -60,7 +60,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str, **sce
 
 
 def is_never_steady(failure: dict) -> bool:
-    """Whether no good state came before the repair, 1500 ms after the cut (a packet sent just before meets it repaired)."""
+    """Whether no good state came before the repair, 1500 ms after the cut; the last packet before it may meet it."""
     return (failure["stages_ms"]["steady"] or 1500) > 1350
 
 

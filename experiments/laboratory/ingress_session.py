@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from experiments.probes.processes import end_all
 from experiments.runner.folder import Work
 from experiments.runner.measure import Flaps, unasked_restarts
 from experiments.runner.parts import BFD_S, NotReadyError, controller_command
+from experiments.runner.tunnel_agents import tunnel_agent_command
 from experiments.runner.watching import PortWatch
 from experiments.scenario.values import Failure, Scenario
 from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions, SwitchSite
@@ -149,25 +150,12 @@ def ingress_network(traffic: Traffic, planner: TunnelPlanner, work: Work, bfd_in
         EmulationOptions(
             bfd_interval_ms=bfd_interval_ms, shape=False, control_delay_ms=parameters["control_delay_ms"] or None
         ),
-        agent_command=agent_command(folder) if agents else None,
+        agent_command=tunnel_agent_command(folder, WAIT_TO_RESTORE_S) if agents else None,
         controller_command=None if agents else controller_command(planner.scheme.name),
         environment={} if agents else controller_environment(traffic, folder),
         events=work.events,
         command=f"armor reproduce: {traffic.trial.trial_id}",
     )
-
-
-def agent_command(folder: Path) -> Callable[[SwitchSite], Sequence[str]]:
-    """Command line of each switch's agent; its sheet lies in the folder."""
-
-    def command(site: SwitchSite) -> Sequence[str]:
-        return (
-            *(sys.executable, "-m", "ovsdb_backup.tunnel_agent", "--sheet", str(folder / f"{site.name}.json")),
-            *("--management", f"unix:{site.mgmt_socket}"),
-            *("--wait-to-restore-s", f"{WAIT_TO_RESTORE_S:g}", "--realtime"),
-        )
-
-    return command
 
 
 def controller_environment(traffic: Traffic, folder: Path) -> Mapping[str, str]:

@@ -22,14 +22,13 @@ from experiments.probes.dump import read_switch
 from experiments.runner.folder import Work
 from experiments.runner.inject import Injector
 from experiments.runner.measure import Flaps, unasked_restarts
+from experiments.runner.tunnel_agents import wanted_plans
 from experiments.runner.tunnels import rerun_planner
 from experiments.runner.watching import PortWatch, watched_switches
 from experiments.scenario.values import Scenario, Variation
 from mininet_topos.emulation import Cuts, EmulatedNetwork
 from mininet_topos.errors import ArmorError
 from mininet_topos.topology import LinkId
-from ryu_apps.control.tunnel_core import History, next_history
-from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.rows import RulePlan
 from te_solver.network import to_network
@@ -104,8 +103,7 @@ def run_flows(
             flow_classes(scenario.topology, placed, failed),
         )
     say("comparing rows with plans")
-    shape = scenario.tunnels.shape
-    wrong = "" if after is None else wrong_rows(network, after, shape, lambda: history_of(_text(bench.work), scenario))
+    wrong = _wrong_rows(bench, scenario, after, failed)
     return _result(bench, scenario, variation, placed, measured, _Seen(flaps, wrong, failed))
 
 
@@ -180,21 +178,14 @@ def moved(placed: Sequence[Placed], planner: TunnelPlanner) -> tuple[Placed, ...
     return tuple(found)
 
 
-def history_of(events_text: str, scenario: Scenario) -> History:
-    """Links that the controller avoids at the end, in the order in which it heard of their failures."""
-    history: History = ()
-    for event in read_events(events_text):
-        if event.name == "restoration_begin":
-            links = frozenset(scenario.topology.parse_link(name) for name in event.fields["links"])
-            history = next_history(history, links)
-    return history
-
-
-def wrong_rows(network: EmulatedNetwork, planner: TunnelPlanner, shape: str, history: Callable[[], History]) -> str:
-    """What is wrong with the rows of the switches, once the controller has had time; empty: nothing."""
+def _wrong_rows(bench: FlowBench, scenario: Scenario, planner: TunnelPlanner | None, failed: frozenset[LinkId]) -> str:
+    """What is wrong with the rows of the switches, once whoever answers failures has had time; empty: nothing."""
+    if planner is None:
+        return ""
+    network = bench.network
     deadline = time.monotonic() + _ROWS_S
     while True:
-        plans = installed_plans(planner.plans(history()), shape)
+        plans = wanted_plans(network, planner, scenario, bench.work, failed)
         wrong = [node for node, site in network.sites.items() if not _is_clean(site.mgmt_socket, plans[site.dpid])]
         if not wrong:
             return ""

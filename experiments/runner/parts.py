@@ -186,7 +186,14 @@ def tunnel_environment(scenario: Scenario, work: Work) -> Mapping[str, str]:
         "ARMOR_SEED": str(settings.seed),
         "ARMOR_PRIORITIES": settings.options.priorities,
         "ARMOR_SHAPE": settings.shape,
+        "ARMOR_TOLD_BY": settings.options.told_by,
+        "ARMOR_SHEETS": str(sheets_of(work)) if settings.by_agents else "",
     }
+
+
+def sheets_of(work: Work) -> Path:
+    """Folder for the sheets of agents that answer dead tunnels."""
+    return work.path.resolve() / "sheets"
 
 
 def _given(value: float | None) -> str:

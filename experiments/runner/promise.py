@@ -17,10 +17,11 @@ from ryu_apps.plan.walk import Learning, Network
 def tunnel_promise(scenario: Scenario, planner: TunnelPlanner) -> Promise:
     """Predicate of a scheme of tunnels (source, destination, links down): a tunnel of the pair carries the packets.
 
-    With its controller, and where the scheme recovers, one living tunnel is enough; otherwise all have to live, since
-    nobody knows which of them a packet's hash chose.
+    With whoever tells of dead tunnels, the controller or agents, and where the scheme recovers, one living tunnel is
+    enough; otherwise all have to live, since nobody knows which of them a packet's hash chose.
     """
-    told = planner.scheme.recovers and not any(_is_of_controller(failure) for failure in scenario.failures)
+    has_teller = planner.options.told_by == "agent" or not any(map(_is_of_controller, scenario.failures))
+    told = planner.scheme.recovers and has_teller
     commodities = [entrance.commodity for entrances in planner.entrances.values() for entrance in entrances]
     of_pair = {commodity.pair: commodity for commodity in commodities}
 

@@ -12,7 +12,7 @@ from experiments.analysis.injected import failed_links
 from experiments.analysis.result import Json, Promise, RunResult, judge
 from experiments.flows.placing_core import wanted_slots
 from experiments.flows.values import Flow
-from experiments.runner.flow_run import FlowBench, failed_at_once, history_of, run_flows
+from experiments.runner.flow_run import FlowBench, failed_at_once, run_flows
 from experiments.runner.folder import ResultFolder, Work, run_environment
 from experiments.runner.inject import Injector
 from experiments.runner.measure import BfdUnstableError, measure
@@ -26,6 +26,7 @@ from experiments.runner.parts import (
 )
 from experiments.runner.promise import promise_of, tunnel_promise
 from experiments.runner.record import make_record
+from experiments.runner.tunnel_agents import start_tunnel_agents, wanted_plans
 from experiments.runner.tunnels import flows_of, is_tunnel_scheme, tunnel_planner, tunnel_plans
 from experiments.scenario.values import Scenario, Variation
 from mininet_topos.connectivity import require_connected
@@ -33,7 +34,6 @@ from mininet_topos.emulation import Cuts, EmulatedNetwork
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS
 from mininet_topos.errors import ArmorError
 from mininet_topos.topology import LinkId
-from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.registry import find_scheme, plan_network
 from ryu_apps.plan.rows import RulePlan
@@ -220,6 +220,9 @@ class _Run:
             # What is still broken at the end stays so until the switches' rows have been compared with their plans.
             with network, self.folder.keeping_logs(name, network), Cuts(network) as cuts:
                 make_ready(network, self.planned.plans, self.variation, self._say)
+                if is_tunnel_scheme(self.variation) and scenario.tunnels.told_by == "agent":
+                    self._say("waiting for the agents")
+                    start_tunnel_agents(network, scenario, work)
                 if scenario.measures_flows:
                     return self._flows(FlowBench(network, cuts, work, self.planned.plans, self.planned.planner))
                 may_raise = scenario.bfd_interval_ms is None and next_interval(network.bfd_interval_ms) is not None
@@ -247,11 +250,7 @@ class _Run:
                 network, scenario, lambda down: plans_while(down, scenario.topology, variation, self.planned.plans)
             )
 
-        def wanted(_down: frozenset[LinkId]) -> dict[int, RulePlan]:
-            history = history_of(work.events.read_text(encoding="utf-8"), scenario)
-            return installed_plans(planner.plans(history), scenario.tunnels.shape)
-
-        return wait_returned(network, scenario, wanted)
+        return wait_returned(network, scenario, lambda down: wanted_plans(network, planner, scenario, work, down))
 
     def _flows(self, bench: FlowBench) -> FlowResult:
         result = run_flows(bench, self.scenario, self.variation, self.planned.flows, self._say)

@@ -45,7 +45,7 @@ def traffic_settings(scenario: Scenario) -> TrafficSettings:
         low_to_high=wishes.low_to_high,
         seed=scenario.seed,
         shape=wishes.shape,
-        options=TunnelOptions(scenario.queues or DEFAULT_QUEUES),
+        options=TunnelOptions(scenario.queues or DEFAULT_QUEUES, told_by=wishes.told_by),
     )
 
 

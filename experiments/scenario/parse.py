@@ -60,6 +60,9 @@ KEYS = (
     "link_delays", "wait_to_restore_s", "protect", "sqr", "pmt",
     "traffic", "failures", *TUNNEL_KEYS,
 )  # fmt: skip
+_KEYS_OF_TUNNELS = (
+    "demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "shape", "split", "told_by", "reoptimise",
+)  # fmt: skip
 MIN_TAIL_S = 3.0
 FLOWS_TAIL_S = 15.0  # TCP takes seconds to share a link anew
 MAX_DURATION_S = 24 * 3600.0
@@ -188,9 +191,11 @@ def _check_together(
         raise context.error(fields["traffic"], "traffic and flows are both given; measure one of them at a time")
     if "queues" in fields and ((fields["queues"].value == "demoted") if of_tunnels else False):
         raise context.error(fields["queues"], f"queues demoted is not for {of_tunnels[0]}; use single, four or eight")
-    for key in ("demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "shape", "split", "reoptimise"):
+    for key in _KEYS_OF_TUNNELS:
         if key in fields and of_routes:
             raise context.error(fields[key], f"{key} is for schemes of tunnels, not for {of_routes[0]!r}; remove it")
+    if "reoptimise" in fields and "told_by" in fields and fields["told_by"].value == "agent":
+        raise context.error(fields["reoptimise"], "agents keep the tunnels that they know; remove it, or told_by")
     for key in ("expect", "reoptimise"):
         if key in fields and "flows" not in fields:
             raise context.error(fields[key], f"{key} needs flows to look at; add 'flows'")

@@ -9,6 +9,7 @@ from experiments.flows.values import Flow
 TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
 OBJECTIVES = ("throughput", "max-min", "min-max-utilisation")
 QUEUES = ("single", "four", "eight", "demoted")
+TELLERS = ("controller", "agent")
 SHAPES = ("replicated", "two-table", "decomposed")
 MAX_TUNNELS = 16
 
@@ -30,6 +31,8 @@ class TunnelWishes:
         Splits every demand into two classes, this many times as much low as high.
     shape : str
         Shape of the tables that are installed.
+    told_by : str
+        Who answers dead tunnels: the controller, or the agents of the switches.
     """
 
     demands: str = ""
@@ -39,6 +42,7 @@ class TunnelWishes:
     objective: str = OBJECTIVES[0]
     low_to_high: float | None = None
     shape: str = SHAPES[0]
+    told_by: str = TELLERS[0]
 
 
 @dataclass(frozen=True, slots=True)

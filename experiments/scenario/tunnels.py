@@ -28,6 +28,7 @@ from experiments.scenario.tunnel_values import (
     OBJECTIVES,
     QUEUES,
     SHAPES,
+    TELLERS,
     TUNNEL_KINDS,
     Expected,
     FlowWish,
@@ -39,7 +40,7 @@ from mininet_topos.topology import Topology
 
 TUNNEL_KEYS = (
     "demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "queues", "shape", "split", "capacity_mbps",
-    "flows", "expect", "reoptimise",
+    "flows", "expect", "reoptimise", "told_by",
 )  # fmt: skip
 _FLOW_KEYS = ("name", "from", "to", "kind", "mbps", "tunnel", "moves_to", "priority", "start_s")
 _DEMAND_KEYS = ("src", "dst", "demand_mbps", "priority")
@@ -70,6 +71,7 @@ def read_wishes(context: Context, fields: Mapping[str, Line], topology: Topology
         objective=with_default(fields, "objective", one_of(OBJECTIVES), context, OBJECTIVES[0]),
         low_to_high=optional(fields, "low_to_high", _POSITIVE, context),
         shape=with_default(fields, "shape", one_of(SHAPES), context, SHAPES[0]),
+        told_by=with_default(fields, "told_by", one_of(TELLERS), context, TELLERS[0]),
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from experiments.runner.parts import options_of, plans_while
 from experiments.runner.promise import promise_of, tunnel_promise
 from experiments.runner.tunnels import tunnel_planner
+from experiments.scenario.tunnel_values import TunnelWishes
 from experiments.scenario.values import NO_MODE, Failure, Scenario, Variation
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.registry import SCHEMES, plan_network
@@ -60,6 +61,14 @@ def test_switches_of_other_schemes_should_hold_their_plans_whatever_is_down():
     variation = Variation("cb", NO_MODE)
     plans = plan_network("cb", FIGURE2, options_of(variation))
     assert plans_while(frozenset(LINKS), FIGURE2, variation, plans) is plans
+
+
+def test_agents_answer_dead_tunnels_without_a_controller():
+    theta, variation = load_topology("theta"), Variation("kuijia", NO_MODE)
+    wishes = TunnelWishes(told_by="agent")
+    scenario = Scenario("theta", theta, (variation,), (), (AWAY,), 5.0, 1, tunnels=wishes)
+    promise = tunnel_promise(scenario, tunnel_planner(scenario, variation))
+    assert promise("s1", "s2", frozenset({theta.parse_link("s1-s3")}))
 
 
 def test_a_scheme_of_tunnels_promises_delivery_while_one_lives_and_its_controller_can_tell():

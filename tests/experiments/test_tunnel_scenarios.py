@@ -55,7 +55,7 @@ def test_flows_get_documented_defaults() -> None:
 
 
 def test_a_scenario_of_flows_survives_being_written_down() -> None:
-    more = "demands: [{src: s1, dst: s4, demand_mbps: 20, priority: 6}]\ntunnels: 2\nshape: decomposed\nqueues: four\nexpect: [{flow: f1, scheme: kuijia, after_mbps: 2}]\n"
+    more = "demands: [{src: s1, dst: s4, demand_mbps: 20, priority: 6}]\ntunnels: 2\nshape: decomposed\ntold_by: agent\nqueues: four\nexpect: [{flow: f1, scheme: kuijia, after_mbps: 2}]\n"
     scenario = parse(GOOD + more)
     assert json.loads(scenario.tunnels.given) == [{"src": "s1", "dst": "s4", "demand_mbps": 20.0, "priority": 6}]
     assert scenario.expected == (Expected("f1", "kuijia", after_mbps=2.0),)
@@ -103,6 +103,11 @@ BAD = [
     (GOOD + "queues: fuor\n", "did you mean 'four'?"),
     (GOOD + "queues: demoted\n", "queues demoted is not for rescaling"),
     (GOOD + "shape: flat\n", "shape 'flat' is not known"),
+    (GOOD + "told_by: rumour\n", "told_by 'rumour' is not known"),
+    (
+        GOOD.replace("failures:\n  - {link: [s2, s4], at_s: 5}\n", "reoptimise: {at_s: 4}\n") + "told_by: agent\n",
+        "agents keep the tunnels that they know",
+    ),
     (GOOD + "tunnels: 0\n", "give a whole number from 1 to 16"),
     (GOOD + "demands: [{src: s1, dst: s9, demand_mbps: 1}]\n", "dst 's9' is no node"),
     (GOOD + "demands: [{src: s1, dst: s2}]\n", "a demand needs demand_mbps"),
@@ -123,6 +128,10 @@ BAD = [
     (
         GOOD.replace("[rescaling, kuijia]", "[sdfast]") + "shape: decomposed\n",
         "shape is for schemes of tunnels, not for 'sdfast'",
+    ),
+    (
+        GOOD.replace("[rescaling, kuijia]", "[sdfast]") + "told_by: agent\n",
+        "told_by is for schemes of tunnels, not for 'sdfast'",
     ),
     ("topology: figure1\nscheme: sdfast\ntraffic: [{from: h1, to: h2}]\nexpect: []\n", "expect needs flows"),
     (GOOD.replace("flows:\n", "flows: []\nold:\n"), "has no key 'old'"),

@@ -11,7 +11,7 @@ from ryu_apps.control import traffic_core
 from ryu_apps.control.settings_core import SETTINGS, environment_name, read_settings
 from ryu_apps.control.traffic_core import TrafficSettings
 from ryu_apps.plan.decompose import shapes
-from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
+from ryu_apps.plan.kuijia.options import TELLERS, TunnelOptions, parse_prefix
 from ryu_apps.plan.options import PlanOptions
 from te_solver import solve, tunnels
 
@@ -88,6 +88,7 @@ def test_objectives_and_kinds_of_tunnels_are_those_of_the_solver():
     assert tunnel_values.TUNNEL_KINDS == tunnels.KINDS
     assert tunnel_values.MAX_TUNNELS == traffic_core.MAX_TUNNELS
     assert set(tunnel_values.QUEUES) == set(QUEUE_SETUPS)
+    assert tunnel_values.TELLERS == TELLERS
 
 
 def test_agents_and_their_sheets_come_together_and_keep_their_tunnels():

@@ -14,6 +14,7 @@ import pytest
 from mininet_topos.catalogue import load_topology
 from ovsdb_backup.tunnel_agent import read_sheet
 from ryu_apps.plan.edge_rows import with_edge_rows
+from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
 from ryu_apps.plan.kuijia.sheets import sheet_of
@@ -52,18 +53,19 @@ def agents(network: DummyNetwork, sheets: Path) -> Iterator[None]:
         yield
 
 
-def wait_held(network: DummyNetwork, plans: TunnelPlanner, *links: str) -> None:
+def wait_held(network: DummyNetwork, plans: TunnelPlanner, shape: str, *links: str) -> None:
     """Wait until every switch holds its plan, and what its agent has to have laid over it."""
     history = [frozenset({SQUARE.parse_link(link)}) for link in links]
-    wanted = {plan.node: set(with_edge_rows(plan).flows) for plan in plans.plans(history).values()}
+    held = installed_plans(plans.plans(history), shape)
+    wanted = {plan.node: set(with_edge_rows(plan).flows) for plan in held.values()}
     what = f"plans, and the agents' rows about {links}"
     wait_until(lambda: {node: network.held(node)[0] for node in SQUARE.node_names} == wanted, what, 60)
 
 
-@pytest.mark.parametrize("scheme", ["kuijia", "rescaling_victims"])
-def test_agents_answer_by_the_sheets_of_the_app_which_spares_their_rows(network, tmp_path, scheme):
+@pytest.mark.parametrize(("scheme", "shape"), [("kuijia", "decomposed"), ("rescaling_victims", "replicated")])
+def test_agents_answer_by_the_sheets_of_the_app_which_spares_their_rows(network, tmp_path, scheme, shape):
     plans, sheets = planner(scheme), tmp_path / "sheets"
-    with RunningApp(scheme, "square", tmp_path, told_by="agent", sheets=str(sheets)) as app:
+    with RunningApp(scheme, "square", tmp_path, told_by="agent", sheets=str(sheets), shape=shape) as app:
         network.connect(app.target)
         app.wait_ready()
         assert {node: read_sheet(sheets / f"{node}.json") for node in SQUARE.node_names} == {
@@ -77,19 +79,19 @@ def test_agents_answer_by_the_sheets_of_the_app_which_spares_their_rows(network,
             for node in SQUARE.node_names
         }
         with agents(network, sheets):
-            wait_held(network, plans)
+            wait_held(network, plans, shape)
             network.set_link(LINK, up=False)
-            wait_held(network, plans, LINK)
+            wait_held(network, plans, shape, LINK)
             assert delivers(network, "s2", "s3")
             app.kill()
             app.start()
             app.wait_ready()
-            wait_held(network, plans, LINK)
+            wait_held(network, plans, shape, LINK)
             state = app.get("/armor/state")
             assert state["switches"]["s2"]["recovery_rows"] > 0
             wait_until(lambda: app.get("/armor/tunnels")["failures"] == [[LINK]], "the app knows of the failure", 30)
             network.set_link(LINK, up=True)
-            wait_held(network, plans)
+            wait_held(network, plans, shape)
             wait_until(lambda: app.get("/armor/tunnels")["failures"] == [], "the app knows of the repair", 30)
             assert app.get("/armor/tunnels")["traffic_engineering"] is None
             assert app.request_status("/armor/te", "POST") == 400

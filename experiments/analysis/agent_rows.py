@@ -1,0 +1,87 @@
+"""What switches should hold where agents answer dead tunnels: each counts the deaths in the order in which it heard.
+
+Ends of a link notice by themselves and alarms travel, so two agents may disagree on what came first, and both be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+
+from mininet_topos.topology import LinkId
+from ryu_apps.plan.ids import Kind, Table, split_cookie
+from ryu_apps.plan.kuijia.ingress import Entrance
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
+from ryu_apps.plan.rows import FlowRow, RulePlan, sorted_flows
+
+# Five dead tunnels have 541 orders already; then the rows of the commodity are taken as they are.
+MOST_ORDERED = 4
+Deaths = tuple[frozenset[int], ...]
+
+
+def orders_of(dead: frozenset[int]) -> Iterator[Deaths]:
+    """Every order in which tunnels can have died, those that died at once together; all at once comes first.
+
+    Examples
+    --------
+    >>> [[sorted(event) for event in order] for order in orders_of(frozenset({0, 1}))]
+    [[[0, 1]], [[0], [1]], [[1], [0]]]
+    """
+    if not dead:
+        yield ()
+        return
+    for size in range(len(dead), 0, -1):
+        for first in combinations(sorted(dead), size):
+            for rest in orders_of(dead - frozenset(first)):
+                yield frozenset(first), *rest
+
+
+def nodes_told(planner: TunnelPlanner, down: Collection[LinkId]) -> frozenset[str]:
+    """Switches where a commodity with a tunnel over one of the links begins."""
+    return frozenset(
+        node
+        for node, entrances in planner.entrances.items()
+        for entrance in entrances
+        if entrance.commodity.dead(planner.topology, down)
+    )
+
+
+def plans_by_agents(
+    planner: TunnelPlanner, down: Collection[LinkId], held: Mapping[str, Iterable[FlowRow]]
+) -> dict[int, RulePlan]:
+    """Plans by datapath id, with the rows that agents have to have laid over them while links are down.
+
+    Parameters
+    ----------
+    planner : TunnelPlanner
+        Told by agents.
+    down : collection of LinkId
+    held : mapping of str to iterable of FlowRow
+        What the switches of `nodes_told` hold. It says in which order an agent heard of the deaths, nothing else: with
+        rows of no order, those of all deaths at once are wanted.
+    """
+    plans = planner.plans()
+    for dpid, plan in plans.items():
+        rows = frozenset(held.get(plan.node, ()))
+        laid = [row for entrance in planner.entrances[plan.node] for row in _laid(planner, entrance, down, rows)]
+        plans[dpid] = replace(plan, flows=sorted_flows((*plan.flows, *laid)))
+    return plans
+
+
+def _laid(
+    planner: TunnelPlanner, entrance: Entrance, down: Collection[LinkId], held: frozenset[FlowRow]
+) -> tuple[FlowRow, ...]:
+    """Rows of one commodity."""
+    dead = entrance.commodity.dead(planner.topology, down)
+    if len(dead) > MOST_ORDERED:
+        return tuple(row for row in held if _is_laid(row, entrance))
+    wanted = [planner.entrance_rows(entrance, order, Kind.AGENT) for order in orders_of(dead)]
+    return max((rows for rows in wanted if held.issuperset(rows)), key=len, default=wanted[0])
+
+
+def _is_laid(row: FlowRow, entrance: Entrance) -> bool:
+    """Whether an agent's row is about this commodity."""
+    number = next((value for name, value, _ in row.match if name == "reg1"), None)
+    laid = row.table_id == Table.TE_HASH and split_cookie(row.cookie).kind == Kind.AGENT
+    return laid and number == entrance.number

@@ -91,7 +91,12 @@ def parse(text: str, name: str) -> Scenario:
             raise BadInputError(f"{file} cannot be read ({error}); name a file beside the scenario") from error
 
     surroundings = Surroundings(
-        lambda topology: load(find(topology)), (*SCHEMES, *TUNNEL_SCHEMES), with_modes, tuple(TUNNEL_SCHEMES), find, read
+        lambda topology: load(find(topology)),
+        (*SCHEMES, *TUNNEL_SCHEMES),
+        with_modes,
+        tuple(TUNNEL_SCHEMES),
+        find,
+        read,
     )
     return parse_scenario(text, name, surroundings)
 

@@ -67,10 +67,11 @@ def claim(result: dict[str, Any], name: str) -> dict[str, Any]:
     return next(claim for claim in result["claims"] if claim["name"].startswith(name))
 
 
+@pytest.mark.parametrize("told_by", ["controller", "agent"])
 def test_only_the_victim_moves_and_the_switches_hold_the_rows_for_it_in_the_installed_shape(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], told_by: str
 ) -> None:
-    result = run(CUT, tmp_path, capsys)
+    result = run(f"{CUT}told_by: {told_by}\n", tmp_path, capsys)
     flows = {flow["name"]: flow for flow in result["flows"]}
     assert {name: flow["class"] for name, flow in flows.items()} == {
         "victim": "victim",
@@ -87,6 +88,8 @@ def test_only_the_victim_moves_and_the_switches_hold_the_rows_for_it_in_the_inst
     assert queues["after"]["2"] > 0.3, "victims wait in the last queue"
     assert (tmp_path / "out" / "figure.png").stat().st_size > 0
     assert result["failures"][0]["stages_ms"]["switch_over"] is not None
+    events = (tmp_path / "out" / "events.jsonl").read_text(encoding="utf-8")
+    assert ('"agent_install"' in events, '"restoration_done"' in events) == (told_by == "agent", told_by != "agent")
 
 
 def test_flows_that_need_not_move_are_neither_lost_nor_reordered_by_a_run_of_traffic_engineering(

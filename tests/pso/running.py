@@ -14,37 +14,21 @@ from typing import Any
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType, header, split_messages
 from tests.dummy_ovs import wait_until
+from tests.free_ports import free_port
 from tests.pmt.frames import Ip, ethernet, ipv4, packet_in
 from tests.pmt.messages import bare
-from tests.ryu_app.running import MANAGER, ROOT, free_port
+from tests.ryu_app.running import MANAGER, ROOT
 
 PMT = ROOT / "examples" / "pmt" / "out_of_band.yaml"
 RECORDER = "tests/pso/recorder.py"
 PORT_DESC = struct.pack("!HH4x", 13, 0)
 
 
-def free_ports(count: int) -> int:
-    """First of `count` TCP ports in a row that nobody listens on."""
-    while True:
-        first = free_port()
-        probes = []
-        try:
-            for port in range(first, first + count):
-                probes.append(socket.socket())
-                probes[-1].bind(("127.0.0.1", port))
-        except (OSError, OverflowError):
-            continue
-        finally:
-            for probe in probes:
-                probe.close()
-        return first
-
-
 class RunningRyu:
     """`ryu-manager APPS`, with a PMT when one is given."""
 
     def __init__(self, folder: Path, *apps: str, pmt: Path | None = None, **environment: str) -> None:
-        self.openflow_port, self.metrics_port = free_ports(10), free_port()
+        self.openflow_port, self.metrics_port = free_port(), free_port()
         self.log_path, self.recorded = folder / "ryu.log", folder / "recorded"
         self.recorded.touch()
         self._apps = apps

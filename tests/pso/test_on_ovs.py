@@ -13,10 +13,11 @@ from ryu_apps.control.priority.divert_core import MISS_TABLE, NAMED_TABLE
 from ryu_apps.plan.ids import PSO_TABLES
 from ryu_apps.plan.rows import Controller, Resubmit
 from tests.dummy_ovs import DummyOvs, pcap_frames
+from tests.free_ports import free_port
 from tests.pmt.frames import Ip, ethernet, ipv4
 from tests.pso.running import PMT, RunningRyu, until
 from tests.pso.test_channels_core import OUT_OF_BAND
-from tests.ryu_app.running import DummyNetwork, RunningApp, free_port
+from tests.ryu_app.running import DummyNetwork, RunningApp
 
 pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import urllib.error
@@ -19,18 +18,12 @@ from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.rows import FlowRow, GroupRow, Output
 from ryu_apps.plan.serial import plan_from_json
 from tests.dummy_ovs import DummyOvs, wait_until
+from tests.free_ports import free_port
 from tests.wire.openflow_client import OpenFlowClient
 
 MANAGER = (sys.executable, "-m", "ryu.cmd.manager")
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = {"ARMOR_STATS_INTERVAL_S": "0.5", "ARMOR_DISCOVERY_INTERVAL_S": "0.5", "ARMOR_WAIT_TO_RESTORE_S": "0.5"}
-
-
-def free_port() -> int:
-    """A TCP port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class RunningApp:

@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from tests.ryu_app.running import MANAGER, ROOT, RunningApp, free_port
+from tests.free_ports import free_port
+from tests.ryu_app.running import MANAGER, ROOT, RunningApp
 
 pytestmark = pytest.mark.ryu
 

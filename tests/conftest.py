@@ -19,9 +19,12 @@ OVS_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofc
 # Debian keeps the daemons in sbin, which an ordinary user's PATH leaves out.
 os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
-# A shell starts background jobs with Ctrl-C ignored, which their children inherit; tests that interrupt need it.
+# A shell starts background jobs with Ctrl-C ignored, and nohup ignores hang-ups; children inherit both, and tests
+# that interrupt need them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Shared machines stall: no deadline. CI repeats the same examples; elsewhere each run tries new ones and a
 # failing one prints the decorator that repeats it.

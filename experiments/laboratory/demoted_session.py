@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.analysis.events import read_events
-from experiments.analysis.trust import Health
 from experiments.campaign.values import Json, LaboratorySettings, Trial
 from experiments.flows.measure import measure_flows
 from experiments.laboratory.bench import plans_of
@@ -18,7 +17,7 @@ from experiments.laboratory.returning import Return, Returning
 from experiments.laboratory.scenario_core import scenario_of, timing_of
 from experiments.papers.demoted.setup import VICTIM, case_of, flows_of
 from experiments.runner.folder import Work
-from experiments.runner.measure import Flaps, unasked_restarts
+from experiments.runner.measure import Flaps, network_health, unasked_restarts
 from experiments.runner.parts import emulated_network
 from experiments.runner.run import make_ready
 from experiments.scenario.values import Scenario
@@ -82,13 +81,7 @@ def observe(bench: DemotedBench, trial: Trial) -> tuple[Json, Return]:
     bench.cuts.arm([case.failed])
     classes = {each.flow.name: "victim" if each.flow.name == VICTIM else "direct" for each in placed}
     measured = measure_flows(network, placed, lambda: bench.cuts.silent(case.failed), timing, classes)
-    health = Health(
-        flaps={f"{node}:{port}": count for (node, port), count in flaps.check().items()},
-        restarts=unasked_restarts(network, scenario),
-        faults=network.faults,
-        load_per_core=measured.load_per_core,
-        notes=network.warnings,
-    )
+    health = network_health(network, flaps.check(), unasked_restarts(network, scenario), measured.load_per_core)
     bench.cuts.restore_all()
     events = read_events(bench.work.events.read_bytes()[log_bytes:].decode())
     seen = SeenFlows(trial, placed, measured.records, measured.links, {}, measured.cut_s, events, health)

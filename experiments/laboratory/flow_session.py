@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.analysis.events import read_events
-from experiments.analysis.trust import Health
 from experiments.campaign.values import Json, LaboratorySettings, Trial
 from experiments.flows.classes_core import flow_classes, fluid_rates
 from experiments.flows.measure import measure_flows
@@ -21,7 +20,7 @@ from experiments.laboratory.scenario_core import WAIT_TO_RESTORE_S, arm_of, timi
 from experiments.papers.kuijia import testbed
 from experiments.papers.kuijia.testbed import Traffic
 from experiments.runner.folder import Work
-from experiments.runner.measure import Flaps, unasked_restarts
+from experiments.runner.measure import Flaps, network_health, unasked_restarts
 from experiments.runner.parts import BFD_S, controller_command, wait_installed
 from experiments.scenario.values import Failure, Scenario
 from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
@@ -68,12 +67,8 @@ def observe(bench: FlowBench, trial: Trial) -> tuple[Json, Return]:
             bench.cuts.silent(link)
 
     measured = measure_flows(network, placed, cut, timing, flow_classes(traffic.topology, placed, failed))
-    health = Health(
-        flaps={f"{node}:{port}": count for (node, port), count in flaps.check().items()},
-        restarts=unasked_restarts(network, scenario_of(trial, traffic)),
-        faults=network.faults,
-        load_per_core=measured.load_per_core,
-        notes=network.warnings,
+    health = network_health(
+        network, flaps.check(), unasked_restarts(network, scenario_of(trial, traffic)), measured.load_per_core
     )
     bench.cuts.restore_all()
     events = read_events(bench.work.events.read_bytes()[log_bytes:].decode())

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from experiments.analysis.dumps import compare_dump
 from experiments.analysis.events import Event, read_events
-from experiments.analysis.trust import Health, assess
+from experiments.analysis.trust import assess
 from experiments.campaign.values import Json, LaboratorySettings, Trial
 from experiments.laboratory.ingress_core import ingress_row, updates_of
 from experiments.laboratory.kept import KeptSession
@@ -24,7 +24,7 @@ from experiments.papers.kuijia.testbed import TUNNELS, Traffic
 from experiments.probes.dump import read_switch
 from experiments.probes.processes import end_all
 from experiments.runner.folder import Work
-from experiments.runner.measure import Flaps, unasked_restarts
+from experiments.runner.measure import Flaps, network_health, unasked_restarts
 from experiments.runner.parts import BFD_S, NotReadyError, controller_command
 from experiments.runner.tunnel_agents import tunnel_agent_command
 from experiments.runner.watching import PortWatch
@@ -85,13 +85,7 @@ def observe(bench: IngressBench, trial: Trial) -> tuple[Json, Return]:
         time.sleep(_POLL_S)
     time.sleep(_LINGER_S)  # an update may take several reports of the monitor
     row = ingress_row(events(), expected, (link.a, link.b), cut_s)
-    health = Health(
-        flaps={f"{node}:{port}": count for (node, port), count in flaps.check().items()},
-        restarts=unasked_restarts(network, scenario),
-        faults=network.faults,
-        load_per_core=load_per_core,
-        notes=network.warnings,
-    )
+    health = network_health(network, flaps.check(), unasked_restarts(network, scenario), load_per_core)
     bench.cuts.restore_all()
     warnings, trustworthy = assess(health)
     told = {"warnings": list(warnings), "trustworthy": trustworthy, "load_per_core": round(load_per_core, 2)}

@@ -11,7 +11,7 @@ from experiments.analysis.accounting import Clock
 from experiments.analysis.crankback import crankback_cases
 from experiments.analysis.datagrams import Datagram, datagrams
 from experiments.analysis.frames import Frame, parse_pcap
-from experiments.analysis.trust import Health, assess
+from experiments.analysis.trust import assess
 from experiments.campaign.values import Json, LaboratorySettings, Trial
 from experiments.laboratory.bench import Bench, open_bench
 from experiments.laboratory.download_core import download_row
@@ -21,6 +21,7 @@ from experiments.laboratory.row_core import Pair, PairFacts, Seen, network_row
 from experiments.laboratory.scenario_core import links_of, scenario_of
 from experiments.probes.capture import Tap
 from experiments.probes.streams import IPERF3_PORT
+from experiments.runner.measure import network_health
 from experiments.runner.promise import primary_path
 from experiments.runner.record import make_record
 from experiments.scenario.values import Scenario
@@ -56,13 +57,7 @@ class Session(KeptSession[Bench]):
 
     def _download(self, bench: Bench, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
         fetched, came_back = bench.fetch(scenario, trial, folder)
-        health = Health(
-            flaps={f"{node}:{port}": count for (node, port), count in fetched.flaps.items()},
-            restarts=fetched.restarts,
-            faults=bench.network.faults,
-            load_per_core=fetched.load_per_core,
-            notes=bench.network.warnings,
-        )
+        health = network_health(bench.network, fetched.flaps, fetched.restarts, fetched.load_per_core)
         row = download_row(trial, fetched.downloads, fetched.flips, pair_facts(scenario.topology, bench.plans, trial))
         warnings, trustworthy = assess(health)
         told = {"warnings": list(warnings), "trustworthy": trustworthy}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.analysis.accounting import Clock
 from experiments.analysis.injected import Flip, disturbed_links
+from experiments.analysis.trust import Health
 from experiments.probes.capture import Captures, Tap
 from experiments.probes.clock import sample_offset_ns
 from experiments.probes.streams import Streams
@@ -167,6 +168,19 @@ def _between(clients: _Clients, say: Callable[[str], None], zero_s: float) -> No
     clients.start_due()
     second = time.monotonic() - zero_s
     say(f"second {second:.0f}" if second >= 0 else "warming up")
+
+
+def network_health(
+    network: EmulatedNetwork, flaps: Mapping[PortKey, int], restarts: Sequence[str], load_per_core: float
+) -> Health:
+    """What tells whether a run on a network is to be trusted, apart from its probes."""
+    return Health(
+        flaps={f"{node}:{port}": count for (node, port), count in flaps.items()},
+        restarts=restarts,
+        faults=network.faults,
+        load_per_core=load_per_core,
+        notes=network.warnings,
+    )
 
 
 def unasked_restarts(network: EmulatedNetwork, scenario: Scenario) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from experiments.analysis.dumps import compare_dump
 from experiments.analysis.events import detections, read_events
 from experiments.analysis.flow_result import FlowResult, FlowRun, judge_flows
-from experiments.analysis.trust import Health, assess
+from experiments.analysis.trust import assess
 from experiments.flows.classes_core import flow_classes, fluid_rates
 from experiments.flows.measure import MeasuredFlows, measure_flows
 from experiments.flows.placing_core import place
@@ -21,7 +21,7 @@ from experiments.flows.values import FINAL_S, Flow, FlowTiming, Placed
 from experiments.probes.dump import read_switch
 from experiments.runner.folder import Work
 from experiments.runner.inject import Injector
-from experiments.runner.measure import Flaps, unasked_restarts
+from experiments.runner.measure import Flaps, network_health, unasked_restarts
 from experiments.runner.tunnel_agents import wanted_plans
 from experiments.runner.tunnels import rerun_planner
 from experiments.runner.watching import PortWatch, watched_switches
@@ -127,13 +127,7 @@ def _result(
     network, planner = bench.network, bench.planner
     events = read_events(_text(bench.work))
     warnings, trustworthy = assess(
-        Health(
-            flaps={f"{node}:{port}": count for (node, port), count in seen.flaps.unexplained().items()},
-            restarts=unasked_restarts(network, scenario),
-            faults=network.faults,
-            load_per_core=measured.load_per_core,
-            notes=network.warnings,
-        )
+        network_health(network, seen.flaps.unexplained(), unasked_restarts(network, scenario), measured.load_per_core)
     )
     capacities = to_network(scenario.topology, scenario.default_capacity_mbps)
     run = FlowRun(

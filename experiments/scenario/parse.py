@@ -27,7 +27,7 @@ from experiments.scenario.protection import read_protection
 from experiments.scenario.replay import SCHEMES as REPLAYING
 from experiments.scenario.replay import read_replay
 from experiments.scenario.traffic import read_traffic
-from experiments.scenario.tunnel_values import Rerun
+from experiments.scenario.tunnel_values import FlowWish, Rerun
 from experiments.scenario.tunnels import (
     TUNNEL_KEYS,
     check_moment,
@@ -119,59 +119,120 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
     root = read_lines(text, file_name)
     fields = mapping(context, root, "a scenario")
     known_keys(context, fields, KEYS, "a scenario")
-    topology_name, topology = _topology(context, fields, root, surroundings)
-    delay_ms, jitter_ms = (_link_time(context, fields, name) for name in ("delay_ms", "jitter_ms"))
+    network = _network(context, fields, root, surroundings)
+    variations = _with_packet_programs(
+        context, fields, root, network.topology, _variations(context, fields, root, surroundings)
+    )
+    happening = _happening(context, fields, network.topology)
+    _check_together(context, fields, surroundings, variations)
+    if happening.measures_flows:
+        check_moment(context, fields["flows"], happening.failures, happening.rerun)
+    scenario = Scenario(
+        topology_name=network.name,
+        topology=network.topology,
+        variations=variations,
+        traffic=happening.traffic,
+        failures=happening.failures,
+        duration_s=_duration(context, fields, happening),
+        delay_ms=network.delay_ms,
+        jitter_ms=network.jitter_ms,
+        capacity_mbps=network.capacity_mbps,
+        link_delays=network.link_delays,
+        flows=happening.flows,
+        aggregates=happening.aggregates,
+        rerun=happening.rerun,
+    )
+    scenario = _with_settings(context, fields, scenario, surroundings)
+    _check_rates(context, fields, scenario, surroundings)
+    return scenario
+
+
+@dataclass(frozen=True)
+class _Network:
+    """The network of a scenario, and what of it the scenario states itself."""
+
+    name: str
+    topology: Topology
+    delay_ms: float | None
+    jitter_ms: float | None
+    capacity_mbps: float | None
+    link_delays: bool | None
+
+
+def _network(context: Context, fields: Mapping[str, Line], root: Line, surroundings: Surroundings) -> _Network:
+    name, topology = _topology(context, fields, root, surroundings)
+    delay_ms, jitter_ms = (_link_time(context, fields, key) for key in ("delay_ms", "jitter_ms"))
     capacity_mbps = optional(fields, "capacity_mbps", number(0, exclusive=True), context)
+    link_delays = _link_delays(context, fields, name, {delay_ms, jitter_ms})
     topology = shaped(with_link_delays(topology, delay_ms, jitter_ms), capacity_mbps)
-    variations = _variations(context, fields, root, surroundings)
-    chosen = [each.scheme for each in variations]
-    protection = read_protection(context, fields, root, topology, chosen)
-    replay = read_replay(context, fields, root, topology, chosen)
-    variations = tuple(replace(each, protection=protection) if each.scheme == PROTECT else each for each in variations)
-    variations = tuple(replace(each, replay=replay) if each.scheme in REPLAYING else each for each in variations)
+    return _Network(name, topology, delay_ms, jitter_ms, capacity_mbps, link_delays)
+
+
+@dataclass(frozen=True)
+class _Happening:
+    """What is sent and what happens meanwhile."""
+
+    traffic: tuple[Traffic, ...]
+    failures: tuple[Failure, ...]
+    flows: tuple[FlowWish, ...]
+    aggregates: str | None
+    rerun: Rerun | None
+
+    @property
+    def measures_flows(self) -> bool:
+        """Whether throughput of flows is measured, in place of single packets."""
+        return bool(self.flows or self.aggregates)
+
+
+def _happening(context: Context, fields: Mapping[str, Line], topology: Topology) -> _Happening:
     failures = read_failures(context, fields.get("failures"), topology)
     flows, aggregates = read_flows(context, fields.get("flows"), topology)
     rerun = read_rerun(context, fields.get("reoptimise"), topology)
-    measures_flows = bool(flows or aggregates)
-    traffic = () if measures_flows else read_traffic(context, fields.get("traffic"), topology)
-    default_mbps = optional(fields, "default_capacity_mbps", number(0, exclusive=True), context)
-    queues = read_queues(context, fields)
-    _check_together(context, fields, surroundings, variations)
-    if measures_flows:
-        check_moment(context, fields["flows"], failures, rerun)
-    plans_tunnels = any(each.scheme in surroundings.tunnel_schemes for each in variations)
-    rated = _key_that_needs_rates({"flows": measures_flows, "queues": queues is not None}, fields, plans_tunnels)
-    if rated is not None:
-        require_capacities(context, fields[rated], topology, default_mbps)
-    return Scenario(
-        topology_name=topology_name,
-        topology=topology,
-        variations=variations,
-        traffic=traffic,
-        failures=failures,
-        duration_s=_duration(
-            context, fields, traffic, failures, rerun, tail_s=FLOWS_TAIL_S if measures_flows else MIN_TAIL_S
-        ),
+    traffic = () if flows or aggregates else read_traffic(context, fields.get("traffic"), topology)
+    return _Happening(traffic, failures, flows, aggregates, rerun)
+
+
+def _with_packet_programs(
+    context: Context, fields: Mapping[str, Line], root: Line, topology: Topology, variations: Sequence[Variation]
+) -> tuple[Variation, ...]:
+    """Variations with what 1+1 protects and what SQR keeps."""
+    chosen = [each.scheme for each in variations]
+    protection = read_protection(context, fields, root, topology, chosen)
+    replay = read_replay(context, fields, root, topology, chosen)
+    variations = [replace(each, protection=protection) if each.scheme == PROTECT else each for each in variations]
+    return tuple(replace(each, replay=replay) if each.scheme in REPLAYING else each for each in variations)
+
+
+def _with_settings(
+    context: Context, fields: Mapping[str, Line], scenario: Scenario, surroundings: Surroundings
+) -> Scenario:
+    """The scenario with the values of keys that mean the same whatever the others say."""
+    return replace(
+        scenario,
         seed=with_default(fields, "seed", whole_number(0), context, 1),
         bfd_interval_ms=optional(fields, "bfd_interval_ms", whole_number(1, 10_000), context),
         wait_to_restore_s=with_default(fields, "wait_to_restore_s", number(0), context, 5.0),
-        default_capacity_mbps=default_mbps,
+        default_capacity_mbps=optional(fields, "default_capacity_mbps", number(0, exclusive=True), context),
         control_delay_ms=with_default(
             fields, "control_delay_ms", number(0, highest=MAX_CONTROL_DELAY_MS), context, 0.0
         ),
         settle_s=with_default(fields, "settle_s", number(0.5), context, 2.0),
-        delay_ms=delay_ms,
-        jitter_ms=jitter_ms,
-        link_delays=_link_delays(context, fields, topology_name, {delay_ms, jitter_ms}),
-        tunnels=read_wishes(context, fields, topology, surroundings.find_file),
-        queues=queues,
-        flows=flows,
-        aggregates=aggregates,
-        expected=read_expected(context, fields.get("expect"), flows, [each.scheme for each in variations]),
-        rerun=rerun,
-        capacity_mbps=capacity_mbps,
+        tunnels=read_wishes(context, fields, scenario.topology, surroundings.find_file),
+        queues=read_queues(context, fields),
+        expected=read_expected(
+            context, fields.get("expect"), scenario.flows, [each.scheme for each in scenario.variations]
+        ),
         pmt=read_pmt(context, fields.get("pmt"), surroundings.read_file),
     )
+
+
+def _check_rates(context: Context, fields: Mapping[str, Line], scenario: Scenario, surroundings: Surroundings) -> None:
+    """Refuse links without a capacity where something fills links, or plans by their capacity."""
+    plans_tunnels = any(each.scheme in surroundings.tunnel_schemes for each in scenario.variations)
+    asking = {"flows": scenario.measures_flows, "queues": scenario.queues is not None}
+    rated = _key_that_needs_rates(asking, fields, plans_tunnels)
+    if rated is not None:
+        require_capacities(context, fields[rated], scenario.topology, scenario.default_capacity_mbps)
 
 
 def _key_that_needs_rates(filled: Mapping[str, bool], fields: Mapping[str, Line], plans_tunnels: bool) -> str | None:
@@ -269,24 +330,17 @@ def _variations(
     )
 
 
-def _duration(
-    context: Context,
-    fields: Mapping[str, Line],
-    traffic: tuple[Traffic, ...],
-    failures: tuple[Failure, ...],
-    rerun: Rerun | None,
-    *,
-    tail_s: float,
-) -> float:
+def _duration(context: Context, fields: Mapping[str, Line], happening: _Happening) -> float:
     """Length of the run; by default until some seconds after the last planned event."""
+    failures = happening.failures
     ends = [failure.at_s for failure in failures] + [failure.end_s or 0.0 for failure in failures]
-    ends += [entry.stop_s or entry.start_s for entry in traffic]
-    ends += [] if rerun is None else [rerun.at_s]
+    ends += [entry.stop_s or entry.start_s for entry in happening.traffic]
+    ends += [] if happening.rerun is None else [happening.rerun.at_s]
     last_s = max(ends, default=0.0)
     line = fields.get("duration_s")
     duration_s = optional(fields, "duration_s", number(0, exclusive=True, highest=MAX_DURATION_S), context)
     if duration_s is None:
-        return last_s + tail_s
+        return last_s + (FLOWS_TAIL_S if happening.measures_flows else MIN_TAIL_S)
     for failure in failures:
         if failure.at_s >= duration_s or (failure.end_s or 0.0) > duration_s:
             raise context.error(

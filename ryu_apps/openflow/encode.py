@@ -82,14 +82,17 @@ def set_controller_id(controller_id: int, xid: int = 0) -> bytes:
     return message(MsgType.EXPERIMENTER, body, xid)
 
 
-def flow_add(row: FlowRow, xid: int = 0) -> bytes:
-    """Add a flow; an existing one of the same table, priority and match is replaced, cookie and counters too."""
-    return _flow_mod(FlowCommand.ADD, row, xid=xid)
+def flow_add(row: FlowRow, xid: int = 0, idle_timeout_s: int = 0) -> bytes:
+    """Add a flow; an existing one of the same table, priority and match is replaced, cookie and counters too.
+
+    `idle_timeout_s` is no part of a row: plans hold what stays. 0: the flow does not end for want of packets.
+    """
+    return _flow_mod(FlowCommand.ADD, row, xid, idle_timeout_s)
 
 
 def flow_modify(row: FlowRow, xid: int = 0) -> bytes:
     """Give the flow of exactly this table, priority and match new instructions; without one nothing happens."""
-    return _flow_mod(FlowCommand.MODIFY_STRICT, row, xid=xid)
+    return _flow_mod(FlowCommand.MODIFY_STRICT, row, xid)
 
 
 def flow_delete(row: FlowRow, xid: int = 0) -> bytes:
@@ -117,8 +120,8 @@ def flows_delete_by_cookie(
     return _flow_message(head, out_port, 0, encode_match(match), b"", xid)
 
 
-def _flow_mod(command: FlowCommand, row: FlowRow, xid: int) -> bytes:
-    head = (row.cookie, 0, row.table_id, command, 0, row.hard_timeout_s, row.priority)
+def _flow_mod(command: FlowCommand, row: FlowRow, xid: int, idle_timeout_s: int = 0) -> bytes:
+    head = (row.cookie, 0, row.table_id, command, idle_timeout_s, row.hard_timeout_s, row.priority)
     flags = SEND_FLOW_REMOVED if row.send_flow_removed else 0
     return _flow_message(head, OFPP_ANY, flags, encode_match(row.match), encode_instructions(row), xid)
 

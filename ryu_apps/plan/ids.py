@@ -65,6 +65,7 @@ class SchemeId(IntEnum):
     RESTORATION = 13
     FFG_RESTORATION = 14
     RESCALING_VICTIMS = 15
+    REACTIVE = 16  # rules of single flows, installed when a flow's first packet comes; no plan holds them
 
 
 class Kind(IntEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.analysis.timeline import Window
+from experiments.analysis.timeline import IN_FLIGHT_S, Window
 from experiments.scenario.values import KILL_KIND, Failure
 from mininet_topos.topology import LinkId, Topology
 
@@ -56,7 +56,7 @@ def failure_window(number: int, failures: Sequence[Failure], flips: Sequence[Fli
         for flip in flips
         if flip.action.at_s > start.action.at_s and not (is_flap and flip.action.failure == number)
     ]
-    return Window(start.before_s, min([*later, end_s]))
+    return Window(start.before_s, min([*later, end_s]), lead_s=IN_FLIGHT_S)
 
 
 def repair_window(number: int, flips: Sequence[Flip], end_s: float) -> Window | None:

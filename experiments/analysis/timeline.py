@@ -28,14 +28,27 @@ STAGES = ("detect", "switch_over", "first_good", "last_lost", "last_crankback", 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The time that belongs to one failure: from the cut to the next planned event (CLOCK_MONOTONIC, seconds)."""
+    """The time that belongs to one failure: from the cut to the next planned event (CLOCK_MONOTONIC, seconds).
+
+    Attributes
+    ----------
+    lead_s : float
+        Packets that left this long before the start and are lost were on their way then: they count as lost in it.
+    """
 
     start_s: float
     end_s: float
+    lead_s: float = 0.0
 
     def holds(self, t_s: float) -> bool:
         """Whether a stamp lies in the window (its end excluded)."""
         return self.start_s <= t_s < self.end_s
+
+    def concerns(self, flight: Flight) -> bool:
+        """Whether a packet was sent in the window, or was on its way at its start and is lost."""
+        return self.holds(flight.sent_s) or (
+            flight.is_lost and self.start_s - self.lead_s <= flight.sent_s < self.start_s
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +74,7 @@ class WayOutcome:
     Attributes
     ----------
     counts : Counts
-        Packets sent in the window.
+        Packets sent in the window, and those on their way at its start that are lost.
     is_affected : bool
         Whether any of them was lost, turned back or rerouted.
     has_recovered : bool
@@ -92,7 +105,7 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
     window : Window
         The failure's time.
     """
-    sent = [flight for flight in flights if window.holds(flight.sent_s)]
+    sent = [flight for flight in flights if window.concerns(flight)]
     good = [flight for flight in sent if not flight.is_lost]
     turned, detours = _turns_and_detours(flights, window)
     judged = [flight for flight in sent if flight.sent_s < window.end_s - IN_FLIGHT_S]

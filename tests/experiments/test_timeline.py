@@ -56,6 +56,23 @@ def test_the_stages_of_a_recovery_are_found() -> None:
     assert (outcome.counts.lost, outcome.counts.came_back) == (3, 2)
 
 
+def test_a_packet_on_its_way_at_the_cut_is_a_victim_of_it() -> None:
+    flights = story({20, 49, 50}, {51})
+    outcome = way_outcome(flights, Window(WINDOW.start_s, WINDOW.end_s, lead_s=0.1))
+    assert outcome.counts.lost == 2
+    assert round(outcome.outage_ms, 6) == 20.0
+    assert way_outcome(flights, WINDOW).counts.lost == 1
+
+
+def test_when_only_a_packet_on_its_way_is_lost_the_last_lost_left_before_the_cut() -> None:
+    window = Window(WINDOW.start_s, WINDOW.end_s, lead_s=0.1)
+    outcome = way_outcome(story({49}), window)
+    found = stages(window, [outcome], detections_s=[], installs_s=[])
+    assert outcome.is_affected
+    assert outcome.has_recovered
+    assert found.last_lost == pytest.approx(-10)
+
+
 def test_an_agent_that_installs_rows_is_the_switch_over() -> None:
     outcome = way_outcome(story({50}, {51}), WINDOW)
     found = stages(WINDOW, [outcome], [10.001], [9.0, 10.002, 10.02])

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from experiments.analysis.accounting import Counts, Flight, Way, count
+from experiments.analysis.accounting import Counts, Flight, Way
+from experiments.analysis.counted import DatagramCount, TcpCount
 from experiments.analysis.dumps import DumpReport
 from experiments.analysis.injected import Flip, failed_links, failure_window, repair_window
+from experiments.analysis.sparing import control_claims, count_in, sparing_claims
 from experiments.analysis.timeline import Stages, WayOutcome, Window, stages, way_outcome
 from experiments.scenario.values import Failure, Scenario, Traffic, Variation
 from mininet_topos.topology import LinkId
@@ -63,6 +65,8 @@ class Record:
     bfd_interval_ms: int | None = None
     warnings: tuple[str, ...] = ()
     trustworthy: bool = True
+    datagrams: tuple[DatagramCount, ...] = ()
+    tcp: tuple[TcpCount, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,16 +125,16 @@ class RunResult:
 
     @property
     def counts(self) -> Counts:
-        """Accounts of all ways together, from the run's zero on."""
-        return sum((part for pair in self.counts_by_way for part in pair), Counts())
+        """Accounts of all ways together, from the run's zero on, datagrams among them."""
+        followed = [part for pair in self.counts_by_way for part in pair]
+        return sum((*followed, *(each.counts for each in self.record.datagrams)), Counts())
 
     @property
     def counts_by_way(self) -> tuple[tuple[Counts, Counts], ...]:
         """Accounts of each stream: (out, back)."""
         window = Window(self.record.zero_s, self.record.end_s)
         return tuple(
-            (_count_in(stream.flights[0], window), _count_in(stream.flights[1], window))
-            for stream in self.record.streams
+            (count_in(stream.flights[0], window), count_in(stream.flights[1], window)) for stream in self.record.streams
         )
 
     @property
@@ -145,6 +149,7 @@ class RunResult:
             "run": variation.name,
             "scheme": variation.scheme,
             "mode": variation.mode,
+            "arm": variation.arm,
             "planner": variation.planner,
             "routes": variation.routes,
             "bfd_interval_ms": self.record.bfd_interval_ms,
@@ -159,6 +164,10 @@ class RunResult:
                     "back": _counts_json(back),
                 }
                 for stream, (out, back) in zip(self.record.streams, self.counts_by_way, strict=True)
+            ],
+            "loads": [
+                *(each.to_json() for each in self.record.datagrams),
+                *(each.to_json() for each in self.record.tcp),
             ],
             "claims": [claim.to_json() for claim in self.claims],
             "held": self.held,
@@ -180,7 +189,8 @@ def judge(record: Record, promise: Promise) -> RunResult:
     results = tuple(_failure_result(record, number) for number in range(len(record.scenario.failures)))
     claims = [claim for result in results for claim in _recovery_claims(record, result, promise)]
     claims += _return_claims(record, results, promise)
-    return RunResult(record, results, (*claims, *_sparing_claims(record, promise)))
+    claims += [Claim(*judged) for judged in (*sparing_claims(record, promise), *control_claims(record, promise))]
+    return RunResult(record, results, tuple(claims))
 
 
 def _failure_result(record: Record, number: int) -> FailureResult:
@@ -233,39 +243,6 @@ def _return_claims(record: Record, results: Sequence[FailureResult], promise: Pr
     return claims
 
 
-def _sparing_claims(record: Record, promise: Promise) -> list[Claim]:
-    """1+1 protection and SQR: streams that are promised delivery through all failures lose nothing.
-
-    Nothing comes twice with 1+1; nothing is overtaken with SQR alone. Under SD-FAST some is: what a switch has learned
-    from the first packets that were given back sends others past those that still wait.
-    """
-    variation = record.variation
-    if variation.protection is None and variation.replay is None:
-        return []
-    failures, topology = record.scenario.failures, record.scenario.topology
-    downs = [failed_links(failure.at_s, failures, topology) for failure in failures]
-    window = Window(record.zero_s, record.end_s)
-    claims = []
-    for stream in record.streams:
-        ends = stream.traffic.source, stream.traffic.destination
-        if all(promise(*ends, down) and promise(*ends[::-1], down) for down in downs):
-            counts = sum((_count_in(flights, window) for flights in stream.flights), Counts())
-            what, spoiled = _spared(variation, counts)
-            detail = f"{counts.lost} of {counts.sent} lost, {counts.duplicated} more than once"
-            detail += f", {counts.reordered} overtaken"
-            claims.append(Claim(f"{stream.name} loses nothing{what}", bool(counts.sent) and not spoiled, detail))
-    return claims
-
-
-def _spared(variation: Variation, counts: Counts) -> tuple[str, int]:
-    """What a scheme spares its packets beside loss, and how many were not spared it."""
-    if variation.protection is not None:
-        return " and gets nothing twice", counts.lost + counts.duplicated
-    if variation.scheme == "sqr":
-        return " and gets nothing overtaken", counts.lost + counts.reordered
-    return "", counts.lost
-
-
 def _delivery_claims(
     record: Record,
     outcomes: Sequence[tuple[WayOutcome, WayOutcome]],
@@ -291,10 +268,6 @@ def _delivery_claims(
 def _loss_detail(pair: tuple[WayOutcome, WayOutcome]) -> str:
     lost, sent = (sum(getattr(outcome.counts, name) for outcome in pair) for name in ("lost", "sent"))
     return f"packets were still being lost when its time was over ({lost} of {sent} lost)"
-
-
-def _count_in(flights: Sequence[Flight], window: Window) -> Counts:
-    return count([flight for flight in flights if window.holds(flight.sent_s)])
 
 
 def _total(outcomes: Iterable[WayOutcome]) -> Counts:

@@ -36,13 +36,17 @@ def run_text(run: Run) -> str:
     sections = [name_of(run)]
     if run["failures"]:
         sections += ["", _indented(failures_table(run["failures"]))]
-    sections += ["", _indented(probes_table(run["probes"])), "", *claims_lines(run)]
+    sections += ["", _indented(probes_table(run["probes"]))]
+    if run.get("loads"):
+        sections += ["", _indented(loads_table(run["loads"]))]
+    sections += ["", *claims_lines(run)]
     return "\n".join(sections)
 
 
 def name_of(run: Run) -> str:
     """Heading of a run."""
     mode = "" if run["mode"] == "none" else f", {run['mode']} mode"
+    mode += f", {run['arm']}" if run.get("arm") else ""
     bfd = f", BFD 3 x {run['bfd_interval_ms']} ms" if run.get("bfd_interval_ms") else ""
     return f"== {run['scheme']}{mode}{bfd}"
 
@@ -75,6 +79,28 @@ def probes_table(probes: list[Run]) -> str:
         for way, label in (("out", "there"), ("back", "back"))
     ]
     return table(rows, header, right=range(2, len(header)))
+
+
+def loads_table(loads: list[Run]) -> str:
+    """Datagrams and TCP: what was offered, and what became of it."""
+    header = ["load", "offered", "sent", "received", "lost", "duplicated", "reordered", "sent again"]
+    names = ("sent", "received", "lost", "duplicated", "reordered", "retransmits")
+    rows = [
+        [
+            f"{load['from']} > {load['to']} {load['kind']}",
+            _offered(load),
+            *("-" if load.get(name) is None else f"{load[name]:,}" for name in names),
+        ]
+        for load in loads
+    ]
+    return table(rows, header, right=range(1, len(header)))
+
+
+def _offered(load: Run) -> str:
+    if "rate_pps" not in load:
+        return "as it goes" if load["rate_mbps"] is None else f"{load['rate_mbps']:g} Mbit/s"
+    less = "" if load["rate_pps"] == load["asked_pps"] else f" (of {load['asked_pps']:,.0f}: more is lost anyway)"
+    return f"{load['rate_pps']:,.0f} packets/s{less}"
 
 
 def claims_lines(run: Run) -> list[str]:

@@ -6,6 +6,7 @@ prints at each interval does not.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -33,16 +34,40 @@ def server_words(flow: Flow, address: str) -> tuple[str, ...]:
 
 
 def client_words(flow: Flow, address: str, source_port: int, dscp: int, seconds: float) -> tuple[str, ...]:
-    """Command line of a flow's iperf3 client.
-
-    The rate is kept by pacing of the socket. iperf3's own limit (-b) is one on the mean since the start: a flow that
-    was held back would send more than it offers as soon as it can.
-    """
+    """Command line of a flow's iperf3 client."""
     words = ["iperf3", "-c", address, "-p", str(flow.port), "--cport", str(source_port)]
     words += ["-t", f"{max(1, round(seconds))}", "-i", "1", "-f", "k", "--forceflush", "--connect-timeout", "5000"]
     if flow.offered_mbps is not None:
-        words += ["--fq-rate", f"{flow.offered_mbps * 1e6:.0f}"]
+        words += pacing_words(flow.offered_mbps)
     return (*words, *(("--dscp", str(dscp)) if dscp else ()))
+
+
+def pacing_words(rate_mbps: float) -> list[str]:
+    """Options that keep a TCP client's rate by pacing of the socket.
+
+    iperf3's own limit (-b) is one on the mean since the start: a client that was held back would send more than it
+    offers as soon as it can.
+    """
+    return ["--fq-rate", f"{rate_mbps * 1e6:.0f}"]
+
+
+def sent_again(report: str, from_s: float) -> int | None:
+    """Segments that a TCP client sent again, from a second of its own clock on; None where its report does not say.
+
+    Parameters
+    ----------
+    report : str
+        What `iperf3 -c -J` printed.
+    from_s : float
+        An interval that ends later counts whole.
+    """
+    try:
+        intervals = json.loads(report).get("intervals", ())
+    except ValueError:
+        return None
+    sums = [interval["sum"] for interval in intervals]
+    counts = [each["retransmits"] for each in sums if each["end"] > from_s and "retransmits" in each]
+    return sum(counts) if counts else None
 
 
 def parse_line(line: str) -> Interval | None:

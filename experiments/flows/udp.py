@@ -20,7 +20,6 @@ from experiments.probes.streams import StreamError
 if TYPE_CHECKING:
     from mininet_topos.emulation import EmulatedNetwork
 
-DATAGRAM_BYTES = 1400
 SENDER, RECEIVER = (Path(__file__).with_name(name) for name in ("udp_sender.py", "udp_receiver.py"))
 _STOP_S = 1.0
 _LAST_S = 1.0  # the receivers listen so much longer
@@ -124,8 +123,8 @@ class UdpFlows:
             "port": placed.flow.port,
             "source_port": placed.source_port,
             "dscp": placed.dscp,
-            "interval_s": DATAGRAM_BYTES * _BITS / rate_mbps,
-            "size_bytes": DATAGRAM_BYTES,
+            "interval_s": placed.flow.datagram_bytes * _BITS / rate_mbps,
+            "size_bytes": placed.flow.datagram_bytes,
             "start_s": self._start_s + placed.flow.start_s,
         }
 

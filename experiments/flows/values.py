@@ -19,6 +19,7 @@ MOVING_MEAN_S = 1.0
 # Bytes of a frame in a tunnel over bytes of its payload: Ethernet, one label, IPv4, and TCP with stamps in segments of
 # 1,448 bytes, or UDP in datagrams of 1,400.
 FRAME_OVER_PAYLOAD = {"tcp": 1518 / 1448, "udp": 1446 / 1400}
+DATAGRAM_BYTES = 1400
 FIRST_PORT = 20_000  # servers of flows listen from here on
 
 
@@ -44,6 +45,8 @@ class Flow:
         Port of its server at the destination.
     start_s : float
         When it begins, in seconds of the run.
+    datagram_bytes : int
+        UDP: payload of a datagram.
 
     Raises
     ------
@@ -61,6 +64,7 @@ class Flow:
     moves_to: int | None = None
     port: int = FIRST_PORT
     start_s: float = 0.0
+    datagram_bytes: int = DATAGRAM_BYTES
 
     def __post_init__(self) -> None:
         if self.transport not in TRANSPORTS:

@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
 from experiments.analysis.probes import IRTT_PORT
+from experiments.flows.iperf_core import pacing_words
 from experiments.probes.processes import end_all
-from experiments.scenario.values import TRAFFIC_KINDS, Traffic
+from experiments.scenario.values import PROBE_KINDS, PROGRAM_KINDS, Traffic
 from mininet_topos.errors import ArmorError
 
 if TYPE_CHECKING:
@@ -74,11 +75,13 @@ def programs(stream: Traffic, address: str, seconds: float, number: int) -> Prog
     words = ["iperf3", "-c", address, "-p", port, "-t", f"{max(1, round(seconds))}", "-J"]
     if stream.kind == "iperf3-udp":
         words += ["-u", "-b", f"{stream.rate_mbps}M"]
+    elif stream.rate_mbps is not None:
+        words += pacing_words(stream.rate_mbps)
     return Programs(("iperf3", "-s", "-p", port), tuple(words))
 
 
 class Streams:
-    """The streams of a scenario; servers run while the context lasts, clients from `start` on.
+    """The streams of a scenario that have programs; servers run while the context lasts, clients from `start` on.
 
     Raises
     ------
@@ -97,6 +100,8 @@ class Streams:
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
             for number, stream in enumerate(self._traffic):
+                if stream.kind not in PROGRAM_KINDS:
+                    continue
                 server = programs(stream, self._address(stream), 1, number).server
                 if server is not None and (stream.destination, server) not in self._servers:
                     log = self._file(f"{server[0]}-{stream.destination}-{number}.log")
@@ -123,7 +128,7 @@ class Streams:
         process = self._network.popen(self._host(stream.source), client, stdout=out, stderr=log)
         self._clients.append((number, process))
 
-    def finish(self, kinds: tuple[str, ...] = TRAFFIC_KINDS) -> None:
+    def finish(self, kinds: tuple[str, ...] = PROGRAM_KINDS) -> None:
         """Wait for all clients of some kinds to end; the others end with the context.
 
         Raises
@@ -166,12 +171,14 @@ class Streams:
 
         The captures are the record; this is the second witness.
         """
-        text = self.output_of(number).read_text(encoding="utf-8", errors="replace")
         kind = self._traffic[number].kind
+        if kind not in PROBE_KINDS:
+            return None
+        text = self.output_of(number).read_text(encoding="utf-8", errors="replace")
         if kind == "ping":
             words = next((line.split() for line in text.splitlines() if "packets transmitted" in line), None)
             return None if words is None else (int(words[0]), int(words[3]))
-        if kind != "probe" or not text.startswith("{"):
+        if not text.startswith("{"):
             return None
         stats = json.loads(text)["stats"]
         return int(stats["packets_sent"]), int(stats["packets_received"])

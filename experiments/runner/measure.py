@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.analysis.accounting import Clock
+from experiments.analysis.counted import DatagramCount, TcpCount
 from experiments.analysis.injected import Flip, disturbed_links
 from experiments.analysis.trust import Health
+from experiments.flows.ports import unplaced
+from experiments.flows.udp import UdpFlows
 from experiments.probes.capture import Captures, Tap
 from experiments.probes.clock import sample_offset_ns
 from experiments.probes.streams import Streams
 from experiments.runner.folder import Work
 from experiments.runner.inject import Injector, sleep_until
+from experiments.runner.loads import carried, datagram_counts, datagram_flows, tcp_counts
 from experiments.runner.watching import PortWatch, watched_switches
-from experiments.scenario.values import KILL_KIND, PROBE_KINDS, Scenario, Traffic
+from experiments.scenario.values import KILL_KIND, PROBE_KINDS, PROGRAM_KINDS, Scenario, Traffic
 from mininet_topos.emulation import EmulatedNetwork
 from mininet_topos.errors import ArmorError
 
@@ -49,6 +54,8 @@ class Measured:
     restarts: tuple[str, ...]
     load_per_core: float
     faults: tuple[str, ...] = ()
+    datagrams: tuple[DatagramCount, ...] = ()
+    tcp: tuple[TcpCount, ...] = ()
 
 
 def measure(
@@ -78,12 +85,15 @@ def measure(
     load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
     watch = PortWatch(network, watched_switches(scenario.failures, scenario.topology), work)
     captures = Captures(network, taps_of(network, scenario), work.path / "captures")
-    with Streams(network, scenario.traffic, work.path / "streams") as streams, watch:
+    with Streams(network, scenario.traffic, work.path / "streams") as streams, watch, ExitStack() as stack:
         injector.arm()
+        flows = carried(network, datagram_flows(scenario.traffic), say)
+        datagrams = stack.enter_context(UdpFlows(network, unplaced(flows)))
         offset_ns = sample_offset_ns()
         with captures:
             zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
             clients = _Clients(streams, scenario, zero_s)
+            datagrams.start(zero_s, zero_s + scenario.duration_s)
             flaps = Flaps(network, scenario, may_raise=may_raise)
             say("warming up")
             clients.start_due()
@@ -94,8 +104,10 @@ def measure(
             flapped = flaps.check()
             say("last packets")
             streams.finish()
+            counted = datagram_counts(scenario, flows, datagrams)
         drift_ns = sample_offset_ns() - offset_ns
         own_counts = tuple(streams.own_counts(number) for number in range(len(scenario.traffic)))
+        tcp = tcp_counts(scenario, streams)
     return Measured(
         zero_s=zero_s,
         end_s=end_s,
@@ -108,6 +120,8 @@ def measure(
         restarts=unasked_restarts(network, scenario),
         faults=network.faults,
         load_per_core=load_per_core,
+        datagrams=counted,
+        tcp=tcp,
     )
 
 
@@ -150,7 +164,7 @@ class _Clients:
     def __init__(self, streams: Streams, scenario: Scenario, zero_s: float) -> None:
         self._streams, self._zero_s = streams, zero_s
         self._end_s = scenario.duration_s
-        self._waiting = list(enumerate(scenario.traffic))
+        self._waiting = [each for each in enumerate(scenario.traffic) if each[1].kind in PROGRAM_KINDS]
 
     def start_due(self) -> None:
         """Start what is due; streams from second 0 on begin in the warm-up."""

@@ -72,6 +72,8 @@ def make_record(
         dumps=tuple(dumps),
         warnings=warnings,
         trustworthy=trustworthy,
+        datagrams=measured.datagrams,
+        tcp=measured.tcp,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
+from experiments.scenario.controls import control_to_document
 from experiments.scenario.message_classes import pmt_to_document
 from experiments.scenario.protection import protection_to_document
 from experiments.scenario.replay import replay_to_document
@@ -49,6 +50,7 @@ def to_document(scenario: Scenario) -> Document:
         "link_delays": scenario.link_delays,
         "wait_to_restore_s": scenario.wait_to_restore_s,
         "capacity_mbps": scenario.capacity_mbps,
+        "controls": [control_to_document(control) for control in scenario.controls] or None,
         "sqr": replay_to_document(next((each.replay for each in scenario.variations if each.replay), None)),
         "protect": protection_to_document(
             next((each.protection for each in scenario.variations if each.protection), None), scenario.topology
@@ -106,6 +108,7 @@ def _traffic(stream: Traffic) -> Document:
             "kind": stream.kind,
             "interval_ms": stream.interval_ms,
             "rate_mbps": stream.rate_mbps,
+            "rate_pps": stream.rate_pps,
             "size_bytes": stream.size_bytes,
             "start_s": stream.start_s,
             "stop_s": stream.stop_s,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from experiments.scenario.controls import read_controls
 from experiments.scenario.failures import read_failures
 from experiments.scenario.fields import (
     Context,
@@ -57,7 +58,7 @@ from mininet_topos.topology import Topology, with_link_delays
 KEYS = (
     "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",
     "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "delay_ms", "jitter_ms",
-    "link_delays", "wait_to_restore_s", "protect", "sqr", "pmt",
+    "link_delays", "wait_to_restore_s", "protect", "sqr", "pmt", "controls",
     "traffic", "failures", *TUNNEL_KEYS,
 )  # fmt: skip
 _KEYS_OF_TUNNELS = (
@@ -123,6 +124,7 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
     variations = _with_packet_programs(
         context, fields, root, network.topology, _variations(context, fields, root, surroundings)
     )
+    controls, variations = read_controls(context, fields.get("controls"), variations)
     happening = _happening(context, fields, network.topology)
     _check_together(context, fields, surroundings, variations)
     if happening.measures_flows:
@@ -141,6 +143,7 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
         flows=happening.flows,
         aggregates=happening.aggregates,
         rerun=happening.rerun,
+        controls=controls,
     )
     scenario = _with_settings(context, fields, scenario, surroundings)
     _check_rates(context, fields, scenario, surroundings)
@@ -257,6 +260,8 @@ def _check_together(
             raise context.error(fields[key], f"{key} is for schemes of tunnels, not for {of_routes[0]!r}; remove it")
     if "reoptimise" in fields and "told_by" in fields and fields["told_by"].value == "agent":
         raise context.error(fields["reoptimise"], "agents keep the tunnels that they know; remove it, or told_by")
+    if "flows" in fields and "controls" in fields:
+        raise context.error(fields["controls"], "controls count packets, which flows do not; use expect")
     for key in ("expect", "reoptimise"):
         if key in fields and "flows" not in fields:
             raise context.error(fields[key], f"{key} needs flows to look at; add 'flows'")

@@ -20,7 +20,8 @@ from experiments.scenario.values import Replay
 from mininet_topos.topology import Topology
 
 SCHEMES = ("sqr", "lossless")
-KEYS = ("links", "slots", "delta_ms", "margin")
+SETTINGS = ("slots", "delta_ms", "margin")
+KEYS = ("links", *SETTINGS)
 MAX_SLOTS = 1 << 20
 
 
@@ -47,12 +48,16 @@ def read_replay(
     if "links" not in given:
         raise context.error(line, "sqr needs links whose packets are kept; add 'links: [[s1, s2]]'")
     links = [read_link(context, entry, topology) for entry in sequence(context, given["links"], "links")]
-    usual = Replay(())
+    return with_settings(context, given, Replay(tuple(map(str, links))))
+
+
+def with_settings(context: Context, given: Mapping[str, Line], usual: Replay) -> Replay:
+    """The same with the settings that are given (`BadInputError` for one that cannot be used)."""
     slots = with_default(given, "slots", whole_number(2, MAX_SLOTS), context, usual.slots)
     if slots & (slots - 1):
         raise context.error(given["slots"], f"slots is {slots}; give a power of two")
     return Replay(
-        tuple(map(str, links)),
+        usual.links,
         slots,
         with_default(given, "delta_ms", number(0), context, usual.delta_ms),
         with_default(given, "margin", whole_number(0, slots - 1), context, min(usual.margin, slots - 1)),

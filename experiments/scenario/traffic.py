@@ -17,13 +17,17 @@ from experiments.scenario.fields import (
 )
 from experiments.scenario.lines import Line
 from experiments.scenario.targets import read_host
-from experiments.scenario.values import TRAFFIC_KINDS, Traffic
+from experiments.scenario.values import DATAGRAMS, TRAFFIC_KINDS, Traffic
 from mininet_topos.topology import Topology
 
-KEYS = ("from", "to", "kind", "interval_ms", "rate_mbps", "size_bytes", "start_s", "stop_s")
+KEYS = ("from", "to", "kind", "interval_ms", "rate_mbps", "rate_pps", "size_bytes", "start_s", "stop_s")
 MIN_INTERVAL_MS = 0.5
 MAX_UDP_PAYLOAD_BYTES = 1472
 MIN_PROBE_BYTES = 60  # the header that irtt needs for stamps both ways
+MAX_RATE_PPS = 100_000.0
+# Which kinds may say at what rate they send; of these, which must.
+_RATES = {"rate_mbps": ("iperf3-udp", "iperf3-tcp"), "rate_pps": (DATAGRAMS,)}
+_MUST_SAY = {"iperf3-udp": "rate_mbps", DATAGRAMS: "rate_pps"}
 
 
 def read_traffic(context: Context, line: Line | None, topology: Topology) -> tuple[Traffic, ...]:
@@ -61,24 +65,29 @@ def _stream(context: Context, entry: Line, topology: Topology) -> Traffic:
     stop_s = optional(fields, "stop_s", number(0), context)
     if stop_s is not None and stop_s <= start_s:
         raise context.error(fields["stop_s"], f"stop_s {stop_s:g} is not after start_s {start_s:g}; make it later")
-    rate_mbps = optional(fields, "rate_mbps", number(0, exclusive=True), context)
-    if (rate_mbps is not None) != (kind == "iperf3-udp"):
-        raise context.error(
-            fields.get("rate_mbps", entry),
-            "kind iperf3-udp needs rate_mbps"
-            if rate_mbps is None
-            else f"rate_mbps does not go with kind {kind}; remove it",
-        )
+    if stop_s is not None and kind == DATAGRAMS:
+        raise context.error(fields["stop_s"], "datagrams are sent until the run ends; remove stop_s")
+    _check_rates(context, entry, fields, kind)
     return Traffic(
         source=source,
         destination=destination,
         kind=kind,
         interval_ms=with_default(fields, "interval_ms", number(MIN_INTERVAL_MS), context, 2.0),
-        rate_mbps=rate_mbps,
+        rate_mbps=optional(fields, "rate_mbps", number(0, exclusive=True), context),
+        rate_pps=optional(fields, "rate_pps", number(0, exclusive=True, highest=MAX_RATE_PPS), context),
         size_bytes=optional(fields, "size_bytes", whole_number(MIN_PROBE_BYTES, MAX_UDP_PAYLOAD_BYTES), context),
         start_s=start_s,
         stop_s=stop_s,
     )
+
+
+def _check_rates(context: Context, entry: Line, fields: Mapping[str, Line], kind: str) -> None:
+    for key, kinds in _RATES.items():
+        if key in fields and kind not in kinds:
+            raise context.error(fields[key], f"{key} does not go with kind {kind}; remove it")
+    needed = _MUST_SAY.get(kind)
+    if needed is not None and needed not in fields:
+        raise context.error(entry, f"kind {kind} needs {needed}")
 
 
 def _end(context: Context, entry: Line, fields: Mapping[str, Line], key: str, topology: Topology) -> str:

@@ -19,7 +19,9 @@ METRICS = ("hops", "delay")
 
 PROBE_KINDS = ("probe", "ping")
 LOAD_KINDS = ("iperf3-tcp", "iperf3-udp")
-TRAFFIC_KINDS = PROBE_KINDS + LOAD_KINDS
+PROGRAM_KINDS = PROBE_KINDS + LOAD_KINDS
+DATAGRAMS = "datagrams"
+TRAFFIC_KINDS = (*PROGRAM_KINDS, DATAGRAMS)
 
 LINK_KINDS = ("silent", "one-way", "carrier", "flap")
 NODE_KINDS = ("node",)
@@ -31,7 +33,10 @@ FAILURE_KINDS = LINK_KINDS + NODE_KINDS + CONTROLLER_KINDS + (KILL_KIND,)
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """One stream between two hosts; probes carry stamps both ways, the other kinds are load beside them.
+    """One stream between two hosts.
+
+    Probes carry stamps both ways; datagrams are numbered, go one way and are counted by their receiver; of TCP's load
+    is known what was sent again.
 
     Attributes
     ----------
@@ -42,9 +47,11 @@ class Traffic:
     interval_ms : float
         Time between packets of a probe or ping; not used by the load kinds.
     rate_mbps : float or None
-        Offered rate of iperf3-udp; None for the rest.
+        Offered rate of iperf3-udp, and of iperf3-tcp (None: as much as goes); None for the rest.
+    rate_pps : float or None
+        Packets a second of datagrams, at most; None for the rest.
     size_bytes : int or None
-        IP payload of a probe or ping (None: 64).
+        IP payload of a probe or ping (None: 64), UDP payload of datagrams (None: 200).
     start_s, stop_s : float, float or None
         Seconds after the run's zero; None means until the run ends.
     """
@@ -54,6 +61,7 @@ class Traffic:
     kind: str = "probe"
     interval_ms: float = 2.0
     rate_mbps: float | None = None
+    rate_pps: float | None = None
     size_bytes: int | None = None
     start_s: float = 0.0
     stop_s: float | None = None
@@ -129,6 +137,7 @@ class Variation:
     """One run of a scenario: the scheme and how it is planned; `mode` is "none" for a scheme that has but one.
 
     `protection` are the protected flows of scheme protect, `replay` is what scheme sqr keeps; None with the others.
+    `arm` names a run of its own beside that of its scheme, one of the scenario's controls.
     """
 
     scheme: str
@@ -139,11 +148,41 @@ class Variation:
     max_failures: int | None = None
     protection: Protection | None = None
     replay: Replay | None = None
+    arm: str = ""
 
     @property
     def name(self) -> str:
-        """Short name, also a folder name: "sdfast-learned", "ffg"."""
-        return self.scheme if self.mode == NO_MODE else f"{self.scheme}-{self.mode}"
+        """Short name, also a folder name: "sdfast-learned", "ffg", "sqr-small-ring"."""
+        return "-".join(
+            [self.scheme, *([] if self.mode == NO_MODE else [self.mode]), *([self.arm] if self.arm else [])]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A run that must lose packets, or what the scenario breaks was not met at all.
+
+    Attributes
+    ----------
+    scheme, arm : str
+        Whose run; `arm` names one that the control adds, with `replay` in place of the scheme's own settings.
+    replay : Replay or None
+    packets : int or None
+        It loses at least so many.
+    outage_percent : (float, float) or None
+        It loses between so much and so much of what is sent while delivery is not promised.
+    """
+
+    scheme: str
+    arm: str = ""
+    replay: Replay | None = None
+    packets: int | None = None
+    outage_percent: tuple[float, float] | None = None
+
+    @property
+    def run(self) -> str:
+        """ "shortest", "sqr small-ring"."""
+        return f"{self.scheme} {self.arm}".strip()
 
 
 @dataclass(frozen=True)
@@ -177,6 +216,8 @@ class Scenario:
         One capacity for all links, which `topology` has taken over; None: those of the topology.
     pmt : PolicyMapTable or None
         Message classes that the controller and the switches serve (PSO).
+    controls : tuple of Control
+        Runs that must lose.
     """
 
     topology_name: str
@@ -202,6 +243,7 @@ class Scenario:
     rerun: Rerun | None = None
     capacity_mbps: float | None = None
     pmt: PolicyMapTable | None = None
+    controls: tuple[Control, ...] = ()
 
     @property
     def measures_flows(self) -> bool:

@@ -16,7 +16,7 @@ from experiments.analysis.events import Event, detections, read_events
 from experiments.probes.clock import sample_offset_ns
 from experiments.probes.dump import DumpError, read_switch
 from experiments.probes.streams import programs
-from experiments.scenario.values import TRAFFIC_KINDS, Traffic
+from experiments.scenario.values import PROGRAM_KINDS, Traffic
 from mininet_topos.catalogue import load_topology
 from mininet_topos.event_log import EVENTS_VARIABLE
 from ryu_apps.plan.options import PlanOptions
@@ -121,7 +121,7 @@ def test_the_clock_offset_turns_one_clock_into_the_other() -> None:
     assert before_ns - slack_ns <= real_ns - offset_ns <= after_ns + slack_ns
 
 
-@pytest.mark.parametrize("kind", TRAFFIC_KINDS)
+@pytest.mark.parametrize("kind", PROGRAM_KINDS)
 def test_every_kind_of_traffic_has_a_program_that_knows_its_goal(kind: str) -> None:
     stream = Traffic("s1", "s2", kind, interval_ms=2.5, rate_mbps=3.0 if kind == "iperf3-udp" else None)
     made = programs(stream, "10.0.0.2", 4.2, 1)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from experiments.scenario.document import to_document
 from experiments.scenario.parse import MAX_CONTROL_DELAY_MS as MAX_SCENARIO_MS
 from experiments.scenario.parse import MAX_LINK_DELAY_MS as MAX_SCENARIO_LINK_MS
 from experiments.scenario.parse import Surroundings, parse_scenario
-from experiments.scenario.values import KILL_TARGETS, Failure, Replay, Scenario, Traffic, Variation
+from experiments.scenario.values import KILL_TARGETS, Control, Failure, Replay, Scenario, Traffic, Variation
 from mininet_topos.emulation.delay_line_core import MAX_LINK_DELAY_MS as MAX_EMULATED_LINK_MS
 from mininet_topos.emulation.options_core import MAX_CONTROL_DELAY_MS as MAX_EMULATED_MS
 from mininet_topos.errors import BadInputError
@@ -179,6 +180,9 @@ BAD = {
     "interval 0": (with_traffic("{from: h1, to: h2, interval_ms: 0}"), "cut.yaml:4: interval_ms is 0; give a number of at least 0.5"),
     "rate missing": (with_traffic("{from: h1, to: h2, kind: iperf3-udp}"), "cut.yaml:4: kind iperf3-udp needs rate_mbps"),
     "rate of a probe": (with_traffic("{from: h1, to: h2, rate_mbps: 3}"), "cut.yaml:4: rate_mbps does not go with kind probe"),
+    "packet rate of a ping": (with_traffic("{from: h1, to: h2, kind: ping, rate_pps: 3}"), "cut.yaml:4: rate_pps does not go with kind ping"),
+    "datagrams without a rate": (with_traffic("{from: h1, to: h2, kind: datagrams}"), "cut.yaml:4: kind datagrams needs rate_pps"),
+    "datagrams that stop": (with_traffic("{from: h1, to: h2, kind: datagrams, rate_pps: 9, stop_s: 3}"), "cut.yaml:4: datagrams are sent until the run ends"),
     "stream twice": (GOOD.replace("s3}", "s3}\n  - {from: h3, to: h1}"), "cut.yaml:5: a probe between s1 and s3 stands twice"),
     "stop before start": (with_traffic("{from: h1, to: h2, start_s: 3, stop_s: 2}"), "cut.yaml:4: stop_s 2 is not after start_s 3"),
     "no traffic": (GOOD.replace("\n  - {from: h1, to: s3}", " []"), "cut.yaml:3: a scenario needs traffic"),
@@ -314,6 +318,48 @@ def test_protected_flows_belong_to_scheme_protect_and_survive_being_written_down
     ):
         with pytest.raises(BadInputError, match=words.replace("[", r"\[")):
             parse_scenario(wrong, "cut.yaml", surroundings)
+
+
+CONTROLLED = (
+    GOOD.replace("scheme: sdfast", "schemes: [sqr, ffg]")
+    + "sqr: {links: [[s1, s2]], slots: 1024, delta_ms: 900}\n"
+    + "controls: [{scheme: ffg, outage_percent: [80, 120]}, {scheme: sqr, name: short, delta_ms: 5, packets: 9}]\n"
+)
+
+
+def test_a_control_with_settings_is_a_run_of_its_own_and_survives_being_written_down() -> None:
+    surroundings = Surroundings(load, ("sqr", "ffg"), ())
+    made = parse_scenario(CONTROLLED, "cut.yaml", surroundings)
+    assert [each.name for each in made.variations] == ["sqr", "ffg", "sqr-short"]
+    assert made.variations[2].replay == Replay(("s1-s2",), 1024, 5.0)
+    assert made.controls == (
+        Control("ffg", outage_percent=(80.0, 120.0)),
+        Control("sqr", "short", Replay(("s1-s2",), 1024, 5.0), packets=9),
+    )
+    assert parse_scenario(json.dumps(to_document(made)), "cut.yaml", surroundings) == made
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("scheme: ffg,", "scheme: fgg,", "did you mean 'ffg'"),
+        ("scheme: ffg, ", "", "a control needs the scheme that must lose"),
+        (", packets: 9", "", "give either packets or outage_percent"),
+        (", packets: 9", ", packets: 9, outage_percent: [1, 2]", "give either packets or outage_percent"),
+        ("[80, 120]", "[120, 80]", "the lower one first"),
+        ("[80, 120]", "[80]", "give the lowest and the highest"),
+        ("name: short, ", "", "give it a name"),
+        ("name: short", "name: ../short", "becomes the name of a folder"),
+        ("delta_ms: 5, ", "", "a name is for settings of SQR"),
+        ("scheme: sqr, name", "scheme: ffg, name", "for schemes that keep packets, not for 'ffg'"),
+        ("delta_ms: 5", "slots: 1000", "give a power of two"),
+        ("{scheme: ffg,", "{scheme: sqr, name: short, margin: 3, packets: 1}, {scheme: ffg,", "stands twice"),
+    ],
+)
+def test_a_control_that_says_nothing_or_too_much_is_refused(right: str, wrong: str, words: str) -> None:
+    assert CONTROLLED.count(right) == 1
+    with pytest.raises(BadInputError, match=re.escape(words)):
+        parse_scenario(CONTROLLED.replace(right, wrong), "cut.yaml", Surroundings(load, ("sqr", "ffg"), ()))
 
 
 def test_kept_links_belong_to_scheme_sqr_and_survive_being_written_down() -> None:

@@ -21,6 +21,7 @@ CHOOSE_TCP_PORT, CHOOSE_DSCP, CHOOSE_VLAN = 1, 2, 4
 _LARGEST = {CHOOSE_TCP_PORT: ("TCP port", 65535), CHOOSE_DSCP: ("DSCP", 63), CHOOSE_VLAN: ("VLAN id", 4094)}
 _MAX_SLOTS = 1 << 20
 _LONGEST_MS = 3_600_000.0
+_FASTEST_PPS = 1e9
 
 # Name, format and offset of each field of struct control; head and tail have cache lines of their own.
 _WORDS = "state primary backup mask margin choose in_send paused ready request".split()
@@ -37,6 +38,7 @@ FIELDS: dict[str, tuple[str, int]] = {
     "tail": ("=Q", 128),
     "detected_ns": ("=Q", 192),
     "source": ("=I", 200),
+    "pace_ns": ("=I", 204),
     **{name: ("=Q", 208 + 8 * at) for at, name in enumerate(_COUNTERS)},
 }
 CONTROL_BYTES = 208 + 8 * len(_COUNTERS)
@@ -69,6 +71,10 @@ class SqrPort:
     `delta_ms` bounds the time from a failure to the agent's knowledge of it, `reconfiguration_ms` is how long the
     backup needs after that. With `in_send` a failing send is a failure, and the window is `margin` packets before it;
     where the primary has a queue, that should be as long as the queue, which is lost with the port.
+
+    `replay_pps` holds the replay back to so many packets a second, or to four times the rate at which they came if
+    that is more: for a next hop that reads from a short buffer and does not always run, as Open vSwitch's userspace
+    datapath. None: as fast as the backup takes them.
     """
 
     device: str
@@ -80,6 +86,7 @@ class SqrPort:
     margin: int = 64
     in_send: bool = True
     choice: Choice = Choice()
+    replay_pps: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what the ring cannot do."""
@@ -92,6 +99,8 @@ class SqrPort:
             raise BadInputError(
                 f"a margin of {self.margin} packets: give 0 to {self.slots - 1}, less than the ring has"
             )
+        if self.replay_pps is not None and not 1 <= self.replay_pps <= _FASTEST_PPS:
+            raise BadInputError(f"a replay of {self.replay_pps} packets a second: give 1 to {_FASTEST_PPS:g}, or none")
         chosen_keys(self.choice)
 
 
@@ -173,6 +182,7 @@ def first_control(port: SqrPort, primary: int, backup: int, *, queued: bool = Fa
         "in_send": (IN_SEND_ERRORS if queued else IN_SEND_REFUSALS) if port.in_send else IN_SEND_NEVER,
         "delta_ns": round(port.delta_ms * 1e6),
         "reconfiguration_ns": round(port.reconfiguration_ms * 1e6),
+        "pace_ns": round(1e9 / port.replay_pps) if port.replay_pps else 0,
     }
     for name, value in values.items():
         pattern, offset = FIELDS[name]

@@ -45,7 +45,7 @@ struct control {
     __u64 tail_line[7];
     __u64 detected_ns;
     __u32 source;
-    __u32 unused;
+    __u32 pace_ns;            /* the agent's: from one replayed packet to the next; 0: none, see replay.c */
     __u64 cached, cached_bytes, held, direct, other;
     __u64 too_big, gso, unprotected, young, pending, send_failed, queue_full;
     __u64 replayed, replay_failed; /* these two by the agent */

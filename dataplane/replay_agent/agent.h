@@ -26,6 +26,7 @@ struct port {
     bool running, told;           /* the primary has its carrier; the failure was printed */
     uint64_t usable_since_ns;     /* of SB': since when the primary has been seen to work again; 0: not yet */
     uint64_t replay_began, replayed_before, settled_at_ns;
+    uint64_t pace_ns, due_ns, before_ns; /* when the next packet may leave; when the one before it had been sent first */
     struct sample samples[SAMPLES];
     size_t newest;
 };

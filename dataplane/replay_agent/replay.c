@@ -12,6 +12,7 @@
 #include "checksum.h"
 
 #define BATCH 64
+#define FASTER 4
 /* After a replay, for packets that were on their way into the ring; after the return of a carrier, see is_back(). */
 #define SETTLE_NS 5000000
 
@@ -130,21 +131,40 @@ static bool is_passing(int error)
     return error == EAGAIN || error == ENOBUFS || error == EINTR;
 }
 
-/* Send up to a batch by the backup; true if it makes sense to go on at once. */
+/* A packet leaves at the pace, or FASTER times as fast as it came if that is faster: what comes meanwhile would else
+ * never be caught up with. Who is late makes a batch good at most, so that no next hop's buffer is overrun. */
+static void catch_up(struct port *port, uint64_t now)
+{
+    uint64_t credit_ns = BATCH * port->pace_ns;
+    if (port->due_ns + credit_ns < now)
+        port->due_ns = now - credit_ns;
+}
+
+static void wait_after(struct port *port, uint64_t tag)
+{
+    uint64_t came_ns = slot_of(port, tag)->sent_ns;
+    uint64_t gap_ns = came_ns > port->before_ns ? (came_ns - port->before_ns) / FASTER : 0;
+    port->due_ns += gap_ns < port->pace_ns ? gap_ns : port->pace_ns;
+    port->before_ns = came_ns;
+}
+
+/* Send what is due, up to a batch, by the backup; true if it makes sense to go on at once. */
 static bool replay_batch(struct port *port)
 {
     static uint8_t frames[BATCH][SLOT_DATA];
     struct control *control = port->control;
     struct mmsghdr messages[BATCH] = {0};
     struct iovec parts[BATCH];
-    uint64_t tags[BATCH], tail = LOAD(control->tail), head = LOAD(control->head);
+    uint64_t tags[BATCH], tail = LOAD(control->tail), head = LOAD(control->head), now = now_ns();
     enum reading last = READY;
     unsigned count = 0;
-    for (; count < BATCH && tail < head; tail++) {
+    catch_up(port, now);
+    for (; count < BATCH && tail < head && port->due_ns <= now; tail++) {
         uint32_t length;
         last = read_slot(port, tail, frames[count], &length);
         if (last != READY)
             break;
+        wait_after(port, tail);
         if (!length)
             continue;
         fill_checksum(frames[count], length);
@@ -166,7 +186,7 @@ static bool replay_batch(struct port *port)
     else if (last == GONE) /* the program has counted what it wrote over */
         tail = head > tail + port->slots ? head - port->slots + 1 : tail + 1;
     STORE(control->tail, tail);
-    return (unsigned)sent == count && last != NOT_YET;
+    return (unsigned)sent == count && last != NOT_YET && port->due_ns <= now;
 }
 
 static void finish_replay(struct port *port, uint64_t now)
@@ -193,13 +213,23 @@ static bool is_back(struct port *port, uint64_t now)
     return port->usable_since_ns && now >= port->usable_since_ns + SETTLE_NS;
 }
 
+/* Whether the backup may be used now. Where it is the primary, a replay that has begun asks only what never blocks: one
+ * that waited for others' changes of interfaces at every batch would not overtake what arrives. */
+static bool may_replay(struct port *port, uint64_t now)
+{
+    struct control *control = port->control;
+    if (control->backup != control->primary || (LOAD(control->ready) && has_carrier(port->primary)))
+        return true;
+    STORE(control->ready, 0);
+    return is_back(port, now);
+}
+
 static bool hold(struct port *port, uint64_t now, bool *busy)
 {
     struct control *control = port->control;
     if (!port->told)
         print_detected(port);
-    if (now < control->detected_ns + control->reconfiguration_ns ||
-        (control->backup == control->primary && !is_back(port, now)))
+    if (now < control->detected_ns + control->reconfiguration_ns || !may_replay(port, now))
         return false;
     if (!LOAD(control->ready)) {
         port->replay_began = now;
@@ -250,6 +280,7 @@ bool serve(struct port *port, bool *busy)
 /* A port must not hold for ever when nobody replays. */
 void let_go(struct port *port)
 {
+    port->pace_ns = 0;
     if (LOAD(port->control->state) == STATE_HOLD) {
         while (LOAD(port->control->ready) && LOAD(port->control->tail) < LOAD(port->control->head) && replay_batch(port))
             ;

@@ -80,6 +80,7 @@ static void open_port(struct port *port, const char *word)
         usage("the control block is not of this ring:", word);
     name_interface(port->control->primary, port->primary, word);
     name_interface(port->control->backup, port->backup, word);
+    port->pace_ns = port->control->pace_ns;
     port->running = has_carrier(port->primary);
     for (size_t at = 0; at < SAMPLES; at++)
         port->samples[at] = (struct sample){now_ns(), port->control->cached_bytes};

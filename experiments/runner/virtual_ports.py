@@ -19,6 +19,9 @@ from mininet_topos.emulation.running import RunningNetwork
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 
 _WATCH_S = 0.2
+# A bridge in user space reads each port from a socket that holds some 250 packets, and may have to wait for a
+# processor: at this pace, for 25 ms.
+_REPLAY_PPS = 10_000.0
 
 
 def virtual_names(short: str, port_no: int) -> tuple[str, str]:
@@ -53,7 +56,9 @@ def sqr_ports(
             add_bridge_port(network, node, outer, virtual)
             # The window goes back into the bridge, whose rows know the way on.
             primary = network.interface(node, port_no)
-            port = SqrPort(inner, primary, inner, replay.slots, replay.delta_ms, margin=replay.margin)
+            port = SqrPort(
+                inner, primary, inner, replay.slots, replay.delta_ms, margin=replay.margin, replay_pps=_REPLAY_PPS
+            )
             by_node.setdefault(node, {})[port_no] = port
         with ExitStack() as stack:
             switches = {

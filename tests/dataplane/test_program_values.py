@@ -111,14 +111,30 @@ def test_what_the_maps_cannot_hold_is_refused_by_name() -> None:
 
 def test_a_fresh_control_block_says_what_the_port_says() -> None:
     port = SqrPort(
-        "in", "out", "other", slots=256, delta_ms=2.5, reconfiguration_ms=1, margin=9, choice=Choice(dscp=(1,))
+        "in",
+        "out",
+        "other",
+        slots=256,
+        delta_ms=2.5,
+        reconfiguration_ms=1,
+        margin=9,
+        choice=Choice(dscp=(1,)),
+        replay_pps=4e4,
     )
     block = first_control(port, 11, 12)
     assert len(block) == CONTROL_BYTES
     names = "state primary backup mask margin choose in_send delta_ns reconfiguration_ns head tail".split()
     assert [read_field(block, name) for name in names] == [0, 11, 12, 255, 9, 2, 2, 2_500_000, 1_000_000, 0, 0]
+    assert read_field(block, "pace_ns") == 25_000
+    assert read_field(first_control(SqrPort("in", "out", "other"), 11, 12, queued=True), "pace_ns") == 0
     assert read_field(first_control(port, 11, 12, queued=True), "in_send") == 1
     assert read_counters(block) == SqrCounters()
+
+
+@pytest.mark.parametrize("rate_pps", [0, 0.5, -1, 2e9, float("nan")])
+def test_a_replay_has_a_rate_of_at_least_one_packet_a_second(rate_pps: float) -> None:
+    with pytest.raises(BadInputError, match="packets a second: give 1 to 1e"):
+        SqrPort("in", "out", "other", replay_pps=rate_pps)
 
 
 def test_chosen_values_are_keys_of_their_kind() -> None:

@@ -273,6 +273,27 @@ def test_a_window_can_go_back_to_the_bridge_by_the_virtual_port(ports: Ports) ->
         assert [int.from_bytes(a.recv(2000)[14:18], "big") for _ in range(6)] == list(range(6))
 
 
+def test_a_replay_keeps_its_pace_after_a_batch(ports: Ports) -> None:
+    paced = port("a", "x", backup="near-z", replay_pps=2000)
+    with SqrSwitch(ports.pid, [paced]) as switch, sockets(ports, "a", "z") as (a, z):
+        for number in range(100):
+            a.send(frame(number))
+            time.sleep(0.004)
+        switch.fail("near-a")
+        replayed = find(switch.wait_for(said("replayed"), 20), "replayed").facts
+        assert [int.from_bytes(z.recv(2000)[14:18], "big") for _ in range(100)] == list(range(100))
+    assert (replayed["packets"], replayed["replay_ns"] >= (100 - 64 - 1) * 500_000) == (100, True)
+
+
+def test_a_pace_slower_than_packets_came_does_not_keep_a_replay_from_its_end(ports: Ports) -> None:
+    paced = port("a", "x", backup="near-z", replay_pps=1)
+    with SqrSwitch(ports.pid, [paced]) as switch, sockets(ports, "a") as (a,):
+        for number in range(128):
+            a.send(frame(number))
+        switch.fail("near-a")
+        assert find(switch.wait_for(said("replayed"), 20), "replayed").facts["packets"] == 128
+
+
 def test_a_port_returns_to_its_primary_when_asked_and_replays_nothing_old(ports: Ports) -> None:
     with SqrSwitch(ports.pid, [port("a", "x")]) as switch, sockets(ports, "a", "x", "z") as (a, x, z):
         with pytest.raises(BadInputError, match="near-a is up, not on its backup"):

@@ -53,7 +53,7 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
     assert "detected" in [line.get("event") for line in lines]
     (counters,) = [line for line in lines if "cached" in line]
     assert counters["replayed"] > 0
-    assert counters["young"] == counters["pending"] == counters["too_big"] == 0
+    assert counters["young"] == counters["pending"] == counters["too_big"] == counters["replay_failed"] == 0
 
 
 def test_a_link_that_dies_twice_loses_and_reorders_nothing_and_gets_its_traffic_back(net: EmulatedNetwork) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ryu_apps.plan.ids import Kind, SchemeId, split_cookie
+from ryu_apps.plan.ids import Kind, SchemeId, is_in_band_group, split_cookie
 from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan
 
 _TEMPORARY = (Kind.LEARNED, Kind.AGENT)
-# Rows beside every plan: an app's own for ARP and foreign hosts come and go with the hosts, PSO's with its connections.
-_NOBODYS = (0, SchemeId.EDGE, SchemeId.PSO)
+# Rows beside every plan: an app's own for ARP and foreign hosts come and go with the hosts, PSO's with its connections;
+# those of in-band control were there before any controller.
+_NOBODYS = (0, SchemeId.EDGE, SchemeId.PSO, SchemeId.IN_BAND)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def compare_dump(
     """
     planned = {row.key: row for row in plan.flows}
     held = list(flows)
-    held_groups = set(groups)
+    held_groups = {group for group in groups if not is_in_band_group(group.group_id)}
     same = {row.key for row in held if planned.get(row.key) == row}
     missing: list[FlowRow | GroupRow] = [row for row in plan.flows if row.key not in same]
     missing += [group for group in plan.groups if group not in held_groups]

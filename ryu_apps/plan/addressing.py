@@ -10,6 +10,10 @@ from mininet_topos.ports import HOST_PORT
 from mininet_topos.topology import Topology
 
 MAX_HOSTS = 65534
+MAX_SWITCHES = 65533
+_CONTROL_NETWORK = 10 << 24 | 255 << 16
+CONTROLLER_IPV4 = _CONTROL_NETWORK | 65534  # 10.255.255.254
+CONTROL_MASK = 0xFFFF0000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,24 @@ def node_ipv4(number: int) -> int:
     if not 1 <= number <= MAX_HOSTS:
         raise PlanLimitError(f"switch number {number} does not fit 10.254.0.0/16; use 1..{MAX_HOSTS}")
     return 10 << 24 | 254 << 16 | number
+
+
+def control_ipv4(number: int) -> int:
+    """IPv4 address of switch `number` (from 1) in the control network: 10.255.k/256.k%256.
+
+    Raises
+    ------
+    PlanLimitError
+        More switches than 10.255.0.0/16 holds beside the controller.
+    """
+    if not 1 <= number <= MAX_SWITCHES:
+        raise PlanLimitError(f"switch number {number} does not fit 10.255.0.0/16; use 1..{MAX_SWITCHES}")
+    return _CONTROL_NETWORK | number
+
+
+def control_mac(number: int) -> int:
+    """MAC address of switch `number` (0: of the controller) in an in-band control network; no port or host has it."""
+    return 0x0202 << 32 | number
 
 
 def host_mac(number: int) -> str:

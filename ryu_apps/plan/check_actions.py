@@ -12,7 +12,7 @@ from typing import Any
 
 from mininet_topos.ports import MAX_PORT_NO
 from ryu_apps.plan.fields import ETH_MPLS, FIELDS, Field
-from ryu_apps.plan.ids import OFPP_IN_PORT, SPARE_TABLES, VLAN_PRESENT, Kind, Table, split_cookie
+from ryu_apps.plan.ids import OFPP_IN_PORT, OFPP_LOCAL, SPARE_TABLES, VLAN_PRESENT, Kind, Table, split_cookie
 from ryu_apps.plan.rows import (
     Action,
     Controller,
@@ -169,10 +169,10 @@ def _writes_tagged_bit(action: Load) -> bool:
 
 
 def _output_faults(action: Output, port_nos: frozenset[int] | None) -> Iterator[str]:
-    if action.port_no == OFPP_IN_PORT:
+    if action.port_no in (OFPP_IN_PORT, OFPP_LOCAL):
         return
     if not 1 <= action.port_no <= MAX_PORT_NO:
-        yield f"{action} is no port; use 1..{MAX_PORT_NO}, or OFPP_IN_PORT"
+        yield f"{action} is no port; use 1..{MAX_PORT_NO}, OFPP_IN_PORT or OFPP_LOCAL"
     elif port_nos is not None and action.port_no not in port_nos:
         yield f"{action} is no port of this switch"
 

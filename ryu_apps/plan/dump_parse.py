@@ -166,6 +166,8 @@ def _number(name: str, text: str) -> int:
         return int(IPv4Address(text))
     if name in MAC_FIELDS:
         return int(text.replace(":", ""), 16)
+    if name == "in_port" and text in RESERVED_PORTS:
+        return RESERVED_PORTS[text]
     return int(text, 0)
 
 

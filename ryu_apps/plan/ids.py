@@ -33,6 +33,10 @@ PSO_TABLES = range(251, 254)
 class Priority(IntEnum):
     """Priority bands; within a table a band belongs to one purpose."""
 
+    IN_BAND = 61000  # control packets that run over the data links (plan.in_band)
+    IN_BAND_SERVICE = 60900  # those of what listens on switches
+    IN_BAND_GUARD = 60500  # nothing else may have the addresses of the control network
+    IN_BAND_MARK = 60400  # data from hosts that is marked as control is
     GUARD = 60000  # frames that must never enter (tagged frames from a host port)
     EDGE = 50000  # ARP to the controller
     TUNNEL = 46000  # 1+1 protection: wrapped packets
@@ -65,6 +69,7 @@ class SchemeId(IntEnum):
     RESTORATION = 13
     FFG_RESTORATION = 14
     RESCALING_VICTIMS = 15
+    IN_BAND = 16
     REACTIVE = 16  # rules of single flows, installed when a flow's first packet comes; no plan holds them
 
 
@@ -88,10 +93,13 @@ AGENT_CONTROLLER_ID = 0xA6E7
 VLAN_PRESENT = 0x1000  # OpenFlow 1.3 OFPVID_PRESENT, and the CFI bit of OVS's vlan_tci
 OFPP_IN_PORT = 0xFFFFFFF8
 OFPP_CONTROLLER = 0xFFFFFFFD
+OFPP_LOCAL = 0xFFFFFFFE  # the switch's own network stack
 ALWAYS_LIVE_GROUP = 0xFFFF  # an ALL group with one drop bucket: a watch_group that never dies
 _FIRST_TUNNEL_GROUP, _TUNNEL_GROUPS = 0xFF000000, 0xFFFF00
 _FIRST_PROTECT_GROUP, _PROTECT_GROUPS = 0xFE000000, 0x1000000
+_FIRST_IN_BAND_GROUP, _IN_BAND_GROUPS = 0xFD000000, 0x1000000
 _SQR_PORTS, _MOST_PORT = 0xFE40, 0xFEFF
+CONTROL_PORT = 0xFD00  # where the controller hangs on its switch, with in-band control
 PROTECT_PORT = 0xFE00  # the hairpin beside a bridge, where packets of 1+1 protection are numbered and checked
 _KIND_SHIFT, _SCHEME_SHIFT, _TAG_SHIFT = 48, 56, 32
 
@@ -183,6 +191,16 @@ def protect_group(receiving_dpid: int) -> int:
 def is_protect_group(group_id: int) -> bool:
     """Whether `protect_group` gives this id to some receiving end."""
     return _FIRST_PROTECT_GROUP < group_id < _FIRST_PROTECT_GROUP + _PROTECT_GROUPS
+
+
+def in_band_group(number: int) -> int:
+    """Group id of a fast-failover group of in-band control, numbered within its switch; below every protect group."""
+    return _FIRST_IN_BAND_GROUP + number
+
+
+def is_in_band_group(group_id: int) -> bool:
+    """Whether `in_band_group` gives this id."""
+    return _FIRST_IN_BAND_GROUP <= group_id < _FIRST_IN_BAND_GROUP + _IN_BAND_GROUPS
 
 
 def sqr_port(port_no: int) -> int:

@@ -2,7 +2,7 @@
 
 The interpreter never re-implements Open vSwitch's hashes: the slot that `multipath` or a select
 group would choose is an argument. An `output` to a dead port is still an output here; the network
-walk (walk.py) knows which links carry nothing. What is not modelled: meters, timeouts, TTL.
+walk (walk.py) knows which links carry nothing. What is not modelled: meters, timeouts, TTL, what ARP says.
 """
 
 from __future__ import annotations
@@ -173,6 +173,8 @@ class _Fields:
             return packet.mpls[0][name == "mpls_tc"] if packet.mpls else 0
         if name.startswith("reg"):
             return self.registers.get(name, 0)
+        if name.startswith("arp_"):
+            return 0  # fields that no packet of this model has; the EtherType beside them decides
         protocol, _, end = name.partition("_")
         if protocol in _PORT_FIELDS and end in ("src", "dst"):
             return packet.l4_dst if end == "dst" else packet.l4_src

@@ -23,7 +23,7 @@ from ryu_apps.plan.fields import (
     MAC_FIELDS,
     Field,
 )
-from ryu_apps.plan.ids import OFPP_CONTROLLER, OFPP_IN_PORT, VLAN_PRESENT
+from ryu_apps.plan.ids import OFPP_CONTROLLER, OFPP_IN_PORT, OFPP_LOCAL, VLAN_PRESENT
 from ryu_apps.plan.rows import (
     Action,
     Bucket,
@@ -58,7 +58,7 @@ KEYWORDS: dict[str, tuple[int, int | None]] = {
     "ipv6": (ETH_IPV6, None),
     "mpls": (ETH_MPLS, None),
 }
-RESERVED_PORTS = {"IN_PORT": OFPP_IN_PORT, "CONTROLLER": OFPP_CONTROLLER}
+RESERVED_PORTS = {"IN_PORT": OFPP_IN_PORT, "CONTROLLER": OFPP_CONTROLLER, "LOCAL": OFPP_LOCAL}
 _FIELD_RANK = {name: rank for rank, name in enumerate(FIELDS)}
 _HEX_FIELDS = frozenset({"vlan_tci", "metadata", "eth_type", *(name for name in FIELDS if name.startswith("reg"))})
 _SET_FIELD_NAMES = {"ipv4_src": "ip_src", "ipv4_dst": "ip_dst", "ip_ecn": "nw_ecn"}
@@ -146,6 +146,8 @@ def value_text(name: str, value: int) -> str:
         return ":".join(f"{octet:02x}" for octet in value.to_bytes(6, "big"))
     if name == "vlan_tci":
         return f"0x{value:04x}"
+    if name == "in_port":
+        return _PORT_NAMES.get(value, str(value))
     return f"0x{value:x}" if name in _HEX_FIELDS else str(value)
 
 

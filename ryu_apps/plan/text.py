@@ -120,7 +120,9 @@ class _Writer:
         counts = {"flows": plan.flows, "groups": plan.groups, "backup rows": plan.backups}
         held = ", ".join(f"{len(rows)} {name}" for name, rows in counts.items())
         yield f"# Switch {self.names.title or plan.node}, datapath {plan.dpid:016x}: {held}"
-        yield from (f"#   port {port_no}: {name}" for port_no, name in sorted(self.names.ports.items()))
+        yield from (
+            f"#   port {value_text('in_port', port_no)}: {name}" for port_no, name in sorted(self.names.ports.items())
+        )
         for table_id, rows in groupby(plan.flows, key=lambda row: row.table_id):
             yield from self._heading(f"Table {table_id} {_table_name(table_id)}", TABLE_PURPOSES.get(table_id, ""))
             yield from (_commented(flow_text(row), self._flow_comment(row)) for row in rows)

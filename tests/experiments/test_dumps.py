@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from experiments.analysis.dumps import compare_dump
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie
+from ryu_apps.plan.in_band.plan import plan_in_band
+from ryu_apps.plan.in_band.values import Channel, Service
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.rows import FlowRow, GroupRow, Load, Output, RulePlan, match
@@ -33,6 +35,14 @@ def never(_tag_id: int) -> bool:
 
 def test_a_switch_that_holds_its_plan_is_clean() -> None:
     report = compare_dump(PLAN, PLAN.flows, PLAN.groups, never)
+    assert report.is_clean
+    assert report.temporary == ()
+
+
+def test_rows_of_in_band_control_are_nobodys_fault() -> None:
+    control = plan_in_band(load_topology("figure2"), Channel("s1", (Service(6653),))).plans[2]
+    assert control.groups
+    report = compare_dump(PLAN, (*PLAN.flows, *control.flows), (*PLAN.groups, *control.groups), never)
     assert report.is_clean
     assert report.temporary == ()
 

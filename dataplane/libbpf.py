@@ -103,6 +103,10 @@ _SIGNATURES: Mapping[str, tuple[object, tuple[object, ...]]] = {
     "bpf_obj_get_info_by_fd": (ctypes.c_int, (ctypes.c_int, POINTER, POINTER)),
     "bpf_enable_stats": (ctypes.c_int, (ctypes.c_int,)),
     "bpf_prog_test_run_opts": (ctypes.c_int, (ctypes.c_int, POINTER)),
+    "bpf_prog_load": (
+        ctypes.c_int,
+        (ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, POINTER, ctypes.c_size_t, POINTER),
+    ),
     "bpf_tc_hook_create": (ctypes.c_int, (POINTER,)),
     "bpf_tc_attach": (ctypes.c_int, (POINTER, POINTER)),
     "bpf_tc_detach": (ctypes.c_int, (POINTER, POINTER)),

@@ -22,7 +22,7 @@ from experiments.scenario.values import Scenario
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
-    from mininet_topos.emulation import EmulatedNetwork
+    from mininet_topos.emulation.running import RunningNetwork
 
 FORMAT_VERSION = 1
 
@@ -88,8 +88,8 @@ class ResultFolder:
             shutil.rmtree(self._file("work"))
 
     @contextmanager
-    def keeping_logs(self, run: str, network: EmulatedNetwork) -> Iterator[None]:
-        """Copy what the network's processes wrote to logs/<run>/ before the network removes it."""
+    def keeping_logs(self, run: str, network: RunningNetwork) -> Iterator[None]:
+        """Copy what the network's processes wrote to logs/<run>/: a part of the network, before it removes that."""
         try:
             yield
         finally:

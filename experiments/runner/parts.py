@@ -74,7 +74,11 @@ def options_of(variation: Variation) -> PlanOptions:
 
 
 def emulated_network(
-    scenario: Scenario, variation: Variation, work: Work, bfd_interval_ms: int | None
+    scenario: Scenario,
+    variation: Variation,
+    work: Work,
+    bfd_interval_ms: int | None,
+    around: Sequence[NetworkPart] = (),
 ) -> EmulatedNetwork:
     """The network of a run with its controller, and with agents in agent mode; enter it to build it.
 
@@ -86,6 +90,8 @@ def emulated_network(
         Where its event log and the controller's topology file go.
     bfd_interval_ms : int or None
         None: the shortest that this machine holds while the network is idle.
+    around : sequence of NetworkPart
+        What is left only when the packet programs have ended.
     """
     topology_file = work.path / "topology.json"
     topology_file = topology_file.resolve()
@@ -111,7 +117,7 @@ def emulated_network(
             **pso_environment(scenario, work),
         },
         events=work.events,
-        parts=parts_of(scenario, variation),
+        parts=(*around, *parts_of(scenario, variation)),
         command="armor " + " ".join(sys.argv[1:]),
     )
 

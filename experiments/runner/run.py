@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from experiments.analysis.dumps import DumpReport
 from experiments.analysis.flow_result import FlowResult
@@ -216,9 +217,10 @@ class _Run:
         name, scenario = self.variation.name, self.scenario
         with self.folder.work(name) as work:
             self._say("building the network")
-            network = emulated_network(scenario, self.variation, work, interval_ms)
+            keeping = partial(self.folder.keeping_logs, name)
+            network = emulated_network(scenario, self.variation, work, interval_ms, (keeping,))
             # What is still broken at the end stays so until the switches' rows have been compared with their plans.
-            with network, self.folder.keeping_logs(name, network), Cuts(network) as cuts:
+            with network, Cuts(network) as cuts:
                 make_ready(network, self.planned.plans, self.variation, self._say)
                 if is_tunnel_scheme(self.variation) and scenario.tunnels.told_by == "agent":
                     self._say("waiting for the agents")

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict
 
 from dataplane.devices import add_virtual_port
+from dataplane.gate_program import gate_program
 from dataplane.sqr import SqrSwitch, find_agent
 from dataplane.sqr_core import SqrPort
 from experiments.scenario.values import Replay
@@ -61,6 +62,7 @@ def sqr_ports(
             )
             by_node.setdefault(node, {})[port_no] = port
         with ExitStack() as stack:
+            network.gate_program = stack.enter_context(gate_program())
             switches = {
                 node: stack.enter_context(SqrSwitch(network.shell_pid(node), list(ports.values())))
                 for node, ports in by_node.items()

@@ -30,7 +30,9 @@ class Cuts:
 
     def __init__(self, network: RunningNetwork) -> None:
         self._network = network
-        self._gates = Gates(network.shell_pid, NFT if kernel_features().nft_egress else CLSACT)
+        by_program = network.gate_program is not None
+        mechanism = NFT if kernel_features().nft_egress and not by_program else CLSACT
+        self._gates = Gates(network.shell_pid, mechanism, network.gate_program)
         # What is broken, by (kind, target), and what it shut: interfaces, carriers, processes.
         self._shut: dict[tuple[str, str], frozenset[Place]] = {}
         self._carriers: dict[str, Place] = {}

@@ -42,10 +42,12 @@ class Gates:
     shell_pid : function of place to a process in it
     mechanism : "nft" or "clsact"
         What drops the packets: nftables (Linux 5.16 and later), or a filter behind a clsact qdisc.
+    program : int, optional
+        With clsact, file descriptor of a program that takes packets (`dataplane.gate_program`).
     """
 
-    def __init__(self, shell_pid: Callable[[str], int], mechanism: str = NFT) -> None:
-        self._shell_pid, self._mechanism = shell_pid, mechanism
+    def __init__(self, shell_pid: Callable[[str], int], mechanism: str = NFT, program: int | None = None) -> None:
+        self._shell_pid, self._mechanism, self._program = shell_pid, mechanism, program
         self._places: dict[str, PlaceGates] = {}
 
     def arm(self, place: str, interfaces: Iterable[str]) -> None:
@@ -111,7 +113,7 @@ class Gates:
         if self._mechanism == NFT:
             return gates.netfilter, nft_core.flip_message(live_of)
         by_index = {gates.index_of[name]: live for name, live in live_of.items()}
-        return gates.route, clsact_core.flip_message(by_index)
+        return gates.route, clsact_core.flip_message(by_index, self._program)
 
     def set_carrier(self, place: str, interface: str, up: bool) -> tuple[float, float]:
         """Set one end of a cable up or down; the other end's carrier follows.

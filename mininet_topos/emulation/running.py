@@ -85,6 +85,8 @@ class RunningNetwork:
     _environment: Mapping[str, str]
     _notes: list[str]
     delay_trial: DelayTrial | None
+    # Set by a part whose packets nftables does not see: what takes them at a silent cut (dataplane.gate_program).
+    gate_program: int | None = None
     _relays: tuple[Relay, ...]
     _uncut_wiring: Wiring
     _programs: list[subprocess.Popen[Any]]

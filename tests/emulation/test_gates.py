@@ -7,16 +7,19 @@ import socket
 import struct
 import subprocess
 import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dataplane.gate_program import gate_program
 from mininet_topos.emulation import clsact_core
 from mininet_topos.emulation.features import kernel_features
 from mininet_topos.emulation.gates import CLSACT, NFT, GateError, Gates
 from mininet_topos.emulation.netlink_core import carrier_message, read_errors
 from mininet_topos.emulation.nft_core import TABLE, chain_name, flip_message
+from mininet_topos.errors import MissingRequirementError
 
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}-eth[0-9]{1,3}", fullmatch=True)
 
@@ -109,6 +112,37 @@ def test_a_filter_is_added_to_shut_and_deleted_to_open(live_of: dict[int, bool])
         assert (seen, handle, parent, info >> 16) == (index, 0, 0xFFFFFFF3, 1)
         assert info & 0xFFFF == socket.htons(3)
         assert (b"matchall\0" in body, b"gact\0" in body) == (not live, not live)
+
+
+def test_a_gate_by_a_program_names_it_in_the_filter() -> None:
+    ((kind, body),) = messages_of(clsact_core.flip_message({7: False}, 12))
+    assert kind == 44
+    assert b"bpf\0" in body
+    assert struct.pack("=HHI", 8, 6, 12) in body  # TCA_BPF_FD
+    assert struct.pack("=HHI", 8, 8, 1) in body  # TCA_BPF_FLAGS: its verdict counts
+    assert messages_of(clsact_core.flip_message({7: True}, 12)) == messages_of(clsact_core.flip_message({7: True}))
+
+
+@pytest.fixture
+def program() -> Iterator[int]:
+    try:
+        with gate_program() as handle:
+            yield handle
+    except MissingRequirementError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.emulation
+def test_a_gate_by_a_program_stops_packets_and_tells_nobody(namespace: int, program: int) -> None:
+    gates = Gates(lambda _: namespace, CLSACT, program)
+    gates.arm("x", ["a0"])
+    base = sent_packets(namespace)
+    assert sent_packets(namespace) == base + 1
+    gates.flip({("x", "a0"): False})
+    assert sent_packets(namespace) == base + 1
+    gates.flip({("x", "a0"): True})
+    assert sent_packets(namespace) == base + 2
+    gates.close()
 
 
 @pytest.fixture(params=[NFT, CLSACT])

@@ -68,23 +68,30 @@ def test_a_link_that_dies_twice_loses_and_reorders_nothing_and_gets_its_traffic_
 
 def test_a_silent_cut_is_told_by_bfd_and_loses_nothing_either(net: EmulatedNetwork) -> None:
     link = net.topology.parse_link("s1-s2")
+    arrived = []
+
+    def cut() -> None:
+        cuts.silent(link)
+        arrived.append(packets(net, "s2", "s1", "rx"))
+
     with Cuts(net) as cuts:
         cuts.arm([link])
-        numbers, sent = received(net, 1200, ((0.3, lambda: cuts.silent(link)),))
+        numbers, sent = received(net, 1200, ((0.3, cut),))
+        assert packets(net, "s2", "s1", "rx") == arrived[0]  # what packet programs send is cut as well
         assert list(dict.fromkeys(numbers)) == list(range(sent))
     wait_until(lambda: is_back(net), "the link does not get its traffic back")
 
 
 def is_back(net: EmulatedNetwork) -> bool:
     """Whether packets take the link s1-s2 again."""
-    port = next(port for (node, port), way in net.ports.direction_at.items() if (node, way.dst) == ("s1", "s2"))
-    before = sent_by(net, net.interface("s1", port))
+    before = packets(net, "s1", "s2", "tx")
     numbers, sent = received(net, 20)
     assert numbers == list(range(sent))
-    return sent_by(net, net.interface("s1", port)) - before >= sent
+    return packets(net, "s1", "s2", "tx") - before >= sent
 
 
-def sent_by(net: EmulatedNetwork, interface: str) -> int:
-    """Packets that an interface of s1 has sent."""
-    said = net.run("s1", ["ip", "-j", "-s", "link", "show", "dev", interface]).stdout
-    return int(json.loads(said)[0]["stats64"]["tx"]["packets"])
+def packets(net: EmulatedNetwork, node: str, neighbour: str, way: str) -> int:
+    """Packets that a switch has sent ("tx") or received ("rx") on the link to a neighbour."""
+    port = next(port for (end, port), link in net.ports.direction_at.items() if (end, link.dst) == (node, neighbour))
+    said = net.run(node, ["ip", "-j", "-s", "link", "show", "dev", net.interface(node, port)]).stdout
+    return int(json.loads(said)[0]["stats64"][way]["packets"])

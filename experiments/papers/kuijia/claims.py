@@ -242,7 +242,8 @@ def _kept_whole(rows: Sequence[Json], table: str) -> list[ClaimResult]:
 
 
 def _degraded(rows: Sequence[Json], table: str, names: Sequence[str]) -> list[ClaimResult]:
-    return [_changed(rows, table, testbed.RESCALING, name, "degrades", AtMost(0.0)) for name in names]
+    """Less by 1 % at least: a smaller change is within what TCP's rate does by itself, and its sign is chance."""
+    return [_changed(rows, table, testbed.RESCALING, name, "degrades", AtMost(-1.0)) for name in names]
 
 
 def _changed(rows: Sequence[Json], table: str, arm: Arm, name: str, paper: str, band: Band) -> ClaimResult:

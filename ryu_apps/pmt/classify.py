@@ -69,11 +69,13 @@ class Classifier:
 
     def __init__(self, table: PolicyMapTable) -> None:
         self.table = table
-        self._class_ids = table.class_ids
+        class_ids = table.class_ids
+        self._classes = (UNMATCHED_CLASS, *(class_ids.get(rule.action, UNMATCHED_CLASS) for rule in table.rules))
         self._matches: dict[TrafficType, list[tuple[int, Match]]] = {traffic_type: [] for traffic_type in TrafficType}
         for number, rule in enumerate(table.rules, 1):
             self._matches[rule.traffic_type].append((number, rule.match))
-        self._lookups = {traffic_type: RuleLookup(own) for traffic_type, own in self._matches.items()}
+        # Indexed by the number itself: an enumeration's hash would cost more than the look-up.
+        self._lookups = (RuleLookup(()), *(RuleLookup(self._matches[traffic_type]) for traffic_type in TrafficType))
 
     def classify(self, message: bytes) -> Classification:
         """Class of one whole OpenFlow 1.3 message.
@@ -85,8 +87,7 @@ class Classifier:
         """
         subject = read_subject(message)
         number = self._deciding(subject)
-        class_id = UNMATCHED_CLASS if number is None else self._class_ids[self.table.rules[number - 1].action]
-        return Classification(subject.msg_type, subject.traffic_type, class_id, number)
+        return Classification(subject.msg_type, subject.traffic_type, self._classes[number or 0], number)
 
     def treat_data(self, frame: bytes, in_port: int) -> DataTreatment:
         """What the table says of one data packet; any bytes."""

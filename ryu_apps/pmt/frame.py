@@ -8,6 +8,8 @@ packet-in may be cut short.
 
 from __future__ import annotations
 
+import struct
+
 from ryu_apps.pmt.fields import (
     ETH_ARP,
     ETH_IPV4,
@@ -23,12 +25,17 @@ from ryu_apps.pmt.fields import (
 
 Fields = dict[str, int]
 
+_ETHERNET = struct.Struct("!12sH")
+_IPV4 = struct.Struct("!BB4xHxB2xII")  # without length, identification, time to live and checksum
+_MAC_MASK = (1 << 48) - 1
 _VLAN_TYPES = (0x8100, 0x88A8)
 _FIRST_TYPE = 0x0600  # smaller numbers are lengths (IEEE 802.3)
 _OFP_DL_TYPE_NOT_ETH_TYPE = 0x05FF  # what Open vSwitch says of a frame with a length instead of a type
 _SNAP = bytes.fromhex("aaaa03000000")
 _HOP_BY_HOP, _ROUTING, _FRAGMENT, _AUTHENTICATION, _DESTINATION = 0, 43, 44, 51, 60
-_TRANSPORTS = {IP_TCP: "tcp", IP_UDP: "udp", IP_SCTP: "sctp"}
+_TRANSPORTS = {
+    number: (f"{name}_src", f"{name}_dst") for number, name in ((IP_TCP, "tcp"), (IP_UDP, "udp"), (IP_SCTP, "sctp"))
+}
 _MESSAGES = {(ETH_IPV4, IP_ICMP): "icmpv4", (ETH_IPV6, IP_ICMPV6): "icmpv6"}
 
 
@@ -48,8 +55,9 @@ def frame_fields(frame: bytes) -> Fields:
     """
     if len(frame) < 14:
         return {}
-    fields = {"eth_dst": _number(frame, 0, 6), "eth_src": _number(frame, 6, 6), "vlan_vid": 0}
-    eth_type, at = _number(frame, 12, 2), 14
+    addresses, eth_type = _ETHERNET.unpack_from(frame)
+    both, at = int.from_bytes(addresses, "big"), 14
+    fields = {"eth_dst": both >> 48, "eth_src": both & _MAC_MASK, "vlan_vid": 0}
     if eth_type in _VLAN_TYPES and len(frame) >= 18:
         tag = _number(frame, 14, 2)
         fields["vlan_vid"] = tag & 0xFFF | VLAN_PRESENT
@@ -60,7 +68,7 @@ def frame_fields(frame: bytes) -> Fields:
     fields["eth_type"] = eth_type
     reader = _READERS.get(eth_type)
     if reader is not None:
-        fields |= reader(frame[at:])
+        fields.update(reader(frame[at:]))
     return fields
 
 
@@ -76,16 +84,21 @@ def _number(data: bytes, at: int, size: int) -> int:
 
 
 def _ipv4(data: bytes) -> Fields:
-    header_bytes = 4 * (data[0] & 15) if data else 0
-    if len(data) < 20 or header_bytes < 20 or data[0] >> 4 != 4:
+    if len(data) < _IPV4.size:
         return {}
-    fields = _traffic_class(data[1]) | {
-        "ip_proto": data[9],
-        "ipv4_src": _number(data, 12, 4),
-        "ipv4_dst": _number(data, 16, 4),
+    first, tos, fragment, protocol, source, destination = _IPV4.unpack_from(data)
+    header_bytes = 4 * (first & 15)
+    if header_bytes < 20 or first >> 4 != 4:
+        return {}
+    fields = {
+        "ip_dscp": tos >> 2,
+        "ip_ecn": tos & 3,
+        "ip_proto": protocol,
+        "ipv4_src": source,
+        "ipv4_dst": destination,
     }
-    is_fragment = bool(_number(data, 6, 2) & 0x3FFF)
-    return fields | _transport(ETH_IPV4, data[9], data[header_bytes:], is_fragment)
+    fields.update(_transport(ETH_IPV4, protocol, data[header_bytes : header_bytes + 4], bool(fragment & 0x3FFF)))
+    return fields
 
 
 def _ipv6(data: bytes) -> Fields:
@@ -127,8 +140,8 @@ def _transport(eth_type: int, protocol: int, data: bytes, is_fragment: bool) -> 
     if is_fragment:
         data = bytes(4)
     if protocol in _TRANSPORTS:
-        name = _TRANSPORTS[protocol]
-        return {f"{name}_src": _number(data, 0, 2), f"{name}_dst": _number(data, 2, 2)} if len(data) >= 4 else {}
+        source, destination = _TRANSPORTS[protocol]
+        return {source: _number(data, 0, 2), destination: _number(data, 2, 2)} if len(data) >= 4 else {}
     prefix = _MESSAGES.get((eth_type, protocol))
     return {f"{prefix}_type": data[0], f"{prefix}_code": data[1]} if prefix and len(data) >= 2 else {}
 

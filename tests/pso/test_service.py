@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -155,6 +156,32 @@ def test_a_barrier_covers_packet_outs_of_other_connections(tmp_path) -> None:
             of_class.send(with_xid(bare(MsgType.BARRIER_REPLY), xids(of_class.received, MsgType.BARRIER_REQUEST)[-1]))
             home.read_until(lambda got: 8 in xids(got, MsgType.BARRIER_REQUEST), "the app's second barrier")
             of_class.read_until(lambda got: 8 in xids(got, MsgType.PACKET_OUT), "the packet-out behind it")
+
+
+@pytest.mark.parametrize(("capacity", "barriers"), [("200", ""), ("4096", "1")])
+def test_a_class_connection_is_read_no_faster_than_its_messages_are_handled(tmp_path, capacity, barriers) -> None:
+    """What is too much stays with the switch, so that nothing is shed here; a barrier's fence is read all the same."""
+    settings = {"ARMOR_PSO_RECEIVE_QUEUE": capacity, "ARMOR_PSO_SEND_QUEUE": "4096", "RECORDER_BARRIERS": barriers}
+    wanted = set(range(1, 801))
+    with RunningRyu(tmp_path, PSO, RECORDER, pmt=PMT, **settings) as ryu:
+        home, of_class = PlayedSwitch(ryu.openflow_port), PlayedSwitch(ryu.openflow_port + 1 + REAL_TIME)
+        with home, of_class, ThreadPoolExecutor(2) as sides:
+            home.hello()
+            of_class.hello_of_class()
+            until(lambda: REAL_TIME in ryu.connections(1), "the class connection is used")
+            kinds = (
+                (home, MsgType.BARRIER_REQUEST if barriers else MsgType.FLOW_MOD),
+                (of_class, MsgType.PACKET_OUT),
+            )
+            ends = [
+                sides.submit(side.read_until, lambda got, kind=kind: wanted <= set(xids(got, kind)), "all answers")
+                for side, kind in kinds
+            ]
+            of_class.send(*(punt(xid, HIGH, bytes(500)) for xid in sorted(wanted)))
+            for end in ends:
+                end.result(60)
+        counters = next(one["receive"] for one in ryu.state()["classes"] if one["class_id"] == REAL_TIME)
+        assert (counters["received"], counters["shed"]) == (len(wanted), 0)
 
 
 def test_a_role_and_fragments_are_told_to_class_connections_too(ryu, switch) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
-from ryu_apps.control.priority.sockets import mark, prepare, read_messages
+from ryu_apps.control.priority.sockets import keep_short, mark, prepare, read_messages
 from ryu_apps.control.priority.waiting import Bell
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import VERSION, MsgType, header
@@ -55,10 +55,11 @@ class ClassChannel:
         self._is_ready = False
         self._socket, self._board, self._is_open = connection, board, True
         self._urgent: deque[bytes] = deque()
-        self._work = Bell()
+        self._work, self._caught_up = Bell(), Bell()
         self._replies: dict[int, Callable[[], None]] = {}
         self._xids = itertools.count(1)
         prepare(connection)
+        keep_short(connection)
 
     def serve(self, timeout_s: float) -> None:
         """Hold the conversation until the connection ends.
@@ -111,17 +112,20 @@ class ClassChannel:
     def detach(self) -> None:
         """The home connection is gone; wait for the next."""
         self.link, self._is_ready = None, False
+        self._caught_up.ring()
 
     def close(self) -> None:
         """End the connection."""
         self._is_open = False
         self._urgent.clear()
         self._work.ring()
+        self._caught_up.ring()
         hub.spawn(_shut, self._socket)
 
     def _ask_barrier(self, then: Callable[[], None]) -> None:
         xid = next(self._xids)
         self._replies[xid] = then
+        self._caught_up.ring()  # the reply comes behind what has not been read yet
         self.control(encode.barrier_request(xid))
 
     def _introduced(self) -> None:
@@ -139,6 +143,9 @@ class ClassChannel:
             self.close()
 
     def _received(self, message: bytes) -> None:
+        if message[1] == MsgType.PACKET_IN and message[0] == VERSION:
+            self._packet_in(message)
+            return
         head = header(message)
         if head.msg_type == MsgType.ECHO_REQUEST:
             self.control(encode.echo_reply(message))
@@ -147,15 +154,22 @@ class ClassChannel:
             self._board.channel_known(self)
         elif head.msg_type == MsgType.BARRIER_REPLY:
             self._replies.pop(head.xid, _nothing)()
-        elif head.version == VERSION and self.link is not None:
-            self._about_packets(message)
-
-    def _about_packets(self, message: bytes) -> None:
-        assert self.link is not None
-        if message[1] == MsgType.PACKET_IN and not self._is_ready:
-            return  # until it has its id, the home connection gets the same packet-in
-        if message[1] in (MsgType.PACKET_IN, MsgType.ERROR):
+        elif head.msg_type == MsgType.ERROR and head.version == VERSION and self.link is not None:
             self.link.deliver(message)
+
+    def _packet_in(self, message: bytes) -> None:
+        if self.link is None or not self._is_ready:
+            return  # until it has its id, the home connection gets the same packet-in
+        # The switch has sorted it by the same table.
+        self.link.deliver(message, self.class_id)
+        while self._must_wait():
+            self._caught_up.wait()
+
+    def _must_wait(self) -> bool:
+        """Whether not to read on: too much waits already, and nothing but packet-ins is expected."""
+        if self._replies or not self._is_open or self.link is None:
+            return False
+        return bool(self.link.is_behind(self.class_id, self._caught_up))
 
     def _write(self) -> None:
         try:

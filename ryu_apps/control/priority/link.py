@@ -18,7 +18,9 @@ from ryu_apps.control.priority.divert_core import (
     wipes_sorting_rows,
 )
 from ryu_apps.control.priority.fan_out_core import for_class_connection
+from ryu_apps.control.priority.receiver import Receiver
 from ryu_apps.control.priority.sender import Sender
+from ryu_apps.control.priority.waiting import Bell
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import VERSION, MsgType, WireError, header, split_messages
 from ryu_apps.plan.rows import FlowRow
@@ -41,14 +43,16 @@ class Link:
         What apps see: Ryu's object of the home connection.
     table : PolicyMapTable
     sender : Sender
-    take : function of (datapath, message, class id)
-        Lets a message wait for the apps.
+    receiver : Receiver
+        Lets messages wait for the apps.
     """
 
-    def __init__(self, datapath: Any, table: PolicyMapTable, sender: Sender, take: Any, count_error: Any) -> None:
+    def __init__(
+        self, datapath: Any, table: PolicyMapTable, sender: Sender, receiver: Receiver, count_error: Any
+    ) -> None:
         self.datapath, self.sender = datapath, sender
         self.table, self._classifier = table, Classifier(table)
-        self._take, self._count_error = take, count_error
+        self._receiver, self._count_error = receiver, count_error
         self._channels: dict[int, ClassChannel] = {}
         self._origins: dict[int, Diverted] = {}
         self._rows: tuple[FlowRow, ...] = ()
@@ -97,8 +101,14 @@ class Link:
             self._count_error("refused by a switch")
             LOG.error("switch %s refuses what PSO needs (is it Open vSwitch?): %s", self.datapath.id, message.hex())
 
-    def deliver(self, message: bytes) -> None:
+    def deliver(self, message: bytes, class_id: int | None = None) -> None:
         """Give a message to the apps, as one of the home connection's.
+
+        Parameters
+        ----------
+        message : bytes
+        class_id : int, optional
+            Its class, when the switch has told it by the connection.
 
         Raises
         ------
@@ -108,7 +118,11 @@ class Link:
         check_received(message, self.datapath.ofproto.OFP_VERSION)
         if message[0] == VERSION:
             message = restore(message, self._origins)
-        self._take(self.datapath, message, self._class_of(message))
+        self._receiver.take(self.datapath, message, self._class_of(message) if class_id is None else class_id)
+
+    def is_behind(self, class_id: int, caught_up: Bell) -> bool:
+        """Whether a class connection need not be read for now; `caught_up` is rung when it should."""
+        return self._receiver.is_behind(self.datapath, class_id, caught_up)
 
     def _class_of(self, message: bytes) -> int:
         # Other versions have no classes here: they are treated equally.

@@ -167,6 +167,10 @@ class ClassQueue:
         """Messages that wait by class, without those behind a barrier."""
         return {each: lane.length for each, lane in self._lanes.items()}
 
+    def backlog(self, class_id: int, source: Hashable) -> int:
+        """Messages of a class and source that wait and may be shed."""
+        return self._lanes[class_id].sheddable.get(source, 0)
+
     def put(self, entry: Entry) -> list[Entry]:
         """Take a message; what had to go for it, or itself when it is the one to go."""
         lost: list[Entry] = []

@@ -27,6 +27,7 @@ from ryu_apps.openflow.wire import header
 LOG = logging.getLogger("pso")
 MAX_UNSHEDDABLE_BYTES = 1 << 18  # of one switch: with more waiting the controller stops reading from it
 AT_ONCE = 8  # messages parsed before the apps handle them: what is more urgent waits for no more than these
+MOST_BACKLOG, RESUME_BACKLOG = 128, 64  # messages of a class connection: with more waiting it is not read from
 HARD_LIMIT = 8  # times its capacity: what may not be shed waits when a queue is so long
 _MARK = "pso_entry"
 
@@ -54,7 +55,19 @@ class Receiver:
         self._queue, self._counters = queue, counters
         self._event_loops, self._delivered = event_loops, delivered
         self._unsheddable: dict[Any, int] = {}
+        self._paused: dict[tuple[Any, int], Bell] = {}
         self._work, self._room = Bell(), Gate()
+
+    def is_behind(self, datapath: Any, class_id: int, caught_up: Bell) -> bool:
+        """Whether so much of a class of a switch waits that its connection need not be read; if so, rings later.
+
+        Reading and sorting cost as much as anything else here, so what would be shed anyway stays where it is: the
+        switch has a queue for each connection, and drops the class that is too much for the controller.
+        """
+        if self._queue.backlog(class_id, datapath) < MOST_BACKLOG:
+            return False
+        self._paused[datapath, class_id] = caught_up
+        return True
 
     def take(self, datapath: Any, message: bytes, class_id: int) -> None:
         """Let a message of a switch wait for its turn; returns when the switch may send more."""
@@ -75,13 +88,15 @@ class Receiver:
         self._queue.remove_source(datapath)
         self._unsheddable.pop(datapath, None)
         self._room.open()
+        for key in [key for key in self._paused if key[0] is datapath]:
+            self._paused.pop(key).ring()
 
     def run(self) -> None:
         """Deliver, for ever."""
         self._event_loops.add(hub.getcurrent())
         while True:
             delivered = sum(1 for _ in itertools.takewhile(bool, (self._next() for _ in range(AT_ONCE))))
-            if delivered:
+            if delivered == AT_ONCE:
                 hub.sleep(0)
             else:
                 self._work.wait()
@@ -98,10 +113,16 @@ class Receiver:
         if not entry.may_be_shed and datapath in self._unsheddable:
             self._unsheddable[datapath] -= entry.size_bytes
             self._room.open()
+        if self._paused:
+            self._resume((datapath, entry.class_id))
         self._deliver(datapath, entry)
         if entry.kind is Kind.BARRIER:
             self._queue.barrier_passed(datapath)
         return True
+
+    def _resume(self, key: tuple[Any, int]) -> None:
+        if key in self._paused and self._queue.backlog(key[1], key[0]) <= RESUME_BACKLOG:
+            self._paused.pop(key).ring()
 
     def _deliver(self, datapath: Any, entry: Entry) -> None:
         """Parse and hand out one message, as `Datapath._recv_loop` of Ryu does."""

@@ -130,7 +130,7 @@ class PsoService:
     def home_opened(self, datapath: Any) -> Link:
         """A switch has opened its home connection."""
         sender = Sender(_ALL_CLASSES, self._policy(), self.settings.send_queue, self.counters, self._event_loops)
-        return Link(datapath, self.table, sender, self._receiver.take, self.error)
+        return Link(datapath, self.table, sender, self._receiver, self.error)
 
     def home_closed(self, link: Link) -> None:
         """A home connection has ended: what it had still to say is of no use to anybody."""

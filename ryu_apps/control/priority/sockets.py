@@ -14,12 +14,18 @@ from ryu_apps.openflow.wire import split_messages
 _READ_BYTES = 16384
 _TCP_NOTSENT_LOWAT = 25  # linux/tcp.h; Python names it from 3.12 on
 _UNSENT_BYTES = 16384
+_CLASS_RECEIVE_BYTES = 65536  # what waits in a connection that is not read waits at the wrong end
 
 
 def prepare(connection: Any) -> None:
     """Send at once, and keep little in the kernel, where no class can overtake another."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+
+
+def keep_short(connection: Any) -> None:
+    """Let little wait in the kernel on the way here."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _CLASS_RECEIVE_BYTES)
 
 
 def mark(connection: Any, dscp: int) -> None:

@@ -4,26 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
+from eventlet import hubs
 from ryu.lib import hub
 
 
 class Bell:
-    """Wakes the one greenlet that waits; rung before it waits, it is not forgotten."""
+    """Wakes the one greenlet that waits; rung before it waits, it is not forgotten.
+
+    Every message rings several bells, so a bell goes to eventlet's hub itself: half the price of a semaphore. Whoever
+    waits has to look for itself whether there is something to do.
+    """
 
     def __init__(self) -> None:
-        self._rung: Any = hub.Semaphore(0)
+        self._waiter: Any = None
         self._is_rung = False
 
     def ring(self) -> None:
         """Wake whoever waits, or will."""
         if not self._is_rung:
             self._is_rung = True
-            self._rung.release()
+            if self._waiter is not None:
+                hubs.get_hub().schedule_call_global(0, self._wake)
 
     def wait(self) -> None:
         """Wait for the bell, then silence it."""
-        self._rung.acquire()
+        if not self._is_rung:
+            self._waiter = hub.getcurrent()
+            try:
+                hubs.get_hub().switch()
+            finally:
+                self._waiter = None
         self._is_rung = False
+
+    def _wake(self) -> None:
+        if self._waiter is not None:  # it may have been ended meanwhile
+            self._waiter.switch()
 
 
 class Gate:

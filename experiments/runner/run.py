@@ -79,6 +79,7 @@ class FailedRun:
             "run": self.variation.name,
             "scheme": self.variation.scheme,
             "mode": self.variation.mode,
+            "arm": self.variation.arm,
             "failures": [],
             "error": str(self.error),
             "held": False,

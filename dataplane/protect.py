@@ -81,6 +81,7 @@ class ProtectNode:
         self._slots: dict[Connection, int] = {}
         self._ends: dict[int, Connection] = {}
         self._interfaces: list[int] = []
+        self._known: dict[str, int] = {}
         self._table = 0
         self._object = LoadedObject(find_program_object(PROGRAM_OBJECT))
         try:
@@ -118,6 +119,25 @@ class ProtectNode:
         """
         index, *others = (interface_index(self._pid, name) for name in (device, plain, *paths))
         self._attach(index, PortUse(*others), program)
+
+    def lead(self, device: str, plain: str | None) -> None:
+        """Send unprotected packets of an interface another way from now on; one write into a map, some microseconds.
+
+        Parameters
+        ----------
+        device : str
+            Served by `between` with program `forward`.
+        plain : str or None
+            Where to; None loses them, so that nobody sees it: the link before `device` is dead.
+        """
+        # No interface has number 0: the kernel throws away what is sent there.
+        to = 0 if plain is None else self._index(plain)
+        self._object.map("ports").set(INDEX.pack(self._index(device)), pack_port(PortUse(to, to)))
+
+    def _index(self, device: str) -> int:
+        if device not in self._known:
+            self._known[device] = interface_index(self._pid, device)
+        return self._known[device]
 
     def _attach(self, index: int, use: PortUse, program: str) -> None:
         self._object.map("ports").set(INDEX.pack(index), pack_port(use))

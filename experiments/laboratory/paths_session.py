@@ -23,6 +23,7 @@ from dataplane.sqr_core import SqrEvent, SqrPort
 from dataplane.two_paths import H2_ADDRESS, TwoPaths, count_stream, numbers_in, two_paths
 from experiments.campaign.values import Json, Trial
 from experiments.laboratory.paths_core import PathsError, delays, read_iperf
+from experiments.laboratory.workload_trials import WORKLOAD_RUNS
 from experiments.papers.p4protect import setup
 from experiments.papers.sqr import setup as sqr
 from mininet_topos.emulation.delay_line import find_delay_line
@@ -266,4 +267,5 @@ RUNS: Mapping[str, Callable[[TwoPaths, Trial], Json]] = {
     sqr.FIG9: run_silent_cut,
     sqr.FIG13: run_window,
     sqr.LATENCY: run_cost,
+    **WORKLOAD_RUNS,
 }

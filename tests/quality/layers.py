@@ -74,6 +74,7 @@ IMPURE = (
     "experiments.papers.sdfast.extra_pictures",
     "experiments.papers.sdfast.canvas",
     "experiments.papers.sqr.figures",
+    "experiments.papers.sqr.flow_pictures",
     "experiments.papers.sqr.pictures",
 )
 

@@ -1,0 +1,74 @@
+"""When paths break under a workload, and what recovery does about it: delays, and the switch's settings for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from mininet_topos.errors import BadInputError
+
+# The replay agent waits so long for a port to be usable again before it sends by it (dataplane/replay_agent/replay.c).
+AGENT_SETTLE_MS = 5.0
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """A way of recovery. `same_port`: the dead path itself works again (SB'), else traffic goes another way (LRR)."""
+
+    same_port: bool
+    replays: bool
+
+
+@dataclass(frozen=True)
+class FailureModel:
+    """What breaks how often, and how soon it is known and repaired.
+
+    Attributes
+    ----------
+    interval_ms : float
+        From one failure to the next.
+    detection_ms : float
+        From a failure to its detection.
+    dead_ms : float
+        From a failure to its repair, the route failure time of SB'.
+    bound_ms : float
+        delta: what detection takes at the most on this machine.
+    spare_ms : float
+        By how much a replay by the same port comes after its repair.
+    """
+
+    interval_ms: float
+    detection_ms: float
+    dead_ms: float
+    bound_ms: float
+    spare_ms: float
+
+    def hold_ms(self, recovery: Recovery) -> float:
+        """How long an agent must hold after the detection (its setting `reconfiguration_ms`).
+
+        Raises
+        ------
+        BadInputError
+            The path comes back sooner than the agent can.
+        """
+        if not recovery.same_port:
+            return 0.0
+        hold_ms = self.dead_ms - self.detection_ms - AGENT_SETTLE_MS + self.spare_ms
+        if hold_ms < 0:
+            raise BadInputError(
+                f"a path that is dead for {self.dead_ms:g} ms: the replay agent takes {AGENT_SETTLE_MS:g} ms, give more"
+            )
+        return hold_ms
+
+
+def failure_times_s(model: FailureModel, seconds: float, seed: int) -> list[float]:
+    """When failures begin, in seconds after the start: one in each interval, at a time drawn evenly in its first half.
+
+    Failures that kept time with the flows would hit them all at one place.
+    """
+    interval_s = model.interval_ms / 1000.0
+    count = max(0, ceil(seconds / interval_s) - 1)
+    drawn = np.random.default_rng((seed, 3)).uniform(0.0, 0.5 * interval_s, count)
+    return [interval_s * (number + 0.5) + float(extra) for number, extra in enumerate(drawn)]

@@ -1,0 +1,253 @@
+"""Runs a workload of short flows over a path that breaks, with or without background traffic; gives the trial's row."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from statistics import fmean
+
+from dataplane.sqr import SqrSwitch
+from dataplane.two_paths import H1_ADDRESS, H2_ADDRESS, TwoPaths
+from experiments.campaign.values import Json
+from experiments.workloads import bulk_sender, flow_receiver, flow_sender
+from experiments.workloads.breaking import Breaker, BrokenPath, broken_path
+from experiments.workloads.breaking_core import FailureModel, Recovery, failure_times_s
+from experiments.workloads.bulk_core import bulk_row, read_samples
+from experiments.workloads.flows_core import (
+    GIVE_UP_MS,
+    WorkloadError,
+    join,
+    read_netstat,
+    read_sent,
+    read_taken,
+    workload_row,
+)
+from experiments.workloads.sizes_core import FlowSequence
+from mininet_topos.emulation.places import call_inside, child, inside, run_batch, run_program
+
+FLOW_PORT, BACKGROUND_PORT = 700, 701
+# Each flow has a source port of its own; the rest is for connections that name none.
+FIRST_PORTS = {FLOW_PORT: 1024, BACKGROUND_PORT: 50_000}
+_FREE_PORTS = "60000 65000"
+_HOST_QUEUE_BYTES = 1 << 24
+PATIENCE_S, GIVE_UP_S = 0.03, GIVE_UP_MS / 1000
+_HEAD_START_S, _SPARE_S = 0.5, 60.0
+_COUNTERS = {"timeouts": "TCPTimeouts", "loss_probes": "TCPLossProbes", "fast_retransmits": "TCPFastRetrans"}
+
+
+@dataclass(frozen=True)
+class TcpSettings:
+    """How the hosts' TCP is set: the least retransmission time-out of their routes."""
+
+    rto_min_ms: float
+
+
+@dataclass(frozen=True)
+class Sending:
+    """Flows that one host sends: which, for how long, and how fast each may go (0: as fast as TCP does)."""
+
+    flows: FlowSequence
+    seconds: float
+    port: int = FLOW_PORT
+    pace_mbps: float = 0.0
+
+    def plan(self, source: IPv4Address, destination: IPv4Address) -> str:
+        """The plan of `flow_sender`."""
+        fields: Json = {
+            "source": str(source),
+            "address": str(destination),
+            "port": self.port,
+            "first_port": FIRST_PORTS[self.port],
+            "seconds": self.seconds,
+            "patience_s": PATIENCE_S if not self.pace_mbps else self.seconds,
+            "give_up_s": GIVE_UP_S,
+            "pace_mbps": self.pace_mbps,
+            "congestion_control": "cubic",
+        }
+        return json.dumps({**fields, **asdict(self.flows)})
+
+
+def set_tcp(bench: TwoPaths, settings: TcpSettings) -> None:
+    """Set the TCP of both hosts.
+
+    Raises
+    ------
+    CommandError
+        The kernel refuses.
+    """
+    for host in (bench.h1, bench.h2):
+        run_program(inside(host, ["sysctl", "-qw", f"net.ipv4.ip_local_port_range={_FREE_PORTS}"]))
+        route = ["ip", "route", "change", "10.0.0.0/24", "dev", "h0", "rto_min", f"{settings.rto_min_ms:g}ms"]
+        run_program(inside(host, route))
+
+
+@contextmanager
+def receiver(host: int, address: IPv4Address, port: int) -> Iterator[subprocess.Popen[str]]:
+    """A receiver of flows that listens; killed at the end if it still runs."""
+    with child(inside(host, ["python3", str(Path(flow_receiver.__file__)), str(address), str(port)])) as process:
+        said = process.stdout.readline() if process.stdout else ""
+        if said.strip() != "ready":
+            raise WorkloadError(
+                f"the receiver of flows said {said.strip()!r} instead of 'ready'; is port {port} taken?"
+            )
+        yield process
+
+
+def send(host: int, plan: str, seconds: float) -> str:
+    """Send flows from a host and return what the sender prints."""
+    return run_program(
+        inside(host, ["python3", str(Path(flow_sender.__file__))]), stdin=plan, timeout_s=seconds + GIVE_UP_S + _SPARE_S
+    )
+
+
+@contextmanager
+def background(bench: TwoPaths, sending: Sending | None) -> Iterator[None]:
+    """Flows in both directions beside the measured ones, while the block runs; they protect themselves."""
+    with ExitStack() as stack:
+        ends = ((bench.h1, H1_ADDRESS, bench.h2, H2_ADDRESS), (bench.h2, H2_ADDRESS, bench.h1, H1_ADDRESS))
+        for source, own, destination, other in ends if sending else ():
+            stack.enter_context(receiver(destination, other, BACKGROUND_PORT))
+            words = inside(source, ["python3", str(Path(flow_sender.__file__))])
+            process = stack.enter_context(
+                subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+            )
+            stack.callback(process.kill)
+            if process.stdin and sending:
+                process.stdin.write(sending.plan(own, other))
+                process.stdin.close()
+        yield
+
+
+def run_workload(
+    bench: TwoPaths,
+    recovery: Recovery | None,
+    model: FailureModel,
+    sending: Sending,
+    settings: TcpSettings,
+    beside: Sending | None,
+    seed: int,
+) -> Json:
+    """Send flows from h1 to h2 while the path breaks; the columns of the trial.
+
+    Parameters
+    ----------
+    bench : TwoPaths
+        Nothing is attached to it.
+    recovery : Recovery or None
+        None: nothing breaks, and the times at which it would have are kept.
+    model : FailureModel
+    sending : Sending
+    settings : TcpSettings
+    beside : Sending or None
+        Background traffic, in both directions.
+    seed : int
+        Of the times of failure.
+
+    Raises
+    ------
+    WorkloadError
+        A sender or receiver ended too early, or a replay was not over before its path returned.
+    """
+    set_tcp(bench, settings)
+    with ExitStack() as stack:
+        path = stack.enter_context(broken_path(bench, recovery, model, [sending.port]))
+        taking = stack.enter_context(receiver(bench.h2, H2_ADDRESS, sending.port))
+        stack.enter_context(background(bench, beside))
+        begin_s = time.monotonic() + _HEAD_START_S
+        times_s = [begin_s + each for each in failure_times_s(model, sending.seconds, seed)]
+        with Breaker(path, model, times_s) as breaker:
+            sent = read_sent(send(bench.h1, sending.plan(H1_ADDRESS, H2_ADDRESS), sending.seconds))
+        taken = read_taken(taking.stdout.read() if taking.stdout else "")
+        netstat = tcp_counters(bench)
+        outcomes = join(sending.flows.sizes_bytes, sent, taken, FIRST_PORTS[sending.port])
+        told = _replays_of(path)
+    return {
+        **workload_row(outcomes, breaker.outages),
+        "told_ms": [round(each, 3) for each in breaker.told_ms],
+        **netstat,
+        **told,
+    }
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """What one long flow runs against, at its host: a rate, and a queue."""
+
+    rate_mbps: float
+    queue_packets: int
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """One long flow: how long, when its path dies, how often it is looked at, and for how long after the cut."""
+
+    seconds: float
+    cut_s: float
+    sample_ms: float
+    window_ms: float
+    bottleneck: Bottleneck
+
+
+def run_bulk(
+    bench: TwoPaths, recovery: Recovery | None, model: FailureModel, bulk: Bulk, settings: TcpSettings
+) -> Json:
+    """Send one long flow from h1 to h2 and let its path die once; the columns of the trial.
+
+    Raises
+    ------
+    WorkloadError
+        The flow broke off.
+    """
+    set_tcp(bench, settings)
+    words = [str(H2_ADDRESS), str(FLOW_PORT), f"{bulk.seconds:g}", f"{bulk.sample_ms:g}"]
+    with ExitStack() as stack:
+        path = stack.enter_context(broken_path(bench, recovery, model, [FLOW_PORT]))
+        _narrow(bench, bulk.bottleneck)
+        stack.enter_context(receiver(bench.h2, H2_ADDRESS, FLOW_PORT))
+        times_s = [time.monotonic() + bulk.cut_s]
+        with Breaker(path, model, times_s) as breaker:
+            said = run_program(
+                inside(bench.h1, ["python3", str(Path(bulk_sender.__file__)), *words]),
+                timeout_s=bulk.seconds + _SPARE_S,
+            )
+        told = _replays_of(path)
+        row = bulk_row(read_samples(said), breaker.outages[0].shut_ns, bulk.window_ms)
+        return {**row, **tcp_counters(bench), **told}
+
+
+def _narrow(bench: TwoPaths, bottleneck: Bottleneck) -> None:
+    """Limit what h1 sends, before anything that dies or is kept; its TCP may fill the queue like a switch's."""
+    tree = f"""qdisc add dev h0 root handle 1: htb default 1
+class add dev h0 parent 1: classid 1:1 htb rate {bottleneck.rate_mbps:g}mbit
+qdisc add dev h0 parent 1:1 pfifo limit {bottleneck.queue_packets}"""
+    run_batch(bench.h1, ["tc", "-batch", "-"], tree.splitlines())
+    run_program(inside(bench.h1, ["sysctl", "-qw", f"net.ipv4.tcp_limit_output_bytes={_HOST_QUEUE_BYTES}"]))
+
+
+def tcp_counters(bench: TwoPaths) -> Json:
+    """What the TCP of h1 has done since the bench was made."""
+    text = call_inside(bench.h1, lambda: Path("/proc/thread-self/net/netstat").read_text(encoding="ascii"))
+    found = read_netstat(text)
+    return {name: found[counter] for name, counter in _COUNTERS.items()}
+
+
+def _replays_of(path: BrokenPath) -> Json:
+    """What SQR has done at both nodes; nothing where it is not."""
+    return {f"sqr_{node}": _replays(switch) for node, switch in zip(("s1", "s2"), path.switches, strict=False)}
+
+
+def _replays(switch: SqrSwitch) -> Json:
+    """What a switch has done."""
+    counters = switch.counters("h")
+    holds = [event.facts["since_detection_ns"] / 1e6 for event in switch.events() if event.event == "replayed"]
+    return {
+        "replays": len(holds),
+        "mean_hold_ms": fmean(holds) if holds else None,
+        **{name: getattr(counters, name) for name in ("cached", "held", "replayed", "young", "pending")},
+    }

@@ -13,14 +13,14 @@ from dataplane.devices import add_virtual_port
 from dataplane.loader import find_program_object
 from mininet_topos.emulation.bridge_ports import add_bridge_port
 from mininet_topos.emulation.running import RunningNetwork
+from mininet_topos.emulation.wiring_core import NODE_SERVICE_PORT
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.protection_core import address_of
 from ryu_apps.plan.ids import PROTECT_PORT
 
 PROTECT_SERVICE = "protect_service"
-SERVICE_PORT = 6655
 SERVICE_S = 20.0
-NODES_SETTING = f"{{control_ip}}:{SERVICE_PORT}"
+NODES_SETTING = f"{{control_ip}}:{NODE_SERVICE_PORT}"
 _POLL_S = 0.05
 
 
@@ -64,7 +64,7 @@ def service_command(network: RunningNetwork, node: str) -> tuple[str, ...]:
     return (
         *(sys.executable, "-m", "dataplane.protect_service"),
         *("--address", address_of(network.topology, node), "--device", hairpin_names(site.bridge)[1]),
-        *("--listen", f"{site.control_ip}:{SERVICE_PORT}"),
+        *("--listen", f"{site.control_ip}:{NODE_SERVICE_PORT}"),
     )
 
 

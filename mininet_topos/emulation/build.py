@@ -47,7 +47,7 @@ def build_cables(wiring: Wiring, hosts: Mapping[str, Host], pid_of: Mapping[str,
             lines += host_lines(by_name[place], by_name.values())
         run_batch(pid_of[place], ["ip", "-batch", "-"], lines)
         # TCP through the userspace datapath or the delay line stalls on packets whose checksum is left to the card.
-        for interface in (f"{place}-eth0",) if place in by_name else relayed_interfaces(wiring, place):
+        for interface in (f"{place}-eth0",) if place in by_name else _whole_frame_interfaces(wiring, place):
             words = [word for name in _OFFLOADS for word in (name, "off")]
             run_program(inside(pid_of[place], ["ethtool", "-K", interface, *words]))
 
@@ -60,6 +60,12 @@ def build_cables(wiring: Wiring, hosts: Mapping[str, Host], pid_of: Mapping[str,
         )
         run_batch(None, ["ip", "-batch", "-"], cable_lines(wiring.cables, pid_of))
         list(pool.map(settle, pid_of))
+
+
+def _whole_frame_interfaces(wiring: Wiring, place: str) -> tuple[str, ...]:
+    """Interfaces of a place that is no host, behind which nobody fills checksums in."""
+    in_band = tuple(wiring.controller_interface_of.values()) if wiring.in_band and place == CONTROLLER else ()
+    return (*relayed_interfaces(wiring, place), *in_band)
 
 
 def place_shapes(

@@ -32,6 +32,30 @@ def control_queue_setup(table: PolicyMapTable) -> QueueSetup:
     )
 
 
+def shared_queue_setup(table: PolicyMapTable) -> QueueSetup:
+    """Strict priority on links that carry control beside data: BFD, a queue a mark of control, data last.
+
+    Parameters
+    ----------
+    table : PolicyMapTable
+        With rules. The unmatched class has no mark, so its messages wait with data.
+
+    Raises
+    ------
+    BadInputError
+        More marks than a port has queues.
+    """
+    dscps = sorted({row.dscp for row in connections(table, OPENFLOW_PORT) if row.dscp}, reverse=True)
+    return QueueSetup(
+        "control before data",
+        len(dscps) + 1,
+        default_queue=len(dscps),
+        control_is_queue_0=False,
+        queue_of_dscp=tuple((dscp, queue_id) for queue_id, dscp in enumerate(dscps)),
+        control_is_bfd=True,
+    )
+
+
 def controller_words(bridge: str, table: PolicyMapTable | None) -> list[str]:
     """Words for `ovs-vsctl` that point a bridge to the controller, on a connection a class when there is a table."""
     columns = ("connection_mode=out-of-band", f"max_backoff={_CONTROLLER_MAX_BACKOFF_MS}")

@@ -103,13 +103,17 @@ class Cuts:
         return self._stamp("node", name, (before, time.monotonic()), live=False)
 
     def controller(self, node: str | None = None) -> CutStamp:
-        """Cut the control link of a switch, or all control links, silently and in both directions."""
+        """Cut the control link of a switch, or all control links, silently and in both directions.
+
+        With in-band control that of one switch is cut at its own end alone: it hears, but nobody hears it.
+        """
         wiring = self._network.wiring
         places = wiring.switch_places if node is None else (wiring.place_of.get(node, node),)
         if not set(places) <= set(wiring.switch_places):
             raise BadInputError(f"no switch {node!r} in this network; nothing was cut")
         ends = [(place, wiring.control_interface_of[place]) for place in places]
-        ends += [(CONTROLLER, wiring.controller_interface_of[place]) for place in places]
+        if node is None or not wiring.in_band:
+            ends += [(CONTROLLER, name) for at, name in wiring.controller_interface_of.items() if at in places]
         return self._shut_gates("controller", node or CONTROLLER, tuple(ends))
 
     def flap(self, link: LinkId, times: int, period_s: float) -> tuple[CutStamp, ...]:

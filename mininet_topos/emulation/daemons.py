@@ -76,6 +76,7 @@ def start_group(
     realtime: bool,
     send_buffer_bytes: int,
     supervisor: Supervisor,
+    after_restart: Callable[[], None] | None = None,
 ) -> None:
     """Start both daemons of a group and wait until every port has its number.
 
@@ -95,6 +96,8 @@ def start_group(
         What ovs-vswitchd's packet socket must hold; 0: as it is.
     supervisor : Supervisor
         Keeps the daemons.
+    after_restart : callable, optional
+        Called each time ovs-vswitchd was started again.
 
     Raises
     ------
@@ -112,7 +115,8 @@ def start_group(
     _wait(group, lambda: _answers(group.db_socket, "list_dbs"), OVSDB_SERVER)
     run_program(vsctl_arguments(group, settings, datapath_type, bfd_interval_ms), environment=environment)
     switch = spec(VSWITCHD, vswitchd_command(group))
-    supervisor.start(replace(switch, realtime=realtime, send_buffer_bytes=send_buffer_bytes))
+    switch = replace(switch, realtime=realtime, send_buffer_bytes=send_buffer_bytes, after_restart=after_restart)
+    supervisor.start(switch)
     wait_ports(group, settings)
 
 

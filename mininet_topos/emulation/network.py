@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ from mininet_topos.emulation.delay_line_core import (
 from mininet_topos.emulation.delay_trial import try_delay_line
 from mininet_topos.emulation.features import kernel_features
 from mininet_topos.emulation.guard import start_guard
+from mininet_topos.emulation.in_band import ControlPath
+from mininet_topos.emulation.in_band_core import in_band_channel
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS, EmulationOptions
 from mininet_topos.emulation.places import CommandError
 from mininet_topos.emulation.queue_bench import machine_queue_facts
@@ -46,6 +49,7 @@ from mininet_topos.event_log import EVENTS_VARIABLE, EventLog
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.in_band.plan import plan_in_band
 
 if TYPE_CHECKING:
     from mininet_topos.emulation.mininet_nodes import Place
@@ -98,7 +102,11 @@ class EmulatedNetwork(RunningNetwork):
     ) -> None:
         self.topology, self.options = topology, options or EmulationOptions()
         self.ports, self.hosts = assign_ports(topology), hosts_of(topology)
-        self.wiring = plan_wiring(topology, self.ports, self.hosts, self.options.mtu_bytes, self.options.shared_ovs)
+        in_band_at = self.options.in_band_at
+        self.control_plan = None if in_band_at is None else plan_in_band(topology, in_band_channel(self.options))
+        self.wiring = plan_wiring(
+            topology, self.ports, self.hosts, self.options.mtu_bytes, self.options.shared_ovs, in_band_at
+        )
         self.settings = {node: port_settings(self.ports, self.wiring, node) for node in topology.node_names}
         self._chosen_run_dir = run_dir.resolve() if run_dir else None
         self._databases = {"Open_vSwitch": OPEN_VSWITCH_SCHEMA, **(databases or {})}
@@ -278,17 +286,21 @@ class EmulatedNetwork(RunningNetwork):
     def _plan_traffic(self, options: EmulationOptions) -> None:
         """Plan each port's tree, and what the send buffers of switches must hold for them."""
         kernel, network = self.datapath == "kernel", (self.topology, self.ports, self.wiring, options)
-        facts = machine_queue_facts(options.queues, kernel) if options.queues else QueueFacts(wide_buffers=False)
+        queues = options.link_queues
+        facts = machine_queue_facts(queues, kernel) if queues else QueueFacts(wide_buffers=False)
         self.traffic = traffic_plan(*network, self._features, kernel_datapath=kernel, facts=facts)
         shapes_of = place_shapes(*network, netem=self._features.netem, kernel_datapath=kernel, facts=facts)
         self.queue_trees = {place: shape.tree for place, shapes in shapes_of.items() for shape in shapes if shape.tree}
         widened = facts.wide_buffers and not kernel
         self._send_buffers = {place: send_buffer_bytes(shapes) * widened for place, shapes in shapes_of.items()}
-        if options.queues and not facts.wide_buffers:
+        if queues and not facts.wide_buffers:
             self._notes.append("priority queues are short: this kernel does not let send buffers be widened")
 
     def _start_switches(self) -> None:
         templates = make_databases(self.run_dir, self._databases)
+        control = None
+        if self.control_plan is not None:
+            control = ControlPath(self.control_plan, self.sites, self.pids)
 
         def start(group: DaemonGroup) -> None:
             start_group(
@@ -301,10 +313,13 @@ class EmulatedNetwork(RunningNetwork):
                 realtime=self.options.realtime,
                 send_buffer_bytes=self._send_buffers[group.place],
                 supervisor=self._supervisor,
+                after_restart=None if control is None else partial(control.lay_again, group.sites[0].name),
             )
 
         with ThreadPoolExecutor(_START_PARALLEL) as pool:
             list(pool.map(start, self.groups))
+        if control is not None:
+            control.lay_all()
         apply_traffic(self.traffic, self.pids, self._file())
         lost = lost_trees(self.traffic, self.pids)
         if lost:
@@ -325,7 +340,7 @@ class EmulatedNetwork(RunningNetwork):
     def _settle_queues(self) -> None:
         """Prove strict priority on every port while nothing else uses the network; `faults` says where it is not."""
         self.queue_verdict = None
-        if self.options.queues is not None:
+        if self.options.link_queues is not None:
             self.queue_verdict = self.try_queues()
 
 

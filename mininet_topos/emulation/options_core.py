@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from mininet_topos.emulation.control_classes_core import shared_queue_setup
 from mininet_topos.emulation.queues_core import QueueSetup
 from mininet_topos.errors import BadInputError
 from ryu_apps.pmt.rules import PolicyMapTable
@@ -55,6 +56,10 @@ class EmulationOptions:
     pmt : PolicyMapTable or None
         Message classes of PSO: every switch has a controller connection a class, with its own mark, and control links
         with a rate serve the marks by strict priority at both ends. Databases of switches listen on the control link.
+    in_band_at : str or None
+        In-band control: the switch that the controller hangs on. The control packets of all switches then run over the
+        links, which serve the classes of `pmt` before data; without `pmt` they wait as data does. None: control links
+        of their own.
     realtime : bool
         Run ovs-vswitchd with real-time priority, so that a busy machine does not fake failures (28 switches, BFD
         every 5 ms, eight busy loops on four cores: 121 flaps in 6 s without it, none with it). Where the system
@@ -81,6 +86,7 @@ class EmulationOptions:
     realtime: bool = True
     queues: QueueSetup | None = None
     pmt: PolicyMapTable | None = None
+    in_band_at: str | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -102,6 +108,29 @@ class EmulationOptions:
             raise BadInputError(
                 f"control_delay_ms is {self.control_delay_ms}; use 0..{MAX_CONTROL_DELAY_MS:g}, or leave it out"
             )
+        if self.in_band_at is not None:
+            self._check_in_band()
+
+    def _check_in_band(self) -> None:
+        for name, value in (("control_rate_mbps", self.control_rate_mbps), ("control_delay_ms", self.control_delay_ms)):
+            if value:
+                raise BadInputError(f"{name} is {value}, but in-band control has no control links; leave it out")
+        if self.shared_ovs:
+            raise BadInputError("in-band control needs daemons for each switch; leave shared_ovs out")
+        if self.queues is not None and self.pmt is not None:
+            raise BadInputError(
+                f"queues are {self.queues.name!r} and in-band control has classes (pmt), which also need the queues of "
+                "the links; leave one of the two out"
+            )
+
+    @property
+    def link_queues(self) -> QueueSetup | None:
+        """Strict priority queues of every link port: `queues`, or with in-band control the classes of `pmt`."""
+        if self.in_band_at is None:
+            return self.queues
+        if self.pmt is not None and self.pmt.rules:
+            return shared_queue_setup(self.pmt)
+        return None if self.queues is None else replace(self.queues, control_is_bfd=True)
 
 
 def _check_positive(name: str, value: float | None) -> None:

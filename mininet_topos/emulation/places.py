@@ -158,12 +158,17 @@ def _enter(pid: int) -> None:
 
 def disable_ipv6(pid: int) -> None:
     """Switch IPv6 off for all present and future interfaces of a namespace (its own traffic would be noise)."""
+    for scope in ("all", "default"):
+        write_setting(pid, f"ipv6/conf/{scope}/disable_ipv6", "1")
+
+
+def write_setting(pid: int, name: str, value: str) -> None:
+    """Write a network setting (/proc/sys/net/NAME) of a namespace; one that the kernel does not have is left out."""
 
     def write() -> None:
         # The sysctl tree shows the namespace of the thread that opens it.
-        for scope in ("all", "default"):
-            knob = Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6")
-            if knob.exists():  # a kernel without IPv6 has nothing to switch off
-                knob.write_text("1", encoding="ascii")
+        knob = Path("/proc/sys/net") / name
+        if knob.exists():
+            knob.write_text(value, encoding="ascii")
 
     call_inside(pid, write)

@@ -23,7 +23,7 @@ HIGH_SHARE, LOW_SHARE = 0.8, 1.0
 BUDGETS_PPS = (30_000, 15_000, 7_500, 3_000)
 LABEL = 0xFFFFF  # no plan uses it
 _VLAN_ID = 0xFFE
-ETH_TRIAL, ETH_MPLS, ETH_VLAN = 0x88B5, 0x8847, 0x8100  # the first: IEEE 802, for local experiments
+ETH_TRIAL, ETH_MPLS, ETH_VLAN, ETH_IPV4 = 0x88B5, 0x8847, 0x8100, 0x0800  # the first: IEEE 802, for local experiments
 _LINK_PPS, _MIN_FRAME_BYTES, _MAX_FRAME_BYTES = 1500, 200, 1400
 _OVERFLOW, _SPARE_FRAMES = 1.6, 20
 _MOST_WAITED_FRAMES, _MOST_LATE_MS = 6, 1.0
@@ -32,6 +32,10 @@ _SOURCE = bytes.fromhex("060a00000001")
 _MAGIC = b"\0AQU"  # begins like no tag that a set-up names, should a filter look at the wrong place
 _PAYLOAD = struct.Struct("!4sBBQ")  # magic, phase, queue, time of sending (ns)
 _MARK_AT = 12
+_IPV4_HEAD = struct.Struct("!BBH5xB2x4s4s")  # the rest of the header may be 0: no switch looks at it
+_IPV4_BYTES = _IPV4_HEAD.size + _PAYLOAD.size
+_IP_TRIAL = 253  # RFC 3692: for experiments
+_IPV4_ENDS = (bytes((192, 0, 2, 1)), bytes((192, 0, 2, 2)))  # RFC 5737: for documentation
 _FULL_FRAME_BITS = 1500 * 8
 
 
@@ -141,14 +145,21 @@ def make_frame(port: TrialPort, queue_id: int, setup: QueueSetup) -> tuple[bytea
 
 
 def _mark(queue_id: int, setup: QueueSetup) -> bytes:
-    """Bytes from the EtherType on: a label, a tag, or nothing that a filter knows."""
+    """Bytes from the EtherType on: a label, a tag, a marked IPv4 header, or nothing that a filter knows."""
     for tc, queue in setup.queue_of_tc:
         if queue == queue_id:
             return struct.pack("!HI", ETH_MPLS, LABEL << 12 | tc << 9 | 1 << 8 | 64)
     for pcp, queue in setup.queue_of_pcp:
         if queue == queue_id:
             return struct.pack("!HHH", ETH_VLAN, pcp << 13 | _VLAN_ID, ETH_TRIAL)
+    for dscp, queue in setup.queue_of_dscp:
+        if queue == queue_id:
+            return struct.pack("!H", ETH_IPV4) + _IPV4_HEAD.pack(0x45, dscp << 2, _IPV4_BYTES, _IP_TRIAL, *_IPV4_ENDS)
     return ETH_TRIAL.to_bytes(2, "big")
+
+
+# By EtherType; the kernel takes 802.1Q tags off.
+_MARK_BYTES = {ETH_TRIAL: 2, ETH_MPLS: 6, ETH_VLAN: 6, ETH_IPV4: 2 + _IPV4_HEAD.size}
 
 
 def stamp(frame: bytearray, start: int, phase: int, queue_id: int, sent_ns: int) -> None:
@@ -158,8 +169,8 @@ def stamp(frame: bytearray, start: int, phase: int, queue_id: int, sent_ns: int)
 
 def read_stamp(frame: bytes) -> tuple[int, int, int] | None:
     """(phase, queue, time of sending in ns) of a frame that arrived; None: no frame of ours."""
-    plain = frame[_MARK_AT : _MARK_AT + 2] == ETH_TRIAL.to_bytes(2, "big")  # the kernel takes 802.1Q tags off
-    start = _MARK_AT + (2 if plain else 6)
+    mark_bytes = _MARK_BYTES.get(int.from_bytes(frame[_MARK_AT : _MARK_AT + 2], "big"), 0)
+    start = _MARK_AT + mark_bytes
     if len(frame) < start + _PAYLOAD.size or frame[start : start + 4] != _MAGIC:
         return None
     _, phase, queue_id, sent_ns = _PAYLOAD.unpack_from(frame, start)

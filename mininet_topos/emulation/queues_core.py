@@ -18,6 +18,7 @@ MAX_QUEUES = 8  # TC_HTB_NUMPRIO: a priority each
 VLAN_NEW, VLAN_OLD = -4, 0  # where u32 finds the tag of a frame from a packet socket; kernels differ
 CONTROL_CLASS = "1:10"  # class of control packets where queue 0 carries traffic
 _CS6_TOS, _DSCP_MASK, _DSCP_SHIFT = 0xC0, 0xFC, 2
+_UDP, _BFD_PORT = 17, 3784
 _TC_SHIFT, _TC_MASK = 9, 0x0E00  # within a label stack entry (RFC 3032, RFC 5462)
 _PCP_SHIFT, _PCP_MASK = 13, 0xE000  # within the tag control information (IEEE 802.1Q)
 
@@ -38,6 +39,8 @@ class QueueSetup:
         control packets have a class of their own before it.
     has_control : bool
         Whether there are such control packets at all; on a control link there are none beside the marked classes.
+    control_is_bfd : bool
+        Control packets are BFD's alone: with in-band control, DSCP CS6 is a class of OpenFlow or means nothing.
     queue_of_tc, queue_of_pcp, queue_of_dscp : tuple of (int, int)
         Queue by TC of MPLS packets, by PCP of tagged ones, by DSCP of plain IPv4.
 
@@ -55,6 +58,7 @@ class QueueSetup:
     queue_of_pcp: tuple[tuple[int, int], ...] = ()
     queue_of_dscp: tuple[tuple[int, int], ...] = ()
     has_control: bool = True
+    control_is_bfd: bool = False
 
     def __post_init__(self) -> None:
         classes = self.n_queues + (self.has_control and not self.control_is_queue_0)
@@ -104,7 +108,8 @@ class QueueSetup:
 
     def describe(self) -> str:
         """Mapping from packets to queues in one line."""
-        words = [f"queue {0 if self.control_is_queue_0 else 'before 0'}: control (CS6)"] if self.has_control else []
+        control = "BFD" if self.control_is_bfd else "control (CS6)"
+        words = [f"queue {0 if self.control_is_queue_0 else 'before 0'}: {control}"] if self.has_control else []
         for queue_id in self.traffic_queues:
             marks = [
                 f"{word} {value}"
@@ -115,6 +120,13 @@ class QueueSetup:
             marks += ["the rest"] if queue_id == self.default_queue else []
             words.append(f"queue {queue_id}: {', '.join(marks) or 'set_queue only'}")
         return f"{self.name}: {'; '.join(words)}"
+
+
+def control_match(bfd_only: bool) -> str:
+    """What u32 matches for control packets: DSCP CS6, or single-hop BFD alone (RFC 5881 section 4)."""
+    if bfd_only:
+        return f"match ip protocol {_UDP} 0xff match ip dport {_BFD_PORT} 0xffff"
+    return f"match ip tos {_CS6_TOS:#x} {_DSCP_MASK:#x}"
 
 
 def class_of(queue_id: int) -> str:
@@ -174,7 +186,7 @@ class QueueTree:
     def filter_lines(self, device: str) -> list[str]:
         """Lines for `tc -batch` that send packets to their classes; `device` is "dev NAME"."""
         setup = self.setup
-        control = f"u32 match ip tos {_CS6_TOS:#x} {_DSCP_MASK:#x} flowid {setup.control_class}"
+        control = f"u32 {control_match(setup.control_is_bfd)} flowid {setup.control_class}"
         lines = [f"filter add {device} parent 1: protocol ip prio 1 {control}"] if setup.has_control else []
         if not self.by_filter:
             return lines

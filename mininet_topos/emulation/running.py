@@ -38,6 +38,7 @@ from mininet_topos.event_log import EventLog
 from mininet_topos.ports import PortMap
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import Host
+from ryu_apps.plan.in_band.values import InBandPlan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +78,7 @@ class RunningNetwork:
     traffic: dict[str, list[str]]
     queue_trees: dict[str, QueueTree]
     queue_verdict: QueueVerdict | None
+    control_plan: InBandPlan | None
     _send_buffers: dict[str, int]
     _features: KernelFeatures
     _run_file: RunFile | None
@@ -312,13 +314,14 @@ class RunningNetwork:
         SendBufferError
             The send buffer of a switch cannot be widened.
         """
-        if self.options.queues is None:
+        setup = self.options.link_queues
+        if setup is None:
             raise BadInputError("this network has no priority queues; give EmulationOptions.queues")
         for place, wanted_bytes in self._send_buffers.items():
             if wanted_bytes:
                 widen_send_buffer(self._supervisor.pid_of(VSWITCHD, place), wanted_bytes)
         queue_pkts = max((tree.queue_pkts for tree in self.queue_trees.values()), default=1)
-        return try_queues(self, self.options.queues, queue_pkts)
+        return try_queues(self, setup, queue_pkts)
 
     def queue_counters(self) -> dict[status.PortKey, dict[int, ClassCounters]]:
         """What each priority queue has sent and dropped since the start, by (switch, port number) and queue.
@@ -373,7 +376,8 @@ class RunningNetwork:
             "link_delay_by": self.link_delay_by,
             "delay_trial": self.delay_trial.describe() if self.delay_trial else None,
             "netem": self._features.netem,
-            "queues": self.options.queues.describe() if self.options.queues else None,
+            "in_band_at": self.options.in_band_at,
+            "queues": self.options.link_queues.describe() if self.options.link_queues else None,
             "queue_trial": self.queue_verdict.describe() if self.queue_verdict else None,
             "start_seconds": round(self.start_seconds, 3),
             "warnings": list(self.warnings),

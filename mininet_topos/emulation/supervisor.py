@@ -31,7 +31,8 @@ class ProcessSpec:
     """A process to keep: what it is ("agent"), whose (a place), and how it starts.
 
     `gentle` processes get SIGTERM and a moment before SIGKILL; `realtime` gives real-time priority;
-    `send_buffer_bytes` is what the packet socket of an ovs-vswitchd must hold (0: as it is).
+    `send_buffer_bytes` is what the packet socket of an ovs-vswitchd must hold (0: as it is); `after_restart` is called
+    in a thread of its own each time the process was started again.
     """
 
     process: str
@@ -42,6 +43,7 @@ class ProcessSpec:
     gentle: bool = False
     realtime: bool = False
     send_buffer_bytes: int = 0
+    after_restart: Callable[[], None] | None = None
 
     @property
     def name(self) -> str:
@@ -152,6 +154,21 @@ class Supervisor:
             if self._running.get((spec.process, spec.place)) is process and not self._closing:
                 self.problems.append(f"{spec.name}: {error}")
 
+    def _spawn_again(self, spec: ProcessSpec) -> int:
+        pid = self._spawn(spec)
+        if spec.after_restart is not None:
+            threading.Thread(target=self._after_restart, args=(spec,), name=f"after-{spec.name}", daemon=True).start()
+        return pid
+
+    def _after_restart(self, spec: ProcessSpec) -> None:
+        """Do what belongs to a restart; a process that has died meanwhile is none of its faults."""
+        try:
+            if spec.after_restart is not None:
+                spec.after_restart()
+        except ArmorError as error:
+            if self.is_running(spec.process, spec.place) and not self._closing:
+                self.problems.append(f"{spec.name} was started again, but {error}")
+
     def _watch(self) -> None:
         while not self._closing:
             for descriptor, _ in self._poll.poll():
@@ -187,7 +204,7 @@ class Supervisor:
 
     def _start_again(self, key: tuple[str, str], died_s: float) -> None:
         try:
-            pid = self._spawn(self._specs[key])
+            pid = self._spawn_again(self._specs[key])
         except (ProcessError, OSError) as error:
             self.problems.append(str(error))
             self._events.write("error", message=str(error))
@@ -235,7 +252,7 @@ class Supervisor:
         with self._lock:
             self._held.discard(key)
             if key in self._specs and key not in self._running:
-                self._spawn(self._specs[key])
+                self._spawn_again(self._specs[key])
 
     def close(self) -> None:
         """End every process, gentle ones first, and stop watching."""

@@ -12,9 +12,10 @@ from mininet_topos.emulation.wiring_core import BACKUP_DATABASE_PORT, CONTROLLER
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import PortMap
 from mininet_topos.topology import Topology
-from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.addressing import dpid_of, local_mac
 from ryu_apps.pmt.rules import PolicyMapTable
 
+ANY_ADDRESS = "0.0.0.0"  # of the switch's own namespace, where nothing but the control address stands
 SOCKET_PATH_LIMIT = 107  # sun_path without its closing zero
 VSWITCHD, OVSDB_SERVER, AGENT, CONTROLLER_APP = "ovs-vswitchd", "ovsdb-server", "agent", "controller"
 
@@ -37,13 +38,17 @@ class SwitchSite:
 
 @dataclass(frozen=True, slots=True)
 class DaemonGroup:
-    """One ovsdb-server and one ovs-vswitchd in a place, the switches that they serve, and their message classes."""
+    """One ovsdb-server and one ovs-vswitchd in a place, the switches that they serve, and their message classes.
+
+    With in-band control the place gets its control address only from ovs-vswitchd.
+    """
 
     place: str
     folder: Path
     control_ip: str
     sites: tuple[SwitchSite, ...]
     pmt: PolicyMapTable | None = None
+    in_band: bool = False
 
     @property
     def db_socket(self) -> Path:
@@ -96,7 +101,7 @@ def plan_groups(
             )
             for node in members
         )
-        groups.append(DaemonGroup(place, folder, control_ip, sites, pmt))
+        groups.append(DaemonGroup(place, folder, control_ip, sites, pmt, wiring.in_band))
     return tuple(groups)
 
 
@@ -144,7 +149,9 @@ def vsctl_arguments(
     threads = ("other_config:n-handler-threads=1", "other_config:n-revalidator-threads=1")
     words += ["--", "set", "Open_vSwitch", ".", *threads]
     for site in group.sites:
-        words += [*_bridge_words(site, datapath_type), *controller_words(site.bridge, group.pmt)]
+        words += _bridge_words(site, datapath_type)
+        words += [f"other_config:hwaddr={local_mac(site.dpid)}"] if group.in_band else []
+        words += controller_words(site.bridge, group.pmt)
         for port in settings[site.name]:
             words += _port_words(site.bridge, port, bfd_interval_ms)
     return words
@@ -179,7 +186,8 @@ def ovsdb_server_command(group: DaemonGroup, databases: Sequence[Path]) -> list[
     """
     remotes = [f"--remote=punix:{group.db_socket}"]
     if len(databases) > 1 or group.pmt is not None:
-        remotes.append(f"--remote=ptcp:{BACKUP_DATABASE_PORT}:{group.control_ip}")
+        address = ANY_ADDRESS if group.in_band else group.control_ip
+        remotes.append(f"--remote=ptcp:{BACKUP_DATABASE_PORT}:{address}")
     return [OVSDB_SERVER, *map(str, databases), *remotes, *_daemon_words(group.folder, OVSDB_SERVER)]
 
 

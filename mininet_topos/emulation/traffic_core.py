@@ -1,7 +1,8 @@
 """One traffic-control tree a port: what `tc` is told so that a link has its capacity and delay.
 
 The tree is an HTB root with two classes: 1:10 for control packets (BFD and OpenFlow send DSCP CS6),
-which are always served first, so that a full link does not look like a dead one; 1:20 for the rest.
+which are always served first, so that a full link does not look like a dead one; 1:20 for the rest. With in-band
+control OpenFlow is traffic like other traffic, unless it has classes (PSO), and only BFD goes first.
 With priority queues (queues_core) each queue has a class instead, and none but control packets a share of its own
 worth the name: what a class may use of the link is what those before it leave.
 
@@ -19,7 +20,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mininet_topos.emulation.options_core import EmulationOptions
-from mininet_topos.emulation.queues_core import QueueFacts, QueueSetup, QueueTree, class_of, queue_of_class
+from mininet_topos.emulation.queues_core import (
+    QueueFacts,
+    QueueSetup,
+    QueueTree,
+    class_of,
+    control_match,
+    queue_of_class,
+)
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Link, Topology
 
@@ -49,6 +57,7 @@ class PortShape:
     queue_pkts: int
     tree: QueueTree | None = None
     jitter_ms: float | None = None
+    control_is_bfd: bool = False
 
     @property
     def is_delayed(self) -> bool:
@@ -117,7 +126,7 @@ def port_shapes(
     links = [link for node in members for link in topology.links_from[node]]
     capacities = {link: emulated_capacity_mbps(link, options) for link in links}
     limit = queue_limit_pkts(sum(value is not None for value in capacities.values()), kernel_datapath)
-    tree = _queue_tree(capacities, options.queues, kernel_datapath, facts or QueueFacts())
+    tree = _queue_tree(capacities, options.link_queues, kernel_datapath, facts or QueueFacts())
     delayed = netem and options.shape and options.link_delays is not False
     return tuple(
         PortShape(
@@ -127,6 +136,7 @@ def port_shapes(
             queue_pkts=limit,
             tree=tree,
             jitter_ms=link.jitter_ms if delayed else None,
+            control_is_bfd=options.in_band_at is not None,
         )
         for link in links
     )
@@ -179,7 +189,7 @@ def port_tc_plan(shape: PortShape) -> list[str]:
         f"rate {_kbit(rate_kbit - control_kbit)} ceil {_kbit(rate_kbit)} prio 1 {quantum}",
         f"qdisc replace {device} parent {CONTROL_CLASS} handle 10: {_leaf_words(shape, _CONTROL_QUEUE_PKTS)}",
         f"qdisc replace {device} parent {DATA_CLASS} handle 20: {_leaf_words(shape, shape.queue_pkts)}",
-        f"filter replace {device} parent 1: protocol ip prio 1 u32 match ip tos {CS6_TOS:#x} {DSCP_MASK:#x} "
+        f"filter replace {device} parent 1: protocol ip prio 1 u32 {control_match(shape.control_is_bfd)} "
         f"flowid {CONTROL_CLASS}",
     ]
 

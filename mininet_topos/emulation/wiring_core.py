@@ -14,14 +14,17 @@ from ipaddress import IPv4Address
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import HOST_PORT, PortMap
 from mininet_topos.topology import Topology
-from ryu_apps.plan.addressing import Host, dpid_of
+from ryu_apps.plan import addressing
+from ryu_apps.plan.addressing import CONTROL_BITS, Host, dpid_of, local_mac
+from ryu_apps.plan.ids import CONTROL_PORT
 
 CONTROLLER = "controller"
 SHARED_PLACE = "ovs"
 DELAY_PLACE = "delay"
-CONTROLLER_IPV4 = "10.255.255.254"
+CONTROLLER_IPV4 = str(IPv4Address(addressing.CONTROLLER_IPV4))
 OPENFLOW_PORT = 6653
 BACKUP_DATABASE_PORT = 6641
+NODE_SERVICE_PORT = 6655  # of 1+1 protection, beside a switch
 HOST_MTU_BYTES = 1500
 MAX_INTERFACE_NAME = 15  # IFNAMSIZ - 1
 MAX_SWITCH_NAME = MAX_INTERFACE_NAME - len("ctl-")
@@ -51,7 +54,8 @@ class Wiring:
     """All cables of an emulated network.
 
     `interface_of` names the interface of a switch port; `place_of` the namespace of a switch;
-    `control_interface_of` and `control_ipv4_of` belong to the control link of a place with switches.
+    `control_interface_of` and `control_ipv4_of` belong to the control link of a place with switches; with in-band
+    control they belong to the bridge's own interface, and there is one cable to the controller.
     """
 
     cables: tuple[Cable, ...]
@@ -60,6 +64,7 @@ class Wiring:
     control_interface_of: dict[str, str]
     control_ipv4_of: dict[str, str]
     controller_interface_of: dict[str, str]
+    in_band: bool = False
 
     @property
     def switch_places(self) -> tuple[str, ...]:
@@ -91,7 +96,7 @@ def switch_names(topology: Topology, ports: PortMap) -> dict[str, str]:
 
 def control_ipv4(number: int) -> str:
     """Address of control link `number` (from 1) on the switch side: 10.255.number/256.number%256."""
-    return str(IPv4Address((10 << 24) | (255 << 16) | number))
+    return str(IPv4Address(addressing.control_ipv4(number)))
 
 
 def port_mac(dpid: int, port_no: int) -> str:
@@ -99,8 +104,18 @@ def port_mac(dpid: int, port_no: int) -> str:
     return f"02:01:{dpid >> 8:02x}:{dpid & 0xFF:02x}:{port_no >> 8:02x}:{port_no & 0xFF:02x}"
 
 
-def plan_wiring(topology: Topology, ports: PortMap, hosts: Mapping[str, Host], mtu_bytes: int, shared: bool) -> Wiring:
-    """Cables of a topology: one a link, one a host, one control link a place with switches."""
+def plan_wiring(
+    topology: Topology,
+    ports: PortMap,
+    hosts: Mapping[str, Host],
+    mtu_bytes: int,
+    shared: bool,
+    in_band_at: str | None = None,
+) -> Wiring:
+    """Cables of a topology: one a link, one a host, one control link a place with switches.
+
+    With `in_band_at` there is one control cable instead, to a port of that switch.
+    """
     names = switch_names(topology, ports)
     place_of = {node: SHARED_PLACE if shared else node for node in topology.node_names}
     interface_of = {(node, port): f"{names[node]}-eth{port}" for node, port in ports.direction_at}
@@ -118,14 +133,20 @@ def plan_wiring(topology: Topology, ports: PortMap, hosts: Mapping[str, Host], m
         host_end = End(host.name, f"{host.name}-eth0", HOST_MTU_BYTES, host.mac)
         cables.append(Cable(port_end(node, HOST_PORT), host_end))
     places = tuple(dict.fromkeys(place_of.values()))
+    control_ipv4_of = {place: control_ipv4(number) for number, place in enumerate(places, start=1)}
     short = {place: names.get(place, place) for place in places}
+    if in_band_at is not None:
+        interface_of[in_band_at, CONTROL_PORT] = f"{names[in_band_at]}-ctl"
+        controller = {place_of[in_band_at]: f"ctl-{names[in_band_at]}"}
+        far_end = End(CONTROLLER, controller[place_of[in_band_at]], HOST_MTU_BYTES, local_mac(0))
+        cables.append(Cable(port_end(in_band_at, CONTROL_PORT), far_end))
+        return Wiring(tuple(cables), interface_of, place_of, short, control_ipv4_of, controller, in_band=True)
     control = {place: f"{short[place]}-ctl" for place in places}
     controller = {place: f"ctl-{short[place]}" for place in places}
     cables += [
         Cable(End(place, control[place], HOST_MTU_BYTES), End(CONTROLLER, controller[place], HOST_MTU_BYTES))
         for place in places
     ]
-    control_ipv4_of = {place: control_ipv4(number) for number, place in enumerate(places, start=1)}
     return Wiring(tuple(cables), interface_of, place_of, control, control_ipv4_of, controller)
 
 
@@ -151,6 +172,13 @@ def place_lines(wiring: Wiring, place: str) -> list[str]:
     """Lines for `ip -batch`, run inside a place: interfaces up, addresses on the control link."""
     ends = [end for cable in wiring.cables for end in (cable.a, cable.b) if end.place == place]
     lines = ["link set lo up", *(f"link set {end.interface} up" for end in ends)]
+    if wiring.in_band:
+        # A switch has its address on the bridge's own interface, which is not there yet.
+        return lines + [
+            f"addr add {CONTROLLER_IPV4}/{CONTROL_BITS} dev {interface}"
+            for interface in wiring.controller_interface_of.values()
+            if place == CONTROLLER
+        ]
     if place == CONTROLLER:
         lines += [
             f"addr add {CONTROLLER_IPV4} peer {wiring.control_ipv4_of[other]} dev {interface}"

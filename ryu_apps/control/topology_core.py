@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from mininet_topos.ports import HOST_PORT, MAX_PORT_NO, assign_ports
+from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Direction, FailureScenario, LinkId, Topology
 from ryu_apps.control.frames_core import Beacon
 from ryu_apps.openflow.messages import PortDesc
 from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.ids import CONTROL_PORT
 
 PortKey = tuple[str, int]
 SILENT_AFTER_INTERVALS = 3
@@ -185,7 +186,7 @@ def _port_mismatches(live: LiveTopology) -> Iterator[Mismatch]:
             text = f"{node} has no port {port_no} ({wanted[port_no]}); add it or correct the topology file"
             yield Mismatch("missing port", node, text)
         for port_no in sorted(ports.keys() - wanted.keys()):
-            if port_no <= MAX_PORT_NO:
+            if port_no < CONTROL_PORT:  # from there on they are those that Armor adds, and reserved ones
                 name = ports[port_no].name
                 text = f"{node} has port {port_no} ({name}), which the topology does not know; no traffic uses it"
                 yield Mismatch("unexpected port", node, text)

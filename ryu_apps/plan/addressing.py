@@ -13,6 +13,7 @@ MAX_HOSTS = 65534
 MAX_SWITCHES = 65533
 _CONTROL_NETWORK = 10 << 24 | 255 << 16
 CONTROLLER_IPV4 = _CONTROL_NETWORK | 65534  # 10.255.255.254
+CONTROL_BITS = 16
 CONTROL_MASK = 0xFFFF0000
 
 
@@ -74,6 +75,16 @@ def control_ipv4(number: int) -> int:
 def control_mac(number: int) -> int:
     """MAC address of switch `number` (0: of the controller) in an in-band control network; no port or host has it."""
     return 0x0202 << 32 | number
+
+
+def local_ipv4(number: int) -> str:
+    """Control address of switch `number` with its prefix, as its own interface gets it."""
+    return f"{IPv4Address(control_ipv4(number))}/{CONTROL_BITS}"
+
+
+def local_mac(number: int) -> str:
+    """MAC address of switch `number` (0: of the controller) in an in-band control network, as people write it."""
+    return control_mac(number).to_bytes(6, "big").hex(":")
 
 
 def host_mac(number: int) -> str:

@@ -46,6 +46,7 @@ class Priority(IntEnum):
     DELIVER = 40000  # to the local host
     REPLAY = 35000  # SQR: what a virtual port gives back once the port behind it has died
     RECOVERY = 30000  # rows that a failure put there (learned or by the agent)
+    UNREPLAYED = 25000  # agent mode with SQR: given back though the agent has no row for it
     PRIMARY = 20000
     PUNT = 1000  # agent mode: a tagged packet that no row knows
     MISS = 0
@@ -99,7 +100,7 @@ _FIRST_TUNNEL_GROUP, _TUNNEL_GROUPS = 0xFF000000, 0xFFFF00
 _FIRST_PROTECT_GROUP, _PROTECT_GROUPS = 0xFE000000, 0x1000000
 _FIRST_IN_BAND_GROUP, _IN_BAND_GROUPS = 0xFD000000, 0x1000000
 _SQR_PORTS, _MOST_PORT = 0xFE40, 0xFEFF
-CONTROL_PORT = 0xFD00  # where the controller hangs on its switch, with in-band control
+CONTROL_PORT = 0xFD00  # where the controller hangs on its switch, with in-band control; above are Armor's own, too
 PROTECT_PORT = 0xFE00  # the hairpin beside a bridge, where packets of 1+1 protection are numbered and checked
 _KIND_SHIFT, _SCHEME_SHIFT, _TAG_SHIFT = 48, 56, 32
 

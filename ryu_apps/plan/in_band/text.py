@@ -7,30 +7,18 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 
 from mininet_topos.topology import Topology
-from ryu_apps.plan.addressing import CONTROL_MASK, control_ipv4, control_mac, dpid_of
+from ryu_apps.plan.addressing import CONTROL_BITS, control_ipv4, dpid_of, local_ipv4, local_mac
 from ryu_apps.plan.ids import OFPP_LOCAL
 from ryu_apps.plan.in_band.values import Channel, InBandPlan
 from ryu_apps.plan.row_text import flow_text, group_text, value_text
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.text import Names, names_of
 
-CONTROL_BITS = CONTROL_MASK.bit_count()
-
 
 def bundle_text(plan: RulePlan) -> str:
     """What `ovs-ofctl -O OpenFlow13 bundle SWITCH -` reads; given again it changes nothing."""
     groups = (f"group add_or_mod {group_text(row)}\n" for row in plan.groups)
     return "".join((*groups, *(f"flow add {flow_text(row)}\n" for row in plan.flows)))
-
-
-def local_ipv4(number: int) -> str:
-    """Address and prefix of switch `number` on its own port."""
-    return f"{IPv4Address(control_ipv4(number))}/{CONTROL_BITS}"
-
-
-def local_mac(number: int) -> str:
-    """MAC address of switch `number` (0: of the controller) as people write it."""
-    return value_text("eth_dst", control_mac(number))
 
 
 def control_names(topology: Topology, node: str, channel: Channel) -> Names:

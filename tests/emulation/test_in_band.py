@@ -1,0 +1,161 @@
+"""Real in-band control: channels over the links, classes before data, a dead link passed by, a daemon that dies."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from mininet_topos.catalogue import load_topology
+from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
+from mininet_topos.emulation.places import CommandError
+from mininet_topos.emulation.traffic_core import parse_class_counters
+from ryu_apps.plan.ids import SchemeId, split_cookie
+from ryu_apps.pmt.parse import parse_pmt
+from tests.dummy_ovs import wait_until
+from tests.ryu_app.running import MANAGER
+
+pytestmark = pytest.mark.emulation
+ROOT = Path(__file__).resolve().parents[2]
+PMT = ROOT / "examples" / "pmt" / "in_band.yaml"
+TABLE = parse_pmt(PMT.read_text(encoding="utf-8"), "in_band")
+SETTINGS = {"ARMOR_TOPOLOGY": "ring:4", "ARMOR_STATS_INTERVAL_S": "0", "ARMOR_DISCOVERY_INTERVAL_S": "0"}
+CAPACITY_MBPS = 5.0
+CONNECTS = 15
+# Time (ms) of TCP handshakes with the controller, one line each.
+CONNECT = """
+import socket, sys, time
+for _ in range(int(sys.argv[1])):
+    began = time.monotonic()
+    socket.create_connection(("10.255.255.254", 6653), timeout=60).close()
+    print((time.monotonic() - began) * 1e3, flush=True)
+"""
+# Four times what the links carry, until it is ended.
+FLOOD = """
+import socket, sys, time
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    for _ in range(10):
+        out.sendto(bytes(1200), (sys.argv[1], 5001))
+    time.sleep(0.005)
+"""
+
+
+def network(apps: tuple[str, ...], **options: object) -> EmulatedNetwork:
+    paths = [str(ROOT / "ryu_apps" / f"{app}.py") for app in apps]
+    return EmulatedNetwork(
+        load_topology("ring:4"),
+        EmulationOptions(bfd_interval_ms=100, in_band_at="s1", default_capacity_mbps=CAPACITY_MBPS, **options),  # type: ignore[arg-type]
+        controller_command=(*MANAGER, *paths),
+        environment={**SETTINGS, "ARMOR_PSO_PMT": str(PMT)},
+    )
+
+
+@pytest.fixture(scope="module")
+def classes() -> Iterator[EmulatedNetwork]:
+    """Four switches in a ring, whose control has classes."""
+    with network(("pso", "shortest"), pmt=TABLE) as net:
+        net.wait_bfd_up(60)
+        net.wait_connected(60)
+        wait_until(lambda: all(has_routes(net, node) for node in net.sites), "flow-mods arrive at all switches", 60)
+        yield net
+
+
+def has_routes(net: EmulatedNetwork, node: str) -> bool:
+    cookies = [
+        line.split("cookie=")[1].split(",")[0] for line in net.dump_flows(node).splitlines() if "cookie=" in line
+    ]
+    return any(split_cookie(int(cookie, 16)).scheme == SchemeId.SHORTEST for cookie in cookies)
+
+
+def handshakes_ms(net: EmulatedNetwork, node: str, count: int = CONNECTS) -> list[float]:
+    """Times of TCP handshakes of a switch with the controller."""
+    said = net.run(node, ["python3", "-c", CONNECT, str(count)], timeout_s=120)
+    assert said.returncode == 0, said.stderr
+    return [float(line) for line in said.stdout.split()]
+
+
+def handshake_under_flood_ms(net: EmulatedNetwork) -> float:
+    """Median handshake of s3 while its host fills the links that the handshakes cross, too."""
+    flood = net.popen("h3", ["python3", "-c", FLOOD, "10.0.0.1"], stderr=subprocess.DEVNULL)
+    try:
+        before = dropped_pkts(net, "s3")
+        wait_until(lambda: dropped_pkts(net, "s3") > before, "the flood fills its link", 30)
+        return median(handshakes_ms(net, "s3"))
+    finally:
+        flood.kill()
+        flood.wait()
+
+
+def towards_controller(net: EmulatedNetwork, node: str) -> int:
+    """Port that leads to the lower neighbour."""
+    return min(port for name, port in net.ports.direction_at if name == node)
+
+
+def dropped_pkts(net: EmulatedNetwork, node: str) -> int:
+    """Packets that the queues towards the controller have dropped."""
+    counters = parse_class_counters(net.class_counters(node, towards_controller(net, node)))
+    return sum(each.dropped_pkts for each in counters.values())
+
+
+def test_all_switches_connect_over_the_links_and_the_queues_of_links_are_strict(classes: EmulatedNetwork) -> None:
+    assert classes.queue_verdict is not None
+    assert classes.faults == ()
+    assert classes.ping("h1", "h3") == 3
+    assert set(classes.wiring.controller_interface_of) == {"s1"}
+
+
+def test_a_capture_on_a_shared_link_shows_marked_control_packets(classes: EmulatedNetwork) -> None:
+    interface = classes.interface("s2", towards_controller(classes, "s2"))
+    marked = "tcp dst port 6653 and host 10.255.0.2 and (ip[1] & 0xfc) == 0xe0"  # CS7, of the home connection
+    words = ["tcpdump", "-n", "-c", "1", "-i", interface, marked]
+    capture = classes.popen("s2", words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert capture.stderr is not None
+    assert "listening" in capture.stderr.readline() + capture.stderr.readline()
+    handshakes_ms(classes, "s2", 3)
+    out, _ = capture.communicate(timeout=30)
+    assert "10.255.0.2." in out
+    assert "10.255.255.254.6653" in out
+
+
+def test_control_with_classes_survives_a_flood_of_data_and_control_without_suffers(classes: EmulatedNetwork) -> None:
+    with_classes = handshake_under_flood_ms(classes)
+    assert all(classes.live_ports("s3").values())
+    with network(("shortest",)) as plain:
+        plain.wait_bfd_up(60)
+        plain.wait_connected(60)
+        quiet = median(handshakes_ms(plain, "s3"))
+        suffering = handshake_under_flood_ms(plain)
+    assert suffering > 3 * with_classes, (quiet, with_classes, suffering)
+    assert suffering > 3 * quiet, (quiet, with_classes, suffering)
+
+
+def test_control_goes_around_a_dead_link(classes: EmulatedNetwork) -> None:
+    link = classes.topology.parse_link("s1-s2")
+    with Cuts(classes) as cuts:
+        cuts.silent(link)
+        port = towards_controller(classes, "s2")
+        wait_until(lambda: not classes.live_ports("s2")[port], "BFD finds the dead link", 30)
+        wait_until(lambda: not min(classes.live_ports("s1").values()), "at both ends", 30)
+        assert len(handshakes_ms(classes, "s2", 3)) == 3
+        cuts.restore(link)
+    classes.wait_bfd_up(60)
+
+
+def test_a_switch_whose_daemon_dies_gets_its_way_again_and_connects(classes: EmulatedNetwork) -> None:
+    classes.kill("ovs-vswitchd", "s2")
+    wait_until(lambda: has_rows(classes, "s2"), "the way is laid again", 60)
+    classes.wait_connected(60)
+    wait_until(lambda: has_routes(classes, "s2"), "and the plan arrives", 60)
+    classes.wait_bfd_up(60)
+    assert not [problem for problem in classes.warnings if "s2" in problem]
+
+
+def has_rows(net: EmulatedNetwork, node: str) -> bool:
+    try:
+        return "priority=61000" in net.dump_flows(node)
+    except CommandError:  # the daemon is on its way up
+        return False

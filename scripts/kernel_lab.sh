@@ -88,12 +88,13 @@ write_init() {
 for module in $(/bin/busybox cat /modules); do /bin/busybox insmod "/$module"; done
 /bin/busybox mount -t ext4 /dev/vda /root || /bin/busybox poweroff -f
 repository=$(/bin/busybox sed 's/.*armor_repository=\([^ ]*\).*/\1/' /proc/cmdline)
-/bin/busybox mkdir -p "/root$repository"
 cd /root
 for one in proc:proc sysfs:sys devtmpfs:dev tmpfs:dev/shm devpts:dev/pts tmpfs:tmp tmpfs:run cgroup2:sys/fs/cgroup; do
     /bin/busybox mkdir -p "${one#*:}"
     /bin/busybox mount -t "${one%%:*}" "${one%%:*}" "${one#*:}"
 done
+# Only now: the repository may lie below /tmp or /run, which were just mounted over.
+/bin/busybox mkdir -p "/root$repository"
 /bin/busybox mount -t 9p -o trans=virtio,version=9p2000.L,cache=loose,ro repository "/root$repository"
 /bin/busybox mount -t 9p -o trans=virtio,version=9p2000.L results out
 exec /bin/busybox switch_root /root /bin/bash "$repository/scripts/kernel_lab.sh" inside

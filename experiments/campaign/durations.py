@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from experiments.campaign.order import in_order, sessions
 from experiments.campaign.values import Arm, Trial
@@ -13,7 +14,7 @@ _SESSION_S = 12.0
 _AGENT_SESSION_S = 25.0
 # Around the windows of a trial: start of the instruments, reading captures, waiting for the return.
 _AROUND_S = {"mixed": 9.0, "flow": 6.0, "download": 20.0, "flows": 8.0, "ingress": 4.0, "demoted": 10.0}
-_BENCH_S = {"verify": 1.0, "cost": 9.0, "sweep": 0.3, "control": 3.0, "paths": 6.0}
+_BENCH_S = {"verify": 1.0, "cost": 9.0, "sweep": 0.3, "control": 3.0, "paths": 6.0, "lossless": 30.0}
 # Sweeps that take longer, by the id that stands first in a trial's name.
 _SWEEP_S = {"kuijia-fields": 1.25}
 # What is computed, and neither built nor measured.
@@ -33,20 +34,32 @@ def trial_seconds(trial: Trial) -> float:
     return _AROUND_S.get(trial.kind, 10.0) + (trial.timing.total_s if trial.timing else 0.0)
 
 
-def weights(trials: Sequence[Trial]) -> dict[str, float]:
-    """Estimated seconds of every trial, in order; the first of a session carries what building it takes."""
-    found: dict[str, float] = {}
+class Estimate(NamedTuple):
+    """What a trial probably takes, and its kind: estimates of one kind tend to be wrong by the same factor."""
+
+    kind: str
+    seconds: float
+
+
+def estimates(trials: Sequence[Trial]) -> dict[str, Estimate]:
+    """Estimate of every trial by its id, in order; the first of a session carries what building it takes."""
+    found: dict[str, Estimate] = {}
     for session in sessions(in_order(trials)):
+        builds_s = session_seconds(session[0].arm) if session[0].kind not in _BENCH_S else 0.0
         for trial in session:
-            found[trial.trial_id] = trial_seconds(trial)
-        if session[0].kind not in _BENCH_S:
-            found[session[0].trial_id] += session_seconds(session[0].arm)
+            found[trial.trial_id] = Estimate(trial.kind, trial_seconds(trial) + builds_s)
+            builds_s = 0.0
     return found
+
+
+def total_seconds(found: Iterable[Estimate]) -> float:
+    """What trials take together."""
+    return sum(estimate.seconds for estimate in found)
 
 
 def campaign_seconds(trials: Sequence[Trial]) -> float:
     """What all trials take together, calibration included."""
-    return sum(weights(trials).values()) + (CALIBRATION_S if needs_network(trials) else 0.0)
+    return total_seconds(estimates(trials).values()) + (CALIBRATION_S if needs_network(trials) else 0.0)
 
 
 def needs_network(trials: Sequence[Trial]) -> bool:

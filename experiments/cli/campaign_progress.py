@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from experiments.campaign.durations import in_words
+from experiments.campaign.durations import Estimate, in_words, total_seconds
 from experiments.campaign.order import FAILED
 from experiments.campaign.values import Json, Trial
 
@@ -30,12 +31,12 @@ class Bar(Protocol):
 
 
 class CampaignProgress:
-    """Counts trials by their estimated seconds, and guesses the time left from how the estimates did so far.
+    """Counts trials by their estimated seconds, and guesses the time left from how those of each kind did so far.
 
     Parameters
     ----------
-    weights : mapping of trial id to float
-        Estimated seconds of the trials that are still to run.
+    estimates : mapping of trial id to Estimate
+        The trials that are still to run.
     bar : Bar or None
         None: plain lines.
     tell : callable
@@ -46,17 +47,18 @@ class CampaignProgress:
 
     def __init__(
         self,
-        weights: Mapping[str, float],
+        estimates: Mapping[str, Estimate],
         bar: Bar | None,
         tell: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._left = dict(weights)
+        self._left = dict(estimates)
         self._total = len(self._left)
         self.tell = tell
         self._bar, self._clock = bar, clock
-        self._done_s = 0.0
-        self._start_s = clock()
+        self._estimated_s: defaultdict[str, float] = defaultdict(float)
+        self._taken_s: defaultdict[str, float] = defaultdict(float)
+        self._last_s = clock()
         self._told_s = float("-inf")
 
     def say(self, text: str) -> None:
@@ -66,7 +68,7 @@ class CampaignProgress:
 
     def start(self) -> None:
         """The first network is about to be built: calibration does not count."""
-        self._start_s = self._clock()
+        self._last_s = self._clock()
 
     def begin(self, trial: Trial, attempt: int) -> None:
         """An attempt begins."""
@@ -75,12 +77,15 @@ class CampaignProgress:
 
     def end(self, trial: Trial, row: Json, is_last: bool) -> None:
         """An attempt ended: failures are always told, good trials every few seconds where there is no bar."""
+        now_s = self._clock()
+        self._taken_s[trial.kind] += now_s - self._last_s
+        self._last_s = now_s
         if is_last:
-            weight_s = self._left.pop(trial.trial_id, 0.0)
-            self._done_s += weight_s
+            estimate = self._left.pop(trial.trial_id, Estimate(trial.kind, 0.0))
+            self._estimated_s[trial.kind] += estimate.seconds
             if self._bar is not None:
                 self._bar.set_postfix_str(f"{self._counted()}{self._time_left()}", refresh=False)
-                self._bar.update(weight_s)
+                self._bar.update(estimate.seconds)
         if row["status"] == FAILED:
             what = "given up" if is_last else "will be tried again"
             self.tell(f"{trial.trial_id} failed, {what}: {row['error']}")
@@ -92,28 +97,33 @@ class CampaignProgress:
         return f"{self._total - len(self._left)} of {self._total} trials"
 
     def _time_left(self) -> str:
-        if not self._done_s or not self._left:
+        if not self._left:
             return ""
-        pace = (self._clock() - self._start_s) / self._done_s
-        return f", {in_words(pace * sum(self._left.values()))} left"
+        left_s = sum(estimate.seconds * self._pace(estimate.kind) for estimate in self._left.values())
+        return f", {in_words(left_s)} left"
+
+    def _pace(self, kind: str) -> float:
+        """Seconds for each estimated one; 1 for a kind of which nothing has ended yet."""
+        estimated_s = self._estimated_s[kind]
+        return self._taken_s[kind] / estimated_s if estimated_s else 1.0
 
 
 @contextmanager
-def campaign_progress(weights: Mapping[str, float]) -> Iterator[CampaignProgress]:
+def campaign_progress(estimates: Mapping[str, Estimate]) -> Iterator[CampaignProgress]:
     """Progress on standard error: a bar when that is a terminal."""
     if not sys.stderr.isatty():
-        yield CampaignProgress(weights, None, _line)
+        yield CampaignProgress(estimates, None, _line)
         return
     try:
         from tqdm import tqdm
     except ImportError:  # tqdm comes with the extra "experiments"; the core works without it
-        yield CampaignProgress(weights, None, _line)
+        yield CampaignProgress(estimates, None, _line)
         return
-    total_s = sum(weights.values())
+    total_s = total_seconds(estimates.values())
     shape = {"leave": False, "dynamic_ncols": True, "bar_format": _SHAPE, "mininterval": 0, "miniters": 0}
     with tqdm(total=total_s, file=sys.stderr, **shape) as bar:
-        bar.set_postfix_str(f"{len(weights)} trials, about {in_words(total_s)}")
-        yield CampaignProgress(weights, bar, lambda text: tqdm.write(text, file=sys.stderr))
+        bar.set_postfix_str(f"{len(estimates)} trials, about {in_words(total_s)}")
+        yield CampaignProgress(estimates, bar, lambda text: tqdm.write(text, file=sys.stderr))
 
 
 def _line(text: str) -> None:

@@ -170,12 +170,13 @@ def _redraw(arguments: argparse.Namespace) -> int:
 
 def _measure(arguments: argparse.Namespace, store: Store, trials: Sequence[Trial], laboratory: Laboratory) -> int:
     from experiments.campaign.campaign import measure
-    from experiments.campaign.durations import in_words, weights
+    from experiments.campaign.durations import estimates, in_words, total_seconds
     from experiments.campaign.order import remaining
     from experiments.cli.campaign_progress import campaign_progress
 
-    todo = weights(remaining(trials, store.rows()))
-    note(f"{len(todo)} of {len(trials)} trials to run, about {in_words(sum(todo.values()))}; rows go to {store.path}")
+    todo = estimates(remaining(trials, store.rows()))
+    about = in_words(total_seconds(todo.values()))
+    note(f"{len(todo)} of {len(trials)} trials to run, about {about}; rows go to {store.path}")
     try:
         with campaign_progress(todo) as progress:
             measure(store, trials, laboratory, progress, progress.say, progress.tell)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from experiments.campaign.durations import weights
+from experiments.campaign.durations import Estimate, estimates, total_seconds
 from experiments.cli.campaign_progress import CampaignProgress
-from tests.campaign.fakes import trials
+from tests.campaign.fakes import trial, trials
 
 TRIALS = trials(rounds=1, arms="a", most_failures=3)
 GOOD = {"status": "ok", "error": None, "seconds": 10.0}
@@ -54,7 +54,8 @@ def walk(progress: CampaignProgress, clock: Clock, step_s: float) -> None:
 def test_without_a_terminal_long_work_shows_a_line_a_trial() -> None:
     said: list[str] = []
     clock = Clock()
-    walk(CampaignProgress(dict.fromkeys((one.trial_id for one in TRIALS), 5.0), None, said.append, clock), clock, 10.0)
+    wanted = dict.fromkeys((one.trial_id for one in TRIALS), Estimate("mixed", 5.0))
+    walk(CampaignProgress(wanted, None, said.append, clock), clock, 10.0)
     assert said == [
         "[1 of 4 trials, 30 s left] square/r1/k0/mixed/a: 10.0 s",
         "[2 of 4 trials, 20 s left] square/r1/k1/mixed/a: 10.0 s",
@@ -63,16 +64,27 @@ def test_without_a_terminal_long_work_shows_a_line_a_trial() -> None:
     ]
 
 
+def test_a_kind_that_takes_longer_than_estimated_says_nothing_about_the_others() -> None:
+    said: list[str] = []
+    clock = Clock()
+    decided, measured = trial(1, "a", kind="verify"), trial(1, "a")
+    wanted = {decided.trial_id: Estimate("verify", 1.0), measured.trial_id: Estimate("mixed", 30.0)}
+    progress = CampaignProgress(wanted, None, said.append, clock)
+    clock.now_s += 50.0
+    progress.end(decided, GOOD, True)
+    assert said == [f"[1 of 2 trials, 30 s left] {decided.trial_id}: 10.0 s"]
+
+
 def test_short_trials_do_not_flood_and_the_last_is_told() -> None:
     said: list[str] = []
     clock = Clock()
-    walk(CampaignProgress(weights(TRIALS), None, said.append, clock), clock, 0.1)
+    walk(CampaignProgress(estimates(TRIALS), None, said.append, clock), clock, 0.1)
     assert [line.partition("]")[0].partition(",")[0] for line in said] == ["[1 of 4 trials", "[4 of 4 trials"]
 
 
 def test_failures_are_always_told() -> None:
     said: list[str] = []
-    progress = CampaignProgress(weights(TRIALS), FakeBar(), said.append, Clock())
+    progress = CampaignProgress(estimates(TRIALS), FakeBar(), said.append, Clock())
     bad = {"status": "failed", "error": "the probe died", "seconds": 1.0}
     progress.begin(TRIALS[0], 1)
     progress.end(TRIALS[0], bad, False)
@@ -86,8 +98,8 @@ def test_failures_are_always_told() -> None:
 
 def test_a_bar_is_full_at_the_end_and_names_the_trial() -> None:
     bar, clock = FakeBar(), Clock()
-    wanted = weights(TRIALS)
+    wanted = estimates(TRIALS)
     walk(CampaignProgress(wanted, bar, lambda _: None, clock), clock, 10.0)
-    assert bar.counted == sum(wanted.values())
+    assert bar.counted == total_seconds(wanted.values())
     assert TRIALS[0].trial_id in bar.said
     assert bar.said[-1] == "4 of 4 trials"

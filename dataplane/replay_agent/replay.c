@@ -118,10 +118,11 @@ void begin(struct port *port, uint32_t source)
     uint32_t up = STATE_UP;
     if (!__atomic_compare_exchange_n(&control->state, &up, STATE_TURNING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         return;
-    control->detected_ns = now_ns();
+    uint64_t now = now_ns(), since_ns = now > control->delta_ns ? now - control->delta_ns : 0; /* the clock may be young */
+    control->detected_ns = now;
     control->source = source;
     STORE(control->ready, 0);
-    STORE(control->tail, window_start(port, LOAD(control->head), control->detected_ns - control->delta_ns));
+    STORE(control->tail, window_start(port, LOAD(control->head), since_ns));
     STORE(control->state, STATE_HOLD);
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from dataplane.cost_trial import sqr_nodes
 from dataplane.devices import add_virtual_port
 from dataplane.model.switch import Backstop
 from dataplane.sqr import SqrSwitch
-from dataplane.sqr_core import Choice, SqrAgentError, SqrCounters, SqrEvent, SqrPort
+from dataplane.sqr_core import FIELDS, Choice, SqrAgentError, SqrCounters, SqrEvent, SqrPort
 from dataplane.two_paths import StreamCount, TwoPaths, count_stream, numbers_in, two_paths
 from mininet_topos.emulation.places import call_inside, inside, private_namespace, run_program
 from mininet_topos.errors import BadInputError
@@ -106,10 +107,11 @@ def silence_until(bench: TwoPaths, packets: int) -> Callable[[SqrSwitch], None]:
 
 
 def test_a_silent_cut_that_is_heard_of_within_delta_loses_nothing(bench: TwoPaths) -> None:
-    # The ring has half a second of it; a longer window would overrun what a processor takes in at once (1,000 packets).
-    port = replace(PORT, in_send=False, slots=512, delta_ms=60_000)
+    # The ring holds the whole stream: a slow machine may take long from the cut to the word of it.
+    port = replace(PORT, in_send=False, slots=1024, delta_ms=60_000, replay_pps=10_000)
     done = stream(bench, port, silence_until(bench, 50), rate_pps=1000)
-    assert (done.count.lost, done.count.reordered) == (0, 0)
+    assert done.counters.cached < port.slots
+    assert (done.count.lost, done.count.reordered, done.counters.young, done.counters.pending) == (0, 0, 0, 0)
     assert done.count.duplicated > 0
     assert find(done.events, "detected").facts["source"] == "told"
 
@@ -271,6 +273,19 @@ def test_a_window_can_go_back_to_the_bridge_by_the_virtual_port(ports: Ports) ->
         switch.wait_for(said("replayed"), 20)
         a.send(frame(5))
         assert [int.from_bytes(a.recv(2000)[14:18], "big") for _ in range(6)] == list(range(6))
+
+
+def test_a_delta_longer_than_the_machine_has_run_takes_all_that_the_ring_holds(ports: Ports) -> None:
+    pattern, offset = FIELDS["delta_ns"]
+    with SqrSwitch(ports.pid, [port("a", "x")]) as switch, sockets(ports, "a", "x", "z") as (a, x, z):
+        with switch.map("near-a", "controls").memory() as control:
+            struct.pack_into(pattern, control, offset, 1 << 62)
+        for number in range(20):
+            a.send(frame(number))
+            x.recv(2000)
+        switch.fail("near-a")
+        switch.wait_for(said("replayed"), 20)
+        assert [int.from_bytes(z.recv(2000)[14:18], "big") for _ in range(20)] == list(range(20))
 
 
 def test_a_replay_keeps_its_pace_after_a_batch(ports: Ports) -> None:

@@ -12,6 +12,7 @@ from experiments.laboratory.demoted_session import DemotedSession
 from experiments.laboratory.flow_session import FlowSession
 from experiments.laboratory.ingress_session import IngressSession
 from experiments.laboratory.kept import KeptRunner
+from experiments.laboratory.lossless_trial import lossless_runner
 from experiments.laboratory.paths_session import PathsRunner
 from experiments.laboratory.session import Session
 from experiments.laboratory.verifying import verify_row
@@ -34,6 +35,7 @@ def make_runners(settings: LaboratorySettings) -> Mapping[str, Runner]:
         "verify": verify_row,
         "cost": CostRunner(),
         "paths": PathsRunner(),
+        "lossless": lossless_runner(settings),
     }
 
 

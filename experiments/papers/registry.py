@@ -8,6 +8,7 @@ from experiments.campaign.values import Json, Trial
 from experiments.papers.demoted import figures as demoted
 from experiments.papers.figure import PaperFigure, Table
 from experiments.papers.kuijia import figures as kuijia
+from experiments.papers.lossless import figures as lossless
 from experiments.papers.p4protect import figures as p4protect
 from experiments.papers.pso import figures as pso
 from experiments.papers.sdfast import figures as sdfast
@@ -15,7 +16,15 @@ from experiments.papers.sqr import figures as sqr
 
 FIGURES: Mapping[str, PaperFigure] = {
     figure.id: figure
-    for figure in (*sdfast.FIGURES, *kuijia.FIGURES, *demoted.FIGURES, *pso.FIGURES, *p4protect.FIGURES, *sqr.FIGURES)
+    for figure in (
+        *sdfast.FIGURES,
+        *kuijia.FIGURES,
+        *demoted.FIGURES,
+        *pso.FIGURES,
+        *p4protect.FIGURES,
+        *sqr.FIGURES,
+        *lossless.FIGURES,
+    )
 }
 ALIASES: Mapping[str, tuple[str, ...]] = dict(sdfast.ALIASES)
 

@@ -1,0 +1,80 @@
+"""Trials of kind "lossless": a run of a scenario with one cut, with SQR at both ends of the link or without."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.analysis.result import RunResult
+from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.laboratory.scenario_core import arm_of, links_of, timing_of, variation_of
+from experiments.papers.lossless import setup
+from experiments.runner.folder import ResultFolder
+from experiments.runner.parts import NotReadyError, require_programs
+from experiments.runner.run import FailedRun, plan_scenario, run_scenario
+from experiments.scenario.values import Failure, Replay, Scenario, Traffic
+from mininet_topos.catalogue import load_topology
+from mininet_topos.topology import Topology
+
+
+def lossless_runner(settings: LaboratorySettings) -> Callable[[Trial], Json]:
+    """What runs such trials, each on a network of its own: which ports are kept decides the switches' rows."""
+
+    def run(trial: Trial) -> Json:
+        require_programs()
+        scenario = scenario_of(trial, load_topology(trial.topology))
+        with tempfile.TemporaryDirectory(dir=settings.work) as name:
+            (outcome,) = run_scenario(scenario, plan_scenario(scenario), ResultFolder(Path(name)), None, settings.say)
+        if isinstance(outcome, FailedRun):
+            raise outcome.error
+        if not isinstance(outcome, RunResult):
+            raise NotReadyError(f"trial {trial.trial_id!r} gave no counts of probes")
+        return lossless_row(trial, outcome)
+
+    return run
+
+
+def scenario_of(trial: Trial, topology: Topology) -> Scenario:
+    """The scenario of a trial: probes of one pair, and one cut that lasts.
+
+    Raises
+    ------
+    BadInputError
+        The trial lacks an arm or a timing, or cuts an unknown link.
+    """
+    arm, timing = arm_of(trial), timing_of(trial)
+    (link,) = links_of(trial, topology)
+    replay = Replay((str(link),), setup.SLOTS, setup.DELTA_MS, setup.MARGIN) if arm.scheme == "lossless" else None
+    variation = replace(variation_of(arm), replay=replay)
+    return Scenario(
+        topology_name=trial.topology,
+        topology=topology,
+        variations=(variation,),
+        traffic=tuple(Traffic(*pair, interval_ms=setup.PROBE_MS) for pair in trial.pairs),
+        failures=(Failure(str(trial.parameters["cut"]), timing.before_s, link=link),),
+        duration_s=timing.total_s,
+        seed=trial.seed,
+        bfd_interval_ms=setup.BFD_MS,
+    )
+
+
+def lossless_row(trial: Trial, result: RunResult) -> Json:
+    """Columns of a trial: counts of both ways, the outage of each, and whether to trust them."""
+    counts, (failure,) = result.counts, result.failures
+    return {
+        "parameters": dict(trial.parameters),
+        "pair": list(trial.pairs[0]),
+        "rate_pps": result.counts_by_way[0][0].sent / (result.record.end_s - result.record.zero_s),
+        "sent": counts.sent,
+        "received": counts.received,
+        "lost": counts.lost,
+        "duplicated": counts.duplicated,
+        "reordered": counts.reordered,
+        "came_back": counts.came_back,
+        "outages_ms": [round(outcome.outage_ms, 3) for pair in failure.outcomes for outcome in pair],
+        "broken_claims": [claim.name for claim in result.claims if not claim.held],
+        "warnings": list(result.record.warnings),
+        "trustworthy": result.record.trustworthy,
+    }

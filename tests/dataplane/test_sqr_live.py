@@ -60,7 +60,13 @@ class Outcome:
     events: list[SqrEvent]
 
 
-def stream(bench: TwoPaths, port: SqrPort, disturb: Callable[[SqrSwitch], None], rate_pps: int = RATE_PPS) -> Outcome:
+def stream(
+    bench: TwoPaths,
+    port: SqrPort,
+    disturb: Callable[[SqrSwitch], None],
+    rate_pps: int = RATE_PPS,
+    seconds: float = SECONDS,
+) -> Outcome:
     """A numbered stream through a port that is disturbed on the way."""
 
     def after_a_while(switch: SqrSwitch) -> None:
@@ -68,7 +74,7 @@ def stream(bench: TwoPaths, port: SqrPort, disturb: Callable[[SqrSwitch], None],
         disturb(switch)
 
     with sqr_nodes(bench, port) as (switch, _), bench.listen() as receiver:
-        sent = during(lambda: bench.send(rate_pps, SECONDS), lambda: after_a_while(switch))
+        sent = during(lambda: bench.send(rate_pps, seconds), lambda: after_a_while(switch))
         events = switch.wait_for(said("restored" if port.backup == port.primary else "replayed"), 20)
         return Outcome(count_stream(sent, numbers_in(receiver)), switch.counters("h"), events)
 
@@ -108,8 +114,8 @@ def silence_until(bench: TwoPaths, packets: int) -> Callable[[SqrSwitch], None]:
 
 def test_a_silent_cut_that_is_heard_of_within_delta_loses_nothing(bench: TwoPaths) -> None:
     # The ring holds the whole stream: a slow machine may take long from the cut to the word of it.
-    port = replace(PORT, in_send=False, slots=1024, delta_ms=60_000, replay_pps=10_000)
-    done = stream(bench, port, silence_until(bench, 50), rate_pps=1000)
+    port = replace(PORT, in_send=False, slots=4096, delta_ms=60_000, replay_pps=10_000)
+    done = stream(bench, port, silence_until(bench, 50), rate_pps=1000, seconds=3)
     assert done.counters.cached < port.slots
     assert (done.count.lost, done.count.reordered, done.counters.young, done.counters.pending) == (0, 0, 0, 0)
     assert done.count.duplicated > 0

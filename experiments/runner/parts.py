@@ -106,6 +106,7 @@ def emulated_network(
             seed=scenario.seed,
             queues=queues_of(scenario, variation),
             pmt=scenario.pmt,
+            in_band_at=scenario.control_at,
         ),
         databases={DATABASE: SCHEMA_PATH} if variation.mode == "agent" else {},
         agent_command=agent_command(scenario.wait_to_restore_s) if variation.mode == "agent" else None,

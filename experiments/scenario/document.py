@@ -10,7 +10,7 @@ from experiments.scenario.message_classes import pmt_to_document
 from experiments.scenario.protection import protection_to_document
 from experiments.scenario.replay import replay_to_document
 from experiments.scenario.tunnel_values import FlowWish, Rerun, TunnelWishes
-from experiments.scenario.values import KILL_KIND, NO_MODE, Failure, Scenario, Traffic
+from experiments.scenario.values import IN_BAND, KILL_KIND, NO_MODE, Failure, Scenario, Traffic
 
 Document = dict[str, object]
 
@@ -56,6 +56,8 @@ def to_document(scenario: Scenario) -> Document:
             next((each.protection for each in scenario.variations if each.protection), None), scenario.topology
         ),
         "pmt": pmt_to_document(scenario.pmt),
+        "control": None if scenario.control_at is None else IN_BAND,
+        "control_at": scenario.control_at,
         "queues": scenario.queues,
         **_tunnels(scenario.tunnels),
         "traffic": [_traffic(stream) for stream in scenario.traffic] or None,

@@ -21,6 +21,7 @@ from experiments.scenario.fields import (
     word,
     yes_or_no,
 )
+from experiments.scenario.in_band import read_control
 from experiments.scenario.lines import Line, read_lines
 from experiments.scenario.message_classes import read_pmt
 from experiments.scenario.protection import SCHEME as PROTECT
@@ -58,7 +59,8 @@ from mininet_topos.topology import Topology, with_link_delays
 KEYS = (
     "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",
     "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "delay_ms", "jitter_ms",
-    "link_delays", "wait_to_restore_s", "protect", "sqr", "pmt", "controls",
+    "link_delays", "wait_to_restore_s", "protect", "sqr", "pmt", "control", "control_at",
+    "controls",
     "traffic", "failures", *TUNNEL_KEYS,
 )  # fmt: skip
 _KEYS_OF_TUNNELS = (
@@ -226,13 +228,17 @@ def _with_settings(
             context, fields.get("expect"), scenario.flows, [each.scheme for each in scenario.variations]
         ),
         pmt=read_pmt(context, fields.get("pmt"), surroundings.read_file),
+        control_at=read_control(
+            context, fields, scenario.topology, _of_tunnels(scenario.variations, surroundings.tunnel_schemes)
+        ),
     )
 
 
 def _check_rates(context: Context, fields: Mapping[str, Line], scenario: Scenario, surroundings: Surroundings) -> None:
     """Refuse links without a capacity where something fills links, or plans by their capacity."""
-    plans_tunnels = any(each.scheme in surroundings.tunnel_schemes for each in scenario.variations)
-    asking = {"flows": scenario.measures_flows, "queues": scenario.queues is not None}
+    plans_tunnels = bool(_of_tunnels(scenario.variations, surroundings.tunnel_schemes))
+    by_classes = scenario.control_at is not None and scenario.pmt is not None
+    asking = {"flows": scenario.measures_flows, "queues": scenario.queues is not None, "pmt": by_classes}
     rated = _key_that_needs_rates(asking, fields, plans_tunnels)
     if rated is not None:
         require_capacities(context, fields[rated], scenario.topology, scenario.default_capacity_mbps)
@@ -249,7 +255,7 @@ def _check_together(
     context: Context, fields: Mapping[str, Line], surroundings: Surroundings, variations: Sequence[Variation]
 ) -> None:
     """Refuse keys that the other keys leave without a meaning."""
-    of_tunnels = [each.scheme for each in variations if each.scheme in surroundings.tunnel_schemes]
+    of_tunnels = _of_tunnels(variations, surroundings.tunnel_schemes)
     of_routes = [each.scheme for each in variations if each.scheme not in surroundings.tunnel_schemes]
     if "flows" in fields and "traffic" in fields:
         raise context.error(fields["traffic"], "traffic and flows are both given; measure one of them at a time")
@@ -265,6 +271,10 @@ def _check_together(
     for key in ("expect", "reoptimise"):
         if key in fields and "flows" not in fields:
             raise context.error(fields[key], f"{key} needs flows to look at; add 'flows'")
+
+
+def _of_tunnels(variations: Sequence[Variation], tunnel_schemes: Sequence[str]) -> list[str]:
+    return [each.scheme for each in variations if each.scheme in tunnel_schemes]
 
 
 def _link_time(context: Context, fields: Mapping[str, Line], key: str) -> float | None:

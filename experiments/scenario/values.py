@@ -17,6 +17,8 @@ PLANNERS = ("tree", "pair", "tunnels")
 ROUTES = ("spt", "mst")
 METRICS = ("hops", "delay")
 
+OUT_OF_BAND, IN_BAND = CONTROL_WAYS = ("out_of_band", "in_band")
+
 PROBE_KINDS = ("probe", "ping")
 LOAD_KINDS = ("iperf3-tcp", "iperf3-udp")
 PROGRAM_KINDS = PROBE_KINDS + LOAD_KINDS
@@ -216,6 +218,8 @@ class Scenario:
         One capacity for all links, which `topology` has taken over; None: those of the topology.
     pmt : PolicyMapTable or None
         Message classes that the controller and the switches serve (PSO).
+    control_at : str or None
+        Switch that the controller hangs on, when control runs over the data links; None: it has links of its own.
     controls : tuple of Control
         Runs that must lose.
     """
@@ -243,6 +247,7 @@ class Scenario:
     rerun: Rerun | None = None
     capacity_mbps: float | None = None
     pmt: PolicyMapTable | None = None
+    control_at: str | None = None
     controls: tuple[Control, ...] = ()
 
     @property

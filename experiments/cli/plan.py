@@ -6,6 +6,7 @@ armor plan protect darkstrand --protect flows.yaml --switch s4
 armor plan kuijia gscale --demands random:5:900 --failed s2-s4 --switch s2
 armor plan kuijia gscale --demands random:5:900 --priorities four --shape decomposed --count
 armor plan kuijia gscale --demands random:5:900 --told-by agent --sheets sheets
+armor plan in-band darkstrand --controller-at s4 --pmt examples/pmt/in_band.yaml --format ovs-ofctl
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+from experiments.cli.in_band import IN_BAND, add_in_band_arguments, refuse_in_band_arguments, run_in_band
 from experiments.cli.parser import add_plan_arguments, add_protect_argument, plan_options, read_protected_flows
 from experiments.cli.shapes import check_shape, show
 from experiments.cli.topo import load
@@ -38,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", action="store_true", help="rows and fields of each switch, and what a shape saves")
     add_protect_argument(parser, "nothing is protected")
     add_tunnel_arguments(parser)
+    add_in_band_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     from ryu_apps.plan.protect.values import protection_of
     from ryu_apps.plan.registry import TUNNEL_SCHEMES, find_scheme
 
-    scheme = None if arguments.scheme in TUNNEL_SCHEMES else find_scheme(arguments.scheme)
+    elsewhere = arguments.scheme == IN_BAND or arguments.scheme in TUNNEL_SCHEMES
+    scheme = None if elsewhere else find_scheme(arguments.scheme)
     options = plan_options(arguments)
     topology = load(arguments.topology)
     require_connected(topology)
@@ -55,6 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadInputError(
                 f"--switch {node!r} is no node of {topology.name!r}; {suggest(node, topology.node_names)}"
             )
+    if arguments.scheme == IN_BAND:
+        refuse_tunnel_arguments(arguments)
+        read_protected_flows(arguments, topology)
+        return run_in_band(arguments, topology)
+    refuse_in_band_arguments(arguments)
     if scheme is None:
         return plan_tunnels(arguments, topology)
     refuse_tunnel_arguments(arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address
 
@@ -31,8 +31,8 @@ def control_names(topology: Topology, node: str, channel: Channel) -> Names:
     return replace(names, ports=ports, hosts={**names.hosts, **ends, channel.controller_ipv4: "the controller"})
 
 
-def script_text(topology: Topology, channel: Channel, plan: InBandPlan) -> str:
-    """Shell commands for every switch, in the order in which they can be reached over the network.
+def script_text(topology: Topology, channel: Channel, plan: InBandPlan, nodes: Sequence[str]) -> str:
+    """Shell commands for some switches of a plan, best in the order in which they can be reached over the network.
 
     Bridges are called like the switches of the topology; the controller has to be set before the rows, since Open
     vSwitch empties a bridge that gets its first one.
@@ -41,7 +41,7 @@ def script_text(topology: Topology, channel: Channel, plan: InBandPlan) -> str:
         f"# the controller: behind port {channel.controller_port} of {channel.controller_at}, with address "
         f"{IPv4Address(channel.controller_ipv4)}/{CONTROL_BITS} and MAC {value_text('eth_dst', channel.controller_mac)}"
     )
-    lines = (line for node in plan.order for line in _commands(topology, channel, plan, node))
+    lines = (line for node in nodes for line in _commands(topology, channel, plan, node))
     return "\n".join((controller, *lines))
 
 

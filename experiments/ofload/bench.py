@@ -14,7 +14,9 @@ from experiments.ofload.link_core import sent_bytes
 from experiments.ofload.load_core import Load
 from experiments.ofload.packets_core import HOST_PORTS
 from experiments.ofload.real_switch import RealLoad
+from experiments.ofload.switch_line import SwitchLine, switch_line
 from experiments.packet_cost.switch import CostSwitch, cost_switch
+from mininet_topos.topology import Topology
 from ovsdb_backup.urgency import Urgency
 
 Json = dict[str, Any]
@@ -37,6 +39,7 @@ class Measured:
     realtime: bool
     counters: Json | None
     faults: dict[str, int]
+    packet_ins: int | None = None
 
     def to_json(self) -> Json:
         """JSON value."""
@@ -50,6 +53,7 @@ class Measured:
             "realtime": self.realtime,
             "service": self.counters,
             "faults": self.faults,
+            "packet_ins": self.packet_ins,
         }
 
 
@@ -72,6 +76,8 @@ class Surroundings:
         machine else shows as delay.
     real_switch : bool
         A private Open vSwitch raises the packet-ins (needs a shape, and one switch), instead of emulated switches.
+    line : Topology or None
+        With `real_switch`: the switches between the two hosts, all of that Open vSwitch; None: one.
     """
 
     shape: LinkShape | None = None
@@ -80,6 +86,7 @@ class Surroundings:
     beside: Callable[[ControlLink | None, Watched], Any] | None = None
     realtime: bool = False
     real_switch: bool = False
+    line: Topology | None = None
 
 
 def measure(load: Load, controller: Controller, around: Surroundings, progress: Say = lambda _: None) -> Measured:
@@ -93,7 +100,7 @@ def measure(load: Load, controller: Controller, around: Surroundings, progress: 
         The link cannot be built (not root).
     """
     with ExitStack() as stack:
-        switch = stack.enter_context(cost_switch(HOST_PORTS)) if around.real_switch else None
+        switch = _switch(stack, around)
         link = _link(stack, around, switch)
         host, port = ("127.0.0.1", free_port()) if link is None else (link.controller_address, OPENFLOW_PORT)
         metrics_port = port + _METRICS_AFTER
@@ -108,11 +115,13 @@ def measure(load: Load, controller: Controller, around: Surroundings, progress: 
             urgency = Urgency(around.realtime)
             if urgency.is_granted:
                 watched.go_first()
+            asked = 0 if switch is None else switch.packet_ins()
             before, cpu_s = None if link is None else link.counters(), watched.cpu_s()
             urgency.set(True)
             stack.callback(urgency.set, False)
             result = loader.run(progress)
             spent_s, after = watched.cpu_s() - cpu_s, None if link is None else link.counters()
+            packet_ins = None if switch is None else switch.packet_ins() - asked
         watched.sample()
         counters = watched.counters(metrics_port) if controller.has_priority else None
         carried = None if before is None or after is None else sent_bytes(before, after)
@@ -127,17 +136,24 @@ def measure(load: Load, controller: Controller, around: Surroundings, progress: 
             realtime=urgency.is_granted,
             counters=counters,
             faults=watched.faults(counters),
+            packet_ins=packet_ins,
         )
 
 
-def _link(stack: ExitStack, around: Surroundings, switch: CostSwitch | None) -> ControlLink | None:
+def _switch(stack: ExitStack, around: Surroundings) -> CostSwitch | SwitchLine | None:
+    if not around.real_switch:
+        return None
+    return stack.enter_context(cost_switch(HOST_PORTS) if around.line is None else switch_line(around.line))
+
+
+def _link(stack: ExitStack, around: Surroundings, switch: CostSwitch | SwitchLine | None) -> ControlLink | None:
     if around.shape is None:
         return None
     return stack.enter_context(control_link(around.shape, None if switch is None else switch.holder))
 
 
 def _loader(
-    load: Load, board: Switchboard, link: ControlLink | None, switch: CostSwitch | None
+    load: Load, board: Switchboard, link: ControlLink | None, switch: CostSwitch | SwitchLine | None
 ) -> Generator | RealLoad:
     if switch is not None:
         return RealLoad(switch, load, board.targets, board.patience_s)

@@ -19,6 +19,7 @@ from experiments.ofload.ledger_core import Ledger
 from experiments.ofload.load_core import CLASSES, Load, make_schedule
 from experiments.ofload.pacing import LONGEST_WAIT_S, Clock, Say, keep_schedule
 from experiments.ofload.packets_core import FIRST_PROBE, HOST_PORTS, frame, in_port_of, serial_of
+from experiments.ofload.switch_line import SwitchLine
 from experiments.packet_cost.switch import CostSwitch, far_end
 from mininet_topos.emulation.places import call_inside
 from mininet_topos.emulation.queue_trial import open_receiver, open_sender
@@ -32,8 +33,8 @@ class RealLoad:
 
     Parameters
     ----------
-    switch : CostSwitch
-        With ports 1 and 2.
+    switch : CostSwitch or SwitchLine
+        With hosts at ports 1 and 2.
     load : Load
         One switch.
     targets : sequence of Target
@@ -41,7 +42,9 @@ class RealLoad:
     patience_s : float
     """
 
-    def __init__(self, switch: CostSwitch, load: Load, targets: Sequence[Target], patience_s: float) -> None:
+    def __init__(
+        self, switch: CostSwitch | SwitchLine, load: Load, targets: Sequence[Target], patience_s: float
+    ) -> None:
         self._switch, self._load, self._targets, self._patience_s = switch, load, targets, patience_s
         self._clock, self._ledger = Clock(), Ledger(make_schedule(load))
         self._seen: set[int] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -16,7 +16,8 @@ from experiments.ofload.generator import MOST_LATENESS_MS, Switchboard
 from experiments.ofload.link import ControlLink, LinkShape
 from experiments.ofload.load_core import Load
 from experiments.ofload.misbehave import rogue_beside
-from experiments.papers.pso import setup
+from experiments.papers.pso import paths, setup
+from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from ryu_apps.pmt.parse import parse_pmt
 
@@ -24,6 +25,7 @@ from ryu_apps.pmt.parse import parse_pmt
 _SATURATING_PPS, _SATURATING_S = 9000.0, 4.0
 _TRIES = 3
 _LEARNING_SWITCH = "simple_switch_13"
+_REACTIVE = "ryu_apps/reactive.py"
 _BOARD = Switchboard((), queue_pkts=setup.SWITCH_QUEUE_PKTS, patience_s=setup.PATIENCE_S)
 
 
@@ -53,12 +55,22 @@ def controller_of(arm: str, regime: str) -> Controller:
     """Controller of an arm: an app alone, or behind PSO.
 
     Where the link fills up, the app does as little as possible; where the processor does, it is Ryu's learning switch.
+    Paths are set up by an app that can answer for all of a path's switches at once.
     """
+    if regime == paths.REGIME:
+        settings = {"ARMOR_TOPOLOGY": str(REPOSITORY / paths.TOPOLOGY), **paths.SETTINGS[arm]}
+        if arm == paths.BEHIND_PSO.name:
+            return _behind_pso(_REACTIVE, setup.PMT[setup.REAL], settings)
+        return Controller((_REACTIVE,), settings=settings)
     app = _LEARNING_SWITCH if regime in (setup.CPU, setup.MISBEHAVING) else RESPONDER
     if arm == setup.FIFO.name:
         return Controller((app,))
-    path = REPOSITORY / setup.PMT[regime]
-    return Controller((PSO_APP, app), parse_pmt(path.read_text(encoding="utf-8"), setup.PMT[regime]), path)
+    return _behind_pso(app, setup.PMT[regime], {})
+
+
+def _behind_pso(app: str, pmt: str, settings: Mapping[str, str]) -> Controller:
+    path = REPOSITORY / pmt
+    return Controller((PSO_APP, app), parse_pmt(path.read_text(encoding="utf-8"), pmt), path, settings)
 
 
 def _link_bound(trial: Trial, controller: Controller) -> Json:
@@ -105,6 +117,15 @@ def _misbehaving(trial: Trial, controller: Controller) -> Json:
     return _row(trial, found, {"capacity_pps": capacity_pps, "behaviour": trial.parameters["behaviour"]})
 
 
+def _path_setup(trial: Trial, controller: Controller) -> Json:
+    """First packets of flows through several switches."""
+    rate_pps, seconds = trial.parameters["flows_pps"], trial.parameters["seconds"]
+    load = Load(1, rate_pps, seconds, "poisson", paths.HIGH_SHARE, trial.seed, setup.WARM_UP_S, setup.FRAME_BYTES)
+    line = load_topology(str(REPOSITORY / paths.TOPOLOGY))
+    found = measure(load, controller, replace(_shaped(controller), real_switch=True, line=line))
+    return _row(trial, found, {"flows": found.result.ledger.n_sent})
+
+
 @lru_cache(maxsize=1)
 def ryu_capacity_pps() -> float:
     """Packet-ins a second that stock Ryu's learning switch answers on this machine when it has more than it can."""
@@ -136,7 +157,7 @@ def _row(trial: Trial, found: Measured, more: Json) -> Json:
     return {
         "parameters": dict(trial.parameters),
         "regime": trial.parameters["regime"],
-        "nl": trial.parameters["nl"],
+        "nl": trial.parameters.get("nl"),
         **more,
         **value,
         "trustworthy": not value["warnings"],
@@ -149,4 +170,5 @@ _REGIMES: dict[str, Callable[[Trial, Controller], Json]] = {
     setup.CPU: _cpu_bound,
     setup.IN_BAND: _in_band,
     setup.MISBEHAVING: _misbehaving,
+    paths.REGIME: _path_setup,
 }

@@ -49,21 +49,30 @@ class CostSwitch:
             self._ofctl("add-groups", "-", text="".join(f"{group_text(row)}\n" for row in plan.groups))
         self._ofctl("--bundle", "add-flows", "-", text="".join(f"{flow_text(row)}\n" for row in plan.flows))
 
-    def set_controllers(self, targets: Sequence[tuple[str, int]]) -> None:
+    def vsctl(self, *words: str) -> None:
+        """Change the switch's database, and wait until the switch has followed."""
+        run_program(["ovs-vsctl", f"--db=unix:{self._folder / 'db.sock'}", f"--timeout={_TIMEOUT_S:.0f}", *words])
+
+    def set_controllers(self, targets: Sequence[tuple[str, int]], bridge: str = BRIDGE) -> None:
         """Connect to controllers: each a target, as tcp:10.0.0.1:6653, and the DSCP of its connection."""
-        words = ["ovs-vsctl", f"--db=unix:{self._folder / 'db.sock'}", f"--timeout={_TIMEOUT_S:.0f}"]
+        words = []
         for number, (target, dscp) in enumerate(targets):
             words += ["--", f"--id=@c{number}", "create", "Controller", f'target="{target}"']
             words += ["connection_mode=out-of-band", f"other_config:dscp={dscp}", "max_backoff=1000"]
         names = ",".join(f"@c{number}" for number in range(len(targets)))
-        run_program([*words, "--", "set", "Bridge", BRIDGE, f"controller=[{names}]"])
+        self.vsctl(*words, "--", "set", "Bridge", bridge, f"controller=[{names}]")
+
+    def packet_ins(self, bridge: str = BRIDGE) -> int:
+        """Packets that the bridge has sent to controllers so far: those that met a row which says so."""
+        self.forget_flows()  # a row counts a cached flow's packets when it ends, and until then only now and then
+        lines = self._ofctl("dump-flows", bridge=bridge).splitlines()
+        return sum(int(line.split("n_packets=")[1].split(",")[0]) for line in lines if "controller" in line.lower())
 
     def set_lookup(self, lookup: str) -> None:
         """Let packets be found in one way only (`counters_core.LOOKUPS`); return when it is so."""
         probability, limit = _CACHE_SETTINGS[lookup]
         settings = (f"other_config:emc-insert-inv-prob={probability}", f"other_config:flow-limit={limit}")
-        options = [f"--db=unix:{self._folder / 'db.sock'}", f"--timeout={_TIMEOUT_S:.0f}"]
-        run_program(["ovs-vsctl", *options, "set", "Open_vSwitch", ".", *settings])
+        self.vsctl("set", "Open_vSwitch", ".", *settings)
         # The limit reaches the forwarding code with the next round of the revalidators.
         self._wait(lambda: (self._limit() == 0) == (limit == 0), "does not take a new limit of flows")
 
@@ -113,12 +122,12 @@ class CostSwitch:
         """Let the switch run again."""
         os.kill(self._switch, signal.SIGCONT)
 
-    def _ofctl(self, *arguments: str, text: str = "") -> str:
+    def _ofctl(self, *arguments: str, text: str = "", bridge: str = BRIDGE) -> str:
         options = [each for each in arguments if each.startswith("--")]
         command, *rest = (each for each in arguments if not each.startswith("--"))
-        bridge = f"unix:{self._folder / f'{BRIDGE}.mgmt'}"
+        socket = f"unix:{self._folder / f'{bridge}.mgmt'}"
         return run_program(
-            ["ovs-ofctl", "-O", "OpenFlow13", "--no-names", *options, command, bridge, *rest], stdin=text
+            ["ovs-ofctl", "-O", "OpenFlow13", "--no-names", *options, command, socket, *rest], stdin=text
         )
 
     @staticmethod

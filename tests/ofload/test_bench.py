@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from experiments.environment import REPOSITORY
 from experiments.ofload.bench import Surroundings, measure
 from experiments.ofload.controllers import RESPONDER, Controller
 from experiments.ofload.generator import Switchboard
 from experiments.ofload.link import LinkShape
 from experiments.ofload.load_core import Load
+from experiments.papers.pso import paths
 from experiments.papers.pso.setup import LINK_MBPS, WIRE_BYTES
+from mininet_topos.catalogue import load_topology
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 PATIENT = Switchboard((), patience_s=30.0)
@@ -37,3 +40,14 @@ def test_a_real_switch_lets_packets_go_when_the_controller_answers() -> None:
     found = measure(load, controller, around)
     for each in found.result.classes.values():
         assert each.answered == each.offered > 0
+
+
+@pytest.mark.parametrize(("setting", "packet_ins_a_flow"), [("PATH=hop", 4), ("CONFIRM=on", 1)])
+def test_flows_through_four_switches_ask_once_a_switch_or_once(setting: str, packet_ins_a_flow: int) -> None:
+    name, _, value = setting.partition("=")
+    settings = {"ARMOR_TOPOLOGY": str(REPOSITORY / paths.TOPOLOGY), f"ARMOR_REACTIVE_{name}": value}
+    line = load_topology(settings["ARMOR_TOPOLOGY"])
+    around = Surroundings(LinkShape(LINK_MBPS), PATIENT, send_buffer_bytes=16384, real_switch=True, line=line)
+    found = measure(Load(1, 50, 1.0), Controller(("ryu_apps/reactive.py",), settings=settings), around)
+    assert all(each.answered == each.offered > 0 for each in found.result.classes.values())
+    assert found.packet_ins == packet_ins_a_flow * found.result.ledger.n_sent

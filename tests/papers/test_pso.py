@@ -11,7 +11,7 @@ from experiments.campaign.order import in_order
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import DIFFERS, HOLDS, NO_DATA, ClaimResult
 from experiments.ofload import misbehave_core
-from experiments.papers.pso import matching, setup
+from experiments.papers.pso import matching, paths, setup
 from experiments.papers.pso.figures import FIGURES
 from experiments.papers.pso.measures import HIGH, Choice, knee
 from ryu_apps.pmt.parse import parse_pmt
@@ -37,7 +37,7 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
         own: Json = {"parameters": dict(trial.parameters), "batches_us": batches}
     else:
         assert trial.arm is not None
-        nl = trial.parameters["nl"]
+        nl = trial.parameters.get("nl", 0.0)
         mean_ms = delay(trial.arm.name, nl) + 0.01 * trial.round
         percent = lost(trial.arm.name, nl)
         each = {
@@ -45,6 +45,7 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
             "answered": round(1000 - 10 * percent),
             "lost_percent": percent,
             "mean_ms": mean_ms,
+            "p50_ms": mean_ms,
             "p99_ms": 2 * mean_ms,
         }
         own = {
@@ -60,6 +61,9 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
             "window_s": 5.0,
             "controller_rss_mb": 80.0,
             "controller_first_rss_mb": 70.0,
+            "controller_cpu_percent": 10.0,
+            "packet_ins": 2000,
+            "flows": 2000,
         }
     arm = trial.arm.name if trial.arm else None
     head = {"trial": trial.trial_id, "arm": arm, "round": trial.round, "status": "ok", "quick": True, "seconds": 5.0}
@@ -170,3 +174,34 @@ def test_every_id_is_judged_tabled_and_drawn(name: str) -> None:
         assert lines
         assert all(len(line) == len(header) for line in lines)
         assert figure.draw(judged.rows, judged.caption).axes
+
+
+def path_rows(packet_ins: Callable[[str], float], delay: Delay) -> list[Json]:
+    rows = []
+    for trial in BY_ID[paths.ID].trials(PLAN):
+        assert trial.arm is not None
+        row = made_up(trial, delay)
+        rows.append(row | {"packet_ins": round(row["flows"] * packet_ins(trial.arm.name))})
+    return rows
+
+
+def test_arms_of_path_setup_have_the_same_arrivals_and_take_turns_in_being_first() -> None:
+    trials = BY_ID[paths.ID].trials(PLAN)
+    rounds = [trials[at : at + len(paths.ARMS)] for at in range(0, len(trials), len(paths.ARMS))]
+    assert all({trial.arm for trial in each} == set(paths.ARMS) and len({t.seed for t in each}) == 1 for each in rounds)
+    assert len({each[0].arm for each in rounds}) == setup.repetitions(PLAN)
+    assert len({trial.trial_id for trial in trials}) == len(trials)
+
+
+def test_a_path_at_once_that_saves_packet_ins_and_time_holds() -> None:
+    rows = path_rows(lambda arm: 4.0 if arm == "each-asks" else 1.0, lambda arm, _: 20.0 if arm == "each-asks" else 5.0)
+    results = BY_ID[paths.ID].claims(rows)
+    assert [result.verdict for result in results if result.band] == [HOLDS] * 4
+    assert claim(results, "packet-ins a flow over 4 switches, each switch asks").measured == 4.0
+    assert len(BY_ID[paths.ID].table(rows).rows) == len(paths.FLOWS_PPS) * len(paths.ARMS)
+
+
+def test_a_path_at_once_that_saves_nothing_differs() -> None:
+    results = BY_ID[paths.ID].claims(path_rows(lambda _arm: 4.0, lambda _arm, _: 20.0))
+    assert claim(results, "packet-ins a flow over 4 switches, path at once, confirmed").verdict == DIFFERS
+    assert claim(results, "median delay of first packets, path at once / each switch asks, 150").verdict == DIFFERS

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.papers.figure import PaperFigure
-from experiments.papers.pso import claims, matching, pictures, setup, tables, timing
+from experiments.papers.pso import claims, matching, paths, pictures, setup, tables, timing
 
 PAPER, BEYOND = "pso", "beyond"
 
@@ -73,6 +73,16 @@ FIGURES = (
         claims.misbehaving_claims,
         pictures.draw_misbehaving,
         tables.misbehaving_table,
+        with_paper=PAPER,
+    ),
+    PaperFigure(
+        paths.ID,
+        BEYOND,
+        "First packets through four switches: each switch asks, or the path is set up at once",
+        paths.trials,
+        paths.claims,
+        pictures.draw_paths,
+        paths.table,
         with_paper=PAPER,
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.values import Json
-from experiments.papers.pso import matching, setup
+from experiments.papers.pso import matching, paths, setup
 from experiments.papers.pso.claims import IN_BAND, IN_BAND_BURSTS, behaving
 from experiments.papers.pso.measures import (
     HIGH,
@@ -45,6 +45,7 @@ SCALED = (
     "whiskers are 95 % intervals."
 )
 _LEAST_MS = 0.3
+_PATH_COLOURS = (PALETTE[2], PALETTE[6], PALETTE[7], PALETTE[0])
 _EDGE = {"out": 0.8, "in": 0.6}
 
 
@@ -161,6 +162,36 @@ def draw_misbehaving(rows: Sequence[Json], caption: str) -> Figure:
     facts = [
         f"Four switches at {setup.MISBEHAVING_NL:g} of what Ryu answers, {setup.HIGH_PPS:g} high packet-ins a second. "
         "A cross: nothing was answered."
+    ]
+    return finish(figure, [*facts, "Whiskers are 95 % intervals."], caption)
+
+
+def draw_paths(rows: Sequence[Json], caption: str) -> Figure:
+    """Packet-ins a flow, and delays of first packets by class, at a light and at a heavy load."""
+    figure, axes = panels("First packets of flows through four switches", 3, 4.6)
+    measured: tuple[tuple[str, Measure], ...] = (
+        ("packet-ins a flow", paths.packet_ins_a_flow),
+        ("median delay, high class, ms (log)", of_class(HIGH, "p50_ms")),
+        ("median delay, low class, ms (log)", of_class(LOW, "p50_ms")),
+    )
+    width = 0.8 / len(paths.ARMS)
+    for axis, (words, measure) in zip(axes, measured, strict=True):
+        for number, arm in enumerate(paths.ARMS):
+            for place, flows_pps in enumerate(paths.FLOWS_PPS):
+                found = estimate(paths.rows_of(rows, arm, flows_pps), measure)
+                bar(axis, place + (number - 1.5) * width, found, 0.92 * width, color=_PATH_COLOURS[number])
+            axis.bar([0], [0], color=_PATH_COLOURS[number], label=paths.LABELS[arm.name])
+        names = [f"{flows_pps:g} flows/s" for flows_pps in paths.FLOWS_PPS]
+        axis.set_xticks(range(len(names)), names)
+        axis.set_ylabel(words, color=INK)
+        axis.set_ylim(bottom=0)
+        if "log" in words and any(patch.get_height() > 0 for patch in axis.patches):  # type: ignore[attr-defined]
+            axis.set_yscale("log")
+            axis.set_ylim(bottom=_LEAST_MS)
+    legend(figure, axes[0])
+    facts = [
+        f"Four bridges of one Open vSwitch share a control link of {setup.LINK_MBPS:g} Mbit/s; every packet is the "
+        f"first of its flow; delay from host to host. {100 * paths.HIGH_SHARE:g} % are of the high class."
     ]
     return finish(figure, [*facts, "Whiskers are 95 % intervals."], caption)
 

@@ -113,10 +113,30 @@ def _in_turn(times: int, points: Sequence[Any]) -> Iterator[tuple[int, Any, Arm]
 
 def _trial(plan: CampaignPlan, regime: str, number: int, arm: Arm, parameters: dict[str, Any]) -> Trial:
     name = "-".join(str(value) for value in parameters.values())
+    seconds = QUICK_SECONDS if plan.quick else SECONDS
+    decided = {"version": ROW_VERSION, "regime": regime, "seconds": seconds, **parameters}
+    return control_trial(plan, f"{regime}/{name}", TOPOLOGY[regime], number, arm, decided)
+
+
+def control_trial(
+    plan: CampaignPlan, name: str, topology: str, number: int, arm: Arm, parameters: dict[str, Any]
+) -> Trial:
+    """A trial of kind "control": one load on one controller.
+
+    Parameters
+    ----------
+    plan : CampaignPlan
+    name, topology : str
+    number : int
+        Of the round; arms of a round have the same arrivals.
+    arm : Arm
+    parameters : dict
+        All that decides the trial besides.
+    """
     return Trial(
-        trial_id=f"pso/{regime}/{name}/{number}/{arm.name}",
+        trial_id=f"pso/{name}/{number}/{arm.name}",
         kind="control",
-        topology=TOPOLOGY[regime],
+        topology=topology,
         arm=arm,
         round=number,
         failures=0,
@@ -125,10 +145,5 @@ def _trial(plan: CampaignPlan, regime: str, number: int, arm: Arm, parameters: d
         load=None,
         timing=None,
         seed=1000 * plan.seed + number,
-        parameters={
-            "version": ROW_VERSION,
-            "regime": regime,
-            "seconds": QUICK_SECONDS if plan.quick else SECONDS,
-            **parameters,
-        },
+        parameters=parameters,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import Json
 from experiments.papers.figure import Table
 from experiments.papers.pso import setup
@@ -57,6 +58,15 @@ _BESIDE: tuple[tuple[str, Measure], ...] = (
 )
 
 
+def with_spread(found: Estimate | None) -> str:
+    """A mean and half of its interval, for people."""
+    if found is None:
+        return "-"
+    if found.low is None or found.high is None:
+        return f"{found.value:.3g}"
+    return f"{found.value:.3g} ±{found.high - found.value:.2g}"
+
+
 def misbehaving_table(rows: Sequence[Json]) -> Table:
     """High class of others, and memory, for every behaviour."""
     lines = []
@@ -79,9 +89,4 @@ def _named_errors(rows: Sequence[Json]) -> str:
 
 
 def _cell(rows: Sequence[Json], measure: Measure) -> str:
-    found = estimate(rows, measure)
-    if found is None:
-        return "-"
-    if found.low is None or found.high is None:
-        return f"{found.value:.3g}"
-    return f"{found.value:.3g} ±{found.high - found.value:.2g}"
+    return with_spread(estimate(rows, measure))

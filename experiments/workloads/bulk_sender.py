@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
             link.setblocking(False)
             samples = send(link, seconds, sample_ms / 1000)
     except OSError as error:
-        print(f"the flow to port {port} ends: {error}", file=sys.stderr)
+        print(json.dumps({"error": str(error)}))
         return 1
     print(json.dumps({"samples": samples}))
     return 0

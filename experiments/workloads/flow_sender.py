@@ -1,8 +1,8 @@
 """Sends short TCP flows one after another, each on a connection of its own.
 
-    python flow_sender.py < PLAN
+    python flow_sender.py PLAN
 
-PLAN (JSON): {"source", "address", "port", "first_port", "seconds", "patience_s", "give_up_s", "pace_mbps",
+PLAN is a file, JSON: {"source", "address", "port", "first_port", "seconds", "patience_s", "give_up_s", "pace_mbps",
 "congestion_control", "sizes_bytes", "pauses_s"}. The next flow begins a pause after the one before has ended, or has
 taken `patience_s`: one that waits for a time-out does not keep the others. After `seconds` no flow begins. Flow n sends
 from port `first_port` + n.
@@ -119,18 +119,19 @@ def say_farewell(plan: dict[str, Any]) -> None:
         last.recv(1)
 
 
-def main() -> int:
+def main(argv: list[str]) -> int:
     """Entry point of the process."""
-    plan = json.loads(sys.stdin.read())
+    with open(argv[0], encoding="ascii") as file:
+        plan = json.load(file)
     try:
         flows = Sender(plan).run()
         say_farewell(plan)
     except OSError as error:
-        print(f"the sender of flows from port {plan['first_port']} on ends: {error}", file=sys.stderr)
+        print(json.dumps({"error": str(error)}))
         return 1
     print(json.dumps({"flows": [[flow.started_ns, flow.retransmits, flow.ended] for flow in flows]}))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

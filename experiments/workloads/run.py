@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 from statistics import fmean
+from types import ModuleType
 
 from dataplane.sqr import SqrSwitch
 from dataplane.two_paths import H1_ADDRESS, H2_ADDRESS, TwoPaths
@@ -37,7 +40,7 @@ FIRST_PORTS = {FLOW_PORT: 1024, BACKGROUND_PORT: 50_000}
 _FREE_PORTS = "60000 65000"
 _HOST_QUEUE_BYTES = 1 << 24
 PATIENCE_S, GIVE_UP_S = 0.03, GIVE_UP_MS / 1000
-_HEAD_START_S, _SPARE_S = 0.5, 60.0
+_HEAD_START_S = 0.5
 _COUNTERS = {"timeouts": "TCPTimeouts", "loss_probes": "TCPLossProbes", "fast_retransmits": "TCPFastRetrans"}
 
 
@@ -90,7 +93,7 @@ def set_tcp(bench: TwoPaths, settings: TcpSettings) -> None:
 @contextmanager
 def receiver(host: int, address: IPv4Address, port: int) -> Iterator[subprocess.Popen[str]]:
     """A receiver of flows that listens; killed at the end if it still runs."""
-    with child(inside(host, ["python3", str(Path(flow_receiver.__file__)), str(address), str(port)])) as process:
+    with _program(host, flow_receiver, str(address), str(port)) as process:
         said = process.stdout.readline() if process.stdout else ""
         if said.strip() != "ready":
             raise WorkloadError(
@@ -99,28 +102,27 @@ def receiver(host: int, address: IPv4Address, port: int) -> Iterator[subprocess.
         yield process
 
 
-def send(host: int, plan: str, seconds: float) -> str:
-    """Send flows from a host and return what the sender prints."""
-    return run_program(
-        inside(host, ["python3", str(Path(flow_sender.__file__))]), stdin=plan, timeout_s=seconds + GIVE_UP_S + _SPARE_S
-    )
+def _program(host: int, module: ModuleType, *words: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    """One of the programs of this package in the namespace of a host; it ends with the block, and with this program."""
+    return child(inside(host, [sys.executable, "-I", "-S", str(module.__file__), *words]))
+
+
+def _said(process: subprocess.Popen[str]) -> str:
+    """All that a program prints until its end."""
+    return process.stdout.read() if process.stdout else ""
 
 
 @contextmanager
-def background(bench: TwoPaths, sending: Sending | None) -> Iterator[None]:
+def background(bench: TwoPaths, sending: Sending | None, folder: Path) -> Iterator[None]:
     """Flows in both directions beside the measured ones, while the block runs; they protect themselves."""
     with ExitStack() as stack:
         ends = ((bench.h1, H1_ADDRESS, bench.h2, H2_ADDRESS), (bench.h2, H2_ADDRESS, bench.h1, H1_ADDRESS))
         for source, own, destination, other in ends if sending else ():
             stack.enter_context(receiver(destination, other, BACKGROUND_PORT))
-            words = inside(source, ["python3", str(Path(flow_sender.__file__))])
-            process = stack.enter_context(
-                subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-            )
-            stack.callback(process.kill)
-            if process.stdin and sending:
-                process.stdin.write(sending.plan(own, other))
-                process.stdin.close()
+            plan = folder / f"from-{own}.json"
+            if sending:
+                plan.write_text(sending.plan(own, other), encoding="ascii")
+            stack.enter_context(_program(source, flow_sender, str(plan)))
         yield
 
 
@@ -158,18 +160,22 @@ def run_workload(
     with ExitStack() as stack:
         path = stack.enter_context(broken_path(bench, recovery, model, [sending.port]))
         taking = stack.enter_context(receiver(bench.h2, H2_ADDRESS, sending.port))
-        stack.enter_context(background(bench, beside))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="armor-flows-")))
+        plan = folder / "flows.json"
+        plan.write_text(sending.plan(H1_ADDRESS, H2_ADDRESS), encoding="ascii")
+        stack.enter_context(background(bench, beside, folder))
         begin_s = time.monotonic() + _HEAD_START_S
         times_s = [begin_s + each for each in failure_times_s(model, sending.seconds, seed)]
-        with Breaker(path, model, times_s) as breaker:
-            sent = read_sent(send(bench.h1, sending.plan(H1_ADDRESS, H2_ADDRESS), sending.seconds))
-        taken = read_taken(taking.stdout.read() if taking.stdout else "")
+        with Breaker(path, model, times_s) as breaker, _program(bench.h1, flow_sender, str(plan)) as sender:
+            sent = read_sent(_said(sender))
+        taken = read_taken(_said(taking))
         netstat = tcp_counters(bench)
         outcomes = join(sending.flows.sizes_bytes, sent, taken, FIRST_PORTS[sending.port])
         told = _replays_of(path)
     return {
         **workload_row(outcomes, breaker.outages),
         "told_ms": [round(each, 3) for each in breaker.told_ms],
+        "trustworthy": max(breaker.told_ms, default=0.0) <= model.bound_ms,
         **netstat,
         **told,
     }
@@ -211,13 +217,10 @@ def run_bulk(
         _narrow(bench, bulk.bottleneck)
         stack.enter_context(receiver(bench.h2, H2_ADDRESS, FLOW_PORT))
         times_s = [time.monotonic() + bulk.cut_s]
-        with Breaker(path, model, times_s) as breaker:
-            said = run_program(
-                inside(bench.h1, ["python3", str(Path(bulk_sender.__file__)), *words]),
-                timeout_s=bulk.seconds + _SPARE_S,
-            )
+        with Breaker(path, model, times_s) as breaker, _program(bench.h1, bulk_sender, *words) as sender:
+            samples = read_samples(_said(sender))
         told = _replays_of(path)
-        row = bulk_row(read_samples(said), breaker.outages[0].shut_ns, bulk.window_ms)
+        row = bulk_row(samples, breaker.outages[0].shut_ns, bulk.window_ms)
         return {**row, **tcp_counters(bench), **told}
 
 

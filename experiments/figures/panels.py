@@ -10,7 +10,7 @@ from typing import Any
 from experiments.figures.delay import Dot, Panel
 
 Row = dict[str, Any]
-MAX_PANELS = 8
+MAX_PANELS = 10
 _LEAD_S = 1.0
 
 
@@ -27,7 +27,7 @@ def panels(runs: Sequence[Row], probes: Iterable[Row]) -> list[Panel]:
     by_run: dict[str, list[Row]] = {}
     for row in probes:
         by_run.setdefault(row["run"], []).append(row)
-    return [_panel(run, failure, by_run.get(run["run"], [])) for run in runs for failure in run["failures"]][
+    return [_panel(run, number, by_run.get(run["run"], [])) for run in runs for number in range(len(run["failures"]))][
         :MAX_PANELS
     ]
 
@@ -39,17 +39,29 @@ def read_panels(folder: Path) -> list[Panel]:
         return panels(runs, (json.loads(line) for line in lines))
 
 
-def _panel(run: Row, failure: Row, probes: Iterable[Row]) -> Panel:
+def _panel(run: Row, number: int, probes: Iterable[Row]) -> Panel:
+    failure = run["failures"][number]
     cut_s, until_s = failure["cut_s"], failure["until_s"]
     dots = [_dot(row, cut_s) for row in probes if cut_s - _LEAD_S <= row["sent_s"] < until_s]
     mode = "" if run["mode"] == "none" else f", {run['mode']} mode"
+    mode += f", {run['arm']}" if run.get("arm") else ""
+    loads = run.get("loads") or []
+    whole = "" if number or not loads else f"whole run: {', '.join(map(_load, loads))}; probes: "
     outage = f", outage {failure['outage_ms']:.1f} ms" if failure["lost"] else ""
     return Panel(
         title=f"{run['scheme']}{mode}: {failure['kind']} failure of {failure['what']}",
         dots=dots,
         stages_ms=failure["stages_ms"],
-        note=f"{failure['lost']} lost, {failure['came_back']} came back{outage}",
+        note=f"{whole}{failure['lost']} lost, {failure['came_back']} came back{outage}",
     )
+
+
+def _load(load: Row) -> str:
+    """What became of datagrams or TCP."""
+    if "sent" in load:
+        return f"{load['lost']:,} of {load['sent']:,} datagrams lost"
+    again = "an unknown number of" if load["retransmits"] is None else f"{load['retransmits']:,}"
+    return f"TCP sent {again} segments again"
 
 
 def _dot(row: Row, cut_s: float) -> Dot:

@@ -126,7 +126,11 @@ def emulated_network(
 def parts_of(scenario: Scenario, variation: Variation) -> tuple[NetworkPart, ...]:
     """Packet programs beside the switches, for the schemes that have them."""
     found: tuple[NetworkPart, ...] = (hairpins(),) if variation.protection is not None else ()
-    return found if variation.replay is None else (*found, sqr_ports(variation.replay, scenario.wait_to_restore_s))
+    return (
+        found
+        if variation.replay is None
+        else (*found, sqr_ports(variation.replay, scenario.wait_to_restore_s, variation.mode))
+    )
 
 
 def controller_command(scheme: str, *, with_pso: bool = False) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataplane.devices import add_virtual_port
 from dataplane.gate_program import gate_program
 from dataplane.sqr import SqrSwitch, find_agent
 from dataplane.sqr_core import SqrPort
-from experiments.scenario.values import Replay
+from experiments.scenario.values import NO_MODE, Replay
 from mininet_topos.emulation.bridge_ports import add_bridge_port
 from mininet_topos.emulation.places import CommandError
 from mininet_topos.emulation.running import RunningNetwork
@@ -23,6 +23,7 @@ _WATCH_S = 0.2
 # A bridge in user space reads each port from a socket that holds some 250 packets, and may have to wait for a
 # processor: at this pace, for 25 ms.
 _REPLAY_PPS = 10_000.0
+_AGENT_MS = 300.0  # from the moment at which a sending fails to the rows of the agent, on a busy machine
 
 
 def virtual_names(short: str, port_no: int) -> tuple[str, str]:
@@ -31,11 +32,12 @@ def virtual_names(short: str, port_no: int) -> tuple[str, str]:
 
 
 def sqr_ports(
-    replay: Replay, wait_to_restore_s: float
+    replay: Replay, wait_to_restore_s: float, mode: str = NO_MODE
 ) -> Callable[[RunningNetwork], AbstractContextManager[Mapping[str, SqrSwitch]]]:
     """Part of a network (`EmulatedNetwork(parts=...)`): SQR at both ends of some links.
 
-    A port that Open vSwitch finds dead (BFD) is told of; one that has been live for `wait_to_restore_s` again gets its
+    With agents (`mode`) a port gives nothing back before they have had time to put their rows there. A port that Open
+    vSwitch finds dead (BFD) is told of; one that has been live for `wait_to_restore_s` again gets its
     traffic back.
 
     Raises
@@ -57,10 +59,7 @@ def sqr_ports(
             add_bridge_port(network, node, outer, virtual)
             # The window goes back into the bridge, whose rows know the way on.
             primary = network.interface(node, port_no)
-            port = SqrPort(
-                inner, primary, inner, replay.slots, replay.delta_ms, margin=replay.margin, replay_pps=_REPLAY_PPS
-            )
-            by_node.setdefault(node, {})[port_no] = port
+            by_node.setdefault(node, {})[port_no] = _port(replay, inner, primary, mode)
         with ExitStack() as stack:
             network.gate_program = stack.enter_context(gate_program())
             switches = {
@@ -78,6 +77,20 @@ def sqr_ports(
             yield switches
 
     return part
+
+
+def _port(replay: Replay, inner: str, primary: str, mode: str) -> SqrPort:
+    wait_ms = replay.reconfiguration_ms
+    return SqrPort(
+        device=inner,
+        primary=primary,
+        backup=inner,
+        slots=replay.slots,
+        delta_ms=replay.delta_ms,
+        reconfiguration_ms=(_AGENT_MS if mode == "agent" else 0.0) if wait_ms is None else wait_ms,
+        margin=replay.margin,
+        replay_pps=_REPLAY_PPS,
+    )
 
 
 def _watch(

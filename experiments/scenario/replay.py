@@ -10,6 +10,7 @@ from experiments.scenario.fields import (
     known_keys,
     mapping,
     number,
+    optional,
     sequence,
     whole_number,
     with_default,
@@ -20,7 +21,8 @@ from experiments.scenario.values import Replay
 from mininet_topos.topology import Topology
 
 SCHEMES = ("sqr", "lossless")
-SETTINGS = ("slots", "delta_ms", "margin")
+SETTINGS = ("slots", "delta_ms", "margin", "reconfiguration_ms")
+MAX_WAIT_MS = 10_000.0
 KEYS = ("links", *SETTINGS)
 MAX_SLOTS = 1 << 20
 
@@ -56,14 +58,19 @@ def with_settings(context: Context, given: Mapping[str, Line], usual: Replay) ->
     slots = with_default(given, "slots", whole_number(2, MAX_SLOTS), context, usual.slots)
     if slots & (slots - 1):
         raise context.error(given["slots"], f"slots is {slots}; give a power of two")
+    reconfiguration_ms = optional(given, "reconfiguration_ms", number(0, highest=MAX_WAIT_MS), context)
     return Replay(
         usual.links,
         slots,
         with_default(given, "delta_ms", number(0), context, usual.delta_ms),
         with_default(given, "margin", whole_number(0, slots - 1), context, min(usual.margin, slots - 1)),
+        usual.reconfiguration_ms if reconfiguration_ms is None else reconfiguration_ms,
     )
 
 
 def replay_to_document(replay: Replay | None) -> dict[str, object] | None:
     """The key's value that gives the replay back."""
-    return None if replay is None else {**asdict(replay), "links": list(replay.links)}
+    if replay is None:
+        return None
+    given = {key: value for key, value in asdict(replay).items() if value is not None}
+    return {**given, "links": list(replay.links)}

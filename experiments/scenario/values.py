@@ -125,13 +125,14 @@ class Replay:
     """What scheme sqr keeps: packets of these links, `slots` at most at each end.
 
     `margin` packets before the first failed sending are sent again, or those of the last `delta_ms` when the failure
-    is told.
+    is told; all wait for `reconfiguration_ms`, in which rows for them come (None: 0, with agents 300).
     """
 
     links: tuple[str, ...]
     slots: int = 8192
     delta_ms: float = 50.0
     margin: int = 64
+    reconfiguration_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

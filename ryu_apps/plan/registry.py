@@ -126,6 +126,7 @@ SCHEMES: dict[str, Scheme] = {
             "SD-FAST, and SQR before the ports of some links",
             plan_lossless,
             guarantees.up_to_planned_failures,
+            ("learned", "agent"),
         ),
     )
 }

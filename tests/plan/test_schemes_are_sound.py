@@ -17,7 +17,7 @@ from ryu_apps.plan.rows import RulePlan
 
 MODES = [(scheme.name, mode) for scheme in SCHEMES.values() for mode in scheme.modes]
 # Without a virtual port to take packets back from, lossless is SD-FAST, row by row.
-SAME_PLANS = {("lossless", "learned"): ("sdfast", "learned")}
+SAME_PLANS = {("lossless", mode): ("sdfast", mode) for mode in ("learned", "agent")}
 
 
 def ports_of(topology: Topology) -> dict[str, set[int]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mininet_topos import generators
 from mininet_topos.catalogue import load_topology
-from mininet_topos.errors import BadInputError, TopologyError
+from mininet_topos.errors import TopologyError
 from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Direction, LinkId, Topology
 from ryu_apps.plan.addressing import hosts_of
@@ -20,7 +20,9 @@ from ryu_apps.plan.ids import sqr_port
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.order import canonical
+from ryu_apps.plan.recovery_rows import untagged_row
 from ryu_apps.plan.registry import plan_network
+from ryu_apps.plan.rows import FlowRow
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 
 
@@ -158,17 +160,50 @@ def test_lossless_delivers_whatever_link_fails_kept_or_not(nodes: int, extra: in
                     assert network.walk(failed, source, target) == "delivered"
 
 
-def test_lossless_is_sound_is_sdfast_where_nothing_is_kept_and_has_no_agent_mode() -> None:
+@pytest.mark.parametrize("mode", ["learned", "agent"])
+def test_lossless_is_sound_and_is_sdfast_where_nothing_is_kept(mode: str) -> None:
     topology = load_topology("theta")
-    plain = plan_network("lossless", topology, PlanOptions())
-    assert plain == plan_network("sdfast", topology, PlanOptions())
+    plain = plan_network("lossless", topology, PlanOptions(mode=mode))
+    assert plain == plan_network("sdfast", topology, PlanOptions(mode=mode))
     ports = assign_ports(topology)
     name = str(topology.link_ids[0])
     kept = virtual_ports(topology, topology.link_ids[:1])
-    for plan in plan_network("lossless", topology, PlanOptions(replayed=(name,))).values():
+    for plan in plan_network("lossless", topology, PlanOptions(mode=mode, replayed=(name,))).values():
         own = {port for node, port in ports.direction_at if node == plan.node} | {HOST_PORT}
         own |= {number for (node, _), number in kept.items() if node == plan.node}
         assert violations(plan, own) == ()
         assert canonical(plan) == plan
-    with pytest.raises(BadInputError, match="mode learned only"):
-        plan_network("lossless", topology, PlanOptions(mode="agent"))
+
+
+@pytest.mark.parametrize("mode", ["learned", "agent"])
+def test_only_rows_for_a_kept_port_differ_from_those_of_sdfast(mode: str) -> None:
+    topology = load_topology("darkstrand")
+    kept = topology.parse_link("s9-s10")
+    options = PlanOptions(mode=mode, replayed=(str(kept),))
+    plain, changed = plan_network("sdfast", topology, options), plan_network("lossless", topology, options)
+    differing = {plan.node for dpid, plan in changed.items() if plan != plain[dpid]}
+    assert differing == {kept.a, kept.b}
+    assert all(plan.backups == plain[dpid].backups for dpid, plan in changed.items())
+
+
+def test_beside_an_agent_what_comes_too_early_goes_into_the_link_and_agents_rows_come_before_that() -> None:
+    topology = load_topology("square")
+    link = topology.link_ids[0]
+    ports, hosts = assign_ports(topology), hosts_of(topology)
+    options = PlanOptions(mode="agent", replayed=(str(link),))
+    plan = next(each for each in plan_network("lossless", topology, options).values() if each.node == link.a)
+    port = ports.port_of[Direction(link.a, link.b, link.key)]
+    virtual = sqr_port(port)
+    packet = Packet(hosts[link.a].ipv4, hosts[link.b].ipv4)
+    model = SwitchModel(plan)
+    live = frozenset(number for node, number in ports.direction_at if node == link.a)
+
+    def sent_by(in_port: int, rows: tuple[FlowRow, ...] = ()) -> list[int]:
+        outputs = interpret_switch(model, packet, in_port, live, rows).outputs
+        return [number for number, _, _ in outputs]
+
+    assert sent_by(HOST_PORT) == [virtual]
+    assert sent_by(virtual) == [port]
+    backup = next(row for row in plan.backups if row.destination == packet.ipv4_dst and row.tag_id)
+    assert sent_by(virtual, (untagged_row(backup),)) == [backup.out_port]
+    assert sent_by(HOST_PORT, (untagged_row(backup),)) == [backup.out_port]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -61,7 +62,7 @@ def axis_end(values: Sequence[float]) -> float:
     (20.0, 1.0, 100.0)
     """
     highest = max([*values, 0.0])
-    if highest <= 0:
+    if highest < sys.float_info.min:  # nothing, or less than a power of ten can tell
         return 1.0
     unit = 10.0 ** math.floor(math.log10(highest))
     return next(step * unit for step in (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0) if step * unit >= highest)

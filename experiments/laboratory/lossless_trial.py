@@ -46,7 +46,7 @@ def scenario_of(trial: Trial, topology: Topology) -> Scenario:
     """
     arm, timing = arm_of(trial), timing_of(trial)
     (link,) = links_of(trial, topology)
-    replay = Replay((str(link),), setup.SLOTS, setup.DELTA_MS, setup.MARGIN) if arm.scheme == "lossless" else None
+    replay = Replay((str(link),), setup.SLOTS, setup.DELTA_MS, margin=setup.MARGIN) if arm.scheme == "lossless" else None
     variation = replace(variation_of(arm), replay=replay)
     return Scenario(
         topology_name=trial.topology,
@@ -61,15 +61,20 @@ def scenario_of(trial: Trial, topology: Topology) -> Scenario:
 
 
 def lossless_row(trial: Trial, result: RunResult) -> Json:
-    """Columns of a trial: counts of both ways, the outage of each, and whether to trust them."""
+    """Columns of a trial: counts of both ways, the outage of each, and whether to trust them.
+
+    `lost` are packets sent from the cut on, or on their way then; `lost_before` are others, which no cut explains.
+    """
     counts, (failure,) = result.counts, result.failures
+    lost = sum(outcome.counts.lost for pair in failure.outcomes for outcome in pair)
     return {
         "parameters": dict(trial.parameters),
         "pair": list(trial.pairs[0]),
         "rate_pps": result.counts_by_way[0][0].sent / (result.record.end_s - result.record.zero_s),
         "sent": counts.sent,
         "received": counts.received,
-        "lost": counts.lost,
+        "lost": lost,
+        "lost_before": counts.lost - lost,
         "duplicated": counts.duplicated,
         "reordered": counts.reordered,
         "came_back": counts.came_back,

@@ -86,7 +86,7 @@ def test_a_trial_on_another_topology_is_refused() -> None:
 
 def test_one_lost_packet_with_sqr_breaks_the_claim() -> None:
     rows = rows_of()
-    assert verdicts(rows) == ["holds"] * 3
+    assert verdicts(rows) == ["holds"] * 6
     own = measures.rows_of(rows, setup.LOSSLESS)
     own[-1]["lost"] = 1
     assert verdicts(rows)[0] == "differs"

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {setup.SDFAST.name: PALETTE[7], setup.LOSSLESS.name: PALETTE[0]}
+COLOURS = {
+    setup.SDFAST.name: PALETTE[7],
+    setup.LOSSLESS.name: PALETTE[0],
+    setup.SDFAST_AGENT.name: "#afb8c1",
+    setup.LOSSLESS_AGENT.name: PALETTE[6],
+}
 _FIELDS = {"lost": "packets lost", "duplicated": "packets that came twice"}
 
 

@@ -17,8 +17,15 @@ from mininet_topos.catalogue import load_topology
 
 ID, KIND, TOPOLOGY = "x-lossless", "lossless", "darkstrand"
 SDFAST, LOSSLESS = Arm("sdfast", "learned"), Arm("lossless", "learned")
-PAIRS_OF_ARMS = ((SDFAST, LOSSLESS),)
-LABELS = {SDFAST.name: "SD-FAST alone", LOSSLESS.name: "SD-FAST + SQR"}
+SDFAST_AGENT, LOSSLESS_AGENT = Arm("sdfast", "agent"), Arm("lossless", "agent")
+# Without and with SQR, in both modes of SD-FAST.
+PAIRS_OF_ARMS = ((SDFAST, LOSSLESS), (SDFAST_AGENT, LOSSLESS_AGENT))
+LABELS = {
+    SDFAST.name: "SD-FAST alone, learned",
+    LOSSLESS.name: "SD-FAST + SQR, learned",
+    SDFAST_AGENT.name: "SD-FAST alone, agent",
+    LOSSLESS_AGENT.name: "SD-FAST + SQR, agent",
+}
 CUTS = {"silent": "silent cut", "carrier": "carrier lost"}
 PROBE_MS = 1.0
 # BFD needs three of its intervals to see a silent cut, telling SQR of it takes 0.2 s; delta covers both twice.

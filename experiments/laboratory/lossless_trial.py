@@ -46,7 +46,7 @@ def scenario_of(trial: Trial, topology: Topology) -> Scenario:
     """
     arm, timing = arm_of(trial), timing_of(trial)
     (link,) = links_of(trial, topology)
-    replay = Replay((str(link),), setup.SLOTS, setup.DELTA_MS, margin=setup.MARGIN) if arm.scheme == "lossless" else None
+    replay = Replay((str(link),), setup.SLOTS, setup.DELTA_MS, setup.MARGIN) if arm.scheme == "lossless" else None
     variation = replace(variation_of(arm), replay=replay)
     return Scenario(
         topology_name=trial.topology,

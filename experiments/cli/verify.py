@@ -5,11 +5,13 @@
   armor verify sdfast darkstrand --against-ovs --samples 2000
   armor verify kuijia gscale --failures 1
   armor verify protect darkstrand --failures 1
+  armor verify lossless darkstrand --mode agent
   armor verify kuijia gscale --hash-split 10000 --pair s1 s12 --weights 0.5,0.3,0.2
 
 A case is an ordered pair of hosts and a set of failed links that hits its primary path. With --against-ovs, random
 packets go through the interpreter and through a real Open vSwitch instead. Where a controller rewrites routes, the
-cases are also decided once it has, and while any of the switches have their new rows. The exit code is 1 when a case
+cases are also decided once it has, and while any of the switches have their new rows. Under sqr and lossless both ends
+of every link keep packets, and a stream of them is followed. The exit code is 1 when a case
 breaks what the scheme promises, or when the two disagree. docs/verify.md says what every number means.
 """
 
@@ -31,9 +33,12 @@ from experiments.cli.topo import load
 from experiments.cli.tunnels import add_tunnel_arguments, refuse_shape, refuse_tunnel_arguments, verify_tunnels
 
 if TYPE_CHECKING:
-    from mininet_topos.topology import Topology
+    from mininet_topos.topology import LinkId, Topology
     from ryu_apps.plan.options import PlanOptions
     from ryu_apps.plan.protect.values import ProtectedFlow
+
+
+_KEEPING = ("sqr", "lossless")  # verification.keeping has the same, and is slow to import
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
     flows = read_protected_flows(arguments, topology)
     if arguments.scheme == "protect" and not arguments.against_ovs:
         return _protection(arguments, topology, flows)
+    if arguments.scheme in _KEEPING and not arguments.against_ovs:
+        return _keeping(arguments, topology, options)
     check = _against_ovs if arguments.against_ovs else _cases
     return check(arguments, topology, options)
 
@@ -99,18 +106,34 @@ def _cases(arguments: argparse.Namespace, topology: Topology, options: PlanOptio
 
 def _protection(arguments: argparse.Namespace, topology: Topology, flows: tuple[ProtectedFlow, ...] | None) -> int:
     from experiments.cli.protect_text import protection_text
-    from experiments.verification.cases import failure_masks
     from experiments.verification.protection import all_flows, verify_protect
 
-    links = topology.link_ids
-    masks = failure_masks(len(links), arguments.failures, arguments.sample, arguments.seed)
-    failed_sets = [frozenset(link for number, link in enumerate(links) if mask >> number & 1) for mask in masks]
+    failed_sets = _failed_sets(arguments, topology)
     with progress(len(failed_sets), "failures", "") as bar:
         result = verify_protect(
             topology, all_flows(topology) if flows is None else flows, failed_sets, arguments.metric, bar.update
         )
     emit(arguments, result.to_json(), protection_text(result.to_json()))
     return 0 if result.holds else 1
+
+
+def _keeping(arguments: argparse.Namespace, topology: Topology, options: PlanOptions) -> int:
+    from experiments.cli.keeping_text import keeping_text
+    from experiments.verification.keeping import verify_keeping
+
+    failed_sets = _failed_sets(arguments, topology)
+    with progress(len(failed_sets), "failures", "") as bar:
+        result = verify_keeping(topology, arguments.scheme, options, failed_sets, bar.update)
+    emit(arguments, result.to_json(), keeping_text(result.to_json()))
+    return 0 if result.holds else 1
+
+
+def _failed_sets(arguments: argparse.Namespace, topology: Topology) -> list[frozenset[LinkId]]:
+    from experiments.verification.cases import failure_masks
+
+    links = topology.link_ids
+    masks = failure_masks(len(links), arguments.failures, arguments.sample, arguments.seed)
+    return [frozenset(link for number, link in enumerate(links) if mask >> number & 1) for mask in masks]
 
 
 def _against_ovs(arguments: argparse.Namespace, topology: Topology, options: PlanOptions) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 from dataplane.model import protection_node
 from dataplane.model.sequence import Ingress, number_packet
 from dataplane.model.tunnel_header import Tunnel, encapsulate
+from experiments.verification.case_counts import CaseCounts
 from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Direction, LinkId, Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of, node_ipv4
@@ -146,54 +147,29 @@ class ProtectedNetwork:
 
 
 @dataclass
-class ProtectionResult:
+class ProtectionResult(CaseCounts):
     """What became of the cases; `to_json` has the keys of `armor verify --json`."""
 
-    topology: str
-    flows: int
-    failures: int
-    cases: int = 0
-    delivered: int = 0
-    disconnected: int = 0
-    dropped: int = 0
-    looped: int = 0
+    flows: int = 0
     duplicated: int = 0
-    broken: int = 0
-    seconds: float = 0.0
-    examples: tuple[str, ...] = ()
-
-    @property
-    def holds(self) -> bool:
-        """Whether every promise was kept."""
-        return not self.broken
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        counts = ("cases", "delivered", "disconnected", "looped", "dropped", "duplicated", "broken")
         return {
-            "topology": self.topology,
             "planner": "disjoint",
             "scheme": "protect",
             "mode": "none",
-            "failures": self.failures,
             "flows": self.flows,
-            **{name: getattr(self, name) for name in counts},
+            "duplicated": self.duplicated,
             "crankback_cases": 0,
             "longest_crankback": 0,
-            "mean_stretch": None,
-            "seconds": self.seconds,
-            "cases_per_s": self.cases / self.seconds if self.seconds else None,
-            "examples": list(self.examples),
-            "holds": self.holds,
+            **self.shared_json(),
         }
 
     def add(self, outcome: str, promised: bool, what: str) -> None:
         """Count a case: delivered, disconnected, dropped, looped or duplicated."""
-        self.cases += 1
-        setattr(self, outcome, getattr(self, outcome) + 1)
-        if outcome in ("looped", "duplicated") or (promised and outcome != "delivered"):
-            self.broken += 1
-            self.examples = (*self.examples, f"{what}: {outcome}")[:5]
+        breaks = outcome in ("looped", "duplicated") or (promised and outcome != "delivered")
+        self.count(outcome, breaks=breaks, what=f"{what}: {outcome}")
 
 
 def verify_protect(
@@ -232,7 +208,7 @@ def verify_protect(
     promise = a_tunnel_left(topology, options)
     numbers = {link: 1 << number for number, link in enumerate(topology.link_ids)}
     size = max((len(failed) for failed in failed_sets), default=0)
-    result = ProtectionResult(topology.name, len(protection.flows), size)
+    result = ProtectionResult(topology.name, size, flows=len(protection.flows))
     for failed in failed_sets:
         network = ProtectedNetwork(topology, models, protection, failed)
         for flow in protection.flows:

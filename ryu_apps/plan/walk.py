@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -102,6 +103,15 @@ class Network:
         self.rows: dict[str, dict[tuple[object, ...], FlowRow]] = {node: {} for node in topology.node_names}
         for node in topology.node_names:
             self._add(node, dynamics.standing_rows(dpid_of(topology, node), self.dead_ports(node)))
+
+    def with_failed(self, failed: frozenset[LinkId]) -> Network:
+        """The same switches with other failed links, and no rows but those that then stand."""
+        other = copy(self)
+        other.failed = failed
+        other.rows = {node: {} for node in self.topology.node_names}
+        for node in {end for link in failed for end in (link.a, link.b)}:
+            other._add(node, self.dynamics.standing_rows(dpid_of(self.topology, node), other.dead_ports(node)))
+        return other
 
     def dead_ports(self, node: str) -> frozenset[int]:
         """Ports of a switch whose link has failed."""

@@ -27,12 +27,12 @@ LABELS = {
     LOSSLESS_AGENT.name: "SD-FAST + SQR, agent",
 }
 CUTS = {"silent": "silent cut", "carrier": "carrier lost"}
-PROBE_MS = 1.0
+PROBE_MS = 2.0
 # BFD needs three of its intervals to see a silent cut, telling SQR of it takes 0.2 s; delta covers both twice.
 BFD_MS, DELTA_MS, SLOTS, MARGIN = 100, 1000.0, 8192, 64
 TIMING = Timing(before_s=1.5, transient_s=2.0, converged_s=1.5)
 CASES, QUICK_CASES = 8, 2
-VERSION = 1
+VERSION = 2
 
 
 @lru_cache(maxsize=1)

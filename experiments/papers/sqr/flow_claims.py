@@ -15,6 +15,7 @@ from experiments.workloads.sizes_core import DATA_MINING, WEB_SEARCH
 
 NEAR_PERCENT, ORDERS, TIMES = 80.0, 1.5, 10.0
 PAPER_ABOVE_PERCENT = 90.0
+PAPER_ADDED = round(200 / 760, 2)
 WHY_ORDERS = (
     "the second after which a SYN is repeated is not scaled, route failure times are: 2 orders lie between it and the "
     f"{setup.MODEL.dead_ms:g} ms of SB' here, 3.1 in the paper"
@@ -84,12 +85,16 @@ def fig8(rows: Sequence[Json]) -> list[ClaimResult]:
 
 def fig10(rows: Sequence[Json]) -> list[ClaimResult]:
     """With SB' and SQR a hit flow takes little longer than the same flow without failures."""
-    added = measures.added_ms(measures.rows_of(rows, setup.SB_SQR), measures.rows_of(rows, setup.NO_FAILURE))
-    band = AtMost(setup.MODEL.dead_ms)
-    claim = Claim("added to the completion time of hit flows, median, SB' + SQR", "ms", "0.2 (of 0.76)", band)
-    alone = measures.added_ms(measures.rows_of(rows, setup.SB), measures.rows_of(rows, setup.NO_FAILURE))
+    calm, own = measures.rows_of(rows, setup.NO_FAILURE), measures.rows_of(rows, setup.SB_SQR)
+    added = measures.added_ms(own, calm)
+    dead_ms = {number: measures.outage_ms(row for row in own if row["round"] == number) for number in added}
+    shares = {number: [each / dead_ms[number] for each in found] for number, found in added.items()}
+    name = "added to the completion time of hit flows, median, SB' + SQR"
+    claim = Claim(name, "route failure times", PAPER_ADDED, AtMost(1.0))
+    alone = measures.added_ms(measures.rows_of(rows, setup.SB), calm)
     return [
-        judge(claim, measures.mean_of_rounds(added, 0.5)),
+        judge(claim, measures.mean_of_rounds(shares, 0.5)),
+        judge(Claim("the same in milliseconds", "ms"), measures.mean_of_rounds(added, 0.5)),
         judge(Claim("the same, SB' alone", "ms"), measures.mean_of_rounds(alone, 0.5)),
     ]
 

@@ -121,6 +121,11 @@ def added_ms(hit_rows: Sequence[Json], calm_rows: Sequence[Json]) -> dict[int, l
     return found
 
 
+def outage_ms(rows: Iterable[Json]) -> float:
+    """Mean route failure time of some trials, as measured."""
+    return fmean(float(each) for row in rows for each in row["outages_ms"])
+
+
 def recoveries_ms(rows: Sequence[Json]) -> dict[int, list[float]]:
     """By round: the longest silence of each flow that was under way when its path died."""
     found: dict[int, list[float]] = {}

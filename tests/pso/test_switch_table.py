@@ -44,6 +44,11 @@ def test_a_first_push_marks_the_home_row_and_adds_one_row_a_class_beside_it() ->
     assert mutations[-1] == ["external_ids", "insert", ["map", [[PMT_KEY, to_json(OUT_OF_BAND)]]]]
 
 
+def test_a_bridge_that_listens_for_controllers_too_still_has_one_home_connection() -> None:
+    alone, listening = bridge(HOME_ROW), bridge(HOME_ROW, ControllerRow("u1", "ptcp:6654"))
+    assert push_operations(listening, OUT_OF_BAND) == push_operations(alone, OUT_OF_BAND)
+
+
 def test_a_table_without_rules_takes_the_class_connections_away_and_leaves_the_home_connection() -> None:
     home = ControllerRow("u0", "tcp:10.0.0.9:6653", {"dscp": "56"}, {CLASS_KEY: HOME})
     others = ControllerRow("u1", "tcp:10.0.0.9:6656", {"dscp": "48"}, {CLASS_KEY: "2"})

@@ -153,7 +153,8 @@ def push_operations(bridge: BridgeRow, table: PolicyMapTable) -> list[Operation]
 
 def _home_row(bridge: BridgeRow) -> ControllerRow:
     marked = [row for row in bridge.controllers if row.role == HOME]
-    others = [row for row in bridge.controllers if not row.role]
+    # A bridge that listens for controllers too, as those of plain `mn` do, still connects to one itself.
+    others = [row for row in bridge.controllers if not row.role and not row.target.startswith("p")]
     candidates = marked or others
     if len(candidates) != 1:
         raise BadInputError(

@@ -14,7 +14,7 @@ _SESSION_S = 12.0
 _AGENT_SESSION_S = 25.0
 # Around the windows of a trial: start of the instruments, reading captures, waiting for the return.
 _AROUND_S = {"mixed": 9.0, "flow": 6.0, "download": 20.0, "flows": 8.0, "ingress": 4.0, "demoted": 10.0}
-_BENCH_S = {"verify": 1.0, "cost": 9.0, "sweep": 0.3, "control": 3.0, "paths": 2.5, "lossless": 30.0}
+_BENCH_S = {"verify": 1.0, "cost": 9.0, "sweep": 0.3, "control": 3.0, "paths": 2.5, "lossless": 30.0, "in_band": 8.0}
 # Sweeps that take longer, by the id that stands first in a trial's name.
 _SWEEP_S = {"kuijia-fields": 1.25}
 # What is computed, and neither built nor measured.

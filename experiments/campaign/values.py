@@ -17,7 +17,8 @@ Json = dict[str, Any]
 # "flows": TCP or UDP over chosen tunnels; "demoted": UDP that fills links under SD-FAST; "ingress": when ingress
 # switches have their new rows after a cut; "verify": decided by the interpreter, no network; "cost": what a packet
 # costs a switch; "sweep": traffic engineering and what is computed; "control": a load of packet-ins on a controller;
-# "paths": between two hosts and two nodes without switches; "lossless": probes under SD-FAST, with SQR or without.
+# "paths": between two hosts and two nodes without switches; "lossless": probes under SD-FAST, with SQR or without;
+# "in_band": packets to the controller and back over links that data fills.
 KINDS = (
     "mixed",
     "download",
@@ -31,6 +32,7 @@ KINDS = (
     "demoted",
     "paths",
     "lossless",
+    "in_band",
 )
 
 # A download that takes longer is not finished; downloads of today's trials take about 4 s without a failure.

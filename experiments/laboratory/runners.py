@@ -10,6 +10,7 @@ from experiments.campaign.engine import Runner
 from experiments.campaign.values import Json, LaboratorySettings, Trial
 from experiments.laboratory.demoted_session import DemotedSession
 from experiments.laboratory.flow_session import FlowSession
+from experiments.laboratory.in_band_trial import InBandRunner
 from experiments.laboratory.ingress_session import IngressSession
 from experiments.laboratory.kept import KeptRunner
 from experiments.laboratory.lossless_trial import lossless_runner
@@ -36,6 +37,7 @@ def make_runners(settings: LaboratorySettings) -> Mapping[str, Runner]:
         "cost": CostRunner(),
         "paths": PathsRunner(),
         "lossless": lossless_runner(settings),
+        "in_band": InBandRunner(settings),
     }
 
 

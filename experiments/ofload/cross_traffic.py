@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
@@ -43,15 +44,30 @@ def send_for_ever(address: str, port: int, rate_pps: float, payload_bytes: int, 
 
 @contextmanager
 def cross_traffic(
-    switch_pid: int, controller_pid: int, address: str, rate_pps: float, payload_bytes: int, burst_pkts: int, seed: int
+    switch_pid: int,
+    controller_pid: int,
+    address: str,
+    rate_pps: float,
+    payload_bytes: int,
+    burst_pkts: int,
+    seed: int,
+    *,
+    urgent: bool = False,
 ) -> Iterator[None]:
-    """Data from a switch's end of a control link to the other end while the block runs; nothing at rate 0."""
+    """Data from a switch's end of a control link to the other end while the block runs; nothing at rate 0.
+
+    An urgent sender has real-time priority where the system allows it: one that a busy machine holds up sends a burst
+    afterwards, and what reads its packets loses some.
+    """
     if rate_pps <= 0:
         yield
         return
     words = (address, SINK_PORT, rate_pps, payload_bytes, burst_pkts, seed)
     command = [sys.executable, "-m", "experiments.ofload.cross_traffic", *map(str, words)]
-    with call_inside(controller_pid, _sink), child(inside(switch_pid, command)):
+    with call_inside(controller_pid, _sink), child(inside(switch_pid, command)) as sender:
+        if urgent:
+            with suppress(PermissionError):
+                os.sched_setscheduler(sender.pid, os.SCHED_RR, os.sched_param(1))
         yield
 
 

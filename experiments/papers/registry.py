@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from experiments.campaign.values import Json, Trial
 from experiments.papers.demoted import figures as demoted
 from experiments.papers.figure import PaperFigure, Table
+from experiments.papers.in_band import figures as in_band
 from experiments.papers.kuijia import figures as kuijia
 from experiments.papers.lossless import figures as lossless
 from experiments.papers.p4protect import figures as p4protect
@@ -24,6 +25,7 @@ FIGURES: Mapping[str, PaperFigure] = {
         *p4protect.FIGURES,
         *sqr.FIGURES,
         *lossless.FIGURES,
+        *in_band.FIGURES,
     )
 }
 ALIASES: Mapping[str, tuple[str, ...]] = dict(sdfast.ALIASES)

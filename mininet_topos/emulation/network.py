@@ -340,7 +340,8 @@ class EmulatedNetwork(RunningNetwork):
     def _settle_queues(self) -> None:
         """Prove strict priority on every port while nothing else uses the network; `faults` says where it is not."""
         self.queue_verdict = None
-        if self.options.link_queues is not None:
+        queues = self.options.link_queues
+        if queues is not None and len(queues.traffic_queues) > 1:
             self.queue_verdict = self.try_queues()
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
 import pytest
 
+from experiments.cli.main import main
 from mininet_topos.catalogue import load_topology
 from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
 from mininet_topos.emulation.places import CommandError
+from mininet_topos.emulation.runfile import STATE_VARIABLE
 from mininet_topos.emulation.traffic_core import parse_class_counters
 from ryu_apps.plan.ids import SchemeId, split_cookie
 from ryu_apps.pmt.parse import parse_pmt
@@ -152,6 +156,27 @@ def test_a_switch_whose_daemon_dies_gets_its_way_again_and_connects(classes: Emu
     wait_until(lambda: has_routes(classes, "s2"), "and the plan arrives", 60)
     classes.wait_bfd_up(60)
     assert not [problem for problem in classes.warnings if "s2" in problem]
+
+
+def test_a_run_in_band_holds_its_claims_though_the_dead_link_carries_control(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tempfile.TemporaryDirectory(prefix="armor-")  # sockets need short paths
+    monkeypatch.setenv(STATE_VARIABLE, state.name)
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(
+        f"topology: ring:4\nscheme: sdfast\ncontrol: in_band\npmt: {PMT}\ncapacity_mbps: {CAPACITY_MBPS}\n"
+        "bfd_interval_ms: 100\nwait_to_restore_s: 1\nsettle_s: 1\nduration_s: 6\n"
+        "traffic: [{from: h1, to: h3, interval_ms: 10}]\nfailures: [{link: [s1, s2], at_s: 0.5, repair_at_s: 2}]\n",
+        encoding="utf-8",
+    )
+    code = main(["run", str(scenario), "--json", "--out", str(tmp_path / "out")])
+    said = capsys.readouterr()
+    (result,) = json.loads(said.out)["runs"]
+    assert code == 0, (result, said.err)
+    assert all(claim["held"] for claim in result["claims"])
+    assert result["failures"][0]["lost"] > 0
+    state.cleanup()
 
 
 def has_rows(net: EmulatedNetwork, node: str) -> bool:

@@ -64,6 +64,7 @@ IMPURE = (
     "experiments.papers.kuijia.ingress_pictures",
     "experiments.papers.kuijia.pictures",
     "experiments.papers.kuijia.rate_pictures",
+    "experiments.papers.in_band.figures",
     "experiments.papers.lossless.figures",
     "experiments.papers.p4protect.figures",
     "experiments.papers.p4protect.pictures",

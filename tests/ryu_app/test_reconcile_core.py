@@ -14,6 +14,8 @@ from ryu_apps.openflow.messages import FlowStat, GroupStat
 from ryu_apps.plan.diff import apply_delta
 from ryu_apps.plan.edge_rows import with_edge_rows
 from ryu_apps.plan.ids import Kind, SchemeId, cookie
+from ryu_apps.plan.in_band.plan import plan_in_band
+from ryu_apps.plan.in_band.values import Channel, Service
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner
 from ryu_apps.plan.kuijia.sources import equal_commodities
@@ -244,3 +246,15 @@ def test_the_rows_of_every_scheme_are_ours():
         cookie(scheme.scheme, Kind.PLANNED) for scheme in TUNNEL_SCHEMES.values()
     }
     assert all(map(is_ours, owned))
+
+
+@pytest.mark.parametrize("key", PLANS)
+def test_rows_of_in_band_control_stay_whatever_a_scheme_finds_and_changes(key):
+    control = plan_in_band(TOPOLOGY, Channel("s1", (Service(6653),))).plans[2]
+    plan, empty = PLANS[key], replace(PLANS[key], flows=(), groups=())
+    for present in (plan, empty):
+        found = reconcile(dump(present, control.flows, control.groups), plan)
+        assert apply_delta(found.delta, canonical(present)) == canonical(plan)
+        assert found.delta.delete_flows == found.delta.delete_groups == ()
+        assert len(found.foreign) == len(control.flows) + len(control.groups)
+        assert found.conflicts == ()

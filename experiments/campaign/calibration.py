@@ -6,6 +6,8 @@ falls short does not stop a campaign: its figures say so in their captions.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from experiments.campaign.values import Json
@@ -88,17 +90,25 @@ def distrust_caption(stored: Json | None, rows: Sequence[Json]) -> str:
     reasons = list(stored.get("problems", ())) if stored else []
     doubtful = [row for row in rows if row.get("trustworthy") is False]
     if doubtful:
-        reasons.append(f"{len(doubtful)} of {len(rows)} trials doubtful ({_commonest(doubtful)})")
+        trusted = [row for row in rows if row.get("trustworthy") is not False]
+        reasons.append(f"{len(doubtful)} of {len(rows)} trials doubtful ({_commonest(doubtful, trusted)})")
     return f"not trustworthy: {'; '.join(reasons)}" if reasons else ""
 
 
-def _commonest(rows: Sequence[Json]) -> str:
-    """The warning that most rows have."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        for warning in row.get("warnings") or ["no reason given"]:
-            counts[str(warning)] = counts.get(str(warning), 0) + 1
-    return max(counts, key=lambda warning: counts[warning])
+def _commonest(doubtful: Sequence[Json], trusted: Sequence[Json]) -> str:
+    """The warning that most doubtful rows have, whatever its numbers; what trusted rows have too is no reason."""
+    harmless = {_without_numbers(warning) for row in trusted for warning in row.get("warnings") or ()}
+    counts: Counter[str] = Counter()
+    said: dict[str, str] = {}
+    for row in doubtful:
+        kinds = {_without_numbers(warning): str(warning) for warning in row.get("warnings") or ()}
+        counts.update(kinds.keys() - harmless or {""})
+        said = {**kinds, **said}
+    return said.get(counts.most_common(1)[0][0], "no reason given")
+
+
+def _without_numbers(warning: object) -> str:
+    return re.sub(r"[0-9][0-9.,]*", "0", str(warning))
 
 
 def _part(facts: Mapping[str, object], key: str) -> Mapping[str, float | None]:

@@ -87,3 +87,17 @@ def test_doubtful_trials_are_counted_with_the_commonest_reason() -> None:
         {},
     ]
     assert distrust_caption(None, rows) == "not trustworthy: 2 of 4 trials doubtful (host busy)"
+
+
+def test_what_trusted_trials_say_too_is_no_reason_and_numbers_do_not_tell_reasons_apart() -> None:
+    always = "link delays are not emulated: kernel 6.18"
+    rows = [
+        {"trustworthy": True, "warnings": [always]},
+        {"trustworthy": False, "warnings": [always, "BFD flapped 35 times"]},
+        {"trustworthy": False, "warnings": [always, "BFD flapped 166 times"]},
+        {"trustworthy": False, "warnings": [always, "host busy"]},
+    ]
+    assert distrust_caption(None, rows) == "not trustworthy: 3 of 4 trials doubtful (BFD flapped 35 times)"
+    assert distrust_caption(None, [*rows[:1], {"trustworthy": False, "warnings": [always]}]).endswith(
+        "(no reason given)"
+    )

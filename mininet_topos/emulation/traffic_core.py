@@ -157,7 +157,9 @@ def _queue_tree(
     queue_pkts = PRIORITY_QUEUE_PKTS
     if not facts.wide_buffers:
         queue_pkts = min(queue_pkts, queue_limit_pkts(len(capacities) * len(setup.classes), kernel_datapath))
-    return QueueTree(setup, by_filter=not kernel_datapath, queue_pkts=queue_pkts, vlan_at=facts.vlan_at)
+    # No row sets the queue of in-band control, so its marks decide on every datapath.
+    by_filter = setup.control_is_bfd or not kernel_datapath
+    return QueueTree(setup, by_filter=by_filter, queue_pkts=queue_pkts, vlan_at=facts.vlan_at)
 
 
 def port_tc_plan(shape: PortShape) -> list[str]:

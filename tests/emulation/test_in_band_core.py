@@ -38,10 +38,10 @@ def filters(shape: PortShape) -> list[str]:
     return [line for line in port_tc_plan(shape) if line.startswith("filter")]
 
 
-def shape_of(options: EmulationOptions) -> PortShape:
+def shape_of(options: EmulationOptions, *, kernel: bool = False) -> PortShape:
     link = RING.links_from["s1"][0]
     shapes = port_shapes(
-        RING, options, dict.fromkeys(RING.links, "s1-eth2"), ["s1"], netem=False, kernel_datapath=False
+        RING, options, dict.fromkeys(RING.links, "s1-eth2"), ["s1"], netem=False, kernel_datapath=kernel
     )
     assert len(shapes) == len(RING.links_from[link.src])
     return shapes[0]
@@ -97,11 +97,12 @@ def test_links_serve_bfd_then_the_marks_of_control_then_data() -> None:
     setup = shared_queue_setup(TABLE)
     assert setup.queue_of_dscp == ((56, 0), (48, 1), (40, 2))
     assert (setup.n_queues, setup.default_queue) == (4, 3)
-    shape = shape_of(EmulationOptions(in_band_at="s1", pmt=TABLE, default_capacity_mbps=10))
-    first, *marks = filters(shape)
-    assert BFD in first
-    assert first.endswith("flowid 1:10")
-    assert [line.split("tos ")[1].split()[0] for line in marks] == ["0xe0", "0xc0", "0xa0"]
+    for kernel in (False, True):  # nothing sets queues of control, so marks decide with either datapath
+        shape = shape_of(EmulationOptions(in_band_at="s1", pmt=TABLE, default_capacity_mbps=10), kernel=kernel)
+        first, *marks = filters(shape)
+        assert BFD in first
+        assert first.endswith("flowid 1:10")
+        assert [line.split("tos ")[1].split()[0] for line in marks] == ["0xe0", "0xc0", "0xa0"]
     assert setup.describe().startswith("control before data: queue before 0: BFD; queue 0: DSCP 56")
 
 

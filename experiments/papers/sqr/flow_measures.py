@@ -126,12 +126,9 @@ def outage_ms(rows: Iterable[Json]) -> float:
     return fmean(float(each) for row in rows for each in row["outages_ms"])
 
 
-def recoveries_ms(rows: Sequence[Json]) -> dict[int, list[float]]:
-    """By round: the longest silence of each flow that was under way when its path died."""
-    found: dict[int, list[float]] = {}
-    for row in rows:
-        found.setdefault(row["round"], []).extend(hit.silence_ms for hit in hits_of(row) if hit.started_after_ms < 0)
-    return found
+def recoveries_ms(rows: Iterable[Json]) -> list[float]:
+    """The longest silence of each flow that was under way when its path died."""
+    return [hit.silence_ms for hit in all_hits(rows) if hit.started_after_ms < 0]
 
 
 def mean_of_rounds(values: Mapping[int, Sequence[float]], share: float | None = None) -> Estimate | None:

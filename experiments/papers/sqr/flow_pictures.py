@@ -111,8 +111,7 @@ def draw_fig8(rows: Sequence[Json], caption: str) -> Figure:
     """Distribution of the gaps that receivers see."""
     figure, (axes,) = panels("SQR, Figure 8: recovery time with SB' + SQR", 1)
     for table, colour in ((WEB_SEARCH, PALETTE[0]), (DATA_MINING, PALETTE[2])):
-        own = measures.rows_of(rows, setup.SB_SQR, table.name)
-        gaps = [each for found in measures.recoveries_ms(own).values() for each in found]
+        gaps = measures.recoveries_ms(measures.rows_of(rows, setup.SB_SQR, table.name))
         _steps(axes, gaps, colour, f"{table.title}, {len(gaps)} flows")
     if axes.lines:
         axes.axvline(MODEL.dead_ms, color=PAPER, lw=1.4, ls="--", label="route failure time")

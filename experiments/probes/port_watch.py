@@ -14,6 +14,7 @@ import selectors
 import socket
 import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mininet_topos.errors import BadInputError
@@ -56,69 +57,103 @@ class Watched:
             self.connection = None
 
 
-def watch(watched: list[Watched], log: EventLog) -> None:
-    """Watch until the process is told to end. A switch that goes away is tried again."""
-    selector = selectors.DefaultSelector()
-    while True:
-        for switch in watched:
+@dataclass(frozen=True, slots=True)
+class PortChange:
+    """A port whose state differs from the last known one, and when that was heard (CLOCK_MONOTONIC)."""
+
+    node: str
+    port_no: int
+    live: bool
+    is_first: bool
+    t_s: float
+
+
+class PortStates:
+    """States of the ports of switches, over a connection to the management socket of each.
+
+    Parameters
+    ----------
+    sockets : mapping of str to str
+        Path of the management socket by node. A switch that goes away is tried again.
+    """
+
+    def __init__(self, sockets: Mapping[str, str]) -> None:
+        self._switches = [Watched(node, path) for node, path in sockets.items()]
+        self._selector = selectors.DefaultSelector()
+
+    def changes(self, timeout_s: float | None) -> Iterator[PortChange]:
+        """Wait for news, for so long at most, and tell what has changed."""
+        for switch in self._switches:
             if switch.connection is None and switch.connect():
-                selector.register(switch.connection, selectors.EVENT_READ, switch)
-        all_connected = all(switch.connection for switch in watched)
-        for key, _ in selector.select(None if all_connected else RETRY_S):
+                self._selector.register(switch.connection, selectors.EVENT_READ, switch)
+        if not all(switch.connection for switch in self._switches):
+            timeout_s = RETRY_S if timeout_s is None else min(RETRY_S, timeout_s)
+        for key, _ in self._selector.select(timeout_s):
             t_s = time.monotonic()
             switch = key.data
-            if not _receive(switch, t_s, log):
-                selector.unregister(key.fileobj)
+            try:
+                yield from _received(switch, t_s)
+            except OSError:
+                self._selector.unregister(key.fileobj)
                 switch.disconnect()
 
+    def close(self) -> None:
+        """Drop all connections."""
+        self._selector.close()
+        for switch in self._switches:
+            switch.disconnect()
 
-def _receive(switch: Watched, t_s: float, log: EventLog) -> bool:
-    """Handle what has arrived; False when the switch has closed the connection."""
+
+def watch(sockets: Mapping[str, str], log: EventLog) -> None:
+    """Write every change to the event log until the process is told to end."""
+    states = PortStates(sockets)
+    while True:
+        for change in states.changes(None):
+            facts = {"node": change.node, "port_no": change.port_no, "live": change.live}
+            log.write("port_status", change.t_s, **facts, is_first=change.is_first)
+
+
+def _received(switch: Watched, t_s: float) -> Iterator[PortChange]:
+    """What has arrived (`OSError`: the switch has closed the connection)."""
     if switch.connection is None:
-        return False
-    try:
-        data = switch.connection.recv(_RECEIVE_BYTES)
-        messages, switch.rest = split_messages(switch.rest + data)
-        for message in messages:
-            _handle(switch, message, t_s, log)
-    except OSError:
-        return False
-    return bool(data)
+        return
+    data = switch.connection.recv(_RECEIVE_BYTES)
+    if not data:
+        raise ConnectionResetError(f"{switch.node} has closed the connection")
+    messages, switch.rest = split_messages(switch.rest + data)
+    for message in messages:
+        for port_no, live in _states_in(switch, message):
+            # Reserved ports (the bridge's own) have no state.
+            if port_no <= MAX_PORT_NO and switch.live.get(port_no) != live:
+                is_first = port_no not in switch.live
+                switch.live[port_no] = live
+                yield PortChange(switch.node, port_no, live, is_first, t_s)
 
 
-def _handle(switch: Watched, message: bytes, t_s: float, log: EventLog) -> None:
+def _states_in(switch: Watched, message: bytes) -> Sequence[tuple[int, bool]]:
+    """Port numbers and states that a message tells; a question for a sign of life is answered."""
     kind = header(message).msg_type
     if kind == MsgType.ECHO_REQUEST and switch.connection is not None:
         switch.connection.sendall(encode.echo_reply(message))
     elif kind == MsgType.PORT_STATUS:
         status = decode.decode_port_status(message)
-        _note(switch, status.port.port_no, status.port.live, t_s, log)
+        return [(status.port.port_no, status.port.live)]
     elif kind == MsgType.MULTIPART_REPLY:
         ports, _ = decode.decode_port_desc(message)
-        for port in ports:
-            _note(switch, port.port_no, port.live, t_s, log)
-
-
-def _note(switch: Watched, port_no: int, live: bool, t_s: float, log: EventLog) -> None:
-    """Log a state that differs from the last known one; reserved ports (the bridge's own) have none."""
-    if port_no > MAX_PORT_NO:
-        return
-    if switch.live.get(port_no) != live:
-        is_first = port_no not in switch.live
-        switch.live[port_no] = live
-        log.write("port_status", t_s, node=switch.node, port_no=port_no, live=live, is_first=is_first)
+        return [(port.port_no, port.live) for port in ports]
+    return ()
 
 
 def main(argv: list[str]) -> int:
     """Entry point of the process."""
-    watched = []
+    sockets = {}
     for entry in argv:
         node, separator, path = entry.partition("=")
         if not separator:
             raise BadInputError(f"{entry!r} names no socket; write NODE=PATH")
-        watched.append(Watched(node, path))
+        sockets[node] = path
     with contextlib.suppress(KeyboardInterrupt):
-        watch(watched, EventLog("watcher"))
+        watch(sockets, EventLog("watcher"))
     return 0
 
 

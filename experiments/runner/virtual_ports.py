@@ -13,13 +13,13 @@ from dataplane.devices import add_virtual_port
 from dataplane.gate_program import gate_program
 from dataplane.sqr import SqrSwitch, find_agent
 from dataplane.sqr_core import SqrPort
+from experiments.probes.port_watch import PortStates
 from experiments.scenario.values import NO_MODE, Replay
 from mininet_topos.emulation.bridge_ports import add_bridge_port
-from mininet_topos.emulation.places import CommandError
 from mininet_topos.emulation.running import RunningNetwork
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 
-_WATCH_S = 0.2
+_WATCH_S = 0.1
 # A bridge in user space reads each port from a socket that holds some 250 packets, and may have to wait for a
 # processor: at this pace, for 25 ms.
 _REPLAY_PPS = 10_000.0
@@ -102,31 +102,23 @@ def _watch(
 ) -> None:
     """Tell of ports that BFD finds dead, and give ports their traffic back once they have been live long enough."""
     live_since: dict[tuple[str, int], float | None] = {}
-    while not over.wait(_WATCH_S):
-        for node, switch in switches.items():
-            live = live_ports(network, node)
-            for port_no, port in ports[node].items():
-                since = live_since.get((node, port_no))
-                state = switch.state(port.device)
-                if port_no not in live:
-                    continue
-                if not live[port_no]:
-                    # Before its session is up for the first time, a port is not dead.
-                    if since is not None and state == "up":
-                        switch.fail(port.device)
-                    live_since[node, port_no] = None
-                elif since is None:
-                    live_since[node, port_no] = time.monotonic()
-                elif state == "backup" and time.monotonic() - since >= wait_s:
-                    switch.restore(port.device)
-
-
-def live_ports(network: RunningNetwork, node: str) -> Mapping[int, bool]:
-    """Whether each port of a switch is live; nothing is known of a switch whose daemon is away just now."""
-    try:
-        return network.live_ports(node)
-    except CommandError:
-        return {}
+    states = PortStates({node: str(network.sites[node].mgmt_socket) for node in switches})
+    while not over.is_set():
+        for change in states.changes(_WATCH_S):
+            port = ports[change.node].get(change.port_no)
+            if port is None:
+                continue
+            key = change.node, change.port_no
+            # Before its session is up for the first time, a port is not dead.
+            if not change.live and live_since.get(key) is not None:
+                switches[change.node].fail(port.device)
+            live_since[key] = change.t_s if change.live else None
+        now_s = time.monotonic()
+        for (node, port_no), since_s in live_since.items():
+            device = ports[node][port_no].device
+            if since_s is not None and now_s - since_s >= wait_s and switches[node].state(device) == "backup":
+                switches[node].restore(device)
+    states.close()
 
 
 def _note_counters(

@@ -66,6 +66,7 @@ def bulk_row(samples: Sequence[Sample], cut_ns: int, window_ms: float) -> Json:
         "stalled_ms": stalled_ms(samples, cut_ns, window_ms),
         "largest_gap_ms": gap_ms,
         "trustworthy": gap_ms <= LARGEST_GAP_MS,
+        "warnings": [] if gap_ms <= LARGEST_GAP_MS else [f"the sender got no processor for {gap_ms:.0f} ms"],
         "rate_mbps": 8 * samples[-1].acknowledged_bytes / seconds / 1e6,
     }
 

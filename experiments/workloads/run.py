@@ -175,10 +175,16 @@ def run_workload(
     return {
         **workload_row(outcomes, breaker.outages),
         "told_ms": [round(each, 3) for each in breaker.told_ms],
-        "trustworthy": max(breaker.told_ms, default=0.0) <= model.bound_ms,
+        **_trust(max(breaker.told_ms, default=0.0), model.bound_ms),
         **netstat,
         **told,
     }
+
+
+def _trust(latest_ms: float, bound_ms: float) -> Json:
+    """Whether every failure was told of within its bound."""
+    late = [f"a failure was told after {latest_ms:.1f} ms, its bound is {bound_ms:g}"] if latest_ms > bound_ms else []
+    return {"trustworthy": not late, "warnings": late}
 
 
 @dataclass(frozen=True)

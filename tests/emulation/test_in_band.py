@@ -37,10 +37,11 @@ for _ in range(int(sys.argv[1])):
     socket.create_connection(("10.255.255.254", 6653), timeout=60).close()
     print((time.monotonic() - began) * 1e3, flush=True)
 """
-# Four times what the links carry, until it is ended.
+# Four times what the links carry, marked as the first class of control, until it is ended.
 FLOOD = """
 import socket, sys, time
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+out.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0xE0)
 while True:
     for _ in range(10):
         out.sendto(bytes(1200), (sys.argv[1], 5001))

@@ -107,7 +107,7 @@ def test_the_picture_is_drawn_from_any_rows() -> None:
 
     for rows in ([], [row_of(trial) for trial in FIGURE.trials(FULL)]):
         figure = FIGURE.draw(rows, "caption")
-        assert len(figure.axes) == 2
+        assert len(figure.axes) == 3
         pyplot.close(figure)
 
 

@@ -113,6 +113,12 @@ def test_all_switches_connect_over_the_links_and_the_queues_of_links_are_strict(
     assert set(classes.wiring.controller_interface_of) == {"s1"}
 
 
+def test_the_controller_reaches_the_database_of_every_switch_over_the_links(classes: EmulatedNetwork) -> None:
+    for site in classes.sites.values():
+        words = ["ovsdb-client", "--timeout=20", "list-dbs", f"tcp:{site.control_ip}:6641"]
+        assert "Open_vSwitch" in classes.run("controller", words, timeout_s=40).stdout
+
+
 def test_a_capture_on_a_shared_link_shows_marked_control_packets(classes: EmulatedNetwork) -> None:
     interface = classes.interface("s2", towards_controller(classes, "s2"))
     marked = "tcp dst port 6653 and host 10.255.0.2 and (ip[1] & 0xfc) == 0xe0"  # CS7, of the home connection

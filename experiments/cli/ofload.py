@@ -174,15 +174,24 @@ def _surroundings(arguments: argparse.Namespace, controller: Controller) -> Surr
 
 def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:
     """Print tables; tell whether the arms' throughput is close enough."""
-    from experiments.ofload.compare_core import HEADER, result_rows, throughput_changes, throughputs, with_interval
+    from experiments.ofload.compare_core import (
+        HEADER,
+        result_rows,
+        spreads,
+        throughput_changes,
+        throughputs,
+        with_interval,
+    )
 
     lines = []
     for arm, each in runs.items():
         for number, found in enumerate(each, 1):
             lines += [f"{arm}, repetition {number}: {_what(found)}", table(result_rows(found), HEADER, range(1, 11))]
             lines += [f"warning: {warning}" for warning in found["warnings"]] + [""]
+    answers, cpu = spreads(runs, "answers_pps"), spreads(runs, "controller_cpu_percent")
     for arm, estimate in throughputs(runs).items():
-        lines.append(f"{arm}: {with_interval(estimate, 'answers/s')}")
+        used = f"; controller {cpu[arm]} % of a core" if arm in cpu else ""
+        lines.append(f"{arm}: {with_interval(estimate, 'answers/s')}; median {answers[arm]}{used}")
     changes = throughput_changes(runs, arguments.seed) if len(runs) > 1 else {}
     held = all(change is not None and abs(change.value) <= arguments.within for change in changes.values())
     for arm, change in changes.items():
@@ -192,6 +201,8 @@ def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:
     value = {
         "runs": runs,
         "throughput_pps": {arm: estimate._asdict() for arm, estimate in throughputs(runs).items()},
+        "median_answers_pps": {arm: spread._asdict() for arm, spread in answers.items()},
+        "median_cpu_percent": {arm: spread._asdict() for arm, spread in cpu.items()},
         "throughput_change_percent": {arm: change and change._asdict() for arm, change in changes.items()},
         "held": held,
     }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
 
@@ -43,6 +44,29 @@ def orders(arms: Sequence[str], repetitions: int) -> list[tuple[int, str]]:
 def throughputs(runs: Mapping[str, Sequence[Json]]) -> dict[str, Estimate]:
     """Answers a second of each arm, mean and 95 % interval."""
     return {arm: mean_interval([run["answers_pps"] for run in each]) for arm, each in runs.items() if each}
+
+
+class Spread(NamedTuple):
+    """Median of repetitions, the least and the most."""
+
+    median: float
+    least: float
+    most: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.4g} ({self.least:.4g} to {self.most:.4g})"
+
+
+def spreads(runs: Mapping[str, Sequence[Json]], key: str) -> dict[str, Spread]:
+    """Spread of one number of each arm's runs; arms whose runs do not have it are left out.
+
+    Examples
+    --------
+    >>> print(spreads({"stock": [{"x": 3.0}, {"x": 1.0}, {"x": 2.5}]}, "x")["stock"])
+    2.5 (1 to 3)
+    """
+    values = {arm: [float(run[key]) for run in each if key in run] for arm, each in runs.items()}
+    return {arm: Spread(median(each), min(each), max(each)) for arm, each in values.items() if each}
 
 
 def throughput_changes(runs: Mapping[str, Sequence[Json]], seed: int) -> dict[str, Estimate | None]:

@@ -97,7 +97,7 @@ def _accounts(runs: Sequence[Json]) -> Grid:
             Cell("∅ broke off", "differs") if run.get("error") else verdict_cell("held" if run["held"] else "failed")
         )
         rows.append((str(run["run"]), *settings, number(run.get("bfd_interval_ms")), *counts, trust, verdict))
-    caption = "Packets of all probes, both ways, over the whole run."
+    caption = "Packets of all probes, both ways, and datagrams, over the whole run."
     return Grid(caption, (*header, "trustworthy", "claims"), tuple(rows), right=tuple(range(3, 9)))
 
 

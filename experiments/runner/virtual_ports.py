@@ -20,9 +20,9 @@ from mininet_topos.emulation.running import RunningNetwork
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 
 _WATCH_S = 0.1
-# A bridge in user space reads each port from a socket that holds some 250 packets, and may have to wait for a
-# processor: at this pace, for 25 ms.
-_REPLAY_PPS = 10_000.0
+# Or four times the rate at which the packets came. A bridge in user space reads each port from a socket that holds some
+# 250 packets and may have to wait for a processor; and what is given back crosses a dozen of them, all on one machine.
+_REPLAY_PPS = 2_000.0
 _AGENT_MS = 300.0  # from the moment at which a sending fails to the rows of the agent, on a busy machine
 
 

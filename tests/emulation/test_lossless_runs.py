@@ -1,0 +1,63 @@
+"""Runs of SD-FAST with SQR beside agents: a silent cut loses nothing, a ring that is too small loses, as it must."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dataplane.sqr import find_agent
+from experiments.cli.main import main
+from mininet_topos.emulation.runfile import STATE_VARIABLE
+from mininet_topos.errors import MissingRequirementError
+
+pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
+
+# A ring of 8 packets holds 40 ms at this rate, and no session notices a cut so early; 5 s bound even a slow one.
+SCENARIO = """\
+topology: figure2
+scheme: lossless
+mode: agent
+sqr: {links: [[s4, s5]], slots: 4096, delta_ms: 5000, reconfiguration_ms: 1000}
+controls:
+  - {scheme: lossless, name: small-ring, slots: 8, packets: 10}
+bfd_interval_ms: 100
+wait_to_restore_s: 1
+settle_s: 1
+traffic:
+  - {from: h1, to: h5, interval_ms: 20}
+  - {from: h1, to: h5, kind: datagrams, rate_pps: 200}
+failures:
+  - {link: [s4, s5], at_s: 0.5, repair_at_s: 3.5}
+duration_s: 8.5
+"""
+
+
+def test_a_silent_cut_loses_nothing_with_agents_and_a_ring_that_is_too_small_loses(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    try:
+        find_agent()
+    except MissingRequirementError as error:
+        pytest.skip(str(error))
+    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path_factory.mktemp("state")))
+    file = tmp_path / "lossless.yaml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    code = main(["run", str(file), "--json", "--out", str(tmp_path / "out")])
+    said = capsys.readouterr()
+    assert said.out, said.err
+    kept, small = json.loads(said.out)["runs"]
+    assert code == 0, (kept["claims"], small["claims"])
+    assert (kept["run"], small["run"]) == ("lossless-agent", "lossless-agent-small-ring")
+    assert kept["lost"] == 0
+    assert kept["duplicated"] > 0
+    (load,) = kept["loads"]
+    assert load["sent"] == load["received"] > 0
+    assert small["lost"] > 10
+    lines = (tmp_path / "out" / "logs" / kept["run"] / "s4" / "sqr-s4.log").read_text(encoding="utf-8").splitlines()
+    (detected,) = [line for line in map(json.loads, lines) if line.get("event") == "detected"]
+    assert detected["source"] == "told"

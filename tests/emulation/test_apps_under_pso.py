@@ -79,15 +79,27 @@ def test_a_scheme_answers_failures_under_pso_as_without_it(scheme, tmp_path_fact
         assert flow["after_mbps"] > 0.5 * flow["offered_mbps"], flow
 
 
+def _until_said(words: str, path: Path) -> str:
+    return f"timeout 40 sh -c 'until grep -q \"{words}\" {path}; do sleep 0.1; done' && echo found: {words}"
+
+
 def test_every_host_reaches_every_other_and_each_switch_has_its_class_connections(tmp_path) -> None:
     wait, script = tmp_path / "wait.py", tmp_path / "user.sh"
     wait.write_text(WAIT, encoding="utf-8")
     environment = f"ARMOR_PSO_PMT={PMT} ARMOR_PSO_SWITCH_DB={DATABASE}"
     manager = f"{sys.executable} -m ryu.cmd.manager --ofp-tcp-listen-port {PORT}"
     mn = "mn --topo linear,3 --switch ovs,datapath=user,protocols=OpenFlow13"
+    capture = (
+        f"timeout 60 tcpdump -i lo -nnvl 'tcp portrange {PORT}-{PORT + 9}' >{tmp_path}/capture 2>{tmp_path}/said &"
+    )
     commands = [
         f"sh {sys.executable} {wait}",
+        f"sh {capture}",
+        f"sh {_until_said('listening on', tmp_path / 'said')}",
         "pingall",
+        # The paper's CS7 for the home connection, and CS5 for packet-ins and packet-outs of other services.
+        f"sh {_until_said('tos 0xe0', tmp_path / 'capture')}",
+        f"sh {_until_said('tos 0xa0', tmp_path / 'capture')}",
         "sh ovs-vsctl --columns=target,other_config,is_connected list controller",
         f"sh {sys.executable} -m experiments pmt show {DATABASE} --bridge s1",
     ]
@@ -100,4 +112,7 @@ def test_every_host_reaches_every_other_and_each_switch_has_its_class_connection
     done = subprocess.run([*PRIVATE, "sh", str(script)], capture_output=True, text=True, check=False, timeout=180)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0% dropped (6/6 received)" in done.stdout
+    assert "found: tos 0xe0" in done.stdout
+    assert "found: tos 0xa0" in done.stdout
+    assert 'dscp="56"' in done.stdout
     assert show(parse_pmt(PMT.read_text(encoding="utf-8"))) in done.stdout

@@ -46,7 +46,7 @@ def _panel(run: Row, number: int, probes: Iterable[Row]) -> Panel:
     mode = "" if run["mode"] == "none" else f", {run['mode']} mode"
     mode += f", {run['arm']}" if run.get("arm") else ""
     loads = run.get("loads") or []
-    whole = "" if number or not loads else f"whole run: {', '.join(map(_load, loads))}; probes: "
+    whole = "" if number or not loads else f"run: {', '.join(map(_load, loads))}; probes: "
     outage = f", outage {failure['outage_ms']:.1f} ms" if failure["lost"] else ""
     return Panel(
         title=f"{run['scheme']}{mode}: {failure['kind']} failure of {failure['what']}",
@@ -60,8 +60,7 @@ def _load(load: Row) -> str:
     """What became of datagrams or TCP."""
     if "sent" in load:
         return f"{load['lost']:,} of {load['sent']:,} datagrams lost"
-    again = "an unknown number of" if load["retransmits"] is None else f"{load['retransmits']:,}"
-    return f"TCP sent {again} segments again"
+    return "TCP unknown" if load["retransmits"] is None else f"TCP resent {load['retransmits']:,}"
 
 
 def _dot(row: Row, cut_s: float) -> Dot:

@@ -162,6 +162,16 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C comes after this block, so that it finds no worker that has not yet set it aside."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _tallies(verifier: Verifier, batches: list[list[int]], jobs: int) -> Iterator[Tally]:
     if jobs == 1:
         yield from map(verifier.tally, batches)
@@ -170,7 +180,9 @@ def _tallies(verifier: Verifier, batches: list[list[int]], jobs: int) -> Iterato
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _ignore_interrupts)
     try:
-        yield from pool.map(_tally_of, batches)
+        with _interrupts_held():  # all workers are forked here
+            tallies = pool.map(_tally_of, batches)
+        yield from tallies
         pool.shutdown()
     except BaseException:
         for worker in set(multiprocessing.active_children()) - others:

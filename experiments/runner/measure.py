@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from experiments.analysis.accounting import Clock
@@ -95,13 +96,7 @@ def measure(
             clients = _Clients(streams, scenario, zero_s)
             datagrams.start(zero_s, zero_s + scenario.duration_s)
             flaps = Flaps(network, scenario, may_raise=may_raise)
-            say("warming up")
-            clients.start_due()
-            sleep_until(zero_s - _CHECK_S, lambda: _between(clients, say, zero_s))
-            flaps.check()
-            flips = injector.run(zero_s, scenario.duration_s, lambda: _between(clients, say, zero_s))
-            end_s = time.monotonic()
-            flapped = flaps.check()
+            flips, end_s, flapped = _break(injector, clients, flaps, zero_s, say)
             say("last packets")
             streams.finish()
             counted = datagram_counts(scenario, flows, datagrams)
@@ -111,7 +106,7 @@ def measure(
     return Measured(
         zero_s=zero_s,
         end_s=end_s,
-        flips=tuple(flips),
+        flips=flips,
         clock=Clock(offset_ns + drift_ns // 2, drift_ns),
         captures=captures.files,
         missed=captures.missed(),
@@ -123,6 +118,19 @@ def measure(
         datagrams=counted,
         tcp=tcp,
     )
+
+
+def _break(
+    injector: Injector, clients: _Clients, flaps: Flaps, zero_s: float, say: Callable[[str], None]
+) -> tuple[tuple[Flip, ...], float, dict[PortKey, int]]:
+    """Run the scenario's failures while clients probe: what was flipped, when it ended, and which sessions flapped."""
+    between = partial(_between, clients, say, zero_s)
+    say("warming up")
+    clients.start_due()
+    sleep_until(zero_s - _CHECK_S, between)
+    flaps.check()
+    flips = tuple(injector.run(zero_s, injector.scenario.duration_s, between))
+    return flips, time.monotonic(), flaps.check()
 
 
 def taps_of(network: EmulatedNetwork, scenario: Scenario) -> list[Tap]:

@@ -8,11 +8,8 @@ sets are shared out over processes in batches; what is found does not depend on 
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -22,6 +19,7 @@ from experiments.verification.behaviour import behaviour_of
 from experiments.verification.cases import failure_masks
 from experiments.verification.result import TableSizes, Tally, VerifyResult
 from experiments.verification.verifier import Verifier
+from experiments.verification.workers import tallies
 from mininet_topos.topology import Topology
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.options import PlanOptions
@@ -90,7 +88,7 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
         batches = verifier.batches(masks, CASES_PER_BATCH)
         processes = min(_worthwhile(len(batches)) if jobs is None else jobs, len(batches))
         tally = Tally()
-        for done, part in enumerate(_tallies(verifier, batches, processes), start=1):
+        for done, part in enumerate(tallies(verifier, batches, processes), start=1):
             tally.add(part)
             if progress is not None:
                 progress(done, len(batches))
@@ -148,46 +146,3 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-_shared: list[Verifier] = []  # inherited by forked workers: plans are too large to send
-
-
-def _tally_of(masks: list[int]) -> Tally:
-    return _shared[0].tally(masks)
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C is for the parent, which ends the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C comes after this block, so that it finds no worker that has not yet set it aside."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _tallies(verifier: Verifier, batches: list[list[int]], jobs: int) -> Iterator[Tally]:
-    if jobs == 1:
-        yield from map(verifier.tally, batches)
-        return
-    _shared[:] = [verifier]
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _ignore_interrupts)
-    try:
-        with _interrupts_held():  # all workers are forked here
-            tallies = pool.map(_tally_of, batches)
-        yield from tallies
-        pool.shutdown()
-    except BaseException:
-        for worker in set(multiprocessing.active_children()) - others:
-            worker.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        _shared.clear()

@@ -16,6 +16,7 @@ from mininet_topos.emulation.runfile import (
     RunRecord,
     boot_id,
     is_alive,
+    is_within_exec,
     read_run_file,
     run_paths,
     start_ticks,
@@ -23,6 +24,7 @@ from mininet_topos.emulation.runfile import (
 from mininet_topos.errors import ArmorError
 
 _GONE_WAIT_S = 5.0
+_EXEC_WAIT_S = 1.0  # an exec takes microseconds, and a time slice or two where the machine is busy
 
 
 class LiveRunError(ArmorError):
@@ -153,16 +155,26 @@ def marked_processes(run_id: str) -> list[ProcessId]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
-        try:
-            variables = (entry / "environ").read_bytes().split(b"\0")
-        except (FileNotFoundError, ProcessLookupError, PermissionError):
-            continue  # gone, or another user's, so not of this run
-        ticks = start_ticks(int(entry.name)) if mark in variables else None
+        pid = int(entry.name)
+        ticks = start_ticks(pid) if mark in _environment(pid).split(b"\0") else None
         if ticks is not None:
-            process = ProcessId(int(entry.name), ticks)
+            process = ProcessId(pid, ticks)
             if is_alive(process):
                 found.append(process)
     return found
+
+
+def _environment(pid: int) -> bytes:
+    """Environment of a process, once it has one; empty for one that is gone or another user's, so not of this run."""
+    deadline = time.monotonic() + _EXEC_WAIT_S
+    try:
+        while not (variables := Path(f"/proc/{pid}/environ").read_bytes()):
+            if not is_within_exec(pid) or time.monotonic() > deadline:
+                break
+            time.sleep(0.001)
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return b""
+    return variables
 
 
 def _kill_all(processes: list[ProcessId]) -> None:

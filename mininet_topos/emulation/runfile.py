@@ -22,6 +22,8 @@ STATE_VARIABLE = "ARMOR_STATE_DIR"
 RUN_VARIABLE = "ARMOR_RUN"
 MARKER_NAME = ".armor-run"  # stands in every folder that a run may remove
 VERSION = 1
+_PF_EXITING = 0x4  # process flags of the kernel's sched.h
+_PF_KTHREAD = 0x200000
 
 Record = dict[str, str | int]
 
@@ -43,22 +45,37 @@ class ProcessId:
 
 def start_ticks(pid: int) -> int | None:
     """Start time of a process; None when there is no such process."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    # The name in parentheses may hold spaces and parentheses; fields count from the last one.
-    return int(stat.rpartition(")")[2].split()[19])
+    fields = _stat_fields(pid)
+    return int(fields[19]) if fields else None
 
 
 def is_alive(process: ProcessId) -> bool:
     """Whether a process still runs; a zombie, which holds nothing any more, does not."""
-    try:
-        stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
+    fields = _stat_fields(process.pid)
+    return bool(fields) and int(fields[19]) == process.start_ticks and fields[0] not in "ZX"
+
+
+def is_within_exec(pid: int) -> bool:
+    """Whether a process is just being given its program: it shows no environment yet, and will.
+
+    The files that exec closes are closed by then, so that whoever started it may take it for running.
+    A kernel thread, and a process that ends, show none either, and never will.
+    """
+    fields = _stat_fields(pid)
+    if not fields or fields[0] in "ZX":
         return False
-    fields = stat.rpartition(")")[2].split()
-    return int(fields[19]) == process.start_ticks and fields[0] not in "ZX"
+    flags, end_of_environment = int(fields[6]), int(fields[48])
+    return not flags & (_PF_KTHREAD | _PF_EXITING) and end_of_environment == 0
+
+
+def _stat_fields(pid: int) -> list[str]:
+    """Fields of /proc/PID/stat from the state on (proc(5) counts it as 3); none when there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    # The name in parentheses may hold spaces and parentheses; fields count from the last one.
+    return stat.rpartition(")")[2].split()
 
 
 def boot_id() -> str:

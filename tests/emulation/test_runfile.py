@@ -21,6 +21,7 @@ from mininet_topos.emulation.runfile import (
     RunFile,
     RunFileError,
     is_alive,
+    is_within_exec,
     list_runs,
     read_run_file,
     start_ticks,
@@ -225,3 +226,23 @@ def test_marked_processes_leave_this_process_out(monkeypatch: pytest.MonkeyPatch
     process = sleeper(**{RUN_VARIABLE: "mark-of-this-test"})
     monkeypatch.setenv(RUN_VARIABLE, "mark-of-this-test")
     assert [found.pid for found in marked_processes("mark-of-this-test")] == [process.pid]
+
+
+def test_marked_processes_miss_none_that_is_still_within_exec(sleeper: Starter) -> None:
+    for number in range(100):
+        process = sleeper(**{RUN_VARIABLE: f"mark-{number}-of-this-test"})
+        assert [found.pid for found in marked_processes(f"mark-{number}-of-this-test")] == [process.pid]
+
+
+def test_a_process_that_never_has_an_environment_is_not_within_exec() -> None:
+    bare = subprocess.Popen(["sleep", "60"], env={})
+    try:
+        deadline = time.monotonic() + 10
+        while is_within_exec(bare.pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert Path(f"/proc/{bare.pid}/environ").read_bytes() == b""
+        kernel_thread = 2
+        assert [pid for pid in (bare.pid, kernel_thread) if is_within_exec(pid)] == []
+    finally:
+        bare.kill()
+        bare.wait()

@@ -1,4 +1,4 @@
-"""Ctrl-C while workers are busy."""
+"""Signals while workers are busy: they end with the process that started them, however it ends."""
 
 from __future__ import annotations
 
@@ -7,13 +7,50 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import pytest
 
 COMMAND = "verify sdfast darkstrand --failures 3 --sample 4000 --max-failures 2 --jobs 2".split()
 PATIENCE_S = 60
 
 
-def test_ctrl_c_ends_verify_and_its_workers_with_one_line():
+@pytest.mark.parametrize("delay_ms", [0, 5, 50, 500])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_all_ends_verify_and_its_workers_with_one_line(number, delay_ms):
+    with verifying() as process:
+        workers = wait_for_workers(process)
+        time.sleep(delay_ms / 1000)
+        os.killpg(process.pid, number)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out, err) == (130, "", "armor: interrupted\n")
+    assert not [worker for worker in workers if is_running(worker)]
+
+
+def test_workers_end_when_verify_is_killed():
+    with verifying() as process:
+        workers = wait_for_workers(process)
+        process.kill()
+        process.wait(PATIENCE_S)
+        deadline = time.monotonic() + PATIENCE_S
+        while (alive := [worker for worker in workers if is_running(worker)]) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert not alive
+
+
+def test_a_killed_worker_is_told_in_one_line():
+    with verifying() as process:
+        os.kill(int(wait_for_workers(process)[0]), signal.SIGKILL)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out) == (1, "")
+    assert err == "armor: a worker process was killed, for want of memory perhaps; ask for fewer --jobs\n"
+
+
+@contextmanager
+def verifying() -> Iterator[subprocess.Popen[str]]:
+    """A verification in a session of its own, which ends with the block."""
     process = subprocess.Popen(
         [sys.executable, "-m", "experiments", *COMMAND],
         stdout=subprocess.PIPE,
@@ -22,15 +59,11 @@ def test_ctrl_c_ends_verify_and_its_workers_with_one_line():
         start_new_session=True,
     )
     try:
-        workers = wait_for_workers(process)
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE_S)
+        yield process
     finally:
-        process.kill()
-    assert (process.returncode, out) == (130, "")
-    assert err.count("\n") == 1
-    assert "Traceback" not in err
-    assert not [worker for worker in workers if is_running(worker)]
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def wait_for_workers(process):

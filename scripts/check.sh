@@ -20,8 +20,13 @@ if [ $# -gt 0 ]; then
     echo "== pytest"
     exec .venv/bin/pytest --cov --cov-report=term "$@"
 fi
+.venv/bin/coverage erase
+# CI repeats the order of tests, as it repeats hypothesis' examples (tests/conftest.py); elsewhere each run has another.
+order=${CI:+--randomly-seed=1}
 workers=$(($(nproc) < 4 ? $(nproc) : 4))
 echo "== pytest: all but emulation, on $workers processors"
-.venv/bin/pytest -m "not emulation" -n "$workers" --dist worksteal --cov --cov-report=
+# shellcheck disable=SC2086 # no order is no argument
+scripts/recheck.sh $order -m "not emulation" -n "$workers" --dist worksteal --cov --cov-append --cov-report=
 echo "== pytest: emulation"
-exec .venv/bin/pytest -m emulation --cov --cov-append --cov-report=term
+# shellcheck disable=SC2086
+exec scripts/recheck.sh $order -m emulation --cov --cov-append --cov-report=term

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 MINIMUM_FILE = Path(__file__).parent / "quality" / "minimum_tests.txt"
 OVS_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
@@ -26,10 +26,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Shared machines stall: no deadline. CI repeats the same examples; elsewhere each run tries new ones and a
-# failing one prints the decorator that repeats it.
-settings.register_profile("local", deadline=None, print_blob=True)
-settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+# Shared machines stall: no deadline, and no check that examples come quickly. CI repeats the same examples; elsewhere
+# each run tries new ones and a failing one prints the decorator that repeats it.
+settings.register_profile("local", deadline=None, print_blob=True, suppress_health_check=(HealthCheck.too_slow,))
+settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 

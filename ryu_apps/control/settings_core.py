@@ -25,7 +25,7 @@ class Settings:
     Attributes
     ----------
     topology : str
-        Catalogue name, generator or file.
+        Catalogue name, generator, or GraphML, GML or JSON file.
     options : PlanOptions
     rest_host, rest_port : str, int
         Where the REST interface listens; port 0: it does not.
@@ -167,7 +167,7 @@ def _node_address(name: str, value: str) -> str:
 
 
 SETTINGS = (
-    Setting("topology", _text, None, "catalogue name, generator such as grid:3x3, or GraphML/JSON file"),
+    Setting("topology", _text, None, "catalogue name, generator such as grid:3x3, or GraphML, GML or JSON file"),
     Setting("mode", _text, "learned", "learned: the data plane ends backtracking; agent: the switch-local agent does"),
     Setting("planner", _text, "tree", "tree: routes by destination; pair, tunnels: by pair of hosts"),
     Setting("routes", _text, "spt", "spt: shortest-path trees; mst: one minimum spanning tree"),
@@ -181,7 +181,7 @@ SETTINGS = (
     Setting("discovery_interval_s", _seconds, "5", "time between discovery frames; 0: no discovery"),
     Setting("backup_db", _database, "", "backup database to fill, e.g. tcp:{control_ip}:6641; empty: none"),
     Setting("edge", _flag, "on", "on: answer ARP and learn foreign MAC addresses"),
-    Setting("replayed", _names, "", "scheme sqr: links whose packets are kept, as s1-s2,s3-s4; empty: none"),
+    Setting("replayed", _names, "", "schemes sqr, lossless: links whose packets are kept, as s1-s2,s3-s4; empty: none"),
     Setting("protect", _text, "", "scheme protect: YAML or JSON file of protected flows; empty: none at first"),
     Setting("protect_nodes", _node_address, "", "scheme protect: its nodes, e.g. {control_ip}:6655; empty: none"),
     # From here on: schemes of tunnels.

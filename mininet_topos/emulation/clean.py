@@ -23,8 +23,9 @@ from mininet_topos.emulation.runfile import (
 )
 from mininet_topos.errors import ArmorError
 
-_GONE_WAIT_S = 5.0
-_EXEC_WAIT_S = 1.0  # an exec takes microseconds, and a time slice or two where the machine is busy
+# Limits for what cannot be; a machine that is busy makes both take longer than one would think.
+_GONE_WAIT_S = 30.0
+_EXEC_WAIT_S = 10.0
 
 
 class LiveRunError(ArmorError):
@@ -168,13 +169,15 @@ def _environment(pid: int) -> bytes:
     """Environment of a process, once it has one; empty for one that is gone or another user's, so not of this run."""
     deadline = time.monotonic() + _EXEC_WAIT_S
     try:
-        while not (variables := Path(f"/proc/{pid}/environ").read_bytes()):
-            if not is_within_exec(pid) or time.monotonic() > deadline:
-                break
+        while True:
+            # Looked at first: an exec that ends between the two looks has left nothing to read but would not show.
+            may_come = is_within_exec(pid) and time.monotonic() < deadline
+            variables = Path(f"/proc/{pid}/environ").read_bytes()
+            if variables or not may_come:
+                return variables
             time.sleep(0.001)
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return b""
-    return variables
 
 
 def _kill_all(processes: list[ProcessId]) -> None:

@@ -64,8 +64,9 @@ def is_within_exec(pid: int) -> bool:
     fields = _stat_fields(pid)
     if not fields or fields[0] in "ZX":
         return False
-    flags, end_of_environment = int(fields[6]), int(fields[48])
-    return not flags & (_PF_KTHREAD | _PF_EXITING) and end_of_environment == 0
+    # The kernel says where the code begins once the environment is whole (load_elf_binary in fs/binfmt_elf.c).
+    flags, start_of_code = int(fields[6]), int(fields[23])
+    return not flags & (_PF_KTHREAD | _PF_EXITING) and start_of_code == 0
 
 
 def _stat_fields(pid: int) -> list[str]:

@@ -20,6 +20,7 @@ from mininet_topos.event_log import EventLog
 
 MAX_RESTARTS, RESTART_WINDOW_S = 5, 10.0  # a process that dies more often than this is left dead, and said so
 _TERMINATE_WAIT_S = 1.0
+_KILL_WAIT_S = 30.0  # a limit for what cannot be, not a claim about speed
 
 
 class ProcessError(ArmorError):
@@ -239,12 +240,19 @@ class Supervisor:
             os.kill(self.pid_of(process, place), signal.SIGKILL)
 
     def hold(self, process: str, place: str) -> None:
-        """End a process and leave it dead until `release`."""
+        """End a process and leave it dead until `release`.
+
+        Raises
+        ------
+        ProcessError
+            It does not end.
+        """
         with self._lock:
             self._held.add((process, place))
             if (process, place) in self._running:
                 os.kill(self._running[process, place].pid, signal.SIGKILL)
-        self._wait_for(lambda: not self.is_running(process, place), _TERMINATE_WAIT_S)
+        if not self._wait_for(lambda: not self.is_running(process, place), _KILL_WAIT_S):
+            raise ProcessError(f"{process}@{place} does not end after SIGKILL; look at it by hand")
 
     def release(self, process: str, place: str) -> None:
         """Start a held process again."""
@@ -274,7 +282,9 @@ class Supervisor:
         self._watched.clear()
 
     @staticmethod
-    def _wait_for(done: Callable[[], bool], timeout_s: float) -> None:
+    def _wait_for(done: Callable[[], bool], timeout_s: float) -> bool:
+        """Whether it was done in time."""
         deadline = time.monotonic() + timeout_s
-        while not done() and time.monotonic() < deadline:
+        while not (is_done := done()) and time.monotonic() < deadline:
             time.sleep(0.005)
+        return is_done

@@ -30,6 +30,7 @@ from mininet_topos.emulation.runfile import (
 from mininet_topos.errors import MissingRequirementError
 
 Starter = Callable[..., "subprocess.Popen[bytes]"]
+MARK = f"mark-of-test-run-{os.getpid()}"  # other runs of these tests may be under way on this machine
 
 
 @pytest.fixture
@@ -223,15 +224,25 @@ def test_force_kills_the_owner_first(tmp_path: Path) -> None:
 
 
 def test_marked_processes_leave_this_process_out(monkeypatch: pytest.MonkeyPatch, sleeper: Starter) -> None:
-    process = sleeper(**{RUN_VARIABLE: "mark-of-this-test"})
-    monkeypatch.setenv(RUN_VARIABLE, "mark-of-this-test")
-    assert [found.pid for found in marked_processes("mark-of-this-test")] == [process.pid]
+    process = sleeper(**{RUN_VARIABLE: f"{MARK}-of-both"})
+    monkeypatch.setenv(RUN_VARIABLE, f"{MARK}-of-both")
+    assert [found.pid for found in marked_processes(f"{MARK}-of-both")] == [process.pid]
 
 
 def test_marked_processes_miss_none_that_is_still_within_exec(sleeper: Starter) -> None:
     for number in range(100):
-        process = sleeper(**{RUN_VARIABLE: f"mark-{number}-of-this-test"})
-        assert [found.pid for found in marked_processes(f"mark-{number}-of-this-test")] == [process.pid]
+        process = sleeper(**{RUN_VARIABLE: f"{MARK}-{number}"})
+        assert [found.pid for found in marked_processes(f"{MARK}-{number}")] == [process.pid]
+
+
+def test_a_process_is_within_exec_until_it_shows_its_environment(sleeper: Starter) -> None:
+    many = {f"V{number}": "" for number in range(30_000)}  # the more there are, the longer an exec takes
+    for _ in range(10):
+        process = sleeper(**many)
+        was_within = is_within_exec(process.pid)
+        while not Path(f"/proc/{process.pid}/environ").read_bytes():
+            assert was_within
+            was_within = is_within_exec(process.pid)
 
 
 def test_a_process_that_never_has_an_environment_is_not_within_exec() -> None:

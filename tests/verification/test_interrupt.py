@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from mininet_topos.emulation.runfile import ProcessId, is_alive, start_ticks
+from tests.dummy_ovs import wait_until
+
 COMMAND = "verify sdfast darkstrand --failures 3 --sample 4000 --max-failures 2 --jobs 2".split()
 PATIENCE_S = 60
 
@@ -26,7 +29,7 @@ def test_a_signal_to_all_ends_verify_and_its_workers_with_one_line(number, delay
         os.killpg(process.pid, number)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out, err) == (130, "", "armor: interrupted\n")
-    assert not [worker for worker in workers if is_running(worker)]
+    assert not [worker for worker in workers if is_alive(worker)]
 
 
 def test_workers_end_when_verify_is_killed():
@@ -34,15 +37,12 @@ def test_workers_end_when_verify_is_killed():
         workers = wait_for_workers(process)
         process.kill()
         process.wait(PATIENCE_S)
-        deadline = time.monotonic() + PATIENCE_S
-        while (alive := [worker for worker in workers if is_running(worker)]) and time.monotonic() < deadline:
-            time.sleep(0.05)
-    assert not alive
+        wait_until(lambda: not any(map(is_alive, workers)), "the workers have ended", PATIENCE_S)
 
 
 def test_a_killed_worker_is_told_in_one_line():
     with verifying() as process:
-        os.kill(int(wait_for_workers(process)[0]), signal.SIGKILL)
+        os.kill(wait_for_workers(process)[0].pid, signal.SIGKILL)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (1, "")
     assert err == "armor: a worker process was killed, for want of memory perhaps; ask for fewer --jobs\n"
@@ -66,17 +66,13 @@ def verifying() -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def wait_for_workers(process):
-    """Process ids of the workers, once there are two."""
+def wait_for_workers(process: subprocess.Popen[str]) -> list[ProcessId]:
+    """Processes of the workers, once there are two."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline and process.poll() is None:
-        if len(found := children.read_text().split()) >= 2:
-            return found
-        time.sleep(0.05)
-    raise AssertionError("verify ended, or started no workers")
 
+    def found() -> list[str]:
+        assert process.poll() is None, process.communicate()
+        return pids if len(pids := children.read_text(encoding="ascii").split()) >= 2 else []
 
-def is_running(pid):
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    pids = wait_until(found, "verify has started its workers", PATIENCE_S)
+    return [ProcessId(int(pid), start_ticks(int(pid)) or 0) for pid in pids]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mininet_topos.connectivity import require_connected
-from mininet_topos.errors import PlanLimitError
+from mininet_topos.errors import BadInputError, PlanLimitError
 from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Direction, Topology
 from ryu_apps.plan.addressing import CONTROL_MASK, control_ipv4, control_mac, dpid_of
@@ -64,7 +64,7 @@ def plan_in_band(topology: Topology, channel: Channel) -> InBandPlan:
     Raises
     ------
     BadInputError
-        The topology is in parts, or has no switch where the controller should hang.
+        The topology is in parts, has no switch where the controller should hang, or a link on the controller's port.
     PlanLimitError
         More links than detours can be told apart.
     """
@@ -72,6 +72,11 @@ def plan_in_band(topology: Topology, channel: Channel) -> InBandPlan:
     if len(topology.link_ids) > MAX_LINKS:
         raise PlanLimitError(f"{len(topology.link_ids)} links are too many for in-band control; it knows {MAX_LINKS}")
     ways, ports = control_ways(topology, channel.controller_at), assign_ports(topology)
+    if (channel.controller_at, channel.controller_port) in ports.direction_at:
+        raise BadInputError(
+            f"{channel.controller_at} has a link on port {channel.controller_port}, where the controller hangs; "
+            "give it another"
+        )
     numbers = {link_id: number for number, link_id in enumerate(topology.link_ids, 1)}
     # The detour around a tree link is called by the lower end of the link, which has but one such link.
     way_of = {node: numbers[topology.link_id(hop)] for node, hop in ways.parent.items()}

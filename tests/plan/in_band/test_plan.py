@@ -269,6 +269,15 @@ def test_what_cannot_be_is_refused_with_its_value(make, words: str) -> None:
         plan_in_band(load_topology("figure2"), make())
 
 
+def test_a_link_on_the_controllers_port_is_refused_where_the_controller_hangs_and_nowhere_else() -> None:
+    topology = load_topology("figure2")
+    first = topology.links[0]
+    changed = replace(topology, links=(replace(first, port_no=CONTROL_PORT), *topology.links[1:]))
+    with pytest.raises(BadInputError, match=f"{first.src} has a link on port {CONTROL_PORT}, where the controller"):
+        plan_in_band(changed, channel_at(first.src))
+    assert len(plan_in_band(changed, channel_at(first.dst)).plans) == len(changed.nodes)
+
+
 def test_the_controller_has_an_address_that_no_switch_gets() -> None:
     assert control_ipv4(65533) == CONTROLLER_IPV4 - 1
     assert CLIENT_PORT not in {service.tcp_port for service in SERVICES}

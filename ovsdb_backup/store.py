@@ -225,7 +225,7 @@ def _transact(client: JsonRpcClient, operations: list[Operation]) -> list[Any]:
     Raises
     ------
     BackupStoreError
-        An operation failed, so none was done; or the server has no such database.
+        An operation failed, so none was done; or the server has no such database, or one of another major version.
     """
     try:
         results: list[Any] = client.call("transact", [DATABASE, *operations])
@@ -237,6 +237,8 @@ def _transact(client: JsonRpcClient, operations: list[Operation]) -> list[Any]:
         if result is not None and "error" in result:
             failed = operations[number] if number < len(operations) else COMMIT
             what = f"{failed['op']} {failed.get('table', '')}".strip()
+            if result["error"] not in _LOST_RACE:
+                _require_version(client)  # a table or column that is not there has this reason
             raise _RefusedError(f"{client.remote}: {what} failed: {describe_error(result)}", result["error"])
     return results
 
@@ -245,22 +247,11 @@ def _no_database(remote: str) -> BackupStoreError:
     return BackupStoreError(f"{remote} has no database {DATABASE}; create it from {SCHEMA_PATH.name}")
 
 
-def check_schema(remote: str, timeout_s: float = 10.0) -> None:
-    """Make sure that the server has the backup database in a version that this code can use.
-
-    Raises
-    ------
-    BackupStoreError
-        No such database, or another major version.
-    """
-    try:
-        with connected(remote, timeout_s) as client:
-            if DATABASE not in client.call("list_dbs", []):
-                raise _no_database(remote)
-            found = str(client.call("get_schema", [DATABASE])["version"])
-    except JsonRpcError as error:
-        raise BackupStoreError(f"the schema at {remote} could not be read: {error}") from error
+def _require_version(client: JsonRpcClient) -> None:
+    """Refuse a database whose schema has another major version than this code."""
+    found = str(client.call("get_schema", [DATABASE])["version"])
     if found.split(".")[0] != VERSION.split(".")[0]:
         raise BackupStoreError(
-            f"{DATABASE} at {remote} has version {found}, this is {VERSION}; convert it with ovsdb-client convert"
+            f"{DATABASE} at {client.remote} has version {found}, this is {VERSION}; "
+            "convert it with ovsdb-client convert"
         )

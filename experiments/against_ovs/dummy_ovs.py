@@ -12,13 +12,13 @@ import os
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from experiments.against_ovs.unixctl import UnixCtl
+from mininet_topos.emulation.scratch import Scratch, scratch
 from mininet_topos.errors import ArmorError, MissingRequirementError
 from ryu_apps.plan.dump_parse import parse_flow, parse_group
 from ryu_apps.plan.row_text import flow_text, group_text
@@ -27,6 +27,7 @@ from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan
 _SCHEMA = "vswitch.ovsschema"
 _SHARE_DIRS = ("/usr/share/openvswitch", "/usr/local/share/openvswitch")
 _START_TIMEOUT_S = 20.0
+_ANSWER_TIMEOUT_S = 60.0  # of a tool that waits for a switch
 _POLL_S = 0.02
 
 
@@ -95,10 +96,6 @@ class DummyOvs:
         """Groups of a bridge as it dumps them."""
         return [parse_group(line) for line in self._ofctl("dump-groups", dpid).splitlines() if "group_id=" in line]
 
-    def port_counters(self, dpid: int) -> str:
-        """What `ovs-ofctl dump-ports` prints."""
-        return self._ofctl("dump-ports", dpid)
-
     def set_dead_ports(self, dead: Iterable[tuple[int, int]]) -> None:
         """Let exactly these (datapath id, port number) be down; return when forwarding knows."""
         wanted = set(dead)
@@ -141,20 +138,19 @@ def dummy_ovs() -> Iterator[DummyOvs]:
     server, switch, tool = (find_program(name) for name in ("ovsdb-server", "ovs-vswitchd", "ovsdb-tool"))
     schema = _find_schema()
     with ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="armor-ovs-")))
+        place = stack.enter_context(scratch("a private Open vSwitch"))
+        directory = place.folder
         database, remote = directory / "conf.db", directory / "db.sock"
         _run(tool, "create", str(database), schema)
         quiet = ["-vconsole:off", "-vsyslog:off", f"--log-file={directory / 'daemon.log'}", "--no-chdir"]
-        _start(
-            stack, directory, remote, [server, str(database), f"--remote=punix:{remote}", "--unixctl=db.ctl", *quiet]
-        )
+        _start(stack, place, remote, [server, str(database), f"--remote=punix:{remote}", "--unixctl=db.ctl", *quiet])
         dummy = [
             "--enable-dummy=override",
             "--disable-system",
             "--disable-system-route",
             f"--unixctl={directory}/vs.ctl",
         ]
-        _start(stack, directory, directory / "vs.ctl", [switch, f"unix:{remote}", *dummy, *quiet])
+        _start(stack, place, directory / "vs.ctl", [switch, f"unix:{remote}", *dummy, *quiet])
         yield DummyOvs(directory, stack.enter_context(UnixCtl(directory / "vs.ctl")))
 
 
@@ -181,29 +177,29 @@ def _find_schema() -> str:
     return str(found)
 
 
-def _start(stack: ExitStack, directory: Path, path: Path, command: list[str]) -> None:
+def _start(stack: ExitStack, place: Scratch, path: Path, command: list[str]) -> None:
     """Start a daemon in the foreground, to be stopped when the stack unwinds; return when it listens at `path`."""
-    environment = {
-        **os.environ,
-        "OVS_RUNDIR": str(directory),
-        "OVS_LOGDIR": str(directory),
-        "OVS_DBDIR": str(directory),
-    }
-    complaints = directory / f"{Path(command[0]).name}.stderr"
+    folders = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(place.folder))
+    complaints = place.folder / f"{Path(command[0]).name}.stderr"
     with complaints.open("wb") as stderr:
         daemon = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
+            command,
+            env={**os.environ, **folders, **place.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            start_new_session=True,  # Ctrl-C on the terminal must reach this program only
         )
     stack.callback(_stop, daemon)
     deadline = time.monotonic() + _START_TIMEOUT_S
-    while not _listens(path):
+    while not listens(path):
         if daemon.poll() is not None or time.monotonic() > deadline:
             reason = complaints.read_text(errors="replace").strip() or "it does not listen, and does not say why"
             raise ArmorError(f"{Path(command[0]).name} did not start: {reason.splitlines()[0]}")
         time.sleep(_POLL_S)
 
 
-def _listens(path: Path) -> bool:
+def listens(path: Path) -> bool:
     """Whether somebody accepts connections: the file of a socket is there before its owner listens."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         return probe.connect_ex(str(path)) == 0
@@ -220,7 +216,15 @@ def _stop(daemon: subprocess.Popen[bytes]) -> None:
 
 def _run(program: str, *arguments: str, text: str | None = None) -> str:
     command = [program if os.sep in program else find_program(program), *arguments]
-    done = subprocess.run(command, input=text or "", capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(
+            command, input=text or "", capture_output=True, text=True, check=False, timeout=_ANSWER_TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired as error:
+        name = Path(program).name
+        raise ArmorError(
+            f"{name} got no answer from the private switch in {_ANSWER_TIMEOUT_S:g} s; was one of its daemons killed?"
+        ) from error
     if done.returncode:
         reason = (done.stderr.strip() or done.stdout.strip()).splitlines()
         raise ArmorError(f"{Path(program).name} failed ({done.returncode}): {reason[0] if reason else 'no message'}")

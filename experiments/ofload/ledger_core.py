@@ -126,11 +126,6 @@ class Ledger:
         else:
             self.repeated_answers += 1
 
-    def lateness_ms(self) -> Delays:
-        """How long after its due instant each packet left, which holds both queues and the generator's own lateness."""
-        late = 1000 * (self._sent_s - self.schedule.due_s)
-        return delays_of(late[~np.isnan(late)])
-
     def results(self, patience_s: float) -> dict[str, ClassResult]:
         """Per class name what became of its packets.
 
@@ -164,13 +159,6 @@ class Ledger:
             delays=delays_of(1000 * delays_s[in_time]),
             histogram=histogram_of(1000 * delays_s[in_time]),
         )
-
-    def answered_by(self, patience_s: float, class_id: int) -> tuple[Floats, Floats]:
-        """Due instants of a class's packets in the measured window, and their delays in ms (NaN: lost)."""
-        plan = self.schedule
-        mine = (plan.class_ids == class_id) & (plan.due_s >= plan.warm_up_s)
-        delays_s = self._answered_s[mine] - plan.due_s[mine]
-        return plan.due_s[mine], np.where(delays_s <= patience_s, 1000 * delays_s, np.nan)
 
 
 def delays_of(values_ms: Floats) -> Delays:

@@ -22,7 +22,7 @@ from experiments.flows.values import Flow
 from mininet_topos.build import from_edges, numbered_nodes
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
-from mininet_topos.topology import Direction, LinkId, Topology
+from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
@@ -272,14 +272,3 @@ def _trial(plan: CampaignPlan, arm: Arm, where: tuple[str, int, LinkId], network
         seed=plan.seed,
         parameters={"version": VERSION, "network": network, "drawing": drawing, "seed": plan.seed, **parameters},
     )
-
-
-def direction_name(direction: Direction) -> str:
-    """A directed link in rows.
-
-    Examples
-    --------
-    >>> direction_name(Direction("s1", "s2"))
-    's1>s2'
-    """
-    return f"{direction.src}>{direction.dst}"

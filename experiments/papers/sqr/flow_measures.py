@@ -52,19 +52,14 @@ def all_hits(rows: Iterable[Json]) -> list[Hit]:
     return [hit for row in rows for hit in hits_of(row)]
 
 
-def is_near_cluster(completion_ms: float) -> bool:
-    """Whether a completion time is close to one of the times that a time-out makes.
+def nearest_cluster(completion_ms: float) -> str | None:
+    """The closest of the times that a time-out makes, by name; None where there is none within its reach.
 
     Examples
     --------
-    >>> is_near_cluster(1016.0), is_near_cluster(300.0)
-    (True, False)
+    >>> nearest_cluster(1016.0) is None, nearest_cluster(300.0) is None
+    (False, True)
     """
-    return nearest_cluster(completion_ms) is not None
-
-
-def nearest_cluster(completion_ms: float) -> str | None:
-    """The closest of the times that a time-out makes, by name; None where there is none within its reach."""
     name = min(setup.CLUSTERS_MS, key=lambda each: abs(setup.CLUSTERS_MS[each] - completion_ms))
     centre = setup.CLUSTERS_MS[name]
     return name if abs(completion_ms - centre) <= setup.NEAR_SHARE * centre else None

@@ -33,7 +33,7 @@ from experiments.runner.parts import require_programs
 from experiments.runner.record import make_record
 from experiments.scenario.values import Scenario
 from mininet_topos.catalogue import load_topology
-from mininet_topos.emulation.traffic_core import CS6_TOS
+from mininet_topos.emulation.queues_core import CS6_TOS
 
 _FILL_S = 0.7  # until the queue of the full link is full
 _FULL_S = 4.0  # the pings take half of it

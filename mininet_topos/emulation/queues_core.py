@@ -17,7 +17,7 @@ from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup
 MAX_QUEUES = 8  # TC_HTB_NUMPRIO: a priority each
 VLAN_NEW, VLAN_OLD = -4, 0  # where u32 finds the tag of a frame from a packet socket; kernels differ
 CONTROL_CLASS = "1:10"  # class of control packets where queue 0 carries traffic
-_CS6_TOS, _DSCP_MASK, _DSCP_SHIFT = 0xC0, 0xFC, 2
+CS6_TOS, _DSCP_MASK, _DSCP_SHIFT = 0xC0, 0xFC, 2
 _UDP, _BFD_PORT = 17, 3784
 _TC_SHIFT, _TC_MASK = 9, 0x0E00  # within a label stack entry (RFC 3032, RFC 5462)
 _PCP_SHIFT, _PCP_MASK = 13, 0xE000  # within the tag control information (IEEE 802.1Q)
@@ -126,7 +126,7 @@ def control_match(bfd_only: bool) -> str:
     """What u32 matches for control packets: DSCP CS6, or single-hop BFD alone (RFC 5881 section 4)."""
     if bfd_only:
         return f"match ip protocol {_UDP} 0xff match ip dport {_BFD_PORT} 0xffff"
-    return f"match ip tos {_CS6_TOS:#x} {_DSCP_MASK:#x}"
+    return f"match ip tos {CS6_TOS:#x} {_DSCP_MASK:#x}"
 
 
 def class_of(queue_id: int) -> str:

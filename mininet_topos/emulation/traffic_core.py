@@ -42,7 +42,6 @@ _LEAST_BURST_BYTES = 4800
 _CONTROL_SHARE, _CONTROL_MAX_MBPS = 0.1, 1.0
 _PACKET_BITS = 1500 * 8
 _IN_ORDER_RATE = "10gbit"
-CS6_TOS, DSCP_MASK = 0xC0, 0xFC
 CONTROL_CLASS, DATA_CLASS = "1:10", "1:20"
 _ROOT_CLASS = "1:fffe"  # with priority queues, as Open vSwitch numbers its own; queue 0 has 1:1
 

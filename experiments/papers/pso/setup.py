@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from experiments.campaign.values import Arm, CampaignPlan, Trial
+from experiments.ofload.packets_core import packet_in_bytes
 
 FIFO, PSO = Arm("fifo"), Arm("pso")
 ARMS = (FIFO, PSO)
@@ -37,7 +38,7 @@ PMT = {
 
 LINK_MBPS = 2.0
 FRAME_BYTES = 126
-WIRE_BYTES = 234  # a packet-in on the wire: 168 of OpenFlow, 32 TCP, 20 IP, 14 Ethernet
+WIRE_BYTES = packet_in_bytes(FRAME_BYTES) + 32 + 20 + 14  # a packet-in on the wire: with TCP, IP and Ethernet 234
 HIGH_PPS = 100.0  # of the high-priority flow, whatever the load is: 101 kbit/s for the paper's 1000
 LINK_QUEUE_PKTS, SWITCH_QUEUE_PKTS, SEND_BUFFER_BYTES = 100, 100, 16384
 SECONDS, QUICK_SECONDS, WARM_UP_S, PATIENCE_S = 5.0, 3.0, 1.0, 2.0

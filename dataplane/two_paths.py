@@ -13,7 +13,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -110,22 +110,32 @@ class TwoPaths:
 
         return call_inside(self.h1, make)
 
-    def send(self, rate_pps: int, seconds: float, frame_bytes: int = 106) -> int:
+    def send(
+        self,
+        rate_pps: int,
+        seconds: float,
+        frame_bytes: int = 106,
+        enough: Callable[[int], bool] | None = None,
+    ) -> int:
         """Send numbered UDP frames from h1 to h2 at a steady rate; returns how many.
 
         A frame that the sender's own interface refuses is not sent and tried again; time lost is made good at twice
-        the rate, because a processor's queue of received packets is short.
+        the rate, because a processor's queue of received packets is short. `enough`, if given, is told all the time
+        how many were sent; frames go on after their time until it is true.
         """
         count, sent, began_s = round(rate_pps * seconds), 0, time.monotonic()
         most = max(2, int(2 * rate_pps * _TICK_S))
         with self.sender() as sender:
-            while sent < count:
-                due = min(count, sent + most, int((time.monotonic() - began_s) * rate_pps) + 1)
+            while True:
+                is_over = enough is None or enough(sent)
+                if sent >= count and is_over:
+                    return sent
+                due = min(sent + most, int((time.monotonic() - began_s) * rate_pps) + 1)
+                due = min(due, count) if sent < count else due
                 for frame in numbered_frames(frame_bytes, range(sent, due)):
                     _send_surely(sender, frame)
                 sent = due
                 time.sleep(_TICK_S)
-        return sent
 
 
 def _send_surely(sender: socket.socket, frame: bytes) -> None:

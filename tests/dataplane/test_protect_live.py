@@ -23,12 +23,14 @@ from dataplane.two_paths import H1_ADDRESS, TwoPaths, count_stream, frame_head, 
 from mininet_topos.emulation.places import call_inside, inside, private_namespace, run_program
 from mininet_topos.errors import BadInputError
 from tests.dataplane.hostile import ETHERNET, HOSTS, udp
+from tests.dataplane.streams import Progress, disturbed
 
 SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23  # Linux, where the socket module lacks them
 pytestmark = pytest.mark.emulation
 ALL = [(FROM_H1, THERE)]
-RATE_PPS, SECONDS = 4000, 1.0
-STREAM_BYTES = 4_000_000
+RATE_PPS = 2000
+BETWEEN = 300  # packets between two things that are done to a path
+PIECES, PIECE_BYTES = 50, 20_000  # and pieces of a TCP stream
 
 
 @pytest.fixture
@@ -37,22 +39,12 @@ def bench() -> Iterator[TwoPaths]:
         yield made
 
 
-def during(sending: Callable[[], int], disturb: Callable[[], None]) -> int:
-    """Disturb the bench while packets are sent; returns how many were."""
-    sent: list[int] = []
-    thread = threading.Thread(target=lambda: sent.append(sending()))
-    thread.start()
-    disturb()
-    thread.join()
-    return sent[0]
-
-
-def cut_each_path(bench: TwoPaths, own_end: bool) -> Callable[[], None]:
-    def disturb() -> None:
+def cut_each_path(bench: TwoPaths, own_end: bool, between: int = BETWEEN) -> Callable[[Progress], None]:
+    def disturb(progress: Progress) -> None:
         for path in PATHS:
-            time.sleep(SECONDS / 6)
+            progress.wait(between)
             bench.cut(path, own_end=own_end)
-            time.sleep(SECONDS / 6)
+            progress.wait(between)
             bench.repair(path, own_end=own_end)
 
     return disturb
@@ -61,7 +53,7 @@ def cut_each_path(bench: TwoPaths, own_end: bool) -> Callable[[], None]:
 @pytest.mark.parametrize("own_end", [False, True], ids=["far-end", "own-end"])
 def test_each_path_is_cut_in_turn_and_no_packet_is_lost_or_doubled(bench: TwoPaths, own_end: bool) -> None:
     with protected_nodes(bench, ALL) as (first, second), bench.listen() as receiver:
-        sent = during(lambda: bench.send(RATE_PPS, SECONDS), cut_each_path(bench, own_end))
+        sent = disturbed(lambda enough: bench.send(RATE_PPS, 0, enough=enough), cut_each_path(bench, own_end))
         count = count_stream(sent, numbers_in(receiver))
         assert (count.lost, count.duplicated, count.reordered) == (0, 0, 0)
         assert first.counters().sent == second.counters().accepted == sent
@@ -71,8 +63,8 @@ def test_each_path_is_cut_in_turn_and_no_packet_is_lost_or_doubled(bench: TwoPat
 
 def test_without_protection_the_cut_of_its_path_loses_packets(bench: TwoPaths) -> None:
     with protected_nodes(bench, ALL, program="forward"), bench.listen() as receiver:
-        sent = during(lambda: bench.send(RATE_PPS, SECONDS), cut_each_path(bench, own_end=False))
-        assert count_stream(sent, numbers_in(receiver)).lost > RATE_PPS * SECONDS / 12
+        sent = disturbed(lambda enough: bench.send(RATE_PPS, 0, enough=enough), cut_each_path(bench, own_end=False))
+        assert count_stream(sent, numbers_in(receiver)).lost > BETWEEN / 2
 
 
 def test_a_flow_that_is_not_protected_is_plain_at_both_nodes(bench: TwoPaths) -> None:
@@ -84,8 +76,8 @@ def test_a_flow_that_is_not_protected_is_plain_at_both_nodes(bench: TwoPaths) ->
         assert first.counters().plain >= sent
 
 
-def tcp_transfer(bench: TwoPaths, size: int, chunk: int = 20_000, pause_s: float = 0.003) -> int:
-    """Send bytes from h1 to h2 by TCP in even pieces, and return how many segments were sent again.
+def tcp_transfer(bench: TwoPaths, enough: Callable[[int], bool], pause_s: float = 0.003) -> int:
+    """Send even pieces from h1 to h2 by TCP until they are enough, and return how many segments were sent again.
 
     Only what is missing counts: an acknowledgement that a busy machine delays is waited for (no tail loss probes, and
     at least five seconds).
@@ -103,25 +95,26 @@ def tcp_transfer(bench: TwoPaths, size: int, chunk: int = 20_000, pause_s: float
     thread = threading.Thread(target=serve)
     thread.start()
     with call_inside(bench.h1, lambda: socket.create_connection(("10.0.0.2", 7000), timeout=30)) as client:
-        for _ in range(size // chunk):
-            client.sendall(bytes(chunk))
+        pieces = 0
+        while not enough(pieces):
+            client.sendall(bytes(PIECE_BYTES))
+            pieces += 1
             time.sleep(pause_s)
         client.shutdown(socket.SHUT_WR)
         thread.join()
         # struct tcp_info of <linux/tcp.h>: tcpi_total_retrans.
         (again,) = struct.unpack_from("=I", client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 100)
-    assert received == [size // chunk * chunk]
+    assert received == [pieces * PIECE_BYTES]
     return int(again)
 
 
 def test_tcp_sends_no_segment_again_while_each_path_is_cut_in_turn(bench: TwoPaths) -> None:
     with protected_nodes(bench, ALL) as (first, second):
-        again: list[int] = []
-        during(lambda: again.append(tcp_transfer(bench, STREAM_BYTES)) or 0, cut_each_path(bench, own_end=False))
-        assert again == [0]
+        cut = cut_each_path(bench, own_end=False, between=PIECES)
+        assert disturbed(lambda enough: tcp_transfer(bench, enough), cut) == 0
         for node in (first, second):
             assert node.counters().gso == 0
-        assert first.counters().sent == second.counters().accepted > STREAM_BYTES // 1448
+        assert first.counters().sent == second.counters().accepted > 4 * PIECES * PIECE_BYTES // 1448
 
 
 def test_merged_segments_of_a_host_with_offloads_are_counted_and_dropped(bench: TwoPaths) -> None:

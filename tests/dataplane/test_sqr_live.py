@@ -24,19 +24,15 @@ from dataplane.sqr_core import FIELDS, Choice, SqrAgentError, SqrCounters, SqrEv
 from dataplane.two_paths import StreamCount, TwoPaths, count_stream, numbers_in, two_paths
 from mininet_topos.emulation.places import call_inside, inside, private_namespace, run_program
 from mininet_topos.errors import BadInputError
-from tests.dataplane.test_protect_live import (
-    PACKET_IGNORE_OUTGOING,
-    SOL_PACKET,
-    STREAM_BYTES,
-    during,
-    filters,
-    tcp_transfer,
-)
+from tests.dataplane.streams import Progress, disturbed
+from tests.dataplane.test_protect_live import PACKET_IGNORE_OUTGOING, PIECES, SOL_PACKET, filters, tcp_transfer
+from tests.dummy_ovs import wait_until
 
 pytestmark = pytest.mark.emulation
-RATE_PPS, SECONDS = 4000, 0.8
+RATE_PPS = 2000
+BEFORE = 800  # packets of a stream before anything happens
 MARGIN = 64
-PORT = SqrPort("h", "p1", "p2", slots=2048, delta_ms=300, margin=MARGIN)
+PORT = SqrPort("h", "p1", "p2", slots=8192, delta_ms=300, margin=MARGIN)
 
 
 @pytest.fixture
@@ -60,21 +56,15 @@ class Outcome:
     events: list[SqrEvent]
 
 
-def stream(
-    bench: TwoPaths,
-    port: SqrPort,
-    disturb: Callable[[SqrSwitch], None],
-    rate_pps: int = RATE_PPS,
-    seconds: float = SECONDS,
-) -> Outcome:
+def stream(bench: TwoPaths, port: SqrPort, disturb: Callable[[SqrSwitch], None]) -> Outcome:
     """A numbered stream through a port that is disturbed on the way."""
 
-    def after_a_while(switch: SqrSwitch) -> None:
-        time.sleep(SECONDS / 2)
+    def after_a_while(progress: Progress) -> None:
+        progress.wait(BEFORE)
         disturb(switch)
 
     with sqr_nodes(bench, port) as (switch, _), bench.listen() as receiver:
-        sent = during(lambda: bench.send(rate_pps, seconds), lambda: after_a_while(switch))
+        sent = disturbed(lambda enough: bench.send(RATE_PPS, 0, enough=enough), after_a_while)
         events = switch.wait_for(said("restored" if port.backup == port.primary else "replayed"), 20)
         return Outcome(count_stream(sent, numbers_in(receiver)), switch.counters("h"), events)
 
@@ -92,21 +82,13 @@ def test_a_cut_that_the_send_sees_loses_nothing_and_doubles_the_margin(bench: Tw
     assert (done.counters.young, done.counters.pending, done.counters.replay_failed) == (0, 0, 0)
 
 
-def wait_until(reached: Callable[[], bool]) -> None:
-    """Wait for a stream to get somewhere; one that ends before does not."""
-    deadline = time.monotonic() + 5
-    while not reached():
-        assert time.monotonic() < deadline, "the stream ended too early"
-        time.sleep(0.001)
-
-
 def silence_until(bench: TwoPaths, packets: int) -> Callable[[SqrSwitch], None]:
     """Cut p1 so that nobody sees it, and tell when so many packets more were sent into it."""
 
     def disturb(switch: SqrSwitch) -> None:
         bench.silence("p1")
         enough = switch.counters("h").cached + packets
-        wait_until(lambda: switch.counters("h").cached >= enough)
+        wait_until(lambda: switch.counters("h").cached >= enough, "enough are sent into it", 60)
         switch.fail("h")
 
     return disturb
@@ -114,8 +96,8 @@ def silence_until(bench: TwoPaths, packets: int) -> Callable[[SqrSwitch], None]:
 
 def test_a_silent_cut_that_is_heard_of_within_delta_loses_nothing(bench: TwoPaths) -> None:
     # The ring holds the whole stream: a slow machine may take long from the cut to the word of it.
-    port = replace(PORT, in_send=False, slots=4096, delta_ms=60_000, replay_pps=10_000)
-    done = stream(bench, port, silence_until(bench, 50), rate_pps=1000, seconds=3)
+    port = replace(PORT, in_send=False, slots=32768, delta_ms=60_000, replay_pps=10_000)
+    done = stream(bench, port, silence_until(bench, 50))
     assert done.counters.cached < port.slots
     assert (done.count.lost, done.count.reordered, done.counters.young, done.counters.pending) == (0, 0, 0, 0)
     assert done.count.duplicated > 0
@@ -150,10 +132,10 @@ def test_a_full_queue_is_no_dead_port_and_an_interface_that_goes_down_still_is(b
 def test_the_same_port_is_waited_for_and_protected_again(bench: TwoPaths) -> None:
     def flap(switch: SqrSwitch) -> None:
         bench.cut("p1")
-        wait_until(lambda: switch.counters("h").held >= 100)
+        wait_until(lambda: switch.counters("h").held >= 100, "enough wait for the port", 60)
         bench.repair("p1")
 
-    done = stream(bench, replace(PORT, backup="p1", slots=8192), flap)
+    done = stream(bench, replace(PORT, backup="p1", slots=32768), flap)
     assert (done.count.lost, done.count.reordered) == (0, 0)
     assert find(done.events, "replayed").facts["packets"] > 100
     assert find(done.events, "restored").t_ns > find(done.events, "replayed").t_ns
@@ -167,30 +149,26 @@ def test_packets_wait_behind_the_replay_while_the_backup_is_made_ready(bench: Tw
     assert done.counters.held > 0
 
 
+def cut_once(bench: TwoPaths) -> Callable[[Progress], None]:
+    def disturb(progress: Progress) -> None:
+        progress.wait(PIECES)
+        bench.cut("p1")
+
+    return disturb
+
+
 def test_tcp_sends_no_segment_again_through_a_cut(bench: TwoPaths) -> None:
     with sqr_nodes(bench, PORT) as (switch, _):
-        again: list[int] = []
-
-        def cut() -> None:
-            time.sleep(0.2)
-            bench.cut("p1")
-
-        during(lambda: again.append(tcp_transfer(bench, STREAM_BYTES)) or 0, cut)
-        assert again == [0]
-        assert switch.state("h") == "backup"
+        assert disturbed(lambda enough: tcp_transfer(bench, enough), cut_once(bench)) == 0
+        wait_until(lambda: switch.state("h") == "backup", "the backup carries everything")
 
 
 def test_a_checksum_that_the_host_left_to_its_card_is_filled_in_by_the_replay(bench: TwoPaths) -> None:
     run_program(inside(bench.h1, ["ethtool", "-K", "h0", "tx", "on"]))
     run_program(inside(bench.h1, ["ethtool", "-K", "h0", "tso", "off", "gso", "off"]))
     with sqr_nodes(bench, replace(PORT, reconfiguration_ms=20)) as (switch, _):
-        again: list[int] = []
-
-        def cut() -> None:
-            time.sleep(0.2)
-            bench.cut("p1")
-
-        during(lambda: again.append(tcp_transfer(bench, STREAM_BYTES)) or 0, cut)
+        disturbed(lambda enough: tcp_transfer(bench, enough), cut_once(bench))
+        switch.wait_for(said("replayed"), 20)
         assert switch.counters("h").replayed > 0
     errors = run_program(inside(bench.h2, ["nstat", "-asz", "TcpInCsumErrors"])).split()
     assert errors[errors.index("TcpInCsumErrors") + 1] == "0"

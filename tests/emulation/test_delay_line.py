@@ -56,7 +56,7 @@ class Bench:
         def make() -> socket.socket:
             made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
             made.bind((name, ETH_P_ALL))
-            made.settimeout(5)
+            made.settimeout(20)
             return made
 
         return call_inside(pid, make)
@@ -119,18 +119,19 @@ def test_every_frame_takes_at_least_the_delay_and_none_is_lost_doubled_or_overta
 
 
 def test_reordering_is_there_when_asked_for_and_the_seed_repeats_it(bench: Bench) -> None:
+    # These seeds draw times that are 168 ms apart or more: no order depends on when a busy machine sends the frames.
     orders = []
-    for seed in ("3", "3", "4"):
+    for seed in ("6", "6", "87"):
         with (
-            bench.carrying("--reorder", "--seed", seed, "r0,r1,10000,200000"),
+            bench.carrying("--reorder", "--seed", seed, "r0,r1,10000,1000000"),
             bench.packet_socket(bench.a, "a0") as sender,
             bench.packet_socket(bench.b, "b0") as receiver,
         ):
-            for number in range(6):
+            for number in range(4):
                 sender.send(frame(number))
-            orders.append(numbers(receiver, 6))
-    assert [sorted(order) for order in orders] == [list(range(6))] * 3
-    assert orders[0] == orders[1] != list(range(6))
+            orders.append(numbers(receiver, 4))
+    assert [sorted(order) for order in orders] == [list(range(4))] * 3
+    assert orders[0] == orders[1] != list(range(4))
     assert orders[2] != orders[0]
 
 
@@ -149,7 +150,7 @@ def test_a_tag_is_on_the_frame_again_at_the_other_end(bench: Bench) -> None:
 
 def test_a_full_line_drops_the_newest_frames_and_counts_them(bench: Bench) -> None:
     with (
-        bench.carrying("--frames", "16", "r0,r1,300000") as line,
+        bench.carrying("--frames", "16", "r0,r1,2000000") as line,
         bench.packet_socket(bench.a, "a0") as sender,
         bench.packet_socket(bench.b, "b0") as receiver,
     ):
@@ -174,7 +175,7 @@ def bytes_carried(client_pid: int, server_pid: int, address: str, count: int) ->
             received.append(sum(len(part) for part in iter(lambda: connection.recv(65536), b"")))
 
     with call_inside(server_pid, lambda: socket.create_server((address, 7000))) as listener:
-        listener.settimeout(10)
+        listener.settimeout(20)
         thread = threading.Thread(target=drain)
         thread.start()
         with call_inside(client_pid, lambda: socket.create_connection((address, 7000), timeout=10)) as client:
@@ -199,10 +200,7 @@ def carrier(pid: int, name: str) -> bool:
 
 
 def wait_carriers(bench: Bench, a: bool, b: bool) -> None:
-    deadline = time.monotonic() + 5
-    while (carrier(bench.a, "a0"), carrier(bench.b, "b0")) != (a, b):
-        assert time.monotonic() < deadline, f"carriers are not {a}, {b}"
-        time.sleep(0.01)
+    wait_until(lambda: (carrier(bench.a, "a0"), carrier(bench.b, "b0")) == (a, b), f"carriers are {a}, {b}", 30)
 
 
 def test_a_carrier_that_is_lost_at_one_end_is_lost_at_the_other_until_both_ends_are_up(bench: Bench) -> None:
@@ -287,7 +285,7 @@ def slow_control(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedN
 
 
 def control_round_trips_ms(net: EmulatedNetwork, node: str, count: int = 5) -> list[float]:
-    argv = ["ping", "-n", "-c", str(count), "-i", "0.05", "-W", "1", net.sites[node].control_ip]
+    argv = ["ping", "-n", "-c", str(count), "-i", "0.05", "-W", "3", net.sites[node].control_ip]
     said = net.run("controller", argv).stdout
     return [float(value) for value in re.findall(r"time=([\d.]+) ms", said)]
 
@@ -325,9 +323,11 @@ def test_a_killed_line_is_started_again(slow_control: EmulatedNetwork) -> None:
     slow_control.delay_report()
     before = len(slow_control.restarts)
     os.kill(slow_control.pid_of("delay_line", "delay"), signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while len(slow_control.restarts) == before or len(control_round_trips_ms(slow_control, "s1", 1)) == 0:
-        assert time.monotonic() < deadline, "control links stay dead"
+    wait_until(
+        lambda: len(slow_control.restarts) > before and control_round_trips_ms(slow_control, "s1", 1),
+        "control links are alive again",
+        30,
+    )
     assert min(control_round_trips_ms(slow_control, "s1")) >= 2 * DELAY_MS
 
 

@@ -36,7 +36,7 @@ def slow_links(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNet
 
 
 def link_round_trips_ms(net: EmulatedNetwork, count: int = 10) -> list[float]:
-    said = net.run("h1", ["ping", "-n", "-c", str(count), "-i", "0.02", "-W", "1", net.hosts["s2"].address]).stdout
+    said = net.run("h1", ["ping", "-n", "-c", str(count), "-i", "0.02", "-W", "3", net.hosts["s2"].address]).stdout
     return [float(value) for value in re.findall(r"time=([\d.]+) ms", said)]
 
 

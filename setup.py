@@ -32,8 +32,7 @@ TEST = [
 EXTRAS = {
     "draw": DRAW,
     "controller": CONTROLLER,
-    # The switch-local agent speaks OpenFlow with Ryu's wire codec.
-    "agent": CONTROLLER,
+    "agent": OVSDB,
     "experiments": EXPERIMENTS,
     "te": TE,
     # The same sweeps on several machines.

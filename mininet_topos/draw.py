@@ -126,7 +126,7 @@ def topology_figure(topology: Topology, spec: DrawSpec) -> Figure:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingRequirementError(
-            "drawing needs matplotlib; install it with: pip install 'armor-sdn[draw]'"
+            "drawing needs matplotlib; run 'make setup', or pip install '.[draw]' in Armor's folder"
         ) from None
     canvas, points = _canvas(positions(topology), _has_labels(topology), _marks_anything(spec))
     figure = Figure(figsize=(canvas.width / 72, canvas.height / 72), facecolor="white")

@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from ovsdb_backup.database_watch import GenerationWatch, PortWatch
         except ImportError as error:
             raise MissingRequirementError(
-                "the Python package ovs is not installed; install the extra [agent]"
+                "the Python package ovs is not installed; pip install '.[agent]' in Armor's folder"
             ) from error
         generations = GenerationWatch(options.database, options.bridge)
         ports = PortWatch(options.witness, options.bridge)

@@ -206,7 +206,7 @@ def _import_ovs() -> Any:
             import ovs.stream
         except ImportError as error:
             raise MissingRequirementError(
-                "the Python package ovs is not installed; install Armor with the extra [agent]"
+                "the Python package ovs is not installed; pip install '.[agent]' in Armor's folder"
             ) from error
         finally:
             for name in hidden:

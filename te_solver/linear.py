@@ -92,7 +92,7 @@ def _solved(cost: FloatArray, rows: csr_matrix, limits: FloatArray, solver: str)
         import cvxpy
     except ImportError as error:
         raise MissingRequirementError(
-            "cvxpy is not installed; run 'make setup', or pip install armor-sdn[te]"
+            "cvxpy is not installed; run 'make setup', or pip install '.[te]' in Armor's folder"
         ) from error
     point = cvxpy.Variable(len(cost), nonneg=True)
     constraint = rows @ point <= limits

@@ -70,7 +70,7 @@ def draw_delay(panels: Sequence[Panel], paths: Sequence[Path], title: str) -> No
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingRequirementError(
-            "drawing needs matplotlib; run 'make setup' or install armor-sdn[draw]"
+            "drawing needs matplotlib; run 'make setup', or pip install '.[draw]' in Armor's folder"
         ) from error
     figure = Figure(figsize=(_WIDTH_IN, 1.0 + _PANEL_HEIGHT_IN * len(panels)), layout="constrained", facecolor="white")
     grid = figure.subplots(len(panels), 1, squeeze=False)

@@ -23,7 +23,7 @@ def to_html(page: Page) -> str:
         from markupsafe import Markup
     except ImportError:
         raise MissingRequirementError(
-            "reports need Jinja2; run 'make setup' or install it with: pip install 'armor-sdn[experiments]'"
+            "reports need Jinja2; run 'make setup', or pip install '.[experiments]' in Armor's folder"
         ) from None
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),

@@ -9,11 +9,11 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.patience import patient_s
+from experiments.against_ovs.dummy_ovs import listens
+from tests.patience import patient_s, wait_until
 
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/share/openvswitch/scripts"])
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
@@ -58,11 +58,12 @@ class DummyOvs:
         return f"unix:{self.folder}/{bridge}.mgmt"
 
     def start_vswitchd(self) -> None:
-        """Start ovs-vswitchd (again, after `kill_vswitchd`)."""
+        """Start ovs-vswitchd (again, after `kill_vswitchd`); return when the bridges and ports are there."""
         control = self.folder / "vswitchd.ctl"
         control.unlink(missing_ok=True)
         arguments = ("--enable-dummy=override", "--disable-system", f"--unixctl={control}", self.database)
         self._start("ovs-vswitchd", *arguments, ready=control)
+        self.vsctl("init")  # like every command of ovs-vsctl without --no-wait, returns when all has been configured
 
     def kill_vswitchd(self) -> None:
         """End ovs-vswitchd as kill -9 does: flows are gone."""
@@ -83,7 +84,7 @@ class DummyOvs:
             input=text,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=patient_s(60),
             check=False,
         )
         assert done.returncode == 0, f"{' '.join(arguments)}: {done.stderr}"
@@ -154,7 +155,12 @@ class DummyOvs:
                 stdout=log,
                 stderr=log,
             )
-        wait_until(ready.exists, f"{name} is up")
+        wait_until(lambda: self._is_up(name, ready), f"{name} is up", 60)
+
+    def _is_up(self, name: str, ready: Path) -> bool:
+        daemon = self._daemons[name]
+        assert daemon.poll() is None, (self.folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+        return listens(ready)
 
 
 def pcap_frames(path: Path) -> list[bytes]:
@@ -166,21 +172,3 @@ def pcap_frames(path: Path) -> list[bytes]:
         frames.append(data[at + 16 : at + 16 + length])
         at += 16 + length
     return frames
-
-
-def wait_until(condition, what: str, timeout_s: float = 20.0):
-    """The first true value of a condition.
-
-    Raises
-    ------
-    AssertionError
-        It stayed false; `what` says what was waited for.
-    """
-    timeout_s = patient_s(timeout_s)
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"not within {timeout_s:g} s: {what}")

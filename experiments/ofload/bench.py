@@ -7,12 +7,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from experiments.ofload.controllers import OPENFLOW_PORT, Controller, Watched, free_port, running
+from experiments.ofload.controllers import OPENFLOW_PORT, Controller, Watched, running
 from experiments.ofload.generator import Generator, LoadResult, Switchboard
 from experiments.ofload.link import ControlLink, LinkShape, control_link
 from experiments.ofload.link_core import sent_bytes
 from experiments.ofload.load_core import Load
 from experiments.ofload.packets_core import HOST_PORTS
+from experiments.ofload.ports import free_port
 from experiments.ofload.real_switch import RealLoad
 from experiments.ofload.switch_line import SwitchLine, switch_line
 from experiments.packet_cost.switch import CostSwitch, cost_switch

@@ -17,8 +17,9 @@ from ryu_apps.openflow import encode
 from ryu_apps.plan.ids import Kind, split_cookie
 from ryu_apps.plan.rows import FlowRow
 from tests.agent.world import Site
-from tests.dummy_ovs import DummyOvs, pcap_frames, wait_until
+from tests.dummy_ovs import DummyOvs, pcap_frames
 from tests.ovsdb.server import OvsdbServer, ovsdb_server
+from tests.patience import patient_s, wait_until, whole_lines
 from tests.wire.openflow_client import OpenFlowClient
 
 WAIT_TO_RESTORE_S = 0.4
@@ -52,7 +53,7 @@ class RunningAgent:
         """Send the agent a signal; its exit code."""
         process, self.process = self.process, None
         os.kill(process.pid, number)
-        return process.wait(20)
+        return process.wait(patient_s(60))
 
     @property
     def output(self) -> str:
@@ -123,10 +124,7 @@ class RunningAgent:
 
     def events(self, name: str | None = None) -> list[dict[str, object]]:
         """Lines of the event log, of one kind or all."""
-        if not self.events_file.exists():
-            return []
-        whole, _end, _beginning = self.events_file.read_text(encoding="utf-8").rpartition("\n")
-        found = [json.loads(line) for line in whole.splitlines()]
+        found = [json.loads(line) for line in whole_lines(self.events_file)]
         return [event for event in found if name in (None, event["event"])]
 
     def wait_events(self, name: str, count: int = 1) -> list[dict[str, object]]:

@@ -9,7 +9,7 @@ import pytest
 from experiments.cli import ofload
 from experiments.cli.main import main
 from experiments.ofload import misbehave_core
-from experiments.ofload.controllers import app_file, free_port
+from experiments.ofload.controllers import app_file
 from mininet_topos.errors import BadInputError
 from tests.ofload.fake_controller import FakeController
 
@@ -67,10 +67,6 @@ def test_apps_are_found_by_name_and_by_file() -> None:
 
 def test_the_command_knows_every_behaviour() -> None:
     assert ofload.BEHAVIOURS == misbehave_core.BEHAVIOURS
-
-
-def test_free_ports_differ_from_call_to_call() -> None:
-    assert len({free_port() for _ in range(5)}) > 1
 
 
 @pytest.mark.ryu

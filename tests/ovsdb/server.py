@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+
+from experiments.against_ovs.dummy_ovs import listens
+from tests.patience import patient_s, wait_until
 
 WAIT_S = 20.0
 
@@ -48,12 +49,7 @@ class OvsdbServer:
                 stderr=log,
                 cwd=self.folder,
             )
-        wait_until(self._accepts, "ovsdb-server listens")
-
-    def _accepts(self) -> bool:
-        """Whether a client can connect: the socket file is there a moment before anybody listens."""
-        with socket.socket(socket.AF_UNIX) as client:
-            return client.connect_ex(str(self.socket)) == 0
+        wait_until(lambda: listens(self.socket), "ovsdb-server listens")
 
     def kill_hard(self) -> None:
         """SIGKILL: no good-bye, nothing flushed."""
@@ -66,7 +62,7 @@ class OvsdbServer:
     def _end(self, number: int) -> None:
         if self.process is not None:
             os.kill(self.process.pid, number)
-            self.process.wait(WAIT_S)
+            self.process.wait(patient_s(WAIT_S))
             self.process = None
 
 
@@ -80,12 +76,3 @@ def ovsdb_server(schemas: Mapping[str, Path]) -> Iterator[OvsdbServer]:
             yield server
         finally:
             server.stop()
-
-
-def wait_until(condition, what: str, timeout_s: float = WAIT_S) -> None:
-    """Poll until the condition holds; the time limit is for a broken test, not a claim about speed."""
-    deadline_s = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline_s:
-            raise AssertionError(f"waited {timeout_s:g} s in vain until {what}")
-        time.sleep(0.005)

@@ -11,13 +11,13 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from experiments.ofload.ports import free_port
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType, header, split_messages
-from tests.dummy_ovs import wait_until
-from tests.free_ports import free_port
+from tests.patience import wait_until, whole_lines
 from tests.pmt.frames import Ip, ethernet, ipv4, packet_in
 from tests.pmt.messages import bare
-from tests.ryu_app.running import MANAGER, ROOT
+from tests.ryu_app.running import ANSWER_S, MANAGER, ROOT
 
 PMT = ROOT / "examples" / "pmt" / "out_of_band.yaml"
 RECORDER = "tests/pso/recorder.py"
@@ -63,16 +63,16 @@ class RunningRyu:
 
     def events(self) -> list[str]:
         """What the recorder has handled so far, without which switch it was."""
-        return [line.rpartition(" ")[0] for line in self.recorded.read_text(encoding="utf-8").splitlines()]
+        return [line.rpartition(" ")[0] for line in whole_lines(self.recorded)]
 
     def state(self) -> dict[str, Any]:
         """GET /pso."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/pso", timeout=20) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/pso", timeout=ANSWER_S) as answer:
             return json.load(answer)
 
     def metrics(self) -> str:
         """GET /metrics."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=20) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=ANSWER_S) as answer:
             return answer.read().decode()
 
     def connections(self, dpid: int) -> list[int]:
@@ -84,7 +84,7 @@ class PlayedSwitch:
     """One connection of a switch that answers the handshake and else does what the test says."""
 
     def __init__(self, port: int, dpid: int = 1) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S)
         self._rest, self._dpid = b"", dpid
         self.received: list[bytes] = []
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from experiments.ofload.ports import free_port
 from mininet_topos.catalogue import load_topology
 from ryu_apps.control.priority.channels_core import connections
 from ryu_apps.control.priority.divert_core import MISS_TABLE, NAMED_TABLE
 from ryu_apps.plan.ids import PSO_TABLES
 from ryu_apps.plan.rows import Controller, Resubmit
 from tests.dummy_ovs import DummyOvs, pcap_frames
-from tests.free_ports import free_port
 from tests.pmt.frames import Ip, ethernet, ipv4
 from tests.pso.running import PMT, RunningRyu, until
 from tests.pso.test_channels_core import OUT_OF_BAND

@@ -16,6 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from experiments.ofload.ports import free_port
 from scripts.patch_ryu import AFTER, BEFORE, patch, patched
 from tests.quality.layers import ROOT
 
@@ -165,14 +166,6 @@ def test_patch_refuses_another_ryu(source):
         patched(source)
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 def ask(port: int, request: str) -> bytes:
     """Send one request to the local server once it listens, and return all that comes until it closes."""
     deadline = time.monotonic() + 30
@@ -192,7 +185,7 @@ def ask(port: int, request: str) -> bytes:
 def test_plain_ryu_manager_serves_rest_and_websockets(tmp_path):
     app = tmp_path / "pages_app.py"
     app.write_text(WEBSOCKET_APP, encoding="utf-8")
-    openflow, http = free_ports(2)
+    openflow, http = free_port(), free_port()
     command = [str(Path(sys.executable).parent / "ryu-manager"), "--wsapi-host", "127.0.0.1", "--wsapi-port", str(http)]
     command += ["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", str(openflow), str(app)]
     log = tmp_path / "log"

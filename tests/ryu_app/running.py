@@ -12,17 +12,19 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from experiments.ofload.ports import free_port
 from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.rows import FlowRow, GroupRow, Output
 from ryu_apps.plan.serial import plan_from_json
-from tests.dummy_ovs import DummyOvs, wait_until
-from tests.free_ports import free_port
+from tests.dummy_ovs import DummyOvs
+from tests.patience import patient_s, wait_until, whole_lines
 from tests.wire.openflow_client import OpenFlowClient
 
 MANAGER = (sys.executable, "-m", "ryu.cmd.manager")
 ROOT = Path(__file__).resolve().parents[2]
+ANSWER_S = patient_s(60)
 QUICK = {"ARMOR_STATS_INTERVAL_S": "0.5", "ARMOR_DISCOVERY_INTERVAL_S": "0.5", "ARMOR_WAIT_TO_RESTORE_S": "0.5"}
 
 
@@ -91,7 +93,7 @@ class RunningApp:
     def get(self, path: str) -> Any:
         """JSON of a REST answer; None while nobody listens."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.rest_port}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.rest_port}{path}", timeout=ANSWER_S) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             return {"status": error.code, **json.load(error)}
@@ -102,7 +104,7 @@ class RunningApp:
         """Status code of a request."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.rest_port}{path}", method=method)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=ANSWER_S) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             return error.code
@@ -115,8 +117,7 @@ class RunningApp:
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """Events of one name so far."""
-        path = self.folder / "events.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        lines = whole_lines(self.folder / "events.jsonl")
         return [event for event in map(json.loads, lines) if event["event"] == name]
 
     def wait_event(self, name: str, count: int = 1, timeout_s: float = 30) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def delivers(network, src, dst):
     """Whether a packet sent now arrives."""
     before = network.delivered(dst)
     send(network, src, dst)
-    return wait_until(lambda: network.delivered(dst) == before + 1, f"a packet from {src} arrives at {dst}", 5)
+    return wait_until(lambda: network.delivered(dst) == before + 1, f"a packet from {src} arrives at {dst}")
 
 
 def learned(network):

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.free_ports import free_port
+from experiments.ofload.ports import free_port
 from tests.ryu_app.running import MANAGER, ROOT, RunningApp
 
 pytestmark = pytest.mark.ryu

@@ -22,7 +22,7 @@ from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner, find_tunnel_scheme
 from ryu_apps.plan.rows import FlowRow, GroupRow
 from tests.dummy_ovs import DummyOvs, wait_until
-from tests.ryu_app.running import DummyNetwork, RunningApp
+from tests.ryu_app.running import ANSWER_S, DummyNetwork, RunningApp
 from tests.ryu_app.test_app_on_ovs import delivers
 
 pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
@@ -66,7 +66,7 @@ def post(app: RunningApp, body: object = None) -> tuple[int, dict[str, object]]:
     content = b"" if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"http://127.0.0.1:{app.rest_port}/armor/te", content, method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=10) as reply:
+        with urllib.request.urlopen(request, timeout=ANSWER_S) as reply:
             return reply.status, json.load(reply)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)

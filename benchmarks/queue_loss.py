@@ -7,8 +7,8 @@ Run it as: python -m benchmarks.queue_loss [SECONDS]
 
 from __future__ import annotations
 
+import argparse
 import socket
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -114,4 +114,6 @@ def _received(receiver: socket.socket) -> Counter[int]:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 3.0)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seconds", type=float, nargs="?", default=3.0, metavar="SECONDS")
+    main(parser.parse_args().seconds)

@@ -7,13 +7,12 @@ Gaps are those of the strictly feasible allocation to the bound its prices prove
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.te_timing import cpu_s, print_machine
+from benchmarks.te_timing import begin, cpu_s
 from mininet_topos.catalogue import load_topology
 from te_solver.certificate import feasible, throughput_bound
 from te_solver.fast_solve import PackingProgram, centre_point, packing_program, structured_point, vertex_solver
@@ -136,10 +135,10 @@ def large() -> None:
 
 def main() -> None:
     """Print the table."""
-    print_machine()
+    words = begin(__doc__, "large")
     for case in CASES:
         compare(make(*case))
-    if "large" in sys.argv[1:]:
+    if "large" in words:
         large()
 
 

@@ -13,7 +13,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.sparse import csc_matrix
 
-from benchmarks.te_timing import cpu_s, print_machine
+from benchmarks.te_timing import begin, cpu_s
 from experiments.te import fig4
 from te_solver import all_failures as effect
 from te_solver.all_failures import fail_every_link
@@ -125,7 +125,7 @@ def sweep(base_point: str) -> None:
 
 def main() -> None:
     """Print the table."""
-    print_machine()
+    begin(__doc__)
     sweep("vertex")  # compiles the kernels
     ours = {point: cpu_s(lambda point=point: sweep(point), 3)[0] for point in ("vertex", "centre")}
     programs, second = draw(DRAWN)

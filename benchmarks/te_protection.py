@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import bmat, csr_matrix, identity
 
-from benchmarks.te_timing import cpu_s, print_machine
+from benchmarks.te_timing import begin, cpu_s
 from mininet_topos.catalogue import load_topology
 from te_solver.demands import gravity
 from te_solver.network import to_network
@@ -72,7 +72,7 @@ def with_loss_columns(program: Program, tunnels: int) -> Program:
 
 def main() -> None:
     """Print the table."""
-    print_machine()
+    begin(__doc__)
     topology = load_topology("gscale")
     problem = to_problem(to_network(topology), gravity(topology, TOTAL_MBPS, 1))
     for failures in (1, 2, 3):

@@ -6,6 +6,7 @@ OPENBLAS_NUM_THREADS=1; wall times depend on what else the machine does, process
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import time
@@ -25,7 +26,15 @@ def cpu_s(run: Callable[[], Result], repeats: int = 1) -> tuple[float, Result]:
     return statistics.median(times), result
 
 
-def print_machine() -> None:
-    """Say what else the machine is doing."""
+def begin(about: str | None, *words: str) -> list[str]:
+    """Read the command line, on which some of `words` may stand, and say what else the machine is doing."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if words:
+        parser.add_argument("words", nargs="*", metavar="|".join(words))
+    given: list[str] = getattr(parser.parse_args(), "words", [])
+    unknown = [word for word in given if word not in words]
+    if unknown:
+        parser.error(f"{unknown[0]!r} is unknown; use {', '.join(words)}")
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     print(f"{os.cpu_count()} cores, load {load}", flush=True)
+    return given

@@ -11,7 +11,7 @@ import contextlib
 import networkx as nx
 import numpy as np
 
-from benchmarks.te_timing import cpu_s, print_machine
+from benchmarks.te_timing import begin, cpu_s
 from mininet_topos.catalogue import load_topology
 from te_solver.network import Network, to_network
 from te_solver.tunnels import find_tunnels
@@ -52,7 +52,7 @@ def flow_networkx(network: Network, pairs: np.ndarray) -> list[int]:
 
 def main() -> None:
     """Print the table: microseconds of one core a pair."""
-    print_machine()
+    begin(__doc__)
     for name, many, few in CASES:
         network = to_network(load_topology(name), 1.0)
         nodes = len(network.node_names)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import mmap
+import os
 import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -86,7 +86,7 @@ class SqrSwitch:
     backstop : Backstop, optional
         When caching pauses on all ports; default: never, the rings bound the memory.
     log : Path, optional
-        Where the agent writes its events; default: a temporary file.
+        Where the agent writes its events; default: a file in memory.
     poll_us : int, default 1000
         How often the agent looks at the ports.
     realtime : bool, default False
@@ -125,9 +125,7 @@ class SqrSwitch:
             undo.callback(self._detach)
             for port in ports:
                 self._rings[port.device] = _open_ring(pid, port, undo)
-            if log is None:
-                log = Path(undo.enter_context(tempfile.NamedTemporaryFile(prefix="armor-sqr-")).name)
-            self.log = log
+            self.log = log or _log_in_memory(undo)
             maps = [ring.ids for ring in self._rings.values()]
             self.command = inside(pid, agent_command(find_agent(), maps, backstop, poll_us, realtime=realtime))
             if start:
@@ -238,6 +236,13 @@ class SqrSwitch:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _log_in_memory(undo: ExitStack) -> Path:
+    """A file that is gone with this program, however that ends."""
+    descriptor = os.memfd_create("sqr-events")
+    undo.callback(os.close, descriptor)
+    return Path(f"/proc/{os.getpid()}/fd/{descriptor}")
 
 
 def _open_ring(pid: int, port: SqrPort, undo: ExitStack) -> _Ring:

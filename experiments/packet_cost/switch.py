@@ -1,7 +1,7 @@
 """One private Open vSwitch in a network namespace of its own, whose forwarding thread can be stopped and timed.
 
 Everything ends with this process, however it ends: the daemons and the holder of the namespace get SIGKILL from the
-kernel when the thread that started them is gone, and the veth pairs go with the namespace.
+kernel when the thread that started them is gone, the veth pairs go with the namespace, and the folder with the guard.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,6 +18,7 @@ from experiments.against_ovs.unixctl import UnixCtl
 from experiments.packet_cost.counters_core import read_counters
 from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases
 from mininet_topos.emulation.places import disable_ipv6, inside, run_batch, run_program
+from mininet_topos.emulation.scratch import Scratch, scratch
 from mininet_topos.errors import ArmorError, MissingRequirementError
 from ryu_apps.plan.row_text import flow_text, group_text
 from ryu_apps.plan.rows import RulePlan
@@ -163,13 +163,14 @@ def cost_switch(port_nos: Sequence[int]) -> Iterator[CostSwitch]:
     if os.geteuid() != 0:
         raise MissingRequirementError("packet costs need root (veth pairs, packet sockets); run with sudo")
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="armor-cost-")))
-        holder = _start(stack, ["unshare", "--net", "sleep", "infinity"], folder)
+        place = stack.enter_context(scratch("packet costs"))
+        folder = place.folder
+        holder = _start(stack, ["unshare", "--net", "sleep", "infinity"], place)
         ours = os.stat("/proc/self/ns/net").st_ino
         _await(holder, lambda: os.stat(f"/proc/{holder.pid}/ns/net").st_ino != ours, folder)
         disable_ipv6(holder.pid)
         run_batch(holder.pid, ["ip", "-batch", "-"], _ip_lines(port_nos))
-        switch = _start_daemons(stack, holder.pid, folder, port_nos)
+        switch = _start_daemons(stack, holder.pid, place, port_nos)
         control = stack.enter_context(UnixCtl(folder / "vs.ctl"))
         made = CostSwitch(folder, holder.pid, switch, control)
         for port_no in port_nos:
@@ -185,18 +186,19 @@ def _ip_lines(port_nos: Sequence[int]) -> list[str]:
     return lines
 
 
-def _start_daemons(stack: ExitStack, holder: int, folder: Path, port_nos: Sequence[int]) -> int:
+def _start_daemons(stack: ExitStack, holder: int, place: Scratch, port_nos: Sequence[int]) -> int:
     """Start the database server, set the bridge up, start ovs-vswitchd; returns the process id of the last."""
+    folder = place.folder
     (database,) = make_databases(folder, {"vswitch": OPEN_VSWITCH_SCHEMA}).values()
     quiet = ["--no-chdir", "-vconsole:off", "-vsyslog:off"]
     remote = folder / "db.sock"
     server = ["ovsdb-server", str(database), f"--remote=punix:{remote}", f"--unixctl={folder / 'db.ctl'}"]
     server += [f"--log-file={folder / 'db.log'}", *quiet]
-    _await(_start(stack, inside(holder, server), folder), remote.exists, folder)
+    _await(_start(stack, inside(holder, server), place), remote.exists, folder)
     run_program(_vsctl_words(remote, port_nos))
     switch = ["ovs-vswitchd", f"unix:{remote}", f"--unixctl={folder / 'vs.ctl'}"]
     switch += [f"--log-file={folder / 'vs.log'}", *quiet]
-    process = _start(stack, inside(holder, switch), folder)
+    process = _start(stack, inside(holder, switch), place)
     _await(process, lambda: (folder / "vs.ctl").exists() and (folder / f"{BRIDGE}.mgmt").exists(), folder)
     return process.pid
 
@@ -212,13 +214,13 @@ def _vsctl_words(remote: Path, port_nos: Sequence[int]) -> list[str]:
     return words
 
 
-def _start(stack: ExitStack, command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
+def _start(stack: ExitStack, command: Sequence[str], place: Scratch) -> subprocess.Popen[bytes]:
     """Start a process that is killed when the stack unwinds, and when this process dies."""
-    environment = {**os.environ, "OVS_RUNDIR": str(folder), "OVS_LOGDIR": str(folder), "OVS_DBDIR": str(folder)}
-    with (folder / "daemons.out").open("ab") as out:
+    folders = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(place.folder))
+    with (place.folder / "daemons.out").open("ab") as out:
         process = subprocess.Popen(
             [*_DIE_WITH_US, *command],
-            env=environment,
+            env={**os.environ, **folders, **place.environment},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,

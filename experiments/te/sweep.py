@@ -7,16 +7,20 @@ who computed what. A unit's file carries its parameters: other parameters mean t
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
 from experiments.cli.output import progress
-from mininet_topos.errors import BadInputError, MissingRequirementError
+from mininet_topos.emulation.ending import KILLED_WORKER, ending_held, leave_ending_to_parent
+from mininet_topos.errors import ArmorError, BadInputError, MissingRequirementError
 
 Json = dict[str, Any]
 Compute = Callable[[Mapping[str, Any]], Json]
@@ -75,6 +79,8 @@ def run_sweep(units: Sequence[Unit], compute: Compute, folder: Path, options: Sw
         The folder cannot be written, or the cluster does not answer.
     MissingRequirementError
         joblib or dask.distributed is needed and not installed.
+    ArmorError
+        A worker was killed.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -120,12 +126,36 @@ def _computed(units: Sequence[Unit], compute: Compute, options: SweepOptions) ->
 def _in_processes(units: Sequence[Unit], compute: Compute, workers: int) -> Iterator[tuple[Unit, Json, float]]:
     try:
         from joblib import Parallel, delayed
+        from joblib.externals.loky.backend import resource_tracker as loky_tracker
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
     except ImportError as error:
         raise MissingRequirementError("joblib is not installed; run 'make setup', or use --workers 1") from error
-    with _single_threaded():
-        # In order of completion, so that a finished unit is on disk at once.
-        pool = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="all")
-        yield from pool(delayed(timed)(compute, unit) for unit in units)
+    # Units wait here and not in the pool, whose own thread would stumble over them when it is given up.
+    pool = Parallel(
+        n_jobs=workers,
+        return_as="generator_unordered",  # so that a finished unit is on disk at once
+        batch_size=1,
+        pre_dispatch=workers,
+        initializer=leave_ending_to_parent,
+        initargs=(os.getpid(),),
+    )
+    with _environment_of_workers():
+        for tracker in (resource_tracker, loky_tracker):
+            with ending_held():  # each ends the holding back when it has started its process
+                tracker.ensure_running()
+        before, found = set(multiprocessing.active_children()), None
+        try:
+            with ending_held():  # workers are started here
+                found = pool(delayed(timed)(compute, unit) for unit in units)
+            yield from found
+        except TerminatedWorkerError as error:
+            raise ArmorError(KILLED_WORKER.format("--workers")) from error
+        except BaseException:
+            for worker in set(multiprocessing.active_children()) - before:
+                worker.terminate()
+            with suppress(TerminatedWorkerError):  # the pool gives up when it has seen them end
+                deque(found or (), maxlen=0)
+            raise
 
 
 def _on_cluster(units: Sequence[Unit], compute: Compute, address: str) -> Iterator[tuple[Unit, Json, float]]:
@@ -133,7 +163,7 @@ def _on_cluster(units: Sequence[Unit], compute: Compute, address: str) -> Iterat
         from distributed import Client, as_completed
     except ImportError as error:
         raise MissingRequirementError(
-            "dask.distributed is not installed; run 'make setup', or pip install armor-sdn[cluster]"
+            "dask.distributed is not installed; run 'make setup', or pip install '.[cluster]' in Armor's folder"
         ) from error
     try:
         client = Client(address, timeout=10)
@@ -148,10 +178,12 @@ def _on_cluster(units: Sequence[Unit], compute: Compute, address: str) -> Iterat
 
 
 @contextmanager
-def _single_threaded() -> Iterator[None]:
-    """New processes get one thread for each numeric library."""
-    old = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+def _environment_of_workers() -> Iterator[None]:
+    """New processes get one thread for each numeric library; what a kill leaves is removed without a word."""
+    silence = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker")))
+    wanted = {**dict.fromkeys(THREAD_VARIABLES, "1"), "PYTHONWARNINGS": silence}
+    old = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
     try:
         yield
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -33,6 +32,7 @@ from experiments.workloads.flows_core import (
 )
 from experiments.workloads.sizes_core import FlowSequence
 from mininet_topos.emulation.places import call_inside, child, inside, run_batch, run_program
+from mininet_topos.emulation.scratch import scratch
 
 FLOW_PORT, BACKGROUND_PORT = 700, 701
 # Each flow has a source port of its own; the rest is for connections that name none.
@@ -158,9 +158,9 @@ def run_workload(
     """
     set_tcp(bench, settings)
     with ExitStack() as stack:
+        folder = stack.enter_context(scratch("flows")).folder
         path = stack.enter_context(broken_path(bench, recovery, model, [sending.port]))
         taking = stack.enter_context(receiver(bench.h2, H2_ADDRESS, sending.port))
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="armor-flows-")))
         plan = folder / "flows.json"
         plan.write_text(sending.plan(H1_ADDRESS, H2_ADDRESS), encoding="ascii")
         stack.enter_context(background(bench, beside, folder))

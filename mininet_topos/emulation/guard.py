@@ -50,6 +50,20 @@ def start_guard(run_file: RunFile) -> subprocess.Popen[bytes]:
     return guard
 
 
+def end_run(run_file: RunFile, guard: subprocess.Popen[bytes] | None) -> None:
+    """Remove what is left of this program's own run, its guard with it, and then the run file.
+
+    Raises
+    ------
+    ArmorError
+        Something could not be removed; the run file stays, for the guard or `armor clean`.
+    """
+    sweep(read_run_file(run_file.path))
+    run_file.close()
+    if guard is not None:
+        guard.wait()
+
+
 def wait_for_end(process: ProcessId) -> None:
     """Sleep until a process has ended; at once when it has."""
     try:

@@ -6,9 +6,9 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from mininet_topos.emulation import bfd_probe
 from mininet_topos.emulation.build import apply_traffic, build_cables, lost_trees, place_shapes, traffic_plan
-from mininet_topos.emulation.clean import namespace_inode, sweep
+from mininet_topos.emulation.clean import namespace_inode
 from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases, remove_run_time_files, start_group
 from mininet_topos.emulation.delay_line import find_delay_line, start_delay_line
 from mininet_topos.emulation.delay_line_core import (
@@ -29,8 +29,9 @@ from mininet_topos.emulation.delay_line_core import (
     with_relays,
 )
 from mininet_topos.emulation.delay_trial import try_delay_line
+from mininet_topos.emulation.ending import ending_waits
 from mininet_topos.emulation.features import kernel_features
-from mininet_topos.emulation.guard import start_guard
+from mininet_topos.emulation.guard import end_run, start_guard
 from mininet_topos.emulation.in_band import ControlPath
 from mininet_topos.emulation.in_band_core import in_band_channel
 from mininet_topos.emulation.options_core import BFD_CANDIDATES_MS, EmulationOptions
@@ -38,7 +39,7 @@ from mininet_topos.emulation.places import CommandError
 from mininet_topos.emulation.queue_bench import machine_queue_facts
 from mininet_topos.emulation.queues_core import QueueFacts
 from mininet_topos.emulation.requirements import require_emulation
-from mininet_topos.emulation.runfile import RunFile, read_run_file
+from mininet_topos.emulation.runfile import RunFile
 from mininet_topos.emulation.running import AgentCommand, NetworkPart, RunningNetwork
 from mininet_topos.emulation.supervisor import Supervisor
 from mininet_topos.emulation.switch_core import DaemonGroup, plan_groups, port_settings
@@ -122,6 +123,7 @@ class EmulatedNetwork(RunningNetwork):
         self._run_file: RunFile | None = None
         self._guard: subprocess.Popen[bytes] | None = None
         self._undo = ExitStack()
+        self._caught: list[int] = []
 
     # ---- life
 
@@ -162,7 +164,7 @@ class EmulatedNetwork(RunningNetwork):
 
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:
-                self._undo.callback(signal.signal, number, signal.SIG_DFL)
+                self._caught.append(number)
                 signal.signal(number, unwind)
 
     def _close(self) -> None:
@@ -170,23 +172,29 @@ class EmulatedNetwork(RunningNetwork):
 
         The last sweep finds what an interrupt cut off between its creation and the note of its undoing.
         """
-        with _interrupts_ignored():
-            self._undo.close()
-            if self._run_file is not None:
-                sweep(read_run_file(self._run_file.path))  # ends the guard, too
-                self._run_file.close()
-                self._run_file = None
-            if self._guard is not None:
-                self._guard.wait()
-                self._guard = None
+        try:
+            with ending_waits():  # it takes about a second
+                try:
+                    self._undo.close()
+                finally:
+                    self._end_run()
+        finally:
+            while self._caught:
+                signal.signal(self._caught.pop(), signal.SIG_DFL)
+
+    def _end_run(self) -> None:
+        if self._run_file is not None:
+            end_run(self._run_file, self._guard)
+        self._run_file = self._guard = None
 
     def _start(self) -> None:
         self._features = kernel_features()
         self.datapath, self.datapath_reason = self._choose_datapath()
         self._choose_delays()
-        self._run_file = RunFile(self._command)
+        with ending_waits():
+            self._run_file = RunFile(self._command)
+            self._guard = start_guard(self._run_file)
         self.run_id = self._run_file.run_id
-        self._guard = start_guard(self._run_file)
         self._events = EventLog("emulation", self._events_path)
         self._undo.callback(self._events.close)
         self._make_folders()
@@ -343,16 +351,3 @@ class EmulatedNetwork(RunningNetwork):
         queues = self.options.link_queues
         if queues is not None and len(queues.traffic_queues) > 1:
             self.queue_verdict = self.try_queues()
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Keep a second Ctrl-C from cutting the clean-up short (it takes about a second)."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,124 @@
+"""Signals that end a program (Ctrl-C, SIGTERM, SIGHUP): the first unwinds it, and none cuts short what it undoes.
+
+A signal that the program was started with as ignored (`nohup`, a shell's background job) stays ignored.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+KILLED_WORKER = "a worker process was killed, for want of memory perhaps; ask for fewer {}"
+_UNDOING_S = 10.0  # networks of a busy machine are gone after three
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+class Ending:
+    """How a program takes the signals that end it, while the block lasts.
+
+    The first is a KeyboardInterrupt. Those that follow within ten seconds are taken for the same wish and change
+    nothing, so that clean-up ends; a later one interrupts again, since a library may have swallowed the first.
+
+    Parameters
+    ----------
+    for_good : bool
+        Whether the block is all that the process does: signals that come after it then end the process without a word,
+        and what was set is not set back.
+    """
+
+    def __init__(self, *, for_good: bool = False) -> None:
+        self.heard = False
+        self._for_good, self._is_over = for_good, False
+        self._heard_s = float("-inf")
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Ending:
+        for number in ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._hear)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.over()
+        if not self._for_good:
+            for number, handler in self._before.items():
+                signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def over(self) -> None:
+        """Let no further signal interrupt: the work is done, or undone."""
+        self._is_over = True
+
+    def _hear(self, number: int, _frame: FrameType | None) -> None:
+        now_s = time.monotonic()
+        if now_s - self._heard_s < _UNDOING_S:
+            return
+        self.heard, self._heard_s = True, now_s
+        if not self._is_over:
+            raise KeyboardInterrupt
+        if self._for_good:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+
+
+@contextmanager
+def ending_waits() -> Iterator[None]:
+    """Let signals that end wait until the block, which undoes something, is over.
+
+    What waited then does what it would have done; nothing, where the program was unwinding already.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals interrupt the main thread only
+        return
+    waiting: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _frame: waiting.append(number))
+        for number in ENDING
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if waiting and not isinstance(sys.exc_info()[1], KeyboardInterrupt | SystemExit):
+            signal.raise_signal(waiting[0])
+
+
+@contextmanager
+def ending_held() -> Iterator[None]:
+    """Let signals that end wait until the block is over; a process started in it begins with them held back as well."""
+    with ending_waits():  # whatever thread the kernel gives them to
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def leave_ending_to_parent(parent: int) -> None:
+    """Make this process a worker: Ctrl-C and a closed terminal are for its parent, whose SIGTERM or death ends it.
+
+    Parameters
+    ----------
+    parent : int
+        Process id of the parent, which started this process within `ending_held`.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != parent:  # it died before the kernel knew
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -3,7 +3,7 @@
 armor plan sdfast darkstrand --switch s4
 armor plan sdfast darkstrand --mode agent --json --out plan.json
 armor plan protect darkstrand --protect flows.yaml --switch s4
-armor plan kuijia gscale --demands random:5:900 --failed s2-s4 --switch s2
+armor plan kuijia gscale --demands random:5:900 --failed s1-s3 --switch s1
 armor plan kuijia gscale --demands random:5:900 --priorities four --shape decomposed --count
 armor plan kuijia gscale --demands random:5:900 --told-by agent --sheets sheets
 armor plan in-band darkstrand --controller-at s4 --pmt examples/pmt/in_band.yaml --format ovs-ofctl

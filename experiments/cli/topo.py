@@ -99,6 +99,8 @@ def _draw(arguments: argparse.Namespace, topology: Topology) -> int:
 
 def _path(topology: Topology, option: str, text: str | None) -> tuple[Direction, ...]:
     """Directions of a path that is given as nodes."""
+    from mininet_topos.draw import directions_of
+
     if text is None:
         return ()
     nodes = [part.strip() for part in text.split(",")]
@@ -107,10 +109,8 @@ def _path(topology: Topology, option: str, text: str | None) -> tuple[Direction,
             raise BadInputError(
                 f"{option} names {node!r}, no node of {topology.name!r}; {suggest(node, topology.node_names)}"
             )
-    hops = [Direction(src, dst) for src, dst in itertools.pairwise(nodes)]
-    for hop in hops:
-        if hop not in topology.link_at:
-            raise BadInputError(
-                f"{option} goes from {hop.src} to {hop.dst}, which are not joined; name each node passed"
-            )
-    return tuple(hops)
+    joined = {(link.src, link.dst) for link in topology.links}
+    for src, dst in itertools.pairwise(nodes):
+        if (src, dst) not in joined:
+            raise BadInputError(f"{option} goes from {src} to {dst}, which are not joined; name each node passed")
+    return directions_of(topology, nodes)

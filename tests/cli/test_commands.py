@@ -51,6 +51,14 @@ def test_a_drawing_is_written_where_asked(tmp_path: Path, capsys: pytest.Capture
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
 
 
+def test_a_path_is_drawn_over_links_of_any_key(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    topology, picture = tmp_path / "second.json", tmp_path / "second.svg"
+    topology.write_text('{"nodes": [{}, {}], "links": [{"src": "s1", "dst": "s2", "key": 1}]}', encoding="utf-8")
+    assert main(["topo", "draw", str(topology), "--out", str(picture), "--path", "s1,s2"]) == 0
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+
+
 def test_a_plan_of_one_switch_is_a_page_and_a_value(capsys: pytest.CaptureFixture[str]) -> None:
     value = json_of(["plan", "sdfast", "figure2", "--switch", "s2", "--mode", "agent"], capsys)
     (switch,) = value["switches"]

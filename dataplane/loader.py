@@ -70,7 +70,13 @@ class BpfMap:
         self.entries: int = functions.bpf_map__max_entries(handle)
 
     def get(self, key: bytes, *, locked: bool = False) -> bytes | None:
-        """Value of a key; None if there is none. `locked` reads it under its spin lock."""
+        """Value of a key; None if there is none. `locked` reads it under its spin lock.
+
+        Raises
+        ------
+        PacketProgramError
+            The kernel refuses.
+        """
         value = ctypes.create_string_buffer(self.value_bytes)
         code = self._functions.bpf_map_lookup_elem_flags(
             self.fd, self._key(key), ctypes.cast(value, POINTER), _LOCK if locked else 0
@@ -97,7 +103,13 @@ class BpfMap:
             raise PacketProgramError(f"cannot write map {self.name}: {reason(code)}")
 
     def delete(self, key: bytes) -> None:
-        """Take a key out; one that is not there is no error."""
+        """Take a key out; one that is not there is no error.
+
+        Raises
+        ------
+        PacketProgramError
+            The kernel refuses.
+        """
         code = self._functions.bpf_map_delete_elem(self.fd, self._key(key))
         if code and ctypes.get_errno() != errno.ENOENT:
             raise PacketProgramError(f"cannot delete from map {self.name}: {reason(code)}")
@@ -117,7 +129,13 @@ class BpfMap:
         return mmap.mmap(self.fd, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
 
     def id(self) -> int:
-        """Number by which another program can open the map (struct bpf_map_info: type, then id)."""
+        """Number by which another program can open the map (struct bpf_map_info: type, then id).
+
+        Raises
+        ------
+        PacketProgramError
+            The kernel refuses.
+        """
         info = (ctypes.c_uint32 * 2)()
         size = ctypes.c_uint32(ctypes.sizeof(info))
         code = self._functions.bpf_obj_get_info_by_fd(self.fd, ctypes.byref(info), ctypes.byref(size))
@@ -187,7 +205,13 @@ class Program:
         return TestResult(options.retval, out.raw[: options.data_size_out], options.duration)
 
     def run_time(self) -> RunTime:
-        """What the kernel has counted of the program's runs."""
+        """What the kernel has counted of the program's runs.
+
+        Raises
+        ------
+        PacketProgramError
+            The kernel refuses, or the number is another program's.
+        """
         info = ProgramInfo()
         size = ctypes.c_uint32(ctypes.sizeof(info))
         code = self._library.functions.bpf_obj_get_info_by_fd(self.fd, ctypes.byref(info), ctypes.byref(size))

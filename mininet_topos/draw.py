@@ -121,7 +121,13 @@ def draw_topology(topology: Topology, path: Path | str, spec: DrawSpec | None = 
 
 
 def topology_figure(topology: Topology, spec: DrawSpec) -> Figure:
-    """Figure of the topology, for callers that place it among others (see `draw_topology`)."""
+    """Figure of the topology, for callers that place it among others (see `draw_topology`).
+
+    Raises
+    ------
+    MissingRequirementError
+        matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -89,6 +89,11 @@ def fat_tree(name: str, arity: int) -> Topology:
     """Fat tree of `arity`-port switches: (k/2)^2 core switches, then k pods of k/2 aggregation and k/2 edge switches.
 
     Al-Fares, Loukissas, Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008, section 3.
+
+    Raises
+    ------
+    TopologyError
+        An odd number of ports, or fewer than two.
     """
     half = arity // 2
     _check_count(name, half * half + 2 * half * arity, minimum=5)
@@ -106,7 +111,13 @@ def fat_tree(name: str, arity: int) -> Topology:
 
 
 def random_connected(name: str, count: int, links: int, seed: int) -> Topology:
-    """Connected graph of `count` nodes: a tree grown by random attachment, then random further links, none parallel."""
+    """Connected graph of `count` nodes: a tree grown by random attachment, then random further links, none parallel.
+
+    Raises
+    ------
+    TopologyError
+        Too few nodes, or a number of links that they cannot take.
+    """
     _check_count(name, count, minimum=2)
     if not count - 1 <= links <= count * (count - 1) // 2:
         raise TopologyError(

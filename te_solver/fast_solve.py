@@ -125,7 +125,13 @@ def centre_point(program: PackingProgram) -> Rates:
 
 
 def centre_solver(program: PackingProgram, worth: FloatArray | None = None) -> Any:
-    """Clarabel with the program loaded, max worth' x; without presolve, so that limits can be changed later."""
+    """Clarabel with the program loaded, max worth' x; without presolve, so that limits can be changed later.
+
+    Raises
+    ------
+    MissingRequirementError
+        Clarabel is not installed.
+    """
     try:
         import clarabel
     except ImportError as error:
@@ -168,6 +174,11 @@ def vertex_solver(program: PackingProgram, *, dual: bool = False) -> Any:
     """HiGHS with the program loaded, simplex without presolve; primal is the fastest on one small program.
 
     Option "threads" stays as it is: a second value in one process makes every later run fail.
+
+    Raises
+    ------
+    MissingRequirementError
+        HiGHS is not installed.
     """
     try:
         import highspy

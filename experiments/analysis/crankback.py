@@ -138,6 +138,11 @@ def _path(residual: ResidualRoutes, table: IntArray, source: str, destination: s
 def node_path(directions: tuple[Direction, ...]) -> tuple[str, ...]:
     """Nodes of a path of links.
 
+    Raises
+    ------
+    ValueError
+        A link does not begin where the one before it ends.
+
     Examples
     --------
     >>> node_path((Direction("s1", "s2"), Direction("s2", "s5")))

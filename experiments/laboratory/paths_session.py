@@ -130,7 +130,13 @@ def run_jitter(bench: TwoPaths, trial: Trial) -> Json:
 
 @contextmanager
 def delayed_paths(bench: TwoPaths, delay_ms: float, jitter_ms: float, seed: int) -> Iterator[None]:
-    """Put the delay line between both ends of the two paths; jitter is drawn for each packet and direction."""
+    """Put the delay line between both ends of the two paths; jitter is drawn for each packet and direction.
+
+    Raises
+    ------
+    MissingRequirementError
+        The delay line was not built.
+    """
     program = find_delay_line()
     if program is None:
         raise MissingRequirementError(f"{PROGRAM_NAME} was not built; run make setup")

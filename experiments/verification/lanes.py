@@ -152,7 +152,13 @@ class Groups:
         self.program, self.watch = table[..., 0], table[..., 1]
 
     def find(self, node: Ints, group_id: Ints) -> Ints:
-        """Position of each lane's group."""
+        """Position of each lane's group.
+
+        Raises
+        ------
+        PlanError
+            A lane's group is not planned.
+        """
         keys = node << 32 | group_id
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1) if len(self.keys) else None
         if place is None or (self.keys[place] != keys).any():

@@ -108,7 +108,13 @@ class Programs:
         return self._params.values
 
     def write(self, field: str, first_bit: int, n_bits: int) -> int:
-        """Number of the step that writes bits of a field."""
+        """Number of the step that writes bits of a field.
+
+        Raises
+        ------
+        NotCompilableError
+            The field has no compiled form.
+        """
         found = self._op_ids.get(("write", field, first_bit, n_bits, 0))
         if found is not None:
             return found

@@ -92,7 +92,13 @@ def set_tcp(bench: TwoPaths, settings: TcpSettings) -> None:
 
 @contextmanager
 def receiver(host: int, address: IPv4Address, port: int) -> Iterator[subprocess.Popen[str]]:
-    """A receiver of flows that listens; killed at the end if it still runs."""
+    """A receiver of flows that listens; killed at the end if it still runs.
+
+    Raises
+    ------
+    WorkloadError
+        It does not listen, because its port is taken for instance.
+    """
     with _program(host, flow_receiver, str(address), str(port)) as process:
         said = process.stdout.readline() if process.stdout else ""
         if said.strip() != "ready":

@@ -69,7 +69,13 @@ class Cuts:
         return self._shut_gates("silent", str(link), self._places(ports))
 
     def one_way(self, direction: Direction) -> CutStamp:
-        """Drop everything sent in one direction of a link."""
+        """Drop everything sent in one direction of a link.
+
+        Raises
+        ------
+        BadInputError
+            The topology has no such link.
+        """
         if direction not in self._network.topology.link_at:
             raise BadInputError(f"topology {self._network.topology.name!r} has no link {direction}; nothing was cut")
         ports = (sender(self._network.ports, direction),)
@@ -85,7 +91,13 @@ class Cuts:
         return self._stamp("carrier", target, self._gates.set_carrier(*end, up=False), live=False)
 
     def node(self, name: str, *, kill: bool = False) -> CutStamp:
-        """Silence every link of a switch; with `kill`, its daemons and agent die instead and stay dead."""
+        """Silence every link of a switch; with `kill`, its daemons and agent die instead and stay dead.
+
+        Raises
+        ------
+        BadInputError
+            The network has no such switch, or its daemons are not its own.
+        """
         if name not in self._network.sites:
             raise BadInputError(f"no switch {name!r} in this network; nothing was cut")
         if not kill:
@@ -106,6 +118,11 @@ class Cuts:
         """Cut the control link of a switch, or all control links, silently and in both directions.
 
         With in-band control that of one switch is cut at its own end alone: it hears, but nobody hears it.
+
+        Raises
+        ------
+        BadInputError
+            The network has no such switch.
         """
         wiring = self._network.wiring
         places = wiring.switch_places if node is None else (wiring.place_of.get(node, node),)
@@ -117,7 +134,13 @@ class Cuts:
         return self._shut_gates("controller", node or CONTROLLER, tuple(ends))
 
     def flap(self, link: LinkId, times: int, period_s: float) -> tuple[CutStamp, ...]:
-        """Cut a link silently and repair it, `times` times, each half of `period_s`; returns when it is over."""
+        """Cut a link silently and repair it, `times` times, each half of `period_s`; returns when it is over.
+
+        Raises
+        ------
+        BadInputError
+            Not once, or in no time.
+        """
         if times < 1 or period_s <= 0:
             raise BadInputError(
                 f"a flap of {times} times with a period of {period_s} s is none; use 1 or more, above 0"

@@ -122,7 +122,7 @@ class RunningNetwork:
         return program
 
     def run(self, where: str, argv: Sequence[str], timeout_s: float = 30.0) -> subprocess.CompletedProcess[str]:
-        """Run a program in a place to its end; its output is captured, its exit code not judged."""
+        """Run a program in a place to its end (`CommandError`: not in time); output is captured, exit code not judged."""
         program = self.popen(where, argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             out, err = program.communicate(timeout=timeout_s)
@@ -135,7 +135,7 @@ class RunningNetwork:
         return subprocess.CompletedProcess(list(argv), program.returncode, out, err)
 
     def ping(self, src: str, dst: str, count: int = 3, interval_s: float = 0.2) -> int:
-        """Number of answers that host `src` gets from host `dst`."""
+        """Number of answers that host `src` gets from host `dst` (`BadInputError`: there is no such host)."""
         address = next((host.address for host in self.hosts.values() if host.name == dst), None)
         if address is None:
             raise BadInputError(f"no host {dst!r} in this network; hosts are h1..h{len(self.hosts)}")

@@ -81,7 +81,13 @@ def paths_of(topology: Topology, protection: Protection, metric: str) -> Paths:
 
 
 def plans_of(topology: Topology, options: PlanOptions, protection: Protection, paths: Paths) -> dict[int, RulePlan]:
-    """Rule plans by datapath id, for tunnels that are known."""
+    """Rule plans by datapath id, for tunnels that are known.
+
+    Raises
+    ------
+    BadInputError
+        A link has the hairpin's port.
+    """
     writer = _Writer(topology, protection, paths, assign_ports(topology))
     taken = [node for (node, port), _ in writer.ports.direction_at.items() if port == PROTECT_PORT]
     if taken:

@@ -122,7 +122,7 @@ class RunningNetwork:
         return program
 
     def run(self, where: str, argv: Sequence[str], timeout_s: float = 30.0) -> subprocess.CompletedProcess[str]:
-        """Run a program in a place to its end (`CommandError`: not in time); output is captured, exit code not judged."""
+        """Run a program to its end (`CommandError`: not in time); its output is captured, its exit code not judged."""
         program = self.popen(where, argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             out, err = program.communicate(timeout=timeout_s)

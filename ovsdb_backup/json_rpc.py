@@ -113,13 +113,15 @@ class JsonRpcClient:
         data = json.dumps(message).encode("ascii")
         sent = 0
         while sent < len(data):
+            is_over = self._is_over()
             count = self._stream.send(data[sent : sent + _SEND_BYTES])
             if count >= 0:
                 sent += count
                 self._progress()
             elif count == -errno.EAGAIN:
-                if not self._wait(self._deadline_s, to_send=True):
+                if is_over:
                     raise TimeoutError
+                self._wait(self._deadline_s, to_send=True)
             else:
                 raise JsonRpcError(f"{self.remote} broke off ({os.strerror(-count)}); try again")
 
@@ -151,6 +153,10 @@ class JsonRpcClient:
         """Something was sent or received: the time limit counts from here, however long the message."""
         self._deadline_s = time.monotonic() + self.timeout_s
 
+    def _is_over(self) -> bool:
+        """Whether the limit is over; asked before the stream is, since what came while this process slept counts."""
+        return time.monotonic() >= self._deadline_s
+
     def _keep(self, data: bytes) -> None:
         self._received += data
         self._open_braces += data.count(b"{") - data.count(b"}")
@@ -158,13 +164,15 @@ class JsonRpcClient:
     def _read(self) -> None:
         """Read some bytes, or note that none came for a moment while a message stands half received."""
         while True:
+            is_over = self._is_over()
             error_number, data = self._stream.recv(_READ_BYTES)
             if error_number == errno.EAGAIN:
                 if self._received and not self._is_quiet:
                     self._is_quiet = not self._wait(time.monotonic() + _QUIET_S)
                     return
-                if not self._wait(self._deadline_s):
+                if is_over:
                     raise TimeoutError
+                self._wait(self._deadline_s)
             elif error_number or not data:
                 reason = os.strerror(error_number) if error_number else "connection closed"
                 raise JsonRpcError(f"{self.remote} broke off ({reason}); try again")

@@ -34,7 +34,7 @@ def probe(
     delays: dict[int, dict[int, float]] = {port: {} for port in ports}
     count, sent, start_s = round(rate_pps * seconds), 0, time.monotonic()
     end_s = start_s + count / rate_pps + wait_s
-    while (now_s := time.monotonic()) < end_s:
+    while (now_s := time.monotonic()) < end_s or sent < count:  # what is due is sent, however late
         due_s = start_s + sent / rate_pps if sent < count else end_s
         if sent < count and now_s >= due_s:
             for link in links.values():

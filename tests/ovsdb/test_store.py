@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -260,6 +261,25 @@ def test_a_server_that_never_answers_is_a_time_out():
         with pytest.raises(BackupStoreError, match="was silent"):
             BackupStore(f"unix:{folder}/deaf.sock", timeout_s=0.2).generation("s1")
         listener.close()
+
+
+def test_an_answer_that_came_while_this_process_slept_past_the_limit_counts(monkeypatch):
+    wait = JsonRpcClient._wait
+
+    def oversleep(client, deadline_s, **options):
+        theirs.sendall(b'{"id":1,"result":"late","error":null}')
+        time.sleep(max(0.0, deadline_s + 0.05 - time.monotonic()))
+        return wait(client, deadline_s, **options)
+
+    with tempfile.TemporaryDirectory(prefix="armor-") as folder, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{folder}/x.sock")
+        listener.listen()
+        client = JsonRpcClient(f"unix:{folder}/x.sock", timeout_s=0.2)
+        theirs, _address = listener.accept()
+        monkeypatch.setattr(JsonRpcClient, "_wait", oversleep)
+        with theirs:
+            assert client.call("anything", []) == "late"
+        client.close()
 
 
 def test_probe_of_the_server_is_answered_and_replies_with_odd_braces_are_read():

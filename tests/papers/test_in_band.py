@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -148,31 +151,36 @@ def test_columns_of_a_class_count_what_did_not_come_back() -> None:
     assert class_columns(0, [])["lost_percent"] is None
 
 
-def test_the_sender_counts_from_when_packets_were_due_and_says_what_came_back() -> None:
-    import json
-    import socket
-    import threading
-
+def bounced(copies: int, wait_s: float) -> dict[str, object]:
+    """What the sender says of ten packets within 0.1 s to a mirror that sends each back so many times."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mirror:
         mirror.bind(("127.0.0.1", 0))
-        mirror.settimeout(30)
+        mirror.settimeout(60)
 
         def reflect() -> None:
-            for number in range(10):
+            for _ in range(10):
                 data, sender = mirror.recvfrom(2048)
-                if number != 3:
+                for _ in range(copies):
                     mirror.sendto(data, sender)
 
         thread = threading.Thread(target=reflect)
         thread.start()
-        words = ("127.0.0.1", "100", "0.1", "0.3", str(mirror.getsockname()[1]))
+        words = ("127.0.0.1", "100", "0.1", str(wait_s), str(mirror.getsockname()[1]))
         program = Path(__file__).resolve().parents[2] / "experiments" / "ofload" / "bounce_probe.py"
         said = subprocess.run([sys.executable, str(program), *words], capture_output=True, text=True, check=True).stdout
         thread.join()
     ((seen),) = json.loads(said).values()
-    assert seen["sent"] == 10
-    assert len(seen["delays_ms"]) == 9
+    return dict(seen)
+
+
+def test_the_sender_counts_from_when_packets_were_due_and_each_packet_once() -> None:
+    seen = bounced(2, wait_s=60)  # it ends as soon as all are back
+    assert seen["sent"] == len(seen["delays_ms"]) == 10
     assert all(delay >= 0 for delay in seen["delays_ms"])
+
+
+def test_the_sender_waits_no_longer_than_it_was_told_for_what_does_not_come_back() -> None:
+    assert bounced(0, wait_s=0.1) == {"sent": 10, "delays_ms": []}
 
 
 @pytest.mark.emulation

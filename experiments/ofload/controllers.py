@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.request
@@ -24,6 +23,7 @@ from experiments.ofload.connection import Target
 from experiments.ofload.generator import LoadError
 from experiments.runner.parts import RYU_MANAGER
 from mininet_topos.emulation.places import CommandError, call_inside, inside
+from mininet_topos.emulation.scratch import scratch
 from mininet_topos.errors import BadInputError, MissingRequirementError
 from ryu_apps.pmt.rules import PolicyMapTable
 
@@ -203,11 +203,16 @@ def running(controller: Controller, host: str, port: int, pid: int | None = None
         *map(app_file, controller.apps),
     ]
     argv = argv if pid is None else inside(pid, argv)
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "controller.log"
+    with scratch("a controller under load") as place:
+        log = place.folder / "controller.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=controller.environment()
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**controller.environment(), **place.environment},
+                start_new_session=True,  # Ctrl-C on the terminal must reach this program only
             )
         watched = Watched(process.pid, host, port, log)
         stop = threading.Event()

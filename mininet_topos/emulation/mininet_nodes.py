@@ -29,10 +29,12 @@ class Place(Node):  # type: ignore[misc]
         super().__init__(name, **parameters)
 
     def _popen(self, cmd: list[str], **parameters: Any) -> subprocess.Popen[bytes]:
-        if cmd[0] == "mnexec" and "env" in cmd:  # the shell: `mnexec ... env PS1=... bash ...`
+        if cmd[0] == "mnexec" and "env" in cmd:  # the shell: `mnexec -cdn env PS1=... bash ...`
             after = cmd.index("env") + 1
             marks = [f"{name}={value}" for name, value in self._run_environment.items()]
-            cmd = [*cmd[:after], *marks, *cmd[after:]]
+            # Away from the terminal (-d) from its first moment: a shell that Ctrl-C ends is waited for without end.
+            cmd = ["mnexec", cmd[1].replace("d", ""), *cmd[2:after], *marks, *cmd[after:]]
+            parameters["start_new_session"] = True
         shell: subprocess.Popen[bytes] = super()._popen(cmd, **parameters)
         return shell
 

@@ -198,7 +198,8 @@ class EmulatedNetwork(RunningNetwork):
         self._events = EventLog("emulation", self._events_path)
         self._undo.callback(self._events.close)
         self._make_folders()
-        self._make_places()
+        with ending_waits():  # Mininet's nodes do not survive being interrupted
+            self._make_places()
         self._supervisor = Supervisor(self._run_file, self._events, restart=self.options.supervise)
         self._undo.callback(self._supervisor.close)
         self._undo.callback(self._end_programs)

@@ -99,10 +99,12 @@ class Supervisor:
         Raises
         ------
         ProcessError
-            It is already there, or the program cannot be run.
+            It is already there, the program cannot be run, or the network ends.
         """
         key = (spec.process, spec.place)
         with self._lock:
+            if self._closing:
+                raise ProcessError(f"{spec.name} is not started: the network ends")
             if key in self._running:
                 raise ProcessError(f"{spec.name} already runs; stop it first")
             self._specs[key] = spec

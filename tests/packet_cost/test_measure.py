@@ -8,8 +8,6 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -17,8 +15,10 @@ import pytest
 from experiments.packet_cost import LOOKUPS, PATHS, measure, session
 from experiments.packet_cost.measure import BURST
 from experiments.packet_cost.wire import FRAME_BYTES, frame_of
+from mininet_topos.emulation.runfile import STATE_VARIABLE
 from mininet_topos.errors import ArmorError
 from ryu_apps.plan.interpret import Packet
+from tests.patience import wait_until
 
 
 def test_frames_are_udp_in_ipv4_with_a_right_checksum() -> None:
@@ -38,19 +38,27 @@ def test_a_tag_makes_a_frame_four_bytes_longer_and_changes_nothing_else() -> Non
     assert tagged[:12] + tagged[16:] == plain
 
 
-def leftovers() -> tuple[set[str], set[str], set[str]]:
-    """Network devices here, our folders, and the daemons that work in one of them."""
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run files and folders of the test itself, away from other runs of this machine; short, for names of sockets."""
+    folder = tmp_path_factory.mktemp("st")
+    monkeypatch.setenv(STATE_VARIABLE, str(folder))
+    return folder
+
+
+def leftovers(state: Path) -> tuple[set[str], set[str], set[str]]:
+    """Network devices here, our files and folders, and the daemons that work in one of them."""
     devices = {name for _, name in socket.if_nameindex()}
-    folders = {path.name for path in Path(tempfile.gettempdir()).glob("armor-cost-*")}
+    files = {path.name for kind in ("runs", "tmp") for path in state.glob(f"{kind}/*")}
     commands = set()
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = entry.read_bytes().decode(errors="replace").replace("\0", " ")
         except OSError:
             continue  # it has just ended
-        if "armor-cost-" in words and words.split(" ")[0] in ("ovsdb-server", "ovs-vswitchd"):
+        if str(state) in words and words.split(" ")[0] in ("ovsdb-server", "ovs-vswitchd"):
             commands.add(f"{entry.parent.name} {words}")
-    return devices, folders, commands
+    return devices, files, commands
 
 
 def children(parent: int) -> set[int]:
@@ -67,8 +75,8 @@ def children(parent: int) -> set[int]:
 
 
 @pytest.mark.emulation
-def test_a_short_measurement_adds_up_and_leaves_nothing() -> None:
-    before = leftovers()
+def test_a_short_measurement_adds_up_and_leaves_nothing(state: Path) -> None:
+    before = leftovers(state)
     told: list[str] = []
     (row,) = measure(1, told.append, bursts=3)
     results = {(each["path"], each["lookup"]): each for each in row["results"]}
@@ -83,12 +91,12 @@ def test_a_short_measurement_adds_up_and_leaves_nothing() -> None:
         assert each["cached"] is (lookup != "none")
         assert 0 < each["ns_per_packet"] <= each["median_ns_per_packet"]
         assert each["delay_us"] > 0
-    assert leftovers() == before
+    assert leftovers(state) == before
 
 
 @pytest.mark.emulation
-def test_an_interrupted_measurement_leaves_nothing() -> None:
-    before = leftovers()
+def test_an_interrupted_measurement_leaves_nothing(state: Path) -> None:
+    before = leftovers(state)
 
     def interrupt(what: str) -> None:
         if what.startswith("cb_turned"):
@@ -96,43 +104,35 @@ def test_an_interrupted_measurement_leaves_nothing() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         list(measure(1, interrupt, bursts=1))
-    assert leftovers() == before
+    assert leftovers(state) == before
 
 
 @pytest.mark.emulation
-def test_a_switch_that_dies_in_the_middle_is_an_error_and_leaves_nothing() -> None:
-    before = leftovers()
+def test_a_switch_that_dies_in_the_middle_is_an_error_and_leaves_nothing(state: Path) -> None:
+    before = leftovers(state)
 
     def kill_the_switch(what: str) -> None:
         if what.startswith("two_tables,"):
-            (line,) = {each for each in leftovers()[2] - before[2] if " ovs-vswitchd " in each}
+            (line,) = {each for each in leftovers(state)[2] - before[2] if " ovs-vswitchd " in each}
             os.kill(int(line.split()[0]), signal.SIGKILL)
 
     with session(1, kill_the_switch) as bench, pytest.raises(ArmorError):
         bench.run(1)
-    assert leftovers() == before
+    assert leftovers(state) == before
 
 
 @pytest.mark.emulation
-def test_a_killed_measurement_leaves_no_process_and_no_device() -> None:
-    before = leftovers()
+def test_a_killed_measurement_leaves_nothing(state: Path) -> None:
+    before = leftovers(state)
     script = (
         "from experiments.packet_cost import measure; list(measure(9, lambda what: print(what, flush=True), bursts=1))"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("plain")
-        assert len(leftovers()[2] - before[2]) == 2
+        assert len(leftovers(state)[2] - before[2]) == 2
         started = children(process.pid)
         assert len(started) >= 3  # the two daemons, and what holds the namespace
         process.kill()
-    deadline = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}").exists() for pid in started):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    now = leftovers()
-    (folder,) = now[1] - before[1]  # the one thing that cannot undo itself
-    for path in Path(tempfile.gettempdir(), folder).iterdir():
-        path.unlink()
-    Path(tempfile.gettempdir(), folder).rmdir()
-    assert (now[0], now[2]) == (before[0], before[2])
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started), "its processes have ended", 60)
+    wait_until(lambda: leftovers(state) == before, "the guard has removed the rest", 60)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
-import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from experiments.against_ovs.dummy_ovs import DummyOvs, dummy_ovs, find_program
 from experiments.against_ovs.samples import Scene, SceneMaker
 from experiments.against_ovs.unixctl import UnixCtl
 from mininet_topos.catalogue import load_topology
+from mininet_topos.emulation.runfile import STATE_VARIABLE
 from mininet_topos.errors import ArmorError, BadInputError, MissingRequirementError, PlanError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.ids import Kind, Table, split_cookie
@@ -156,16 +158,44 @@ def test_a_missing_program_is_named_with_the_repair(monkeypatch: pytest.MonkeyPa
         find_program("ovs-vswitchd")
 
 
+@pytest.fixture
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run files and folders of the test itself, away from other runs of this machine; short, for names of sockets."""
+    folder = tmp_path_factory.mktemp("st")
+    monkeypatch.setenv(STATE_VARIABLE, str(folder))
+    return folder
+
+
 @pytest.mark.ovs
-def test_a_daemon_that_does_not_start_says_why_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = set(Path(tempfile.gettempdir()).glob("armor-ovs-*"))
+def test_a_daemon_that_does_not_start_says_why_and_leaves_nothing(state: Path, monkeypatch) -> None:
     monkeypatch.setattr(
         "experiments.against_ovs.dummy_ovs.find_program",
         lambda name: find_program("ovs-ofctl" if name == "ovs-vswitchd" else name),
     )
     with pytest.raises(ArmorError, match=r"ovs-ofctl did not start: .*unrecognized option"), dummy_ovs():
         pytest.fail("it started")
-    assert {left for left in Path(tempfile.gettempdir()).glob("armor-ovs-*") if _daemons(left)} <= before
+    assert not [*state.glob("runs/*"), *state.glob("tmp/*")]
+    assert _daemons(state) == []
+
+
+@pytest.mark.ovs
+@pytest.mark.parametrize("daemon", ["ovsdb-server", "ovs-vswitchd"])
+def test_a_daemon_that_is_killed_is_an_error_and_leaves_nothing(daemon: str, state: Path, monkeypatch) -> None:
+    monkeypatch.setattr("experiments.against_ovs.dummy_ovs._ANSWER_TIMEOUT_S", 2.0)
+
+    def measure() -> None:
+        with dummy_ovs() as ovs:
+            ovs.add_bridges({1: [1]})
+            (pid,) = [pid for pid in _daemons(state) if Path(f"/proc/{pid}/comm").read_text().strip() == daemon]
+            os.kill(pid, signal.SIGKILL)
+            while True:
+                ovs.add_bridges({2: [1]})
+                ovs.empty(2)
+
+    with pytest.raises(ArmorError):
+        measure()
+    assert not [*state.glob("runs/*"), *state.glob("tmp/*")]
+    assert _daemons(state) == []
 
 
 def test_a_missing_schema_is_named_with_where_it_was_sought(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

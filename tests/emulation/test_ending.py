@@ -1,0 +1,124 @@
+"""Signals that end a program: the first interrupts, none cuts a clean-up short, and none that was ignored is heard."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from mininet_topos.emulation import ending
+from mininet_topos.emulation.ending import ENDING, Ending, ending_held, ending_waits
+from tests.patience import patient_s
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """Signals interrupt as they do in a program started from a terminal; set back afterwards."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in ENDING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_the_first_signal_interrupts_and_the_next_ones_leave_the_undoing_alone(number: signal.Signals) -> None:
+    undone: list[int] = []
+
+    def work() -> None:
+        try:
+            signal.raise_signal(number)
+        finally:
+            for again in ENDING:
+                signal.raise_signal(again)
+                undone.append(again)
+
+    with Ending() as signals:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert signals.heard
+    assert undone == list(ENDING)
+
+
+def test_a_signal_long_after_one_that_was_swallowed_interrupts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 100.0
+    monkeypatch.setattr(ending.time, "monotonic", lambda: now_s)
+    with Ending() as signals:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        now_s += 60
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signals.heard
+
+
+def test_what_was_set_is_set_back_and_what_was_ignored_stays_ignored() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    before = {number: signal.getsignal(number) for number in ENDING}
+    with Ending() as signals, ending_waits():
+        signal.raise_signal(signal.SIGHUP)
+    assert not signals.heard
+    assert {number: signal.getsignal(number) for number in ENDING} == before
+
+
+@pytest.mark.parametrize("hold", [ending_waits, ending_held])
+def test_a_signal_during_a_clean_up_interrupts_when_that_is_over(hold) -> None:
+    undone: list[str] = []
+
+    def clean_up() -> None:
+        with hold():
+            signal.raise_signal(signal.SIGTERM)
+            undone.append("all")
+
+    with pytest.raises(KeyboardInterrupt):
+        clean_up()
+    assert undone == ["all"]
+    with hold():
+        pass  # it came once
+
+
+@pytest.mark.parametrize("hold", [ending_waits, ending_held])
+def test_a_signal_during_the_clean_up_of_an_interrupt_adds_nothing(hold) -> None:
+    def work() -> None:
+        try:
+            raise KeyboardInterrupt("first")
+        finally:
+            with hold():
+                signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt, match="first"):
+        work()
+
+
+def test_a_process_started_while_signals_are_held_begins_with_them_held() -> None:
+    show = [
+        sys.executable,
+        "-c",
+        "import signal; print(sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))))",
+    ]
+    with ending_held():
+        held = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    assert held == f"{sorted(map(int, ENDING))}\n"
+
+
+# After its work a program for good hears a signal as if it had no handler; one that it ended by changes nothing more.
+@pytest.mark.parametrize(("first", "code"), [("None", -signal.SIGTERM), ("signal.SIGINT", 130)])
+def test_a_signal_while_the_interpreter_ends_prints_no_traceback(first: str, code: int) -> None:
+    program = f"""
+import atexit, signal, sys
+from mininet_topos.emulation.ending import Ending
+atexit.register(signal.raise_signal, signal.SIGTERM)
+with Ending(for_good=True) as signals:
+    try:
+        if {first}:
+            signal.raise_signal({first})
+    except KeyboardInterrupt:
+        pass
+sys.exit(130 if signals.heard else 0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=patient_s(30)
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")

@@ -25,6 +25,7 @@ from dataplane.model.protection_node import Connection
 from dataplane.model.sequence import Egress, Ingress
 from dataplane.protect import ProtectNode
 from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.wording import sentence
 
 Json = Any
 
@@ -133,5 +134,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except ArmorError as error:
-        print(f"armor: {error}", file=sys.stderr)
+        print(f"armor: {sentence(error)}", file=sys.stderr)
         sys.exit(error.exit_code)

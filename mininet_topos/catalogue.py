@@ -9,15 +9,17 @@ from pathlib import Path
 
 from mininet_topos import catalogue_data as data
 from mininet_topos.build import from_edges, numbered_nodes, two_way
-from mininet_topos.errors import TopologyError
+from mininet_topos.errors import BadInputError, TopologyError
 from mininet_topos.generators import GENERATORS, generate
 from mininet_topos.geometry import FIBRE_DETOUR, fibre_delay_ms, great_circle_km
 from mininet_topos.importers.gml import read_gml
 from mininet_topos.importers.graphml import read_graphml
 from mininet_topos.importers.json_file import read_json
-from mininet_topos.importers.raw import Loaded, RawGraph, gaps, one_line, shown, to_loaded
+from mininet_topos.importers.raw import Loaded, RawGraph, gaps, to_loaded
+from mininet_topos.input_files import is_file, read_bytes
 from mininet_topos.topology import Link, Node, Topology
 from mininet_topos.toy import TOYS
+from mininet_topos.wording import one_line, shown
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,7 @@ def is_topology_file(name_or_path: str) -> bool:
     name = name_or_path.strip()
     if _maker(name) is not None or name.partition(":")[0] in GENERATORS:
         return False
-    path = Path(name)
-    return path.suffix.lower() in FILE_KINDS or len(path.parts) > 1 or _is_file(path)
+    return Path(name).suffix.lower() in FILE_KINDS or "/" in name or is_file(name)
 
 
 def _maker(name: str) -> Callable[[], Topology] | None:
@@ -154,24 +155,12 @@ def read_topology_file(path: Path) -> Loaded:
         raise TopologyError(f"{one_line(str(path))}: {error}") from None
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # such as a name that is too long
-        return False
-
-
 def _content(path: Path) -> bytes:
     shown_path = one_line(str(path))
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise TopologyError(f"{shown_path}: there is no such file; check the path") from None
-    except IsADirectoryError:
-        raise TopologyError(f"{shown_path}: this is a directory; name a file in it") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise TopologyError(f"{shown_path}: cannot be read ({reason}); check the path and its rights") from None
+        content = read_bytes(path, shown_path)
+    except BadInputError as error:
+        raise TopologyError(str(error)) from None
     if not content.strip():
         raise TopologyError(f"{shown_path}: the file is empty; give it a topology")
     return content

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import os
 import signal
 import socket
@@ -21,6 +20,7 @@ from typing import Any
 
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.event_log import EventLog
+from mininet_topos.input_files import parse_json, read_bytes
 from ovsdb_backup.agent import OneLineParser, check_wait, without_eventlet
 from ovsdb_backup.agent_types_core import PortStatus
 from ovsdb_backup.agent_wire_core import Reading, event_of, greeting, note_port, read_further, read_requests
@@ -91,10 +91,11 @@ def read_sheet(path: Path) -> TunnelSheet:
     BadInputError
         It cannot be read, or is no sheet.
     """
+    content = read_bytes(path, f"the sheet {path}")
     try:
-        return sheet_from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise BadInputError(f"the sheet {path} cannot be read: {error}") from error
+        return sheet_from_json(parse_json(content))
+    except BadInputError as error:
+        raise BadInputError(f"the sheet {path}: {error}") from error
 
 
 class TunnelAgent:

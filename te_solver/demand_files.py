@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from mininet_topos.errors import BadInputError
+from mininet_topos.input_files import is_file, parse_json, read_text
 from mininet_topos.topology import Topology
-from te_solver.demands import check_demand
+from te_solver.demands import check_demand, generate_demands, is_demand_spec
 from te_solver.values import DEFAULT_PRIORITY, Demand
 
 REQUIRED = ("src", "dst", "demand_mbps")
 COLUMNS = (*REQUIRED, "priority")
+MOST_BYTES = 200_000_000  # all pairs of the largest topology
 
 Record = tuple[str, dict[str, object]]
+
+
+def load_demands(text: str, topology: Topology, seed: int) -> tuple[Demand, ...]:
+    """Demands of a generator's specification, or of a CSV or JSON file.
+
+    Raises
+    ------
+    BadInputError
+        Neither, or one that cannot be used.
+    """
+    is_named_as_file = PurePath(text).suffix.lower() in (".csv", ".json")
+    if not is_named_as_file or (is_demand_spec(text) and not is_file(text)):
+        return generate_demands(text, topology, seed)  # says what can be written
+    return parse_demands(read_text(text, f"demand file {text!r}", MOST_BYTES), text, topology)
 
 
 def parse_demands(text: str, name: str, topology: Topology) -> tuple[Demand, ...]:
@@ -75,9 +91,9 @@ def _csv_records(text: str, name: str) -> Iterator[Record]:
 
 def _json_records(text: str, name: str) -> Iterator[Record]:
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BadInputError(f"{name}, line {error.lineno}: this is no JSON ({error.msg}); correct it") from None
+        value = parse_json(text)
+    except BadInputError as error:
+        raise BadInputError(f"{name}: {error}") from None
     if not isinstance(value, list):
         raise BadInputError(f"{name}: the file holds no list; write [{{src, dst, demand_mbps}}, ...]")
     for number, entry in enumerate(value, start=1):

@@ -101,8 +101,8 @@ def chosen_case(topology: Topology, pair: str | None, link: str | None) -> Crank
 
 def _node(topology: Topology, name: str) -> str:
     from experiments.scenario.fields import Context
-    from experiments.scenario.lines import Line
     from experiments.scenario.targets import read_host
+    from mininet_topos.lines import Line
 
     return read_host(Context("--pair"), Line(1, name.strip()), "host", topology)
 

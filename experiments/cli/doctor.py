@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 from experiments.cli.output import emit, progress
-from experiments.cli.parser import positive_number
+from experiments.cli.parser import positive_number, refuse_given
 from experiments.cli.topo import load
 
 
@@ -32,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor doctor`."""
+    if arguments.quick:
+        refuse_given(arguments, ("watch_s",), "is for the trial network, which --quick leaves out; keep one of them")
     topology = load(arguments.topology)
     from mininet_topos.emulation.doctor import diagnose
 

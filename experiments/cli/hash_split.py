@@ -52,9 +52,9 @@ def refuse_pair(arguments: argparse.Namespace) -> None:
     BadInputError
         --pair or --weights.
     """
-    for name in ("pair", "weights"):
-        if getattr(arguments, name) is not None:
-            raise BadInputError(f"--{name} is for --hash-split; add --hash-split 10000, or leave it out")
+    from experiments.cli.parser import refuse_given
+
+    refuse_given(arguments, ("pair", "weights"), "is for --hash-split; add --hash-split 10000, or leave it out")
 
 
 def verify_hash_split(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.cli.output import emit
-from experiments.cli.parser import add_choices
+from experiments.cli.parser import add_choices, refuse_given
 from experiments.cli.tunnels import refuse_shape
 from mininet_topos.errors import BadInputError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 IN_BAND = "in-band"
 TEXT, COMMANDS = FORMATS = ("text", "ovs-ofctl")
-_OPTIONS = {"controller_at": None, "pmt": None, "format": TEXT}
+_OPTIONS = ("controller_at", "pmt", "format")
 
 
 def add_in_band_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,10 +40,7 @@ def refuse_in_band_arguments(arguments: argparse.Namespace) -> None:
     BadInputError
         One of them was given.
     """
-    for name, usual in _OPTIONS.items():
-        if getattr(arguments, name) != usual:
-            option = name.replace("_", "-")
-            raise BadInputError(f"--{option} is for in-band, not for {arguments.scheme!r}; remove it")
+    refuse_given(arguments, _OPTIONS, f"is for in-band, not for {arguments.scheme!r}; remove it")
 
 
 def run_in_band(arguments: argparse.Namespace, topology: Topology) -> int:

@@ -1,23 +1,23 @@
 """`armor COMMAND ...`: finds the command, runs it, and turns errors into one line and an exit code.
 
-Exit codes: 0 what was asked for held, 1 a claim or check failed, 2 bad input or a missing requirement, 130 Ctrl-C.
+Exit codes: 0 what was asked for held, 1 a claim or check failed, 2 bad input or a missing requirement, 130 Ctrl-C
+(SIGTERM and SIGHUP are taken alike).
 """
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import importlib
 import os
-import signal
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from types import FrameType
+from collections.abc import Sequence
 
 from experiments.cli.output import drop_notes, release_notes
-from experiments.cli.parser import ArmorParser
 from experiments.scenario.suggest import suggest
+from mininet_topos.emulation.ending import Ending
 from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.wording import sentence
 
 COMMANDS = {
     "topo": "list, show and draw topologies",
@@ -35,6 +35,7 @@ COMMANDS = {
     "clean": "remove what a broken-off run left behind",
 }
 INTERRUPTED = 130
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,25 +51,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit code.
     """
-    _replace_what_the_terminal_cannot_show()
+    _prepare_streams()
     # The `ovs` package imports eventlet where it is installed, which prints nine lines about its own future.
     warnings.filterwarnings("ignore", message=r"\s*Eventlet is deprecated")
+    with Ending(for_good=argv is None) as ending:
+        try:
+            code, said = _attempt(list(sys.argv[1:] if argv is None else argv))
+            ending.over()
+        except KeyboardInterrupt:
+            code, said = INTERRUPTED, "interrupted"
+        if ending.heard and code != INTERRUPTED:  # something swallowed it, or failed for it
+            code, said = INTERRUPTED, "interrupted"
+        if said:
+            print(f"armor: {said}", file=sys.stderr)
+    return code
+
+
+def _attempt(argv: list[str]) -> tuple[int, str]:
+    """Exit code of a command, and what is to be said about its failure."""
     try:
         drop_notes()
-        code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        code = _dispatch(argv)
         release_notes()
         sys.stdout.flush()
     except ArmorError as error:
-        print("armor: " + " ".join(str(error).split()), file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("armor: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone (for example `| head`); what is still buffered must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return code
+        return error.exit_code, sentence(error)
+    except BrokenPipeError:  # the reader has gone (for example `| head`)
+        _forget_output()
+        return 0, ""
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _forget_output()
+        where = "the output" if error.filename is None else repr(error.filename)
+        return BadInputError.exit_code, f"{where} cannot be written ({error.strerror}); make room and start again"
+    return code, ""
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -83,28 +100,14 @@ def _dispatch(argv: list[str]) -> int:
     if argv[0] not in COMMANDS:
         what = "option" if argv[0].startswith("-") else "command"
         raise BadInputError(f"{argv[0]!r} is no {what}; {suggest(argv[0], [*COMMANDS, '--help', '--version'])}")
+    from experiments.cli.parser import ArmorParser  # here, where Ctrl-C is heard: it takes half a second
+
     command = importlib.import_module(f"experiments.cli.{argv[0]}")
     parser = ArmorParser(prog=f"armor {argv[0]}", description=command.__doc__)
     command.add_arguments(parser)
     parser.add_common_arguments()
     arguments = parser.parse_strictly(argv[1:])
-    with _termination_as_interrupt():
-        return int(command.run(arguments))
-
-
-@contextlib.contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
-    """SIGTERM and SIGHUP unwind like Ctrl-C, so that whatever a command built is undone."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    old = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
+    return int(command.run(arguments))
 
 
 def _help() -> str:
@@ -133,8 +136,16 @@ def _version() -> str:
         raise BadInputError("Armor runs from a folder where it is not installed; run 'make setup'") from error
 
 
-def _replace_what_the_terminal_cannot_show() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")
+def _prepare_streams() -> None:
+    """Replace what the terminal cannot show; a stream that is closed (`>&-`) takes everything and shows nothing."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for the rest of the process
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _forget_output() -> None:
+    """What is still buffered must not raise again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,12 +12,14 @@ arm's throughput differs from the first one's by more than --within per cent.
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.cli.output import emit, progress, table
-from experiments.cli.parser import add_choices, positive_number, whole_number
+from experiments.cli.parser import add_choices, positive_number, refuse_given, whole_number
 from mininet_topos.errors import BadInputError
+from mininet_topos.input_files import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +82,11 @@ def run(arguments: argparse.Namespace) -> int:
     if asked not in (["controller"], ["app"], ["against"], ["app", "against"]):
         raise BadInputError("name what is loaded: --controller ADDR:PORT, --app NAMES, or --against stock,pso")
     if arguments.controller:
+        needs = "needs a controller of its own; use --app or --against"
+        refuse_given(arguments, ("rogue", "link_mbps", "pmt", "within", "realtime"), needs)
         return _load_running(arguments)
+    if not arguments.against:
+        refuse_given(arguments, ("pmt", "within"), "is for --against; leave it out, or use --channels")
     arms = _arms(arguments.against) if arguments.against else ("pso" if arguments.channels else "stock",)
     controllers = {arm: _controller(arguments, arm) for arm in arms}
     runs = _measure_all(arguments, controllers)
@@ -92,10 +98,6 @@ def _load_running(arguments: argparse.Namespace) -> int:
     from experiments.ofload.controllers import Controller
     from experiments.ofload.generator import Switchboard, run_load
 
-    if arguments.rogue != "none":
-        raise BadInputError(f"--rogue {arguments.rogue} needs a controller of its own; use --app or --against")
-    if arguments.link_mbps:
-        raise BadInputError("--link-mbps needs a controller inside the link's namespaces; use --app or --against")
     host, port = _address(arguments.controller)
     pmt = _read_pmt(arguments.channels) if arguments.channels else None
     controller = Controller((), pmt)
@@ -236,7 +238,7 @@ def _arms(text: str) -> tuple[str, ...]:
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+    if not host or not re.fullmatch(r"[0-9]{1,5}", port) or not 0 < int(port) < 1 << 16:
         raise BadInputError(f"--controller is {text!r}; write ADDR:PORT, as 127.0.0.1:6653")
     return host, int(port)
 
@@ -258,7 +260,7 @@ def _stall(text: str | None) -> tuple[float, float] | None:
         start_s, end_s = map(float, text.split(":"))
     except ValueError:
         start_s, end_s = 1.0, 0.0
-    if not 0 <= start_s < end_s:
+    if not 0 <= start_s < end_s < float("inf"):
         raise BadInputError(f"--stall is {text!r}; write A:B in seconds, as 2:4")
     return start_s, end_s
 
@@ -268,12 +270,12 @@ def _pmt_path(name: str) -> Path:
     from experiments.environment import REPOSITORY
 
     for path in (Path(name), REPOSITORY / name):
-        if path.is_file():
+        if is_file(path):
             return path
     raise BadInputError(f"there is no Policy Map Table {name!r}; examples are in examples/pmt/")
 
 
 def _read_pmt(name: str) -> PolicyMapTable:
-    from ryu_apps.pmt.parse import parse_pmt
+    from ryu_apps.pmt.parse import load_pmt
 
-    return parse_pmt(_pmt_path(name).read_text(encoding="utf-8"), name)
+    return load_pmt(_pmt_path(name), f"Policy Map Table {name!r}")

@@ -91,7 +91,10 @@ def emit(arguments: argparse.Namespace, value: object, text: str) -> None:
         print(shown)
         return
     path = writable(arguments.out)
-    path.write_text(shown + "\n", encoding="utf-8")
+    try:
+        path.write_text(shown + "\n", encoding="utf-8")
+    except OSError as error:
+        raise BadInputError(f"--out {str(path)!r} cannot be written ({error.strerror}); name another place") from error
     note(f"written: {path}")
 
 
@@ -111,8 +114,9 @@ def writable(name: str) -> Path:
             pass
         if is_new:
             path.unlink()  # a command that fails later leaves no empty file behind
-    except OSError as error:
-        raise BadInputError(f"--out {name!r} cannot be written ({error.strerror}); name another place") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
+        reason = getattr(error, "strerror", None) or error
+        raise BadInputError(f"--out {name!r} cannot be written ({reason}); name another place") from error
     return path
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from experiments.scenario.suggest import suggest
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from mininet_topos.topology import Topology
     from ryu_apps.plan.options import PlanOptions
     from ryu_apps.plan.protect.values import ProtectedFlow
+
+
+# Of `add_plan_options`, what only schemes of rows by destination read; all read the metric.
+PLAN_OPTIONS = ("mode", "planner", "routes", "max_failures", "hard_timeout_s")
 
 
 class ArmorParser(argparse.ArgumentParser):
@@ -47,6 +51,7 @@ class ArmorParser(argparse.ArgumentParser):
         BadInputError
             A missing, unknown or unusable argument.
         """
+        given = self._given(argv)
         arguments, unknown = self.parse_known_args(list(argv))
         if unknown:
             word = unknown[0].partition("=")[0]
@@ -54,7 +59,40 @@ class ArmorParser(argparse.ArgumentParser):
             if word.startswith("-"):
                 raise BadInputError(f"{self.prog} has no option {word!r}; {suggest(word, options)}")
             raise BadInputError(f"{self.prog} has no use for the argument {word!r}; remove it")
+        arguments.given = given
         return arguments
+
+    def _given(self, argv: Sequence[str]) -> dict[str, str]:
+        """Options in `argv`, by the names of their values; what argparse would misread or pass over is refused."""
+        given: dict[str, str] = {}
+        for place, word in enumerate(argv):
+            if word == "--":
+                break
+            option, equals, value = word.partition("=")
+            action = self._option_string_actions.get(option)
+            if action is None:
+                continue
+            if action.nargs != 0:
+                value = value if equals else "".join(argv[place + 1 : place + 2])
+                if (not value.strip() and (equals or len(argv) > place + 1)) or (equals and value == "--"):
+                    raise BadInputError(f"{option} is {value!r}; give it a value, or leave it out")
+                if action.dest in given and not isinstance(action, argparse._AppendAction):
+                    raise BadInputError(f"{option} stands twice; keep one of them")
+            given[action.dest] = option
+        return given
+
+
+def refuse_given(arguments: argparse.Namespace, names: Sequence[str], reason: str) -> None:
+    """Refuse options that would be passed over in silence.
+
+    Raises
+    ------
+    BadInputError
+        One of them stands on the command line; `reason` ends the sentence that its name begins.
+    """
+    for name in names:
+        if name in arguments.given:
+            raise BadInputError(f"{arguments.given[name]} {reason}")
 
 
 def choice(name: str, choices: Sequence[str]) -> Callable[[str], str]:
@@ -72,10 +110,8 @@ def whole_number(name: str, lowest: int, highest: int = 2**63 - 1) -> Callable[[
     """Argument type: a whole number in lowest..highest."""
 
     def read(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = lowest - 1
+        # int() takes other digits, underscores and more than a machine word, too
+        value = int(text) if re.fullmatch(r"[-+]?[0-9]{1,19}", text) else lowest - 1
         if not lowest <= value <= highest:
             bound = f"of at least {lowest}" if highest >= 2**31 else f"from {lowest} to {highest}"
             raise BadInputError(f"{name} is {text!r}; give a whole number {bound}")
@@ -152,6 +188,11 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def refuse_plan_options(arguments: argparse.Namespace, names: Sequence[str]) -> None:
+    """Refuse options of `add_plan_options` that what is planned has no use for (`BadInputError`)."""
+    refuse_given(arguments, names, f"is not for {arguments.scheme!r}; leave it out")
+
+
 def add_protect_argument(parser: argparse.ArgumentParser, default: str) -> None:
     """--protect FILE; `default` says what happens without it."""
     parser.add_argument(
@@ -167,18 +208,13 @@ def read_protected_flows(arguments: argparse.Namespace, topology: Topology) -> t
     BadInputError
         The file cannot be read or used, or the scheme is not `protect`.
     """
-    from ryu_apps.plan.protect.document import parse_flows
+    from ryu_apps.plan.protect.document import load_flows
 
     if arguments.protect is None:
         return None
     if arguments.scheme != "protect":
         raise BadInputError(f"--protect is for scheme protect, not for {arguments.scheme!r}; leave one of them out")
-    try:
-        text = Path(arguments.protect).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise BadInputError(f"--protect {arguments.protect!r} cannot be read ({reason}); check the path") from error
-    return parse_flows(text, arguments.protect, topology)
+    return load_flows(arguments.protect, f"--protect {arguments.protect!r}", topology)
 
 
 def plan_options(arguments: argparse.Namespace) -> PlanOptions:

@@ -15,7 +15,14 @@ import argparse
 from dataclasses import replace
 
 from experiments.cli.in_band import IN_BAND, add_in_band_arguments, refuse_in_band_arguments, run_in_band
-from experiments.cli.parser import add_plan_arguments, add_protect_argument, plan_options, read_protected_flows
+from experiments.cli.parser import (
+    PLAN_OPTIONS,
+    add_plan_arguments,
+    add_protect_argument,
+    plan_options,
+    read_protected_flows,
+    refuse_plan_options,
+)
 from experiments.cli.shapes import check_shape, show
 from experiments.cli.topo import load
 from experiments.cli.tunnels import add_tunnel_arguments, plan_tunnels, refuse_tunnel_arguments
@@ -59,15 +66,15 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadInputError(
                 f"--switch {node!r} is no node of {topology.name!r}; {suggest(node, topology.node_names)}"
             )
+    flows = read_protected_flows(arguments, topology)
     if arguments.scheme == IN_BAND:
         refuse_tunnel_arguments(arguments)
-        read_protected_flows(arguments, topology)
+        refuse_plan_options(arguments, (*PLAN_OPTIONS, "metric"))
         return run_in_band(arguments, topology)
     refuse_in_band_arguments(arguments)
     if scheme is None:
         return plan_tunnels(arguments, topology)
     refuse_tunnel_arguments(arguments)
-    flows = read_protected_flows(arguments, topology)
     if flows is not None:
         options = replace(options, protection=protection_of(topology, flows))
     plans = scheme.plan(topology, options)

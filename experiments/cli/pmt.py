@@ -12,11 +12,10 @@ SWITCH is a switch of the running emulation, or a database: unix:PATH or tcp:HOS
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.output import emit, hold_note
-from experiments.cli.parser import choice
+from experiments.cli.parser import choice, refuse_given
 from experiments.scenario.suggest import suggest
 from mininet_topos.errors import BadInputError
 
@@ -41,6 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     counts, words = usage[arguments.action]
     if len(arguments.names) not in counts:
         raise BadInputError(f"'armor pmt {arguments.action}' takes {words}; {len(arguments.names)} names were given")
+    if arguments.action == "check":
+        refuse_given(arguments, ("bridge",), "is not for 'armor pmt check'; leave it out")
     return act(arguments)
 
 
@@ -52,16 +53,9 @@ def read_pmt_file(name: str) -> PolicyMapTable:
     BadInputError
         The file cannot be read or is no PMT.
     """
-    from ryu_apps.pmt.parse import parse_pmt
+    from ryu_apps.pmt.parse import load_pmt
 
-    try:
-        text = Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise BadInputError(
-            f"PMT {name!r} cannot be read ({reason}); name a file like those of examples/pmt"
-        ) from error
-    return parse_pmt(text, name)
+    return load_pmt(name, f"PMT {name!r}")
 
 
 def _check(arguments: argparse.Namespace) -> int:

@@ -16,18 +16,19 @@ import argparse
 import http.client
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from experiments.cli.output import emit, table
-from experiments.cli.parser import choice, whole_number
+from experiments.cli.parser import choice, refuse_given, whole_number
 from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.input_files import read_text
 
 ACTIONS = ("list", "add", "remove", "stats")
 DEFAULT_URL = "http://127.0.0.1:8080"
 PATH = "/armor/protect"
 ANSWER_S = 60.0
+_FLOW = ("source", "to", "protocol", "from_port", "to_port", "via", "number", "one_way")
 
 
 class ControllerError(ArmorError):
@@ -52,10 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor protect`."""
-    ask = asker(arguments.url)
     if arguments.action in ("add", "remove"):
-        value = ask("POST", json.dumps({arguments.action: flows_of(arguments)}))
+        flows = flows_of(arguments)
+        ask = asker(arguments.url)
+        value = ask("POST", json.dumps({arguments.action: flows}))
     else:
+        refuse_given(arguments, _FLOW, "is for 'armor protect add' and 'remove'; leave it out")
+        ask = asker(arguments.url)
         if arguments.file is not None:
             raise BadInputError(f"armor protect {arguments.action} takes no file; leave {arguments.file!r} out")
         value = ask("GET", "")
@@ -72,7 +76,8 @@ def flows_of(arguments: argparse.Namespace) -> Any:
     BadInputError
         Both or neither are given, or the file cannot be read.
     """
-    import yaml
+    from mininet_topos.lines import plain, read_lines
+    from ryu_apps.plan.protect.document import MAX_FLOWS_BYTES
 
     one = {
         "from": arguments.source,
@@ -89,11 +94,7 @@ def flows_of(arguments: argparse.Namespace) -> Any:
         raise BadInputError(f"armor protect {arguments.action} needs flows: give a file, or --from and --to")
     if given:
         return [given]
-    try:
-        return yaml.safe_load(Path(arguments.file).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
-        raise BadInputError(f"{arguments.file!r} cannot be read ({reason}); give a YAML or JSON file") from error
+    return plain(read_lines(read_text(arguments.file, repr(arguments.file), MAX_FLOWS_BYTES), arguments.file))
 
 
 def asker(url: str | None) -> Callable[[str, str], Any]:

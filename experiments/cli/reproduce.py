@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from experiments.papers.figure import PaperFigure
 
 INTERRUPTED = 130
-# --seed has a default, so only these can be refused beside --resume and --redraw.
 _CHOICES = ("ids", "paper", "all", "quick", "rounds", "arms")
 
 
@@ -111,12 +110,18 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
     modes = [name for name in ("list", "resume", "redraw") if getattr(arguments, name)]
     if len(modes) > 1:
         raise BadInputError(f"--{modes[0]} and --{modes[1]} exclude each other; keep one of them")
+    if modes == ["list"]:
+        asked = [
+            *arguments.ids[:1],
+            *(arguments.given[name] for name in ("paper", "all", "arms") if name in arguments.given),
+        ]
+        if asked:
+            raise BadInputError(f"--list shows all ids; leave {asked[0]} away")
     if modes not in (["resume"], ["redraw"]):
         return
     allowed = ("ids",) if modes == ["redraw"] else ()
     given = [name for name in _CHOICES if getattr(arguments, name) and name not in allowed]
-    if modes == ["resume"] and arguments.out is not None:
-        given.append("out")
+    given += [name for name in ("seed", *(("out",) if modes == ["resume"] else ())) if name in arguments.given]
     if given:
         what = "ids" if given[0] == "ids" else f"--{given[0]}"
         raise BadInputError(f"--{modes[0]} takes {what} from the folder's campaign.json; leave {what} away")
@@ -148,9 +153,8 @@ def _start(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
 
 def _resume(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
     from experiments.campaign.selection import Request, refuse_changes, run_order, trials_of
-    from experiments.campaign.store import Store
 
-    store = Store.open(Path(arguments.resume))
+    store = _opened(Path(arguments.resume))
     by_id = trials_of(Request.from_json(store.description), _registry()[0])
     refuse_changes(store.description, by_id, arguments.resume)
     trials = run_order(by_id)
@@ -158,11 +162,20 @@ def _resume(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
     return _measure(arguments, store, trials, laboratory)
 
 
-def _redraw(arguments: argparse.Namespace) -> int:
-    from experiments.campaign.selection import choose_ids
+def _opened(folder: Path) -> Store:
+    """A campaign that has begun, whose files belong together."""
+    from experiments.campaign.integrity import check_campaign
     from experiments.campaign.store import Store
 
-    store = Store.open(Path(arguments.redraw))
+    store = Store.open(folder)
+    check_campaign(store.description, store.rows(), str(folder))
+    return store
+
+
+def _redraw(arguments: argparse.Namespace) -> int:
+    from experiments.campaign.selection import choose_ids
+
+    store = _opened(Path(arguments.redraw))
     figures, aliases = _registry()
     ids = choose_ids(arguments.ids, None, False, figures, aliases) if arguments.ids else ()
     return _conclude(arguments, store, Path(arguments.out) if arguments.out else store.path, ids)

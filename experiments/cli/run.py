@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.cli.output import progress
 from experiments.cli.topo import load
+from mininet_topos import input_files
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -37,17 +39,23 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `armor run`."""
     text = read_text(arguments.scenario)
     scenario = parse(text, arguments.scenario)
+    written: str | None = text
+    if "seed" in arguments.given:
+        scenario, written = replace(scenario, seed=arguments.seed), None  # the folder then says what was run
     from experiments.cli.run_text import runs_text
     from experiments.runner.folder import ResultFolder
     from experiments.runner.parts import require_programs
     from experiments.runner.run import plan_scenario
 
-    planned = plan_scenario(scenario)
+    try:
+        planned = plan_scenario(scenario)
+    except BadInputError as error:
+        raise BadInputError(f"{arguments.scenario}: {error}") from error
     require_programs()
     folder = (
         ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"run-{Path(arguments.scenario).stem}")
     )
-    value = run_and_write(scenario, planned, folder, text, f"{scenario.topology.name}: one-way delay of the probes")
+    value = run_and_write(scenario, planned, folder, written, f"{scenario.topology.name}: one-way delay of the probes")
     print_result(arguments, value, runs_text(value["runs"], str(folder.path)))  # type: ignore[arg-type]
     return 0 if value["held"] else 1
 
@@ -60,16 +68,7 @@ def read_text(name: str) -> str:
     BadInputError
         It cannot be read, or is no text.
     """
-    path = Path(name)
-    try:
-        if path.is_file() and path.stat().st_size > MAX_SCENARIO_BYTES:
-            raise BadInputError(f"scenario {name!r} has {path.stat().st_size:,} bytes; is it the right file?")
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise BadInputError(f"there is no scenario file {name!r}; examples are in examples/") from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise BadInputError(f"scenario {name!r} cannot be read ({reason})") from error
+    return input_files.read_text(name, f"scenario {name!r}", MAX_SCENARIO_BYTES)
 
 
 def parse(text: str, name: str) -> Scenario:
@@ -82,13 +81,10 @@ def parse(text: str, name: str) -> Scenario:
 
     def find(file: str) -> str:
         """A file that a scenario names may lie beside it."""
-        return str(folder / file) if (folder / file).is_file() else file
+        return str(folder / file) if input_files.is_file(folder / file) else file
 
     def read(file: str) -> str:
-        try:
-            return Path(find(file)).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInputError(f"{file} cannot be read ({error}); name a file beside the scenario") from error
+        return input_files.read_text(find(file), file, MAX_SCENARIO_BYTES)
 
     surroundings = Surroundings(
         lambda topology: load(find(topology)),

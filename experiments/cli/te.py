@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.cli.output import emit, note, writable
-from experiments.cli.parser import add_choices, choice, positive_number, whole_number
+from experiments.cli.parser import add_choices, choice, positive_number, refuse_given, whole_number
 from experiments.scenario.suggest import suggest
 from experiments.scenario.values import METRICS
 from mininet_topos.errors import BadInputError
@@ -34,6 +34,13 @@ TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
 FIGURES = ("kuijia-fig4", "te-schemes", "te-ffc-price")
 PICTURES = (".png", ".svg", ".pdf")
 DEFAULT_FOLDER = "results/te"
+# Options by the action that reads them; `failure` reads those of the problem, too.
+_PROBLEM = (
+    *("demands", "default_capacity_mbps", "tunnels", "tunnel_kind", "metric", "objective", "base_point", "solver"),
+    *("fast", "threads", "low_to_high"),
+)
+_FAILURE = ("link", "node", "schemes", "failure_probability", "availability")
+_SWEEP = ("figure", "workers", "dask", "quick", "again")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,6 +101,8 @@ def _add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor te`."""
+    foreign = {"solve": (*_FAILURE, *_SWEEP), "failure": _SWEEP, "sweep": (*_PROBLEM, *_FAILURE)}
+    refuse_given(arguments, foreign[arguments.action], f"is not for 'armor te {arguments.action}'; leave it out")
     if arguments.action == "sweep":
         if arguments.topology is not None:
             raise BadInputError(f"'armor te sweep' takes no topology; remove {arguments.topology!r}")

@@ -12,7 +12,7 @@ import itertools
 from pathlib import Path
 
 from experiments.cli.output import emit, hold_note, writable
-from experiments.cli.parser import choice
+from experiments.cli.parser import choice, refuse_given
 from experiments.scenario.suggest import suggest
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, Topology
@@ -31,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor topo`."""
+    if arguments.action != "draw":
+        refuse_given(arguments, ("failed", "path", "new_path"), "is for 'armor topo draw'; leave it out")
     if arguments.action == "list":
         if arguments.topology is not None:
             raise BadInputError(

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.cli.hash_split import refuse_pair, verify_hash_split
 from experiments.cli.output import emit, hold_note, progress, table, writable
-from experiments.cli.parser import add_choices, positive_number, whole_number
+from experiments.cli.parser import (
+    PLAN_OPTIONS,
+    add_choices,
+    positive_number,
+    refuse_given,
+    refuse_plan_options,
+    whole_number,
+)
 from experiments.cli.shapes import SHAPES, in_shape, show
 from mininet_topos.errors import BadInputError
 
@@ -26,15 +33,8 @@ if TYPE_CHECKING:
     from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
 
 _ONLY_FOR_TUNNELS = (
-    "failed",
-    "demands",
-    "default_capacity_mbps",
-    "low_to_high",
-    "prefix",
-    "sheets",
-    "hash_split",
-    "pair",
-    "weights",
+    *("failed", "demands", "default_capacity_mbps", "low_to_high", "prefix", "sheets", "hash_split", "pair", "weights"),
+    *("tunnels", "tunnel_kind", "priorities", "split", "told_by"),
 )
 TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
 PRIORITIES = ("single", "four", "eight")
@@ -74,10 +74,7 @@ def refuse_tunnel_arguments(arguments: argparse.Namespace) -> None:
     BadInputError
         One of them was given.
     """
-    for name in _ONLY_FOR_TUNNELS:
-        if getattr(arguments, name, None):
-            option = name.replace("_", "-")
-            raise BadInputError(f"--{option} is for schemes of tunnels, not for {arguments.scheme!r}; remove it")
+    refuse_given(arguments, _ONLY_FOR_TUNNELS, f"is for schemes of tunnels, not for {arguments.scheme!r}; remove it")
 
 
 def refuse_shape(arguments: argparse.Namespace) -> None:
@@ -88,8 +85,7 @@ def refuse_shape(arguments: argparse.Namespace) -> None:
     BadInputError
         Another shape than replicated.
     """
-    if arguments.shape != SHAPES[0]:
-        raise BadInputError(f"--shape is for schemes of tunnels, not for {arguments.scheme!r}; remove it")
+    refuse_given(arguments, ("shape",), f"is for schemes of tunnels, not for {arguments.scheme!r}; remove it")
 
 
 def load_planner(arguments: argparse.Namespace, topology: Topology) -> TunnelPlanner:
@@ -108,6 +104,7 @@ def load_planner(arguments: argparse.Namespace, topology: Topology) -> TunnelPla
 
 def plan_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
     """Run `armor plan` for a scheme of tunnels."""
+    refuse_plan_options(arguments, PLAN_OPTIONS)
     from ryu_apps.plan.kuijia.plan import find_tunnel_scheme
 
     scheme = find_tunnel_scheme(arguments.scheme)
@@ -140,7 +137,11 @@ def _write_sheets(planner: TunnelPlanner, folder: str) -> None:
 
 def verify_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
     """Run `armor verify` for a scheme of tunnels."""
+    refuse_plan_options(arguments, PLAN_OPTIONS)
+    refuse_given(arguments, ("jobs",), "is not for schemes of tunnels; leave it out")
     if arguments.hash_split is not None:
+        useless = ("against_ovs", "failures", "sample", "samples")
+        refuse_given(arguments, useless, "has no meaning with --hash-split; leave it out")
         return verify_hash_split(arguments, topology, _commodities(arguments, topology), _options(arguments))
     refuse_pair(arguments)
     planner = load_planner(arguments, topology)

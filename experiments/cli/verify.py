@@ -27,6 +27,7 @@ from experiments.cli.parser import (
     add_protect_argument,
     plan_options,
     read_protected_flows,
+    refuse_given,
     whole_number,
 )
 from experiments.cli.topo import load
@@ -78,11 +79,17 @@ def run(arguments: argparse.Namespace) -> int:
     options = plan_options(arguments)
     topology = load(arguments.topology)
     require_connected(topology)
+    flows = read_protected_flows(arguments, topology)
+    if not arguments.against_ovs:
+        refuse_given(arguments, ("samples",), "is for --against-ovs; add it, or write --sample")
     if is_of_tunnels:
         return verify_tunnels(arguments, topology)
     refuse_tunnel_arguments(arguments)
     refuse_shape(arguments)
-    flows = read_protected_flows(arguments, topology)
+    if arguments.against_ovs:
+        refuse_given(arguments, ("failures", "sample", "jobs"), "has no meaning with --against-ovs; leave it out")
+    if arguments.scheme in ("protect", *_KEEPING):
+        refuse_given(arguments, ("jobs",), f"is not for {arguments.scheme!r}; leave it out")
     if arguments.scheme == "protect" and not arguments.against_ovs:
         return _protection(arguments, topology, flows)
     if arguments.scheme in _KEEPING and not arguments.against_ovs:

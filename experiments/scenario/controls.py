@@ -17,9 +17,9 @@ from experiments.scenario.fields import (
     whole_number,
     word,
 )
-from experiments.scenario.lines import Line
 from experiments.scenario.replay import SETTINGS, with_settings
 from experiments.scenario.values import Control, Variation
+from mininet_topos.lines import Line
 
 KEYS = ("scheme", "name", "packets", "outage_percent", *SETTINGS)
 _ARM_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,30}")

@@ -17,9 +17,9 @@ from experiments.scenario.fields import (
     with_default,
     word,
 )
-from experiments.scenario.lines import Line
 from experiments.scenario.targets import read_link, read_node
 from experiments.scenario.values import KILL_KIND, KILL_TARGETS, LINK_KINDS, Failure
+from mininet_topos.lines import Line
 from mininet_topos.topology import LinkId, Topology
 
 KEYS = ("link", "node", "controller", "kill", "kind", "from", "at_s", "repair_at_s", "times", "period_s")

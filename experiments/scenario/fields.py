@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from experiments.scenario.lines import Line
 from experiments.scenario.suggest import suggest
 from mininet_topos.errors import BadInputError
+from mininet_topos.lines import Line
 
 Value = TypeVar("Value")
 Reader = Callable[["Context", Line, str], Value]

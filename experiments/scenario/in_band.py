@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from experiments.scenario.fields import Context, one_of, with_default, word
-from experiments.scenario.lines import Line
 from experiments.scenario.suggest import suggest
 from experiments.scenario.values import CONTROL_WAYS, IN_BAND
+from mininet_topos.lines import Line
 from mininet_topos.topology import Topology
 
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from experiments.scenario.fields import Context, word
-from experiments.scenario.lines import Line
-from experiments.scenario.protection import plain
 from mininet_topos.errors import BadInputError
+from mininet_topos.lines import Line, plain
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.rules import PolicyMapTable
 from ryu_apps.pmt.serial import to_json

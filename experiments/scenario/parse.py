@@ -22,7 +22,6 @@ from experiments.scenario.fields import (
     yes_or_no,
 )
 from experiments.scenario.in_band import read_control
-from experiments.scenario.lines import Line, read_lines
 from experiments.scenario.message_classes import read_pmt
 from experiments.scenario.protection import SCHEME as PROTECT
 from experiments.scenario.protection import read_protection
@@ -54,6 +53,7 @@ from experiments.scenario.values import (
 )
 from mininet_topos.catalogue import is_topology_file
 from mininet_topos.errors import BadInputError
+from mininet_topos.lines import Line, read_lines
 from mininet_topos.topology import Topology, with_link_delays
 
 KEYS = (

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.scenario.fields import Context
-from experiments.scenario.lines import Line
-from mininet_topos.errors import BadInputError
+from mininet_topos.lines import Line
 from mininet_topos.topology import Topology
-from ryu_apps.plan.protect.document import flow_to_data, read_flows
+from ryu_apps.plan.protect.document import flow_to_data, flows_of_lines
 from ryu_apps.plan.protect.values import Protection, protection_of
 
 SCHEME = "protect"
@@ -32,21 +31,9 @@ def read_protection(
         return None
     if SCHEME not in schemes:
         raise context.error(line, "protect is for scheme protect, which is not among the schemes; add it")
-    try:
-        return protection_of(topology, read_flows(plain(line), topology))
-    except BadInputError as error:
-        raise context.error(line, str(error)) from error
+    return protection_of(topology, flows_of_lines(line, context.file_name, topology))
 
 
 def protection_to_document(protection: Protection | None, topology: Topology) -> list[dict[str, Any]] | None:
     """The key's value that gives the protection back."""
     return None if protection is None else [flow_to_data(flow, topology) for flow in protection.flows]
-
-
-def plain(line: Line) -> Any:
-    """A value without its lines."""
-    if isinstance(line.value, dict):
-        return {key: plain(value) for key, value in line.value.items()}
-    if isinstance(line.value, tuple):
-        return [plain(value) for value in line.value]
-    return line.value

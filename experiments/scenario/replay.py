@@ -15,9 +15,9 @@ from experiments.scenario.fields import (
     whole_number,
     with_default,
 )
-from experiments.scenario.lines import Line
 from experiments.scenario.targets import read_link
 from experiments.scenario.values import Replay
+from mininet_topos.lines import Line
 from mininet_topos.topology import Topology
 
 SCHEMES = ("sqr", "lossless")

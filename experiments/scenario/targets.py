@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from experiments.scenario.fields import Context, whole_number, word
-from experiments.scenario.lines import Line
 from experiments.scenario.suggest import suggest
 from mininet_topos.errors import TopologyError
+from mininet_topos.lines import Line
 from mininet_topos.topology import Direction, LinkId, Topology
 
 MAX_LISTED_NODES = 16

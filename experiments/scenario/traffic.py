@@ -15,9 +15,9 @@ from experiments.scenario.fields import (
     whole_number,
     with_default,
 )
-from experiments.scenario.lines import Line
 from experiments.scenario.targets import read_host
 from experiments.scenario.values import DATAGRAMS, TRAFFIC_KINDS, Traffic
+from mininet_topos.lines import Line
 from mininet_topos.topology import Topology
 
 KEYS = ("from", "to", "kind", "interval_ms", "rate_mbps", "rate_pps", "size_bytes", "start_s", "stop_s")

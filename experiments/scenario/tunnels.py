@@ -20,7 +20,6 @@ from experiments.scenario.fields import (
     with_default,
     word,
 )
-from experiments.scenario.lines import Line
 from experiments.scenario.suggest import suggest
 from experiments.scenario.targets import read_host, read_node
 from experiments.scenario.tunnel_values import (
@@ -36,6 +35,7 @@ from experiments.scenario.tunnel_values import (
     TunnelWishes,
 )
 from experiments.scenario.values import Failure
+from mininet_topos.lines import Line
 from mininet_topos.topology import Topology
 
 TUNNEL_KEYS = (

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 
 from experiments.cli.output import hold_note
 from experiments.cli.topo import load
-from mininet_topos.errors import BadInputError
-from mininet_topos.topology import Topology
-from te_solver.demand_files import parse_demands
-from te_solver.demands import generate_demands, is_demand_spec, with_classes
+from te_solver.demand_files import load_demands
+from te_solver.demands import with_classes
 from te_solver.network import Network, to_network
 from te_solver.tunnels import to_problem
-from te_solver.values import Demand, Problem
+from te_solver.values import Problem
 
 # Without --demands: this many random pairs (Kuijia section 4.2), each asking for the median capacity.
 DEFAULT_PAIRS = 40
@@ -37,27 +34,6 @@ def load_problem(arguments: argparse.Namespace) -> Problem:
     problem = to_problem(network, demands, arguments.tunnels, arguments.tunnel_kind, arguments.metric)
     _note_stranded(problem)
     return problem
-
-
-def load_demands(text: str, topology: Topology, seed: int) -> tuple[Demand, ...]:
-    """Demands of a generator's specification or of a CSV or JSON file.
-
-    Raises
-    ------
-    BadInputError
-        Neither, or one that cannot be used.
-    """
-    path = Path(text)
-    if is_demand_spec(text) and not path.is_file():
-        return generate_demands(text, topology, seed)
-    if path.suffix.lower() not in (".csv", ".json"):
-        return generate_demands(text, topology, seed)  # says what can be written
-    try:
-        content = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise BadInputError(f"demand file {text!r} cannot be read ({reason}); check the path") from error
-    return parse_demands(content, text, topology)
 
 
 def _default_spec(network: Network) -> str:

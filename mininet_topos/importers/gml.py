@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from mininet_topos.errors import TopologyError
-from mininet_topos.importers.raw import RawEdge, RawGraph, RawNode, one_line, shown
+from mininet_topos.importers.raw import RawEdge, RawGraph, RawNode
+from mininet_topos.wording import one_line, shown
 
 # A comment to the end of the line, a string, a bracket, or a word.
 TOKEN = re.compile(r'#[^\n]*|"[^"]*"|[\[\]]|[^\s\[\]"]+')

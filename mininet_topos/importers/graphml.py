@@ -11,7 +11,8 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from mininet_topos.errors import TopologyError
-from mininet_topos.importers.raw import RawEdge, RawGraph, RawNode, one_line, shown
+from mininet_topos.importers.raw import RawEdge, RawGraph, RawNode
+from mininet_topos.wording import one_line, shown
 
 
 def read_graphml(content: bytes) -> RawGraph:

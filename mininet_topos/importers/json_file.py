@@ -8,9 +8,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mininet_topos.errors import TopologyError
-from mininet_topos.importers.raw import degrees_of, one_line, shown
+from mininet_topos.errors import BadInputError, TopologyError
+from mininet_topos.importers.raw import degrees_of
+from mininet_topos.input_files import parse_json
 from mininet_topos.topology import Direction, Link, Node, Topology
+from mininet_topos.wording import shown
 
 TOP_KEYS = ("name", "nodes", "links")
 NODE_KEYS = ("name", "label", "latitude", "longitude")
@@ -62,24 +64,11 @@ def to_json(topology: Topology) -> str:
 
 def _parse(content: bytes) -> Any:
     try:
-        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_unique)
+        return parse_json(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise TopologyError(f"byte {error.start} is not UTF-8; save the file as UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise TopologyError(f"broken JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except RecursionError:
-        raise TopologyError("the JSON is nested too deeply to be a topology") from None
-    except ValueError as error:
-        raise TopologyError(f"the JSON holds a value that cannot be read: {one_line(str(error))}") from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise TopologyError(f"key {shown(key)} stands twice in one object; remove one")
-        found[key] = value
-    return found
+    except BadInputError as error:
+        raise TopologyError(str(error)) from None
 
 
 def _kind(value: Any) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from mininet_topos.errors import TopologyError
 from mininet_topos.topology import Link, Node, Topology
+from mininet_topos.wording import one_line, shown
 
-SHOWN_CHARACTERS = 60
 # Unit prefixes of `LinkSpeedUnits` (the Topology Zoo writes K, M, G, T), in Mbit/s.
 MBPS_OF_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 UNIT_ENDINGS = ("BITS/S", "BIT/S", "B/S", "BPS", "B")
@@ -94,17 +94,6 @@ def to_loaded(name: str, raw: RawGraph) -> Loaded:
         keys[ends] += 1
     topology = Topology(name, nodes, tuple(links))
     return Loaded(topology, (*raw.warnings, *_graph_warnings(raw, pairs), *gaps(topology), *_odd(odd_speeds)))
-
-
-def shown(value: object) -> str:
-    """Quote a value of a file on one line, shortened."""
-    text = str(value)
-    return repr(text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "...")
-
-
-def one_line(text: str) -> str:
-    """Collapse white space and drop control characters, as labels of drawing programs need."""
-    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
 def number_of(text: str, name: str, where: str) -> float:

@@ -13,6 +13,7 @@ from ryu.controller.handler import CONFIG_DISPATCHER, DEAD_DISPATCHER, MAIN_DISP
 from ryu.ofproto import ofproto_common, ofproto_v1_3
 
 from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.wording import sentence
 from ryu_apps.control import rest
 from ryu_apps.control.controller import Controller
 from ryu_apps.control.faults import surfaced
@@ -54,7 +55,7 @@ class PlanApp(app_manager.RyuApp):
             if settings.rest_port:
                 self._rest = rest.serve(self.controller, settings.rest_host, settings.rest_port)
         except ArmorError as error:
-            print(f"armor: {error}", file=sys.stderr)
+            print(f"armor: {sentence(error)}", file=sys.stderr)
             raise SystemExit(error.exit_code) from error
 
     def start(self) -> None:

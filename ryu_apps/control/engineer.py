@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import ArmorError, BadInputError
@@ -20,8 +19,8 @@ from mininet_topos.topology import Topology
 from ryu_apps.control.traffic_core import Question, commodities_to_json, question_from_json, without_links
 from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
-from te_solver.demand_files import parse_demands
-from te_solver.demands import generate_demands, is_demand_spec, with_classes
+from te_solver.demand_files import load_demands, parse_demands
+from te_solver.demands import with_classes
 from te_solver.network import to_network
 from te_solver.solve import SolveOptions, solve
 from te_solver.tunnels import to_problem
@@ -94,15 +93,7 @@ def _demands(question: Question, topology: Topology) -> Sequence[Demand]:
 def _given_demands(question: Question, topology: Topology) -> Sequence[Demand]:
     if question.given:
         return parse_demands(question.given, "request.json", topology)
-    text, path = question.demands, Path(question.demands)
-    if path.suffix.lower() not in (".csv", ".json") or (is_demand_spec(text) and not path.is_file()):
-        return generate_demands(text, topology, question.seed)
-    try:
-        content = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise BadInputError(f"demand file {text!r} cannot be read ({reason}); check the path") from error
-    return parse_demands(content, text, topology)
+    return load_demands(question.demands, topology, question.seed)
 
 
 def main() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 
 from eventlet.green import socket
 from ryu.lib import hub
@@ -13,7 +12,7 @@ from mininet_topos.errors import BadInputError
 from ryu_apps.control.app import PlanApp
 from ryu_apps.control.controller import Controller
 from ryu_apps.control.protection_core import Json, NodeError, NodeState, protection_to_json, read_state, request_for
-from ryu_apps.plan.protect.document import parse_flows, read_flows
+from ryu_apps.plan.protect.document import load_flows, read_flows
 from ryu_apps.plan.protect.plan import Paths, paths_of, plans_of
 from ryu_apps.plan.protect.values import Connection, Protection, protection_of, with_flow, without_flow
 from ryu_apps.plan.rows import RulePlan
@@ -37,13 +36,7 @@ class ProtectController(Controller):
 
     def _flows_of_file(self) -> tuple[object, ...]:
         path = self.settings.protect
-        if not path:
-            return ()
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInputError(f"setting protect = {path!r} cannot be read ({error}); check the path") from error
-        return parse_flows(text, path, self.topology)
+        return load_flows(path, f"setting protect = {path!r}", self.topology) if path else ()
 
     def _plans(self, protection: Protection) -> dict[int, RulePlan]:
         options = self.settings.options

@@ -18,6 +18,7 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import ArmorError
 from mininet_topos.event_log import EventLog
 from mininet_topos.ports import HOST_PORT
+from mininet_topos.wording import sentence
 from ryu_apps.control import topology_core
 from ryu_apps.control.edge_core import SendArp, edge_state, on_arp
 from ryu_apps.control.faults import Faults, surfaced
@@ -51,7 +52,7 @@ class ReactiveApp(app_manager.RyuApp):
             topology = load_topology(settings.topology)
             routes = Routes(topology, settings.options.metric)
         except ArmorError as error:
-            print(f"armor: {error}", file=sys.stderr)
+            print(f"armor: {sentence(error)}", file=sys.stderr)
             raise SystemExit(error.exit_code) from error
         self._idle_timeout_s, self._paths = own.idle_timeout_s, PathSetup(routes, own.options)
         self._live = topology_core.LiveTopology(topology_core.Expected(topology))

@@ -18,7 +18,7 @@ NO_TAG = 0
 
 def sets_up_to(n_links: int, max_failures: int) -> int:
     """How many non-empty sets of at most `max_failures` of `n_links` links there are."""
-    return sum(comb(n_links, size) for size in range(1, max_failures + 1))
+    return sum(comb(n_links, size) for size in range(1, min(max_failures, n_links) + 1))
 
 
 def default_max_failures(n_links: int) -> int:
@@ -53,7 +53,7 @@ class FailureSets:
     @cached_property
     def masks(self) -> tuple[int, ...]:
         """Mask of every tag id; id 0 is the empty set."""
-        sizes = range(self.max_failures + 1)
+        sizes = range(min(self.max_failures, self.n_links) + 1)
         return tuple(
             sum(1 << number for number in chosen)
             for size in sizes

@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from yaml.nodes import Node
 
+from mininet_topos.input_files import read_text
 from ryu_apps.plan.rows import Match
-from ryu_apps.pmt.document import Place, place_of, read_items, read_mapping, read_nodes, read_text
+from ryu_apps.pmt.document import MAX_TEXT_BYTES, Place, place_of, read_items, read_mapping, read_nodes
+from ryu_apps.pmt.document import read_text as text_of
 from ryu_apps.pmt.fields import PMT_FIELDS, read_value
 from ryu_apps.pmt.prerequisites import ContradictionError, with_prerequisites
 from ryu_apps.pmt.rules import (
@@ -33,6 +36,17 @@ _MATCHLESS = {
     TrafficType.CONFIGURATION: "configuration and symmetric messages",
     TrafficType.OTHER: "other OpenFlow messages",
 }
+
+
+def load_pmt(path: str | Path, what: str) -> PolicyMapTable:
+    """Policy Map Table of a file; `what` begins the message when it cannot be read.
+
+    Raises
+    ------
+    BadInputError
+        The file cannot be read, or is no PMT.
+    """
+    return parse_pmt(read_text(path, what, MAX_TEXT_BYTES), str(path))
 
 
 def parse_pmt(text: str, source: str = "pmt") -> PolicyMapTable:
@@ -75,13 +89,13 @@ def parse_pmt(text: str, source: str = "pmt") -> PolicyMapTable:
 
 
 def _read_version(node: Node, place: Place) -> None:
-    text = read_text(node, place.source, "version")
+    text = text_of(node, place.source, "version")
     if text != str(VERSION):
         raise place.error(f"version {text!r} is not known; this Armor reads version {VERSION}")
 
 
 def _read_data_dscp(node: Node, place: Place) -> DataDscp:
-    text = read_text(node, place.source, "data_dscp")
+    text = text_of(node, place.source, "data_dscp")
     try:
         return DataDscp(text)
     except ValueError:
@@ -102,7 +116,7 @@ def _read_rule(node: Node, source: str) -> Rule:
 
 
 def _read_traffic_type(node: Node, place: Place) -> TrafficType:
-    text = read_text(node, place.source, "traffic_type")
+    text = text_of(node, place.source, "traffic_type")
     known = {str(int(each)): each for each in TrafficType}
     if text not in known:
         raise place.error(f"traffic_type: {text} is not known; write 1 to 4 (docs/pmt.md says what they are)")
@@ -110,7 +124,7 @@ def _read_traffic_type(node: Node, place: Place) -> TrafficType:
 
 
 def _read_action(node: Node, place: Place, traffic_type: TrafficType) -> PmtAction:
-    text = read_text(node, place.source, "action")
+    text = text_of(node, place.source, "action")
     action = _action(text)
     if action is None:
         raise place.error(
@@ -145,7 +159,7 @@ def _read_match(keys: dict[str, tuple[Node, Place]], traffic_type: TrafficType, 
                 f"packet; leave {name} out or use traffic_type 2 or 4"
             )
         try:
-            parts.append((name, *read_value(field, read_text(node, place.source, name))))
+            parts.append((name, *read_value(field, text_of(node, place.source, name))))
         except ValueError as error:
             raise place.error(f"{name}: {error}") from None
     try:

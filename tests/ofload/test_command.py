@@ -44,7 +44,7 @@ def test_a_running_controller_is_loaded_and_every_count_is_there(capsys: pytest.
         (["--controller", "127.0.0.1:1", "--high-share", "2"], "--high-share is '2'"),
         (["--controller", "127.0.0.1:1", "--stall", "4:2"], "--stall is '4:2'; write A:B"),
         (["--controller", "127.0.0.1:1", "--link-mbps", "2"], "use --app or --against"),
-        (["--controller", "127.0.0.1:1", "--rogue", "flood"], "--rogue flood needs a controller of its own"),
+        (["--controller", "127.0.0.1:1", "--rogue", "flood"], "--rogue needs a controller of its own"),
         (["--controller", "127.0.0.1:1", "--rogue", "sulk"], "'sulk' is not known"),
         (["--controller", "127.0.0.1:1", "--rate", "1e9"], "lower the rate or the time"),
     ],

@@ -124,7 +124,7 @@ def test_failure_prints_a_table_and_puts_the_picture_where_asked(capsys, tmp_pat
     [
         (("solve",), ("needs a topology",)),
         (("solve", "gscale", "--demands", "random:5:-1"), ("'-1'",)),
-        (("solve", "gscale", "--demands", "gone.csv"), ("gone.csv", "No such file")),
+        (("solve", "gscale", "--demands", "gone.csv"), ("gone.csv", "no such file")),
         (("solve", "gscale", "--demands", "lots"), ("'lots'", "random:PAIRS:MBPS")),
         (("solve", "gscale", "--base-point", "center"), ("did you mean 'centre'",)),
         (("solve", "gscale", "--solver", "highs"), ("ends at a vertex",)),

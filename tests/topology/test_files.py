@@ -47,6 +47,7 @@ def test_file_without_read_right_is_refused(tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied", str(path))
 
+    (tmp_path / "x.json").write_text("{}")
     monkeypatch.setattr(Path, "read_bytes", refuse)
     assert "cannot be read (Permission denied)" in refusal(tmp_path / "x.json")
 

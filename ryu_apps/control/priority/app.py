@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from pathlib import Path
 from typing import Any
 
 from ryu import cfg
@@ -12,14 +11,15 @@ from ryu.base import app_manager
 from ryu.lib import hub
 from ryu.ofproto import ofproto_common
 
-from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.errors import ArmorError
+from mininet_topos.wording import sentence
 from ryu_apps.control.priority.channels_core import class_name, class_order
 from ryu_apps.control.priority.counters_core import live_table
 from ryu_apps.control.priority.metrics import serve_metrics
 from ryu_apps.control.priority.service import PsoService
 from ryu_apps.control.priority.settings import load_pso_settings
 from ryu_apps.control.priority.settings_core import PsoSettings
-from ryu_apps.pmt.parse import parse_pmt
+from ryu_apps.pmt.parse import load_pmt
 from ryu_apps.pmt.rules import PolicyMapTable
 
 LOG = logging.getLogger("pso")
@@ -72,13 +72,9 @@ def read_table(settings: PsoSettings) -> PolicyMapTable:
     """
     if not settings.pmt:
         return PolicyMapTable()
-    try:
-        text = Path(settings.pmt).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"the PMT {settings.pmt} cannot be read ({error}); correct ARMOR_PSO_PMT") from error
-    return parse_pmt(text, settings.pmt)
+    return load_pmt(settings.pmt, f"ARMOR_PSO_PMT: the PMT {settings.pmt}")
 
 
 def _leave(error: ArmorError) -> None:
-    print(f"armor: {error}", file=sys.stderr)
+    print(f"armor: {sentence(error)}", file=sys.stderr)
     raise SystemExit(error.exit_code) from error

@@ -6,29 +6,57 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-import yaml
-
 from mininet_topos.errors import BadInputError
+from mininet_topos.input_files import read_text
+from mininet_topos.lines import Line, plain, read_lines
 from mininet_topos.topology import Topology
+from mininet_topos.wording import shown
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.fields import IP_TCP, IP_UDP
-from ryu_apps.plan.protect.values import ProtectedFlow
+from ryu_apps.plan.protect.values import ProtectedFlow, Protection, with_flow
 
+MAX_FLOWS_BYTES = 256_000
 KEYS = ("from", "to", "protocol", "from_port", "to_port", "via", "number", "both_ways")
 PROTOCOL_NUMBERS = {"tcp": IP_TCP, "udp": IP_UDP}
 _PROTOCOL_NAMES = {number: name for name, number in PROTOCOL_NUMBERS.items()}
 
 
+def load_flows(path: str, what: str, topology: Topology) -> tuple[ProtectedFlow, ...]:
+    """Protected flows of a file; `what` begins the message when it cannot be read (errors as of `parse_flows`)."""
+    return parse_flows(read_text(path, what, MAX_FLOWS_BYTES), path, topology)
+
+
 def parse_flows(text: str, name: str, topology: Topology) -> tuple[ProtectedFlow, ...]:
-    """Protected flows of a YAML or JSON text; `name` is what messages call it (`BadInputError` as `read_flows`)."""
+    """Protected flows of a YAML or JSON text; messages call it `name` (`BadInputError` as `flows_of_lines`)."""
+    return flows_of_lines(read_lines(text, name), name, topology)
+
+
+def flows_of_lines(root: Line, name: str, topology: Topology) -> tuple[ProtectedFlow, ...]:
+    """Protected flows of values that know their line; messages begin with `name` and the line of the entry.
+
+    Raises
+    ------
+    BadInputError
+        As `read_flows`, or flows that cannot be protected together.
+    """
+    value = root.value
+    lines = value["flows"].value if isinstance(value, dict) and set(value) == {"flows"} else value
+    if not isinstance(lines, tuple) or not lines:
+        raise BadInputError(f"{name}:{root.number}: {_no_list(plain(root))}")
+    protection = Protection()
+    for number, line in enumerate(lines, start=1):
+        protection = _with_entry(protection, line, (name, number), topology)
+    return protection.flows
+
+
+def _with_entry(protection: Protection, line: Line, place: tuple[str, int], topology: Topology) -> Protection:
+    name, number = place
     try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise BadInputError(f"{name} is no YAML: {' '.join(str(error).split())}") from error
-    try:
-        return read_flows(data, topology)
+        for flow in _entry(plain(line), f"protected flow {number}", topology):
+            protection = with_flow(protection, flow, topology)
     except BadInputError as error:
-        raise BadInputError(f"{name}: {error}") from error
+        raise BadInputError(f"{name}:{line.number}: {error}") from error
+    return protection
 
 
 def read_flows(data: Any, topology: Topology) -> tuple[ProtectedFlow, ...]:
@@ -37,7 +65,7 @@ def read_flows(data: Any, topology: Topology) -> tuple[ProtectedFlow, ...]:
     Parameters
     ----------
     data : plain data
-        As `yaml.safe_load` or `json.loads` give it.
+        As `json.loads` gives it.
     topology : Topology
         Whose hosts and switches the flows name.
 
@@ -53,7 +81,7 @@ def read_flows(data: Any, topology: Topology) -> tuple[ProtectedFlow, ...]:
     """
     entries = data.get("flows") if isinstance(data, Mapping) and set(data) == {"flows"} else data
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
-        raise BadInputError(f"protected flows are a list such as [{{from: h1, to: h3, protocol: udp}}]; got {data!r}")
+        raise BadInputError(_no_list(data))
     flows: list[ProtectedFlow] = []
     for number, entry in enumerate(entries, start=1):
         flows += _entry(entry, f"protected flow {number}", topology)
@@ -73,6 +101,10 @@ def flow_to_data(flow: ProtectedFlow, topology: Topology) -> dict[str, Any]:
         "number": flow.number,
     }
     return {**{key: value for key, value in values.items() if value is not None}, "both_ways": False}
+
+
+def _no_list(data: Any) -> str:
+    return f"protected flows are a list such as [{{from: h1, to: h3, protocol: udp}}]; got {shown(data)}"
 
 
 def _entry(entry: Any, where: str, topology: Topology) -> tuple[ProtectedFlow, ...]:
@@ -111,7 +143,7 @@ def _protocol(entry: Mapping[Any, Any], where: str) -> int | None:
     name = entry.get("protocol")
     if name is None:
         return None
-    if name not in PROTOCOL_NUMBERS:
+    if not isinstance(name, str) or name not in PROTOCOL_NUMBERS:
         raise BadInputError(f"{where} has protocol {name!r}; use tcp or udp, or leave it out for both")
     return PROTOCOL_NUMBERS[name]
 

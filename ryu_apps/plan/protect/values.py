@@ -176,13 +176,20 @@ def flow_text(flow: ProtectedFlow) -> str:
 
 
 def _matches_alike(one: ProtectedFlow, other: ProtectedFlow) -> bool:
-    return replace(one, via=(), number=None) == replace(other, via=(), number=None)
+    return _packets(one) == _packets(other)
+
+
+def _packets(flow: ProtectedFlow) -> tuple[object, ...]:
+    return flow.source, flow.destination, flow.protocol, flow.source_port, flow.destination_port
 
 
 def _check(flow: ProtectedFlow, topology: Topology) -> None:
     for node in (flow.source, flow.destination, *flow.via):
         if node not in topology.index_of:
-            raise BadInputError(f"a protected flow names {node!r}, which is no node of {topology.name!r}")
+            raise BadInputError(
+                f"a protected flow names {node!r}, which is no node of {topology.name!r}; "
+                f"write a switch such as {topology.node_names[0]}"
+            )
     if flow.source == flow.destination:
         raise BadInputError(f"a protected flow goes from {flow.source} to itself; name two hosts")
     if flow.protocol is None and (flow.source_port, flow.destination_port) != (None, None):

@@ -162,7 +162,7 @@ def test_flows_are_read_both_ways_and_written_back() -> None:
     ("text", "words"),
     [
         ("flows: []", "protected flows are a list"),
-        ("- {from: h1, to: h9}", "flows.yaml: protected flow 1 has to 'h9', which is no host"),
+        ("- {from: h1, to: h9}", "flows.yaml:1: protected flow 1 has to 'h9', which is no host"),
         ("- {from: h1, to: h3, protocoll: udp}", "did you mean 'protocol'?"),
         ("- {from: h1, to: h3, protocol: icmp}", "protocol 'icmp'; use tcp or udp"),
         ("- {from: h1, to: h3, protocol: udp, to_port: 0}", "to_port 0; give a whole number from 1 to 65535"),
@@ -173,8 +173,18 @@ def test_flows_are_read_both_ways_and_written_back() -> None:
         ("- {from: h1, to: h3, number: 16777216}", "number 16777216"),
         ("- {from: h1, to: h1}", "from s1 to itself"),
         ("- {from: h1, to: h3}\n- {from: h1, to: h3}", "s1 to s3 is protected already"),
-        ("[", "is no YAML"),
+        ("[", "flows.yaml:1: this is not YAML"),
         ("- 5", "protected flow 1 is 5"),
+        ("", "flows.yaml is empty"),
+        ("flows: {a: 1}", "flows.yaml:1: protected flows are a list"),
+        (
+            "- {from: h1, to: h3}\n- {from: h1, to: h2, via: [s1, h2]}",
+            "flows.yaml:2: a protected flow names 'h2', which is no node",
+        ),
+        ("- {from: h1, from: h2, to: h3}", "flows.yaml:1: key 'from' stands twice"),
+        ("- {from: h1, to: h3, protocol: [udp]}", "protocol ['udp']; use tcp or udp"),
+        ("- &flow {from: h1, to: h3}\n- *flow", "flows.yaml:1: anchors"),
+        ("[" * 500, "nested more than"),
     ],
 )
 def test_wrong_flows_are_one_sentence_with_the_repair(

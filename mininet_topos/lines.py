@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import yaml
 
@@ -16,6 +17,7 @@ from mininet_topos.errors import BadInputError
 
 Scalar = str | int | float | bool | None
 
+MAX_DEPTH = 20
 _CORE_TAG = "tag:yaml.org,2002:"
 _KNOWN_TAGS = frozenset(("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "merge", "value"))
 _INT = re.compile(r"[-+]?[0-9]+")
@@ -53,13 +55,13 @@ def read_lines(text: str, file_name: str) -> Line:
     Raises
     ------
     BadInputError
-        Broken syntax, more than one document, duplicate keys, keys that are not words, tags, anchors.
+        Nothing, broken syntax, more than one document, duplicate keys, keys that are not words, tags, anchors.
     """
     if text.lstrip().startswith("{"):
         text = text.replace("\t", " ")  # JSON may be indented by tabs, YAML may not
     try:
-        _refuse_anchors(text, file_name)
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        loader = _Loader(text, file_name)
+        root = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = (error.problem or error.context or "unreadable").replace("\n", " ")
@@ -67,22 +69,35 @@ def read_lines(text: str, file_name: str) -> Line:
             f"{file_name}:{mark.line + 1 if mark else 1}: this is not YAML ({problem}); "
             "check the indentation and quotes near that line"
         ) from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an escape such as "\U00110000" names no character
         raise BadInputError(
             f"{file_name}: this is not text ({str(error).splitlines()[0]}); save it as UTF-8"
         ) from error
-    except RecursionError as error:
-        raise BadInputError(f"{file_name}: nested too deeply; a scenario has three levels") from error
     if root is None:
-        raise BadInputError(f"{file_name} is empty; a scenario needs at least topology and scheme")
+        raise BadInputError(f"{file_name} is empty; the examples in examples/ show what such a file holds")
     return _to_line(root, file_name)
 
 
-def _refuse_anchors(text: str, file_name: str) -> None:
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            where = f"{file_name}:{event.start_mark.line + 1}" if event.start_mark else file_name
+class _Loader(yaml.SafeLoader):
+    """Composes nodes, and refuses on the way what is not read or would cost the reader much time."""
+
+    def __init__(self, text: str, file_name: str) -> None:
+        super().__init__(text)
+        self._file_name = file_name
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Compose one node (called by PyYAML)."""
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        where = f"{self._file_name}:{event.start_mark.line + 1}"
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             raise BadInputError(f"{where}: anchors (&) and aliases (*) are not read; write the value out")
+        if self._depth >= MAX_DEPTH:
+            raise BadInputError(f"{where}: nested more than {MAX_DEPTH} deep; make it flatter")
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
 
 def _to_line(node: yaml.Node, file_name: str) -> Line:
@@ -124,3 +139,12 @@ def _scalar(node: yaml.Node) -> Scalar:
     if _NOT_FINITE.fullmatch(text):
         return float(text.replace(".", ""))
     return text
+
+
+def plain(line: Line) -> Any:
+    """A value without its lines."""
+    if isinstance(line.value, dict):
+        return {key: plain(value) for key, value in line.value.items()}
+    if isinstance(line.value, tuple):
+        return [plain(value) for value in line.value]
+    return line.value

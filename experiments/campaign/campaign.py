@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -124,13 +125,38 @@ def conclude(store: Store, figures: Mapping[str, PaperFigure], out: Path, ids: S
         if name not in figures:
             raise BadInputError(f"{str(store.path)!r} holds {name!r}, which this code does not know; leave it out")
     rows, calibration = store.rows(), store.read_json(CALIBRATION)
-    results, pictures = [], Store(out)
+    # All is judged and drawn before anything is written: rows that cannot be read leave the old files alone.
+    concluded = {}
     for name in ids or of_figure:
-        found = judge_figure(figures[name], of_figure[name], rows, calibration)
-        results.append({**result_of(found, rows, str(out / name)), "lacks_data": found.lacks_data})
+        with _naming(store, name):
+            concluded[name] = _conclude(figures[name], of_figure[name], rows, calibration)
+    results, pictures = [], Store(out)
+    for name, (result, figure) in concluded.items():
+        results.append({**result, "folder": str(out / name)})
         pictures.write_json(f"{name}/{VERDICT}", results[-1])
-        _draw(out / name, figures[name].draw(found.rows, found.caption) if found.rows else None)
+        _draw(out / name, figure)
     return campaign_value(results, rows, {"calibration": calibration, "folder": str(out)})
+
+
+def _conclude(
+    figure: PaperFigure, trial_ids: Sequence[str], rows: Sequence[Json], calibration: Json | None
+) -> tuple[Json, Figure | None]:
+    """Result and picture of one id."""
+    found = judge_figure(figure, trial_ids, rows, calibration)
+    result = {**result_of(found, rows, ""), "lacks_data": found.lacks_data}
+    return result, figure.draw(found.rows, found.caption) if found.rows else None
+
+
+@contextmanager
+def _naming(store: Store, name: str) -> Iterator[None]:
+    """Say of rows that this code cannot judge, since they were edited or are of another version, where they are."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise BadInputError(
+            f"{str(store.path)!r} holds rows or a calibration by which {name} cannot be judged "
+            f"({type(error).__name__}: {error}); redraw with the version that measured them, or measure again"
+        ) from error
 
 
 def _calibration(

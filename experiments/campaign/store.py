@@ -11,14 +11,16 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from experiments.campaign.values import Json
 from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.input_files import parse_json, read_bytes
 
 FORMAT_VERSION = 1
 CAMPAIGN, ROWS, CALIBRATION, ENVIRONMENT = "campaign.json", "rows.jsonl", "calibration.json", "environment.json"
 PACKED_ROWS = ROWS + ".gz"
+MOST_ROWS_BYTES = 2_000_000_000
 
 
 class Store:
@@ -90,11 +92,11 @@ class Store:
     def _data(self) -> bytes:
         plain, packed = self.path / ROWS, self.path / PACKED_ROWS
         if plain.exists():
-            return plain.read_bytes()
+            return read_bytes(plain, repr(str(plain)), MOST_ROWS_BYTES)
         if not packed.exists():
             return b""
         try:
-            return gzip.decompress(packed.read_bytes())
+            return gzip.decompress(read_bytes(packed, repr(str(packed)), MOST_ROWS_BYTES))
         except (OSError, EOFError, zlib.error) as error:
             raise BadInputError(f"{str(packed)!r} cannot be unpacked ({error}); fetch it again") from error
 
@@ -177,23 +179,27 @@ class Store:
         """
         path = self.path / name
         try:
-            value = json.loads(path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (OSError, ValueError) as error:
-            raise BadInputError(f"{str(path)!r} cannot be read ({error}); it is no file of a campaign") from error
+            if not path.exists():
+                return None
+            value = parse_json(read_bytes(path, repr(str(path))))
+        except (OSError, BadInputError) as error:
+            raise BadInputError(f"{str(path)!r} is no file of a campaign: {error}") from error
         if not isinstance(value, dict):
             raise BadInputError(f"{str(path)!r} holds no JSON object; it is no file of a campaign")
         return value
 
     def _row(self, number: int, line: bytes) -> Json:
         try:
-            row = json.loads(line)
-        except ValueError as error:
+            row = json.loads(line, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
             raise BadInputError(f"{str(self.path / ROWS)!r}, line {number}, is no JSON ({error}); remove it") from error
         if not isinstance(row, dict) or not {"trial", "status"} <= set(row):
             raise BadInputError(f"{str(self.path / ROWS)!r}, line {number}, is no row of a trial; remove it")
         return row
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number")
 
 
 def _cut_torn_line(file: IO[bytes]) -> None:

@@ -56,7 +56,7 @@ def _chapter(path: Path, number: int) -> Chapter:
     place = anchor(f"folder-{number}", path.resolve().name)
     try:
         return _of_folder(folder, place)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         # Files of another version, or changed by hand: what is missing is said, and not guessed.
         raise BadInputError(
             f"{str(path)!r} holds results in a shape that this version does not know "

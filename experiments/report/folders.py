@@ -11,6 +11,7 @@ from typing import Any
 from experiments.campaign.store import CALIBRATION, CAMPAIGN, ENVIRONMENT, ROWS, Store
 from experiments.report.blocks import Picture
 from mininet_topos.errors import BadInputError
+from mininet_topos.input_files import parse_json, read_bytes, read_text
 
 Json = dict[str, Any]
 SCENARIO, VERDICT, PROBES = "scenario.yaml", "verdict.json", "probes.jsonl"
@@ -95,15 +96,16 @@ def read_object(path: Path) -> Json:
     BadInputError
         It is missing, unreadable, or something else.
     """
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         raise BadInputError(
             f"{str(path)!r} is missing: what should have written it was broken off, or the folder was changed; "
             "run it again in a new folder"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise BadInputError(f"{str(path)!r} cannot be read ({error}); run it again") from error
+        )
+    content = read_bytes(path, repr(str(path)))
+    try:
+        value = parse_json(content)
+    except BadInputError as error:
+        raise BadInputError(f"{str(path)!r}: {error}") from error
     if not isinstance(value, dict):
         raise BadInputError(f"{str(path)!r} holds no JSON object; run it again")
     return value
@@ -146,7 +148,7 @@ def read_picture(folder: Path, stem: str, alt: str) -> Picture | None:
 def _row(path: Path, count: int, line: str) -> Json:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInputError(f"{str(path)!r}, line {count}, is no JSON ({error}); run it again") from error
     if not isinstance(row, dict):
         raise BadInputError(f"{str(path)!r}, line {count}, holds no JSON object; run it again")
@@ -158,13 +160,9 @@ def _run(path: Path) -> RunFolder:
     # Where every run broke off, no packet was recorded.
     probes = path / PROBES
     returned = read_rows(probes, having='"route":') if probes.is_file() else []
-    try:
-        scenario = (path / SCENARIO).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{str(path / SCENARIO)!r} cannot be read ({error})") from error
     return RunFolder(
         path=path,
-        scenario=scenario,
+        scenario=read_text(path / SCENARIO, repr(str(path / SCENARIO))),
         environment=read_object(path / ENVIRONMENT),
         verdict=verdict,
         rows=tuple(read_rows(path / ROWS)) if (path / ROWS).is_file() else (),

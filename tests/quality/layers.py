@@ -45,6 +45,7 @@ PURE = (
     "experiments.campaign.calibration",
     "experiments.campaign.durations",
     "experiments.campaign.selection",
+    "experiments.campaign.integrity",
     "experiments.campaign.judging",
     "experiments.papers",
     "experiments.report.blocks",

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from experiments.cli.output import drop_notes, release_notes
+from experiments.cli.output import drop_notes, refuse_unwritable, release_notes
 from experiments.scenario.suggest import suggest
 from mininet_topos.emulation.ending import Ending
 from mininet_topos.errors import ArmorError, BadInputError
@@ -34,6 +34,8 @@ COMMANDS = {
     "doctor": "check what this machine can do",
     "clean": "remove what a broken-off run left behind",
 }
+# --out of these is a folder, which they check themselves; that of 'te sweep', too.
+_MAKE_FOLDERS = ("run", "reproduce", "demo", "te")
 INTERRUPTED = 130
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -107,6 +109,8 @@ def _dispatch(argv: list[str]) -> int:
     command.add_arguments(parser)
     parser.add_common_arguments()
     arguments = parser.parse_strictly(argv[1:])
+    if arguments.out is not None and argv[0] not in _MAKE_FOLDERS:
+        refuse_unwritable(arguments.out)  # before the work, not after it
     return int(command.run(arguments))
 
 

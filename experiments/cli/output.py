@@ -106,18 +106,39 @@ def writable(name: str) -> Path:
     BadInputError
         It cannot.
     """
+    refuse_unwritable(name)
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def refuse_unwritable(name: str) -> None:
+    """Refuse a file that cannot be written, before work begins whose result it is to hold; nothing is left behind.
+
+    Raises
+    ------
+    BadInputError
+        It cannot be written, or its folder cannot be made.
+    """
     path = Path(name)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file() and not path.is_dir():
+            return  # opening a pipe would wait for its reader, and closing it again would send the reader away
+        missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
         is_new = not path.exists()
-        with path.open("ab"):
-            pass
-        if is_new:
-            path.unlink()  # a command that fails later leaves no empty file behind
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab"):
+                pass
+        finally:
+            if is_new:
+                path.unlink(missing_ok=True)
+            for folder in missing:
+                if folder.is_dir():
+                    folder.rmdir()
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL
         reason = getattr(error, "strerror", None) or error
         raise BadInputError(f"--out {name!r} cannot be written ({reason}); name another place") from error
-    return path
 
 
 def table(rows: Sequence[Sequence[object]], header: Sequence[str] = (), right: Sequence[int] = ()) -> str:

@@ -15,7 +15,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli.output import emit, note, writable
+from experiments.cli.output import emit, note, refuse_unwritable, writable
 from experiments.cli.parser import add_choices, choice, positive_number, refuse_given, whole_number
 from experiments.scenario.suggest import suggest
 from experiments.scenario.values import METRICS
@@ -111,6 +111,8 @@ def run(arguments: argparse.Namespace) -> int:
         from experiments.te.figures import sweep_figure
 
         return sweep_figure(arguments)
+    if arguments.out is not None:
+        refuse_unwritable(arguments.out)
     if arguments.topology is None:
         raise BadInputError(f"'armor te {arguments.action}' needs a topology; 'armor topo list' shows the names")
     return (_solve if arguments.action == "solve" else _failure)(arguments)
@@ -142,18 +144,19 @@ def _failure(arguments: argparse.Namespace) -> int:
     problem = load_problem(arguments)
     scenario, what = _scenario(arguments, problem.network.topology)
     picture = _picture(arguments, what)
+    refuse_unwritable(picture)
     options = SchemeOptions(_solve_options(arguments), arguments.failure_probability, arguments.availability)
     plans = plan_schemes(problem, names, options)
     outcomes = {name: fail(name, plan, scenario, options) for name, plan in plans.items()}
     optimum_mbps = solve(problem, options.solve).demand_mbps.sum()
     title = f"{problem.network.topology.name}: {what} fails, {len(problem.demands)} demands, {options.solve.base_point}"
-    save(failure_figure(title, outcomes), picture)
+    save(failure_figure(title, outcomes), writable(picture))
     value = {
         "topology": problem.network.topology.name,
         "failed": what,
         "optimum_mbps": float(optimum_mbps),
         "schemes": {name: outcome_value(plans[name], outcome, optimum_mbps) for name, outcome in outcomes.items()},
-        "picture": str(picture),
+        "picture": picture,
     }
     emit(arguments, value, failure_text(title, outcomes))
     note(f"written: {picture}")
@@ -180,10 +183,10 @@ def _scenario(arguments: argparse.Namespace, topology: Topology) -> tuple[Failur
     return FailureScenario(links=frozenset(links), nodes=frozenset(arguments.node)), what
 
 
-def _picture(arguments: argparse.Namespace, what: str) -> Path:
+def _picture(arguments: argparse.Namespace, what: str) -> str:
     """Where the picture goes: --out when that ends like a picture (the table then goes to standard output)."""
     if arguments.out is not None and Path(arguments.out).suffix.lower() in PICTURES:
         name, arguments.out = arguments.out, None
-        return writable(name)
+        return name
     stem = Path(arguments.topology).stem.replace(":", "-")
-    return writable(f"{DEFAULT_FOLDER}/failure-{stem}-{what.replace(', ', '+').replace('#', '.')}.png")
+    return f"{DEFAULT_FOLDER}/failure-{stem}-{what.replace(', ', '+').replace('#', '.')}.png"

@@ -143,3 +143,27 @@ def test_closed_streams_hide_the_output_and_not_the_exit_code() -> None:
     assert armor("armor topo list >&-").returncode == 0
     assert armor("armor topo lst 2>&-").returncode == 2
     assert armor("armor topo lst 2>&-").stdout == ""
+
+
+@pytest.mark.parametrize("argv", [["verify", "sdfast", "figure2"], ["te", "solve", "gscale"], ["topo", "list"]])
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    argv: list[str], hostile_files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from experiments.cli import te, topo, verify
+
+    for module in (te, topo, verify):
+        monkeypatch.setattr(module, "run" if module is not te else "_solve", None)
+    assert_refused([*argv, "--out", "good.yaml/x"], "--out 'good.yaml/x' cannot be written", capsys)
+
+
+def test_a_refused_command_leaves_no_folder(hostile_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["te", "failure", "gscale", "--link", "s1-s2", "--failure-probability", "5"]
+    assert_refused([*argv, "--out", "new/folder/x.png"], "failure probability 5.0", capsys)
+    assert_refused(argv, "failure probability 5.0", capsys)
+    assert not (hostile_files / "new").exists()
+    assert not (hostile_files / "results").exists()
+
+
+def test_output_goes_into_a_folder_that_is_made_for_it(hostile_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topo", "list", "--out", "new/folder/list.txt"]) == 0
+    assert "darkstrand" in (hostile_files / "new" / "folder" / "list.txt").read_text(encoding="utf-8")

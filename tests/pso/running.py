@@ -17,7 +17,7 @@ from ryu_apps.openflow.wire import MsgType, header, split_messages
 from tests.patience import wait_until, whole_lines
 from tests.pmt.frames import Ip, ethernet, ipv4, packet_in
 from tests.pmt.messages import bare
-from tests.ryu_app.running import ANSWER_S, MANAGER, ROOT
+from tests.ryu_app.running import ANSWER_S, MANAGER, ROOT, START_S
 
 PMT = ROOT / "examples" / "pmt" / "out_of_band.yaml"
 RECORDER = "tests/pso/recorder.py"
@@ -44,7 +44,7 @@ class RunningRyu:
         words = [*MANAGER, "--ofp-tcp-listen-port", str(self.openflow_port), *self._apps]
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(words, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
-        wait_until(self._listens, "the controller listens", 60)
+        wait_until(self._listens, "the controller listens", START_S)
         return self
 
     def __exit__(self, *_exception: object) -> None:

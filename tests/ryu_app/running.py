@@ -25,6 +25,7 @@ from tests.wire.openflow_client import OpenFlowClient
 MANAGER = (sys.executable, "-m", "ryu.cmd.manager")
 ROOT = Path(__file__).resolve().parents[2]
 ANSWER_S = patient_s(60)
+START_S = 120.0  # Ryu and its apps are long to import where every processor is busy
 QUICK = {"ARMOR_STATS_INTERVAL_S": "0.5", "ARMOR_DISCOVERY_INTERVAL_S": "0.5", "ARMOR_WAIT_TO_RESTORE_S": "0.5"}
 
 
@@ -81,7 +82,7 @@ class RunningApp:
             assert process.poll() is None, f"the app has ended:\n{self.log[-3000:]}"
             return self.get("/armor/state") is not None
 
-        wait_until(answers, "the REST interface answers", 60)
+        wait_until(answers, "the REST interface answers", START_S)
 
     def kill(self) -> None:
         """End the process as kill -9 does."""

@@ -9,7 +9,8 @@ import subprocess
 import pytest
 
 from experiments.ofload.ports import free_port
-from tests.ryu_app.running import MANAGER, ROOT, RunningApp
+from tests.patience import patient_s
+from tests.ryu_app.running import MANAGER, ROOT, START_S, RunningApp
 
 pytestmark = pytest.mark.ryu
 
@@ -27,7 +28,7 @@ def ends_with(settings, *arguments, app="sdfast"):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=patient_s(START_S),
         check=False,
     )
     assert done.returncode == 2, done.stderr

@@ -87,7 +87,7 @@ class Agent:
         self._generations = generations
         self._ports = ports
         self._journal = Journal(events, options.node)
-        damping = Damping(options.wait_to_restore_s)
+        damping = Damping.of_wait(options.wait_to_restore_s)
         self.state = AgentState(damping, options.hard_timeout_s)
         self._link = SwitchLink(options.management)
         self._reading: Reading | None = None

@@ -116,7 +116,7 @@ class TunnelAgent:
     def _load(self) -> None:
         sheet = read_sheet(self._options.sheet)
         self._tc = sheet.setup.alarm.tc
-        self.state = TunnelState(sheet, Damping(self._options.wait_to_restore_s), prepared_for(sheet))
+        self.state = TunnelState(sheet, Damping.of_wait(self._options.wait_to_restore_s), prepared_for(sheet))
 
     def stop(self, *_signal: object) -> None:
         """End `run` soon; safe in a signal handler."""

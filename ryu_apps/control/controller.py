@@ -89,8 +89,8 @@ class Controller:
         return find_scheme(self.scheme).plan(self.topology, self.settings.options)
 
     def _return_state(self) -> ReturnState:
-        wait_s = self.settings.wait_to_restore_s
-        return ReturnState(self.topology_control.expected.link_ends, Damping(wait_s, max_wait_s=12 * wait_s))
+        damping = Damping.of_wait(self.settings.wait_to_restore_s)
+        return ReturnState(self.topology_control.expected.link_ends, damping)
 
     def _coordinator(self) -> ReturnCoordinator | Restorer:
         """Who acts when a link has failed, and when it is back."""

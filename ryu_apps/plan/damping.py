@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _MOST_DOUBLINGS = 32  # a port that flaps for ever must not overflow a float
+_LONGEST_TIMES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,11 @@ class Damping:
     wait_s: float = 5.0
     window_s: float = 60.0
     max_wait_s: float = 60.0
+
+    @classmethod
+    def of_wait(cls, wait_s: float) -> Damping:
+        """What controller and agents keep to when they are told to wait `wait_s`: at most twelve times that."""
+        return cls(wait_s, max_wait_s=_LONGEST_TIMES * wait_s)
 
     def required_s(self, downs: tuple[float, ...], now_s: float) -> float:
         """Wait after failures at the times `downs` (seconds, one clock)."""

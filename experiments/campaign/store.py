@@ -100,6 +100,11 @@ class Store:
         except (OSError, EOFError, zlib.error) as error:
             raise BadInputError(f"{str(packed)!r} cannot be unpacked ({error}); fetch it again") from error
 
+    def refuse_packed(self) -> None:
+        """Refuse rows that are kept packed, to which none can be added (`BadInputError`)."""
+        if (self.path / PACKED_ROWS).exists() and not (self.path / ROWS).exists():
+            raise BadInputError(f"{str(self.path)!r} is kept packed; unpack it first: gunzip {self.path / PACKED_ROWS}")
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the folder for this process; a torn last line, left by a kill, is cut off.
@@ -109,8 +114,7 @@ class Store:
         BadInputError
             Another process writes it, it cannot be written, or it is kept packed.
         """
-        if (self.path / PACKED_ROWS).exists() and not (self.path / ROWS).exists():
-            raise BadInputError(f"{str(self.path)!r} is kept packed; unpack it first: gunzip {self.path / PACKED_ROWS}")
+        self.refuse_packed()
         try:
             file = (self.path / ROWS).open("a+b")
         except OSError as error:

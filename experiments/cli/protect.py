@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -110,9 +111,23 @@ def asker(url: str | None) -> Callable[[str, str], Any]:
 
         pid = controller_pid()
         return lambda method, body: call_inside(pid, lambda: request(DEFAULT_URL, method, body))
-    if urlsplit(url).scheme != "http" or not urlsplit(url).hostname:
+    if not _is_address(url):
         raise BadInputError(f"--url {url!r} is no address of a controller; write for example {DEFAULT_URL}")
     return lambda method, body: request(url, method, body)
+
+
+def _is_address(url: str) -> bool:
+    """Whether a URL names a host, and a port that there can be."""
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme == "http"
+            and bool(parts.hostname)
+            and parts.port != 0
+            and re.fullmatch(r"[!-~]+", url) is not None
+        )
+    except ValueError:  # no port number, or a bracket that is not closed
+        return False
 
 
 def controller_pid() -> int:

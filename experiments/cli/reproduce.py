@@ -155,6 +155,7 @@ def _resume(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
     from experiments.campaign.selection import Request, refuse_changes, run_order, trials_of
 
     store = _opened(Path(arguments.resume))
+    store.refuse_packed()
     by_id = trials_of(Request.from_json(store.description), _registry()[0])
     refuse_changes(store.description, by_id, arguments.resume)
     trials = run_order(by_id)

@@ -183,11 +183,18 @@ class Store:
         """
         path = self.path / name
         try:
-            if not path.exists():
-                return None
-            value = parse_json(read_bytes(path, repr(str(path))))
-        except (OSError, BadInputError) as error:
-            raise BadInputError(f"{str(path)!r} is no file of a campaign: {error}") from error
+            is_there = path.exists()
+        except OSError as error:
+            raise BadInputError(f"{str(path)!r} cannot be read ({error.strerror}); check its rights") from error
+        if not is_there:
+            return None
+        content = read_bytes(path, repr(str(path)))
+        try:
+            value = parse_json(content)
+        except BadInputError as error:
+            raise BadInputError(
+                f"{str(path)!r} is no file of a campaign ({error}); put it back as it was, or measure again"
+            ) from error
         if not isinstance(value, dict):
             raise BadInputError(f"{str(path)!r} holds no JSON object; it is no file of a campaign")
         return value

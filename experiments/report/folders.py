@@ -105,7 +105,7 @@ def read_object(path: Path) -> Json:
     try:
         value = parse_json(content)
     except BadInputError as error:
-        raise BadInputError(f"{str(path)!r}: {error}") from error
+        raise BadInputError(f"{str(path)!r} cannot be read ({error}); run it again in a new folder") from error
     if not isinstance(value, dict):
         raise BadInputError(f"{str(path)!r} holds no JSON object; run it again")
     return value

@@ -128,8 +128,7 @@ def open_ingress_bench(trial: Trial, folder: Path, settings: LaboratorySettings)
         network.wait_bfd_up(BFD_S)
         wait_clean(network, plans)
         nodes = planner.topology.node_names
-        with PortWatch(network, nodes, work) as watch, watched_rows(network, nodes, work):
-            watch.hasten()
+        with PortWatch(network, nodes, work), watched_rows(network, nodes, work):
             yield IngressBench(network, cuts, work, planner, Returning(network, plans))
 
 

@@ -42,6 +42,8 @@ class PortWatch:
     def __enter__(self) -> PortWatch:
         """Start the watcher and wait until it knows the state of a port of every switch.
 
+        It goes before ordinary processes, where the system permits it: stamps of milliseconds count.
+
         Raises
         ------
         NotReadyError
@@ -59,6 +61,8 @@ class PortWatch:
                 self.__exit__(None, None, None)
                 raise NotReadyError(f"the port watcher hears nothing of {min(missing)}; {self._said()}")
             time.sleep(0.05)
+        with contextlib.suppress(PermissionError):
+            os.sched_setscheduler(self._process.pid, os.SCHED_RR, os.sched_param(1))
         return self
 
     def __exit__(
@@ -67,12 +71,6 @@ class PortWatch:
         """Stop the watcher."""
         if self._process is not None:
             end_all([self._process], signal.SIGTERM, _STOP_S)
-
-    def hasten(self) -> None:
-        """Let the watcher go before ordinary processes, where the system permits it: stamps of milliseconds count."""
-        if self._process is not None:
-            with contextlib.suppress(PermissionError):
-                os.sched_setscheduler(self._process.pid, os.SCHED_RR, os.sched_param(1))
 
     def _said(self) -> str:
         said = (self._work.path / "port_watch.log").read_text(encoding="utf-8", errors="replace")

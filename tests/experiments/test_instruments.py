@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,13 +18,15 @@ from experiments.analysis.events import Event, detections, read_events
 from experiments.probes.clock import sample_offset_ns
 from experiments.probes.dump import DumpError, read_switch
 from experiments.probes.streams import programs
+from experiments.runner.folder import Work
+from experiments.runner.watching import PortWatch
 from experiments.scenario.values import PROGRAM_KINDS, Traffic
 from mininet_topos.catalogue import load_topology
 from mininet_topos.event_log import EVENTS_VARIABLE
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.row_text import flow_text, group_text
-from tests.dummy_ovs import DummyOvs
+from tests.dummy_ovs import DummyOvs, wait_until
 
 PLAN = plan_network("sdfast", load_topology("figure2"), PlanOptions())[2]
 WAIT_S = 30.0
@@ -108,6 +112,7 @@ def test_the_watcher_outlives_the_switch(switch: DummyOvs, watcher: Watcher) -> 
     watcher.wait_for(lambda fields: fields["port_no"] == 2)
     switch.kill_vswitchd()
     switch.start_vswitchd()
+    wait_until(lambda: "s2-p2" in switch.appctl("dpif/show"), "the switch has its ports again")
     switch.appctl("netdev-dummy/set-admin-state", "s2-p2", "down")
     watcher.wait_for(lambda fields: fields["port_no"] == 2 and not fields["live"])
 
@@ -135,3 +140,20 @@ def test_probe_programs_keep_interval_and_length() -> None:
     assert irtt[irtt.index("-d") + 1] == "4200ms"
     ping = programs(Traffic("s1", "s2", "ping", interval_ms=2.5), "10.0.0.2", 4.2, 0).client
     assert ping[-4:] == ("0.0025", "1680", "1", "56")
+
+
+@pytest.mark.ovs
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only root may put a process before others")
+def test_the_watcher_of_a_run_goes_before_ordinary_processes(switch: DummyOvs, tmp_path: Path) -> None:
+    started = []
+
+    def popen(_where: str, argv: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, EVENTS_VARIABLE: str(tmp_path / "events.jsonl")}
+        started.append(subprocess.Popen(argv, env=environment, **options))
+        return started[0]
+
+    (tmp_path / "events.jsonl").touch()
+    network = SimpleNamespace(sites={"s2": SimpleNamespace(mgmt_socket=management(switch))}, popen=popen)
+    with PortWatch(network, ("s2",), Work(tmp_path)):  # type: ignore[arg-type]
+        assert os.sched_getscheduler(started[0].pid) == os.SCHED_RR
+    assert started[0].poll() is not None

@@ -62,6 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             ending.over()
         except KeyboardInterrupt:
             code, said = INTERRUPTED, "interrupted"
+        except Exception:
+            if not ending.heard:
+                raise
+            code, said = INTERRUPTED, "interrupted"  # where a class was being made, Python turns it into another error
         if ending.heard and code != INTERRUPTED:  # something swallowed it, or failed for it
             code, said = INTERRUPTED, "interrupted"
         if said:

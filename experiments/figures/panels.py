@@ -33,9 +33,12 @@ def panels(runs: Sequence[Row], probes: Iterable[Row]) -> list[Panel]:
 
 
 def read_panels(folder: Path) -> list[Panel]:
-    """Panels of a result folder."""
+    """Panels of a result folder; none where every run broke off before it had probes."""
     runs = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))["runs"]
-    with (folder / "probes.jsonl").open(encoding="utf-8") as lines:
+    probes = folder / "probes.jsonl"
+    if not probes.exists():
+        return []
+    with probes.open(encoding="utf-8") as lines:
         return panels(runs, (json.loads(line) for line in lines))
 
 

@@ -14,18 +14,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
+from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 KILLED_WORKER = "a worker process was killed, for want of memory perhaps; ask for fewer {}"
 _UNDOING_S = 10.0  # networks of a busy machine are gone after three
+_INSIST_S = 1.0
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 class Ending:
     """How a program takes the signals that end it, while the block lasts.
 
-    The first is a KeyboardInterrupt. Those that follow within ten seconds are taken for the same wish and change
-    nothing, so that clean-up ends; a later one interrupts again, since a library may have swallowed the first.
+    The first is a KeyboardInterrupt. Where a library swallows that, another follows a second later, until one unwinds
+    the program. Signals that come within ten seconds after the first are taken for the same wish and change nothing,
+    so that clean-up ends.
 
     Parameters
     ----------
@@ -38,12 +41,15 @@ class Ending:
         self.heard = False
         self._for_good, self._is_over = for_good, False
         self._heard_s = float("-inf")
-        self._before: dict[int, object] = {}
+        self._before: dict[int, Any] = {}
+        self._unraisable = sys.unraisablehook
 
     def __enter__(self) -> Ending:
         for number in ENDING:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._hear)
+        self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._insist)
+        sys.unraisablehook = self._pass_on
         return self
 
     def __exit__(
@@ -52,11 +58,14 @@ class Ending:
         self.over()
         if not self._for_good:
             for number, handler in self._before.items():
-                signal.signal(number, handler)  # type: ignore[arg-type]
+                signal.signal(number, handler)
+            sys.unraisablehook = self._unraisable
 
     def over(self) -> None:
         """Let no further signal interrupt: the work is done, or undone."""
         self._is_over = True
+        if self.heard:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _hear(self, number: int, _frame: FrameType | None) -> None:
         now_s = time.monotonic()
@@ -64,10 +73,28 @@ class Ending:
             return
         self.heard, self._heard_s = True, now_s
         if not self._is_over:
+            signal.setitimer(signal.ITIMER_REAL, _INSIST_S, _INSIST_S)
             raise KeyboardInterrupt
         if self._for_good:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
+
+    def _insist(self, _number: int, _frame: FrameType | None) -> None:
+        if not self._is_over and not _is_unwinding():
+            raise KeyboardInterrupt
+
+    def _pass_on(self, unraisable: sys.UnraisableHookArgs) -> None:
+        """Say nothing of an interrupt that came while Python was freeing something: another follows."""
+        if not (self.heard and isinstance(unraisable.exc_value, KeyboardInterrupt)):
+            self._unraisable(unraisable)
+
+
+def _is_unwinding() -> bool:
+    """Whether the calling thread is ending for an interrupt, whatever went wrong on the way."""
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, KeyboardInterrupt | SystemExit):
+        error = error.__context__
+    return error is not None
 
 
 @contextmanager
@@ -90,7 +117,7 @@ def ending_waits() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        if waiting and not isinstance(sys.exc_info()[1], KeyboardInterrupt | SystemExit):
+        if waiting and not _is_unwinding():
             signal.raise_signal(waiting[0])
 
 

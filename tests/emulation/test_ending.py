@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -52,6 +53,51 @@ def test_a_signal_long_after_one_that_was_swallowed_interrupts_again(monkeypatch
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signals.heard
+
+
+def test_an_interrupt_that_is_swallowed_is_followed_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending, "_INSIST_S", 0.01)
+
+    class Freed:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    def work() -> None:
+        Freed()
+        with contextlib.suppress(BaseException):
+            signal.pause()
+        signal.pause()
+
+    shown: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", shown.append)
+    with Ending(), pytest.raises(KeyboardInterrupt):
+        work()
+    assert not shown
+
+
+def test_no_other_interrupt_follows_while_the_first_one_unwinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending, "_INSIST_S", 0.01)
+    alarms = 0
+
+    def clean_up() -> None:
+        nonlocal alarms
+        try:
+            raise ValueError("of the clean-up itself")
+        except ValueError:
+            while alarms < 3:  # SIGALRM ends the pause
+                signal.pause()
+                alarms += 1
+
+    def work() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            clean_up()
+
+    with Ending(), pytest.raises(KeyboardInterrupt):
+        work()
+    assert alarms == 3
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_what_was_set_is_set_back_and_what_was_ignored_stays_ignored() -> None:

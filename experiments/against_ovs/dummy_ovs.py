@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
@@ -18,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from experiments.against_ovs.unixctl import UnixCtl
+from mininet_topos.emulation.jsonrpc import listens
 from mininet_topos.emulation.scratch import Scratch, scratch
 from mininet_topos.errors import ArmorError, MissingRequirementError
 from ryu_apps.plan.dump_parse import parse_flow, parse_group
@@ -197,12 +197,6 @@ def _start(stack: ExitStack, place: Scratch, path: Path, command: list[str]) -> 
             reason = complaints.read_text(errors="replace").strip() or "it does not listen, and does not say why"
             raise ArmorError(f"{Path(command[0]).name} did not start: {reason.splitlines()[0]}")
         time.sleep(_POLL_S)
-
-
-def listens(path: Path) -> bool:
-    """Whether somebody accepts connections: the file of a socket is there before its owner listens."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        return probe.connect_ex(str(path)) == 0
 
 
 def _stop(daemon: subprocess.Popen[bytes]) -> None:

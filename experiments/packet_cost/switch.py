@@ -17,6 +17,7 @@ from pathlib import Path
 from experiments.against_ovs.unixctl import UnixCtl
 from experiments.packet_cost.counters_core import read_counters
 from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases
+from mininet_topos.emulation.jsonrpc import listens
 from mininet_topos.emulation.places import disable_ipv6, inside, run_batch, run_program
 from mininet_topos.emulation.scratch import Scratch, scratch
 from mininet_topos.errors import ArmorError, MissingRequirementError
@@ -194,12 +195,12 @@ def _start_daemons(stack: ExitStack, holder: int, place: Scratch, port_nos: Sequ
     remote = folder / "db.sock"
     server = ["ovsdb-server", str(database), f"--remote=punix:{remote}", f"--unixctl={folder / 'db.ctl'}"]
     server += [f"--log-file={folder / 'db.log'}", *quiet]
-    _await(_start(stack, inside(holder, server), place), remote.exists, folder)
+    _await(_start(stack, inside(holder, server), place), lambda: listens(remote), folder)
     run_program(_vsctl_words(remote, port_nos))
     switch = ["ovs-vswitchd", f"unix:{remote}", f"--unixctl={folder / 'vs.ctl'}"]
     switch += [f"--log-file={folder / 'vs.log'}", *quiet]
     process = _start(stack, inside(holder, switch), place)
-    _await(process, lambda: (folder / "vs.ctl").exists() and (folder / f"{BRIDGE}.mgmt").exists(), folder)
+    _await(process, lambda: listens(folder / "vs.ctl") and listens(folder / f"{BRIDGE}.mgmt"), folder)
     return process.pid
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mininet_topos.emulation.jsonrpc import SwitchQueryError, call, transact
+from mininet_topos.emulation.jsonrpc import SwitchQueryError, call, listens, transact
 from mininet_topos.emulation.places import CommandError, inside, run_program
 from mininet_topos.emulation.supervisor import ProcessSpec, Supervisor
 from mininet_topos.emulation.switch_core import (
@@ -133,7 +133,7 @@ def wait_ports(group: DaemonGroup, settings: Mapping[str, Sequence[PortSetting]]
     def ready() -> bool:
         rows = _interface_rows(group)
         given = {row["name"]: row["ofport"] for row in rows if row["name"] in wanted}
-        sockets = all(site.mgmt_socket.exists() for site in group.sites)
+        sockets = all(listens(site.mgmt_socket) for site in group.sites)
         return sockets and all(isinstance(given.get(name), int) for name in wanted)
 
     _wait(group, ready, VSWITCHD)

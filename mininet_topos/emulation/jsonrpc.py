@@ -16,6 +16,12 @@ class SwitchQueryError(ArmorError):
     """A daemon does not answer, or answers with an error."""
 
 
+def listens(socket_path: Path) -> bool:
+    """Whether somebody accepts connections: the file of a socket is there before its owner listens."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        return probe.connect_ex(str(socket_path)) == 0
+
+
 def call(socket_path: Path, method: str, parameters: list[Any], timeout_s: float = 5.0) -> Any:
     """Result of one JSON-RPC request.
 

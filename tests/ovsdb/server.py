@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from experiments.against_ovs.dummy_ovs import listens
+from mininet_topos.emulation.jsonrpc import listens
 from tests.patience import patient_s, wait_until
 
 WAIT_S = 20.0

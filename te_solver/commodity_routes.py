@@ -19,9 +19,8 @@ from typing import NamedTuple, Protocol
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction
+from te_solver.choices import PLANNERS
 from te_solver.routes import NO_LINK, ResidualRoutes
-
-PLANNERS = ("tree", "pair", "tunnels")
 
 
 class Commodity(NamedTuple):

@@ -9,13 +9,12 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from mininet_topos.errors import BadInputError, MissingRequirementError
+from te_solver.choices import BASE_POINTS, SOLVERS
 from te_solver.errors import InfeasibleError, SolverError
 from te_solver.network import FloatArray
 
-BASE_POINTS = ("centre", "vertex")
 # An interior point method ends inside the set of best allocations (every tunnel that some of them uses carries
 # something), near its centre but not the same spot for every such method; the simplex method ends at a vertex of it.
-SOLVERS = {"clarabel": "centre", "highs": "vertex", "scipy": "vertex"}
 DEFAULT_SOLVER = {"centre": "clarabel", "vertex": "highs"}
 
 

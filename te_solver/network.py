@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import FailureScenario, Link, Topology
-from te_solver.routes import METRICS
+from te_solver.choices import METRICS
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

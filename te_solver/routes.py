@@ -14,12 +14,11 @@ from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Link, LinkId, Topology
+from te_solver.choices import METRICS, ROUTES
 
 IntArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 NO_LINK = -1
-METRICS = ("hops", "delay")
-ROUTES = ("spt", "mst")
 _DELAY_STEP_MS = 1e-3
 _HOP_SCALE = 1024  # delay counts first, hops break ties; both stay exact integers in a double
 

@@ -20,12 +20,12 @@ from scipy.sparse import csr_matrix, hstack, vstack
 
 from mininet_topos.errors import BadInputError
 from te_solver.certificate import feasible, throughput_bound, utilisation_bound
+from te_solver.choices import OBJECTIVES
 from te_solver.errors import InfeasibleError, SolverError
 from te_solver.linear import choose_solver, minimise
 from te_solver.network import BoolArray, FloatArray
 from te_solver.values import Allocation, Problem
 
-OBJECTIVES = ("throughput", "max-min", "min-max-utilisation")
 METHODS = ("reference", "fast")
 LARGEST_GAP = 1e-6
 # What a class leaves of a capacity counts as nothing below this share: solvers cannot work with crumbs.

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mininet_topos.errors import BadInputError
+from te_solver.choices import TUNNEL_KINDS
 from te_solver.compiled import kernel
 from te_solver.disjoint import best_other, fill, find_disjoint, sort_paths, trace
 from te_solver.network import Graph, IntArray, Network
@@ -24,7 +25,6 @@ from te_solver.routes import NO_LINK, ResidualRoutes
 from te_solver.search import FAR, Scratch, scratch_for, search
 from te_solver.values import Demand, Problem, TunnelSet
 
-KINDS = ("disjoint", "k-shortest", "spt", "mst")
 DEFAULT_COUNT = 3
 # Room for keys `distance * nodes + node` and for sums of two distances.
 LARGEST_DISTANCE = 1 << 59
@@ -63,8 +63,8 @@ def find_tunnels(
     BadInputError
         Unknown kind or metric, `count` below 1, or delays too long to count in.
     """
-    if kind not in KINDS:
-        raise BadInputError(f"unknown kind of tunnels {kind!r}; use one of {', '.join(KINDS)}")
+    if kind not in TUNNEL_KINDS:
+        raise BadInputError(f"unknown kind of tunnels {kind!r}; use one of {', '.join(TUNNEL_KINDS)}")
     if count < 1:
         raise BadInputError(f"{count} tunnels a pair were asked for; give at least 1")
     if kind in ("spt", "mst"):

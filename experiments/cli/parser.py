@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from experiments.scenario.suggest import suggest
-from experiments.scenario.values import METRICS, MODES, PLANNERS, ROUTES
 from mininet_topos.errors import BadInputError
+from ryu_apps.plan.choices import MODES
+from te_solver.choices import METRICS, PLANNERS, ROUTES
 
 if TYPE_CHECKING:
     from mininet_topos.topology import Topology

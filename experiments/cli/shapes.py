@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.cli.output import emit, table
 from mininet_topos.errors import BadInputError
+from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, TWO_TABLE
 
 if TYPE_CHECKING:
     from mininet_topos.topology import Topology
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from ryu_apps.plan.registry import Scheme
     from ryu_apps.plan.rows import RulePlan
 
-REPLICATED, TWO_TABLE, DECOMPOSED = SHAPES = ("replicated", "two-table", "decomposed")
 _MEANINGS = {
     REPLICATED: "tables as planned: a row for each class of traffic",
     TWO_TABLE: "keys in a first table, and a table for every different rest (the paper's heuristic)",

@@ -18,19 +18,14 @@ from typing import TYPE_CHECKING
 from experiments.cli.output import emit, note, refuse_unwritable, writable
 from experiments.cli.parser import add_choices, choice, positive_number, refuse_given, whole_number
 from experiments.scenario.suggest import suggest
-from experiments.scenario.values import METRICS
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import FailureScenario, Topology
+from te_solver.choices import BASE_POINTS, METRICS, OBJECTIVES, SOLVERS, TUNNEL_KINDS
 
 if TYPE_CHECKING:
     from te_solver.solve import SolveOptions
 
 ACTIONS = ("solve", "failure", "sweep")
-# The solving core has the same lists; a test compares them, since importing it here would make `--help` wait.
-OBJECTIVES = ("throughput", "max-min", "min-max-utilisation")
-BASE_POINTS = ("centre", "vertex")
-SOLVERS = ("clarabel", "highs", "scipy")
-TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
 FIGURES = ("kuijia-fig4", "te-schemes", "te-ffc-price")
 PICTURES = (".png", ".svg", ".pdf")
 DEFAULT_FOLDER = "results/te"
@@ -64,7 +59,9 @@ def _add_problem_arguments(parser: argparse.ArgumentParser) -> None:
         ("objective", OBJECTIVES, "what is best"),
         ("base-point", BASE_POINTS, "which of the best allocations"),
     )
-    group.add_argument("--solver", type=choice("solver", SOLVERS), metavar="|".join(SOLVERS), help="cvxpy's solver")
+    group.add_argument(
+        "--solver", type=choice("solver", tuple(SOLVERS)), metavar="|".join(SOLVERS), help="cvxpy's solver"
+    )
     group.add_argument("--fast", action="store_true", help="the fast path, certified like the reference")
     group.add_argument(
         "--threads", type=whole_number("--threads", 1, 256), default=1, metavar="N", help="of --fast (1)"

@@ -23,8 +23,10 @@ from experiments.cli.parser import (
     refuse_plan_options,
     whole_number,
 )
-from experiments.cli.shapes import SHAPES, in_shape, show
+from experiments.cli.shapes import in_shape, show
 from mininet_topos.errors import BadInputError
+from ryu_apps.plan.choices import PRIORITIES, SHAPES, SPLITS, TELLERS
+from te_solver.choices import MAX_TUNNELS, TUNNEL_KINDS
 
 if TYPE_CHECKING:
     from mininet_topos.topology import LinkId, Topology
@@ -36,10 +38,6 @@ _ONLY_FOR_TUNNELS = (
     *("failed", "demands", "default_capacity_mbps", "low_to_high", "prefix", "sheets", "hash_split", "pair", "weights"),
     *("tunnels", "tunnel_kind", "priorities", "split", "told_by"),
 )
-TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
-PRIORITIES = ("single", "four", "eight")
-SPLITS = ("ranges", "select")
-TELLERS = ("controller", "agent")
 
 
 def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +46,9 @@ def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--demands", metavar="SPEC|FILE", help="solve these (default: all pairs, equal weights)")
     group.add_argument("--default-capacity-mbps", type=positive_number("--default-capacity-mbps"), metavar="MBPS")
     group.add_argument("--low-to-high", type=positive_number("--low-to-high"), metavar="RATIO", help="two classes")
-    group.add_argument("--tunnels", type=whole_number("--tunnels", 1, 16), default=3, metavar="K", help="a pair (3)")
+    group.add_argument(
+        "--tunnels", type=whole_number("--tunnels", 1, MAX_TUNNELS), default=3, metavar="K", help="a pair (3)"
+    )
     add_choices(
         group,
         ("tunnel-kind", TUNNEL_KINDS, "how tunnels are chosen"),

@@ -6,7 +6,8 @@ from experiments.campaign.values import Arm, Json, Trial
 from experiments.verification.verify import coverage
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.options import MODES, PlanOptions
+from ryu_apps.plan.choices import MODES
+from ryu_apps.plan.options import PlanOptions
 
 
 def verify_row(trial: Trial) -> Json:

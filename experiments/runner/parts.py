@@ -16,7 +16,7 @@ from experiments.runner.hairpins import NODES_SETTING, hairpins, wait_attached
 from experiments.runner.tunnels import is_tunnel_scheme, queues_of, traffic_settings
 from experiments.runner.virtual_ports import sqr_ports
 from experiments.scenario.protection import protection_to_document
-from experiments.scenario.values import MODES, NO_MODE, Scenario, Variation
+from experiments.scenario.values import NO_MODE, Scenario, Variation
 from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, SwitchSite
 from mininet_topos.emulation.requirements import PROBE_PROGRAMS, missing_programs, require_emulation
 from mininet_topos.emulation.running import NetworkPart
@@ -25,6 +25,7 @@ from mininet_topos.importers.json_file import to_json
 from mininet_topos.topology import LinkId, Topology
 from ovsdb_backup.schema import DATABASE, SCHEMA_PATH
 from ovsdb_backup.store import BackupStore
+from ryu_apps.plan.choices import MODES
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.protect.values import ends_of

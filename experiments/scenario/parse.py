@@ -41,11 +41,7 @@ from experiments.scenario.tunnels import (
     shaped,
 )
 from experiments.scenario.values import (
-    METRICS,
-    MODES,
     NO_MODE,
-    PLANNERS,
-    ROUTES,
     Failure,
     Scenario,
     Traffic,
@@ -55,6 +51,8 @@ from mininet_topos.catalogue import is_topology_file
 from mininet_topos.errors import BadInputError
 from mininet_topos.lines import Line, read_lines
 from mininet_topos.topology import Topology, with_link_delays
+from ryu_apps.plan.choices import MODES
+from te_solver.choices import METRICS, PLANNERS, ROUTES
 
 KEYS = (
     "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",

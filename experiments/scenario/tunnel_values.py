@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.flows.values import Flow
+from ryu_apps.plan.choices import PRIORITIES, SHAPES, TELLERS
+from te_solver.choices import OBJECTIVES, TUNNEL_KINDS
 
-TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
-OBJECTIVES = ("throughput", "max-min", "min-max-utilisation")
-QUEUES = ("single", "four", "eight", "demoted")
-TELLERS = ("controller", "agent")
-SHAPES = ("replicated", "two-table", "decomposed")
-MAX_TUNNELS = 16
+QUEUES = (*PRIORITIES, "demoted")
 
 
 @dataclass(frozen=True, slots=True)

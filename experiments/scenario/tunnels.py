@@ -23,12 +23,7 @@ from experiments.scenario.fields import (
 from experiments.scenario.suggest import suggest
 from experiments.scenario.targets import read_host, read_node
 from experiments.scenario.tunnel_values import (
-    MAX_TUNNELS,
-    OBJECTIVES,
     QUEUES,
-    SHAPES,
-    TELLERS,
-    TUNNEL_KINDS,
     Expected,
     FlowWish,
     Rerun,
@@ -37,6 +32,8 @@ from experiments.scenario.tunnel_values import (
 from experiments.scenario.values import Failure
 from mininet_topos.lines import Line
 from mininet_topos.topology import Topology
+from ryu_apps.plan.choices import SHAPES, TELLERS
+from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TUNNEL_KINDS
 
 TUNNEL_KEYS = (
     "demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "queues", "shape", "split", "capacity_mbps",

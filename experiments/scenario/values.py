@@ -9,13 +9,7 @@ from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.protect.values import Protection
 from ryu_apps.pmt.rules import PolicyMapTable
 
-# The first of each is the default. The planning core has the same lists; a test compares them, since importing it
-# here would make every command wait for scipy.
-MODES = ("learned", "agent")
 NO_MODE = "none"
-PLANNERS = ("tree", "pair", "tunnels")
-ROUTES = ("spt", "mst")
-METRICS = ("hops", "delay")
 
 OUT_OF_BAND, IN_BAND = CONTROL_WAYS = ("out_of_band", "in_band")
 

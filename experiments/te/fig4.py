@@ -18,8 +18,8 @@ from experiments.te.pictures import INK, PALETTE, new_figure
 from experiments.te.sweep import Json, Unit
 from te_solver import all_failures as effect
 from te_solver.all_failures import Paths, fail_every_link, to_paths
+from te_solver.choices import BASE_POINTS
 from te_solver.demands import random_pairs
-from te_solver.linear import BASE_POINTS
 from te_solver.network import Network, to_network
 from te_solver.solve import SolveOptions
 from te_solver.tunnels import to_problem

@@ -10,7 +10,7 @@ from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge
 from experiments.papers.figure import PaperFigure, Table
 from experiments.te import fig4
-from te_solver.linear import BASE_POINTS
+from te_solver.choices import BASE_POINTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

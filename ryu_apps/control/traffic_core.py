@@ -13,14 +13,10 @@ from typing import Any
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, Topology
+from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.options import Prefix, TunnelOptions, parse_prefix
-
-# The lists of te_solver and of plan.decompose, which are not loaded here; a test compares them.
-OBJECTIVES = ("throughput", "max-min", "min-max-utilisation")
-TUNNEL_KINDS = ("disjoint", "k-shortest", "spt", "mst")
-SHAPES = ("replicated", "two-table", "decomposed")
-MAX_TUNNELS = 16
+from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TUNNEL_KINDS
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mininet_topos.errors import BadInputError
+from ryu_apps.plan.choices import MODES
 from ryu_apps.plan.protect.values import Protection
-from te_solver.commodity_routes import PLANNERS
-from te_solver.routes import METRICS, ROUTES
-
-MODES = ("learned", "agent")
+from te_solver.choices import METRICS, PLANNERS, ROUTES
 
 
 @dataclass(frozen=True, slots=True)

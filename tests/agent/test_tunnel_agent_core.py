@@ -32,10 +32,11 @@ from ovsdb_backup.tunnel_agent_core import (
 )
 from ryu_apps.openflow.wire import split_messages
 from ryu_apps.plan.check import violations
+from ryu_apps.plan.choices import TELLERS
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.ids import AGENT_CONTROLLER_ID, Kind, split_cookie
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
-from ryu_apps.plan.kuijia.options import TELLERS, TunnelOptions
+from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS
 from ryu_apps.plan.kuijia.sheets import sheet_from_json, sheet_of

@@ -11,13 +11,10 @@ from pathlib import Path
 import pytest
 
 from experiments.cli.demo_text import demo_text
-from experiments.cli.main import main
+from experiments.cli.main import COMMANDS, main
 from experiments.cli.output import table
 from experiments.cli.run_text import runs_text
-from experiments.scenario.values import METRICS, MODES, PLANNERS, ROUTES
 from mininet_topos.catalogue import load_topology
-from ryu_apps.plan import options
-from te_solver import commodity_routes, routes
 
 
 def json_of(argv: list[str], capsys: pytest.CaptureFixture[str]) -> dict:
@@ -25,11 +22,18 @@ def json_of(argv: list[str], capsys: pytest.CaptureFixture[str]) -> dict:
     return json.loads(capsys.readouterr().out)
 
 
-def test_the_choices_are_those_of_the_planner() -> None:
-    assert options.MODES == MODES
-    assert commodity_routes.PLANNERS == PLANNERS
-    assert routes.ROUTES == ROUTES
-    assert routes.METRICS == METRICS
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_does_not_wait_for_libraries_that_compute_or_draw(command: str) -> None:
+    program = f"""
+import sys
+from experiments.cli.main import main
+try:
+    main(["{command}", "--help"])
+except SystemExit:
+    print(sorted({{"numpy", "scipy", "numba", "cvxpy", "matplotlib"}} & set(sys.modules)))
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said.splitlines()[-1] == "[]"
 
 
 def test_the_list_names_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:

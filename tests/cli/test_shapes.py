@@ -12,8 +12,8 @@ from experiments.cli.main import main
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.check import violations
+from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.decompose.count import count_fields
-from ryu_apps.plan.decompose.shapes import SHAPES
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.registry import SCHEMES
@@ -26,10 +26,6 @@ FOUR = ["plan", "kuijia", "gscale", "--demands", "random:2:900", "--low-to-high"
 def json_of(argv: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     assert main([*argv, "--json"]) == 0
     return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
-
-
-def test_the_shapes_are_those_of_the_planner() -> None:
-    assert shapes.SHAPES == SHAPES
 
 
 @pytest.mark.parametrize("shape", SHAPES)

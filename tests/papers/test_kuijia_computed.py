@@ -16,8 +16,8 @@ from experiments.campaign.values import CampaignPlan, Json
 from experiments.papers.kuijia import fields, memory
 from experiments.papers.kuijia.figures import FIGURES, run_sweep
 from experiments.papers.registry import FIGURES as EVERY_FIGURE
+from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.decompose.figure8 import figure8
-from ryu_apps.plan.decompose.shapes import SHAPES
 
 QUICK, FULL = CampaignPlan(quick=True, seed=1), CampaignPlan(quick=False, seed=1)
 COMPUTED = {figure.id: figure for figure in FIGURES if figure.id in (memory.ID, fields.ID)}

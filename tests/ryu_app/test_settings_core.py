@@ -7,13 +7,10 @@ import pytest
 from experiments.scenario import tunnel_values
 from mininet_topos.emulation.queues_core import QUEUE_SETUPS
 from mininet_topos.errors import BadInputError
-from ryu_apps.control import traffic_core
 from ryu_apps.control.settings_core import SETTINGS, environment_name, read_settings
 from ryu_apps.control.traffic_core import TrafficSettings
-from ryu_apps.plan.decompose import shapes
-from ryu_apps.plan.kuijia.options import TELLERS, TunnelOptions, parse_prefix
+from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
 from ryu_apps.plan.options import PlanOptions
-from te_solver import solve, tunnels
 
 
 def test_a_topology_is_enough():
@@ -80,15 +77,8 @@ def test_every_setting_can_be_given():
     )
 
 
-def test_objectives_and_kinds_of_tunnels_are_those_of_the_solver():
-    assert traffic_core.OBJECTIVES == solve.OBJECTIVES
-    assert traffic_core.TUNNEL_KINDS == tunnels.KINDS
-    assert traffic_core.SHAPES == tunnel_values.SHAPES == shapes.SHAPES
-    assert tunnel_values.OBJECTIVES == solve.OBJECTIVES
-    assert tunnel_values.TUNNEL_KINDS == tunnels.KINDS
-    assert tunnel_values.MAX_TUNNELS == traffic_core.MAX_TUNNELS
+def test_a_scenario_knows_all_set_ups_of_queues():
     assert set(tunnel_values.QUEUES) == set(QUEUE_SETUPS)
-    assert tunnel_values.TELLERS == TELLERS
 
 
 def test_agents_and_their_sheets_come_together_and_keep_their_tunnels():

@@ -12,10 +12,11 @@ from scipy.sparse import vstack
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from te_solver.certificate import throughput_bound, utilisation_bound
+from te_solver.choices import OBJECTIVES, SOLVERS
 from te_solver.errors import InfeasibleError
-from te_solver.linear import SOLVERS, choose_solver
+from te_solver.linear import choose_solver
 from te_solver.network import to_network
-from te_solver.solve import OBJECTIVES, SolveOptions, arc_rows, demand_rows, solve
+from te_solver.solve import SolveOptions, arc_rows, demand_rows, solve
 from te_solver.tunnels import to_problem
 from te_solver.values import Demand
 from tests.te_solver.strategies import chain, gnm_problem, problems, with_capacity

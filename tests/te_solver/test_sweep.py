@@ -13,9 +13,9 @@ from experiments.te.sweep import SweepOptions, Unit, run_sweep
 from mininet_topos.errors import BadInputError
 from te_solver import all_failures as effect
 from te_solver import ladder
+from te_solver.choices import BASE_POINTS
 from te_solver.demands import random_pairs
 from te_solver.ladder import solve_ladder
-from te_solver.linear import BASE_POINTS
 from te_solver.solve import SolveOptions, solve
 from te_solver.tunnels import to_problem
 from tests.te_solver.strategies import gnm_problem

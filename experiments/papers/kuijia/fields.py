@@ -17,8 +17,9 @@ from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge
 from experiments.papers.figure import Table
 from experiments.papers.kuijia.trials import computed_trial, own_rows
 from mininet_topos.catalogue import load_topology
+from ryu_apps.plan.choices import REPLICATED, SHAPES
 from ryu_apps.plan.decompose.figure8 import CLASS_PARTS
-from ryu_apps.plan.decompose.shapes import REPLICATED, SHAPES, decompose_plan
+from ryu_apps.plan.decompose.shapes import decompose_plan
 from ryu_apps.plan.ids import SPARE_TABLES
 from ryu_apps.plan.ids import Table as FlowTable
 from ryu_apps.plan.kuijia.commodities import Commodity

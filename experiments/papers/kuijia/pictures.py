@@ -9,8 +9,8 @@ from experiments.campaign.values import Json
 from experiments.papers.kuijia import fields, memory
 from experiments.papers.sdfast.canvas import PAPER, finish, legend, panels, paper_handle, say_empty, whisker
 from experiments.te.pictures import INK, PALETTE
+from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, SHAPES
 from ryu_apps.plan.decompose.figure8 import Point
-from ryu_apps.plan.decompose.shapes import DECOMPOSED, REPLICATED, SHAPES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

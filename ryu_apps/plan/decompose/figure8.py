@@ -16,8 +16,9 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Direction, Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of
+from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.decompose.count import count_fields
-from ryu_apps.plan.decompose.shapes import SHAPES, decompose
+from ryu_apps.plan.decompose.shapes import decompose
 from ryu_apps.plan.fields import ETH_IPV4
 from ryu_apps.plan.ids import SPARE_TABLES, Kind, Priority, SchemeId, Table, cookie
 from ryu_apps.plan.kuijia.commodities import Commodity, assign_labels, label_key, with_ways_back

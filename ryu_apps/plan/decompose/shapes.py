@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mininet_topos.errors import BadInputError, PlanError
+from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, SHAPES, TWO_TABLE
 from ryu_apps.plan.decompose.count import count_fields
 from ryu_apps.plan.decompose.logical import LogicalTable, Parts, logical_table
 from ryu_apps.plan.decompose.pipeline import Stage, flow_rows
 from ryu_apps.plan.decompose.search import Rules, best_pipeline, single_stage
 from ryu_apps.plan.rows import FlowRow, RulePlan, sorted_flows
-
-REPLICATED, TWO_TABLE, DECOMPOSED = SHAPES = ("replicated", "two-table", "decomposed")
 
 
 def decompose(

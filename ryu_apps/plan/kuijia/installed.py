@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ryu_apps.plan.choices import REPLICATED
 from ryu_apps.plan.decompose.figure8 import CLASS_PARTS
-from ryu_apps.plan.decompose.shapes import REPLICATED, decompose_plan
+from ryu_apps.plan.decompose.shapes import decompose_plan
 from ryu_apps.plan.ids import SPARE_TABLES, Table
 from ryu_apps.plan.rows import RulePlan
 

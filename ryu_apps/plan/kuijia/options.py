@@ -9,10 +9,9 @@ from typing import NamedTuple
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import Host
+from ryu_apps.plan.choices import SPLITS, TELLERS
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup
 
-SPLITS = ("ranges", "select")
-TELLERS = ("controller", "agent")
 _ADDRESS_BITS = 32
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from ryu_apps.plan.check import violations
+from ryu_apps.plan.choices import DECOMPOSED, SHAPES, TWO_TABLE
 from ryu_apps.plan.decompose.count import count_fields
-from ryu_apps.plan.decompose.shapes import DECOMPOSED, SHAPES, TWO_TABLE, decompose
+from ryu_apps.plan.decompose.shapes import decompose
 from ryu_apps.plan.ids import SPARE_TABLES
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.rows import FlowRow, RulePlan

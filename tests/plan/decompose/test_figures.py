@@ -8,9 +8,10 @@ from __future__ import annotations
 import pytest
 
 from mininet_topos.errors import BadInputError
+from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, TWO_TABLE
 from ryu_apps.plan.decompose.count import count_fields, memory_bits
 from ryu_apps.plan.decompose.figure8 import Point, example_tables, figure8, slope
-from ryu_apps.plan.decompose.shapes import DECOMPOSED, REPLICATED, TWO_TABLE, decompose
+from ryu_apps.plan.decompose.shapes import decompose
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS
 from ryu_apps.plan.ids import SPARE_TABLES, Kind, SchemeId, Table, cookie
 from ryu_apps.plan.interpret import Packet

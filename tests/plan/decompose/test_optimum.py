@@ -8,11 +8,12 @@ from random import Random
 import pytest
 
 from mininet_topos.errors import PlanError
+from ryu_apps.plan.choices import DECOMPOSED, TWO_TABLE
 from ryu_apps.plan.decompose.count import count_fields
 from ryu_apps.plan.decompose.logical import LogicalTable, logical_table
 from ryu_apps.plan.decompose.optimum import optimum_fields, tree_fields
 from ryu_apps.plan.decompose.pipeline import tables_of
-from ryu_apps.plan.decompose.shapes import DECOMPOSED, TWO_TABLE, decompose, pipeline_of
+from ryu_apps.plan.decompose.shapes import decompose, pipeline_of
 from ryu_apps.plan.fields import ETH_IPV4
 from ryu_apps.plan.ids import SPARE_TABLES
 from ryu_apps.plan.rows import FlowRow, Output, PopMpls, SetQueue, match

@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from mininet_topos.errors import PlanLimitError
+from ryu_apps.plan.choices import DECOMPOSED, TWO_TABLE
 from ryu_apps.plan.decompose.count import count_fields, counted_names, field_count
 from ryu_apps.plan.decompose.effects import GoTo, Step, hides, may_change_places
 from ryu_apps.plan.decompose.logical import Row, logical_table, match_of
 from ryu_apps.plan.decompose.overlap import are_disjoint, cover_everything, overlapping_pairs
 from ryu_apps.plan.decompose.pipeline import flow_rows
 from ryu_apps.plan.decompose.search import Pull, fits_action_set, keeps_precedence, legal_pull
-from ryu_apps.plan.decompose.shapes import DECOMPOSED, TWO_TABLE, decompose, pipeline_of
+from ryu_apps.plan.decompose.shapes import decompose, pipeline_of
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS
 from ryu_apps.plan.ids import SPARE_TABLES, Kind, SchemeId, cookie, split_cookie
 from ryu_apps.plan.interpret import Packet

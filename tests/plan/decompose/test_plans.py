@@ -10,8 +10,9 @@ from experiments.against_ovs.tunnels import compare_tunnels
 from mininet_topos.errors import BadInputError, PlanError
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.check import violations
+from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, SHAPES, TWO_TABLE
 from ryu_apps.plan.decompose.count import count_fields
-from ryu_apps.plan.decompose.shapes import DECOMPOSED, REPLICATED, SHAPES, TWO_TABLE, decompose, decompose_plan
+from ryu_apps.plan.decompose.shapes import decompose, decompose_plan
 from ryu_apps.plan.fields import ETH_IPV4
 from ryu_apps.plan.ids import SPARE_TABLES, Table
 from ryu_apps.plan.interpret import Packet

@@ -1,4 +1,4 @@
-"""Numbered UDP packets from h1 to h3 of an emulated network, and what else its tests share."""
+"""Numbered UDP packets from h1 to h3 of an emulated network."""
 
 from __future__ import annotations
 
@@ -14,14 +14,6 @@ SO_RCVBUFFORCE = 33  # Linux, where the socket module lacks it
 BUFFER_BYTES = (
     16 << 20
 )  # for all of a stream, which is read at its end; the system's bound may be a few hundred packets
-WAIT_S = 30.0
-
-
-def wait_until(done: Any, what: str) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not done():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.2)
 
 
 def received(network: EmulatedNetwork, count: int, actions: Any = ()) -> tuple[list[int], int]:

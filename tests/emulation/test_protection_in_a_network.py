@@ -18,7 +18,8 @@ from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
 from mininet_topos.emulation.places import call_inside
 from mininet_topos.errors import MissingRequirementError
 from mininet_topos.importers.json_file import to_json
-from tests.emulation.numbered import PORT, received, wait_until
+from tests.dummy_ovs import wait_until
+from tests.emulation.numbered import PORT, received
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 PACKETS = 400

@@ -15,7 +15,8 @@ from experiments.scenario.values import Replay
 from mininet_topos.catalogue import load_topology
 from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
 from mininet_topos.errors import MissingRequirementError
-from tests.emulation.numbered import received, wait_until
+from tests.dummy_ovs import wait_until
+from tests.emulation.numbered import received
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 RING = Path(__file__).resolve().parents[2] / "examples" / "sqr_ring.json"

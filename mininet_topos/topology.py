@@ -205,6 +205,13 @@ class Topology:
         return len(set(self.components(failed).values())) == 1
 
 
+def with_capacity(topology: Topology, capacity_mbps: float | None) -> Topology:
+    """The same topology with every link at this capacity (Mbit/s); as it is when None."""
+    if capacity_mbps is None:
+        return topology
+    return replace(topology, links=tuple(replace(link, capacity_mbps=capacity_mbps) for link in topology.links))
+
+
 def with_link_delays(topology: Topology, delay_ms: float | None, jitter_ms: float | None) -> Topology:
     """The same topology with one delay, one jitter, or both, on all links; None leaves them as they are."""
     given = {"delay_ms": delay_ms, "jitter_ms": jitter_ms}

@@ -55,10 +55,10 @@ from ovsdb_backup.agent_types_core import (
     WitnessLost,
 )
 from ovsdb_backup.backup_index_core import Commodity
-from ovsdb_backup.packet_core import VLAN_PRESENT, PacketFields
+from ovsdb_backup.packet_core import PacketFields
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import NO_TAG
-from ryu_apps.plan.ids import Status, split_cookie
+from ryu_apps.plan.ids import VLAN_PRESENT, Status, split_cookie
 from ryu_apps.plan.recovery_rows import split_tci
 from ryu_apps.plan.rows import FlowRow
 

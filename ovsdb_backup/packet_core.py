@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-VLAN_PRESENT = 0x1000  # bit 12, which 802.1Q calls DEI, says "tagged" in OVS's vlan_tci
+from ryu_apps.plan.ids import VLAN_PRESENT
+
 _ETHER_TYPE_AT, _TAG_BYTES, _IPV4_BYTES = 12, 4, 20
 _TAGS = (0x8100, 0x88A8)
 _IPV4 = 0x0800

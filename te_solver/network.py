@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import FailureScenario, Link, Topology
-from te_solver.choices import METRICS
+from te_solver.routes import link_cost
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 # Delay counts first and hops break ties, both as exact integers: microseconds times this, plus one a hop.
-HOP_SCALE = 1024
-US_PER_MS = 1000
 
 
 class Graph(NamedTuple):
@@ -95,7 +93,7 @@ class Network:
         pairs = self.arcs_of_link
         reverse = np.empty(len(src), dtype=np.int64)
         reverse[pairs[:, 0]], reverse[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
-        cost = np.array([_cost(link, metric) for link in self.links], dtype=np.int64)
+        cost = np.array([link_cost(link, metric) for link in self.links], dtype=np.int64)
         return Graph(first.astype(np.int64), order.astype(np.int64), src, dst, self.link_of, reverse, cost)
 
     def failed_arcs(self, scenario: FailureScenario) -> BoolArray:
@@ -130,13 +128,3 @@ def to_network(topology: Topology, default_capacity_mbps: float | None = None) -
         )
     values = [default_capacity_mbps if link.capacity_mbps is None else link.capacity_mbps for link in topology.links]
     return Network(topology, np.array(values, dtype=np.float64))
-
-
-def _cost(link: Link, metric: str) -> int:
-    if metric == "hops":
-        return 1
-    if metric not in METRICS:
-        raise BadInputError(f"unknown metric {metric!r}; use one of {', '.join(METRICS)}")
-    if link.delay_ms is None:
-        raise BadInputError(f"link {link.direction} has no delay_ms; give every link one, or use metric 'hops'")
-    return round(link.delay_ms * US_PER_MS) * HOP_SCALE + 1

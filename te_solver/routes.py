@@ -19,7 +19,7 @@ from te_solver.choices import METRICS, ROUTES
 IntArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 NO_LINK = -1
-_DELAY_STEP_MS = 1e-3
+_US_PER_MS = 1000
 _HOP_SCALE = 1024  # delay counts first, hops break ties; both stay exact integers in a double
 
 
@@ -49,7 +49,7 @@ class ResidualRoutes:
         order = topology.index_of
         self._src = np.array([order[link.src] for link in self.links], dtype=np.int32)
         self._dst = np.array([order[link.dst] for link in self.links], dtype=np.int32)
-        self._cost = np.array([_cost(link, metric) for link in self.links], dtype=np.float64)
+        self._cost = np.array([link_cost(link, metric) for link in self.links], dtype=np.float64)
         numbers = {link_id: number for number, link_id in enumerate(topology.link_ids)}
         self.link_number = np.array([numbers[topology.link_id(link.direction)] for link in self.links], dtype=np.int32)
         self._numbers = numbers
@@ -126,11 +126,18 @@ class ResidualRoutes:
         return chosen
 
 
-def _cost(link: Link, metric: str) -> float:
+def link_cost(link: Link, metric: str) -> int:
+    """Cost of a link for shortest paths: 1, or its delay to a microsecond and, among equals, a hop.
+
+    Raises
+    ------
+    BadInputError
+        Unknown metric, or a delay that is unknown.
+    """
     if metric == "hops":
-        return 1.0
-    if metric != "delay":
+        return 1
+    if metric not in METRICS:
         raise BadInputError(f"unknown metric {metric!r}; use one of {', '.join(METRICS)}")
     if link.delay_ms is None:
         raise BadInputError(f"link {link.direction} has no delay_ms; give every link one, or use metric 'hops'")
-    return round(link.delay_ms / _DELAY_STEP_MS) * _HOP_SCALE + 1.0
+    return round(link.delay_ms * _US_PER_MS) * _HOP_SCALE + 1

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.output import emit, progress, table
+from experiments.cli.output import emit, indented, progress, table
 from experiments.scenario.suggest import suggest
 from mininet_topos.errors import BadInputError
 
@@ -193,9 +193,9 @@ def hash_split_text(value: dict[str, Any]) -> str:
         "told apart by their ports, through a real Open vSwitch"
     )
     shares = table(rows, ("tunnel", "weight", "slots", *columns), right=range(1, len(columns) + 3))
-    lines = [head, "", *_indented(shares)]
+    lines = [head, "", indented(shares)]
     if any(each["failures"] for each in value["spreads"]):
-        lines += ["", *_indented(_failures_table(value))]
+        lines += ["", indented(_failures_table(value))]
     ranges = [each for each in value["spreads"] if each["split"] == BY_RANGES]
     lines += [
         "",
@@ -227,7 +227,3 @@ def _failures_table(value: dict[str, Any]) -> str:
 
 def _p(value: float) -> str:
     return f"{value:.4f}" if value >= IMPROBABLE else f"< {IMPROBABLE}"
-
-
-def _indented(text: str) -> list[str]:
-    return [f"  {line}" for line in text.splitlines()]

@@ -141,6 +141,11 @@ def refuse_unwritable(name: str) -> None:
         raise BadInputError(f"--out {name!r} cannot be written ({reason}); name another place") from error
 
 
+def indented(text: str) -> str:
+    """Every line of a text, two columns to the right."""
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
 def table(rows: Sequence[Sequence[object]], header: Sequence[str] = (), right: Sequence[int] = ()) -> str:
     """Aligned columns; those numbered in `right` are flush right, None is shown as a dash."""
     texts = [["-" if cell is None else str(cell) for cell in row] for row in rows]

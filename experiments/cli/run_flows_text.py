@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.cli.output import table
+from experiments.cli.output import indented, table
 from experiments.cli.run_text import claims_lines, milliseconds, name_of
 
 Run = dict[str, Any]
@@ -17,7 +17,7 @@ _ALWAYS = 4  # columns that say which flow it is
 
 def flow_run_text(run: Run) -> str:
     """Text of one run that measures flows."""
-    lines = [name_of(run), "", *_indented(flows_table(run["flows"]))]
+    lines = [name_of(run), "", indented(flows_table(run["flows"]))]
     lines += ["  (payload at the receiver in Mbit/s; fluid: what te_solver expects of flows that share like water)"]
     for failure in run["failures"]:
         stages = failure["stages_ms"]
@@ -69,7 +69,3 @@ def _tunnels(flow: Run) -> str:
 
 def _rate(mbps: float | None) -> str:
     return "-" if mbps is None else f"{mbps:.2f}"
-
-
-def _indented(text: str) -> list[str]:
-    return [f"  {line}" for line in text.splitlines()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.cli.output import table
+from experiments.cli.output import indented, table
 
 Run = dict[str, Any]
 STAGES = (
@@ -35,10 +35,10 @@ def run_text(run: Run) -> str:
         return flow_run_text(run)
     sections = [name_of(run)]
     if run["failures"]:
-        sections += ["", _indented(failures_table(run["failures"]))]
-    sections += ["", _indented(probes_table(run["probes"]))]
+        sections += ["", indented(failures_table(run["failures"]))]
+    sections += ["", indented(probes_table(run["probes"]))]
     if run.get("loads"):
-        sections += ["", _indented(loads_table(run["loads"]))]
+        sections += ["", indented(loads_table(run["loads"]))]
     sections += ["", *claims_lines(run)]
     return "\n".join(sections)
 
@@ -118,7 +118,3 @@ def claims_lines(run: Run) -> list[str]:
 def milliseconds(value: float | None) -> str:
     """A time for a table; a dash when there is none."""
     return "-" if value is None else f"{value:.1f}"
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines())

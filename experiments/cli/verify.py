@@ -21,7 +21,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.hash_split import add_hash_split_arguments
-from experiments.cli.output import emit, progress, table
+from experiments.cli.output import emit, indented, progress, table
 from experiments.cli.parser import (
     add_plan_arguments,
     add_protect_argument,
@@ -161,10 +161,10 @@ def cases_text(value: dict[str, Any]) -> str:
     head = f"{value['scheme']} on {value['topology']}{mode}, {value['planner']} planner, {value['routes']} routes: "
     head += f"{value['failures']} failed link{'s' if value['failures'] > 1 else ''} at once"
     shown = [(name, f"{count:,}", meaning) for name, count, meaning in _case_rows(value)]
-    lines = [head, "", *_indented(table(shown, right=(1,)))]
+    lines = [head, "", indented(table(shown, right=(1,)))]
     if value["updating"] is not None:
-        lines += ["", *_indented(table(_stage_rows(value), _STAGE_HEAD, right=(1, 2, 3, 4)))]
-    lines += ["", *_indented(table(_size_rows(value), _SIZE_HEAD, right=(1, 2))), ""]
+        lines += ["", indented(table(_stage_rows(value), _STAGE_HEAD, right=(1, 2, 3, 4)))]
+    lines += ["", indented(table(_size_rows(value), _SIZE_HEAD, right=(1, 2))), ""]
     lines.append(f"  mean stretch {_number(value['mean_stretch'])}, of first packets {_number(value['first_stretch'])}")
     lines.append(f"  {value['seconds']:.2f} s, {value['cases_per_s'] or 0:,.0f} cases a second")
     lines += [f"  BROKEN: {example}" for example in value["examples"]]
@@ -221,10 +221,6 @@ def _size_rows(value: dict[str, Any]) -> list[tuple[str, str, str, str]]:
 
 def _number(stretch: float | None) -> str:
     return "-" if stretch is None else f"{stretch:.3f}"
-
-
-def _indented(text: str) -> list[str]:
-    return [f"  {line}" for line in text.splitlines()]
 
 
 def _comparison_text(value: dict[str, Any]) -> str:

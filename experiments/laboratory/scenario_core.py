@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from experiments.campaign.values import Arm, Load, Timing, Trial
 from experiments.scenario.values import Failure, Scenario, Traffic, Variation
 from mininet_topos.errors import BadInputError
-from mininet_topos.topology import LinkId, Topology
+from mininet_topos.topology import LinkId, Topology, with_capacity
 
 WAIT_TO_RESTORE_S = 1.0
 HEAD_START_S = 0.5  # downloads begin so long before the cut
@@ -93,7 +91,7 @@ def scenario_of(trial: Trial, topology: Topology, bfd_interval_ms: int) -> Scena
     cut_s = HEAD_START_S if trial.kind == "download" else timing.before_s
     return Scenario(
         topology_name=trial.topology,
-        topology=shaped(topology, load.capacity_mbps),
+        topology=with_capacity(topology, load.capacity_mbps),
         variations=(variation_of(arm_of(trial)),),
         traffic=traffic_of(trial.pairs, load),
         failures=tuple(Failure("silent", cut_s, link=link) for link in links_of(trial, topology)),
@@ -112,10 +110,3 @@ def traffic_of(pairs: tuple[tuple[str, str], ...], load: Load) -> tuple[Traffic,
     rate_mbps = load.udp_mbps
     udp = [Traffic(*pair, kind="iperf3-udp", rate_mbps=rate_mbps) for pair in pairs if rate_mbps is not None]
     return (*pings, *udp)
-
-
-def shaped(topology: Topology, capacity_mbps: float | None) -> Topology:
-    """The topology with every link at this capacity; as it is when None."""
-    if capacity_mbps is None:
-        return topology
-    return replace(topology, links=tuple(replace(link, capacity_mbps=capacity_mbps) for link in topology.links))

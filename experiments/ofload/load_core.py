@@ -12,6 +12,7 @@ from mininet_topos.errors import BadInputError
 ARRIVALS = ("poisson", "constant")
 MAX_ARRIVALS = 5_000_000
 SMALLEST_FRAME_BYTES, LARGEST_FRAME_BYTES = 60, 1514
+FRAME_BYTES = 126  # a packet-in of it is an IP packet of 220 bytes, as in PSO's paper
 MAX_SWITCHES = 500
 
 Floats = NDArray[np.float64]
@@ -68,7 +69,7 @@ class Load:
     high_share: float = 0.1
     seed: int = 1
     warm_up_s: float = 0.5
-    frame_bytes: int = 126
+    frame_bytes: int = FRAME_BYTES
     buffered: bool = False
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.ofload.connection import Connection, Target, connect
-from experiments.ofload.load_core import LOW
+from experiments.ofload.load_core import FRAME_BYTES, LOW
 from experiments.ofload.misbehave_core import BEHAVIOURS, endless, malformed
 from experiments.ofload.packets_core import FIRST_PROBE, frame, packet_in
 from mininet_topos.emulation.places import child, inside
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 DPID = 0xBAD
 N_CONNECTIONS = 100
 MALFORMED_PPS, STALLED_PPS = 200.0, 500.0
-_FRAME_BYTES = 126
 _SETTLE_S, _AGAIN_S, _PAUSE_S = 1.0, 0.1, 0.2
 _FLOOD_QUEUE_PKTS = 50
 
@@ -63,7 +62,7 @@ class Rogue:
 
     def send(self, number: int) -> bool:
         """Offer one low packet-in on the connection that its class would take; whether there was room."""
-        message = packet_in(FIRST_PROBE, frame(number, LOW, _FRAME_BYTES), False)
+        message = packet_in(FIRST_PROBE, frame(number, LOW, FRAME_BYTES), False)
         return bool(self.connections) and self.connections[-1].offer(message, number, 0.0)
 
 

@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from experiments.ofload.load_core import LOW
+from experiments.ofload.load_core import FRAME_BYTES, LOW
 from experiments.ofload.packets_core import FIRST_PROBE, frame, packet_in
 from ryu_apps.openflow.wire import HEADER_BYTES, VERSION, MsgType
 
 BEHAVIOURS = ("none", "flood", "malformed", "endless", "connections", "stall")
-_FRAME_BYTES = 126
 _LISTED_PARTS = (1, 6, 7, 9, 10, 12)  # flows, groups, group and meter descriptions, meters, tables
 
 
@@ -40,7 +39,7 @@ def endless(lot: np.random.Generator) -> bytes:
 
 
 def _good(lot: np.random.Generator) -> bytes:
-    return packet_in(FIRST_PROBE, frame(int(lot.integers(1 << 20)), LOW, _FRAME_BYTES), False)
+    return packet_in(FIRST_PROBE, frame(int(lot.integers(1 << 20)), LOW, FRAME_BYTES), False)
 
 
 def _header(version: int, kind: int, length: int) -> bytes:

@@ -14,7 +14,7 @@ from experiments.ofload.controllers import PSO_APP, RESPONDER, Controller, Watch
 from experiments.ofload.cross_traffic import cross_traffic
 from experiments.ofload.generator import MOST_LATENESS_MS, Switchboard
 from experiments.ofload.link import ControlLink, LinkShape
-from experiments.ofload.load_core import Load
+from experiments.ofload.load_core import FRAME_BYTES, Load
 from experiments.ofload.misbehave import rogue_beside
 from experiments.papers.pso import paths, setup
 from mininet_topos.catalogue import load_topology
@@ -97,7 +97,7 @@ def _in_band(trial: Trial, controller: Controller) -> Json:
         return cross_traffic(*ends, data_pps, setup.DATA_BYTES, trial.parameters.get("burst_pkts", 1), trial.seed)
 
     seconds = trial.parameters["seconds"]
-    load = Load(1, control_pps, seconds, "poisson", 1.0, trial.seed, setup.WARM_UP_S, setup.FRAME_BYTES, True)
+    load = Load(1, control_pps, seconds, "poisson", 1.0, trial.seed, setup.WARM_UP_S, FRAME_BYTES, True)
     found = measure(load, controller, _shaped(controller, beside))
     return _row(trial, found, {"capacity_pps": setup.FULL_LOAD_PPS, "data_pps": data_pps})
 
@@ -120,7 +120,7 @@ def _misbehaving(trial: Trial, controller: Controller) -> Json:
 def _path_setup(trial: Trial, controller: Controller) -> Json:
     """First packets of flows through several switches."""
     rate_pps, seconds = trial.parameters["flows_pps"], trial.parameters["seconds"]
-    load = Load(1, rate_pps, seconds, "poisson", paths.HIGH_SHARE, trial.seed, setup.WARM_UP_S, setup.FRAME_BYTES)
+    load = Load(1, rate_pps, seconds, "poisson", paths.HIGH_SHARE, trial.seed, setup.WARM_UP_S, FRAME_BYTES)
     line = load_topology(str(REPOSITORY / paths.TOPOLOGY))
     found = measure(load, controller, replace(_shaped(controller), real_switch=True, line=line))
     return _row(trial, found, {"flows": found.result.ledger.n_sent})
@@ -129,7 +129,7 @@ def _path_setup(trial: Trial, controller: Controller) -> Json:
 @lru_cache(maxsize=1)
 def ryu_capacity_pps() -> float:
     """Packet-ins a second that stock Ryu's learning switch answers on this machine when it has more than it can."""
-    load = Load(setup.CPU_SWITCHES, _SATURATING_PPS, _SATURATING_S, "constant", 0.1, 1, 1.0, setup.FRAME_BYTES)
+    load = Load(setup.CPU_SWITCHES, _SATURATING_PPS, _SATURATING_S, "constant", 0.1, 1, 1.0, FRAME_BYTES)
     found = measure(load, controller_of(setup.FIFO.name, setup.CPU), _unshaped())
     return sum(each.answers_pps for each in found.result.classes.values())
 
@@ -137,7 +137,7 @@ def ryu_capacity_pps() -> float:
 def _load(trial: Trial, rate_pps: float, switches: int = 1) -> Load:
     """The high-priority flow has the same rate at every load, as in the paper; the rest is cross traffic."""
     share = min(setup.HIGH_PPS / rate_pps, 1.0)
-    seconds, warm_up_s, frame_bytes = trial.parameters["seconds"], setup.WARM_UP_S, setup.FRAME_BYTES
+    seconds, warm_up_s, frame_bytes = trial.parameters["seconds"], setup.WARM_UP_S, FRAME_BYTES
     return Load(switches, rate_pps, seconds, "poisson", share, trial.seed, warm_up_s, frame_bytes, True)
 
 

@@ -38,7 +38,6 @@ from experiments.scenario.tunnels import (
     read_rerun,
     read_wishes,
     require_capacities,
-    shaped,
 )
 from experiments.scenario.values import (
     NO_MODE,
@@ -50,7 +49,7 @@ from experiments.scenario.values import (
 from mininet_topos.catalogue import is_topology_file
 from mininet_topos.errors import BadInputError
 from mininet_topos.lines import Line, read_lines
-from mininet_topos.topology import Topology, with_link_delays
+from mininet_topos.topology import Topology, with_capacity, with_link_delays
 from ryu_apps.plan.choices import MODES
 from te_solver.choices import METRICS, PLANNERS, ROUTES
 
@@ -167,7 +166,7 @@ def _network(context: Context, fields: Mapping[str, Line], root: Line, surroundi
     delay_ms, jitter_ms = (_link_time(context, fields, key) for key in ("delay_ms", "jitter_ms"))
     capacity_mbps = optional(fields, "capacity_mbps", number(0, exclusive=True), context)
     link_delays = _link_delays(context, fields, name, {delay_ms, jitter_ms})
-    topology = shaped(with_link_delays(topology, delay_ms, jitter_ms), capacity_mbps)
+    topology = with_capacity(with_link_delays(topology, delay_ms, jitter_ms), capacity_mbps)
     return _Network(name, topology, delay_ms, jitter_ms, capacity_mbps, link_delays)
 
 

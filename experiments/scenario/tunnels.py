@@ -222,13 +222,6 @@ def read_rerun(context: Context, line: Line | None, topology: Topology) -> Rerun
     return Rerun(number(0, exclusive=True)(context, fields["at_s"], "at_s"), given)
 
 
-def shaped(topology: Topology, capacity_mbps: float | None) -> Topology:
-    """The topology with every link at this capacity; as it is when None."""
-    if capacity_mbps is None:
-        return topology
-    return replace(topology, links=tuple(replace(link, capacity_mbps=capacity_mbps) for link in topology.links))
-
-
 def require_capacities(context: Context, line: Line, topology: Topology, default_mbps: float | None) -> None:
     """Refuse links whose capacity nobody states, where flows fill links.
 

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 
-from ryu_apps.control.frames_core import ARP_REPLY, ARP_REQUEST, CONTROLLER_MAC, Arp
+from ryu_apps.control.frames_core import CONTROLLER_MAC, Arp
 from ryu_apps.plan.addressing import Host
+from ryu_apps.plan.fields import ARP_REPLY, ARP_REQUEST
 
 MAX_WAITING = 64  # askers kept for one host; more than that are repeats or an attack
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from ryu_apps.plan.edge_rows import ETH_LLDP, LLDP_MULTICAST
 from ryu_apps.plan.fields import ETH_ARP
 
-ARP_REQUEST, ARP_REPLY = 1, 2
 BROADCAST = 0xFFFFFFFFFFFF
 CONTROLLER_MAC = 0x02000000FFFE  # locally administered, above every derived host MAC
 _ETHERNET, _IPV4, _MAC_BYTES, _IPV4_BYTES = 1, 0x0800, 6, 4

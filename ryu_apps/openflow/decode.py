@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ryu_apps.openflow.actions import decode_actions
-from ryu_apps.openflow.encode import GROUP_TYPES, SEND_FLOW_REMOVED
+from ryu_apps.openflow.encode import SEND_FLOW_REMOVED
 from ryu_apps.openflow.fields import decode_match
 from ryu_apps.openflow.messages import (
     BundleReply,
@@ -41,7 +41,7 @@ from ryu_apps.openflow.wire import (
     expect,
     header,
 )
-from ryu_apps.plan.rows import Action, Bucket, FlowRow, GroupRow, Match
+from ryu_apps.plan.rows import GROUP_TYPES, Action, Bucket, FlowRow, GroupRow, Match
 
 _GOTO_TABLE, _WRITE_ACTIONS, _APPLY_ACTIONS = 1, 3, 4
 _MORE = 1

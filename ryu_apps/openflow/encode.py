@@ -33,9 +33,8 @@ from ryu_apps.openflow.wire import (
     with_xid,
 )
 from ryu_apps.plan.ids import OFPP_CONTROLLER
-from ryu_apps.plan.rows import Action, Bucket, FlowRow, GroupRow, Match
+from ryu_apps.plan.rows import GROUP_TYPES, Action, Bucket, FlowRow, GroupRow, Match
 
-GROUP_TYPES = ("all", "select", "indirect", "ff")
 BUNDLE_ATOMIC, BUNDLE_ORDERED = 1, 2
 SEND_FLOW_REMOVED = 1
 _GOTO_TABLE, _WRITE_ACTIONS, _APPLY_ACTIONS = 1, 3, 4

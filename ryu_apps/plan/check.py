@@ -27,9 +27,8 @@ from ryu_apps.plan.failure_sets import MAX_TAG_ID, NO_TAG, sets_up_to
 from ryu_apps.plan.fields import FIELDS
 from ryu_apps.plan.ids import Kind, SchemeId, Status, split_cookie
 from ryu_apps.plan.row_text import match_texts
-from ryu_apps.plan.rows import BackupRow, FlowRow, GroupRow, RulePlan
+from ryu_apps.plan.rows import GROUP_TYPES, BackupRow, FlowRow, GroupRow, RulePlan
 
-GROUP_TYPES = ("all", "select", "indirect", "ff")
 MAX_GROUP_ID = 0xFFFFFF00  # OFPG_MAX
 _SCHEMES = frozenset(int(scheme) for scheme in SchemeId)
 _Row = TypeVar("_Row")

@@ -195,9 +195,13 @@ class Bucket:
     weight: int = 0
 
 
+GROUP_TYPES = ("all", "select", "indirect", "ff")
+"""In the order of their numbers (OpenFlow 1.3 section 5.6.1)."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """One group: `group_type` is all, select, indirect or ff (OpenFlow 1.3 section 5.6)."""
+    """One group; `group_type` is one of `GROUP_TYPES`."""
 
     group_id: int
     group_type: str

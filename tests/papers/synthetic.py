@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.analysis import timeline
 from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
 from experiments.papers.sdfast import extra_claims, setup
 from experiments.papers.sdfast.figures import FIGURES as SDFAST
@@ -104,7 +105,7 @@ def network_row(trial: Trial) -> Json:
     """Row of a trial that would need a network; the numbers follow from round and pair, so that arms are paired."""
     assert trial.arm is not None
     generator = np.random.default_rng((trial.seed, trial.round))
-    stages: dict[str, float | None] = dict.fromkeys(extra_claims.STAGES)
+    stages: dict[str, float | None] = dict.fromkeys(timeline.STAGES)
     walked: Json | None = {"from_cut": 0.0, "from_detection": 0.0}
     if trial.failures:
         slow = {"sdfast": 0.0, "cb": 3000.0}.get(trial.arm.scheme, 20.0 + 2 * trial.arm.control_delay_ms)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mininet_topos.catalogue import load_topology
-from ryu_apps.control.frames_core import ARP_REPLY, ARP_REQUEST, Arp, Beacon, arp_frame, beacon_frame, read_arp
+from ryu_apps.control.frames_core import Arp, Beacon, arp_frame, beacon_frame, read_arp
 from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.fields import ARP_REPLY, ARP_REQUEST
 from tests.dummy_ovs import DummyOvs, pcap_frames, wait_until
 from tests.ryu_app.running import DummyNetwork, RunningApp, ipv4_frame
 

@@ -18,8 +18,9 @@ from ryu_apps.control.edge_core import (
     probe,
     remember_macs,
 )
-from ryu_apps.control.frames_core import ARP_REPLY, ARP_REQUEST, CONTROLLER_MAC, Arp
+from ryu_apps.control.frames_core import CONTROLLER_MAC, Arp
 from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.fields import ARP_REPLY, ARP_REQUEST
 
 HOSTS = hosts_of(load_topology("square"))
 H1, H2, H3 = (HOSTS[node] for node in ("s1", "s2", "s3"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from ryu_apps.openflow.actions import HASH_ALGORITHMS, HASH_FIELDS
-from ryu_apps.openflow.encode import GROUP_TYPES
 from ryu_apps.openflow.fields import WIRE_FIELDS
 from ryu_apps.plan.fields import FIELDS
 from ryu_apps.plan.rows import (
+    GROUP_TYPES,
     Bucket,
     Controller,
     FlowRow,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.values import Json
+from experiments.ofload.load_core import FRAME_BYTES
 from experiments.papers.pso import matching, paths, setup
 from experiments.papers.pso.claims import IN_BAND, IN_BAND_BURSTS, behaving
 from experiments.papers.pso.measures import (
@@ -79,7 +80,7 @@ def draw_fig8(rows: Sequence[Json], caption: str) -> Figure:
     _logarithmic(delay, "mean delay, ms (log)")
     _paper_level(delay, 103, 27.6)
     legend(figure, delay, [paper_handle("paper")])
-    offered = 8 * setup.FRAME_BYTES * setup.HIGH_PPS / 1000
+    offered = 8 * FRAME_BYTES * setup.HIGH_PPS / 1000
     facts = [
         f"{offered:.0f} kbit/s offered (for the paper's 1000); each packet is a flow of its own, which Open vSwitch "
         "sends to the controller and lets go when the packet-out comes: end to end.",

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from experiments.campaign.values import Arm, CampaignPlan, Trial
+from experiments.ofload.load_core import FRAME_BYTES
 from experiments.ofload.packets_core import packet_in_bytes
 
 FIFO, PSO = Arm("fifo"), Arm("pso")
@@ -37,7 +38,6 @@ PMT = {
 }
 
 LINK_MBPS = 2.0
-FRAME_BYTES = 126
 WIRE_BYTES = packet_in_bytes(FRAME_BYTES) + 32 + 20 + 14  # a packet-in on the wire: with TCP, IP and Ethernet 234
 HIGH_PPS = 100.0  # of the high-priority flow, whatever the load is: 101 kbit/s for the paper's 1000
 LINK_QUEUE_PKTS, SWITCH_QUEUE_PKTS, SEND_BUFFER_BYTES = 100, 100, 16384

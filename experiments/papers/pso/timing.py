@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from experiments.campaign.values import Json, Trial
-from experiments.ofload.load_core import HIGH, LOW
+from experiments.ofload.load_core import FRAME_BYTES, HIGH, LOW
 from experiments.ofload.packets_core import frame, packet_in
-from experiments.papers.pso import matching, setup
+from experiments.papers.pso import matching
 from ryu_apps.pmt.classify import Classifier
 from ryu_apps.pmt.parse import parse_pmt
 
@@ -18,7 +18,7 @@ def run_trial(trial: Trial) -> Json:
     """Row of a trial: microseconds of one classification, batch by batch, by the rule that decides."""
     classifier = Classifier(parse_pmt(matching.table_text(trial.parameters["rules"])))
     messages = {
-        kind: packet_in(0, frame(0, packet_class, setup.FRAME_BYTES), False)
+        kind: packet_in(0, frame(0, packet_class, FRAME_BYTES), False)
         for kind, packet_class in ((matching.FIRST, HIGH), (matching.LAST, LOW))
     }
     batches: dict[str, list[float]] = {kind: [] for kind in messages}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from experiments.analysis.timeline import STAGES
 from experiments.campaign.statistics import Estimate, median_interval
 from experiments.campaign.values import Arm, Json
 from experiments.campaign.verdicts import MEASURED, AtMost, Claim, ClaimResult, Exactly, judge
@@ -20,7 +21,6 @@ from experiments.papers.sdfast.measures import Choice
 WALKS = Choice("flow", setup.DARKSTRAND, (1,))
 # A round of the revalidators begins at most 5 ms after the last one began; as much again for the round itself.
 REVALIDATION_MS = 10.0
-STAGES = ("detect", "switch_over", "first_good", "last_lost", "last_crankback", "steady")
 SEVERAL = tuple(range(1, MOST_FAILURES + 1))
 LOOKUPS = {"exact": "cached exactly", "megaflow": "cached by megaflow", "none": "not cached"}
 COST_PATHS = {

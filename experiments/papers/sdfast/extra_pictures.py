@@ -7,6 +7,7 @@ from itertools import product
 from statistics import median
 from typing import TYPE_CHECKING
 
+from experiments.analysis.timeline import STAGES
 from experiments.campaign.statistics import median_interval
 from experiments.campaign.values import Arm, Json
 from experiments.papers.sdfast import extra_claims, measures, setup
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OUTCOME_COLOURS = {"delivered": "#1a7f37", "dropped": "#e16f24", "looped": "#cf222e", "disconnected": GRID}
-STAGE_MARKS = dict(zip(extra_claims.STAGES, ("o", "s", "^", "X", "D", "P"), strict=True))
+STAGE_MARKS = dict(zip(STAGES, ("o", "s", "^", "X", "D", "P"), strict=True))
 
 
 def draw_learned(rows: Sequence[Json], caption: str) -> Figure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from experiments.analysis.timeline import STAGES
 from experiments.campaign.statistics import Estimate, median_interval
 from experiments.campaign.values import Arm, Json
 from experiments.papers.figure import Table
@@ -118,14 +119,12 @@ def learned_table(rows: Sequence[Json]) -> Table:
 
 def stage_table(rows: Sequence[Json]) -> Table:
     """Mean of every stage (ms after the cut), with its interval."""
-    names = tuple(f"{stage.replace('_', ' ')}, ms" for stage in extra_claims.STAGES)
+    names = tuple(f"{stage.replace('_', ' ')}, ms" for stage in STAGES)
     found = []
     for failures, arm in product((1, MOST_FAILURES), setup.ON_DARKSTRAND):
         trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), arm)
         if trials:
-            values = [
-                cell(measures.estimate(extra_claims.stage_values(trials, stage)), 1) for stage in extra_claims.STAGES
-            ]
+            values = [cell(measures.estimate(extra_claims.stage_values(trials, stage)), 1) for stage in STAGES]
             found.append((LABELS[arm], str(failures), str(len(trials)), *values))
     return Table(("scheme", "links cut", "trials", *names), tuple(found))
 

@@ -19,7 +19,7 @@ from mininet_topos.errors import BadInputError, PlanLimitError
 from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Direction, Topology
 from ryu_apps.plan.addressing import CONTROL_MASK, control_ipv4, control_mac, dpid_of
-from ryu_apps.plan.fields import ETH_ARP, ETH_IPV4, IP_TCP
+from ryu_apps.plan.fields import ARP_REPLY, ARP_REQUEST, ETH_ARP, ETH_IPV4, IP_TCP
 from ryu_apps.plan.ids import OFPP_IN_PORT, OFPP_LOCAL, Kind, Priority, SchemeId, Table, cookie, in_band_group
 from ryu_apps.plan.in_band.values import Channel, InBandPlan, Service
 from ryu_apps.plan.in_band.ways import ControlWays, Path, control_ways, reverse
@@ -42,7 +42,6 @@ ON_TREE = 0
 MAX_LINKS = 0xFFFE
 _MARK_BASE = 0x0203 << 32
 _UNTAGGED = 0
-_ARP_REQUEST, _ARP_REPLY = 1, 2
 _DROP: tuple[Action, ...] = ()
 _Fields = dict[str, int | tuple[int, int]]
 
@@ -226,7 +225,7 @@ class _Switch:
         """Rows that answer ARP for the control network, and keep everything else out of it."""
         network = (self.channel.controller_ipv4 & CONTROL_MASK, CONTROL_MASK)
         ends = [OFPP_LOCAL] + [self.channel.controller_port] * (self.node == self.ways.root)
-        asked: _Fields = {"eth_type": ETH_ARP, "arp_op": _ARP_REQUEST, "arp_spa": network, "arp_tpa": network}
+        asked: _Fields = {"eth_type": ETH_ARP, "arp_op": ARP_REQUEST, "arp_spa": network, "arp_tpa": network}
         self._guard(Priority.IN_BAND, ({"in_port": port, **asked} for port in ends), _arp_answer())
         kept_out: list[_Fields] = [{"in_port": port} for port in ends]
         for eth_type, names in ((ETH_IPV4, ("ipv4_src", "ipv4_dst")), (ETH_ARP, ("arp_spa", "arp_tpa"))):
@@ -253,7 +252,7 @@ def _arp_answer() -> tuple[Action, ...]:
     return (
         Move("eth_src", 0, "eth_dst", 0, 48),
         SetField("eth_src", way_mac(ON_TREE)),
-        SetField("arp_op", _ARP_REPLY),
+        SetField("arp_op", ARP_REPLY),
         Move("arp_sha", 0, "arp_tha", 0, 48),
         SetField("arp_sha", way_mac(ON_TREE)),
         Move("arp_spa", 0, "reg0", 0, 32),

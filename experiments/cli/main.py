@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import select
 import sys
 import warnings
 from collections.abc import Sequence
@@ -61,10 +62,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             code, said = _attempt(list(sys.argv[1:] if argv is None else argv))
             ending.over()
         except KeyboardInterrupt:
+            ending.over()  # within this clause, where the next reminder still finds an interrupt that unwinds
             code, said = INTERRUPTED, "interrupted"
         except Exception:
             if not ending.heard:
                 raise
+            ending.over()
             code, said = INTERRUPTED, "interrupted"  # where a class was being made, Python turns it into another error
         if ending.heard and code != INTERRUPTED:  # something swallowed it, or failed for it
             code, said = INTERRUPTED, "interrupted"
@@ -82,7 +85,9 @@ def _attempt(argv: list[str]) -> tuple[int, str]:
         sys.stdout.flush()
     except ArmorError as error:
         return error.exit_code, sentence(error)
-    except BrokenPipeError:  # the reader has gone (for example `| head`)
+    except BrokenPipeError:
+        if not _reader_has_gone():
+            raise
         _forget_output()
         return 0, ""
     except OSError as error:
@@ -152,6 +157,14 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for the rest of the process
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+
+
+def _reader_has_gone() -> bool:
+    """Whether nobody reads what is printed any more (for example `| head`)."""
+    watch = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        watch.register(stream.fileno(), 0)  # errors are told unasked
+    return any(found & select.POLLERR for _, found in watch.poll(0))
 
 
 def _forget_output() -> None:

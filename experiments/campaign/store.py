@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from experiments.campaign.values import Json
+from experiments.whole_file import write_whole
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.input_files import parse_json, read_bytes
 
@@ -166,12 +167,7 @@ class Store:
         """Write one JSON file, whole or not at all."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        write_whole(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n", durable=True)
 
     def read_json(self, name: str) -> Json | None:
         """One JSON object of the folder; None when there is no such file.

@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from experiments.cli.output import emit, writable
+from experiments.whole_file import write_whole
 
 PAGE = "report.html"
 
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = writable(arguments.out or str(folders[0] / PAGE))
     # Names come from files; a character that UTF-8 cannot hold is shown as a question mark.
     data = to_html(page).encode("utf-8", errors="replace")
-    path.write_bytes(data)
+    write_whole(path, data)
     arguments.out = None
     value = {
         "page": str(path),

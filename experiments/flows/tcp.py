@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from experiments.flows.iperf_core import client_words, parse_line, server_words, to_bins, zero_of
 from experiments.flows.lines import LineReader
 from experiments.flows.values import BIN_S, FlowSeen, Placed
-from experiments.probes.processes import end_all
+from experiments.probes.processes import end_all, require_running, require_unkilled
 from experiments.probes.streams import StreamError
 
 if TYPE_CHECKING:
@@ -73,7 +73,11 @@ class TcpFlows:
         ------
         StreamError
             A client never came through to its server.
+        ProgramEndedError
+            A client or a server was killed.
         """
+        require_unkilled((f"iperf3 of flow {name!r}", process) for name, process in self._clients.items())
+        require_running((f"the iperf3 server of flow {name!r}", process) for name, process in self._servers.items())
         end_all(self._clients.values(), signal.SIGTERM, _STOP_S)
         count = int((stop_s - start_s) / BIN_S + 1e-6)
         return {placed.flow.name: self._flow_seen(placed.flow.name, start_s, count) for placed in self._flows}

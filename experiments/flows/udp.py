@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
@@ -78,9 +80,8 @@ class UdpFlows:
         """Count, and send, from one moment to another (CLOCK_MONOTONIC)."""
         self._start_s, self._stop_s = start_s, stop_s
         for process in self._receivers.values():
-            pipe = _pipe(process.stdin)
-            pipe.write(f"{start_s!r} {stop_s + _LAST_S!r}\n".encode())
-            pipe.flush()
+            with suppress(BrokenPipeError):  # it was killed, which `seen` tells
+                os.write(_pipe(process.stdin).fileno(), f"{start_s!r} {stop_s + _LAST_S!r}\n".encode())
         for node, flows in self._of_source.items():
             plan = {"start_s": start_s, "stop_s": stop_s, "flows": [self._to_send(placed) for placed in flows]}
             words = [sys.executable, "-I", "-S", str(SENDER), json.dumps(plan)]

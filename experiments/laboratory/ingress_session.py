@@ -22,7 +22,7 @@ from experiments.laboratory.kept import KeptSession
 from experiments.laboratory.returning import Return, Returning
 from experiments.papers.kuijia.testbed import TUNNELS, Traffic
 from experiments.probes.dump import read_switch
-from experiments.probes.processes import end_all
+from experiments.probes.processes import end_all, require_running
 from experiments.runner.folder import Work
 from experiments.runner.measure import Flaps, network_health, unasked_restarts
 from experiments.runner.parts import BFD_S, NotReadyError, controller_command
@@ -202,6 +202,8 @@ def watched_rows(network: EmulatedNetwork, nodes: Sequence[str], work: Work) -> 
     ------
     NotReadyError
         The watcher does not start.
+    ProgramEndedError
+        It ends before the block does.
     """
     entries = [f"{node}={network.sites[node].mgmt_socket}" for node in nodes]
     argv = [sys.executable, "-m", "experiments.probes.row_watch", str(int(Table.TE_HASH)), *entries]
@@ -214,6 +216,7 @@ def watched_rows(network: EmulatedNetwork, nodes: Sequence[str], work: Work) -> 
                 raise NotReadyError(f"the row watcher does not watch {min(set(nodes) - _watched(work))}")
             time.sleep(_POLL_S)
         yield
+        require_running([("the row watcher", process)])
     finally:
         end_all([process], signal.SIGTERM, _STOP_S)
 

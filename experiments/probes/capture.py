@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from experiments.analysis.frames import FILE_HEADER_BYTES, CaptureError
 from experiments.analysis.probes import IRTT_PORT
-from experiments.probes.processes import end_all
+from experiments.probes.processes import end_all, require_running
 
 if TYPE_CHECKING:
     from mininet_topos.emulation import EmulatedNetwork
@@ -75,6 +75,8 @@ class Captures:
     ------
     CaptureError
         A tcpdump does not start.
+    ProgramEndedError
+        A tcpdump ends before the context does.
     """
 
     def __init__(self, network: EmulatedNetwork, taps: Iterable[Tap], folder: Path, *, drains: bool = True) -> None:
@@ -103,9 +105,13 @@ class Captures:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Let the kernel hand over what it holds when asked to, then stop all taps."""
-        if kind is None and self._drains:
-            time.sleep(DRAIN_S)
-        self._stop()
+        try:
+            if kind is None:
+                if self._drains:
+                    time.sleep(DRAIN_S)
+                require_running(self._named())
+        finally:
+            self._stop()
 
     def marks(self) -> dict[Tap, int]:
         """Length of every capture file now, bytes."""
@@ -116,7 +122,13 @@ class Captures:
 
         tcpdump writes whole batches of frames, so a slice begins with a frame; what the kernel still holds is missing
         for up to `DRAIN_S`.
+
+        Raises
+        ------
+        ProgramEndedError
+            A tcpdump has ended.
         """
+        require_running(self._named())
         folder.mkdir(parents=True, exist_ok=True)
         copies = {}
         for tap, path in self.files.items():
@@ -155,6 +167,9 @@ class Captures:
                     reason = " ".join(said.split()) or f"no word within {_START_S:g} s"
                     raise CaptureError(f"tcpdump on {tap.device} of {tap.place} does not listen: {reason}")
             time.sleep(0.01)
+
+    def _named(self) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+        return ((f"tcpdump on {tap.device} of {tap.place}", process) for tap, process in self._running)
 
     def _stop(self) -> None:
         end_all((process for _, process in self._running), signal.SIGINT, _STOP_S)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from experiments.probes.processes import end_all
+from experiments.probes.processes import end_all, require_running, require_unkilled
 from experiments.probes.streams import StreamError
 from mininet_topos.emulation.requirements import missing_programs
 from mininet_topos.errors import MissingRequirementError
@@ -117,9 +117,17 @@ class Downloads:
             thread.start()
 
     def wait(self, until_s: float) -> tuple[Download, ...]:
-        """Wait for all downloads to end, or give up at a CLOCK_MONOTONIC second; what became of each."""
+        """Wait for all downloads to end, or give up at a CLOCK_MONOTONIC second; what became of each.
+
+        Raises
+        ------
+        ProgramEndedError
+            One was killed, or its server was.
+        """
         for thread in self._threads:
             thread.join(max(0.0, until_s - time.monotonic()))
+        require_running((f"the web server at {node}", process) for node, process in self._servers.items())
+        require_unkilled((f"download {number}", process) for number, process in enumerate(self._clients))
         return tuple(self._download(number, *pair) for number, pair in enumerate(self._pairs))
 
     def _download(self, number: int, source: str, destination: str) -> Download:

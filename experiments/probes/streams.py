@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 from experiments.analysis.probes import IRTT_PORT
 from experiments.flows.iperf_core import pacing_words
-from experiments.probes.processes import end_all
+from experiments.probes.processes import end_all, require_running, require_unkilled
 from experiments.scenario.values import PROBE_KINDS, PROGRAM_KINDS, Traffic
 from mininet_topos.errors import ArmorError
 
@@ -93,6 +93,7 @@ class Streams:
         self._network, self._traffic, self._folder = network, traffic, folder
         self._servers: dict[tuple[str, tuple[str, ...]], subprocess.Popen[bytes]] = {}
         self._clients: list[tuple[int, subprocess.Popen[bytes]]] = []
+        self._stopped: set[int] = set()
         self._open: list[IO[bytes]] = []
 
     def __enter__(self) -> Streams:
@@ -135,7 +136,10 @@ class Streams:
         ------
         StreamError
             One does not end, or never got an answer from its server.
+        ProgramEndedError
+            One was killed, or its server was.
         """
+        require_running((f"the {server[0]} server at {node}", each) for (node, server), each in self._servers.items())
         deadline = time.monotonic() + _END_S
         for number, process in self._clients:
             stream = self._traffic[number]
@@ -146,6 +150,8 @@ class Streams:
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
             except subprocess.TimeoutExpired as error:
                 raise StreamError(f"{name} does not end; it says: {self._said(number)}") from error
+            if number not in self._stopped:
+                require_unkilled([(name, process)])
             if stream.kind == "probe" and not self.output_of(number).stat().st_size:
                 raise StreamError(f"{name} gave up before its end; it says: {self._said(number)}")
         self._clients = [(number, process) for number, process in self._clients if process.poll() is None]
@@ -158,6 +164,7 @@ class Streams:
         for number, process in self._clients:
             if number in stopped:
                 process.send_signal(signal.SIGINT)
+        self._stopped |= stopped
         return stopped
 
     def output_of(self, number: int) -> Path:

@@ -19,6 +19,7 @@ from experiments.analysis.rows import failure_rows, probe_rows
 from experiments.environment import environment_facts
 from experiments.scenario.document import to_document
 from experiments.scenario.values import Scenario
+from experiments.whole_file import write_whole
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class ResultFolder:
         return self.path / name
 
     def _write_json(self, name: str, value: Json) -> None:
-        self._file(name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_whole(self._file(name), json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
     def _append(self, name: str, values: Iterable[Json]) -> None:
         with self._file(name).open("a", encoding="utf-8") as file:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from experiments.analysis.events import read_events
 from experiments.analysis.injected import links_of_failure
-from experiments.probes.processes import end_all
+from experiments.probes.processes import end_all, require_running
 from experiments.runner.folder import Work
 from experiments.runner.parts import NotReadyError
 from experiments.scenario.values import Failure
@@ -58,7 +58,7 @@ class PortWatch:
         deadline = time.monotonic() + _START_S
         while missing := set(self._switches) - self._heard():
             if time.monotonic() > deadline or self._process.poll() is not None:
-                self.__exit__(None, None, None)
+                end_all([self._process], signal.SIGTERM, _STOP_S)
                 raise NotReadyError(f"the port watcher hears nothing of {min(missing)}; {self._said()}")
             time.sleep(0.05)
         with contextlib.suppress(PermissionError):
@@ -68,8 +68,13 @@ class PortWatch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the watcher."""
-        if self._process is not None:
+        """Stop the watcher; without it, nobody knows when ports were noticed (ProgramEndedError)."""
+        if self._process is None:
+            return
+        try:
+            if kind is None:
+                require_running([("the port watcher", self._process)])
+        finally:
             end_all([self._process], signal.SIGTERM, _STOP_S)
 
     def _said(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from experiments.environment import SOLVER_PACKAGES, environment_facts
 from experiments.te.pictures import save
 from experiments.te.sweep import Json
+from experiments.whole_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 def write_rows(folder: Path, rows: Iterable[Json]) -> None:
     """rows.jsonl: everything that the pictures and claims are made of."""
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / "rows.jsonl").write_text(text, encoding="utf-8")
+    write_whole(folder / "rows.jsonl", text)
 
 
 def write_value(folder: Path, name: str, value: object) -> None:
     """One JSON file."""
-    (folder / name).write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+    write_whole(folder / name, json.dumps(value, indent=2) + "\n")
 
 
 def write_pictures(folder: Path, figure: Figure) -> None:

@@ -11,14 +11,15 @@ import multiprocessing
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
 from experiments.cli.output import progress
+from experiments.whole_file import write_whole
 from mininet_topos.emulation.ending import KILLED_WORKER, ending_held, leave_ending_to_parent
 from mininet_topos.errors import ArmorError, BadInputError, MissingRequirementError
 
@@ -40,6 +41,9 @@ class Unit:
 
     name: str
     parameters: Mapping[str, Any]
+
+
+Computed = Generator[tuple[Unit, Json, float], None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +99,9 @@ def run_sweep(units: Sequence[Unit], compute: Compute, folder: Path, options: Sw
     )
     missing = [unit for unit in units if unit.name not in found]
     start_s, cpu_s = time.perf_counter(), 0.0
-    with progress(len(units), "units", "unit") as bar:
+    with progress(len(units), "units", "unit") as bar, closing(_computed(missing, compute, options)) as computed:
         bar.update(len(found))
-        for unit, result, unit_cpu_s in _computed(missing, compute, options):
+        for unit, result, unit_cpu_s in computed:
             _write(folder, unit, result)
             found[unit.name] = result
             cpu_s += unit_cpu_s
@@ -113,17 +117,18 @@ def timed(compute: Compute, unit: Unit) -> tuple[Unit, Json, float]:
     return unit, result, time.process_time() - start_s
 
 
-def _computed(units: Sequence[Unit], compute: Compute, options: SweepOptions) -> Iterator[tuple[Unit, Json, float]]:
+def _computed(units: Sequence[Unit], compute: Compute, options: SweepOptions) -> Computed:
     if not units:
-        return iter(())
+        return
     if options.dask is not None:
-        return _on_cluster(units, compute, options.dask)
-    if options.workers == 1:
-        return (timed(compute, unit) for unit in units)
-    return _in_processes(units, compute, options.workers)
+        yield from _on_cluster(units, compute, options.dask)
+    elif options.workers == 1:
+        yield from (timed(compute, unit) for unit in units)
+    else:
+        yield from _in_processes(units, compute, options.workers)
 
 
-def _in_processes(units: Sequence[Unit], compute: Compute, workers: int) -> Iterator[tuple[Unit, Json, float]]:
+def _in_processes(units: Sequence[Unit], compute: Compute, workers: int) -> Computed:
     try:
         from joblib import Parallel, delayed
         from joblib.externals.loky.backend import resource_tracker as loky_tracker
@@ -147,7 +152,8 @@ def _in_processes(units: Sequence[Unit], compute: Compute, workers: int) -> Iter
         try:
             with ending_held():  # workers are started here
                 found = pool(delayed(timed)(compute, unit) for unit in units)
-            yield from found
+            for unit in found:  # noqa: UP028 - `yield from` would close the pool before its workers are ended
+                yield unit
         except TerminatedWorkerError as error:
             raise ArmorError(KILLED_WORKER.format("--workers")) from error
         except BaseException:
@@ -158,7 +164,7 @@ def _in_processes(units: Sequence[Unit], compute: Compute, workers: int) -> Iter
             raise
 
 
-def _on_cluster(units: Sequence[Unit], compute: Compute, address: str) -> Iterator[tuple[Unit, Json, float]]:
+def _on_cluster(units: Sequence[Unit], compute: Compute, address: str) -> Computed:
     try:
         from distributed import Client, as_completed
     except ImportError as error:
@@ -209,8 +215,6 @@ def _finished(folder: Path, unit: Unit) -> Json | None:
 
 
 def _write(folder: Path, unit: Unit, result: Json) -> None:
-    """Write under another name first: a file that has the unit's name is whole."""
-    path = folder / f"{unit.name}.json"
-    draft = path.with_suffix(f".{os.getpid()}.part")
-    draft.write_text(json.dumps({"parameters": dict(unit.parameters), "result": result}) + "\n", encoding="utf-8")
-    draft.replace(path)
+    """A file that has the unit's name is whole."""
+    text = json.dumps({"parameters": dict(unit.parameters), "result": result}) + "\n"
+    write_whole(folder / f"{unit.name}.json", text)

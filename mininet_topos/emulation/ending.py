@@ -5,6 +5,7 @@ A signal that the program was started with as ignored (`nohup`, a shell's backgr
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import signal
@@ -60,6 +61,8 @@ class Ending:
             for number, handler in self._before.items():
                 signal.signal(number, handler)
             sys.unraisablehook = self._unraisable
+        elif self.heard:
+            atexit.register(_ignore_ending)  # Python's own last steps set handlers back to what ends a process
 
     def over(self) -> None:
         """Let no further signal interrupt: the work is done, or undone."""
@@ -87,6 +90,11 @@ class Ending:
         """Say nothing of an interrupt that came while Python was freeing something: another follows."""
         if not (self.heard and isinstance(unraisable.exc_value, KeyboardInterrupt)):
             self._unraisable(unraisable)
+
+
+def _ignore_ending() -> None:
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _is_unwinding() -> bool:
@@ -144,6 +152,17 @@ def leave_ending_to_parent(parent: int) -> None:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+    end_with_parent(parent)
+
+
+def end_with_parent(parent: int) -> None:
+    """Let the kernel end this process when the thread that started it is gone.
+
+    Parameters
+    ----------
+    parent : int
+        Process id of the parent, as it was at the start.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")

@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import sys
 
+from mininet_topos.emulation.ending import end_with_parent
+
 
 def take_ordinary_turns() -> None:
     """Leave a real-time priority, if there is one."""
@@ -20,6 +22,7 @@ def take_ordinary_turns() -> None:
 def main() -> int:
     """Answer the question on standard input."""
     take_ordinary_turns()
+    end_with_parent(os.getppid())  # whoever asked may be killed, and then nobody limits the time of the solver
     from ryu_apps.control.engineer import main as answer  # seconds of loading, already at ordinary priority
 
     return answer()

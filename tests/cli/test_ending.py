@@ -14,17 +14,15 @@ import pytest
 
 from experiments.cli import main as command_line
 from experiments.figures.panels import read_panels
-from mininet_topos.emulation.ending import ENDING
 from mininet_topos.errors import ArmorError
+from tests.signals import heard_as_from_a_terminal
 
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """Signals interrupt as they do in a program started from a terminal; set back afterwards."""
-    before = {number: signal.signal(number, signal.default_int_handler) for number in ENDING}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    """As in a program started from a terminal."""
+    with heard_as_from_a_terminal():
+        yield
 
 
 def unwinds() -> int:

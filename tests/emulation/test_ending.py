@@ -12,16 +12,16 @@ import pytest
 
 from mininet_topos.emulation import ending
 from mininet_topos.emulation.ending import ENDING, Ending, ending_held, ending_waits
-from tests.patience import patient_s
+from mininet_topos.emulation.runfile import ProcessId, is_alive, start_ticks
+from tests.patience import patient_s, wait_until
+from tests.signals import heard_as_from_a_terminal
 
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """Signals interrupt as they do in a program started from a terminal; set back afterwards."""
-    before = {number: signal.signal(number, signal.default_int_handler) for number in ENDING}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    """As in a program started from a terminal."""
+    with heard_as_from_a_terminal():
+        yield
 
 
 @pytest.mark.parametrize("number", ENDING)
@@ -147,6 +147,24 @@ def test_a_process_started_while_signals_are_held_begins_with_them_held() -> Non
     with ending_held():
         held = subprocess.run(show, capture_output=True, text=True, check=True).stdout
     assert held == f"{sorted(map(int, ENDING))}\n"
+
+
+def test_a_process_ends_with_the_one_that_started_it() -> None:
+    child = """
+import os, time
+from mininet_topos.emulation.ending import end_with_parent
+end_with_parent(os.getppid())
+print(os.getpid(), flush=True)
+time.sleep(600)
+"""
+    starts = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    with subprocess.Popen([sys.executable, "-c", starts], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        ticks = start_ticks(pid)
+        assert ticks is not None
+        parent.kill()
+    wait_until(lambda: not is_alive(ProcessId(pid, ticks)), "the child has ended", 60)
 
 
 # After its work a program for good hears a signal as if it had no handler; one that it ended by changes nothing more.

@@ -14,6 +14,7 @@ from mininet_topos.emulation.clean import marked_processes
 from mininet_topos.emulation.runfile import STATE_VARIABLE, list_runs
 from mininet_topos.emulation.scratch import scratch
 from tests.patience import patient_s, wait_until
+from tests.signals import heard_as_from_a_terminal
 
 PROGRAM = """
 import os, subprocess, sys, time
@@ -74,10 +75,6 @@ def test_a_second_interrupt_while_it_ends_leaves_nothing(state: Path, monkeypatc
         return sweep(run)
 
     monkeypatch.setattr(guard, "sweep", interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt, match="first"), scratch("test"):
-            raise KeyboardInterrupt("first")
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with heard_as_from_a_terminal(), pytest.raises(KeyboardInterrupt, match="first"), scratch("test"):
+        raise KeyboardInterrupt("first")
     assert left(state) == []

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
+import signal
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +15,7 @@ import pytest
 from experiments.cli.main import main
 from experiments.te import fig4, scheme_sweep
 from experiments.te.sweep import SweepOptions, Unit, run_sweep
-from mininet_topos.errors import BadInputError
+from mininet_topos.errors import ArmorError, BadInputError
 from te_solver import all_failures as effect
 from te_solver import ladder
 from te_solver.choices import BASE_POINTS
@@ -30,6 +35,10 @@ def square(parameters):
 
 def broken(parameters):
     raise BadInputError(f"unit {parameters['number']} was computed again")
+
+
+def kill_itself(_parameters):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 UNITS = [Unit(f"unit{number}", {"number": number}) for number in range(5)]
@@ -200,3 +209,21 @@ def test_columns_of_the_failure_table_are_all_named():
         effect.KUIJIA, effect.PRECOMPUTED, effect.PIVOTS, effect.GAP,
     )  # fmt: skip
     assert sorted(names) == list(range(effect.COLUMNS))
+
+
+def test_a_folder_that_can_no_longer_be_written_ends_the_workers_without_a_word(tmp_path: Path, monkeypatch) -> None:
+    def full(_path: Path, _text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = set(multiprocessing.active_children())
+    monkeypatch.setattr("experiments.te.sweep.write_whole", full)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(OSError, match="No space left"):
+            run_sweep(UNITS, square, tmp_path, SweepOptions(workers=2))
+    assert not [worker for worker in set(multiprocessing.active_children()) - before if worker.is_alive()]
+
+
+def test_a_worker_that_is_killed_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ArmorError, match=r"a worker process was killed, .*; ask for fewer --workers"):
+        run_sweep(UNITS, kill_itself, tmp_path, SweepOptions(workers=2))

@@ -16,6 +16,10 @@ import networkx as nx
 
 from mininet_topos.errors import TopologyError
 
+# Beyond these no network is meant, and sums of floats lose what they add.
+MIN_CAPACITY_MBPS, MAX_MBPS = 1e-6, 1e9
+MAX_DELAY_MS = 1e9
+
 
 class LinkId(NamedTuple):
     """Name of a physical link: its ends in node order, and a key that tells parallel links apart."""
@@ -247,17 +251,18 @@ def _check_links(links: tuple[Link, ...], names: set[str]) -> None:
         if link.direction in seen:
             raise TopologyError(f"link {link.direction} stands twice; give parallel links different keys")
         seen.add(link.direction)
-        _check_quantity(link, "capacity_mbps", link.capacity_mbps, zero_allowed=False)
-        _check_quantity(link, "delay_ms", link.delay_ms, zero_allowed=True)
-        _check_quantity(link, "jitter_ms", link.jitter_ms, zero_allowed=True)
+        _check_quantity(link, "capacity_mbps", link.capacity_mbps, (MIN_CAPACITY_MBPS, MAX_MBPS))
+        _check_quantity(link, "delay_ms", link.delay_ms, (0.0, MAX_DELAY_MS))
+        _check_quantity(link, "jitter_ms", link.jitter_ms, (0.0, MAX_DELAY_MS))
     for src, dst, key in seen:
         if (dst, src, key) not in seen:
             raise TopologyError(f"link {Direction(src, dst, key)} has no reverse direction; give both")
 
 
-def _check_quantity(link: Link, name: str, value: float | None, *, zero_allowed: bool) -> None:
-    if value is None:
-        return
-    if not math.isfinite(value) or value < 0 or (value == 0 and not zero_allowed):
-        wanted = "a number of at least 0" if zero_allowed else "a number above 0"
+def _check_quantity(link: Link, name: str, value: float | None, bounds: tuple[float, float]) -> None:
+    lowest, highest = bounds
+    if value is not None and not lowest <= value <= highest:
+        wanted = "a number above 0" if lowest else "a number of at least 0"
+        if math.isfinite(value) and value > 0:
+            wanted += f", from {lowest:g} to {highest:g}"
         raise TopologyError(f"link {link.direction} has {name} = {value}; give {wanted}, or leave it out")

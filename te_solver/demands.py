@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mininet_topos.errors import BadInputError
-from mininet_topos.topology import Topology
+from mininet_topos.topology import MAX_MBPS, Topology
 from te_solver.values import DEFAULT_PRIORITY, DEMAND_PRIORITIES, Demand
 
 # Share of the pairs that are large in a bimodal matrix, and how much larger their mean is.
@@ -38,8 +38,8 @@ def check_demand(demand: Demand, topology: Topology) -> None:
             raise BadInputError(f"{node!r} is no node of {topology.name!r}; its nodes are {known}")
     if demand.src == demand.dst:
         raise BadInputError(f"the demand goes from {demand.src!r} to itself; remove it or change one end")
-    if not math.isfinite(demand.demand_mbps) or demand.demand_mbps < 0:
-        raise BadInputError(f"demand_mbps is {demand.demand_mbps:g}; give a number of at least 0")
+    if not 0 <= demand.demand_mbps <= MAX_MBPS:
+        raise BadInputError(f"demand_mbps is {demand.demand_mbps:g}; give a number of at least 0, at most {MAX_MBPS:g}")
     if demand.priority not in DEMAND_PRIORITIES:
         known = ", ".join(map(str, DEMAND_PRIORITIES))
         raise BadInputError(
@@ -142,8 +142,10 @@ def _volume(spec: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or value < 0:
-        raise BadInputError(f"{spec!r} gives the volume {text!r}; give a number of at least 0 (Mbit/s)")
+    if not 0 <= value <= MAX_MBPS:
+        raise BadInputError(
+            f"{spec!r} gives the volume {text!r}; give a number of at least 0 (Mbit/s), at most {MAX_MBPS:g}"
+        )
     return value
 
 

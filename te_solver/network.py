@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mininet_topos.errors import BadInputError
-from mininet_topos.topology import FailureScenario, Link, Topology
+from mininet_topos.topology import MAX_MBPS, MIN_CAPACITY_MBPS, FailureScenario, Link, Topology
 from te_solver.routes import link_cost
 
 IntArray = NDArray[np.int64]
@@ -116,8 +115,11 @@ def to_network(topology: Topology, default_capacity_mbps: float | None = None) -
     BadInputError
         A link without capacity and no default, a default that is no number above 0, or no links at all.
     """
-    if default_capacity_mbps is not None and not 0 < default_capacity_mbps < math.inf:
-        raise BadInputError(f"the default capacity is {default_capacity_mbps} Mbit/s; give a number above 0")
+    if default_capacity_mbps is not None and not MIN_CAPACITY_MBPS <= default_capacity_mbps <= MAX_MBPS:
+        raise BadInputError(
+            f"the default capacity is {default_capacity_mbps} Mbit/s; give a number above 0, from "
+            f"{MIN_CAPACITY_MBPS:g} to {MAX_MBPS:g}"
+        )
     if not topology.links:
         raise BadInputError(f"topology {topology.name!r} has no links, so nothing can be sent; give it at least one")
     unknown = [link for link in topology.links if link.capacity_mbps is None]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from experiments.scenario.fields import (
+    MAX_SECONDS,
     Context,
     known_keys,
     mapping,
     number,
     one_of,
     optional,
+    seconds,
     sequence,
     shown,
     whole_number,
@@ -64,11 +66,11 @@ def _failure(context: Context, entry: Line, topology: Topology) -> Failure:
 
 
 def _at_s(context: Context, fields: Mapping[str, Line]) -> float:
-    return number(0)(context, fields["at_s"], "at_s")
+    return seconds(context, fields["at_s"], "at_s")
 
 
 def _repair_at_s(context: Context, fields: Mapping[str, Line]) -> float | None:
-    return optional(fields, "repair_at_s", number(0), context)
+    return optional(fields, "repair_at_s", seconds, context)
 
 
 def _refuse(context: Context, fields: Mapping[str, Line], keys: tuple[str, ...], kind: str) -> None:
@@ -84,7 +86,7 @@ def _link_failure(context: Context, entry: Line, fields: Mapping[str, Line], top
     if kind == "flap":
         _refuse(context, fields, ("repair_at_s",), kind)
         times = with_default(fields, "times", whole_number(1, 1000), context, 3)
-        period_s = with_default(fields, "period_s", number(0.05), context, 1.0)
+        period_s = with_default(fields, "period_s", number(0.05, highest=MAX_SECONDS), context, 1.0)
     else:
         _refuse(context, fields, ("times", "period_s"), kind)
     if kind == "one-way":

@@ -61,6 +61,8 @@ def word(context: Context, line: Line, name: str) -> str:
     """A non-empty word; a bare number is taken as it was written, so node 4 may be called 4."""
     if isinstance(line.value, bool) or not isinstance(line.value, str | int) or line.value == "":
         raise context.error(line, f"{name} must be a word; it is {shown(line)}")
+    if not str(line.value).isprintable():
+        raise context.error(line, f"{name} is {shown(line)}, with characters that cannot be shown; leave them out")
     return str(line.value)
 
 
@@ -98,6 +100,13 @@ def number(lowest: float, *, exclusive: bool = False, highest: float = math.inf)
         return float(value)
 
     return read
+
+
+MAX_SECONDS = 24 * 3600.0
+# What programs can send and links can be shaped to.
+MIN_RATE_MBPS, MAX_RATE_MBPS = 1e-3, 1e6
+seconds = number(0, highest=MAX_SECONDS)
+rate_mbps = number(MIN_RATE_MBPS, highest=MAX_RATE_MBPS)
 
 
 def whole_number(lowest: int, highest: int = 2**31 - 1) -> Reader[int]:

@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 from experiments.scenario.controls import read_controls
 from experiments.scenario.failures import read_failures
 from experiments.scenario.fields import (
+    MAX_RATE_MBPS,
+    MAX_SECONDS,
     Context,
     known_keys,
     mapping,
     number,
     one_of,
     optional,
+    seconds,
     sequence,
     shown,
     whole_number,
@@ -64,8 +67,9 @@ _KEYS_OF_TUNNELS = (
     "demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "shape", "split", "told_by", "reoptimise",
 )  # fmt: skip
 MIN_TAIL_S = 3.0
+MIN_CAPACITY_MBPS = 0.1  # less does not carry BFD
 FLOWS_TAIL_S = 15.0  # TCP takes seconds to share a link anew
-MAX_DURATION_S = 24 * 3600.0
+_CAPACITY_MBPS = number(MIN_CAPACITY_MBPS, highest=MAX_RATE_MBPS)
 MAX_CONTROL_DELAY_MS = 10_000.0  # as long as the emulation can make it; a test compares them
 MAX_LINK_DELAY_MS = 10_000.0
 
@@ -164,9 +168,16 @@ class _Network:
 def _network(context: Context, fields: Mapping[str, Line], root: Line, surroundings: Surroundings) -> _Network:
     name, topology = _topology(context, fields, root, surroundings)
     delay_ms, jitter_ms = (_link_time(context, fields, key) for key in ("delay_ms", "jitter_ms"))
-    capacity_mbps = optional(fields, "capacity_mbps", number(0, exclusive=True), context)
+    capacity_mbps = optional(fields, "capacity_mbps", _CAPACITY_MBPS, context)
     link_delays = _link_delays(context, fields, name, {delay_ms, jitter_ms})
     topology = with_capacity(with_link_delays(topology, delay_ms, jitter_ms), capacity_mbps)
+    for link in topology.links:
+        if link.capacity_mbps is not None and not MIN_CAPACITY_MBPS <= link.capacity_mbps <= MAX_RATE_MBPS:
+            raise context.error(
+                fields["topology"],
+                f"link {link.direction} of {topology.name!r} has {link.capacity_mbps:g} Mbit/s, which is not emulated; "
+                f"give all links one from {MIN_CAPACITY_MBPS:g} to {MAX_RATE_MBPS:g} by capacity_mbps",
+            )
     return _Network(name, topology, delay_ms, jitter_ms, capacity_mbps, link_delays)
 
 
@@ -213,12 +224,12 @@ def _with_settings(
         scenario,
         seed=with_default(fields, "seed", whole_number(0), context, 1),
         bfd_interval_ms=optional(fields, "bfd_interval_ms", whole_number(1, 10_000), context),
-        wait_to_restore_s=with_default(fields, "wait_to_restore_s", number(0), context, 5.0),
-        default_capacity_mbps=optional(fields, "default_capacity_mbps", number(0, exclusive=True), context),
+        wait_to_restore_s=with_default(fields, "wait_to_restore_s", seconds, context, 5.0),
+        default_capacity_mbps=optional(fields, "default_capacity_mbps", _CAPACITY_MBPS, context),
         control_delay_ms=with_default(
             fields, "control_delay_ms", number(0, highest=MAX_CONTROL_DELAY_MS), context, 0.0
         ),
-        settle_s=with_default(fields, "settle_s", number(0.5), context, 2.0),
+        settle_s=with_default(fields, "settle_s", number(0.5, highest=MAX_SECONDS), context, 2.0),
         tunnels=read_wishes(context, fields, scenario.topology, surroundings.find_file),
         queues=read_queues(context, fields),
         expected=read_expected(
@@ -350,13 +361,22 @@ def _duration(context: Context, fields: Mapping[str, Line], happening: _Happenin
     ends += [] if happening.rerun is None else [happening.rerun.at_s]
     last_s = max(ends, default=0.0)
     line = fields.get("duration_s")
-    duration_s = optional(fields, "duration_s", number(0, exclusive=True, highest=MAX_DURATION_S), context)
+    duration_s = optional(fields, "duration_s", number(0, exclusive=True, highest=MAX_SECONDS), context)
     if duration_s is None:
+        if last_s > MAX_SECONDS:
+            raise context.error(1, f"the last event is after {last_s:g} s; a run takes at most {MAX_SECONDS:g} s")
         return last_s + (FLOWS_TAIL_S if happening.measures_flows else MIN_TAIL_S)
     for failure in failures:
         if failure.at_s >= duration_s or (failure.end_s or 0.0) > duration_s:
             raise context.error(
                 failure.line, f"failure of {failure.what} reaches beyond duration_s {shown_of(line)}; make it longer"
+            )
+    beginnings = [(f"traffic from {stream.source}", stream.start_s) for stream in happening.traffic]
+    beginnings += [] if happening.rerun is None else [("reoptimise", happening.rerun.at_s)]
+    for what, start_s in beginnings:
+        if line is not None and start_s >= duration_s:
+            raise context.error(
+                line, f"duration_s {duration_s:g} ends before {what} begins, at {start_s:g} s; make it longer"
             )
     return duration_s
 

@@ -62,7 +62,7 @@ def with_settings(context: Context, given: Mapping[str, Line], usual: Replay) ->
     return Replay(
         usual.links,
         slots,
-        with_default(given, "delta_ms", number(0), context, usual.delta_ms),
+        with_default(given, "delta_ms", number(0, highest=MAX_WAIT_MS), context, usual.delta_ms),
         with_default(given, "margin", whole_number(0, slots - 1), context, min(usual.margin, slots - 1)),
         usual.reconfiguration_ms if reconfiguration_ms is None else reconfiguration_ms,
     )

@@ -11,6 +11,8 @@ from experiments.scenario.fields import (
     number,
     one_of,
     optional,
+    rate_mbps,
+    seconds,
     sequence,
     whole_number,
     with_default,
@@ -22,6 +24,7 @@ from mininet_topos.topology import Topology
 
 KEYS = ("from", "to", "kind", "interval_ms", "rate_mbps", "rate_pps", "size_bytes", "start_s", "stop_s")
 MIN_INTERVAL_MS = 0.5
+MAX_INTERVAL_MS = 60_000.0
 MAX_UDP_PAYLOAD_BYTES = 1472
 MIN_PROBE_BYTES = 60  # the header that irtt needs for stamps both ways
 MAX_RATE_PPS = 100_000.0
@@ -61,8 +64,8 @@ def _stream(context: Context, entry: Line, topology: Topology) -> Traffic:
     if source == destination:
         raise context.error(entry, f"traffic goes from {source} to itself; choose two hosts")
     kind = with_default(fields, "kind", one_of(TRAFFIC_KINDS), context, "probe")
-    start_s = with_default(fields, "start_s", number(0), context, 0.0)
-    stop_s = optional(fields, "stop_s", number(0), context)
+    start_s = with_default(fields, "start_s", seconds, context, 0.0)
+    stop_s = optional(fields, "stop_s", seconds, context)
     if stop_s is not None and stop_s <= start_s:
         raise context.error(fields["stop_s"], f"stop_s {stop_s:g} is not after start_s {start_s:g}; make it later")
     if stop_s is not None and kind == DATAGRAMS:
@@ -72,8 +75,8 @@ def _stream(context: Context, entry: Line, topology: Topology) -> Traffic:
         source=source,
         destination=destination,
         kind=kind,
-        interval_ms=with_default(fields, "interval_ms", number(MIN_INTERVAL_MS), context, 2.0),
-        rate_mbps=optional(fields, "rate_mbps", number(0, exclusive=True), context),
+        interval_ms=with_default(fields, "interval_ms", number(MIN_INTERVAL_MS, highest=MAX_INTERVAL_MS), context, 2.0),
+        rate_mbps=optional(fields, "rate_mbps", rate_mbps, context),
         rate_pps=optional(fields, "rate_pps", number(0, exclusive=True, highest=MAX_RATE_PPS), context),
         size_bytes=optional(fields, "size_bytes", whole_number(MIN_PROBE_BYTES, MAX_UDP_PAYLOAD_BYTES), context),
         start_s=start_s,

@@ -8,12 +8,15 @@ from dataclasses import replace
 
 from experiments.flows.values import FIRST_PORT, TRANSPORTS, Flow
 from experiments.scenario.fields import (
+    MAX_SECONDS,
     Context,
     known_keys,
     mapping,
     number,
     one_of,
     optional,
+    rate_mbps,
+    seconds,
     sequence,
     shown,
     whole_number,
@@ -31,7 +34,7 @@ from experiments.scenario.tunnel_values import (
 )
 from experiments.scenario.values import Failure
 from mininet_topos.lines import Line
-from mininet_topos.topology import Topology
+from mininet_topos.topology import MAX_MBPS, Topology
 from ryu_apps.plan.choices import SHAPES, TELLERS
 from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TUNNEL_KINDS
 
@@ -93,7 +96,7 @@ def _demand(context: Context, entry: Line, topology: Topology) -> dict[str, obje
         if key not in fields:
             raise context.error(entry, f"a demand needs {key}; write {{src: s1, dst: s4, demand_mbps: 8}}")
     value: dict[str, object] = {key: read_node(context, fields[key], key, topology) for key in ("src", "dst")}
-    value["demand_mbps"] = number(0)(context, fields["demand_mbps"], "demand_mbps")
+    value["demand_mbps"] = number(0, highest=MAX_MBPS)(context, fields["demand_mbps"], "demand_mbps")
     priority = optional(fields, "priority", whole_number(1, 6), context)
     return value if priority is None else {**value, "priority": priority}
 
@@ -130,7 +133,7 @@ def _flow(context: Context, entry: Line, topology: Topology, place: int) -> Flow
     if source == destination:
         raise context.error(entry, f"a flow goes from {source} to itself; choose two hosts")
     transport = with_default(fields, "kind", one_of(TRANSPORTS), context, "tcp")
-    mbps = optional(fields, "mbps", _POSITIVE, context)
+    mbps = optional(fields, "mbps", rate_mbps, context)
     if transport == "udp" and mbps is None:
         raise context.error(entry, "a flow of kind udp needs mbps, what it sends; add for example 'mbps: 4'")
     flow = Flow(
@@ -141,7 +144,7 @@ def _flow(context: Context, entry: Line, topology: Topology, place: int) -> Flow
         offered_mbps=mbps,
         priority=optional(fields, "priority", word, context),
         port=FIRST_PORT + place,
-        start_s=with_default(fields, "start_s", number(0), context, 0.0),
+        start_s=with_default(fields, "start_s", seconds, context, 0.0),
     )
     tunnel, via = _tunnel(context, fields.get("tunnel"), topology, flow, "tunnel")
     moves_to, moves_via = _tunnel(context, fields.get("moves_to"), topology, flow, "moves_to")
@@ -219,7 +222,7 @@ def read_rerun(context: Context, line: Line | None, topology: Topology) -> Rerun
     if demands is not None and not isinstance(demands.value, tuple):
         raise context.error(demands, f"demands of reoptimise must be a list; it is {shown(demands)}")
     _, given = _demands(context, demands, topology, lambda name: name)
-    return Rerun(number(0, exclusive=True)(context, fields["at_s"], "at_s"), given)
+    return Rerun(number(0, exclusive=True, highest=MAX_SECONDS)(context, fields["at_s"], "at_s"), given)
 
 
 def require_capacities(context: Context, line: Line, topology: Topology, default_mbps: float | None) -> None:

@@ -105,6 +105,8 @@ def with_node(**node):
         (document(capacity_mbps=0), "capacity_mbps = 0"),
         (document(capacity_mbps=-3), "capacity_mbps = -3"),
         (document(capacity_mbps=float("nan")), "capacity_mbps = nan"),
+        (document(capacity_mbps=1e300), "capacity_mbps = 1e+300; give a number above 0, from 1e-06 to 1e+09"),
+        (document(delay_ms=1e300), "delay_ms = 1e+300"),
         (document(capacity_mbps="10"), "link 1 (s1>s2) has capacity_mbps = '\"10\"'; give a number"),
         (document(capacity_mbps=True), "capacity_mbps = 'true'"),
         (document(capacity_mbps=10**400), "too large"),

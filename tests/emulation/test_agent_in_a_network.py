@@ -18,6 +18,7 @@ from ryu_apps.plan.ids import Kind, split_cookie
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.sdfast import plan_sdfast
 from tests.dummy_ovs import wait_until
+from tests.undisturbed import undisturbed_answers
 from tests.wire.openflow_client import OpenFlowClient
 
 pytestmark = [pytest.mark.emulation, pytest.mark.filterwarnings("ignore:.*Eventlet is deprecated")]
@@ -82,12 +83,12 @@ def test_silent_cut_is_gone_round_and_undone_after_the_return(net: EmulatedNetwo
     with Cuts(net) as cuts:
         cuts.silent(D_E)
         wait_path(net)
-        assert agent_rows(net, "s4"), "D has moved its backup rows in"
-        assert agent_rows(net, "s2"), "B has learned where packets turned round"
-        assert agent_rows(net, "s5"), "E has swung the reverse path"
-        assert net.ping("h1", "h5", count=20, interval_s=0.02) == 20
+        wait_until(lambda: agent_rows(net, "s4"), "D has moved its backup rows in")
+        wait_until(lambda: agent_rows(net, "s2"), "B has learned where packets turned round")
+        wait_until(lambda: agent_rows(net, "s5"), "E has swung the reverse path")
+        assert undisturbed_answers(net, "h5", count=20, interval_s=0.02) == 20
     wait_until(lambda: not agent_rows(net, "s4") and not agent_rows(net, "s5"), "both ends have undone their rows")
-    assert net.ping("h1", "h5", count=5, interval_s=0.05) == 5
+    assert undisturbed_answers(net, "h5", count=5, interval_s=0.05) == 5
 
 
 @pytest.mark.parametrize("process", ["agent", "ovs-vswitchd", "ovsdb-server"])

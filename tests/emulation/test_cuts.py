@@ -16,6 +16,7 @@ from mininet_topos.emulation.doctor import install_path
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Direction, LinkId
+from tests.dummy_ovs import wait_until
 from tests.patience import patient_s
 
 LINK = LinkId("s1", "s2")
@@ -48,20 +49,22 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def net(events: Path) -> Iterator[EmulatedNetwork]:
     with EmulatedNetwork(toy.square(), EmulationOptions(bfd_interval_ms=100), events=events) as network:
-        network.wait_bfd_up(patient_s(30))
+        network.wait_bfd_up(patient_s(60))
         install_path(network, ["s1", "s2"])
         yield network
 
 
 def wait_live(net: EmulatedNetwork, node: str, port: int, live: bool) -> None:
-    deadline = time.monotonic() + 30
-    while net.live_ports(node)[port] is not live:
-        assert time.monotonic() < deadline, f"{node} port {port} did not become live={live} in 30 s"
-        time.sleep(0.02)
+    wait_until(lambda: net.live_ports(node)[port] is live, f"{node} port {port} becomes live={live}")
+
+
+def wait_all_live(net: EmulatedNetwork, node: str) -> None:
+    """A busy machine may let a session flap; what a cut takes down stays down."""
+    wait_until(lambda: net.live_ports(node) == {1: True, 2: True, 3: True}, f"all ports of {node} are live")
 
 
 def assert_heals(net: EmulatedNetwork) -> None:
-    net.wait_bfd_up(patient_s(30))
+    net.wait_bfd_up(patient_s(60))
     assert net.ping("h1", "h2") == 3
 
 
@@ -76,7 +79,7 @@ def test_a_silent_cut_is_noticed_by_bfd_at_both_ends_and_nowhere_else(net: Emula
         assert net.ping("h1", "h2", count=2) == 0
         wait_live(net, "s1", 2, live=False)
         wait_live(net, "s2", 2, live=False)
-        assert net.live_ports("s3") == {1: True, 2: True, 3: True}
+        wait_all_live(net, "s3")
         assert net.bfd_status()["s1", 2].link_up  # the carrier is still there: that is what silent means
         assert cuts.restore(LINK).live
         assert_heals(net)
@@ -116,7 +119,7 @@ def test_a_silenced_switch_is_missed_by_all_neighbours(net: EmulatedNetwork) -> 
         cuts.node("s2")
         wait_live(net, "s1", 2, live=False)
         wait_live(net, "s3", 2, live=False)
-        assert net.live_ports("s4") == {1: True, 2: True, 3: True}
+        wait_all_live(net, "s4")
         cuts.restore("s2")
         assert_heals(net)
 
@@ -124,14 +127,14 @@ def test_a_silenced_switch_is_missed_by_all_neighbours(net: EmulatedNetwork) -> 
 @pytest.mark.emulation
 def test_a_killed_switch_stays_dead_until_it_is_restored() -> None:
     with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100)) as small, Cuts(small) as cuts:
-        small.wait_bfd_up(patient_s(30))
+        small.wait_bfd_up(patient_s(60))
         cuts.node("s2", kill=True)
         assert not small.is_running("ovs-vswitchd", "s2")
         wait_live(small, "s1", 2, live=False)
         assert small.restarts == ()
         cuts.restore("s2")
-        small.wait_bfd_up(patient_s(30))
-        assert small.live_ports("s2") == {1: True, 2: True}
+        small.wait_bfd_up(patient_s(60))
+        wait_until(lambda: small.live_ports("s2") == {1: True, 2: True}, "both ports of s2 are live again")
 
 
 @pytest.mark.emulation
@@ -160,7 +163,7 @@ def test_overlapping_cuts_add_up(net: EmulatedNetwork) -> None:
 @pytest.mark.emulation
 def test_the_control_link_of_one_switch_can_be_cut_alone(net: EmulatedNetwork) -> None:
     def reachable(node: str) -> bool:
-        words = ["ping", "-n", "-c", "1", "-W", "1", net.sites[node].control_ip]
+        words = ["ping", "-n", "-c", "1", "-W", "3", net.sites[node].control_ip]
         return net.run("controller", words).returncode == 0
 
     with Cuts(net) as cuts:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments.cli.main import main
 from mininet_topos.emulation.runfile import STATE_VARIABLE
+from tests.undisturbed import undisturbed_run
 
 pytestmark = pytest.mark.emulation
 
@@ -57,10 +56,9 @@ def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def run(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     path = folder / "scenario.yaml"
     path.write_text(HEAD + text, encoding="utf-8")
-    main(["run", str(path), "--json", "--out", str(folder / "out")])
-    (result,) = json.loads(capsys.readouterr().out)["runs"]
+    _, (result,) = undisturbed_run(path, folder / "out", capsys)
     assert "error" not in result, result
-    return dict(result)
+    return result
 
 
 def claim(result: dict[str, Any], name: str) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dataplane.sqr import find_agent
-from experiments.cli.main import main
 from mininet_topos.emulation.runfile import STATE_VARIABLE
 from mininet_topos.errors import MissingRequirementError
+from tests.undisturbed import undisturbed_run
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 
@@ -47,10 +47,7 @@ def test_a_silent_cut_loses_nothing_with_agents_and_a_ring_that_is_too_small_los
     monkeypatch.setenv(STATE_VARIABLE, str(tmp_path_factory.mktemp("state")))
     file = tmp_path / "lossless.yaml"
     file.write_text(SCENARIO, encoding="utf-8")
-    code = main(["run", str(file), "--json", "--out", str(tmp_path / "out")])
-    said = capsys.readouterr()
-    assert said.out, said.err
-    kept, small = json.loads(said.out)["runs"]
+    code, (kept, small) = undisturbed_run(file, tmp_path / "out", capsys)
     assert code == 0, (kept["claims"], small["claims"])
     assert (kept["run"], small["run"]) == ("lossless-agent", "lossless-agent-small-ring")
     assert kept["lost"] == 0

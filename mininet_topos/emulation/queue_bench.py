@@ -31,7 +31,7 @@ from ryu_apps.plan.kuijia.priorities import EIGHT
 _NEAR, _FAR = "near0", "far0"
 _PAIR = (f"link add {_NEAR} type veth peer name {_FAR}", f"link set {_NEAR} up", f"link set {_FAR} up")
 _PORT = TrialPort("bench", 0, capacity_mbps=10.0)
-_FRAMES, _LEAVES_S = 5, 0.05
+_FRAMES, _LEAVE_S, _POLL_S = 5, 5.0, 0.01
 
 
 def try_queue_bench(tree: QueueTree | None = None, lines: Sequence[str] | None = None) -> QueueVerdict:
@@ -90,9 +90,18 @@ def _sorts_tags(tree: QueueTree) -> bool:
                 frame, _ = make_frame(_PORT, queue_id, tree.setup)
                 for _ in range(_FRAMES):
                     sender.send(frame)
-        time.sleep(_LEAVES_S)
-        counters = parse_class_counters(run_program(inside(pid, ["tc", "-s", "class", "show", "dev", _NEAR])))
-    return all(counters[class_of(queue_id)].sent_pkts == _FRAMES for queue_id in tree.setup.traffic_queues)
+        sent = _sent_pkts(pid, tree.setup)
+        deadline = time.monotonic() + _LEAVE_S
+        while sum(sent) < _FRAMES * len(sent) and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+            sent = _sent_pkts(pid, tree.setup)
+    return all(pkts == _FRAMES for pkts in sent)
+
+
+def _sent_pkts(pid: int, setup: QueueSetup) -> list[int]:
+    """Packets that have left each queue of traffic."""
+    counters = parse_class_counters(run_program(inside(pid, ["tc", "-s", "class", "show", "dev", _NEAR])))
+    return [counters[class_of(queue_id)].sent_pkts for queue_id in setup.traffic_queues]
 
 
 def machine_queue_facts(setup: QueueSetup, kernel_datapath: bool) -> QueueFacts:

@@ -20,6 +20,7 @@ from ryu_apps.plan.rows import FlowRow, RulePlan, match
 from tests.agent.running import WAIT_TO_RESTORE_S, ipv4_frame, running_agent
 from tests.agent.world import site
 from tests.dummy_ovs import wait_until
+from tests.patience import patient_s
 from tests.wire.openflow_client import OpenFlowClient
 
 pytestmark = pytest.mark.ovs
@@ -342,7 +343,7 @@ def test_bad_option_is_one_line_and_exit_code_2(arguments, word):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=patient_s(60),
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert word in done.stderr

@@ -117,7 +117,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert writer.stdout is not None
     writer.stdout.read(100)
     writer.stdout.close()
-    assert writer.wait(timeout=60) == 0
+    assert writer.wait() == 0
     assert writer.stderr is not None
     assert writer.stderr.read() == b""
     writer.stderr.close()

@@ -44,7 +44,11 @@ class RunningRyu:
         words = [*MANAGER, "--ofp-tcp-listen-port", str(self.openflow_port), *self._apps]
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(words, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
-        wait_until(self._listens, "the controller listens", START_S)
+        try:
+            wait_until(self._listens, "the controller listens", START_S)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_exception: object) -> None:

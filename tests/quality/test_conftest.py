@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from tests import conftest
+from tests.patience import patient_s
 from tests.quality.layers import ROOT
 
 
@@ -45,7 +46,7 @@ def require(folder, text):
 
 def run_pytest(folder, *arguments):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=patient_s(120))
 
 
 @pytest.mark.parametrize("workers", [[], PARALLEL])

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from tests.patience import patient_s
 from tests.quality.layers import ROOT
 
 FAILS_AT_FIRST = """
@@ -32,7 +33,9 @@ def look(tmp_path):
         (tmp_path / "test_all.py").write_text("import pathlib\n" + "\n".join(tests), encoding="utf-8")
         command = ["bash", str(tmp_path / "scripts" / "recheck.sh"), *options]
         environment = {**os.environ, "PYTHON_OF_TESTS": sys.executable}
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=patient_s(120)
+        )
 
     return run
 

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from packaging.utils import canonicalize_name
 
 from experiments.ofload.ports import free_port
 from scripts.patch_ryu import AFTER, BEFORE, patch, patched
+from tests.patience import patient_s, wait_until
 from tests.quality.layers import ROOT
 
 INPUTS = ("setup.py", "pyproject.toml", "requirements/constraints.txt", "requirements/debian.txt", "scripts")
@@ -70,7 +70,13 @@ class Sandbox:
         environment = {"PATH": str(self.bin), "HOME": str(self.root), **variables}
         command = [str(self.root / "scripts" / "setup.sh")]
         return subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=patient_s(300),
         )
 
 
@@ -168,15 +174,14 @@ def test_patch_refuses_another_ryu(source):
 
 def ask(port: int, request: str) -> bytes:
     """Send one request to the local server once it listens, and return all that comes until it closes."""
-    deadline = time.monotonic() + 30
-    while True:
+
+    def connected() -> socket.socket | None:
         try:
-            connection = socket.create_connection(("127.0.0.1", port), timeout=10)
-            break
+            return socket.create_connection(("127.0.0.1", port), timeout=patient_s(60))
         except ConnectionRefusedError:
-            assert time.monotonic() < deadline, "ryu-manager did not listen within 30 s"
-            time.sleep(0.05)
-    with connection:
+            return None
+
+    with wait_until(connected, "ryu-manager listens", 120) as connection:
         connection.sendall(request.encode())
         return b"".join(iter(lambda: connection.recv(4096), b""))
 

@@ -50,7 +50,11 @@ class RunningApp:
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> RunningApp:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.kill()
+            raise
         return self
 
     def __exit__(self, *_exception: object) -> None:

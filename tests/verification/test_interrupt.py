@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from mininet_topos.emulation.runfile import ProcessId, is_alive, start_ticks
-from tests.dummy_ovs import wait_until
+from tests.patience import patient_s, wait_until
 
 COMMAND = "verify sdfast darkstrand --failures 3 --sample 4000 --max-failures 2 --jobs 2".split()
-PATIENCE_S = 60
+PATIENCE_S = patient_s(60)
 
 
 @pytest.mark.parametrize("delay_ms", [0, 5, 50, 500])
@@ -37,7 +37,7 @@ def test_workers_end_when_verify_is_killed():
         workers = wait_for_workers(process)
         process.kill()
         process.wait(PATIENCE_S)
-        wait_until(lambda: not any(map(is_alive, workers)), "the workers have ended", PATIENCE_S)
+        wait_until(lambda: not any(map(is_alive, workers)), "the workers have ended", 60)
 
 
 def test_a_killed_worker_is_told_in_one_line():
@@ -74,5 +74,5 @@ def wait_for_workers(process: subprocess.Popen[str]) -> list[ProcessId]:
         assert process.poll() is None, process.communicate()
         return pids if len(pids := children.read_text(encoding="ascii").split()) >= 2 else []
 
-    pids = wait_until(found, "verify has started its workers", PATIENCE_S)
+    pids = wait_until(found, "verify has started its workers", 60)
     return [ProcessId(int(pid), start_ticks(int(pid)) or 0) for pid in pids]

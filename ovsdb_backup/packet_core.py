@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ryu_apps.plan.fields import ETH_IPV4, ETH_VLAN
 from ryu_apps.plan.ids import VLAN_PRESENT
 
 _ETHER_TYPE_AT, _TAG_BYTES, _IPV4_BYTES = 12, 4, 20
-_TAGS = (0x8100, 0x88A8)
-_IPV4 = 0x0800
+_TAGS = (ETH_VLAN, 0x88A8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ def read_packet(frame: bytes) -> PacketFields | None:
         vlan_tci = int.from_bytes(frame[at + 2 : at + 4], "big") | VLAN_PRESENT
         at += _TAG_BYTES
     header = at + 2
-    if len(frame) < header + _IPV4_BYTES or int.from_bytes(frame[at:header], "big") != _IPV4 or frame[header] >> 4 != 4:
+    ether_type = int.from_bytes(frame[at:header], "big")
+    if ether_type != ETH_IPV4 or len(frame) < header + _IPV4_BYTES or frame[header] >> 4 != 4:
         return None
     src, dst = frame[header + 12 : header + 16], frame[header + 16 : header + 20]
     return PacketFields(vlan_tci, int.from_bytes(src, "big"), int.from_bytes(dst, "big"))

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mininet_topos.errors import ArmorError
+from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS, ETH_VLAN
 
 NANOSECOND_MAGIC, MICROSECOND_MAGIC = 0xA1B23C4D, 0xA1B2C3D4
 ETHERNET_LINK_TYPE = 1
-ETH_IPV4, ETH_VLAN, ETH_QINQ, ETH_MPLS = 0x0800, 0x8100, 0x88A8, 0x8847
+ETH_QINQ = 0x88A8
 _LABEL_BYTES, _LAST_LABEL, _IPV4_VERSION = 4, 0x100, 4
 UDP, ICMP = 17, 1
 FILE_HEADER_BYTES, _RECORD_HEADER_BYTES = 24, 16

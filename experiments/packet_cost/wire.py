@@ -16,10 +16,11 @@ from ipaddress import IPv4Address
 from types import TracebackType
 
 from mininet_topos.errors import ArmorError
+from ryu_apps.plan.fields import ETH_IPV4, ETH_VLAN
 from ryu_apps.plan.interpret import Packet
 
 FRAME_BYTES = 98  # without a tag: as a ping of 56 bytes
-_ETH_P_ALL, _ETH_IPV4, _ETH_VLAN = 0x0003, 0x0800, 0x8100
+_ETH_P_ALL = 0x0003
 _SOL_PACKET, _PACKET_STATISTICS = 263, 6
 _SO_TIMESTAMPNS = 35
 _UDP_PORT = 5001
@@ -28,14 +29,14 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 def frame_of(packet: Packet) -> bytes:
     """Ethernet frame (UDP) with the addresses and the tag of a packet; a tag makes it 4 bytes longer."""
-    tag = struct.pack("!HH", _ETH_VLAN, packet.vlan_tci & 0xEFFF) if packet.vlan_tci else b""
+    tag = struct.pack("!HH", ETH_VLAN, packet.vlan_tci & 0xEFFF) if packet.vlan_tci else b""
     addresses = IPv4Address(packet.ipv4_src).packed + IPv4Address(packet.ipv4_dst).packed
     ip_bytes = FRAME_BYTES - 14
     head = struct.pack("!BBHHHBBH", 0x45, 0, ip_bytes, 0, 0, 64, 17, 0) + addresses
     head = head[:10] + struct.pack("!H", _checksum(head)) + head[12:]
     udp = struct.pack("!HHHH", _UDP_PORT, _UDP_PORT, ip_bytes - 20, 0)
     macs = bytes.fromhex("020000000002020000000001")
-    return (macs + tag + struct.pack("!H", _ETH_IPV4) + head + udp).ljust(FRAME_BYTES + len(tag), b"\0")
+    return (macs + tag + struct.pack("!H", ETH_IPV4) + head + udp).ljust(FRAME_BYTES + len(tag), b"\0")
 
 
 def _checksum(header: bytes) -> int:

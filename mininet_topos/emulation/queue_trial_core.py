@@ -17,13 +17,14 @@ from statistics import median
 from typing import NamedTuple
 
 from mininet_topos.emulation.queues_core import QueueSetup
+from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS, ETH_VLAN
 
 HIGH_SHARE, LOW_SHARE = 0.8, 1.0
 # Frames a second that one program sends on time, at each attempt; the last is for emulated processors.
 BUDGETS_PPS = (30_000, 15_000, 7_500, 3_000)
 LABEL = 0xFFFFF  # no plan uses it
 _VLAN_ID = 0xFFE
-ETH_TRIAL, ETH_MPLS, ETH_VLAN, ETH_IPV4 = 0x88B5, 0x8847, 0x8100, 0x0800  # the first: IEEE 802, for local experiments
+ETH_TRIAL = 0x88B5  # IEEE 802, for local experiments
 _LINK_PPS, _MIN_FRAME_BYTES, _MAX_FRAME_BYTES = 1500, 200, 1400
 _OVERFLOW, _SPARE_FRAMES = 1.6, 20
 _MOST_WAITED_FRAMES, _MOST_LATE_MS = 6, 1.0

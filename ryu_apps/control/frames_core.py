@@ -10,11 +10,11 @@ import struct
 from dataclasses import dataclass
 
 from ryu_apps.plan.edge_rows import ETH_LLDP, LLDP_MULTICAST
-from ryu_apps.plan.fields import ETH_ARP
+from ryu_apps.plan.fields import ETH_ARP, ETH_IPV4
 
 BROADCAST = 0xFFFFFFFFFFFF
 CONTROLLER_MAC = 0x02000000FFFE  # locally administered, above every derived host MAC
-_ETHERNET, _IPV4, _MAC_BYTES, _IPV4_BYTES = 1, 0x0800, 6, 4
+_ETHERNET, _MAC_BYTES, _IPV4_BYTES = 1, 6, 4
 _ARP_LAYOUT = "!HHBBH6s4s6s4s"
 _HEADER_BYTES, _ARP_BYTES, _MINIMUM_BYTES = 14, 28, 60
 _CHASSIS, _PORT, _TTL, _END = 1, 2, 3, 0
@@ -47,7 +47,7 @@ def arp_frame(arp: Arp, eth_dst: int = BROADCAST) -> bytes:
     packet = struct.pack(
         _ARP_LAYOUT,
         _ETHERNET,
-        _IPV4,
+        ETH_IPV4,
         _MAC_BYTES,
         _IPV4_BYTES,
         arp.op,
@@ -64,7 +64,7 @@ def read_arp(frame: bytes) -> Arp | None:
     if _eth_type(frame) != ETH_ARP or len(frame) < _HEADER_BYTES + _ARP_BYTES:
         return None
     hardware, protocol, mac_bytes, ipv4_bytes, op, *addresses = struct.unpack_from(_ARP_LAYOUT, frame, _HEADER_BYTES)
-    if (hardware, protocol, mac_bytes, ipv4_bytes) != (_ETHERNET, _IPV4, _MAC_BYTES, _IPV4_BYTES):
+    if (hardware, protocol, mac_bytes, ipv4_bytes) != (_ETHERNET, ETH_IPV4, _MAC_BYTES, _IPV4_BYTES):
         return None
     return Arp(op, *(int.from_bytes(address, "big") for address in addresses))
 

@@ -20,6 +20,7 @@ from ryu_apps.openflow.fields import (
     field_named,
 )
 from ryu_apps.openflow.wire import NX_EXPERIMENTER, WireError
+from ryu_apps.plan.fields import ETH_MPLS, ETH_VLAN
 from ryu_apps.plan.rows import (
     Action,
     Controller,
@@ -43,7 +44,6 @@ from ryu_apps.plan.rows import (
 _WHOLE_PACKET = 0xFFFF
 _REASON_ACTION = 1
 _OFPP_IN_PORT_16 = 0xFFF8
-_ETH_VLAN, _ETH_MPLS = 0x8100, 0x8847
 
 
 class Kind(IntEnum):
@@ -136,11 +136,11 @@ def _read_set_field(body: bytes) -> Action:
 
 
 def _push_vlan(_marker: PushVlan) -> bytes:
-    return _action(Kind.PUSH_VLAN, struct.pack("!H", _ETH_VLAN))
+    return _action(Kind.PUSH_VLAN, struct.pack("!H", ETH_VLAN))
 
 
 def _read_push_vlan(body: bytes) -> Action:
-    if _unpack("!H", body)[0] != _ETH_VLAN:
+    if _unpack("!H", body)[0] != ETH_VLAN:
         raise WireError("a push_vlan of another type than 0x8100 is none that Armor uses")
     return PushVlan()
 
@@ -154,11 +154,11 @@ def _read_pop_vlan(_body: bytes) -> Action:
 
 
 def _push_mpls(_marker: PushMpls) -> bytes:
-    return _action(Kind.PUSH_MPLS, struct.pack("!H", _ETH_MPLS))
+    return _action(Kind.PUSH_MPLS, struct.pack("!H", ETH_MPLS))
 
 
 def _read_push_mpls(body: bytes) -> Action:
-    if _unpack("!H", body)[0] != _ETH_MPLS:
+    if _unpack("!H", body)[0] != ETH_MPLS:
         raise WireError("a push_mpls of another type than 0x8847 is none that Armor uses")
     return PushMpls()
 

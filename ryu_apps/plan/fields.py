@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ryu_apps.plan.rows import Match
 
 ETH_IPV4, ETH_ARP, ETH_IPV6, ETH_VLAN, ETH_MPLS = 0x0800, 0x0806, 0x86DD, 0x8100, 0x8847
-IP_ICMP, IP_TCP, IP_UDP = 1, 6, 17
+IP_ICMP, IP_TCP, IP_UDP, IP_ICMPV6, IP_SCTP = 1, 6, 17, 58, 132
 ARP_REQUEST, ARP_REPLY = 1, 2
 
 Needs = tuple[tuple[str, tuple[int, ...]], ...]

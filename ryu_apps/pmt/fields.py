@@ -9,9 +9,8 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-ETH_IPV4, ETH_ARP, ETH_IPV6, ETH_MPLS = 0x0800, 0x0806, 0x86DD, 0x8847
-IP_ICMP, IP_TCP, IP_UDP, IP_ICMPV6, IP_SCTP = 1, 6, 17, 58, 132
-VLAN_PRESENT = 0x1000  # OFPVID_PRESENT: bit 12 of vlan_vid says that there is a tag
+from ryu_apps.plan.fields import ETH_ARP, ETH_IPV4, ETH_IPV6, ETH_MPLS, IP_ICMP, IP_ICMPV6, IP_SCTP, IP_TCP, IP_UDP
+from ryu_apps.plan.ids import VLAN_PRESENT
 
 Needs = tuple[tuple[str, tuple[int, ...]], ...]
 """Other fields that must have one of the listed values for this field to exist."""

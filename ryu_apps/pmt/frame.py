@@ -10,18 +10,8 @@ from __future__ import annotations
 
 import struct
 
-from ryu_apps.pmt.fields import (
-    ETH_ARP,
-    ETH_IPV4,
-    ETH_IPV6,
-    ETH_MPLS,
-    IP_ICMP,
-    IP_ICMPV6,
-    IP_SCTP,
-    IP_TCP,
-    IP_UDP,
-    VLAN_PRESENT,
-)
+from ryu_apps.plan.fields import ETH_ARP, ETH_IPV4, ETH_IPV6, ETH_MPLS, IP_ICMP, IP_ICMPV6, IP_SCTP, IP_TCP, IP_UDP
+from ryu_apps.plan.ids import VLAN_PRESENT
 
 Fields = dict[str, int]
 

@@ -6,8 +6,9 @@ what follows (udp_dst says ip_proto 17); what does not (IPv4 or IPv6) stays open
 
 from __future__ import annotations
 
+from ryu_apps.plan.ids import VLAN_PRESENT
 from ryu_apps.plan.rows import Match
-from ryu_apps.pmt.fields import PMT_FIELDS, VLAN_PRESENT
+from ryu_apps.pmt.fields import PMT_FIELDS
 
 
 class ContradictionError(ValueError):

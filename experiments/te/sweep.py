@@ -7,6 +7,7 @@ who computed what. A unit's file carries its parameters: other parameters mean t
 from __future__ import annotations
 
 import json
+import logging
 import multiprocessing
 import os
 import time
@@ -84,7 +85,7 @@ def run_sweep(units: Sequence[Unit], compute: Compute, folder: Path, options: Sw
     MissingRequirementError
         joblib or dask.distributed is needed and not installed.
     ArmorError
-        A worker was killed.
+        A worker was killed, or the cluster gave up.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -171,13 +172,19 @@ def _on_cluster(units: Sequence[Unit], compute: Compute, address: str) -> Comput
         raise MissingRequirementError(
             "dask.distributed is not installed; run 'make setup', or pip install '.[cluster]' in Armor's folder"
         ) from error
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # it shows tracebacks of a cluster that is gone
     try:
         client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
         raise BadInputError(f"no dask scheduler answers at {address!r}; start one with 'dask scheduler'") from error
     try:
         futures = client.map(timed, [compute] * len(units), list(units), pure=False)
-        for _, answer in as_completed(futures, with_results=True):
+        for future, answer in as_completed(futures, with_results=True):
+            if future.status != "finished":
+                raise ArmorError(
+                    f"the dask cluster at {address!r} gave up ({future.status}); finished units are kept, so start it "
+                    "and this command again"
+                )
             yield answer
     finally:
         client.close()

@@ -8,6 +8,7 @@ import os
 import signal
 import warnings
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -79,6 +80,23 @@ def test_a_cluster_computes_the_same(tmp_path):
     ) as cluster:
         done = run_sweep(UNITS, square, tmp_path, SweepOptions(dask=cluster.scheduler_address))
     assert [result["square"] for result in done.results] == [0, 1, 4, 9, 16]
+
+
+def test_a_cluster_that_goes_away_is_an_error_and_what_is_finished_is_kept(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    answers = [
+        ("finished", (UNITS[0], {"square": 0}, 0.0)),
+        ("cancelled", distributed.client.FutureCancelledError("1", "")),
+    ]
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: Mock())
+    monkeypatch.setattr(
+        distributed,
+        "as_completed",
+        lambda *_, **__: iter([(Mock(status=status), answer) for status, answer in answers]),
+    )
+    with pytest.raises(ArmorError, match=r"gave up \(cancelled\); finished units are kept"):
+        run_sweep(UNITS, square, tmp_path, SweepOptions(dask="tcp://127.0.0.1:1"))
+    assert [path.name for path in tmp_path.iterdir()] == ["unit0.json"]
 
 
 def test_a_cluster_that_is_not_there_is_an_error(tmp_path):

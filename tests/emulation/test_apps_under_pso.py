@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -10,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli.main import main
 from mininet_topos.emulation.runfile import STATE_VARIABLE
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.serial import show
 from tests.emulation.test_mn_custom import PRIVATE, START_OPEN_VSWITCH
+from tests.undisturbed import undisturbed_run
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 
@@ -67,8 +66,7 @@ def test_a_scheme_answers_failures_under_pso_as_without_it(scheme, tmp_path_fact
     monkeypatch.setenv(STATE_VARIABLE, str(tmp_path_factory.mktemp("state")))  # sockets need short paths
     path = folder / "scenario.yaml"
     path.write_text(f"{SCENARIOS[scheme]}link_delays: false\nbfd_interval_ms: 100\npmt: {PMT}\n", encoding="utf-8")
-    main(["run", str(path), "--json", "--out", str(folder / "out")])
-    (result,) = json.loads(capsys.readouterr().out)["runs"]
+    _, (result,) = undisturbed_run(path, folder / "out", capsys)
     (failure,) = result["failures"]
     assert failure["stages_ms"]["switch_over"] is not None
     # What a busy machine cannot spoil: the switches hold what they should, and packets get through again.

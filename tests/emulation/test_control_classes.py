@@ -67,18 +67,18 @@ def test_an_emulated_switch_under_pso_marks_its_classes_in_both_directions(capsy
         net.wait_connected(40)
         node = topology.node_names[0]
         place, site = net.wiring.place_of[node], net.sites[node]
-        wait_until(lambda: _has_classes(net, node), "each class has its connection", 40)
+        wait_until(lambda: _has_classes(net, node), "each class has its connection", 60)
         rows = run_program(["ovs-vsctl", f"--db=unix:{site.db_socket}", "list", "controller"])
         for row in connections(TABLE, 6653):
             assert f'dscp="{row.dscp}"' in rows
         hosts = [host.name for host in net.hosts.values()]
         target = list(net.hosts.values())[1].address
-        wait_until(lambda: _delivers(net, hosts[0], target), "the learning switch forwards", 40)
+        wait_until(lambda: _delivers(net, hosts[0], target), "the learning switch forwards", 60)
         _send_udp(net, hosts[0], target)
         interface = site.control_interface
-        wait_until(lambda: _used(net, place, interface) >= {0, 1}, "the switch marks both classes", 20)
+        wait_until(lambda: _used(net, place, interface) >= {0, 1}, "the switch marks both classes", 60)
         back = net.wiring.controller_interface_of[place]
-        wait_until(lambda: _used(net, CONTROLLER, back) >= {0, 1}, "the controller marks both classes", 20)
+        wait_until(lambda: _used(net, CONTROLLER, back) >= {0, 1}, "the controller marks both classes", 60)
         capsys.readouterr()
         assert main(["pmt", "show", node]) == 0
         assert capsys.readouterr().out == show(TABLE)

@@ -41,7 +41,7 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 @pytest.fixture(scope="module")
 def square() -> Iterator[EmulatedNetwork]:
     with EmulatedNetwork(toy.square(), SLOW_BFD, command="test") as net:
-        net.wait_bfd_up(patient_s(30))
+        net.wait_bfd_up(patient_s(60))
         yield net
 
 
@@ -52,7 +52,8 @@ def root_interfaces() -> set[str]:
 def test_ports_carry_their_planned_numbers_and_are_all_live(square: EmulatedNetwork) -> None:
     for node in square.topology.node_names:
         wanted = {1} | {port for name, port in square.ports.direction_at if name == node}
-        assert square.live_ports(node) == dict.fromkeys(wanted, True)
+        assert set(square.live_ports(node)) == wanted
+    wait_for(lambda: not unlive_ports(square))
 
 
 def test_datapath_ids_are_the_positions_of_the_nodes(square: EmulatedNetwork) -> None:
@@ -99,7 +100,7 @@ def test_hosts_know_all_others_and_speak_no_ipv6(square: EmulatedNetwork) -> Non
 
 def test_the_controller_reaches_every_switch_over_its_own_link(square: EmulatedNetwork) -> None:
     for site in square.sites.values():
-        said = square.run("controller", ["ping", "-n", "-c", "1", "-W", "1", site.control_ip])
+        said = square.run("controller", ["ping", "-n", "-c", "1", "-W", "3", site.control_ip])
         assert said.returncode == 0, said.stdout
 
 
@@ -146,10 +147,10 @@ def test_facts_for_the_record_are_plain_json(square: EmulatedNetwork) -> None:
 
 def test_two_networks_with_the_same_names_run_side_by_side(square: EmulatedNetwork) -> None:
     with EmulatedNetwork(toy.square(), SLOW_BFD) as other:
-        other.wait_bfd_up(patient_s(30))
+        other.wait_bfd_up(patient_s(60))
         install_path(other, ["s1", "s4"])
         assert other.ping("h1", "h4") == 3
-    assert square.live_ports("s1") == {1: True, 2: True, 3: True}
+    wait_for(lambda: not unlive_ports(square))
 
 
 def test_everything_is_gone_at_the_end_and_given_folders_stay(tmp_path: Path, state: Path) -> None:
@@ -262,7 +263,7 @@ def test_control_links_can_be_made_slow() -> None:
 @pytest.mark.parametrize("process", ["ovs-vswitchd", "ovsdb-server"])
 def test_a_killed_daemon_is_back_with_its_ports_and_bfd(process: str) -> None:
     with EmulatedNetwork(toy.pair(), SLOW_BFD) as net:
-        net.wait_bfd_up(patient_s(30))
+        net.wait_bfd_up(patient_s(60))
         net.kill(process, "s1")
         wait_for(lambda: len(net.restarts) == 1)
         # A userspace switch without its database stands still until it has reconnected, about a second later.
@@ -273,7 +274,7 @@ def test_a_killed_daemon_is_back_with_its_ports_and_bfd(process: str) -> None:
 def test_one_daemon_can_serve_all_switches() -> None:
     options = EmulationOptions(bfd_interval_ms=100, shared_ovs=True)
     with EmulatedNetwork(toy.square(), options) as net:
-        net.wait_bfd_up(patient_s(30))
+        net.wait_bfd_up(patient_s(60))
         assert len({net.pid_of("ovs-vswitchd", node) for node in net.topology.node_names}) == 1
         install_path(net, ["s1", "s2", "s3"])
         assert net.ping("h1", "h3") == 3
@@ -288,9 +289,9 @@ def unlive_ports(net: EmulatedNetwork) -> list[tuple[str, int]]:
 
 
 def wait_for(condition) -> None:
-    deadline = time.monotonic() + patient_s(30)
+    deadline = time.monotonic() + patient_s(60)
     while not condition():
-        assert time.monotonic() < deadline, f"waited {patient_s(30):g} s in vain"
+        assert time.monotonic() < deadline, f"waited {patient_s(60):g} s in vain"
         time.sleep(0.01)
 
 
@@ -318,7 +319,7 @@ def test_a_signal_unwinds_and_removes_everything(number: int, code: int | None, 
     run_id = run.stdout.readline().strip()
     assert marked_processes(run_id)
     run.send_signal(number)
-    status = run.wait(timeout=patient_s(30))
+    status = run.wait(timeout=patient_s(60))
     run.stdout.close()
     assert status == (code if code is not None else -signal.SIGINT)
     assert marked_processes(run_id) == []

@@ -67,13 +67,13 @@ def test_the_far_end_of_a_dead_tunnel_is_told_and_returns_after_the_repair(netwo
     assert network.ping("h1", "h4") == 3
     with Cuts(network) as cuts:
         cuts.silent(LINK)
-        wait_until(lambda: laid_by_agents(network) == {"s1", "s4"}, "both ends cut their slots anew", 20)
+        wait_until(lambda: laid_by_agents(network) == {"s1", "s4"}, "both ends cut their slots anew", 60)
         assert network.ping("h1", "h4", count=10) == 10
         network.kill("agent", "s1")
         wait_until(
             lambda: laid_by_agents(network) == {"s1", "s4"} and network.is_running("agent", "s1"),
             "a new agent takes over",
-            20,
+            60,
         )
-    wait_until(lambda: not laid_by_agents(network), "the tunnel is used again", 30)
+    wait_until(lambda: not laid_by_agents(network), "the tunnel is used again", 60)
     assert network.ping("h1", "h4") == 3

@@ -9,11 +9,7 @@ from mininet_topos.catalogue import TopologyRow
 from mininet_topos.connectivity import bridges, hop_distances, simple_graph
 from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Topology
-
-
-def counted(count: int, noun: str) -> str:
-    """Number and noun, plural unless the number is 1."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+from mininet_topos.wording import counted
 
 
 def describe(topology: Topology) -> dict[str, Any]:

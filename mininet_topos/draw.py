@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mininet_topos.describe import counted
 from mininet_topos.drawing_geometry import Canvas, Points, clear_bend, curve, place_labels, spread, trimmed
 from mininet_topos.errors import BadInputError, MissingRequirementError
 from mininet_topos.layout import positions
 from mininet_topos.topology import Direction, LinkId, Topology
+from mininet_topos.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

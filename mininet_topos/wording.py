@@ -1,4 +1,4 @@
-"""How what users gave appears in messages: on one line, without control characters, never at endless length."""
+"""Words for people: what they gave on one line, without control characters, never at endless length; and counts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ SHOWN_CHARACTERS = 60
 _LONGEST_WORD = 300
 _LONGEST_SENTENCE = 1500
 _LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A count and its noun.
+
+    Examples
+    --------
+    >>> counted(1, "run"), counted(2, "run"), counted(0, "switch", "switches")
+    ('1 run', '2 runs', '0 switches')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def one_line(text: str) -> str:

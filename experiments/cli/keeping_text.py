@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.cli.output import table
+from experiments.cli.output import indented, table
+from mininet_topos.wording import counted
 
 _MEANINGS = {
     "cases": "an ordered pair, and failed links that hit its primary path; a packet leaves in every tick",
@@ -26,11 +27,11 @@ _PROMISES = {
 def keeping_text(value: dict[str, Any]) -> str:
     """The result of a verification with kept packets."""
     mode = "" if value["mode"] == "none" else f", {value['mode']} mode"
-    links = f"{value['failures']} failed link{'s' if value['failures'] > 1 else ''} at once"
+    links = f"{counted(value['failures'], 'failed link')} at once"
     meanings = _MEANINGS | {"promised": _MEANINGS["promised"] + _PROMISES[value["scheme"]]}
     rows = [(name.replace("_", " "), f"{value[name]:,}", meaning.format(**value)) for name, meaning in meanings.items()]
     lines = [f"{value['scheme']} on {value['topology']}{mode}, every link keeps packets: {links}", ""]
-    lines += [f"  {line}" for line in table(rows, right=(1,)).splitlines()]
+    lines += [indented(table(rows, right=(1,)))]
     lines += [
         "",
         f"  of {value['sent']:,} packets of pairs that stay joined {value['lost']:,} are lost, "

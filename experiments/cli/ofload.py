@@ -20,6 +20,7 @@ from experiments.cli.output import emit, progress, table
 from experiments.cli.parser import add_choices, positive_number, refuse_given, whole_number
 from mininet_topos.errors import BadInputError
 from mininet_topos.input_files import is_file
+from mininet_topos.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,17 +216,13 @@ def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:
 def _what(found: Json) -> str:
     links = found["channels_per_switch"]
     shown = (
-        f"{_counted(found['switches'], 'switch', 'switches')}, {_counted(links, 'connection', 'connections')} each, "
+        f"{counted(found['switches'], 'switch', 'switches')}, {counted(links, 'connection')} each, "
         f"{found['rate_pps']:g} packet-ins/s ({found['arrivals']}) for {found['seconds']:g} s"
     )
     if "controller_cpu_percent" not in found:
         return shown
     cpu = f"controller {found['controller_cpu_percent']:.0f} % of a core, {found['controller_rss_mb']:.0f} MB"
     return f"{shown}; {cpu}"
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def _arms(text: str) -> tuple[str, ...]:

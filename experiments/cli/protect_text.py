@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.cli.output import table
+from mininet_topos.wording import counted
 
 _MEANINGS = {
     "cases": "a protected flow, and failed links that hit one of its tunnels",
@@ -19,7 +20,7 @@ _MEANINGS = {
 
 def protection_text(value: dict[str, Any]) -> str:
     """The result of `armor verify protect`."""
-    links = f"{value['failures']} failed link{'s' if value['failures'] > 1 else ''} at once"
+    links = f"{counted(value['failures'], 'failed link')} at once"
     rows = [(name, f"{value[name]:,}", meaning) for name, meaning in _MEANINGS.items()]
     lines = [f"protect on {value['topology']}: {value['flows']:,} protected flows, {links}", ""]
     lines += [f"  {line}" for line in table(rows, right=(1,)).splitlines()]

@@ -25,6 +25,7 @@ from experiments.cli.parser import (
 )
 from experiments.cli.shapes import in_shape, show
 from mininet_topos.errors import BadInputError
+from mininet_topos.wording import counted
 from ryu_apps.plan.choices import PRIORITIES, SHAPES, SPLITS, TELLERS
 from te_solver.choices import MAX_TUNNELS, TUNNEL_KINDS
 
@@ -216,10 +217,10 @@ def audit_text(value: dict[str, Any]) -> str:
         ("moved", value["moved"], "left a living tunnel"),
         ("broken promises", len(value["faults"]), ""),
     ]
-    plural = "s" if value["failures"] > 1 else ""
     head = (
         f"{value['scheme']} on {value['topology']}, {value['commodities']:,} commodities, {value['priorities']} "
-        f"priorities: {value['failures']} failed link{plural}, {value['histories']:,} histories"
+        f"priorities: {counted(value['failures'], 'failed link')}, "
+        f"{counted(value['histories'], 'history', 'histories')}"
     )
     shown = table([(name, f"{count:,}", meaning) for name, count, meaning in rows], right=(1,))
     lines = [head, "", *(f"  {line}" for line in shown.splitlines()), ""]

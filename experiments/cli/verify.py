@@ -32,6 +32,7 @@ from experiments.cli.parser import (
 )
 from experiments.cli.topo import load
 from experiments.cli.tunnels import add_tunnel_arguments, refuse_shape, refuse_tunnel_arguments, verify_tunnels
+from mininet_topos.wording import counted
 
 if TYPE_CHECKING:
     from mininet_topos.topology import LinkId, Topology
@@ -159,7 +160,7 @@ def cases_text(value: dict[str, Any]) -> str:
     """The result of a verification for a person."""
     mode = "" if value["mode"] == "none" else f", {value['mode']} mode"
     head = f"{value['scheme']} on {value['topology']}{mode}, {value['planner']} planner, {value['routes']} routes: "
-    head += f"{value['failures']} failed link{'s' if value['failures'] > 1 else ''} at once"
+    head += f"{counted(value['failures'], 'failed link')} at once"
     shown = [(name, f"{count:,}", meaning) for name, count, meaning in _case_rows(value)]
     lines = [head, "", indented(table(shown, right=(1,)))]
     if value["updating"] is not None:
@@ -180,6 +181,7 @@ def _case_rows(value: dict[str, Any]) -> list[tuple[str, int, str]]:
     restores = value["updating"] is not None
     until = "from the first packet on, whatever part of the network knows"
     settled = "the controller has acted" if restores else "the path has settled"
+    longest = counted(value["longest_crankback"], "hop")
     rows = [
         ("cases", value["cases"], "an ordered pair, and failed links that hit its primary path"),
         ("delivered", value["delivered"], f"{until}, and once the controller has acted" if restores else until),
@@ -187,7 +189,7 @@ def _case_rows(value: dict[str, Any]) -> list[tuple[str, int, str]]:
         ("dropped", value["dropped"], "though the pair is still joined"),
         ("looped", value["looped"], ""),
         ("broken promises", value["broken"], f"of {value['promised']:,} cases that the scheme promises to deliver"),
-        ("crankback cases", value["crankback_cases"], f"longest walk back {value['longest_crankback']} hops"),
+        ("crankback cases", value["crankback_cases"], f"longest walk back {longest}"),
         ("still backtracking", value["backtracking_after_convergence"], f"packets after {settled}"),
     ]
     if value["mode"] == "agent":

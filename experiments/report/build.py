@@ -12,8 +12,9 @@ from experiments.report.claims import VERDICT_KEY, figure_section, name_of, over
 from experiments.report.folders import CampaignFolder, FigureResult, Folder, RunFolder, SweepFolder, read_folder
 from experiments.report.origin import environment_part, origin_text, repeat_part
 from experiments.report.run_section import run_section, run_summary
-from experiments.report.words import anchor, counted, listed
+from experiments.report.words import anchor, listed
 from mininet_topos.errors import BadInputError
+from mininet_topos.wording import counted
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from experiments.report.blocks import Block, Cell, Facts, Fold, Grid, Part, Sect
 from experiments.report.claims import name_of, verdict_counts
 from experiments.report.folders import CampaignFolder
 from experiments.report.origin import environment_part, origin_text, repeat_part
-from experiments.report.words import NONE, counted, label, listed, milliseconds, number, value_text
+from experiments.report.words import NONE, label, listed, milliseconds, number, value_text
+from mininet_topos.wording import counted
 
 Json = dict[str, Any]
 

@@ -9,7 +9,8 @@ from typing import Any
 from experiments.campaign.verdicts import MEASURED
 from experiments.report.blocks import Block, Cell, Facts, Fold, Grid, Picture, Section, Text
 from experiments.report.folders import FigureResult
-from experiments.report.words import NONE, counted, interval, listed, number, verdict_cell
+from experiments.report.words import NONE, interval, listed, number, verdict_cell
+from mininet_topos.wording import counted
 
 Json = dict[str, Any]
 

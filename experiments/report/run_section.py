@@ -11,8 +11,9 @@ from experiments.report.flows_part import FLOWS_CAPTION, flows_part
 from experiments.report.folders import RunFolder
 from experiments.report.origin import environment_part, origin_text, repeat_part
 from experiments.report.strip import STAGE_WORDS, Lane, strip_svg
-from experiments.report.words import NONE, anchor, counted, listed, milliseconds, number, verdict_cell
+from experiments.report.words import NONE, anchor, listed, milliseconds, number, verdict_cell
 from experiments.scenario.values import Scenario
+from mininet_topos.wording import counted
 
 Json = dict[str, Any]
 DELAY_CAPTION = (

@@ -72,17 +72,6 @@ def milliseconds(value: object) -> str:
     return f"{value:,.1f}" if isinstance(value, int | float) else NONE
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """A count and its noun.
-
-    Examples
-    --------
-    >>> counted(1, "run"), counted(2, "run"), counted(0, "switch", "switches")
-    ('1 run', '2 runs', '0 switches')
-    """
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
 def listed(words: Iterable[str]) -> str:
     """Words as "a, b and c".
 

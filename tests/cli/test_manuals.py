@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MANUALS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/decisions/*.md")])
 _IN_TEXT = re.compile(r"`((?:sudo )?armor [^`\n]+)`")
 _ALONE = re.compile(r"^ {0,4}((?:sudo )?(?:\.venv/bin/)?armor [a-z].*)$", re.MULTILINE)
-_NO_COMMAND = re.compile(r"\.\.\.|\||^reproduce --redraw$|^plan --")
+_NO_COMMAND = re.compile(r"\.\.\.|\|")
 _EXAMPLES = {
     "SCHEME": "sdfast", "TOPO": "darkstrand", "NODE": "s4", "SWITCH": "s1", "N": "2", "FLOWS": "100",
     "FILE": "file.yaml", "SCENARIO": "two.yaml", "SCENARIO.yaml": "two.yaml", "ID": "te-schemes",
@@ -60,6 +60,8 @@ def complaint(words: list[str]) -> str | None:
     parser = ArmorParser(prog=f"armor {words[0]}", description=None)
     importlib.import_module(f"experiments.cli.{words[0]}").add_arguments(parser)
     parser.add_common_arguments()
+    if len(words) == 2 and words[1].startswith("--") and words[1] in parser.format_help():
+        return None  # only its option is talked of
     try:
         parser.parse_strictly(words[1:])
     except BadInputError as error:

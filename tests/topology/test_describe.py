@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 
 from mininet_topos.catalogue import list_topologies, load_topology
-from mininet_topos.describe import counted, describe, describe_text, list_text
+from mininet_topos.describe import describe, describe_text, list_text
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Direction
+from mininet_topos.wording import counted
 from tests.topology.strategies import topologies
 
 
@@ -54,7 +55,7 @@ def test_darkstrand_in_words():
     lines = describe_text(load_topology("darkstrand")).splitlines()
     assert lines[:3] == [
         "darkstrand: 28 nodes, 31 links, connected",
-        "  shortest paths: mean 4.86, longest 11 hops; 3676 failure cases (ordered pair, link on its path)",
+        "  shortest paths: mean 4.86, longest 11 hops; 3,676 failure cases (ordered pair, link on its path)",
         "  no single link cuts anybody off; at most 4 links can fail with all still connected; 22 nodes of degree 2",
     ]
     assert "s11   New York            40.71N 74.01W   2>s12  3>s18" in lines

@@ -136,12 +136,11 @@ def _in_processes(units: Sequence[Unit], compute: Compute, workers: int) -> Comp
         from joblib.externals.loky.process_executor import TerminatedWorkerError
     except ImportError as error:
         raise MissingRequirementError("joblib is not installed; run 'make setup', or use --workers 1") from error
-    # Units wait here and not in the pool, whose own thread would stumble over them when it is given up.
+    # Units wait here and few of them in the pool, whose own thread would stumble over them when it is given up.
     pool = Parallel(
         n_jobs=workers,
         return_as="generator_unordered",  # so that a finished unit is on disk at once
         batch_size=1,
-        pre_dispatch=workers,
         initializer=leave_ending_to_parent,
         initargs=(os.getpid(),),
     )
@@ -149,7 +148,7 @@ def _in_processes(units: Sequence[Unit], compute: Compute, workers: int) -> Comp
         for tracker in (resource_tracker, loky_tracker):
             with ending_held():  # each ends the holding back when it has started its process
                 tracker.ensure_running()
-        before, found = set(multiprocessing.active_children()), None
+        found = None
         try:
             with ending_held():  # workers are started here
                 found = pool(delayed(timed)(compute, unit) for unit in units)
@@ -158,8 +157,9 @@ def _in_processes(units: Sequence[Unit], compute: Compute, workers: int) -> Comp
         except TerminatedWorkerError as error:
             raise ArmorError(KILLED_WORKER.format("--workers")) from error
         except BaseException:
-            for worker in set(multiprocessing.active_children()) - before:
-                worker.terminate()
+            for worker in multiprocessing.active_children():
+                if worker.name.startswith("Loky"):  # an earlier sweep of this process may have started them
+                    worker.terminate()
             with suppress(TerminatedWorkerError):  # the pool gives up when it has seen them end
                 deque(found or (), maxlen=0)
             raise

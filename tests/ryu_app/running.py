@@ -125,7 +125,7 @@ class RunningApp:
         lines = whole_lines(self.folder / "events.jsonl")
         return [event for event in map(json.loads, lines) if event["event"] == name]
 
-    def wait_event(self, name: str, count: int = 1, timeout_s: float = 30) -> dict[str, Any]:
+    def wait_event(self, name: str, count: int = 1, timeout_s: float = 60) -> dict[str, Any]:
         """The newest event of a name once there are `count`."""
         return wait_until(
             lambda: len(found := self.events(name)) >= count and found[-1], f"{count} x {name}", timeout_s

@@ -7,7 +7,6 @@ carries its class in `action`; a match is an object of field -> value or [value,
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
@@ -104,11 +103,6 @@ def parse_text(text: str) -> Json:
         return json.loads(text)
     except ValueError as error:
         raise SerialError(f"{text[:60]!r} is not JSON ({error}); write the row again") from error
-
-
-def plan_digest(plan: RulePlan) -> str:
-    """SHA-256 of the canonical text: equal plans have equal digests, on every machine."""
-    return hashlib.sha256(canonical_text(plan_to_json(plan)).encode("ascii")).hexdigest()
 
 
 def _to_json(value: Json) -> Json:

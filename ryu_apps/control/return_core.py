@@ -1,4 +1,4 @@
-"""When and in what order the network forgets a failure once its link is back (wait-to-restore, DESIGN section 4).
+"""When and in what order the network forgets a failure once its link is back (wait-to-restore; docs/controller.md).
 
 `ReturnState` is a value; events make a new one, time is an argument. A link is due when both its ends have
 been live for the wait-to-restore time, which doubles with every further failure inside a window (flap

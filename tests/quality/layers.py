@@ -112,7 +112,7 @@ def _within(module: str, packages: tuple[str, ...]) -> bool:
 
 
 def is_pure(module: str) -> bool:
-    """Tell whether a module must decide without acting (DESIGN section 1)."""
+    """Tell whether a module must decide without acting: no clock, no socket, no dice (README, "Where things live")."""
     if _within(module, IMPURE) and not module.endswith("_core"):
         return False
     return _within(module, PURE) or (_within(module, PACKAGES) and module.endswith("_core"))

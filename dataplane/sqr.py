@@ -235,7 +235,12 @@ class SqrSwitch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        """Close it; without an agent nothing was replayed (SqrAgentError)."""
+        try:
+            if kind is None and self._agent is not None and self._agent.poll() is not None:
+                raise SqrAgentError(f"the replay agent ended before its time (status {self._agent.returncode})")
+        finally:
+            self.close()
 
 
 def _log_in_memory(undo: ExitStack) -> Path:

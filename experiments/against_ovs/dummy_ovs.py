@@ -27,7 +27,7 @@ from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan
 _SCHEMA = "vswitch.ovsschema"
 _SHARE_DIRS = ("/usr/share/openvswitch", "/usr/local/share/openvswitch")
 _START_TIMEOUT_S = 20.0
-_ANSWER_TIMEOUT_S = 60.0  # of a tool that waits for a switch
+_ANSWER_TIMEOUT_S = 30.0  # of a tool that waits for a switch
 _POLL_S = 0.02
 
 

@@ -20,6 +20,7 @@ from experiments.environment import environment_facts
 from experiments.scenario.document import to_document
 from experiments.scenario.values import Scenario
 from experiments.whole_file import write_whole
+from mininet_topos.emulation.ending import ending_waits
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -83,10 +84,16 @@ class ResultFolder:
         try:
             yield work
         finally:
-            lines = work.events.read_text(encoding="utf-8").splitlines()
-            self._append("events.jsonl", ({**json.loads(line), "run": run} for line in lines))
-            self._copy(work.path / "streams", "iperf3-*.json", f"streams/{run}")
-            shutil.rmtree(self._file("work"))
+            with ending_waits():
+                try:
+                    self._keep(work, run)
+                finally:
+                    shutil.rmtree(self._file("work"))
+
+    def _keep(self, work: Work, run: str) -> None:
+        lines = work.events.read_text(encoding="utf-8").splitlines()
+        self._append("events.jsonl", ({**json.loads(line), "run": run} for line in lines if _is_whole(line)))
+        self._copy(work.path / "streams", "iperf3-*.json", f"streams/{run}")
 
     @contextmanager
     def keeping_logs(self, run: str, network: RunningNetwork) -> Iterator[None]:
@@ -136,6 +143,15 @@ class ResultFolder:
     def _append(self, name: str, values: Iterable[Json]) -> None:
         with self._file(name).open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+
+
+def _is_whole(line: str) -> bool:
+    """Whether an event was written to its end, which a full disk prevents."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
 def run_environment(scenario: Scenario) -> Json:

@@ -59,6 +59,7 @@ def run_program(
             check=False,
             timeout=timeout_s,
             env={**os.environ, **(environment or {})},
+            start_new_session=True,  # Ctrl-C must not make it fail before this program hears of it
         )
     except subprocess.TimeoutExpired as error:
         raise CommandError(f"{' '.join(argv[:6])} did not end within {timeout_s:g} s") from error
@@ -71,7 +72,10 @@ def run_program(
 @contextmanager
 def child(argv: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     """A process that ends with the block, and with this program."""
-    with subprocess.Popen([*_DIES_WITH_ITS_PARENT, *argv], stdout=subprocess.PIPE, text=True) as process:
+    # In a session of its own: Ctrl-C on the terminal must reach this program only, which then ends the others in order.
+    with subprocess.Popen(
+        [*_DIES_WITH_ITS_PARENT, *argv], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         try:
             yield process
         finally:

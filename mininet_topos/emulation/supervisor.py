@@ -192,7 +192,7 @@ class Supervisor:
         if self._closing or key in self._held:
             return
         name = self._specs[key].name
-        self._events.write("error", died, message=f"{name} ended", status=status)
+        self._note("error", died, message=f"{name} ended", status=status)
         if not self._restart:
             self.problems.append(f"{name} ended with status {status}")
         elif self._too_often(key, died):
@@ -210,11 +210,18 @@ class Supervisor:
             pid = self._spawn_again(self._specs[key])
         except (ProcessError, OSError) as error:
             self.problems.append(str(error))
-            self._events.write("error", message=str(error))
+            self._note("error", message=str(error))
             return
         now = time.monotonic()
         self.restarts.append(Restart(*key, pid, now, now - died_s))
-        self._events.write("restart", now, process=key[0], node=key[1], pid=pid, outage_s=now - died_s)
+        self._note("restart", now, process=key[0], node=key[1], pid=pid, outage_s=now - died_s)
+
+    def _note(self, event: str, t_monotonic_s: float | None = None, **fields: str | int | float | bool) -> None:
+        """Write an event; a full disk must not end the watching."""
+        try:
+            self._events.write(event, t_monotonic_s, **fields)
+        except OSError as error:
+            self.problems.append(f"the event log cannot be written ({error.strerror}); make room and run this again")
 
     def pid_of(self, process: str, place: str) -> int:
         """Id of a running process.

@@ -367,3 +367,14 @@ def test_nothing_stays_attached_and_the_agent_is_gone(ports: Ports) -> None:
     assert filters(ports.pid, "near-a") == ""
     assert not log.exists()
     assert threading.active_count() == threads
+
+
+def test_a_killed_agent_is_an_error_at_the_end(ports: Ports) -> None:
+    def use() -> None:
+        with SqrSwitch(ports.pid, [port("a", "x")]) as switch:
+            assert switch._agent is not None
+            switch._agent.kill()
+            switch._agent.wait()
+
+    with pytest.raises(SqrAgentError, match=r"ended before its time \(status -9\)"):
+        use()

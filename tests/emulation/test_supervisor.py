@@ -153,3 +153,22 @@ def test_stubborn_processes_and_those_that_are_not_gentle_are_killed(tmp_path: P
         bench.supervisor.start(bench.spec("sh", "-c", polite, process="plain")),
     )
     assert (tmp_path / "plain.log").read_text(encoding="ascii") == "up\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_told_and_does_not_end_the_watching(bench: Bench, tmp_path: Path) -> None:
+    full = EventLog("test", tmp_path / "full.jsonl")
+    bench.supervisor._events = full
+    os.dup2(os.open("/dev/full", os.O_WRONLY), full._descriptor)
+    for times in (1, 2):
+        bench.supervisor.start(bench.spec("sleep", "60", process=f"agent{times}"))
+        bench.supervisor.kill(f"agent{times}", "s1")
+        wait_until(lambda times=times: len(bench.supervisor.restarts) == times, "it was started again")
+    assert "the event log cannot be written (No space left on device)" in bench.supervisor.problems[0]
+
+
+def test_nothing_is_started_once_the_end_has_begun(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, restart=True)
+    bench.supervisor.close()
+    with pytest.raises(ProcessError, match="agent@s1 is not started: the network ends"):
+        bench.supervisor.start(bench.spec("sleep", "60"))

@@ -11,6 +11,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,18 +107,34 @@ def draw_topology(topology: Topology, path: Path | str, spec: DrawSpec | None = 
     if path.suffix.lower() not in FORMATS:
         raise BadInputError(f"cannot draw {str(path)!r}: the name must end in {', '.join(FORMATS)}")
     figure = topology_figure(topology, spec or DrawSpec())
-    kept = {"Date": None} if path.suffix.lower() in (".svg", ".pdf") else {}
-    if path.suffix.lower() == ".pdf":
-        kept = {"CreationDate": None}
-    import matplotlib as mpl
-
     try:
-        with mpl.rc_context({"svg.hashsalt": "armor", "svg.fonttype": "none"}), warnings.catch_warnings():
-            # A label in a script that the font lacks is drawn as boxes; that is no reason for noise.
-            warnings.filterwarnings("ignore", message="Glyph .* missing")
-            figure.savefig(path, dpi=DPI, metadata=kept)
+        _save(figure, path, path.suffix.lower())
     except OSError as error:
         raise BadInputError(f"cannot write {str(path)!r} ({error.strerror}); name a folder that exists") from None
+
+
+def topology_svg(topology: Topology, spec: DrawSpec | None = None) -> bytes:
+    """The picture of `draw_topology` as the bytes of an SVG file.
+
+    Raises
+    ------
+    MissingRequirementError
+        matplotlib is not installed.
+    """
+    drawn = BytesIO()
+    _save(topology_figure(topology, spec or DrawSpec()), drawn, ".svg")
+    return drawn.getvalue()
+
+
+def _save(figure: Figure, target: Path | BytesIO, ending: str) -> None:
+    """Write a figure so that the same figure gives the same bytes."""
+    import matplotlib as mpl
+
+    kept = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
+    with mpl.rc_context({"svg.hashsalt": "armor", "svg.fonttype": "none"}), warnings.catch_warnings():
+        # A label in a script that the font lacks is drawn as boxes; that is no reason for noise.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure.savefig(target, dpi=DPI, metadata=kept, format=ending[1:])
 
 
 def topology_figure(topology: Topology, spec: DrawSpec) -> Figure:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from experiments.analysis.crankback import find_case
 from experiments.analysis.injected import failed_links
 from experiments.report.blocks import Picture, Text
 from experiments.scenario.values import Failure, Scenario
-from mininet_topos.draw import DrawSpec, draw_topology, split_walk
+from mininet_topos.draw import DrawSpec, split_walk, topology_svg
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, LinkId, Topology
 
@@ -46,7 +44,7 @@ def failure_drawing(scenario: Scenario, number: int, result: Json, returned: Ite
     spec = _planned(scenario, failure) if packet is None else _captured(scenario, failure, packet)
     if spec is None:
         return Text("No drawing: the failure is on no primary path of the probes, so nothing had to move.")
-    return Picture(f"{spec.title}, {spec.subtitle}", _svg(scenario.topology, spec), ".svg", narrow=True)
+    return Picture(f"{spec.title}, {spec.subtitle}", topology_svg(scenario.topology, spec), ".svg", narrow=True)
 
 
 def _first_packet(returned: Iterable[Json], result: Json) -> Json | None:
@@ -116,10 +114,3 @@ def _direction(text: str) -> Direction:
     ends, _, key = text.partition("#")
     src, _, dst = ends.partition(">")
     return Direction(src, dst, int(key or 0))
-
-
-def _svg(topology: Topology, spec: DrawSpec) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "drawing.svg"
-        draw_topology(topology, path, spec)
-        return path.read_bytes()

@@ -19,6 +19,7 @@ from mininet_topos.draw import (
     directions_of,
     draw_topology,
     split_walk,
+    topology_svg,
 )
 from mininet_topos.errors import BadInputError, MissingRequirementError
 from mininet_topos.topology import Direction, LinkId, Node, Topology
@@ -139,3 +140,9 @@ def test_missing_matplotlib_is_one_sentence_with_the_repair(tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingRequirementError, match="pip install"):
         draw_topology(figure2(), tmp_path / "picture.png")
+
+
+def test_the_bytes_of_a_picture_are_those_of_its_file(tmp_path):
+    square = load_topology("square")
+    draw_topology(square, tmp_path / "square.svg")
+    assert topology_svg(square) == (tmp_path / "square.svg").read_bytes()

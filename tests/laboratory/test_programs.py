@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from experiments.flows.tcp import TcpFlows
 from experiments.flows.udp import UdpFlows
 from experiments.flows.values import Flow, Placed
 from experiments.probes.capture import Captures, Tap
+from experiments.probes.downloads import Downloads
 from experiments.probes.processes import ProgramEndedError, require_running, require_unkilled
 from experiments.probes.streams import StreamError, Streams
 from experiments.scenario.values import Traffic
@@ -107,6 +109,28 @@ def test_a_killed_receiver_of_datagrams_is_named(network) -> None:
         end(network.programs[1])
         with pytest.raises(StreamError, match="the UDP program at s1 failed"):
             flows.seen()
+
+
+@pytest.mark.parametrize(("victim", "name"), [(0, "the iperf3 server of flow 'f'"), (1, "iperf3 of flow 'f'")])
+def test_a_killed_client_or_server_of_a_tcp_flow_is_named(network, victim: int, name: str) -> None:
+    network.text = "print('Server listening', flush=True); import time; time.sleep(600)"
+    with TcpFlows(network, [Placed(Flow("f", "s1", "s2", "tcp"), 40000)]) as flows:
+        flows.start(1.0, "f")
+        end(network.programs[victim])
+        with pytest.raises(ProgramEndedError, match=name):
+            flows.seen(0.0, 1.0)
+
+
+@pytest.mark.parametrize(("victim", "name"), [(0, "the web server at s2"), (1, "download 0")])
+def test_a_killed_download_is_named_and_counts_for_no_failure_of_the_network(
+    network, tmp_path, monkeypatch, victim: int, name: str
+) -> None:
+    monkeypatch.setattr("experiments.probes.downloads.missing_programs", lambda _programs: ())
+    with Downloads(network, [("s1", "s2")], 10, tmp_path, seed=1) as downloads:
+        downloads.start()
+        end(network.programs[victim])
+        with pytest.raises(ProgramEndedError, match=name):
+            downloads.wait(0.0)
 
 
 def end(program: subprocess.Popen[bytes]) -> None:

@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from experiments.verification.result import Tally
 from experiments.verification.verifier import Verifier
-from mininet_topos.emulation.ending import KILLED_WORKER, ending_held, leave_ending_to_parent
+from mininet_topos.emulation.ending import KILLED_WORKER, ending_held, ending_waits, leave_ending_to_parent
 from mininet_topos.errors import ArmorError
 
 _shared: list[Verifier] = []  # inherited by forked workers: plans are too large to send
@@ -35,11 +35,12 @@ def tallies(verifier: Verifier, batches: list[list[int]], jobs: int) -> Iterator
     except BrokenProcessPool as error:
         raise ArmorError(KILLED_WORKER.format("--jobs")) from error
     finally:
-        # What is left is not cancelled: the pool's own thread would stumble over it as it gives up the ended workers.
-        for worker in set(multiprocessing.active_children()) - others if found else ():
-            worker.terminate()
-        pool.shutdown(wait=not found)
-        _shared.clear()
+        with ending_waits():
+            # What is left is not cancelled: the pool's own thread would stumble over it as it gives up the workers.
+            for worker in set(multiprocessing.active_children()) - others if found else ():
+                worker.terminate()
+            pool.shutdown()  # waits for that thread, since Python would stumble over it as it ends
+            _shared.clear()
 
 
 def _tally_of(masks: list[int]) -> Tally:

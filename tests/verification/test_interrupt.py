@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.verification.result import Tally
+from experiments.verification.workers import tallies
 from mininet_topos.emulation.runfile import ProcessId, is_alive, start_ticks
 from tests.patience import patient_s, wait_until
 
@@ -46,6 +49,23 @@ def test_a_killed_worker_is_told_in_one_line():
         out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (1, "")
     assert err == "armor: a worker process was killed, for want of memory perhaps; ask for fewer --jobs\n"
+
+
+class Sleepy:
+    """A verifier that is done with its first failures at once, and never with others."""
+
+    def tally(self, masks: list[int]) -> Tally:
+        time.sleep(0 if masks == [0] else 3600)
+        return Tally()
+
+
+def test_an_interrupt_leaves_no_thread_for_python_to_stumble_over_as_it_ends():
+    before = set(threading.enumerate())
+    parts = tallies(Sleepy(), [[number] for number in range(5)], 2)
+    next(parts)
+    with pytest.raises(KeyboardInterrupt):
+        parts.throw(KeyboardInterrupt())
+    assert set(threading.enumerate()) == before
 
 
 @contextmanager

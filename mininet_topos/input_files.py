@@ -49,6 +49,8 @@ def read_bytes(path: str | Path, what: str, most_bytes: int = MOST_BYTES) -> byt
         raise BadInputError(f"{what} cannot be read (there is no such file); check the path") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if "\0" in str(path):  # every version of Python has other words for it
+            reason = "there is a null byte in its name"
         raise BadInputError(f"{what} cannot be read ({reason}); check the path and its rights") from None
 
 

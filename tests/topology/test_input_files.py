@@ -61,7 +61,7 @@ def test_a_name_that_no_file_can_have_is_no_file() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"a": 1,}', "line 1, column 9"),
+        ('{"a": 1 "b": 2}', "line 1, column 9"),
         ("[" * 100_000, "nested too deeply"),
         ("9" * 5000, "cannot be read"),
         ('{"a": {"b": 1, "b": 2}}', "'b' stands twice"),

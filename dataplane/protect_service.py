@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -110,7 +111,7 @@ def serve(service: ProtectService, host: str, port: int) -> None:
                     for line in stream:
                         stream.write(json.dumps(service.answer(json.loads(line))) + "\n")
                         stream.flush()
-                except (OSError, ValueError) as error:
+                except (OSError, ValueError, RecursionError) as error:
                     print(json.dumps({"event": "dropped", "reason": str(error)}), flush=True)
 
 
@@ -122,7 +123,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--listen", required=True, metavar="HOST:PORT")
     given = parser.parse_args(argv)
     host, _, port = given.listen.rpartition(":")
-    if not port.isdigit():
+    if not re.fullmatch(r"[0-9]{1,5}", port) or int(port) >= 1 << 16:
         raise BadInputError(f"--listen is {given.listen!r}; write HOST:PORT")
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
     with ProtectNode(os.getpid(), given.address) as node:

@@ -7,6 +7,7 @@ A physical link is named by a `LinkId` (undirected) and stands in a `Topology` a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +20,7 @@ from mininet_topos.errors import TopologyError
 # Beyond these no network is meant, and sums of floats lose what they add.
 MIN_CAPACITY_MBPS, MAX_MBPS = 1e-6, 1e9
 MAX_DELAY_MS = 1e9
+_NO_KEY = -1  # of no link
 
 
 class LinkId(NamedTuple):
@@ -163,10 +165,11 @@ class Topology:
         TopologyError
             No such link; the message lists what the first node is joined to.
         """
-        ends, _, key = text.partition("#")
+        ends, mark, key = text.partition("#")
         for cut in range(len(ends)):
             if ends[cut] == "-" and ends[:cut] in self.index_of and ends[cut + 1 :] in self.index_of:
-                direction = Direction(ends[:cut], ends[cut + 1 :], int(key) if key.isdigit() else 0)
+                number = int(key) if re.fullmatch(r"[0-9]{1,9}", key) else _NO_KEY if mark else 0
+                direction = Direction(ends[:cut], ends[cut + 1 :], number)
                 if direction in self.link_at:
                     return self.link_id(direction)
                 joined = ", ".join(str(link.dst) for link in self.links_from[direction.src]) or "nothing"

@@ -8,7 +8,7 @@ removes the older ones. `position` keeps the order of the plan's rows (RFC 7047 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,30 +142,47 @@ def plan_of_rows(bridge: Row, tables: Mapping[str, Sequence[Row]]) -> StoredPlan
     Raises
     ------
     BackupDataError
-        The rows do not add up to the digest in the Bridge row: somebody edited them, or some are missing.
+        A row that says nothing; or the rows do not add up to the digest in the Bridge row: somebody edited them, or
+        some are missing.
     """
-    rows = {name: sorted(tables[name], key=lambda row: int(row["position"])) for name in PLAN_TABLES}
-    plan = RulePlan(
-        dpid=int(bridge["dpid"], 16),
-        node=bridge["node"],
-        flows=tuple(flow_from_json(parse_text(row["row"])) for row in rows["Flow"]),
-        groups=tuple(group_from_json(parse_text(row["row"])) for row in rows["Group"]),
-        queues=tuple(queue_from_json(parse_text(row["row"])) for row in rows["Queue"]),
-        backups=tuple(_backup_of(row) for row in rows["Backup"]),
-        escalations=tuple(
-            EscalationRow(row["tag_id"], row["port_no"], row["new_tag_id"]) for row in rows["Escalation"]
-        ),
-        channels=tuple(ChannelRow(row["name"], row["dscp"]) for row in rows["Channel"]),
-        local_ipv4=_set(bridge["local_ipv4"]),
-        tag_space=(bridge["n_links"], bridge["max_failures"]),
-    )
-    ports = dict(bridge["ports"][1])
+    name = bridge["name"]
+    rows = {
+        table: tuple(
+            _read(name, table, row, read) for row in sorted(tables[table], key=lambda row: int(row["position"]))
+        )
+        for table, read in _READERS.items()
+    }
+    plan, ports = _read(name, "Bridge", bridge, lambda _row: (_plan_of(bridge, rows), dict(bridge["ports"][1])))
     if stored_digest(plan, ports) != bridge["digest"]:
         raise BackupDataError(
             f"the rows of bridge {bridge['name']}, generation {bridge['generation']}, do not make the plan that was "
             "written; write the plan again"
         )
     return StoredPlan(bridge["generation"], plan, ports)
+
+
+def _plan_of(bridge: Row, rows: Mapping[str, tuple[Any, ...]]) -> RulePlan:
+    return RulePlan(
+        dpid=int(bridge["dpid"], 16),
+        node=bridge["node"],
+        flows=rows["Flow"],
+        groups=rows["Group"],
+        queues=rows["Queue"],
+        backups=rows["Backup"],
+        escalations=rows["Escalation"],
+        channels=rows["Channel"],
+        local_ipv4=_set(bridge["local_ipv4"]),
+        tag_space=(bridge["n_links"], bridge["max_failures"]),
+    )
+
+
+def _read(bridge: str, table: str, row: Row, read: Callable[[Row], Any]) -> Any:
+    """What a row says; the complaint about one that says nothing names it."""
+    try:
+        return read(row)
+    except (ArmorError, LookupError, TypeError, ValueError, RecursionError) as error:
+        place = f"row {row['position']} of table {table}" if "position" in row else f"the row of table {table}"
+        raise BackupDataError(f"{place} of bridge {bridge} cannot be read ({error}); write the plan again") from error
 
 
 def _backup_of(row: Row) -> BackupRow:
@@ -186,6 +203,17 @@ def _set(value: Any) -> tuple[int, ...]:
     if isinstance(value, list):
         return tuple(sorted(value[1]))
     return (value,)
+
+
+# How a row of each table of PLAN_TABLES is read.
+_READERS: dict[str, Callable[[Row], Any]] = {
+    "Backup": _backup_of,
+    "Escalation": lambda row: EscalationRow(row["tag_id"], row["port_no"], row["new_tag_id"]),
+    "Flow": lambda row: flow_from_json(parse_text(row["row"])),
+    "Group": lambda row: group_from_json(parse_text(row["row"])),
+    "Queue": lambda row: queue_from_json(parse_text(row["row"])),
+    "Channel": lambda row: ChannelRow(row["name"], row["dscp"]),
+}
 
 
 def claim_operations(bridge: str, found: Row | None) -> tuple[list[Operation], int]:

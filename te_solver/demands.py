@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -121,7 +122,7 @@ def generate_demands(spec: str, topology: Topology, seed: int) -> tuple[Demand, 
     volume_mbps = _volume(spec, numbers[-1])
     if family != "random":
         return GENERATORS[family](topology, volume_mbps, seed)
-    if not numbers[0].isdigit():
+    if not re.fullmatch(r"[0-9]{1,19}", numbers[0]):
         raise BadInputError(f"{spec!r} asks for {numbers[0]!r} pairs; give a whole number above 0")
     return random_pairs(topology, int(numbers[0]), volume_mbps, seed)
 

@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Sequence
 
 from mininet_topos.errors import BadInputError
+from mininet_topos.wording import one_line
 
 
 def refuse_unknown_names(path: str, group: str, known: Sequence[str]) -> None:
@@ -19,7 +20,10 @@ def refuse_unknown_names(path: str, group: str, known: Sequence[str]) -> None:
     """
     # Ryu's own settings stand in [DEFAULT]; they are not to be read into every group.
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True, default_section="no default")
-    parser.read(path, encoding="utf-8")
+    try:
+        parser.read(path, encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError) as error:
+        raise BadInputError(f"{path} is no configuration file ({one_line(str(error))}); correct it") from error
     for name in parser.options(group) if parser.has_section(group) else ():
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)

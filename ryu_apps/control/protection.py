@@ -9,6 +9,7 @@ from eventlet.green import socket
 from ryu.lib import hub
 
 from mininet_topos.errors import BadInputError
+from mininet_topos.input_files import parse_json
 from ryu_apps.control.app import PlanApp
 from ryu_apps.control.controller import Controller
 from ryu_apps.control.protection_core import Json, NodeError, NodeState, protection_to_json, read_state, request_for
@@ -134,11 +135,9 @@ class ProtectController(Controller):
 
     def _request(self, body: str) -> tuple[tuple[object, ...], tuple[object, ...]]:
         try:
-            request = json.loads(body)
-        except json.JSONDecodeError as error:
-            raise BadInputError(
-                f"the request is no JSON ({error.msg}); send {{'add': [...], 'remove': [...]}}"
-            ) from error
+            request = parse_json(body)
+        except BadInputError as error:
+            raise BadInputError(f"the request: {error}; send {{'add': [...], 'remove': [...]}}") from error
         if not isinstance(request, dict) or not request or not set(request) <= {"add", "remove"}:
             raise BadInputError(f"the request is {str(request)[:60]!r}; send {{'add': [...], 'remove': [...]}}")
         added, removed = (

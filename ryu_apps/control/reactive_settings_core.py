@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -39,7 +40,7 @@ def read_reactive_settings(environment: Mapping[str, str]) -> ReactiveSettings:
             raise BadInputError(f"{name} is no setting of ryu_apps/reactive.py; known: {known}")
     given = {name: environment.get(PREFIX + name, "").strip() for name in _NAMES}
     idle = given["IDLE_S"] or "10"
-    if not idle.isascii() or not idle.isdigit() or int(idle) > MAX_IDLE_S:
+    if not re.fullmatch(r"[0-9]{1,9}", idle) or int(idle) > MAX_IDLE_S:
         raise BadInputError(f"{PREFIX}IDLE_S is {idle!r}; give whole seconds from 0 (for ever) to {MAX_IDLE_S}")
     whole_path = _one_of("PATH", given["PATH"] or "whole", _PATHS)
     confirm = _one_of("CONFIRM", given["CONFIRM"] or "off", _SWITCH)

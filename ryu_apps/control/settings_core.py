@@ -6,11 +6,13 @@ wins over the file. docs/controller.md is the user's description.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mininet_topos.errors import BadInputError
+from ryu_apps.control.texts_core import check_template, whole_number
 from ryu_apps.control.traffic_core import TrafficSettings, prefixes_from_text
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.options import PlanOptions
@@ -110,16 +112,11 @@ def _seconds(name: str, value: str) -> float:
 
 
 def _whole(name: str, value: str) -> int:
-    if not value.isascii() or not value.isdigit():
-        raise BadInputError(f"setting {name} = {value!r} is no whole number; give one of at least 0")
-    return int(value)
+    return whole_number(name, value)
 
 
 def _port(name: str, value: str) -> int:
-    number = _whole(name, value)
-    if number > 65535:
-        raise BadInputError(f"setting {name} = {value!r} is no TCP port; use 0..65535")
-    return number
+    return whole_number(name, value, 65535)
 
 
 def _maybe_whole(name: str, value: str) -> int | None:
@@ -143,10 +140,7 @@ def _prefixes(_name: str, value: str) -> Any:
 
 
 def _database(name: str, value: str) -> str:
-    try:
-        filled = value.format(node="s1", control_ip="127.0.0.1")
-    except (KeyError, IndexError, ValueError) as error:
-        raise BadInputError(f"setting {name} = {value!r} may hold {{node}} and {{control_ip}} only") from error
+    filled = check_template(name, value, ("node", "control_ip"))
     if filled and not filled.startswith(("unix:", "tcp:")):
         raise BadInputError(f"setting {name} = {value!r} is no database; write unix:PATH or tcp:HOST:PORT")
     return value
@@ -157,11 +151,8 @@ def _names(_name: str, value: str) -> tuple[str, ...]:
 
 
 def _node_address(name: str, value: str) -> str:
-    try:
-        port = value.format(node="s1", control_ip="127.0.0.1").rpartition(":")[2]
-    except (KeyError, IndexError, ValueError) as error:
-        raise BadInputError(f"setting {name} = {value!r} may hold {{node}} and {{control_ip}} only") from error
-    if value and not port.isdigit():
+    host, _, port = check_template(name, value, ("node", "control_ip")).rpartition(":")
+    if value and not (host and re.fullmatch(r"[0-9]{1,5}", port) and int(port) < 1 << 16):
         raise BadInputError(f"setting {name} = {value!r} is no address; write HOST:PORT")
     return value
 

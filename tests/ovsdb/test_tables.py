@@ -93,6 +93,25 @@ def test_an_edited_row_is_noticed():
         plan_of_rows(bridge, tables)
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "value", "words"),
+    [
+        ("Flow", "row", "{", "row 0 of table Flow of bridge s1 cannot be read"),
+        ("Flow", "row", "[" * 100_000, "row 0 of table Flow of bridge s1 cannot be read"),
+        ("Flow", "row", '{"table_id": []}', "row 0 of table Flow of bridge s1 cannot be read"),
+        ("Backup", "replaces", ["set"], "row 0 of table Backup of bridge s1 cannot be read"),
+        ("Bridge", "dpid", "zz", "the row of table Bridge of bridge s1 cannot be read"),
+        ("Bridge", "ports", ["map"], "the row of table Bridge of bridge s1 cannot be read"),
+    ],
+)
+def test_a_row_that_says_nothing_is_named(table, column, value, words):
+    bridge, tables = rows_as_selected(SMALL_PLAN, {})
+    rows = {**tables, "Bridge": [bridge]}[table]
+    next(row for row in rows if row.get("position", 0) == 0)[column] = value
+    with pytest.raises(BackupDataError, match=words):
+        plan_of_rows(bridge, tables)
+
+
 def test_plans_that_differ_in_anything_have_different_digests():
     one = bridge_row(SMALL_PLAN, {2: "s1-s2"})["digest"]
     assert one != bridge_row(replace(SMALL_PLAN, tag_space=(9, 1)), {2: "s1-s2"})["digest"]

@@ -77,7 +77,7 @@ def test_the_environment_wins_over_the_file_and_defaults_fill_the_rest() -> None
         ("ARMOR_PSO_SHARES", "1=8", "shares has '1=8'; write CLASS:SHARE"),
         ("ARMOR_PSO_SEND_QUEUE", "0", "send_queue is '0'; give a whole number from 1"),
         ("ARMOR_PSO_REPORT_S", "-1", "report_s is '-1'; give seconds"),
-        ("ARMOR_PSO_SWITCH_DB", "tcp:{node}:1", "it may hold {control_ip} only"),
+        ("ARMOR_PSO_SWITCH_DB", "tcp:{node}:1", "may hold {control_ip} only"),
         ("ARMOR_PSO_SWITCH_DB", "db.sock", "write unix:PATH or tcp:HOST:PORT"),
         ("ARMOR_PSO_METRICS_PORT", "70000", "metrics_port is '70000'"),
     ],

@@ -118,6 +118,7 @@ def test_failure_prints_a_table_and_puts_the_picture_where_asked(capsys, tmp_pat
         (("solve",), ("needs a topology",)),
         (("solve", "gscale", "--demands", "random:5:-1"), ("'-1'",)),
         (("solve", "gscale", "--demands", "gone.csv"), ("gone.csv", "no such file")),
+        (("solve", "gscale", "--demands", "random:²:5"), ("'²' pairs",)),
         (("solve", "gscale", "--demands", "gravity:1e308"), ("'1e308'", "at most 1e+09")),
         (("solve", "usnet", "--default-capacity-mbps", "1e-300"), ("1e-300 Mbit/s", "from 1e-06 to 1e+09")),
         (("solve", "gscale", "--demands", "lots"), ("'lots'", "random:PAIRS:MBPS")),

@@ -68,7 +68,7 @@ def test_parse_link_takes_the_ends_in_any_order_and_names_with_dashes():
     assert topology.parse_link("c-a-b") == LinkId("a-b", "c")
 
 
-@pytest.mark.parametrize("text", ["s1-s9", "s1-s3", "s1", "", "s1-s2#4", "s1>s2"])
+@pytest.mark.parametrize("text", ["s1-s9", "s1-s3", "s1", "", "s1-s2#4", "s1>s2", "s1-s2#x", "s1-s2#", "s1-s2#²"])
 def test_parse_link_refuses_what_is_no_link(text):
     with pytest.raises(TopologyError, match="figure2"):
         toy.figure2().parse_link(text)

@@ -5,12 +5,15 @@ An environment variable ARMOR_PSO_<NAME> wins over the group [pso] of ryu-manage
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.priority.policies_core import POLICIES
+from ryu_apps.control.texts_core import check_template
 
 ENVIRONMENT_PREFIX = "ARMOR_PSO_"
 
@@ -97,7 +100,7 @@ def read_pso_settings(configured: Mapping[str, str | None], environment: Mapping
 
 
 def _whole(name: str, text: str, lowest: int, highest: int) -> int:
-    if not text.isascii() or not text.isdigit() or not lowest <= int(text) <= highest:
+    if not re.fullmatch(r"[0-9]{1,19}", text) or not lowest <= int(text) <= highest:
         raise BadInputError(f"{name} is {text!r}; give a whole number from {lowest} to {highest}")
     return int(text)
 
@@ -119,15 +122,14 @@ def _shares(text: str) -> dict[int, float]:
         try:
             shares[int(class_id)] = float(share)
         except ValueError:
-            raise BadInputError(f"shares has {part!r}; write CLASS:SHARE,CLASS:SHARE, for example 1:8,2:4") from None
+            share = "nan"
+        if not 0 < float(share) < math.inf:
+            raise BadInputError(f"shares has {part!r}; write CLASS:SHARE,CLASS:SHARE, for example 1:8,2:4")
     return shares
 
 
 def _database(text: str) -> str:
-    try:
-        filled = text.format(control_ip="127.0.0.1")
-    except (KeyError, IndexError, ValueError):
-        raise BadInputError(f"switch_db is {text!r}; it may hold {{control_ip}} only") from None
+    filled = check_template("switch_db", text, ("control_ip",))
     if filled and not filled.startswith(("unix:", "tcp:")):
         raise BadInputError(f"switch_db is {text!r}; write unix:PATH or tcp:HOST:PORT")
     return text

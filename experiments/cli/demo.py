@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.cli.output import emit
 from experiments.cli.parser import choice, positive_number, whole_number
 from experiments.cli.topo import load
+from experiments.scenario.traffic import MIN_INTERVAL_MS
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--link", metavar="LINK", help="the link to cut, as s2-s4; default: the one with the longest walk"
     )
-    parser.add_argument("--interval-ms", type=positive_number("--interval-ms"), default=2.0, help="default: 2")
+    parser.add_argument(
+        "--interval-ms", type=positive_number("--interval-ms", 1000.0, MIN_INTERVAL_MS), default=2.0, help="default: 2"
+    )
     parser.add_argument(
         "--bfd-interval-ms",
         type=whole_number("--bfd-interval-ms", 1, 10_000),

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="no trial network")
     parser.add_argument(
         "--watch-s",
-        type=positive_number("--watch-s"),
+        type=positive_number("--watch-s", 3600.0),
         default=10.0,
         metavar="S",
         help="how long a BFD interval must hold without a flap (default 10)",

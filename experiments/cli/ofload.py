@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ryu_apps.pmt.rules import PolicyMapTable
 
 DEFAULT_PMT = "examples/pmt/out_of_band.yaml"
+MAX_SECONDS = 3600.0
 ARMS = ("stock", "pso")
 BEHAVIOURS = ("none", "flood", "malformed", "endless", "connections", "stall")
 
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     load = parser.add_argument_group("load")
     load.add_argument("--switches", type=whole_number("--switches", 1, 500), default=1, metavar="N")
     load.add_argument("--rate", type=positive_number("--rate"), default=500.0, metavar="R", help="packet-ins a second")
-    load.add_argument("--seconds", type=positive_number("--seconds"), default=10.0, metavar="S")
+    load.add_argument("--seconds", type=positive_number("--seconds", MAX_SECONDS), default=10.0, metavar="S")
     load.add_argument(
         "--high-share", type=_share, default=0.1, metavar="X", help="share of class 'high', UDP port 20000"
     )
@@ -53,11 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     switch.add_argument(
         "--queue-pkts", type=whole_number("--queue-pkts", 1), default=100, metavar="N", help="packet-ins that may wait"
     )
-    switch.add_argument("--patience-s", type=positive_number("--patience-s"), default=2.0, metavar="S")
+    switch.add_argument("--patience-s", type=positive_number("--patience-s", MAX_SECONDS), default=2.0, metavar="S")
     switch.add_argument("--stall", metavar="A:B", help="switches read nothing from second A to second B")
     switch.add_argument(
         "--link-mbps",
-        type=positive_number("--link-mbps"),
+        type=positive_number("--link-mbps", 10_000.0, 0.01),
         metavar="M",
         help="a control link of that rate, in namespaces (needs root, --app or --against)",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -121,16 +122,18 @@ def whole_number(name: str, lowest: int, highest: int = 2**63 - 1) -> Callable[[
     return read
 
 
-def positive_number(name: str) -> Callable[[str], float]:
-    """Argument type: a finite number above 0."""
+def positive_number(name: str, highest: float = math.inf, lowest: float = 0.0) -> Callable[[str], float]:
+    """Argument type: a finite number above 0, in lowest..highest."""
 
     def read(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = 0.0
-        if not 0 < value < float("inf"):
-            raise BadInputError(f"{name} is {text!r}; give a number above 0")
+        if not (0 < value < math.inf and lowest <= value <= highest):
+            least = f", at least {lowest:g}" if lowest else ""
+            most = f", at most {highest:g}" if highest < math.inf else ""
+            raise BadInputError(f"{name} is {text!r}; give a number above 0{least}{most}")
         return value
 
     return read

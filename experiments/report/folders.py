@@ -73,8 +73,12 @@ def read_folder(path: Path) -> Folder:
     BadInputError
         It is none, or one of its files is missing or cannot be read.
     """
-    if not path.is_dir():
-        what = "is no folder" if path.exists() else "does not exist"
+    try:
+        is_folder, is_there = path.is_dir(), path.exists()
+    except OSError as error:
+        raise BadInputError(f"{str(path)!r} cannot be read ({error.strerror}); name a folder of results") from error
+    if not is_folder:
+        what = "is no folder" if is_there else "does not exist"
         raise BadInputError(f"{str(path)!r} {what}; name a folder that 'armor run' or 'armor reproduce' has written")
     if (path / CAMPAIGN).is_file():
         return _campaign(path)

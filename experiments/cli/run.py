@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from experiments.scenario.values import Scenario
 
 MAX_SCENARIO_BYTES = 1_000_000
+MAX_SEED = 2**31 - 1  # as in the file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     scenario = parse(text, arguments.scenario)
     written: str | None = text
     if "seed" in arguments.given:
+        if arguments.seed > MAX_SEED:
+            raise BadInputError(f"--seed is {arguments.seed}; a scenario takes 0 to {MAX_SEED}")
         scenario, written = replace(scenario, seed=arguments.seed), None  # the folder then says what was run
     from experiments.cli.run_text import runs_text
     from experiments.runner.folder import ResultFolder

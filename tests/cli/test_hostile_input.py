@@ -41,6 +41,7 @@ BAD = {
     "space in an address": (["protect", "list", "--url", "http://a b"], "--url 'http://a b' is no address"),
     "interval of years": (["demo", "--interval-ms", "1e12"], "--interval-ms is '1e12'; give a number above 0, at least 0.5, at most 1000"),
     "load beyond memory": (["ofload", "--controller", "127.0.0.1:1", "--rate", "1e6", "--seconds", "3600"], "lower the rate or the time"),
+    "seed that a file could not hold": (["run", "good.yaml", "--seed", "2147483648"], "--seed is 2147483648; a scenario takes 0 to 2147483647"),
     "very long folder": (["report", "x" * 5000], "cannot be read (File name too long)"),
     "very long value": (["topo", "show", "x" * 9000 + ".json"], "cannot be read (File name too long)"),
     "scenario is a pipe": (["run", "pipe"], "scenario 'pipe' cannot be read (this is a pipe or a device)"),

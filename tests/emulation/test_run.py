@@ -34,6 +34,7 @@ failures:
 duration_s: {duration_s}
 """
 SILENT = "{link: [s4, s5], at_s: 0.5, repair_at_s: 2}"
+LONG = "{link: [s4, s5], at_s: 0.5, repair_at_s: 4}"  # agents of a busy machine take their time
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +75,7 @@ def assert_nothing_is_left(state: Path) -> None:
 def test_sdfast_recovers_by_walking_back_and_returns_after_the_repair(
     mode: str, tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, result = run(tmp_path, capsys, scheme="sdfast", mode=mode)
+    code, result = run(tmp_path, capsys, scheme="sdfast", mode=mode, failure=LONG, duration_s=9.0)
     (failure,) = result["failures"]
     stages = failure["stages_ms"]
     assert code == 0, result["claims"]

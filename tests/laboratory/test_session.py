@@ -69,7 +69,7 @@ def test_trials_of_a_session_share_a_network_that_returns_between_them(
         assert [phase["lost"] + phase["came_back"] for phase in phases(row).values()] == [0, 0, 0]
         assert all(phase["udp_received"] == phase["udp_sent"] > 0 for phase in phases(row).values())
     assert phases(cut)["transient"]["lost"] > 0
-    assert phases(cut)["transient"]["came_back"] > 0
+    assert sum(phase["came_back"] for phase in phases(cut).values()) > 0
     assert phases(cut)["converged"]["lost"] == 0
     assert cut["pairs"][0]["hit"] == ["s4-s5"]
     assert cut["pairs"][0]["hops_back"] == 2

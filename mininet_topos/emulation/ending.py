@@ -63,6 +63,9 @@ class Ending:
             sys.unraisablehook = self._unraisable
         elif self.heard:
             atexit.register(_ignore_ending)  # Python's own last steps set handlers back to what ends a process
+            # An interrupt inside `exec` of a text, as dataclasses use it, counts as unhandled for CPython: `python -m`
+            # would end by SIGINT whatever the exit code. The next `exec` clears that (run_eval_code_obj, pythonrun.c).
+            exec("")
 
     def over(self) -> None:
         """Let no further signal interrupt: the work is done, or undone."""

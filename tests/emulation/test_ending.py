@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -165,6 +166,23 @@ time.sleep(600)
         assert ticks is not None
         parent.kill()
     wait_until(lambda: not is_alive(ProcessId(pid, ticks)), "the child has ended", 60)
+
+
+def test_an_interrupt_inside_the_execution_of_a_text_leaves_the_exit_code(tmp_path: Path) -> None:
+    program = """
+import signal, sys
+from mininet_topos.emulation.ending import Ending
+with Ending(for_good=True) as signals:
+    try:
+        exec("signal.raise_signal(signal.SIGTERM)")  # as a dataclass does when it is made
+    except KeyboardInterrupt:
+        pass
+sys.exit(130 if signals.heard else 0)
+"""
+    (tmp_path / "program.py").write_text(program)
+    words = [sys.executable, "-m", "program"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=patient_s(30))
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 # After its work a program for good hears a signal as if it had no handler; one that it ended by changes nothing more.

@@ -11,7 +11,7 @@ from experiments.analysis.timeline import STAGES
 from experiments.campaign.statistics import median_interval
 from experiments.campaign.values import Arm, Json
 from experiments.papers.sdfast import extra_claims, measures, setup
-from experiments.papers.sdfast.canvas import COLOURS, finish, legend, panels, plain_axes, say_empty
+from experiments.papers.sdfast.canvas import COLOURS, finish, legend, panels, plain_axes, say_empty, write_out
 from experiments.papers.sdfast.claims import LABELS
 from experiments.papers.sdfast.draws import MOST_FAILURES
 from experiments.papers.sdfast.measures import Choice
@@ -65,6 +65,7 @@ def draw_stages(rows: Sequence[Json], caption: str) -> Figure:
             say_empty(axis)
         axis.set_title(f"{failures} link{'s' * (failures > 1)} cut", loc="left", fontsize=10, color=INK)
         axis.set_xscale("log")
+        write_out(axis.xaxis)
         axis.set_xlabel("ms after the cut", color=INK)
         axis.set_yticks([-place for place in range(len(arms))], [LABELS[arm] for arm in arms])
         axis.set_ylim(-len(arms) + 0.4, 0.6)

@@ -22,7 +22,7 @@ from experiments.environment import REPOSITORY
 from experiments.ofload.connection import Target
 from experiments.ofload.generator import LoadError
 from experiments.runner.parts import RYU_MANAGER
-from mininet_topos.emulation.places import CommandError, call_inside, inside
+from mininet_topos.emulation.places import DIES_WITH_ITS_PARENT, CommandError, call_inside, inside
 from mininet_topos.emulation.scratch import scratch
 from mininet_topos.errors import BadInputError, MissingRequirementError
 from ryu_apps.pmt.rules import PolicyMapTable
@@ -192,16 +192,8 @@ def running(controller: Controller, host: str, port: int, pid: int | None = None
     if not RYU_MANAGER.exists():
         raise MissingRequirementError(f"there is no ryu-manager beside {sys.executable}; run make setup")
     options = ("--ofp-listen-host", host, "--ofp-tcp-listen-port", str(port), "--default-log-level", _LOG_LEVEL)
-    argv = [
-        "prlimit",
-        f"--as={_MOST_BYTES}",
-        "setpriv",
-        "--pdeathsig",
-        "KILL",
-        str(RYU_MANAGER),
-        *options,
-        *map(app_file, controller.apps),
-    ]
+    program = (str(RYU_MANAGER), *options, *map(app_file, controller.apps))
+    argv = ["prlimit", f"--as={_MOST_BYTES}", *DIES_WITH_ITS_PARENT, *program]
     argv = argv if pid is None else inside(pid, argv)
     with scratch("a controller under load") as place:
         log = place.folder / "controller.log"

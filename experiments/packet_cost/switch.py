@@ -18,7 +18,7 @@ from experiments.against_ovs.unixctl import UnixCtl
 from experiments.packet_cost.counters_core import read_counters
 from mininet_topos.emulation.daemons import OPEN_VSWITCH_SCHEMA, make_databases
 from mininet_topos.emulation.jsonrpc import listens
-from mininet_topos.emulation.places import disable_ipv6, inside, run_batch, run_program
+from mininet_topos.emulation.places import DIES_WITH_ITS_PARENT, disable_ipv6, inside, run_batch, run_program
 from mininet_topos.emulation.scratch import Scratch, scratch
 from mininet_topos.errors import ArmorError, MissingRequirementError
 from ryu_apps.plan.row_text import flow_text, group_text
@@ -26,7 +26,6 @@ from ryu_apps.plan.rows import RulePlan
 
 BRIDGE = "armor-cost"
 _TIMEOUT_S, _POLL_S = 10.0, 0.005
-_DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 # (probability of entering the exact-match cache as 1/n, most flows of the datapath): what decides who finds a packet.
 _CACHE_SETTINGS = {"exact": (1, 200_000), "megaflow": (0, 200_000), "none": (0, 0)}
 
@@ -220,7 +219,7 @@ def _start(stack: ExitStack, command: Sequence[str], place: Scratch) -> subproce
     folders = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(place.folder))
     with (place.folder / "daemons.out").open("ab") as out:
         process = subprocess.Popen(
-            [*_DIE_WITH_US, *command],
+            [*DIES_WITH_ITS_PARENT, *command],
             env={**os.environ, **folders, **place.environment},
             stdin=subprocess.DEVNULL,
             stdout=out,

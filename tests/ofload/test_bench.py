@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
 
 from experiments.environment import REPOSITORY
 from experiments.ofload.bench import Surroundings, measure
-from experiments.ofload.controllers import RESPONDER, Controller
+from experiments.ofload.controllers import RESPONDER, Controller, running
 from experiments.ofload.generator import Switchboard
 from experiments.ofload.link import LinkShape
 from experiments.ofload.load_core import Load
+from experiments.ofload.ports import free_port
 from experiments.papers.pso import paths
 from experiments.papers.pso.setup import LINK_MBPS, WIRE_BYTES
 from mininet_topos.catalogue import load_topology
@@ -31,6 +33,14 @@ def test_a_full_link_carries_its_rate_and_no_more() -> None:
     assert sum(each.answers_pps for each in found.result.classes.values()) < 1.05 * full_pps
     assert found.link_mbps is not None
     assert found.link_mbps < 1.05 * LINK_MBPS
+
+
+def test_an_urgent_controller_may_keep_a_processor_to_itself() -> None:
+    with running(Controller((RESPONDER,)), "127.0.0.1", free_port()) as watched:
+        watched.go_first()
+        assert os.getpriority(os.PRIO_PROCESS, watched.pid) == -20
+        # Linux would take 50 ms of every second from a real-time process without rest.
+        assert os.sched_getscheduler(watched.pid) == os.SCHED_OTHER
 
 
 def test_a_real_switch_lets_packets_go_when_the_controller_answers() -> None:

@@ -5,8 +5,9 @@
   armor ofload --against stock,pso --switches 16 --rate 400 --repetitions 5
   sudo armor ofload --app experiments/ofload/responder.py --link-mbps 2 --rate 1200 --buffered
 
-Delays count from the instant at which a packet was due (docs/ofload.md). With --against, the exit code is 1 when an
-arm's throughput differs from the first one's by more than --within per cent.
+Delays count from the instant at which a packet was due (docs/ofload.md). The exit code is 1 when a controller that it
+started ended under the load, and, with --against, when an arm's throughput differs from the first one's by more than
+--within per cent.
 """
 
 from __future__ import annotations
@@ -202,6 +203,8 @@ def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:
         verdict = "within" if change and abs(change.value) <= arguments.within else "not within"
         first = next(iter(runs))
         lines.append(f"{arm} against {first}: {with_interval(change, '%')}, {verdict} {arguments.within:g} %")
+    ended = [arm for arm, each in runs.items() if any(found.get("controller_ended") for found in each)]
+    lines += [f"{arm}: the controller ended under the load" for arm in ended]
     value = {
         "runs": runs,
         "throughput_pps": {arm: estimate._asdict() for arm, estimate in throughputs(runs).items()},
@@ -209,9 +212,10 @@ def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:
         "median_cpu_percent": {arm: spread._asdict() for arm, spread in cpu.items()},
         "throughput_change_percent": {arm: change and change._asdict() for arm, change in changes.items()},
         "held": held,
+        "controllers_ended": ended,
     }
     emit(arguments, value, "\n".join(lines))
-    return 0 if held else 1
+    return 0 if held and not ended else 1
 
 
 def _what(found: Json) -> str:

@@ -41,6 +41,7 @@ class Measured:
     counters: Json | None
     faults: dict[str, int]
     packet_ins: int | None = None
+    controller_ended: bool = False
 
     def to_json(self) -> Json:
         """JSON value."""
@@ -55,6 +56,7 @@ class Measured:
             "service": self.counters,
             "faults": self.faults,
             "packet_ins": self.packet_ins,
+            "controller_ended": self.controller_ended,
         }
 
 
@@ -138,6 +140,7 @@ def measure(load: Load, controller: Controller, around: Surroundings, progress: 
             counters=counters,
             faults=watched.faults(counters),
             packet_ins=packet_ins,
+            controller_ended=not watched.is_alive(),
         )
 
 

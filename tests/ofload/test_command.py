@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -76,6 +77,30 @@ def test_stock_ryu_answers_every_packet_in_of_a_gentle_load(capsys: pytest.Captu
     (run,) = json.loads(capsys.readouterr().out)["runs"]["stock"]
     assert all(each["lost"] == 0 < each["offered"] for each in run["classes"].values())
     assert run["controller_rss_mb"] > 10
+
+
+@pytest.mark.ryu
+def test_a_controller_that_ends_under_the_load_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    app = tmp_path / "fragile.py"
+    app.write_text(
+        "import os\n"
+        "from ryu.base.app_manager import RyuApp\n"
+        "from ryu.controller import ofp_event\n"
+        "from ryu.controller.handler import MAIN_DISPATCHER, set_ev_cls\n\n\n"
+        "class Fragile(RyuApp):\n"
+        "    seen = 0\n\n"
+        "    @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)\n"
+        "    def packet_in(self, event):\n"
+        "        self.seen += 1\n"
+        "        if self.seen > 60:\n"
+        "            os._exit(3)\n",
+        encoding="utf-8",
+    )
+    argv = ["ofload", "--app", f"experiments/ofload/responder.py,{app}", *SHORT]
+    assert main([*argv, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["controllers_ended"] == ["stock"]
+    assert main(argv) == 1
+    assert "stock: the controller ended under the load" in capsys.readouterr().out
 
 
 @pytest.mark.ryu

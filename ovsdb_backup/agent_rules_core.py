@@ -15,7 +15,6 @@ from ovsdb_backup.agent_types_core import (
     AgentState,
     ChangeRows,
     PortHealth,
-    PreparedFailure,
     Rules,
 )
 from ovsdb_backup.backup_index_core import BackupIndex, Commodity
@@ -173,13 +172,6 @@ def fail_port(state: AgentState, port_no: int) -> AgentState:
     """The state as it would be if a port failed now, rows apart."""
     health = replace(state.ports.get(port_no, PortHealth(True)), switch_live=False, held_until_s=None)
     return believe_outdated(replace(state, ports={**state.ports, port_no: health}), port_no)
-
-
-def prepare_failure(state: AgentState, port_no: int) -> PreparedFailure:
-    """What would change if a port failed now (`Preparation` does the same in slices)."""
-    failed = fail_port(state, port_no)
-    wanted = {commodity: wanted_rules(failed, commodity) for commodity in touched_by(failed, port_no)}
-    return PreparedFailure(state.version, port_no, wanted)
 
 
 def believe_outdated(state: AgentState, port_no: int) -> AgentState:

@@ -14,11 +14,6 @@ except ImportError:  # the extra "te" brings it; the results are the same withou
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 
-def is_compiling() -> bool:
-    """Whether kernels are compiled on this machine."""
-    return numba is not None
-
-
 def lanes(count: int) -> Iterable[int]:
     """Loop whose passes a `parallel_kernel` runs side by side; elsewhere a plain range."""
     return range(count)

@@ -223,9 +223,3 @@ class FlowRecord:
         value["class"] = value.pop("kind")
         value["samples_mbps"] = list(self.samples_mbps)
         return value
-
-
-def record_from_json(value: Json) -> FlowRecord:
-    """The record that `FlowRecord.to_json` made plain."""
-    fields = {key: each for key, each in value.items() if key != "class"}
-    return FlowRecord(**{**fields, "kind": value["class"], "samples_mbps": tuple(value["samples_mbps"])})

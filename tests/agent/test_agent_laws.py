@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ovsdb_backup.agent_core import next_deadline_s
-from ovsdb_backup.agent_rules_core import prepare_failure, wanted_rules
+from ovsdb_backup.agent_rules_core import wanted_rules
 from ovsdb_backup.agent_types_core import (
     AgentState,
     Disconnected,
@@ -23,7 +23,7 @@ from ovsdb_backup.backup_index_core import BackupIndex, Commodity
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.rows import Output
-from tests.agent.world import SITES, Site, World, connected_world, tagged
+from tests.agent.world import SITES, Site, World, connected_world, prepared_failure, tagged
 
 Move = tuple[object, ...]
 
@@ -80,7 +80,7 @@ def play_move(world: World, where: Site, kind: str, *given: object) -> None:
     if kind in ("port", "prepared port"):
         port_no, live = given
         world.live[port_no] = live
-        prepared = prepare_failure(world.state, port_no) if kind == "prepared port" else None
+        prepared = prepared_failure(world.state, port_no) if kind == "prepared port" else None
         world.tell(PortStatus(port_no, live, prepared))
     elif kind == "witness":
         world.tell(PortWitness(*given))
@@ -234,7 +234,7 @@ def test_packets_answered_together_leave_what_answers_one_by_one_leave(story, da
 def test_prepared_failure_does_what_the_failure_would_do(story, data):
     one, other = play(story), play(story)
     port_no = data.draw(st.sampled_from(story.site.ports))
-    one.tell(PortStatus(port_no, False, prepare_failure(one.state, port_no)))
+    one.tell(PortStatus(port_no, False, prepared_failure(one.state, port_no)))
     other.tell(PortStatus(port_no, False))
     assert (one.state, one.flows) == (other.state, other.flows)
 
@@ -243,7 +243,7 @@ def test_prepared_failure_does_what_the_failure_would_do(story, data):
 def test_failure_prepared_for_another_state_is_not_used(story, data):
     world = play(story)
     port_no = data.draw(st.sampled_from(story.site.ports))
-    early = prepare_failure(world.state, port_no)
+    early = prepared_failure(world.state, port_no)
     for move in data.draw(st.lists(st.sampled_from(story.moves), max_size=3)) if story.moves else []:
         play_move(world, story.site, *move)
     world.tell(PortStatus(port_no, False, early))

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ovsdb_backup.agent_batch_core import in_one_go
 from ovsdb_backup.agent_core import step
-from ovsdb_backup.agent_rules_core import prepare_failure
 from ovsdb_backup.agent_types_core import (
     AgentState,
     ChangeRows,
@@ -203,7 +202,6 @@ def test_prepared_bytes_are_those_of_the_failure_itself(where):
             continue
         assert (set(prepared.change.install), prepared.change.delete) == (set(changes[0].install), ())
         assert prepared.data == bytes_of(prepared.change, 77)
-        assert prepared.failure == prepare_failure(state, port_no)
         _state, with_prepared = step(state, PortStatus(port_no, False, prepared.failure), 0.0)
         assert with_prepared[0] == prepared.change
 

@@ -18,6 +18,7 @@ from ovsdb_backup.agent_types_core import (
     FlowsRemoved,
     PacketIn,
     PlanLoaded,
+    PreparedFailure,
     ReadSwitch,
     Refill,
     ReleasePacket,
@@ -25,6 +26,7 @@ from ovsdb_backup.agent_types_core import (
 )
 from ovsdb_backup.backup_index_core import BackupIndex
 from ovsdb_backup.packet_core import PacketFields
+from ovsdb_backup.preparation_core import Preparation
 from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.ids import Kind, Status, split_cookie
 from ryu_apps.plan.options import PlanOptions
@@ -53,6 +55,14 @@ class Site:
     def index(self) -> BackupIndex:
         """Index of its plan."""
         return BackupIndex.from_plan(self.plan)
+
+
+def prepared_failure(state: AgentState, port_no: int) -> PreparedFailure:
+    """What the agent prepares for the failure of a port, all slices."""
+    preparation = Preparation(state, port_no, 1)
+    while (prepared := preparation.advance()) is None:
+        pass
+    return prepared.failure
 
 
 def site(topology: Topology, node: str, planner: str = "tree", max_failures: int | None = None) -> Site:

@@ -18,7 +18,7 @@ from experiments.flows.convergence_core import (
     to_record,
     window_mean,
 )
-from experiments.flows.values import FRAME_OVER_PAYLOAD, Flow, FlowSeen, FlowTiming, Placed, record_from_json
+from experiments.flows.values import FRAME_OVER_PAYLOAD, Flow, FlowSeen, FlowTiming, Placed
 from mininet_topos.build import from_edges, numbered_nodes
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, LinkId, Topology
@@ -116,8 +116,9 @@ def test_a_record_takes_its_windows_from_the_cut() -> None:
     assert (record.before_mbps, record.after_mbps, record.lost_percent_after) == (8.0, 4.0, 50.0)
     assert record.start_ms == -3000.0
     assert len(record.samples_mbps) == 90, "what came after the run's end is left out"
-    assert record_from_json(json.loads(json.dumps(record.to_json()))) == record
-    assert record.to_json()["class"] == "victim"
+    plain = json.loads(json.dumps(record.to_json()))
+    assert (plain["class"], plain["before_mbps"], plain["retransmits"]) == ("victim", 8.0, 3)
+    assert tuple(plain["samples_mbps"]) == record.samples_mbps
 
 
 def test_a_udp_record_counts_datagrams() -> None:

@@ -12,7 +12,7 @@ What is expected comes from the commodity's tunnels and the failed links alone, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from mininet_topos.topology import LinkId
@@ -74,7 +74,7 @@ def audit(planner: TunnelPlanner, histories: Iterable[Failures]) -> Audit:
     planner : TunnelPlanner
         With hash ranges: a SELECT group's slots mean something else.
     histories : iterable of Failures
-        `single_failures(topology)`, for example.
+        Each from the first failure to the last; an empty one is the network without failures.
     """
     found = Audit()
     for failures in histories:
@@ -86,12 +86,6 @@ def audit(planner: TunnelPlanner, histories: Iterable[Failures]) -> Audit:
                 walker = _Walker(planner, network, entrance, failed)
                 found = found.plus(walker.case(distinct_slots(plans[node], entrance)))
     return found
-
-
-def single_failures(links: Iterable[LinkId]) -> Iterator[Failures]:
-    """No failure, then each link alone."""
-    yield ()
-    yield from ([frozenset({link})] for link in links)
 
 
 def distinct_slots(plan: RulePlan, entrance: Entrance) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import PlanError
 from mininet_topos.topology import LinkId
 from ryu_apps.plan.ids import OFPP_IN_PORT, Priority, Table
-from ryu_apps.plan.kuijia.audit import Audit, audit, distinct_slots, single_failures
+from ryu_apps.plan.kuijia.audit import Audit, audit, distinct_slots
 from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner, find_tunnel_scheme
@@ -31,7 +31,7 @@ def figure1_planner(scheme: str, options: TunnelOptions = FIGURE2_OPTIONS) -> Tu
 def test_kuijia_on_gscale_keeps_its_promise_for_every_pair_and_every_single_failure() -> None:
     found = audit(
         TunnelPlanner(find_tunnel_scheme("kuijia"), GSCALE, equal_commodities(GSCALE), TunnelOptions()),
-        single_failures(GSCALE.link_ids[::3]),
+        [(), *([frozenset({link})] for link in GSCALE.link_ids[::3])],
     )
     assert found.faults == ()
     assert found.cases == 132 * 8

@@ -192,9 +192,9 @@ def test_only_a_frame_can_be_released():
 def test_prepared_bytes_are_those_of_the_failure_itself(where):
     state = connected_world(where).state
     for port_no in where.ports:
-        preparation, slices = Preparation(state, port_no, 77), 0
+        preparation = Preparation(state, port_no, 77)
         while (prepared := preparation.advance()) is None:
-            slices += 1
+            pass
         _state, actions = step(state, PortStatus(port_no, False), 0.0)
         changes = [action for action in actions if isinstance(action, ChangeRows)]
         if not changes:

@@ -59,6 +59,8 @@ class Link:
         self._home_id = UNMATCHED_CLASS
         self.told: dict[int, bytes] = {}  # by message type, for class connections that come later
         self._own_xids: set[int] = set()
+        self._echo_xid: int | None = None
+        self._is_told_more = False
         self._xids = itertools.count(_FIRST_OWN_XID)
 
     @property
@@ -86,6 +88,9 @@ class Link:
             It is no OpenFlow message.
         """
         xid = header(message).xid
+        if message[1] == MsgType.ECHO_REPLY and xid == self._echo_xid:
+            self._echo_xid = None
+            return
         if message[1] in (MsgType.BARRIER_REPLY, MsgType.ERROR):
             self.sender.barrier_answered(xid)
         if xid in self._own_xids:
@@ -152,6 +157,7 @@ class Link:
             class_id = self._classifier.classify(message).class_id
         except MalformedMessageError:
             class_id = home_class(self.table)  # the switch will say what it thinks of it
+        self._is_told_more = True
         is_sent = self.sender.put(message, class_id, closes)
         copy = for_class_connection(message)
         if copy is not None:
@@ -161,6 +167,18 @@ class Link:
         if self._rows and wipes_sorting_rows(message):
             self._send_own(sorting_messages(self._rows))
         return is_sent
+
+    def converse(self) -> None:
+        """Have the switch say something on its home connection, if it has been told more since it was asked last.
+
+        A host that says nothing on a connection acknowledges each small message in a packet of its own; one that
+        answers now and then acknowledges every second one ("pingpong" in Linux' net/ipv4/tcp_input.c). With classes,
+        the packet-ins that would carry acknowledgements travel on other connections.
+        """
+        if self._channels and self._is_told_more and self._echo_xid is None and self.sender.has_room:
+            self._is_told_more = False
+            self._echo_xid = next(self._xids)
+            self.sender.put(encode.echo_request(xid=self._echo_xid), home_class(self.table))
 
     def _send_own(self, messages: list[bytes]) -> None:
         """Send what belongs to PSO; a barrier keeps what an app sends next behind it."""

@@ -71,6 +71,11 @@ class Sender:
         self._wake_apart: dict[int, Callable[[], None]] = {}
         self.closed = False
 
+    @property
+    def has_room(self) -> bool:
+        """Whether a message would be taken at once."""
+        return not self._queue.is_full
+
     def put(self, message: bytes, class_id: int, closes: bool = False) -> bool:
         """Let a message wait for its turn; False when the connection has ended.
 

@@ -32,6 +32,7 @@ from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
 LOG = logging.getLogger("pso")
 HANDSHAKE_S = 10.0
+CONVERSE_S = 1.0  # an echo and its answer every second are 0.1 % of a link of 1 Mbit/s
 _ALL_CLASSES = (*range(1, 9), UNMATCHED_CLASS)  # eight class selectors: no table has more classes
 
 
@@ -118,6 +119,13 @@ class PsoService:
                 ) from error
             hub.spawn(server.serve_forever)
         hub.spawn(self._receiver.run)
+        hub.spawn(self._converse)
+
+    def _converse(self) -> None:
+        while True:
+            hub.sleep(CONVERSE_S)
+            for link in tuple(self.links.values()):
+                link.converse()
 
     def _serve_of(self, class_id: int) -> Any:
         def serve(connection: Any, address: Any) -> None:

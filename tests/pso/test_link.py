@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,3 +88,17 @@ def test_a_switch_that_is_told_nothing_more_is_asked_nothing_more() -> None:
     (request,) = switch.asked()
     switch.link.received(encode.echo_reply(request))
     assert switch.asked() == []
+
+
+@pytest.mark.parametrize("peer", ["reads nothing", "is gone"])
+def test_a_switch_that_reads_nothing_and_one_that_is_gone_are_two_errors(peer: str) -> None:
+    from ryu_apps.control.priority.sockets import why_unsent
+
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(0.05)
+        if peer == "is gone":
+            theirs.close()
+        with pytest.raises(OSError) as error:  # noqa: PT011 - which one is the question
+            ours.sendall(bytes(1 << 26))
+    assert why_unsent(error.value) == {"reads nothing": "not read", "is gone": "broken off"}[peer]

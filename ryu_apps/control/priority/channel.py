@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
-from ryu_apps.control.priority.sockets import keep_short, mark, prepare, read_messages
+from ryu_apps.control.priority.sockets import keep_short, mark, prepare, read_messages, why_unsent
 from ryu_apps.control.priority.waiting import Bell
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import VERSION, MsgType, header
@@ -182,7 +182,9 @@ class ClassChannel:
                     self._socket.sendall(chunk)
                 else:
                     self._work.wait()
-        except OSError:
+        except OSError as error:
+            if self._is_open:
+                self._board.error(why_unsent(error))
             self.close()
 
 

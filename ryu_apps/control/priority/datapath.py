@@ -10,7 +10,7 @@ from ryu.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
 from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
-from ryu_apps.control.priority.sockets import mark, prepare, read_messages
+from ryu_apps.control.priority.sockets import mark, prepare, read_messages, why_unsent
 from ryu_apps.pmt.channels import home_class
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class PsoDatapath(ryu_controller.Datapath):
                     self.socket.sendall(chunk)
                 if closes:
                     break
-        except OSError as error:  # a timeout too: the switch takes nothing any more
-            self.pso.error("not read")
+        except OSError as error:
+            self.pso.error(why_unsent(error))
             LOG.error("switch %s at %s takes nothing (%s); its connection is closed", self.id, self.address, error)
         finally:
             self.send_q = None  # Ryu's echo loop stops by it

@@ -36,6 +36,17 @@ def mark(connection: Any, dscp: int) -> None:
         connection.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
 
 
+def why_unsent(error: OSError) -> str:
+    """What an error in sending is called among the counters.
+
+    Parameters
+    ----------
+    error : OSError
+        Eventlet reports that the other side takes nothing as a timeout, with TLS as an SSLError of that text.
+    """
+    return "not read" if isinstance(error, TimeoutError) or "timed out" in str(error) else "broken off"
+
+
 def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable[[bytes], None]) -> None:
     """Take whole messages from a connection until it ends or is not wanted any more.
 

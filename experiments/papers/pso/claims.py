@@ -41,7 +41,7 @@ _FIFO, _PSO = setup.FIFO.name, setup.PSO.name
 _SPACING = 0.15  # of loads around the paper's knees
 
 _ACKNOWLEDGED = (
-    "flow-mods come on the home connection and packet-ins go on others, so TCP acknowledges each in a packet of its own"
+    "flow-mods come on the home connection and packet-ins go on others, with acknowledgements in packets of their own"
 )
 _KNEE_NOTE = (
     "the paper's arrivals are not told; packets that come in bursts fill the queue earlier, see Figure 9's bursts"

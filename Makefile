@@ -1,4 +1,4 @@
-.PHONY: help setup demo test test-kernel
+.PHONY: help setup demo check test test-long coverage test-kernel
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -9,8 +9,17 @@ setup: ## prepare this machine and .venv (once; afterwards a moment)
 demo: setup ## one failure, from topology file to measured recovery (needs root; options: make demo ARGS="--scheme ffg")
 	@scripts/as_root.sh .venv/bin/armor demo $(ARGS)
 
-test: setup ## lint, types and all tests (options: make test ARGS="-k interpret")
+check: setup ## format, lint, types and the quick tests, in at most two minutes
 	@scripts/check.sh $(ARGS)
+
+test: setup ## format, lint, types and all tests (options: make test ARGS="-k interpret")
+	@scripts/test.sh $(ARGS)
+
+test-long: setup ## as test, with many more examples, packets and repetitions (a night)
+	@PROFILE=long scripts/test.sh $(ARGS)
+
+coverage: setup ## as test, and the lines and branches that no test has run
+	@COVERAGE=yes scripts/test.sh $(ARGS)
 
 test-kernel: setup ## what this kernel lacks, tested in a guest with a stock Debian kernel (root; docs/kernel_guest.md)
 	@scripts/as_root.sh scripts/kernel_lab.sh test $(ARGS)

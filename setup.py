@@ -5,7 +5,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 # Exact pins are in requirements/constraints.txt; the lower bounds here are what the code is written for.
-CORE = ["networkx>=3.4", "numpy>=2.2", "scipy>=1.15", "PyYAML>=6.0"]
+CORE = ["networkx>=3.4", "numpy>=2.2", "scipy>=1.15", "threadpoolctl>=3.5", "PyYAML>=6.0"]
 DRAW = ["matplotlib>=3.10"]
 OVSDB = ["ovs>=3.3"]
 # Ryu imports distutils, which left the standard library in Python 3.12: setuptools provides it there.
@@ -55,10 +55,12 @@ setup(
             f"{package}{suffix}"
             for package in (
                 "mininet_topos",
+                "machine",
                 "te_solver",
+                "dataplane",
                 "ryu_apps",
                 "ovsdb_backup",
-                "dataplane",
+                "emulation",
                 "experiments",
             )
             for suffix in ("", ".*")
@@ -67,6 +69,9 @@ setup(
     package_data={"": ["*.css", "*.graphml", "*.html", "*.json", "*.ovsschema", "*.yaml", "py.typed"]},
     install_requires=CORE,
     extras_require={**EXTRAS, "all": sorted({line for lines in EXTRAS.values() for line in lines})},
-    entry_points={"console_scripts": ["armor = experiments.cli.main:main"]},
+    # Ours replaces Ryu's own ryu-manager: scripts/setup.sh installs Armor last.
+    entry_points={
+        "console_scripts": ["armor = experiments.cli.main:main", "ryu-manager = ryu_apps.manager:main"],
+    },
     zip_safe=False,
 )

@@ -25,19 +25,19 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from benchmarks.environment import environment, memory_mb
+from machine.json_rpc import JsonRpcClient
 from mininet_topos.catalogue import load_topology
 from ovsdb_backup.agent import without_eventlet
 from ovsdb_backup.agent_loop import PREPARE_AFTER_S
-from ovsdb_backup.json_rpc import JsonRpcClient
 from ryu_apps.openflow import encode
 from ryu_apps.plan.failure_sets import FailureSets
-from ryu_apps.plan.ids import AGENT_CONTROLLER_ID, Kind, Priority, SchemeId, Status, Table, cookie
+from ryu_apps.plan.ids import AGENT_CONTROLLER_ID, Kind, Priority, Status, Table, cookie
 from ryu_apps.plan.recovery_rows import ANY_TAG, ETH_TYPE_IPV4, commodity_match
 from ryu_apps.plan.rows import (
     BackupRow,
     Bucket,
     Controller,
-    EscalationRow,
+    ExtensionRow,
     FlowRow,
     Group,
     GroupRow,
@@ -45,9 +45,10 @@ from ryu_apps.plan.rows import (
     RulePlan,
     match,
 )
-from tests.agent.running import RunningAgent, ipv4_frame, running_agent
-from tests.agent.world import Site, site
-from tests.wire.openflow_client import OpenFlowClient
+from tests import schemes
+from tests.openflow.openflow_client import OpenFlowClient
+from tests.ovsdb_backup.running import RunningAgent, ipv4_frame, running_agent
+from tests.ovsdb_backup.world import Site, site
 
 RESULTS = Path(__file__).parent / "results" / "agent_latency.jsonl"
 FAILING, OTHER, BACKUP = 2, 3, 4
@@ -78,14 +79,14 @@ def synthetic_site(affected: int, table_rows: int) -> Site:
         Priority.PUNT,
         match(eth_type=ETH_TYPE_IPV4, vlan_vid=ANY_TAG),
         (Controller(AGENT_CONTROLLER_ID),),
-        cookie=cookie(SchemeId.SDFAST, Kind.PLANNED),
+        cookie=cookie(schemes.SDFAST, Kind.PLANNED),
     )
     plan = RulePlan(
         1,
         "s1",
         (punt,),
         backups=tuple(backups),
-        escalations=(EscalationRow(0, FAILING, failing), EscalationRow(0, OTHER, other)),
+        extensions=(ExtensionRow(0, FAILING, failing), ExtensionRow(0, OTHER, other)),
         tag_space=TAG_SPACE,
     )
     return Site("s1", plan, (FAILING, OTHER, BACKUP))
@@ -137,10 +138,10 @@ def outages(trials: int) -> Iterator[dict[str, object]]:
         Priority.PRIMARY,
         commodity_match(DESTINATION, None, 0),
         (Output(FAILING),),
-        cookie=cookie(SchemeId.SDFAST, Kind.PLANNED),
+        cookie=cookie(schemes.SDFAST, Kind.PLANNED),
     )
     plan = RulePlan(
-        1, "s1", (primary, *where.plan.flows), (), (), where.plan.backups, where.plan.escalations, tag_space=TAG_SPACE
+        1, "s1", (primary, *where.plan.flows), (), (), where.plan.backups, where.plan.extensions, tag_space=TAG_SPACE
     )
     with running_agent(Site("s1", plan, where.ports)) as running:
         running.options = NO_WAIT

@@ -22,9 +22,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.environment import environment
-from mininet_topos.emulation.delay_line import find_delay_line
-from mininet_topos.emulation.delay_line_core import PROGRAM_NAME, trial_of
-from mininet_topos.emulation.delay_trial import DelayBench, delay_bench, errors_us, send_stamped
+from emulation.decide.delay_line import PROGRAM_NAME, trial_of
+from emulation.delay_line import find_delay_line
+from emulation.delay_trial import DelayBench, delay_bench, errors_us, send_stamped
 from mininet_topos.errors import ArmorError, MissingRequirementError
 
 CASES = tuple((links, rate_pps) for rate_pps in (1000, 10_000) for links in (1, 8, 28))

@@ -30,11 +30,11 @@ from mininet_topos.errors import ArmorError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.edge_rows import with_edge_rows
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.row_text import flow_text, group_text
 from ryu_apps.plan.rows import RulePlan
+from ryu_apps.schemes import plan_network
+from tests.control.running import DummyNetwork, RunningApp
 from tests.dummy_ovs import DummyOvs
-from tests.ryu_app.running import DummyNetwork, RunningApp
 
 CASES = (
     ("sdfast", {"mode": "learned", "planner": "tree"}),

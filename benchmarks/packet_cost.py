@@ -1,4 +1,4 @@
-"""What tables, groups and learned rules cost a packet, alone: `experiments.packet_cost` without a campaign.
+"""What tables, groups and learned rules cost a packet, alone: `experiments.testbed.packet_cost` without a campaign.
 
     python -m benchmarks.packet_cost [--repetitions 12] [--out FILE]
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.environment import environment
-from experiments.packet_cost import measure, summarise, summary_lines
+from experiments.testbed.packet_cost import measure, summarise, summary_lines
 
 RESULTS = Path(__file__).parent / "results" / "packet_cost.jsonl"
 

@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from experiments.packet_cost.switch import CostSwitch, cost_switch, far_end, near_end
-from mininet_topos.emulation.places import run_batch
-from mininet_topos.emulation.queue_trial import open_receiver, open_sender
-from mininet_topos.emulation.queue_trial_core import TrialPort, destination, make_frame, read_stamp, stamp
-from mininet_topos.emulation.queues_core import QueueTree, queue_setup
-from mininet_topos.emulation.send_buffers import widen_send_buffer
-from mininet_topos.emulation.traffic_core import PRIORITY_QUEUE_PKTS, PortShape, port_tc_plan
+from emulation.decide.queue_trial import TrialPort, destination, make_frame, read_stamp, stamp
+from emulation.decide.queues import QueueTree, queue_setup
+from emulation.decide.traffic import PRIORITY_QUEUE_PKTS, PortShape, port_tc_plan
+from emulation.queue_trial import open_receiver, open_sender
+from emulation.send_buffers import widen_send_buffer
+from experiments.testbed.packet_cost.switch import CostSwitch, cost_switch, far_end, near_end
+from machine.places import run_batch
 from ryu_apps.plan.kuijia.priorities import SINGLE
 from ryu_apps.plan.rows import FlowRow, Output, RulePlan, SetQueue, match
 

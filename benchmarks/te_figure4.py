@@ -8,13 +8,14 @@ count.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
 from scipy.sparse import csc_matrix
 
 from benchmarks.te_timing import begin, cpu_s
-from experiments.te import fig4
+from experiments.figures.kuijia import fig4
 from te_solver import all_failures as effect
 from te_solver.all_failures import fail_every_link
 from te_solver.fast_solve import packing_program, vertex_solver
@@ -44,9 +45,9 @@ def draw(count: int) -> tuple[list[tuple[SecondProgram, float]], int]:
     """Programs of failures that hit traffic, with our answers in Gbit/s, and how many the vertex sweep has."""
     rng = np.random.default_rng(SEED)
     programs, total = [], 0
-    units = [unit.parameters for unit in fig4.units(SEED) if unit.parameters["base_point"] == "vertex"]
+    units = [parameters for _, parameters in fig4.units(SEED) if parameters.base_point == "vertex"]
     for parameters in units:
-        problem, paths = fig4._problem(parameters["graph"], parameters["run"], SEED)
+        problem, paths = fig4.problem_of(replace(parameters, base_point=""))
         options = SolveOptions(base_point="vertex", method="fast")
         for allocation in solve_ladder(problem, fig4.DEMANDS_MBPS, options):
             plan = TrafficPlan(allocation, allocation.demand_mbps)
@@ -117,10 +118,10 @@ class WarmHighs:
 
 def sweep(base_point: str) -> None:
     """Ours: graphs, tunnels, base allocations, all failures, all three schemes."""
-    fig4._problem.cache_clear()
-    for unit in fig4.units(SEED):
-        if unit.parameters["base_point"] == base_point:
-            fig4.compute(unit.parameters)
+    fig4.problem_of.cache_clear()
+    for _, parameters in fig4.units(SEED):
+        if parameters.base_point == base_point:
+            fig4.compute(parameters)
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Timing shared by the traffic engineering benchmarks: processor seconds, medians, one table at the end.
 
-Peers run beside ours in the same process and minute, with one thread each. Run with OMP_NUM_THREADS=1 and
-OPENBLAS_NUM_THREADS=1; wall times depend on what else the machine does, processor seconds less so.
+Peers run beside ours in the same process and minute. Run without settings of threads: ours sets its own, as for every
+user. Wall times depend on what else the machine does, processor seconds less so.
 """
 
 from __future__ import annotations

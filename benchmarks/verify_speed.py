@@ -22,21 +22,21 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.environment import environment, memory_mb
-from experiments.verification import Request, verify_scheme
-from experiments.verification.behaviour import behaviour_of
-from experiments.verification.cases import failure_masks
-from experiments.verification.dynamics import dynamics_of
-from experiments.verification.result import Tally
-from experiments.verification.verifier import Verifier
-from experiments.verification.wiring import bits
+from experiments.verify import Request, verify_scheme
+from experiments.verify.behaviour import behaviour_of
+from experiments.verify.cases import failure_masks
+from experiments.verify.result import Tally
+from experiments.verify.verifier import Verifier
+from experiments.verify.walk.dynamics import dynamics_of
+from experiments.verify.wiring import bits
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import find_scheme
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Network
+from ryu_apps.schemes import find_scheme
 from te_solver.routes import ResidualRoutes
 
 RESULTS = Path(__file__).parent / "results" / "verify_speed.jsonl"

@@ -12,12 +12,12 @@ from ipaddress import IPv4Address, IPv4Network
 from itertools import pairwise
 from statistics import median
 
+from dataplane.decide.sqr import SqrPort
 from dataplane.devices import pin_receive
 from dataplane.loader import RunTime, run_time_statistics
 from dataplane.model.protection_node import Connection, FlowMatch
 from dataplane.protect import ProtectNode
 from dataplane.sqr import SqrSwitch
-from dataplane.sqr_core import SqrPort
 from dataplane.two_paths import H1_ADDRESS, H2_ADDRESS, TwoPaths, count_stream, numbered_frames, numbers_in
 
 ARMS = ("plain", "unprotected", "protected", "sqr", "sqr-in-send")
@@ -130,8 +130,8 @@ def measure(bench: TwoPaths, name: str, frame_bytes: int, frames: int, processor
             _send_all(sender, frame_bytes, range(frames, 2 * frames), processor)
             after = first(), second()
         lost = count_stream(2 * frames, numbers_in(receiver)).lost
-    runs = [_mean_ns(early, late) for early, late in zip(before, after, strict=True)]
-    return Cost(name, frame_bytes, frames, whole_ns, *runs, lost)
+    first_ns, second_ns = (_mean_ns(early, late) for early, late in zip(before, after, strict=True))
+    return Cost(name, frame_bytes, frames, whole_ns, first_ns, second_ns, lost)
 
 
 def _send_all(sender: socket.socket, frame_bytes: int, numbers: range, processor: int) -> list[int]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dataplane.model.tunnel_header import OVERHEAD_BYTES
-from mininet_topos.emulation.places import call_inside, inside, run_batch, run_program
+from machine.places import call_inside, inside, run_batch, run_program
 from mininet_topos.errors import BadInputError
 
 TAG_BYTES = 4
@@ -99,7 +99,7 @@ def pin_receive(pid: int, device: str, processor: int) -> None:
     """Let one processor receive all packets of an interface, so that they keep their order.
 
     A veth hands packets to whatever processor its sender ran on; packets that are numbered on two processors overtake
-    each other, and the window takes an overtaken packet for a duplicate. Needed where the kernel forwards; Open
+    each other, and the window takes a reordered packet for a duplicate. Needed where the kernel forwards; Open
     vSwitch's userspace datapath has one thread.
 
     Raises

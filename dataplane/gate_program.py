@@ -1,4 +1,4 @@
-"""A gate for silent cuts that packet programs cannot pass: what a program on an ingress redirects skips netfilter's.
+"""A gate for silent failures that packet programs cannot pass: what they redirect on an ingress skips netfilter's.
 
 Linux marks a packet while programs on an ingress run (`nf_skip_egress`, net/core/dev.c since 5.16), and an nftables
 chain on the egress does not see what they redirect. A program on the egress does. It takes every packet and says that
@@ -12,7 +12,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dataplane.loader import PacketProgramError, library, reason
+from dataplane.libbpf import library, reason
+from dataplane.loader import PacketProgramError
 
 _SCHED_CLS = 3  # BPF_PROG_TYPE_SCHED_CLS
 _TC_ACT_STOLEN = 4

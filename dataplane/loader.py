@@ -11,7 +11,7 @@ import errno
 import mmap
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -308,19 +308,20 @@ def attach_ingress(program: Program, ifindex: int) -> None:
         raise PacketProgramError(f"cannot attach {program.name} to interface {ifindex}: {reason(code)}")
 
 
-def detach_ingress(ifindex: int) -> None:
-    """Take our program from an interface; an interface or a program that is gone is no error.
+def detach_ingress(interfaces: Iterable[int]) -> None:
+    """Take our program from interfaces (their indices); an interface or a program that is gone is no error.
 
     Raises
     ------
     PacketProgramError
         The kernel refuses.
     """
-    hook = Hook(ctypes.sizeof(Hook), ifindex, _TC_INGRESS, 0)
-    options = TcOptions(sz=ctypes.sizeof(TcOptions), handle=_HANDLE, priority=_PRIORITY)
-    code = library().functions.bpf_tc_detach(ctypes.byref(hook), ctypes.byref(options))
-    if code not in (0, -errno.ENOENT, -errno.ENODEV, -errno.EINVAL):
-        raise PacketProgramError(f"cannot take the program from interface {ifindex}: {reason(code)}")
+    for index in interfaces:
+        hook = Hook(ctypes.sizeof(Hook), index, _TC_INGRESS, 0)
+        options = TcOptions(sz=ctypes.sizeof(TcOptions), handle=_HANDLE, priority=_PRIORITY)
+        code = library().functions.bpf_tc_detach(ctypes.byref(hook), ctypes.byref(options))
+        if code not in (0, -errno.ENOENT, -errno.ENODEV, -errno.EINVAL):
+            raise PacketProgramError(f"cannot take the program from interface {index}: {reason(code)}")
 
 
 @contextmanager

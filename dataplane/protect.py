@@ -7,12 +7,7 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 from types import TracebackType
 
-from dataplane.devices import interface_index
-from dataplane.loader import LoadedObject, RunTime, attach_ingress, detach_ingress, find_program_object
-from dataplane.model.protection_node import Connection, FlowMatch, to_node
-from dataplane.model.sequence import Egress, Ingress
-from dataplane.model.tunnel_header import PROTOCOL
-from dataplane.protect_core import (
+from dataplane.decide.protect import (
     INDEX,
     NodeCounters,
     PortUse,
@@ -29,7 +24,12 @@ from dataplane.protect_core import (
     unpack_receiving,
     unpack_sending,
 )
-from mininet_topos.emulation.places import CommandError, call_inside
+from dataplane.devices import interface_index
+from dataplane.loader import LoadedObject, RunTime, attach_ingress, detach_ingress, find_program_object
+from dataplane.model.protection_node import Connection, FlowMatch, to_node
+from dataplane.model.sequence import Egress, Ingress
+from dataplane.model.tunnel_header import PROTOCOL
+from machine.places import CommandError, call_inside
 from mininet_topos.errors import BadInputError
 
 PROGRAM_OBJECT = "protect"
@@ -117,8 +117,8 @@ class ProtectNode:
         program : {"protect", "forward"}
             `forward` sends everything to `plain`, to compare with.
         """
-        index, *others = (interface_index(self._pid, name) for name in (device, plain, *paths))
-        self._attach(index, PortUse(*others), program)
+        index, out, first, second = (interface_index(self._pid, name) for name in (device, plain, *paths))
+        self._attach(index, PortUse(out, first, second), program)
 
     def lead(self, device: str, plain: str | None) -> None:
         """Send unprotected packets of an interface another way from now on; one write into a map, some microseconds.
@@ -244,7 +244,7 @@ class ProtectNode:
         """Take the programs from all interfaces that are still there."""
         interfaces, self._interfaces = self._interfaces, []
         try:
-            call_inside(self._pid, lambda: [detach_ingress(index) for index in interfaces])
+            call_inside(self._pid, lambda: detach_ingress(interfaces))
         except CommandError:
             pass  # the namespace is gone, and its interfaces with it
         finally:

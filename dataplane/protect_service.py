@@ -1,4 +1,4 @@
-"""The packet program of one switch's hairpin port, kept by a process on the switch and told by the controller.
+"""The packet program of one switch's hairpin port, kept by a process on the switch and notified by the controller.
 
     python -m dataplane.protect_service --address 10.254.0.4 --device s4-ppx --listen 10.255.0.4:6655
 
@@ -11,11 +11,14 @@ numbers, so a restart loses nothing.
 
 from __future__ import annotations
 
+import signal
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during the imports ends the process, and not in a traceback
+
 import argparse
 import json
 import os
-import re
-import signal
 import socket
 import sys
 import uuid
@@ -25,7 +28,8 @@ from typing import Any
 from dataplane.model.protection_node import Connection
 from dataplane.model.sequence import Egress, Ingress
 from dataplane.protect import ProtectNode
-from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.endpoints import host_and_port
+from mininet_topos.errors import ArmorError
 from mininet_topos.wording import sentence
 
 Json = Any
@@ -122,12 +126,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--device", required=True, help="inner end of the hairpin port")
     parser.add_argument("--listen", required=True, metavar="HOST:PORT")
     given = parser.parse_args(argv)
-    host, _, port = given.listen.rpartition(":")
-    if not re.fullmatch(r"[0-9]{1,5}", port) or int(port) >= 1 << 16:
-        raise BadInputError(f"--listen is {given.listen!r}; write HOST:PORT")
-    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
+    host, port = host_and_port(given.listen, "--listen", least_port=0)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: sys.exit(0))
     with ProtectNode(os.getpid(), given.address) as node:
-        serve(ProtectService(node, given.device), host, int(port))
+        serve(ProtectService(node, given.device), host, port)
     return 0
 
 

@@ -16,10 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from dataplane.devices import has_queue, interface_index
-from dataplane.loader import BpfMap, LoadedObject, RunTime, attach_ingress, detach_ingress, find_program_object
-from dataplane.model.switch import Backstop
-from dataplane.sqr_core import (
+from dataplane.decide.sqr import (
     AGENT_PROGRAM,
     FIELDS,
     REQUEST_FAIL,
@@ -37,7 +34,10 @@ from dataplane.sqr_core import (
     read_field,
     whole_events,
 )
-from mininet_topos.emulation.places import CommandError, call_inside, inside
+from dataplane.devices import has_queue, interface_index
+from dataplane.loader import BpfMap, LoadedObject, RunTime, attach_ingress, detach_ingress, find_program_object
+from dataplane.model.switch import Backstop
+from machine.places import CommandError, call_inside, inside
 from mininet_topos.errors import BadInputError, MissingRequirementError
 
 PROGRAM_OBJECT = "sqr"
@@ -221,7 +221,7 @@ class SqrSwitch:
 
     def _detach(self) -> None:
         try:
-            call_inside(self._pid, lambda: [detach_ingress(ring.index) for ring in self._rings.values()])
+            call_inside(self._pid, lambda: detach_ingress(ring.index for ring in self._rings.values()))
         except CommandError:
             return  # the namespace is gone, and its interfaces with it
 

@@ -20,7 +20,7 @@ from ipaddress import IPv4Address
 
 from dataplane.devices import PATH_MTU, pin_receive, switch_offloads_off
 from dataplane.model.tunnel_header import checksum
-from mininet_topos.emulation.places import call_inside, inside, private_namespace, run_batch, run_program
+from machine.places import call_inside, inside, private_namespace, run_batch, run_program
 
 LINKS = ("p1", "p2", "p3")
 H1_ADDRESS, H2_ADDRESS = IPv4Address("10.0.0.1"), IPv4Address("10.0.0.2")
@@ -172,7 +172,8 @@ def frame_head(frame_bytes: int) -> bytes:
 
 def numbers_in(receiver: socket.socket, silence_s: float = _SILENCE_S) -> list[int]:
     """Numbers of all test frames that a socket holds, and that come until nothing has come for a while."""
-    found, quiet_until = [], time.monotonic() + silence_s
+    found: list[int] = []
+    quiet_until = time.monotonic() + silence_s
     while True:
         try:
             data = receiver.recv(4096)

@@ -1,1 +1,1 @@
-"""What the network is: topologies as values. Only `mininet_topos.emulation` knows Mininet."""
+"""What the network is: topologies as values."""

@@ -61,7 +61,7 @@ def dumbbell() -> Topology:
 
 
 def parallel() -> Topology:
-    """Parallel links: the repair of a dead link may be its twin, to the same neighbour.
+    """Parallel links: the repair of a failed link may be its twin, to the same neighbour.
 
     ::
 

@@ -1,21 +1,25 @@
 """The switch-local agent: `python -m ovsdb_backup.agent --bridge s1 --database unix:db.sock --management unix:s1.mgmt`.
 
-A shell around `agent_core.step`: one OpenFlow connection to the bridge's management socket, the backup
-database, and the liveness columns of Open_vSwitch as a second witness. It keeps nothing on disk: after kill -9,
+A shell around `decide.agent.step`: one OpenFlow connection to the bridge's management socket, the backup
+database, and the liveness columns of Open_vSwitch as a second liveness source. It keeps nothing on disk: after kill -9,
 or when either daemon of Open vSwitch was restarted, it reads the plan and the switch again and goes on.
 """
 
 from __future__ import annotations
 
+import signal
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during the imports ends the process, and not in a traceback
+
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError, BadInputError, MissingRequirementError
-from mininet_topos.event_log import EventLog
 from ovsdb_backup.agent_loop import Agent, AgentOptions
 
 
@@ -36,7 +40,7 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
     )
     parser.add_argument("--management", required=True, help="management socket of the bridge: unix:PATH")
     parser.add_argument("--node", help="name in the event log (default: the bridge)")
-    parser.add_argument("--witness", help="ovsdb-server with Open_vSwitch (default: as --database)")
+    parser.add_argument("--second-source", help="ovsdb-server with Open_vSwitch (default: as --database)")
     parser.add_argument(
         "--wait-to-restore-s", type=float, default=5.0, help="how long a port must be up before it is used"
     )
@@ -50,8 +54,8 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
     check_wait(given.wait_to_restore_s)
     if not 0 <= given.hard_timeout_s <= 0xFFFF:
         raise BadInputError(f"--hard-timeout-s is {given.hard_timeout_s}; give 0 (never) to 65535")
-    witness = given.witness or given.database
-    for address in (given.database, witness):
+    second_source = given.second_source or given.database
+    for address in (given.database, second_source):
         if not address.startswith(("unix:", "tcp:")):
             raise BadInputError(f"{address!r} is no database address; write unix:PATH or tcp:HOST:PORT")
     return AgentOptions(
@@ -59,7 +63,7 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
         given.bridge,
         given.database,
         given.management,
-        witness,
+        second_source,
         given.wait_to_restore_s,
         given.hard_timeout_s,
         given.realtime,
@@ -98,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "the Python package ovs is not installed; pip install '.[agent]' in Armor's folder"
             ) from error
         generations = GenerationWatch(options.database, options.bridge)
-        ports = PortWatch(options.witness, options.bridge)
+        ports = PortWatch(options.second_source, options.bridge)
         agent = Agent(options, generations, ports, EventLog(f"agent:{options.node}"))
     except ArmorError as error:
         print(f"armor agent: {error}", file=sys.stderr)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from mininet_topos.event_log import EventLog
-from ovsdb_backup.agent_types_core import Log
+from machine.event_log import EventLog
+from ovsdb_backup.decide.agent_types import Log
 
 COUNTED = ("packet_dropped", "agent_release")  # one line a second and reason, however many packets
 COUNT_INTERVAL_S = 1.0

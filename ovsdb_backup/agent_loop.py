@@ -1,4 +1,4 @@
-"""The agent's loop: what comes from the switch, from the databases and from the clock goes to `agent_core.step`,
+"""The agent's loop: what comes from the switch, from the databases and from the clock goes to `decide.agent.step`,
 and what that decides is done. Nothing is decided here.
 """
 
@@ -10,12 +10,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError
-from mininet_topos.event_log import EventLog
-from ovsdb_backup.agent_batch_core import in_one_go
-from ovsdb_backup.agent_core import next_deadline_s, step
 from ovsdb_backup.agent_journal import Journal
-from ovsdb_backup.agent_types_core import (
+from ovsdb_backup.decide.agent import next_deadline_s, step
+from ovsdb_backup.decide.agent_batch import in_one_go
+from ovsdb_backup.decide.agent_types import (
     AgentAction,
     AgentState,
     ChangeRows,
@@ -26,14 +26,14 @@ from ovsdb_backup.agent_types_core import (
     PacketIn,
     PlanLoaded,
     PortStatus,
-    PortWitness,
     ReadSwitch,
     Refill,
     ReleasePacket,
+    SecondSource,
+    SecondSourceLost,
     Tick,
-    WitnessLost,
 )
-from ovsdb_backup.agent_wire_core import (
+from ovsdb_backup.decide.agent_wire import (
     RELEASE_XID,
     Reading,
     bytes_of,
@@ -43,10 +43,10 @@ from ovsdb_backup.agent_wire_core import (
     read_further,
     read_requests,
 )
-from ovsdb_backup.backup_index_core import BackupIndex
-from ovsdb_backup.packet_core import PacketFields
-from ovsdb_backup.preparation_core import Preparation, Prepared
-from ovsdb_backup.rate_limit_core import TokenBucket
+from ovsdb_backup.decide.backup_index import BackupIndex
+from ovsdb_backup.decide.packet import PacketFields
+from ovsdb_backup.decide.preparation import Preparation, Prepared
+from ovsdb_backup.decide.rate_limit import TokenBucket
 from ovsdb_backup.switch_link import SwitchLink
 from ovsdb_backup.urgency import Urgency
 from ryu_apps.openflow import decode, encode
@@ -73,7 +73,7 @@ class AgentOptions:
     bridge: str
     database: str
     management: str
-    witness: str
+    second_source: str
     wait_to_restore_s: float = 5.0
     hard_timeout_s: int = 0
     realtime: bool = False
@@ -363,16 +363,16 @@ class Agent:
         news = list(self._ports.news())
         self._journal.received_s = time.monotonic()
         for port_no, live in news:
-            self._act_on(PortWitness(port_no, live), self._prepared.get(port_no) if not live else None)
+            self._act_on(SecondSource(port_no, live), self._prepared.get(port_no) if not live else None)
         if self._ports.is_lost:
-            self._act_on(WitnessLost())
+            self._act_on(SecondSourceLost())
         generation = self._generations.generation()
         if generation is not None and generation != self._generation and time.monotonic() >= self._next_load_s:
             self._urgency.set(False)
             self._load_plan(generation)
 
     def _load_plan(self, generation: int) -> None:
-        from ovsdb_backup.store import BackupStore
+        from ryu_apps.backup_database.store import BackupStore
 
         try:
             stored = BackupStore(self._options.database, STORE_TIMEOUT_S).read_plan(self._options.bridge)

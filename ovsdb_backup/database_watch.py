@@ -12,7 +12,7 @@ from typing import Any
 import ovs.db.idl
 import ovs.poller
 
-from ovsdb_backup.schema import read_schema
+from ryu_apps.backup_database.schema import read_schema
 
 _PORT_SCHEMA: dict[str, Any] = {
     # The part of vswitch.ovsschema that is read here; types as in ovs-vswitchd.conf.db(5).
@@ -100,10 +100,10 @@ class GenerationWatch:
 
 
 class PortWatch:
-    """The second witness: what Open_vSwitch says about the ports of a bridge.
+    """The second liveness source: what Open_vSwitch says about the ports of a bridge.
 
-    It may only add a failure. A port counts as dead while either witness says so; when the session is lost,
-    what was heard here is withdrawn.
+    It may only add a failure. A port counts as dead while either second liveness source says so; when the session is
+    lost, what was heard here is withdrawn.
     """
 
     def __init__(self, remote: str, bridge: str) -> None:

@@ -1,15 +1,20 @@
-"""The agent of a switch for tunnels: `python -m ovsdb_backup.tunnel_agent --sheet s1.json --management unix:s1.mgmt`.
+"""A switch's tunnel agent: `python -m ovsdb_backup.tunnel_agent --configuration s1.json --management unix:s1.mgmt`.
 
-A shell around `tunnel_agent_core.step` with one OpenFlow connection to the bridge's management socket, and no other: no
-controller, no database. The sheet is a file of the switch's own (docs/agent.md); SIGHUP reads it again.
+A shell around `decide.tunnel_agent.step` with one OpenFlow connection to the bridge's management socket, and no other:
+no controller, no database. The agent configuration is a file of the switch's own (docs/agent.md); SIGHUP reads it
+again.
 """
 
 from __future__ import annotations
 
+import signal
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during the imports ends the process, and not in a traceback
+
 import argparse
 import gc
 import os
-import signal
 import socket
 import sys
 import time
@@ -18,20 +23,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError, BadInputError
-from mininet_topos.event_log import EventLog
 from mininet_topos.input_files import parse_json, read_bytes
 from ovsdb_backup.agent import OneLineParser, check_wait, without_eventlet
-from ovsdb_backup.agent_types_core import PortStatus
-from ovsdb_backup.agent_wire_core import Reading, event_of, greeting, note_port, read_further, read_requests
-from ovsdb_backup.alarm_core import alarm_frame, read_alarm
-from ovsdb_backup.switch_link import SwitchLink
-from ovsdb_backup.tunnel_agent_core import (
-    AlarmsHeard,
+from ovsdb_backup.decide.agent_types import PortStatus
+from ovsdb_backup.decide.agent_wire import Reading, event_of, greeting, note_port, read_further, read_requests
+from ovsdb_backup.decide.link_down import ldi_frame, read_ldi
+from ovsdb_backup.decide.tunnel_agent import (
     ChangeRows,
     Event,
+    LdisHeard,
     PortsChanged,
-    SendAlarms,
+    SendLdis,
     SwitchRead,
     Tick,
     TunnelState,
@@ -39,15 +43,17 @@ from ovsdb_backup.tunnel_agent_core import (
     prepared_for,
     step,
 )
+from ovsdb_backup.switch_link import SwitchLink
 from ovsdb_backup.urgency import Urgency
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import MsgType, WireError, header
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.ids import Kind, split_cookie
-from ryu_apps.plan.kuijia.sheets import TunnelSheet, sheet_from_json
+from ryu_apps.plan.kuijia.agent_configuration import AgentConfiguration, configuration_from_json
 from ryu_apps.plan.rows import Output
+from ryu_apps.schemes import find_tunnel_scheme
 
-_READ_XID, _CHANGE_XID, _ALARM_XID = 1, 2, 3
+_READ_XID, _CHANGE_XID, _LDI_XID = 1, 2, 3
 _POLLIN = 0x001
 
 
@@ -55,7 +61,7 @@ _POLLIN = 0x001
 class TunnelAgentOptions:
     """What an agent is told on its command line."""
 
-    sheet: Path
+    configuration: Path
     management: str
     wait_to_restore_s: float = 5.0
     realtime: bool = False
@@ -70,7 +76,9 @@ def parse_options(arguments: Sequence[str]) -> TunnelAgentOptions:
         A missing, unknown or impossible option.
     """
     parser = OneLineParser(prog="python -m ovsdb_backup.tunnel_agent", description=__doc__.partition("\n")[0])
-    parser.add_argument("--sheet", required=True, type=Path, help="what this switch has to know about tunnels (JSON)")
+    parser.add_argument(
+        "--configuration", required=True, type=Path, help="what this switch has to know about tunnels (JSON)"
+    )
     parser.add_argument("--management", required=True, help="management socket of the bridge: unix:PATH")
     parser.add_argument(
         "--wait-to-restore-s", type=float, default=5.0, help="how long a tunnel must be alive before it is used"
@@ -80,22 +88,22 @@ def parse_options(arguments: Sequence[str]) -> TunnelAgentOptions:
     )
     given: argparse.Namespace = parser.parse_args(arguments)
     check_wait(given.wait_to_restore_s)
-    return TunnelAgentOptions(given.sheet, given.management, given.wait_to_restore_s, given.realtime)
+    return TunnelAgentOptions(given.configuration, given.management, given.wait_to_restore_s, given.realtime)
 
 
-def read_sheet(path: Path) -> TunnelSheet:
-    """Sheet of a file.
+def read_configuration(path: Path) -> AgentConfiguration:
+    """Agent configuration of a file.
 
     Raises
     ------
     BadInputError
-        It cannot be read, or is no sheet.
+        It cannot be read, or is no agent configuration.
     """
-    content = read_bytes(path, f"the sheet {path}")
+    content = read_bytes(path, f"the agent configuration {path}")
     try:
-        return sheet_from_json(parse_json(content))
+        return configuration_from_json(parse_json(content), find_tunnel_scheme)
     except BadInputError as error:
-        raise BadInputError(f"the sheet {path}: {error}") from error
+        raise BadInputError(f"the agent configuration {path}: {error}") from error
 
 
 class TunnelAgent:
@@ -114,9 +122,25 @@ class TunnelAgent:
         self._load()
 
     def _load(self) -> None:
-        sheet = read_sheet(self._options.sheet)
-        self._tc = sheet.setup.alarm.tc
-        self.state = TunnelState(sheet, Damping.of_wait(self._options.wait_to_restore_s), prepared_for(sheet))
+        configuration = read_configuration(self._options.configuration)
+        self._tc = configuration.setup.ldi.tc
+        self.state = TunnelState(
+            configuration, Damping.of_wait(self._options.wait_to_restore_s), prepared_for(configuration)
+        )
+
+    def _load_again(self) -> None:
+        """Take the agent configuration as it is now; one that cannot be used changes nothing."""
+        try:
+            self._load()
+        except ArmorError as error:
+            print(
+                f"armor tunnel agent: {error}; the agent configuration read before stays in force",
+                file=sys.stderr,
+                flush=True,
+            )
+            self._write("error", reason=str(error))
+        else:
+            self._break_off("a new agent configuration")
 
     def stop(self, *_signal: object) -> None:
         """End `run` soon; safe in a signal handler."""
@@ -124,7 +148,7 @@ class TunnelAgent:
         self._waker.send(b"x")
 
     def reload(self, *_signal: object) -> None:
-        """Read the sheet again soon; safe in a signal handler."""
+        """Read the agent configuration again soon; safe in a signal handler."""
         self._reloading = True
         self._waker.send(b"x")
 
@@ -136,8 +160,7 @@ class TunnelAgent:
         while not self._stopping:
             if self._reloading:
                 self._reloading = False
-                self._load()
-                self._break_off("a new sheet")
+                self._load_again()
             self._serve()
             poller = ovs.poller.Poller()
             self._register(poller)
@@ -181,7 +204,7 @@ class TunnelAgent:
             self._break_off(str(error))
 
     def _events_of(self, messages: list[bytes]) -> list[Event]:
-        """What messages that came together say: ports first, then all alarms as one, so that one failure is one."""
+        """What messages that came together say: ports first, then all LDIs as one, so that one failure is one."""
         ports: dict[int, bool] = {}
         labels: set[int] = set()
         read: list[Event] = []
@@ -194,15 +217,15 @@ class TunnelAgent:
             elif head.msg_type == MsgType.PORT_STATUS:
                 self._note_port(message, ports)
             elif head.msg_type == MsgType.PACKET_IN:
-                label = read_alarm(decode.decode_packet_in(message).data, self._tc)
+                label = read_ldi(decode.decode_packet_in(message).data, self._tc)
                 labels |= set() if label is None else {label}
             elif head.msg_type == MsgType.MULTIPART_REPLY and self._reading is not None:
                 read += self._read_further(message)
         if self._reading is not None:
-            return []  # ports are noted in the reading, and alarms come again
+            return []  # ports are noted in the reading, and LDIs come again
         found: list[Event] = [*read]
         found += [PortsChanged(ports)] if ports else []
-        return [*found, AlarmsHeard(frozenset(labels))] if labels else found
+        return [*found, LdisHeard(frozenset(labels))] if labels else found
 
     def _note_port(self, message: bytes, ports: dict[int, bool]) -> None:
         status = event_of(message)
@@ -220,38 +243,38 @@ class TunnelAgent:
             return []
         self._reading = None
         self._link.settled()
-        own = self.state.sheet.scheme.scheme
+        own = self.state.configuration.owner
         rows = tuple(row for row in done.flows if split_cookie(row.cookie)[:2] == (own, Kind.AGENT))
         self._write("reconnect", rows=len(rows))
         return [SwitchRead(done.live_ports, rows)]
 
     def _act_on(self, event: Event) -> None:
-        dead, deaths = self.state.dead_ports, self.state.deaths
+        dead, failed_tunnels = self.state.failed_ports, self.state.failed_tunnels
         self.state, actions = step(self.state, event, time.monotonic())
-        alarms = 0
+        ldis = 0
         for action in actions:
             if isinstance(action, ChangeRows):
                 # Without deletions nothing needs to happen at one instant: the base rows stay below.
                 sent = b"".join(action.messages)
                 self._link.send(encode.bundle(_CHANGE_XID, list(action.messages)) if action.delete else sent)
-            elif isinstance(action, SendAlarms):
-                alarms = len(action.alarms)
+            elif isinstance(action, SendLdis):
+                ldis = len(action.ldis)
                 frames = (
-                    encode.packet_out(alarm_frame(label, self._tc), (Output(port_no),), xid=_ALARM_XID)
-                    for label, port_no in action.alarms
+                    encode.packet_out(ldi_frame(label, self._tc), (Output(port_no),), xid=_LDI_XID)
+                    for label, port_no in action.ldis
                 )
                 self._link.send(b"".join(frames))
         # The event log waits until the bytes are sent.
-        for port_no in self.state.dead_ports.keys() ^ dead.keys():
-            self._write("port_status", port_no=port_no, live=port_no not in self.state.dead_ports)
+        for port_no in self.state.failed_ports.keys() ^ dead.keys():
+            self._write("port_status", port_no=port_no, live=port_no not in self.state.failed_ports)
         for action in actions:
             if isinstance(action, ChangeRows):
                 self._write("agent_install", rows=len(action.install), deleted=len(action.delete))
-        if self.state.deaths != deaths:
-            dead_tunnels = sum(len(event) for events in self.state.deaths.values() for event in events)
-            self._write("tunnels_dead", tunnels=dead_tunnels)
-        if alarms and self.state.dead_ports.keys() != dead.keys():
-            self._write("alarms_sent", alarms=alarms)
+        if self.state.failed_tunnels != failed_tunnels:
+            count = sum(len(event) for events in self.state.failed_tunnels.values() for event in events)
+            self._write("tunnels_failed", tunnels=count)
+        if ldis and self.state.failed_ports.keys() != dead.keys():
+            self._write("ldis_sent", ldis=ldis)
 
     def _break_off(self, reason: str) -> None:
         """Forget the connection; the next one reads the switch again, so nothing has to be guessed."""
@@ -261,7 +284,9 @@ class TunnelAgent:
         self.state = replace(self.state, rows={}, foreign=(), sorted_out_s=None)
 
     def _write(self, event: str, **fields: str | int | float | bool) -> None:
-        self._events.write(event, None, **{"node": self.state.sheet.node, "t_received_s": self._heard_s, **fields})
+        self._events.write(
+            event, None, **{"node": self.state.configuration.node, "t_received_s": self._heard_s, **fields}
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -269,7 +294,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parse_options(sys.argv[1:] if arguments is None else arguments)
         without_eventlet()
-        agent = TunnelAgent(options, EventLog(f"agent:{read_sheet(options.sheet).node}"))
+        agent = TunnelAgent(options, EventLog(f"agent:{read_configuration(options.configuration).node}"))
     except ArmorError as error:
         print(f"armor tunnel agent: {error}", file=sys.stderr)
         return error.exit_code

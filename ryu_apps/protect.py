@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ryu_apps.control.protection import ProtectApp
+from ryu_apps.control.app import PlanApp
 
 
-class Protect(ProtectApp):
+class Protect(PlanApp):
     """Controller of the scheme "protect"."""
 
     scheme = "protect"

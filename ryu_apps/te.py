@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ryu_apps.control.tunnels import TunnelApp
+from ryu_apps.control.app import PlanApp
 
 
-class TrafficEngineeringAlone(TunnelApp):
+class TrafficEngineeringAlone(PlanApp):
     """Controller of the scheme "te"."""
 
     scheme = "te"

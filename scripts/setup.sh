@@ -117,6 +117,10 @@ install_python() {
         PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --no-input --use-pep517 --editable '.[all]' \
         </dev/null >>"$LOG" 2>&1 ||
         fail "pip cannot install the Python packages, check the network and pip's configuration: $(reason) (log: $LOG)"
+    # Once more and last, since pip does not say in which order it installs: Armor's ryu-manager replaces Ryu's.
+    PIP_BUILD_CONSTRAINT=requirements/constraints.txt PIP_CONSTRAINT=requirements/constraints.txt \
+        PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --no-input --use-pep517 --no-deps --editable . \
+        </dev/null >>"$LOG" 2>&1 || fail "pip cannot install Armor: $(reason) (log: $LOG)"
     "$VENV/bin/python" scripts/patch_ryu.py || exit 2
     "$VENV/bin/ryu-manager" --version >>"$LOG" 2>&1 || fail "ryu-manager does not start (log: $LOG)"
 }

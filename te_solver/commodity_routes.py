@@ -17,9 +17,7 @@ from heapq import heappop, heappush
 from math import inf
 from typing import NamedTuple, Protocol
 
-from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction
-from te_solver.choices import PLANNERS
 from te_solver.routes import NO_LINK, ResidualRoutes
 
 
@@ -191,20 +189,3 @@ class PairRouter:
     def _reverse(self, link: int) -> int:
         here = self.residual.links[link]
         return self._index[Direction(here.dst, here.src, here.key)]
-
-
-def make_router(planner: str, residual: ResidualRoutes) -> Router:
-    """Router of a planner name.
-
-    Raises
-    ------
-    BadInputError
-        `planner` is not one of `PLANNERS`.
-    """
-    if planner not in PLANNERS:
-        raise BadInputError(f"unknown planner {planner!r}; use one of {', '.join(PLANNERS)}")
-    if planner == "tunnels":
-        from te_solver.tunnel_router import TunnelRouter  # brings a compiler with it
-
-        return TunnelRouter(residual)
-    return TreeRouter(residual) if planner == "tree" else PairRouter(residual)

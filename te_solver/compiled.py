@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar, cast
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 try:
     import numba
@@ -39,7 +43,21 @@ def parallel_kernel(function: Kernel) -> Kernel:
 
 @contextmanager
 def running_threads(count: int) -> Iterator[None]:
-    """At most `count` threads for parallel kernels: idle ones would wait busily."""
+    """At most `count` threads for parallel kernels and for linear algebra: idle ones would wait busily."""
+    with _linear_algebra().limit(limits=count, user_api="blas"), _kernels(count):
+        yield
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    """The thread pools of the libraries behind numpy and scipy, which are loaded by now."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def _kernels(count: int) -> Iterator[None]:
     if numba is None:
         yield
         return

@@ -49,7 +49,7 @@ def check_demand(demand: Demand, topology: Topology) -> None:
 
 
 def random_pairs(topology: Topology, count: int, demand_mbps: float, seed: int) -> tuple[Demand, ...]:
-    """`count` different ordered pairs drawn by lot, each with the same volume (Kuijia sections 4.2 and 5.1).
+    """`count` different ordered pairs drawn at random, each with the same volume (Kuijia sections 4.2 and 5.1).
 
     Raises
     ------

@@ -17,7 +17,7 @@ from te_solver.values import Problem
 MAX_SCENARIOS = 2_000_000
 
 
-def kill_masks(problem: Problem) -> list[dict[int, int]]:
+def failure_masks(problem: Problem) -> list[dict[int, int]]:
     """For every demand: physical link (position in `link_ids`) to the tunnels that it kills, where it kills any."""
     tunnels = problem.tunnels
     masks: list[dict[int, int]] = []
@@ -31,7 +31,7 @@ def kill_masks(problem: Problem) -> list[dict[int, int]]:
     return masks
 
 
-def worst_deaths(masks: Iterable[int], failures: int) -> tuple[int, ...]:
+def worst_failed_tunnels(masks: Iterable[int], failures: int) -> tuple[int, ...]:
     """Sets of tunnels that up to `failures` links can kill together, the largest ones only, in ascending order.
 
     What survives one of them survives every smaller set too.
@@ -47,7 +47,7 @@ def worst_deaths(masks: Iterable[int], failures: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Failures with one effect: their joint probability, and the dead tunnels of every demand as a mask."""
+    """Failures with one effect: their joint probability, and the failed tunnels of every demand as a mask."""
 
     probability: float
     dead: tuple[int, ...]
@@ -77,7 +77,7 @@ def scenarios(problem: Problem, probabilities: Sequence[float], failures: int, *
     count = sum(math.comb(links, size) for size in range(failures + 1))
     if count > MAX_SCENARIOS:
         raise BadInputError(f"{count} failure sets are more than {MAX_SCENARIOS}; look at fewer simultaneous failures")
-    masks = kill_masks(problem)
+    masks = failure_masks(problem)
     all_up = math.prod(1 - probability for probability in probabilities)
     odds = [probability / (1 - probability) for probability in probabilities]
     found: list[Scenario] = []

@@ -25,7 +25,7 @@ from mininet_topos.errors import BadInputError
 from te_solver.certificate import feasible
 from te_solver.linear import choose_solver, lower_bound, minimise
 from te_solver.network import FloatArray
-from te_solver.patterns import Scenario, kill_masks, killed, scenarios, worst_deaths
+from te_solver.patterns import Scenario, failure_masks, killed, scenarios, worst_failed_tunnels
 from te_solver.responses import TrafficPlan
 from te_solver.values import Allocation, Problem
 
@@ -70,14 +70,14 @@ def ffc_program(problem: Problem, failures: int, *, grouped: bool) -> Program:
     """FFC's linear program: columns are grants, then what tunnels are given."""
     demands, starts = len(problem.demands), problem.tunnels.pair_starts.tolist()
     rows: Rows = []
-    for number, mask in enumerate(kill_masks(problem)):
+    for number, mask in enumerate(failure_masks(problem)):
         if grouped:
-            deaths: Sequence[int] = worst_deaths(mask.values(), failures)
+            failed_tunnels: Sequence[int] = worst_failed_tunnels(mask.values(), failures)
         else:
             links = range(len(problem.network.topology.link_ids))
             sets = itertools.chain.from_iterable(itertools.combinations(links, size) for size in range(failures + 1))
-            deaths = [killed(mask, failed) for failed in sets]
-        for dead in deaths:
+            failed_tunnels = [killed(mask, failed) for failed in sets]
+        for dead in failed_tunnels:
             alive = [t for t in range(starts[number], starts[number + 1]) if not dead >> (t - starts[number]) & 1]
             rows.append(([number, *(demands + t for t in alive)], [1.0, *(-1.0 for _ in alive)], 0.0))
     scale_mbps = float(problem.network.capacity_mbps.max())
@@ -146,7 +146,7 @@ def teavar_program(
 ) -> Program:
     """TeaVaR's linear program: what tunnels are given, alpha, an excess for every case, then shared losses.
 
-    Shared losses (grouped only): one column for every demand and set of dead tunnels, and one for the largest loss
+    Shared losses (grouped only): one column for every demand and set of failed tunnels, and one for the largest loss
     without any failure, which every case has at least.
     """
     count, alpha = len(problem.tunnels), len(problem.tunnels)
@@ -214,11 +214,11 @@ def _guaranteed(problem: Problem, given_mbps: FloatArray, failures: int) -> Floa
     """What every demand's surviving tunnels were given in the worst case, shape (demands,)."""
     starts = problem.tunnels.pair_starts.tolist()
     worst = np.zeros(len(problem.demands))
-    for number, mask in enumerate(kill_masks(problem)):
+    for number, mask in enumerate(failure_masks(problem)):
         tunnels = range(starts[number], starts[number + 1])
         worst[number] = min(
             math.fsum(given_mbps[t] for place, t in enumerate(tunnels) if not dead >> place & 1)
-            for dead in worst_deaths(mask.values(), failures)
+            for dead in worst_failed_tunnels(mask.values(), failures)
         )
     return worst
 

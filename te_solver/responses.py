@@ -4,7 +4,8 @@ A `TrafficPlan` is the state before the failure. A response is a function of it 
 no controller unless it says so.
 
 rescale
-    The dead tunnels' traffic goes to the others of its demand by their weights, in its own queue (Kuijia section 4.1).
+    The failed tunnels' traffic goes to the others of its demand by their weights, in its own queue (Kuijia section
+    4.1).
 rate_rescale
     The same traffic in the victim queue: Kuijia (section 4.2).
 precomputed

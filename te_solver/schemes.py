@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import FailureScenario
+from mininet_topos.wording import counted
 from te_solver.network import BoolArray
 from te_solver.outcome import Outcome, evaluate
 from te_solver.protection import ffc_plan, teavar_plan
 from te_solver.responses import Response, TrafficPlan, limited, precomputed, rate_rescale, reoptimise, rescale
 from te_solver.solve import SolveOptions, solve
 from te_solver.values import Allocation, Problem
-
-SCHEMES = {
-    "rescaling": "proportional rescaling by the ingress switch",
-    "kuijia": "the same, victims in a lower queue",
-    "precomputed": "weights for this failure from a second linear program, victims in a lower queue",
-    "ffc1": "reserve against any 1 failed link, then rescaling",
-    "ffc2": "reserve against any 2 failed links, then rescaling",
-    "ffc3": "reserve against any 3 failed links, then rescaling",
-    "teavar": "reserve by probability, then rescaling within the reserve",
-    "reoptimise": "everything computed anew: the bound",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +35,82 @@ class SchemeOptions:
     availability: float = 0.99
 
 
+Respond = Callable[[TrafficPlan, BoolArray, BoolArray, SchemeOptions], Response]
+"""(plan, failed tunnels, failed arcs, options) -> what is sent then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """What is sent before a failure, and after it.
+
+    Attributes
+    ----------
+    name, summary : str
+    respond : callable
+    reserve : callable or None
+        (problem, options) -> what it sends before; None: the allocation that reserves nothing.
+    """
+
+    name: str
+    summary: str
+    respond: Respond
+    reserve: Callable[[Problem, SchemeOptions], TrafficPlan] | None = None
+
+
+def _rescale(plan: TrafficPlan, dead: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
+    return rescale(plan, dead)
+
+
+def _demote(plan: TrafficPlan, dead: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
+    return rate_rescale(plan, dead)
+
+
+def _limit(plan: TrafficPlan, dead: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
+    return limited(plan, dead)
+
+
+def _precomputed(plan: TrafficPlan, dead: BoolArray, failed: BoolArray, options: SchemeOptions) -> Response:
+    return precomputed(plan, dead, failed, options.solve)
+
+
+def _reoptimise(plan: TrafficPlan, dead: BoolArray, failed: BoolArray, options: SchemeOptions) -> Response:
+    return reoptimise(plan, dead, failed, options.solve)
+
+
+def _reserve_against(problem: Problem, options: SchemeOptions, failures: int) -> TrafficPlan:
+    return ffc_plan(problem, failures, options.solve.base_point)
+
+
+def _reserve_by_chance(problem: Problem, options: SchemeOptions) -> TrafficPlan:
+    chances = [options.failure_probability] * len(problem.network.topology.link_ids)
+    return teavar_plan(problem, chances, options.availability, base_point=options.solve.base_point)
+
+
+SCHEMES = {
+    scheme.name: scheme
+    for scheme in (
+        Scheme("rescaling", "proportional rescaling by the ingress switch", _rescale),
+        Scheme("kuijia", "the same, victims in a lower queue", _demote),
+        Scheme(
+            "precomputed",
+            "weights for this failure from a second linear program, victims in a lower queue",
+            _precomputed,
+        ),
+        *(
+            Scheme(
+                f"ffc{failures}",
+                f"reserve against any {counted(failures, 'failed link')}, then rescaling",
+                _rescale,
+                partial(_reserve_against, failures=failures),
+            )
+            for failures in (1, 2, 3)
+        ),
+        Scheme("teavar", "reserve by probability, then rescaling within the reserve", _limit, _reserve_by_chance),
+        Scheme("reoptimise", "everything computed anew: the bound", _reoptimise),
+    )
+}
+
+
 def plan_schemes(problem: Problem, names: Sequence[str], options: SchemeOptions) -> dict[str, TrafficPlan]:
     """What every scheme sends before any failure; schemes that reserve nothing share one allocation.
 
@@ -60,11 +127,9 @@ def plan_schemes(problem: Problem, names: Sequence[str], options: SchemeOptions)
     plans: dict[str, TrafficPlan] = {}
     base: Allocation | None = None
     for name in names:
-        if name.startswith("ffc"):
-            plans[name] = ffc_plan(problem, int(name.removeprefix("ffc")), options.solve.base_point)
-        elif name == "teavar":
-            chances = [options.failure_probability] * len(problem.network.topology.link_ids)
-            plans[name] = teavar_plan(problem, chances, options.availability, base_point=options.solve.base_point)
+        reserve = SCHEMES[name].reserve
+        if reserve is not None:
+            plans[name] = reserve(problem, options)
         else:
             base = base or solve(problem, options.solve)
             plans[name] = TrafficPlan(base, base.demand_mbps)
@@ -73,16 +138,7 @@ def plan_schemes(problem: Problem, names: Sequence[str], options: SchemeOptions)
 
 def respond(name: str, plan: TrafficPlan, failed_arcs: BoolArray, options: SchemeOptions) -> Response:
     """What a scheme does when the arcs in `failed_arcs`, shape (arcs,), carry nothing any more."""
-    dead = plan.problem.tunnels.dead(failed_arcs)
-    if name == "kuijia":
-        return rate_rescale(plan, dead)
-    if name == "precomputed":
-        return precomputed(plan, dead, failed_arcs, options.solve)
-    if name == "teavar":
-        return limited(plan, dead)
-    if name == "reoptimise":
-        return reoptimise(plan, dead, failed_arcs, options.solve)
-    return rescale(plan, dead)
+    return SCHEMES[name].respond(plan, plan.problem.tunnels.dead(failed_arcs), failed_arcs, options)
 
 
 def fail(name: str, plan: TrafficPlan, scenario: FailureScenario, options: SchemeOptions) -> Outcome:

@@ -26,11 +26,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Shared machines stall: no deadline, and no check that examples come quickly. CI repeats the same examples; elsewhere
-# each run tries new ones and a failing one prints the decorator that repeats it.
-settings.register_profile("local", deadline=None, print_blob=True, suppress_health_check=(HealthCheck.too_slow,))
-settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+# Examples of a law that says nothing, by the command that runs it (pytest --hypothesis-profile=NAME); tests/examples.py
+# gives the others a share of them. Shared machines stall: no deadline, and no check that examples come quickly. CI
+# repeats the same examples; elsewhere each run tries new ones and a failing one prints the decorator that repeats it.
+EXAMPLES = {"check": 5, "test": 100, "long": 1000}
+for _profile, _count in EXAMPLES.items():
+    settings.register_profile(
+        _profile,
+        max_examples=_count,
+        deadline=None,
+        print_blob=True,
+        derandomize=bool(os.environ.get("CI")),
+        suppress_health_check=(HealthCheck.too_slow,),
+    )
+settings.load_profile("test")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

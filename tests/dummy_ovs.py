@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from mininet_topos.emulation.jsonrpc import listens
+from machine.json_rpc import listens
 from tests.patience import patient_s, wait_until
 
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/share/openvswitch/scripts"])

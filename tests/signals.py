@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mininet_topos.emulation.ending import ENDING
+from machine.ending import ENDING
 
 
 @contextmanager

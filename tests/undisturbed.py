@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from emulation.network import EmulatedNetwork
 from experiments.cli.main import main
-from mininet_topos.emulation import EmulatedNetwork
 
 TRIES = 3
 # BFD took links for dead that nobody broke; a failure of a workload was told of late.

@@ -22,7 +22,7 @@ class QueueRingOptions:
     a caching queue each; `visits` packets a queue and tick are looked at (None: all); `restore_early` puts the status
     register up as soon as the way is ready, while copies still wait; `hold_originals` keeps original packets in the
     backup's caching queue until the reconfiguration is over, as the text has it. Line 17 of Algorithm 2 alone sends one
-    at once if its tag is next: into a way that is not ready, which for SB' is the dead port itself.
+    at once if its tag is next: into a way that is not ready, which for SB' is the failed port itself.
     """
 
     delta: int

@@ -50,7 +50,7 @@ class Arrival:
 def delivered(transmissions: Iterable[Transmission], failures: Sequence[Failure]) -> tuple[Transmission, ...]:
     """Return the transmissions that reach the other end.
 
-    Lost is what leaves by the dead port while its link is down (for SB': until `usable_at`), and what leaves by the
+    Lost is what leaves by the failed port while its link is down (for SB': until `usable_at`), and what leaves by the
     backup of a failure before that is ready.
 
     Parameters

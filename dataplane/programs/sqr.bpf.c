@@ -1,4 +1,4 @@
-/* sqr: keep the bytes of every protected packet for a while, and see a dead port by the send that fails (SQR).
+/* sqr: keep the bytes of every protected packet for a while, and see a failed port by the send that fails (SQR).
  *
  * The program stands on the ingress of a virtual port in front of the primary port. While the port is up a packet is
  * copied into the ring and sent on. When the port dies, packets are appended behind the window that the agent replays

@@ -1,6 +1,6 @@
-"""What switches should hold where agents answer dead tunnels: each counts the deaths in the order in which it heard.
+"""What switches should hold where agents answer failed tunnels: each counts them in the order in which it heard.
 
-Ends of a link notice by themselves and alarms travel, so two agents may disagree on what came first, and both be right.
+Ends of a link notice by themselves and LDIs travel, so two agents may disagree on what came first, and both be right.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from itertools import combinations
 
 from mininet_topos.topology import LinkId
 from ryu_apps.plan.ids import Kind, Table, split_cookie
-from ryu_apps.plan.kuijia.ingress import Entrance
+from ryu_apps.plan.kuijia.ingress import IngressEntry
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.rows import FlowRow, RulePlan, sorted_flows
 
-# Five dead tunnels have 541 orders already; then the rows of the commodity are taken as they are.
+# Five failed tunnels have 541 orders already; then the rows of the commodity are taken as they are.
 MOST_ORDERED = 4
-Deaths = tuple[frozenset[int], ...]
+FailedTunnels = tuple[frozenset[int], ...]
 
 
-def orders_of(dead: frozenset[int]) -> Iterator[Deaths]:
+def orders_of(dead: frozenset[int]) -> Iterator[FailedTunnels]:
     """Every order in which tunnels can have died, those that died at once together; all at once comes first.
 
     Examples
@@ -41,9 +41,9 @@ def nodes_told(planner: TunnelPlanner, down: Collection[LinkId]) -> frozenset[st
     """Switches where a commodity with a tunnel over one of the links begins."""
     return frozenset(
         node
-        for node, entrances in planner.entrances.items()
-        for entrance in entrances
-        if entrance.commodity.dead(planner.topology, down)
+        for node, ingress_entries in planner.ingress_entries.items()
+        for ingress_entry in ingress_entries
+        if ingress_entry.commodity.dead(planner.topology, down)
     )
 
 
@@ -58,30 +58,34 @@ def plans_by_agents(
         Told by agents.
     down : collection of LinkId
     held : mapping of str to iterable of FlowRow
-        What the switches of `nodes_told` hold. It says in which order an agent heard of the deaths, nothing else: with
-        rows of no order, those of all deaths at once are wanted.
+        What the switches of `nodes_told` hold. It says in which order an agent heard of the failed tunnels, nothing
+        else: with rows of no order, those of all failed tunnels at once are wanted.
     """
     plans = planner.plans()
     for dpid, plan in plans.items():
         rows = frozenset(held.get(plan.node, ()))
-        laid = [row for entrance in planner.entrances[plan.node] for row in _laid(planner, entrance, down, rows)]
+        laid = [
+            row
+            for ingress_entry in planner.ingress_entries[plan.node]
+            for row in _laid(planner, ingress_entry, down, rows)
+        ]
         plans[dpid] = replace(plan, flows=sorted_flows((*plan.flows, *laid)))
     return plans
 
 
 def _laid(
-    planner: TunnelPlanner, entrance: Entrance, down: Collection[LinkId], held: frozenset[FlowRow]
+    planner: TunnelPlanner, ingress_entry: IngressEntry, down: Collection[LinkId], held: frozenset[FlowRow]
 ) -> tuple[FlowRow, ...]:
     """Rows of one commodity."""
-    dead = entrance.commodity.dead(planner.topology, down)
+    dead = ingress_entry.commodity.dead(planner.topology, down)
     if len(dead) > MOST_ORDERED:
-        return tuple(row for row in held if _is_laid(row, entrance))
-    wanted = [planner.entrance_rows(entrance, order, Kind.AGENT) for order in orders_of(dead)]
+        return tuple(row for row in held if _is_laid(row, ingress_entry))
+    wanted = [planner.ingress_entry_rows(ingress_entry, order, Kind.AGENT) for order in orders_of(dead)]
     return max((rows for rows in wanted if held.issuperset(rows)), key=len, default=wanted[0])
 
 
-def _is_laid(row: FlowRow, entrance: Entrance) -> bool:
+def _is_laid(row: FlowRow, ingress_entry: IngressEntry) -> bool:
     """Whether an agent's row is about this commodity."""
     number = next((value for name, value, _ in row.match if name == "reg1"), None)
     laid = row.table_id == Table.TE_HASH and split_cookie(row.cookie).kind == Kind.AGENT
-    return laid and number == entrance.number
+    return laid and number == ingress_entry.number

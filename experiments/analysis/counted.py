@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.analysis.accounting import Counts
+from experiments.analysis.packet_counts import Counts
 from experiments.scenario.values import Traffic
 
 Json = dict[str, object]
@@ -39,7 +39,7 @@ class DatagramCount:
 
     @property
     def counts(self) -> Counts:
-        """Accounts of the whole run."""
+        """Packet counts of the whole run."""
         sent, arrived = sum(self.sent), sum(self.arrived)
         return Counts(sent, arrived, sent - arrived, self.duplicated, self.reordered)
 

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from experiments.analysis.accounting import Clock
 from experiments.analysis.frames import UDP, Frame
+from experiments.analysis.packet_counts import Clock
 from experiments.analysis.timeline import Window
 
 _UDP_HEADER_BYTES, _NUMBER_AT, _NUMBERED_BYTES = 8, 8, 12

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ryu_apps.plan.ids import Kind, SchemeId, is_in_band_group, split_cookie
+from ryu_apps.plan.ids import Kind, Owner, is_in_band_group, split_cookie
 from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan
 
 _TEMPORARY = (Kind.LEARNED, Kind.AGENT)
 # Rows beside every plan: an app's own for ARP and foreign hosts come and go with the hosts, PSO's with its connections;
 # those of in-band control were there before any controller.
-_NOBODYS = (0, SchemeId.EDGE, SchemeId.PSO, SchemeId.IN_BAND)
+_NOBODYS = (0, Owner.EDGE, Owner.PSO, Owner.IN_BAND)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from experiments.analysis.result import Claim, Json
 from experiments.analysis.timeline import Stages
-from experiments.flows.values import BIN_S, FlowRecord
+from experiments.scenario.flow_values import BIN_S, FlowRecord
 from experiments.scenario.tunnel_values import Expected
 from experiments.scenario.values import Scenario, Variation
 
@@ -33,7 +33,7 @@ class FlowRun:
     cut_s : float
         CLOCK_MONOTONIC.
     detections_s, installs_s : tuple of float
-        When switches reported dead ports, and when ingress switches had confirmed their new rows.
+        When switches reported failed ports, and when ingress switches had confirmed their new rows.
     bfd_interval_ms : int or None
     wrong_rows : str
         What is wrong with the switches' rows at the end; empty: nothing.

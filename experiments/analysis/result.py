@@ -2,71 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from experiments.analysis.accounting import Counts, Flight, Way
-from experiments.analysis.counted import DatagramCount, TcpCount
-from experiments.analysis.dumps import DumpReport
-from experiments.analysis.injected import Flip, failed_links, failure_window, repair_window
-from experiments.analysis.sparing import control_claims, count_in, sparing_claims
+from experiments.analysis.injected import failed_links, failure_window, repair_window
+from experiments.analysis.loss_claims import control_claims, count_in, loss_claims
+from experiments.analysis.packet_counts import Counts
+from experiments.analysis.record import Promise, Record, Stream
 from experiments.analysis.timeline import Stages, WayOutcome, Window, stages, way_outcome
-from experiments.scenario.values import Failure, Scenario, Traffic, Variation
-from mininet_topos.topology import LinkId
+from experiments.scenario.values import Failure
 
 Json = dict[str, object]
 # A window must leave time for the scheme to act: detection by BFD at its slowest; and after a repair the 1 to 3 s
 # that BFD sessions take to come up again.
 MIN_RECOVERY_S, MIN_RETURN_S = 1.0, 4.0
-
-Promise = Callable[[str, str, frozenset[LinkId]], bool]
-"""(source, destination, links that are down) -> the scheme promises delivery between the two nodes."""
-
-
-@dataclass(frozen=True)
-class Stream:
-    """One probed pair: its packets both ways; `flights[i]` belongs to `ways[i]`."""
-
-    traffic: Traffic
-    ways: tuple[Way, Way]
-    flights: tuple[tuple[Flight, ...], tuple[Flight, ...]]
-
-    @property
-    def name(self) -> str:
-        """ "s4>s10"."""
-        return f"{self.traffic.source}>{self.traffic.destination}"
-
-
-@dataclass(frozen=True)
-class Record:
-    """Everything that one run left behind, in one clock (CLOCK_MONOTONIC, seconds).
-
-    Attributes
-    ----------
-    zero_s, end_s : float
-        The scenario's second 0, and the end of the measured time.
-    detections : tuple of (str, float)
-        Switch and stamp of every report that a port is dead.
-    installs_s : tuple of float
-        When agents installed rows.
-    dumps : tuple of DumpReport
-        After the end, one a switch.
-    """
-
-    scenario: Scenario
-    variation: Variation
-    streams: tuple[Stream, ...]
-    flips: tuple[Flip, ...]
-    zero_s: float
-    end_s: float
-    detections: tuple[tuple[str, float], ...] = ()
-    installs_s: tuple[float, ...] = ()
-    dumps: tuple[DumpReport, ...] = ()
-    bfd_interval_ms: int | None = None
-    warnings: tuple[str, ...] = ()
-    trustworthy: bool = True
-    datagrams: tuple[DatagramCount, ...] = ()
-    tcp: tuple[TcpCount, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,13 +74,13 @@ class RunResult:
 
     @property
     def counts(self) -> Counts:
-        """Accounts of all ways together, from the run's zero on, datagrams among them."""
+        """Packet counts of all ways together, from the run's zero on, datagrams among them."""
         followed = [part for pair in self.counts_by_way for part in pair]
         return sum((*followed, *(each.counts for each in self.record.datagrams)), Counts())
 
     @property
     def counts_by_way(self) -> tuple[tuple[Counts, Counts], ...]:
-        """Accounts of each stream: (out, back)."""
+        """Packet counts of each stream: (out, back)."""
         window = Window(self.record.zero_s, self.record.end_s)
         return tuple(
             (count_in(stream.flights[0], window), count_in(stream.flights[1], window)) for stream in self.record.streams
@@ -189,7 +138,7 @@ def judge(record: Record, promise: Promise) -> RunResult:
     results = tuple(_failure_result(record, number) for number in range(len(record.scenario.failures)))
     claims = [claim for result in results for claim in _recovery_claims(record, result, promise)]
     claims += _return_claims(record, results, promise)
-    claims += [Claim(*judged) for judged in (*sparing_claims(record, promise), *control_claims(record, promise))]
+    claims += [Claim(*judged) for judged in (*loss_claims(record, promise), *control_claims(record, promise))]
     return RunResult(record, results, tuple(claims))
 
 

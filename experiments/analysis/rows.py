@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.analysis.accounting import WAYS, Flight
+from experiments.analysis.packet_counts import WAYS, Flight
 from experiments.analysis.result import FailureResult, Json, RunResult
 from experiments.analysis.timeline import WayOutcome
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from experiments.analysis.accounting import Counts, Flight, count
+from experiments.analysis.packet_counts import Counts, Flight, count
 
 # Packets on their way when the next failure comes are its victims, not signs that this one was not over.
 IN_FLIGHT_S = 0.1
@@ -160,7 +160,7 @@ def stages(
     outcomes : sequence of WayOutcome
         One for each way of each pair.
     detections_s : sequence of float
-        When switches reported a dead port.
+        When switches reported a failed port.
     installs_s : sequence of float
         When agents installed rows; when there are none, the first detour of a packet is the switch-over.
     """

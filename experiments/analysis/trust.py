@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from experiments.analysis.accounting import Flight
+from experiments.analysis.packet_counts import Flight
 
 MAX_DRIFT_MS = 1.0
 MAX_PACE = 1.1

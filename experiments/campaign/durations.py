@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from experiments.campaign.kind import TrialKind
 from experiments.campaign.order import in_order, sessions
 from experiments.campaign.values import Arm, Trial
 
@@ -12,26 +13,13 @@ CALIBRATION_S = 30.0
 # Building a network and taking it down; agents take the rows of pairs through their databases.
 _SESSION_S = 12.0
 _AGENT_SESSION_S = 25.0
-# Around the windows of a trial: start of the instruments, reading captures, waiting for the return.
-_AROUND_S = {"mixed": 9.0, "flow": 6.0, "download": 20.0, "flows": 8.0, "ingress": 4.0, "demoted": 10.0}
-_BENCH_S = {"verify": 1.0, "cost": 9.0, "sweep": 0.3, "control": 3.0, "paths": 2.5, "lossless": 30.0, "in_band": 8.0}
-# Sweeps that take longer, by the id that stands first in a trial's name.
-_SWEEP_S = {"kuijia-fields": 1.25}
-# What is computed, and neither built nor measured.
-COMPUTED = ("verify", "sweep")
+
+Kinds = Mapping[str, TrialKind]
 
 
 def session_seconds(arm: Arm | None) -> float:
     """What building the network of an arm takes."""
-    return _AGENT_SESSION_S if arm is not None and arm.mode == "agent" else _SESSION_S
-
-
-def trial_seconds(trial: Trial) -> float:
-    """What one trial takes on a network that is there."""
-    if trial.kind in _BENCH_S:
-        own_s = _SWEEP_S.get(trial.trial_id.partition("/")[0], _BENCH_S[trial.kind])
-        return own_s + float(trial.parameters.get("seconds", 0.0))
-    return _AROUND_S.get(trial.kind, 10.0) + (trial.timing.total_s if trial.timing else 0.0)
+    return _AGENT_SESSION_S if arm is not None and arm.uses_agent else _SESSION_S
 
 
 class Estimate(NamedTuple):
@@ -41,13 +29,13 @@ class Estimate(NamedTuple):
     seconds: float
 
 
-def estimates(trials: Sequence[Trial]) -> dict[str, Estimate]:
+def estimates(trials: Sequence[Trial], kinds: Kinds) -> dict[str, Estimate]:
     """Estimate of every trial by its id, in order; the first of a session carries what building it takes."""
     found: dict[str, Estimate] = {}
     for session in sessions(in_order(trials)):
-        builds_s = session_seconds(session[0].arm) if session[0].kind not in _BENCH_S else 0.0
+        builds_s = session_seconds(session[0].arm) if kinds[session[0].kind].emulated else 0.0
         for trial in session:
-            found[trial.trial_id] = Estimate(trial.kind, trial_seconds(trial) + builds_s)
+            found[trial.trial_id] = Estimate(trial.kind, kinds[trial.kind].seconds(trial) + builds_s)
             builds_s = 0.0
     return found
 
@@ -57,19 +45,19 @@ def total_seconds(found: Iterable[Estimate]) -> float:
     return sum(estimate.seconds for estimate in found)
 
 
-def campaign_seconds(trials: Sequence[Trial]) -> float:
+def campaign_seconds(trials: Sequence[Trial], kinds: Kinds) -> float:
     """What all trials take together, calibration included."""
-    return total_seconds(estimates(trials).values()) + (CALIBRATION_S if needs_network(trials) else 0.0)
+    return total_seconds(estimates(trials, kinds).values()) + (CALIBRATION_S if needs_network(trials, kinds) else 0.0)
 
 
-def needs_network(trials: Sequence[Trial]) -> bool:
+def needs_network(trials: Sequence[Trial], kinds: Kinds) -> bool:
     """Tell whether any of the trials builds an emulated network, whose machine is then calibrated."""
-    return any(trial.kind not in _BENCH_S for trial in trials)
+    return any(kinds[trial.kind].emulated for trial in trials)
 
 
-def needs_root(trials: Sequence[Trial]) -> bool:
+def needs_root(trials: Sequence[Trial], kinds: Kinds) -> bool:
     """Tell whether any of the trials starts switches."""
-    return any(trial.kind not in COMPUTED for trial in trials)
+    return any(kinds[trial.kind].root for trial in trials)
 
 
 def in_words(seconds: float) -> str:

@@ -71,6 +71,8 @@ def _row_fault(row: Json, trials: dict[str, Json]) -> str | None:
         return f"{shown(name)} is no trial of this campaign"
     if row["status"] not in (OK, FAILED):
         return f"status is {shown(row['status'])}, neither {OK!r} nor {FAILED!r}"
+    if "parameters" in row and row["parameters"] != trials[name].get("parameters"):
+        return f"its parameters are not those of trial {name!r}"
     for key in _OF_THE_TRIAL:
         if row.get(key) != trials[name].get(key):
             return f"{key} is {shown(row.get(key))}, and that of trial {name!r} is {shown(trials[name].get(key))}"

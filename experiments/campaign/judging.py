@@ -13,8 +13,8 @@ from experiments.campaign.values import Json
 from experiments.campaign.verdicts import NO_DATA, count_verdicts, overall
 
 if TYPE_CHECKING:
+    from experiments.campaign.figure import PaperFigure
     from experiments.campaign.verdicts import ClaimResult
-    from experiments.papers.figure import PaperFigure
 
 
 @dataclass(frozen=True)

@@ -30,13 +30,8 @@ def in_order(trials: Iterable[Trial]) -> tuple[Trial, ...]:
             raise ValueError(f"two different trials are called {trial.trial_id!r}; name what tells them apart")
     places: dict[object, int] = {}
     for trial in by_id.values():
-        places.setdefault((trial.session_key, trial.kind in ("verify", "cost")), len(places))
-    return tuple(
-        sorted(
-            by_id.values(),
-            key=lambda trial: (trial.round, places[trial.session_key, trial.kind in ("verify", "cost")]),
-        )
-    )
+        places.setdefault(trial.session_key, len(places))
+    return tuple(sorted(by_id.values(), key=lambda trial: (trial.round, places[trial.session_key])))
 
 
 def remaining(trials: Sequence[Trial], rows: Iterable[Json]) -> tuple[Trial, ...]:
@@ -72,7 +67,7 @@ def sessions(trials: Sequence[Trial]) -> tuple[tuple[Trial, ...], ...]:
 
 def trial_row(trial: Trial, quick: bool) -> Json:
     """What follows from the trial itself: the columns that every row has, good or failed."""
-    arm, load = trial.arm, trial.load
+    arm, load, own = trial.arm, trial.load, trial.parameters.to_json()
     return {
         "version": ROW_VERSION,
         "trial": trial.trial_id,
@@ -87,7 +82,7 @@ def trial_row(trial: Trial, quick: bool) -> Json:
         "scheme": arm.scheme if arm else None,
         "mode": arm.mode if arm else None,
         "planner": arm.planner if arm else None,
-        "control_delay_ms": arm.control_delay_ms if arm else None,
+        "control_delay_ms": (arm.control_delay_ms or 0.0) if arm else None,
         "round": trial.round,
         "failures": trial.failures,
         "links": list(trial.links),
@@ -95,6 +90,7 @@ def trial_row(trial: Trial, quick: bool) -> Json:
         "udp_mbps": load.udp_mbps if load else None,
         "ping_interval_ms": load.ping_interval_ms if load else None,
         "download_bytes": load.download_bytes if load else None,
+        **({"parameters": own} if own else {}),
     }
 
 

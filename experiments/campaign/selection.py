@@ -12,7 +12,7 @@ from experiments.scenario.suggest import suggest
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
-    from experiments.papers.figure import PaperFigure
+    from experiments.campaign.figure import PaperFigure
 
     Figures = Mapping[str, PaperFigure]
 

@@ -6,50 +6,38 @@ arm, a round and a capacity share one emulated network, which is their session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from experiments.campaign.parameters import Parameters
+from mininet_topos.errors import BadInputError
+from ryu_apps.plan.choices import NO_MODE, uses_agent
 
 Json = dict[str, Any]
-
-# "mixed": pings and UDP at once; "download": wget of a file; "flow": fast pings and nothing else;
-# "flows": TCP or UDP over chosen tunnels; "demoted": UDP that fills links under SD-FAST; "ingress": when ingress
-# switches have their new rows after a cut; "verify": decided by the interpreter, no network; "cost": what a packet
-# costs a switch; "sweep": traffic engineering and what is computed; "control": a load of packet-ins on a controller;
-# "paths": between two hosts and two nodes without switches; "lossless": probes under SD-FAST, with SQR or without;
-# "in_band": packets to the controller and back over links that data fills.
-KINDS = (
-    "mixed",
-    "download",
-    "flow",
-    "flows",
-    "verify",
-    "cost",
-    "sweep",
-    "control",
-    "ingress",
-    "demoted",
-    "paths",
-    "lossless",
-    "in_band",
-)
+ParametersT = TypeVar("ParametersT", bound=Parameters)
 
 # A download that takes longer is not finished; downloads of today's trials take about 4 s without a failure.
 GIVE_UP_S = 20.0
 
-# Schemes whose recovery waits for the controller: the delay of the control link decides, so their names show it.
-CONTROLLED_SCHEMES = ("cbc", "restoration", "ffg_restoration")
-
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """What is compared: a scheme, and how it is run. `control_delay_ms` is one way."""
+    """What is compared: a scheme, and how it is run.
+
+    `control_delay_ms` is one way; None where it decides nothing, because no controller takes part in the recovery.
+    """
 
     scheme: str
-    mode: str = "none"
+    mode: str = NO_MODE
     planner: str = "tree"
-    control_delay_ms: float = 0.0
+    control_delay_ms: float | None = None
+
+    @property
+    def uses_agent(self) -> bool:
+        """Whether agents beside the switches end the backtracking."""
+        return uses_agent(self.mode)
 
     @property
     def name(self) -> str:
@@ -60,11 +48,15 @@ class Arm:
         >>> Arm("sdfast", "agent", "pair").name, Arm("cbc", control_delay_ms=5).name, Arm("cb").name
         ('sdfast-agent-pair', 'cbc-5ms', 'cb')
         """
-        if self.mode != "none":
+        if self.mode != NO_MODE:
             return f"{self.scheme}-{self.mode}-{self.planner}"
-        if self.scheme in CONTROLLED_SCHEMES:
+        if self.control_delay_ms is not None:
             return f"{self.scheme}-{self.control_delay_ms:g}ms"
         return self.scheme
+
+    def to_json(self) -> Json:
+        """Name and fields; no delay is 0 ms."""
+        return {"name": self.name, **asdict(self), "control_delay_ms": self.control_delay_ms or 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +95,20 @@ class SessionKey:
     network: str = ""
 
 
+_NONE = Parameters()
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One measurement: `links` are all cut at once (none when `failures` is 0), `pairs` are measured at once."""
+    """One measurement: `links` are all cut at once (none when `failures` is 0), `pairs` are measured at once.
+
+    Attributes
+    ----------
+    kind : str
+        Name of a kind (experiments/campaign/kinds).
+    parameters : Parameters
+        What decides its outcome besides, as its kind has it.
+    """
 
     trial_id: str
     kind: str
@@ -118,13 +121,13 @@ class Trial:
     load: Load | None
     timing: Timing | None
     seed: int
-    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    parameters: Parameters = _NONE
 
     @property
     def session_key(self) -> SessionKey:
         """The network that this trial needs."""
         capacity_mbps = self.load.capacity_mbps if self.load else None
-        return SessionKey(self.topology, self.arm, self.round, capacity_mbps, self.parameters.get("network", ""))
+        return SessionKey(self.topology, self.arm, self.round, capacity_mbps, self.parameters.session)
 
     def to_json(self) -> Json:
         """JSON value from which the trial can be told apart from any other."""
@@ -132,7 +135,7 @@ class Trial:
             "trial": self.trial_id,
             "kind": self.kind,
             "topology": self.topology,
-            "arm": None if self.arm is None else {"name": self.arm.name, **asdict(self.arm)},
+            "arm": None if self.arm is None else self.arm.to_json(),
             "round": self.round,
             "failures": self.failures,
             "links": list(self.links),
@@ -141,7 +144,8 @@ class Trial:
             "timing": None if self.timing is None else asdict(self.timing),
             "seed": self.seed,
         }
-        return {**shown, "parameters": dict(self.parameters)} if self.parameters else shown
+        own = self.parameters.to_json()
+        return {**shown, "parameters": own} if own else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +169,17 @@ class LaboratorySettings:
     quick: bool
     bfd_interval_ms: int
     say: Callable[[str], None]
+
+
+def parameters_of(trial: Trial, kind: type[ParametersT]) -> ParametersT:
+    """Parameters of a trial, which must be of some type.
+
+    Raises
+    ------
+    BadInputError
+        They are of another.
+    """
+    if not isinstance(trial.parameters, kind):
+        has = type(trial.parameters).__name__
+        raise BadInputError(f"trial {trial.trial_id!r} has {has}, not {kind.__name__}; look at what makes it")
+    return trial.parameters

@@ -120,8 +120,9 @@ def campaign_progress(estimates: Mapping[str, Estimate]) -> Iterator[CampaignPro
         yield CampaignProgress(estimates, None, _line)
         return
     total_s = total_seconds(estimates.values())
-    shape = {"leave": False, "dynamic_ncols": True, "bar_format": _SHAPE, "mininterval": 0, "miniters": 0}
-    with tqdm(total=total_s, file=sys.stderr, **shape) as bar:
+    with tqdm(
+        total=total_s, file=sys.stderr, leave=False, dynamic_ncols=True, bar_format=_SHAPE, mininterval=0, miniters=0
+    ) as bar:
         bar.set_postfix_str(f"{len(estimates)} trials, about {in_words(total_s)}")
         yield CampaignProgress(estimates, bar, lambda text: tqdm.write(text, file=sys.stderr))
 

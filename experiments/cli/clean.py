@@ -10,10 +10,10 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from experiments.cli.output import emit
+from experiments.terminal.output import emit
 
 if TYPE_CHECKING:
-    from mininet_topos.emulation.clean import CleanReport
+    from emulation.clean import CleanReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor clean`."""
-    from mininet_topos.emulation.clean import clean_all
+    from emulation.clean import clean_all
 
     reports = clean_all(force=arguments.force)
     text = "\n".join(map(_line, reports)) or "nothing to clean"

@@ -11,31 +11,35 @@ the link is cut silently; the timeline, the packets that came back, and two pict
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.output import emit
 from experiments.cli.parser import choice, positive_number, whole_number
-from experiments.cli.topo import load
 from experiments.scenario.traffic import MIN_INTERVAL_MS
+from experiments.terminal.inputs import load_topology
+from experiments.terminal.output import emit
 from mininet_topos.errors import BadInputError
+from ryu_apps.plan.choices import MODES, NO_MODE
 
 if TYPE_CHECKING:
     from experiments.analysis.crankback import CrankbackCase
-    from experiments.runner.folder import ResultFolder
     from experiments.scenario.values import Scenario
+    from experiments.testbed.runs.folder import ResultFolder
     from mininet_topos.topology import Topology
 
 CUT_AT_S, REPAIR_AT_S, DURATION_S = 1.0, 4.0, 9.0
 WAIT_TO_RESTORE_S = 2.0
-MODES = ("learned", "agent", "both")
+EVERY_MODE = "both"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `armor demo`."""
     parser.add_argument("topology", metavar="TOPO", nargs="?", default="darkstrand", help="default: darkstrand")
     parser.add_argument("--scheme", default="sdfast", help="default: sdfast")
-    parser.add_argument("--mode", type=choice("mode", MODES), default="both", metavar="|".join(MODES))
+    parser.add_argument(
+        "--mode", type=choice("mode", (*MODES, EVERY_MODE)), default=EVERY_MODE, metavar="|".join((*MODES, EVERY_MODE))
+    )
     parser.add_argument("--pair", metavar="H1,H2", help="two hosts; default: the pair with the longest walk back")
     parser.add_argument(
         "--link", metavar="LINK", help="the link to cut, as s2-s4; default: the one with the longest walk"
@@ -53,20 +57,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor demo`."""
     from mininet_topos.connectivity import require_connected
-    from ryu_apps.plan.registry import find_scheme
+    from ryu_apps.schemes import find_route_scheme
 
-    scheme = find_scheme(arguments.scheme)
-    topology = load(arguments.topology)
+    scheme = find_route_scheme(arguments.scheme)
+    topology = load_topology(arguments.topology)
     require_connected(topology)
     case = chosen_case(topology, arguments.pair, arguments.link)
-    scenario = demo_scenario(arguments, topology, case, scheme.modes)
-    from experiments.runner.parts import require_programs
-    from experiments.runner.run import plan_scenario
+    scenario = demo_scenario(arguments, topology, case, [mode.name for mode in scheme.modes])
+    from experiments.testbed.runs.parts import require_programs
+    from experiments.testbed.runs.run import plan_scenario
 
     planned = plan_scenario(scenario)
     require_programs()
     from experiments.cli.run import run_and_write
-    from experiments.runner.folder import ResultFolder
+    from experiments.testbed.runs.folder import ResultFolder
 
     folder = ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"demo-{scheme.name}")
     value = run_and_write(scenario, planned, folder, None, f"{topology.name}: {case.link} is cut silently at 0 ms")
@@ -111,19 +115,16 @@ def _node(topology: Topology, name: str) -> str:
 
 
 def demo_scenario(
-    arguments: argparse.Namespace, topology: Topology, case: CrankbackCase, modes: tuple[str, ...]
+    arguments: argparse.Namespace, topology: Topology, case: CrankbackCase, modes: Sequence[str]
 ) -> Scenario:
     """The scenario that shows a case."""
-    from experiments.scenario.values import NO_MODE, Failure, Scenario, Traffic, Variation
+    from experiments.scenario.values import Failure, Scenario, Traffic, Variation
 
-    if len(modes) < 2:
-        chosen: tuple[str, ...] = (NO_MODE,)
-    else:
-        chosen = modes if arguments.mode == "both" else (arguments.mode,)
+    chosen = modes if arguments.mode == EVERY_MODE else (arguments.mode,)
     return Scenario(
         topology_name=arguments.topology,
         topology=topology,
-        variations=tuple(Variation(arguments.scheme, mode) for mode in chosen),
+        variations=tuple(Variation(arguments.scheme, mode) for mode in (chosen if modes else (NO_MODE,))),
         traffic=(Traffic(case.source, case.destination, "probe", arguments.interval_ms),),
         failures=(Failure("silent", CUT_AT_S, case.link, repair_at_s=REPAIR_AT_S),),
         duration_s=DURATION_S,

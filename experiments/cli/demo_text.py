@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from experiments.analysis.crankback import node_path
-from experiments.cli.output import table
-from experiments.cli.run_text import claims_lines, name_of
+from experiments.cli.run_lines import claims_lines, name_of
+from experiments.terminal.output import table
 
 if TYPE_CHECKING:
     from experiments.analysis.crankback import CrankbackCase

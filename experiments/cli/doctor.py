@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.cli.output import emit, progress
 from experiments.cli.parser import positive_number, refuse_given
-from experiments.cli.topo import load
+from experiments.terminal.inputs import load_topology
+from experiments.terminal.output import emit, progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `armor doctor`."""
     if arguments.quick:
         refuse_given(arguments, ("watch_s",), "is for the trial network, which --quick leaves out; keep one of them")
-    topology = load(arguments.topology)
-    from mininet_topos.emulation.doctor import diagnose
+    topology = load_topology(arguments.topology)
+    from emulation.doctor import diagnose
 
     with progress(None, "armor", "") as bar:
         bar.set_description_str("looking at the machine")

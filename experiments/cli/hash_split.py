@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.output import emit, indented, progress, table
 from experiments.scenario.suggest import suggest
+from experiments.terminal.output import emit, indented, progress, table
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
-    from experiments.against_ovs.split import Spread
+    from experiments.verify.against_ovs.split import Spread
     from mininet_topos.topology import Topology
     from ryu_apps.plan.kuijia.commodities import Commodity
-    from ryu_apps.plan.kuijia.ingress import Entrance
+    from ryu_apps.plan.kuijia.ingress import IngressEntry
     from ryu_apps.plan.kuijia.options import TunnelOptions
     from ryu_apps.plan.kuijia.plan import TunnelPlanner
 
@@ -67,36 +67,39 @@ def verify_hash_split(
     BadInputError
         No such pair, or weights that do not go with its tunnels.
     """
-    from experiments.against_ovs.split import draw_flows, measure_spread
-    from experiments.against_ovs.split_core import PROTOCOLS
-    from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
+    from experiments.verify.against_ovs.decide.split import PROTOCOLS
+    from experiments.verify.against_ovs.split import draw_flows, measure_spread
+    from ryu_apps.plan.kuijia.plan import TunnelPlanner
+    from ryu_apps.schemes import find_tunnel_scheme, tunnel_schemes
 
     if options.split != "ranges":
         raise BadInputError(f"--split {options.split} is what --hash-split compares with; leave it out")
     chosen = _chosen(arguments, tuple(commodities))
     scheme = find_tunnel_scheme(arguments.scheme)
+    # Before any failure all schemes split alike; groups cannot tag victims.
+    untagged = next(each for each in tunnel_schemes().values() if each.tunnels and not each.tunnels.tags_victims)
     planners = {
         BY_RANGES: TunnelPlanner(scheme, topology, chosen, options),
-        BY_GROUP: TunnelPlanner(find_tunnel_scheme("rescaling"), topology, chosen, replace(options, split="select")),
+        BY_GROUP: TunnelPlanner(untagged, topology, chosen, replace(options, split="select")),
     }
     flows = draw_flows(arguments.hash_split, arguments.seed)
     found = []
     with progress(len(planners) * len(PROTOCOLS), "splits", "") as bar:
         for split, planner in planners.items():
-            entrance = _entrance(planner, chosen[0])
+            ingress_entry = _ingress_entry(planner, chosen[0])
             for protocol in PROTOCOLS:
-                spread = measure_spread(planner, entrance, protocol, flows)
+                spread = measure_spread(planner, ingress_entry, protocol, flows)
                 found.append({"split": split, "protocol": protocol, **_spread_json(spread, planner)})
                 bar.update()
-    entrance = _entrance(planners[BY_RANGES], chosen[0])
+    ingress_entry = _ingress_entry(planners[BY_RANGES], chosen[0])
     value = {
         "topology": topology.name,
         "scheme": scheme.name,
         "src": chosen[0].src,
         "dst": chosen[0].dst,
         "tunnels": [[chosen[0].src, *(hop.dst for hop in path)] for path in chosen[0].paths],
-        "weights": list(entrance.commodity.weights),
-        "slots": _slots(entrance),
+        "weights": list(ingress_entry.commodity.weights),
+        "slots": _slots(ingress_entry),
         "flows": arguments.hash_split,
         "spreads": found,
         "holds": all(each["holds"] for each in found if each["split"] == BY_RANGES),
@@ -136,19 +139,19 @@ def _weights(text: str, count: int) -> tuple[float, ...]:
     return tuple(each / sum(weights) for each in weights)
 
 
-def _entrance(planner: TunnelPlanner, commodity: Commodity) -> Entrance:
-    return next(each for each in planner.entrances[commodity.src] if each.commodity.pair == commodity.pair)
+def _ingress_entry(planner: TunnelPlanner, commodity: Commodity) -> IngressEntry:
+    return next(each for each in planner.ingress_entries[commodity.src] if each.commodity.pair == commodity.pair)
 
 
-def _slots(entrance: Entrance) -> list[int]:
+def _slots(ingress_entry: IngressEntry) -> list[int]:
     """Hash slots by tunnel."""
-    numbers = range(len(entrance.commodity.paths))
-    return [sum(piece.slots.size for piece in entrance.base if piece.tunnel == number) for number in numbers]
+    numbers = range(len(ingress_entry.commodity.paths))
+    return [sum(piece.slots.size for piece in ingress_entry.base if piece.tunnel == number) for number in numbers]
 
 
 def _spread_json(spread: Spread, planner: TunnelPlanner) -> dict[str, Any]:
-    keeps, tags = planner.scheme.keeps_others, planner.scheme.tags_victims
-    failures = [
+    keeps, tags = planner.failover.keeps_others, planner.failover.tags_victims
+    failures: list[dict[str, Any]] = [
         {
             "dead": moves.dead,
             "victims": sum(moves.victims.flows),

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from experiments.cli.output import emit
 from experiments.cli.parser import add_choices, refuse_given
 from experiments.cli.tunnels import refuse_shape
+from experiments.terminal.output import emit
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def add_in_band_arguments(parser: argparse.ArgumentParser) -> None:
     """--controller-at, --pmt and --format."""
     group = parser.add_argument_group("in-band (armor plan in-band TOPO)")
     group.add_argument(
-        "--controller-at", metavar="NODE", help="switch that the controller hangs on (default the first)"
+        "--controller-at", metavar="NODE", help="switch that the controller is attached to (default the first)"
     )
     group.add_argument(
         "--pmt", metavar="FILE", help="message classes, each a connection with its own mark (docs/pmt.md)"
@@ -54,9 +54,9 @@ def run_in_band(arguments: argparse.Namespace, topology: Topology) -> int:
     refuse_shape(arguments)
     if arguments.count:
         raise BadInputError("--count is for schemes, not for in-band; remove it")
+    from emulation.decide.wiring import BACKUP_DATABASE_PORT, NODE_SERVICE_PORT, OPENFLOW_PORT
     from experiments.cli.pmt import read_pmt_file
-    from mininet_topos.emulation.wiring_core import BACKUP_DATABASE_PORT, NODE_SERVICE_PORT, OPENFLOW_PORT
-    from ryu_apps.control.priority.in_band_core import channel_of
+    from ryu_apps.control.priority.decide.in_band import channel_of
     from ryu_apps.plan.in_band.plan import plan_in_band
     from ryu_apps.plan.serial import plan_to_json
 

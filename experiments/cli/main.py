@@ -14,9 +14,9 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from experiments.cli.output import drop_notes, refuse_unwritable, release_notes
 from experiments.scenario.suggest import suggest
-from mininet_topos.emulation.ending import Ending
+from experiments.terminal.output import drop_notes, refuse_unwritable, release_notes
+from machine.ending import Ending
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.wording import sentence
 
@@ -30,7 +30,8 @@ COMMANDS = {
     "demo": "one failure, from topology file to measured recovery",
     "report": "make one HTML page from folders of results",
     "pmt": "check tables of message classes (PSO), put them on switches, show them",
-    "ofload": "load a controller with OpenFlow packet-ins and see what became of each",
+    "load": "load a controller with OpenFlow packet-ins and see what became of each",
+    "controller": "start the controller of a scheme",
     "protect": "protected flows of a running controller: list, add, remove, stats",
     "doctor": "check what this machine can do",
     "clean": "remove what a broken-off run left behind",

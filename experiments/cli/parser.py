@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NoReturn
 from experiments.scenario.suggest import suggest
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.choices import MODES
+from ryu_apps.plan.scheme_names import scheme_names
 from te_solver.choices import METRICS, PLANNERS, ROUTES
 
 if TYPE_CHECKING:
     from mininet_topos.topology import Topology
     from ryu_apps.plan.options import PlanOptions
-    from ryu_apps.plan.protect.values import ProtectedFlow
+    from ryu_apps.plan.protection import ProtectedFlow
 
 
 # Of `add_plan_options`, what only schemes of rows by destination read; all read the metric.
@@ -42,7 +43,9 @@ class ArmorParser(argparse.ArgumentParser):
         """--json, --seed and --out, which every command takes."""
         group = self.add_argument_group("every command")
         group.add_argument("--json", action="store_true", help="print one JSON value instead of text")
-        group.add_argument("--seed", type=whole_number("--seed", 0), default=1, help="seed of whatever is drawn by lot")
+        group.add_argument(
+            "--seed", type=whole_number("--seed", 0), default=1, help="seed of whatever is drawn at random"
+        )
         group.add_argument("--out", metavar="PATH", help="where the output goes (run, demo: a folder; else a file)")
 
     def parse_strictly(self, argv: Sequence[str]) -> argparse.Namespace:
@@ -141,9 +144,14 @@ def positive_number(name: str, highest: float = math.inf, lowest: float = 0.0) -
 
 def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     """SCHEME, TOPO and how the plan is made."""
-    parser.add_argument("scheme", metavar="SCHEME", help="sdfast, ffg, shortest, ...")
+    add_scheme_argument(parser)
     add_topology_argument(parser)
     add_plan_options(parser)
+
+
+def add_scheme_argument(parser: argparse.ArgumentParser) -> None:
+    """SCHEME."""
+    parser.add_argument("scheme", metavar="SCHEME", help=", ".join(scheme_names()))
 
 
 def add_topology_argument(parser: argparse.ArgumentParser) -> None:
@@ -172,7 +180,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("plan")
     add_choices(
         group,
-        ("mode", MODES, "who ends the backtracking: the data plane, or the switch-local agent"),
+        ("mode", tuple(MODES), "who ends the backtracking: the data plane, or the switch-local agent"),
         ("planner", PLANNERS, "routes by destination, the paper's two per pair, or te_solver's tunnels"),
         ("routes", ROUTES, "shortest-path trees, or one minimum spanning tree"),
         ("metric", METRICS, "cost of a link"),
@@ -188,7 +196,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         type=whole_number("--hard-timeout-s", 0, 0xFFFF),
         default=0,
         metavar="S",
-        help="life of learned and agent rows (default 0: until the link returns)",
+        help="life of learned rows (default 0: until the link returns)",
     )
 
 
@@ -200,24 +208,28 @@ def refuse_plan_options(arguments: argparse.Namespace, names: Sequence[str]) -> 
 def add_protect_argument(parser: argparse.ArgumentParser, default: str) -> None:
     """--protect FILE; `default` says what happens without it."""
     parser.add_argument(
-        "--protect", metavar="FILE", help=f"scheme protect: protected flows (docs/protect.md); without it {default}"
+        "--protect", metavar="FILE", help=f"schemes that protect flows: which (docs/protect.md); without it {default}"
     )
 
 
-def read_protected_flows(arguments: argparse.Namespace, topology: Topology) -> tuple[ProtectedFlow, ...] | None:
-    """Flows of --protect; None when it is not given.
+def read_protected_flows(
+    arguments: argparse.Namespace, topology: Topology, *, protects: bool
+) -> tuple[ProtectedFlow, ...] | None:
+    """Flows of --protect; None when it is not given. `protects`: whether the scheme protects flows.
 
     Raises
     ------
     BadInputError
-        The file cannot be read or used, or the scheme is not `protect`.
+        The file cannot be read or used, or the scheme protects none.
     """
     from ryu_apps.plan.protect.document import load_flows
 
     if arguments.protect is None:
         return None
-    if arguments.scheme != "protect":
-        raise BadInputError(f"--protect is for scheme protect, not for {arguments.scheme!r}; leave one of them out")
+    if not protects:
+        raise BadInputError(
+            f"--protect is for schemes that protect flows, not for {arguments.scheme!r}; leave one of them out"
+        )
     return load_flows(arguments.protect, f"--protect {arguments.protect!r}", topology)
 
 

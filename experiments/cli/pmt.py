@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.output import emit, hold_note
 from experiments.cli.parser import choice, refuse_given
 from experiments.scenario.suggest import suggest
+from experiments.terminal.output import emit, hold_note
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def read_pmt_file(name: str) -> PolicyMapTable:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from ryu_apps.control.priority.channels_core import connections
+    from ryu_apps.control.priority.decide.channels import connections
     from ryu_apps.pmt.flows import limits, punt_rows
     from ryu_apps.pmt.serial import show
     from ryu_apps.pmt.validate import notes
@@ -81,7 +81,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _push(arguments: argparse.Namespace) -> int:
-    from ovsdb_backup.json_rpc import connected
+    from machine.json_rpc import connected
     from ryu_apps.control.priority.switch_table import SwitchTable
 
     switch, file = arguments.names
@@ -95,7 +95,7 @@ def _push(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from ovsdb_backup.json_rpc import connected
+    from machine.json_rpc import connected
     from ryu_apps.control.priority.switch_table import SwitchTable
     from ryu_apps.pmt.serial import show
 
@@ -133,7 +133,7 @@ def find_switch(name: str, bridge: str) -> tuple[str, str]:
     """
     if name.startswith(("unix:", "tcp:")):
         return name, bridge
-    from mininet_topos.emulation.runfile import list_runs
+    from emulation.runfile import list_runs
 
     switches = [record for run in list_runs() if run.is_live() for record in run.of_kind("switch")]
     found = [record for record in switches if record["name"] == name]

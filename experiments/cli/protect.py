@@ -20,8 +20,8 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from experiments.cli.output import emit, table
 from experiments.cli.parser import choice, refuse_given, whole_number
+from experiments.terminal.output import emit, table
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.input_files import read_text
 
@@ -107,7 +107,7 @@ def asker(url: str | None) -> Callable[[str, str], Any]:
         A URL that is none; or no URL, and not exactly one network runs here.
     """
     if url is None:
-        from mininet_topos.emulation.places import call_inside
+        from machine.places import call_inside
 
         pid = controller_pid()
         return lambda method, body: call_inside(pid, lambda: request(DEFAULT_URL, method, body))
@@ -138,8 +138,8 @@ def controller_pid() -> int:
     BadInputError
         None runs, or several.
     """
-    from mininet_topos.emulation.runfile import list_runs
-    from mininet_topos.emulation.wiring_core import CONTROLLER
+    from emulation.decide.wiring import CONTROLLER
+    from emulation.runfile import list_runs
 
     live = [run for run in list_runs() if run.is_live()]
     processes = [process for run in live for process in run.of_kind("process")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.cli.output import table
+from experiments.terminal.output import table
 from mininet_topos.wording import counted
 
 _MEANINGS = {

@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments.cli.output import emit, writable
-from experiments.whole_file import write_whole
+from experiments.terminal.output import emit, writable
+from machine.whole_file import write_whole
 
 PAGE = "report.html"
 

@@ -18,16 +18,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli.output import note
 from experiments.cli.parser import whole_number
+from experiments.terminal.output import note
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
-    from experiments.campaign.campaign import Laboratory
-    from experiments.campaign.engine import Runner
-    from experiments.campaign.store import Store
+    from experiments.campaign.act.campaign import Laboratory
+    from experiments.campaign.act.engine import Runner
+    from experiments.campaign.act.store import Store
+    from experiments.campaign.figure import PaperFigure
     from experiments.campaign.values import Json, LaboratorySettings, Trial
-    from experiments.papers.figure import PaperFigure
 
 INTERRUPTED = 130
 _CHOICES = ("ids", "paper", "all", "quick", "rounds", "arms")
@@ -65,44 +65,40 @@ class NetworkLaboratory:
 
     def require(self, trials: Sequence[Trial]) -> None:
         """Refuse when the machine lacks what the trials need; remove what killed runs left behind."""
+        from experiments.campaign.act.discovery import find_kinds
         from experiments.campaign.durations import needs_root
 
-        if not needs_root(trials):
+        if not needs_root(trials, find_kinds()):
             return
-        from experiments.runner.parts import require_programs
-        from mininet_topos.emulation.clean import clean_all
+        from emulation.clean import clean_all
+        from experiments.testbed.runs.parts import require_programs
 
         require_programs()
         clean_all()
 
     def facts(self, trials: Sequence[Trial]) -> Json:
         """Which datapath switches take: the kernel's when it has one."""
+        from experiments.campaign.act.discovery import find_kinds
         from experiments.campaign.durations import needs_root
 
-        if not needs_root(trials):
+        if not needs_root(trials, find_kinds()):
             return {}
-        from mininet_topos.emulation.features import kernel_features
+        from emulation.features import kernel_features
 
         features = kernel_features()
         return {"emulation": {"datapath": "kernel" if features.openvswitch else "netdev", "netem": features.netem}}
 
     def calibrate(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Json:
         """Measure the machine with the campaign's load."""
-        from experiments.laboratory import measure_calibration
+        from experiments.testbed.trials.calibrate import measure_calibration
 
         return measure_calibration(trials, settings)
 
     def runners(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Mapping[str, Runner]:
-        """A runner for every kind of these trials; those that need no emulated switches are imported alone."""
-        from experiments.ofload.trials import run_control
-        from experiments.papers.registry import run_sweep
+        """A runner for every kind of these trials; nothing is imported that they do not need."""
+        from experiments.campaign.act.discovery import make_runners
 
-        runners: dict[str, Runner] = {"sweep": run_sweep, "control": run_control}
-        if any(trial.kind not in runners for trial in trials):
-            from experiments.laboratory import make_runners
-
-            runners.update(make_runners(settings))
-        return runners
+        return make_runners(trials, settings)
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
@@ -128,13 +124,13 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
 
 
 def _registry() -> tuple[Mapping[str, PaperFigure], Mapping[str, tuple[str, ...]]]:
-    from experiments.papers.registry import ALIASES, FIGURES
+    from experiments.campaign.act.discovery import aliases_of, find_figures
 
-    return FIGURES, ALIASES
+    return find_figures(), aliases_of(find_figures())
 
 
 def _start(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
-    from experiments.campaign.campaign import begin, folder_name
+    from experiments.campaign.act.campaign import begin, folder_name
     from experiments.campaign.selection import Request, choose_ids, run_order, trials_of
     from experiments.campaign.values import CampaignPlan
 
@@ -165,8 +161,8 @@ def _resume(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
 
 def _opened(folder: Path) -> Store:
     """A campaign that has begun, whose files belong together."""
+    from experiments.campaign.act.store import Store
     from experiments.campaign.integrity import check_campaign
-    from experiments.campaign.store import Store
 
     store = Store.open(folder)
     check_campaign(store.description, store.rows(), str(folder))
@@ -183,12 +179,13 @@ def _redraw(arguments: argparse.Namespace) -> int:
 
 
 def _measure(arguments: argparse.Namespace, store: Store, trials: Sequence[Trial], laboratory: Laboratory) -> int:
-    from experiments.campaign.campaign import measure
+    from experiments.campaign.act.campaign import measure
+    from experiments.campaign.act.discovery import find_kinds
     from experiments.campaign.durations import estimates, in_words, total_seconds
     from experiments.campaign.order import remaining
     from experiments.cli.campaign_progress import campaign_progress
 
-    todo = estimates(remaining(trials, store.rows()))
+    todo = estimates(remaining(trials, store.rows()), find_kinds())
     about = in_words(total_seconds(todo.values()))
     note(f"{len(todo)} of {len(trials)} trials to run, about {about}; rows go to {store.path}")
     try:
@@ -201,7 +198,7 @@ def _measure(arguments: argparse.Namespace, store: Store, trials: Sequence[Trial
 
 
 def _conclude(arguments: argparse.Namespace, store: Store, out: Path, ids: Sequence[str] = ()) -> int:
-    from experiments.campaign.campaign import conclude
+    from experiments.campaign.act.campaign import conclude
     from experiments.cli.reproduce_text import campaign_text
 
     value = conclude(store, _registry()[0], out, ids)
@@ -210,8 +207,8 @@ def _conclude(arguments: argparse.Namespace, store: Store, out: Path, ids: Seque
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from experiments.cli.output import emit
     from experiments.cli.reproduce_text import list_text
+    from experiments.terminal.output import emit
 
     figures, aliases = _registry()
     rows = [_listed(name, (figure,), figure.paper, figure.title, arguments) for name, figure in figures.items()]
@@ -236,6 +233,7 @@ def _groups(figures: Mapping[str, PaperFigure]) -> dict[str, tuple[PaperFigure, 
 
 def _listed(name: str, figures: Sequence[PaperFigure], paper: str, title: str, arguments: argparse.Namespace) -> Json:
     """One line of the list: full and quick."""
+    from experiments.campaign.act.discovery import find_kinds
     from experiments.campaign.durations import campaign_seconds
     from experiments.campaign.selection import run_order
     from experiments.campaign.values import CampaignPlan
@@ -244,5 +242,5 @@ def _listed(name: str, figures: Sequence[PaperFigure], paper: str, title: str, a
     for prefix, quick in (("", False), ("quick_", True)):
         plan = CampaignPlan(quick, arguments.seed, arguments.rounds)
         trials = run_order({figure.id: figure.trials(plan) for figure in figures})
-        row[f"{prefix}trials"], row[f"{prefix}seconds"] = len(trials), round(campaign_seconds(trials))
+        row[f"{prefix}trials"], row[f"{prefix}seconds"] = len(trials), round(campaign_seconds(trials, find_kinds()))
     return row

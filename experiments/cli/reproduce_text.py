@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.campaign.durations import in_words
 from experiments.campaign.order import NOT_RUN
-from experiments.cli.output import table
+from experiments.terminal.output import table
 
 Json = Mapping[str, Any]
 

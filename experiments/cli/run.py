@@ -15,19 +15,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli.output import progress
-from experiments.cli.topo import load
-from mininet_topos import input_files
+from experiments.terminal.inputs import parse, read_text
+from experiments.terminal.output import progress
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
     from experiments.analysis.flow_result import FlowResult
     from experiments.analysis.result import Json, RunResult
-    from experiments.runner.folder import ResultFolder
-    from experiments.runner.run import FailedRun, Planned
     from experiments.scenario.values import Scenario
+    from experiments.testbed.runs.folder import ResultFolder
+    from experiments.testbed.runs.run import FailedRun, Planned
 
-MAX_SCENARIO_BYTES = 1_000_000
 MAX_SEED = 2**31 - 1  # as in the file
 
 
@@ -46,9 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadInputError(f"--seed is {arguments.seed}; a scenario takes 0 to {MAX_SEED}")
         scenario, written = replace(scenario, seed=arguments.seed), None  # the folder then says what was run
     from experiments.cli.run_text import runs_text
-    from experiments.runner.folder import ResultFolder
-    from experiments.runner.parts import require_programs
-    from experiments.runner.run import plan_scenario
+    from experiments.testbed.runs.folder import ResultFolder
+    from experiments.testbed.runs.parts import require_programs
+    from experiments.testbed.runs.run import plan_scenario
 
     try:
         planned = plan_scenario(scenario)
@@ -63,49 +61,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if value["held"] else 1
 
 
-def read_text(name: str) -> str:
-    """Text of a scenario file.
-
-    Raises
-    ------
-    BadInputError
-        It cannot be read, or is no text.
-    """
-    return input_files.read_text(name, f"scenario {name!r}", MAX_SCENARIO_BYTES)
-
-
-def parse(text: str, name: str) -> Scenario:
-    """Scenario of a text; the schemes are those of the registry."""
-    from experiments.scenario.parse import Surroundings, parse_scenario
-    from ryu_apps.plan.registry import SCHEMES, TUNNEL_SCHEMES
-
-    with_modes = tuple(scheme.name for scheme in SCHEMES.values() if len(scheme.modes) > 1)
-    folder = Path(name).parent
-
-    def find(file: str) -> str:
-        """A file that a scenario names may lie beside it."""
-        return str(folder / file) if input_files.is_file(folder / file) else file
-
-    def read(file: str) -> str:
-        return input_files.read_text(find(file), file, MAX_SCENARIO_BYTES)
-
-    surroundings = Surroundings(
-        lambda topology: load(find(topology)),
-        (*SCHEMES, *TUNNEL_SCHEMES),
-        with_modes,
-        tuple(TUNNEL_SCHEMES),
-        find,
-        read,
-    )
-    return parse_scenario(text, name, surroundings)
-
-
 def run_and_write(scenario: Scenario, planned: Planned, folder: ResultFolder, text: str | None, title: str) -> Json:
     """Run all variations, write verdict and pictures, and return what `--json` prints."""
-    from experiments.figures.delay import draw_delay
-    from experiments.figures.flows import draw_flows
-    from experiments.figures.panels import read_panels
-    from experiments.runner.run import run_scenario
+    from experiments.figures.charts.delay import draw_delay
+    from experiments.figures.charts.flows import draw_flows
+    from experiments.figures.charts.run_panels import read_panels
+    from experiments.testbed.runs.run import run_scenario
 
     with telling() as say:
         outcomes = run_scenario(scenario, planned, folder, text, say)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.cli.output import indented, table
-from experiments.cli.run_text import claims_lines, milliseconds, name_of
+from experiments.cli.run_lines import claims_lines, milliseconds, name_of
+from experiments.terminal.output import indented, table
 
 Run = dict[str, Any]
 _HEAD = (
@@ -58,7 +58,7 @@ def _row(flow: Run) -> list[str]:
         "-" if flow["lost_percent_after"] is None else f"{flow['lost_percent_after']:.1f}",
         "-" if flow["retransmits"] is None else f"{flow['retransmits']:,}",
         "-" if flow["convergence_s"] is None else f"{flow['convergence_s']:.1f}",
-        {True: "yes", False: "NO"}.get(flow.get("met"), "-"),
+        "-" if flow.get("met") is None else "yes" if flow["met"] else "NO",
     ]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.cli.output import indented, table
+from experiments.cli.run_flows_text import flow_run_text
+from experiments.cli.run_lines import claims_lines, milliseconds, name_of
+from experiments.terminal.output import indented, table
 
 Run = dict[str, Any]
 STAGES = (
@@ -30,8 +32,6 @@ def run_text(run: Run) -> str:
     if "error" in run:
         return f"{name_of(run)}\n  broke off: {run['error']}"
     if "flows" in run:
-        from experiments.cli.run_flows_text import flow_run_text
-
         return flow_run_text(run)
     sections = [name_of(run)]
     if run["failures"]:
@@ -41,14 +41,6 @@ def run_text(run: Run) -> str:
         sections += ["", indented(loads_table(run["loads"]))]
     sections += ["", *claims_lines(run)]
     return "\n".join(sections)
-
-
-def name_of(run: Run) -> str:
-    """Heading of a run."""
-    mode = "" if run["mode"] == "none" else f", {run['mode']} mode"
-    mode += f", {run['arm']}" if run.get("arm") else ""
-    bfd = f", BFD 3 x {run['bfd_interval_ms']} ms" if run.get("bfd_interval_ms") else ""
-    return f"== {run['scheme']}{mode}{bfd}"
 
 
 def failures_table(failures: list[Run]) -> str:
@@ -70,7 +62,7 @@ def failures_table(failures: list[Run]) -> str:
 
 
 def probes_table(probes: list[Run]) -> str:
-    """Accounts of each probe and way."""
+    """Packet counts of each probe and way."""
     header = ["probe", "way", "sent", "received", "lost", "duplicated", "reordered", "came back"]
     names = ("sent", "received", "lost", "duplicated", "reordered", "came_back")
     rows = [
@@ -101,20 +93,3 @@ def _offered(load: Run) -> str:
         return "as it goes" if load["rate_mbps"] is None else f"{load['rate_mbps']:g} Mbit/s"
     less = "" if load["rate_pps"] == load["asked_pps"] else f" (of {load['asked_pps']:,.0f}: more is lost anyway)"
     return f"{load['rate_pps']:,.0f} packets/s{less}"
-
-
-def claims_lines(run: Run) -> list[str]:
-    """Claims that broke, how many held, and warnings."""
-    broken = [claim for claim in run["claims"] if not claim["held"]]
-    lines = [f"  {len(run['claims']) - len(broken)} of {len(run['claims'])} claims held"]
-    lines += [f"  {claim['name']}: {claim['detail']}" for claim in run["claims"] if claim["held"] and claim["detail"]]
-    lines += [f"  BROKEN: {claim['name']}: {claim['detail']}" for claim in broken]
-    lines += [f"  warning: {warning}" for warning in run["warnings"]]
-    if not run["trustworthy"]:
-        lines.append("  NOT TRUSTWORTHY: the warnings above mean that numbers of this run may be wrong")
-    return lines
-
-
-def milliseconds(value: float | None) -> str:
-    """A time for a table; a dash when there is none."""
-    return "-" if value is None else f"{value:.1f}"

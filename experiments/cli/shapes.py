@@ -6,18 +6,18 @@ armor plan kuijia gscale --demands random:5:900 --priorities four --shape decomp
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.output import emit, table
+from experiments.terminal.output import emit, table
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, TWO_TABLE
 
 if TYPE_CHECKING:
     from mininet_topos.topology import Topology
     from ryu_apps.plan.decompose.shapes import TableOutcome
-    from ryu_apps.plan.registry import Scheme
     from ryu_apps.plan.rows import RulePlan
+    from ryu_apps.plan.scheme import Scheme
 
 _MEANINGS = {
     REPLICATED: "tables as planned: a row for each class of traffic",
@@ -108,8 +108,8 @@ def count_json(
 
 def count_text(value: Mapping[str, Any]) -> str:
     """Counts for a person."""
-    head = ("switch", "tables", "rows", "fields", "replicated: rows", "fields", "saved %")
-    rows = [
+    head: Sequence[str] = ("switch", "tables", "rows", "fields", "replicated: rows", "fields", "saved %")
+    rows: list[Sequence[str]] = [
         (
             each["node"],
             *(f"{each[name]:,}" if name in each else "" for name in _SIZES),
@@ -133,9 +133,9 @@ def _with_saving(sizes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reshaped(plans: Mapping[int, RulePlan], shape: str) -> dict[int, tuple[RulePlan, tuple[TableOutcome, ...]]]:
-    from ryu_apps.plan.decompose.figure8 import CLASS_PARTS
     from ryu_apps.plan.decompose.shapes import decompose_plan
     from ryu_apps.plan.ids import SPARE_TABLES
+    from ryu_apps.plan.kuijia.figure8 import CLASS_PARTS
 
     return {dpid: decompose_plan(plan, shape, SPARE_TABLES, parts=CLASS_PARTS) for dpid, plan in plans.items()}
 

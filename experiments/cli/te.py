@@ -15,9 +15,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli.output import emit, note, refuse_unwritable, writable
 from experiments.cli.parser import add_choices, choice, positive_number, refuse_given, whole_number
 from experiments.scenario.suggest import suggest
+from experiments.terminal.output import emit, note, refuse_unwritable, writable
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import FailureScenario, Topology
 from te_solver.choices import BASE_POINTS, METRICS, OBJECTIVES, SOLVERS, TUNNEL_KINDS
@@ -128,8 +128,9 @@ def _solve(arguments: argparse.Namespace) -> int:
 
 
 def _failure(arguments: argparse.Namespace) -> int:
+    from experiments.figures.charts.canvas import save
+    from experiments.figures.charts.failure import failure_figure
     from experiments.te.inputs import load_problem
-    from experiments.te.pictures import failure_figure, save
     from experiments.te.tables import failure_text, outcome_value
     from te_solver.schemes import SCHEMES, SchemeOptions, fail, plan_schemes
     from te_solver.solve import solve
@@ -183,7 +184,7 @@ def _scenario(arguments: argparse.Namespace, topology: Topology) -> tuple[Failur
 def _picture(arguments: argparse.Namespace, what: str) -> str:
     """Where the picture goes: --out when that ends like a picture (the table then goes to standard output)."""
     if arguments.out is not None and Path(arguments.out).suffix.lower() in PICTURES:
-        name, arguments.out = arguments.out, None
+        name, arguments.out = str(arguments.out), None
         return name
     stem = Path(arguments.topology).stem.replace(":", "-")
     return f"{DEFAULT_FOLDER}/failure-{stem}-{what.replace(', ', '+').replace('#', '.')}.png"

@@ -11,9 +11,10 @@ import argparse
 import itertools
 from pathlib import Path
 
-from experiments.cli.output import emit, hold_note, writable
 from experiments.cli.parser import choice, refuse_given
 from experiments.scenario.suggest import suggest
+from experiments.terminal.inputs import load_topology
+from experiments.terminal.output import emit, writable
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, Topology
 
@@ -41,24 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _list(arguments)
     if arguments.topology is None:
         raise BadInputError(f"'armor topo {arguments.action}' needs a topology; 'armor topo list' shows the names")
-    topology = load(arguments.topology)
+    topology = load_topology(arguments.topology)
     return (_show if arguments.action == "show" else _draw)(arguments, topology)
-
-
-def load(name: str) -> Topology:
-    """Topology of a name or file; what the file left unknown is noted on standard error.
-
-    Raises
-    ------
-    TopologyError
-        Unknown name, or an unusable file.
-    """
-    from mininet_topos.catalogue import load_topology_with_warnings
-
-    loaded = load_topology_with_warnings(name)
-    for warning in loaded.warnings:
-        hold_note(f"note: {warning}")
-    return loaded.topology
 
 
 def _list(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.hash_split import refuse_pair, verify_hash_split
-from experiments.cli.output import emit, hold_note, progress, table, writable
 from experiments.cli.parser import (
     PLAN_OPTIONS,
     add_choices,
@@ -24,20 +23,35 @@ from experiments.cli.parser import (
     whole_number,
 )
 from experiments.cli.shapes import in_shape, show
+from experiments.terminal.output import emit, hold_note, progress, table, writable
 from mininet_topos.errors import BadInputError
 from mininet_topos.wording import counted
-from ryu_apps.plan.choices import PRIORITIES, SHAPES, SPLITS, TELLERS
+from ryu_apps.plan.choices import NOTIFIERS, PRIORITIES, SHAPES, SPLITS
 from te_solver.choices import MAX_TUNNELS, TUNNEL_KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from mininet_topos.topology import LinkId, Topology
     from ryu_apps.plan.kuijia.commodities import Commodity
     from ryu_apps.plan.kuijia.options import Prefix, TunnelOptions
     from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
+    from ryu_apps.plan.options import PlanOptions
+    from ryu_apps.plan.rows import RulePlan
 
 _ONLY_FOR_TUNNELS = (
-    *("failed", "demands", "default_capacity_mbps", "low_to_high", "prefix", "sheets", "hash_split", "pair", "weights"),
-    *("tunnels", "tunnel_kind", "priorities", "split", "told_by"),
+    *(
+        "failed",
+        "demands",
+        "default_capacity_mbps",
+        "low_to_high",
+        "prefix",
+        "agent_configurations",
+        "hash_split",
+        "pair",
+        "weights",
+    ),
+    *("tunnels", "tunnel_kind", "priorities", "split", "notified_by"),
 )
 
 
@@ -55,7 +69,7 @@ def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
         ("tunnel-kind", TUNNEL_KINDS, "how tunnels are chosen"),
         ("priorities", PRIORITIES, "classes and queues"),
         ("split", SPLITS, "hash ranges, or a SELECT group for comparison"),
-        ("told-by", TELLERS, "who tells the ingress about dead tunnels; agents need rows for alarms"),
+        ("notified-by", NOTIFIERS, "who tells the ingress about failed tunnels; agents need rows for LDIs"),
         ("shape", SHAPES, "tables as planned, or taken apart"),
     )
     group.add_argument(
@@ -97,43 +111,51 @@ def load_planner(arguments: argparse.Namespace, topology: Topology) -> TunnelPla
     BadInputError
         Demands, prefixes or options that cannot be used.
     """
-    from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
+    from ryu_apps.plan.kuijia.plan import TunnelPlanner
+    from ryu_apps.schemes import find_tunnel_scheme
 
     options = _options(arguments)
     return TunnelPlanner(find_tunnel_scheme(arguments.scheme), topology, _commodities(arguments, topology), options)
 
 
+def tunnel_planner(arguments: argparse.Namespace) -> Callable[[Topology, PlanOptions], Mapping[int, RulePlan]] | None:
+    """Plans of any network, for all pairs of it; None where the arguments name nodes or demands of one network."""
+    if arguments.demands is not None or arguments.prefix:
+        return None
+    return lambda topology, _options: load_planner(arguments, topology).plans()
+
+
 def plan_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
     """Run `armor plan` for a scheme of tunnels."""
     refuse_plan_options(arguments, PLAN_OPTIONS)
-    from ryu_apps.plan.kuijia.plan import find_tunnel_scheme
+    from ryu_apps.schemes import find_tunnel_scheme
 
     scheme = find_tunnel_scheme(arguments.scheme)
     failures = [frozenset({topology.parse_link(name)}) for name in arguments.failed]
-    if arguments.sheets is not None and arguments.told_by != "agent":
-        raise BadInputError("--sheets are for agents; add --told-by agent, or leave them out")
+    if arguments.agent_configurations is not None and arguments.notified_by != "agent":
+        raise BadInputError("--agent-configurations are for agents; add --notified-by agent, or leave them out")
     planner = load_planner(arguments, topology)
-    if arguments.sheets is not None:
-        _write_sheets(planner, arguments.sheets)
+    if arguments.agent_configurations is not None:
+        _write_configurations(planner, arguments.agent_configurations)
     value = {
         "topology": topology.name,
         "scheme": scheme.name,
         "priorities": arguments.priorities,
         "split": arguments.split,
-        "told_by": arguments.told_by,
+        "notified_by": arguments.notified_by,
         "failed": [str(link) for event in failures for link in event],
     }
     return show(arguments, topology, value, planner.plans(failures))
 
 
-def _write_sheets(planner: TunnelPlanner, folder: str) -> None:
-    """Write the sheet of every switch's agent to FOLDER/NODE.json."""
-    from ryu_apps.plan.kuijia.sheets import sheet_text
+def _write_configurations(planner: TunnelPlanner, folder: str) -> None:
+    """Write the configuration of every switch's agent to FOLDER/NODE.json."""
+    from ryu_apps.plan.kuijia.agent_configuration import configuration_text
 
     nodes = planner.topology.node_names
     for node in nodes:
-        writable(f"{folder}/{node}.json").write_text(sheet_text(planner, node), encoding="utf-8")
-    hold_note(f"written: {len(nodes)} sheets in {folder}")
+        writable(f"{folder}/{node}.json").write_text(configuration_text(planner, node), encoding="utf-8")
+    hold_note(f"written: {len(nodes)} agent configurations in {folder}")
 
 
 def verify_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
@@ -168,7 +190,7 @@ def verify_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
         "priorities": arguments.priorities,
         "failures": arguments.failures,
         "histories": total,
-        "commodities": sum(len(entrances) for entrances in planner.entrances.values()),
+        "commodities": sum(len(ingress_entries) for ingress_entries in planner.ingress_entries.values()),
         **found.to_json(),
         "holds": not found.faults,
     }
@@ -181,7 +203,7 @@ def draw_histories(
 ) -> tuple[int, Iterator[Failures]]:
     """How many histories of failures, and the histories.
 
-    Every set of `size` links (or `sample` of them, drawn by lot) fails at once and, when there are several, one link
+    Every set of `size` links (or `sample` of them, drawn at random) fails at once and, when there are several, one link
     after another too, in the order of the links.
 
     Raises
@@ -232,8 +254,8 @@ _SHOWN_FAULTS = 5
 
 
 def _against_ovs(arguments: argparse.Namespace, topology: Topology, planner: TunnelPlanner) -> int:
-    from experiments.against_ovs.compare import Comparison
-    from experiments.against_ovs.tunnels import compare_tunnels
+    from experiments.verify.against_ovs.compare import Comparison
+    from experiments.verify.against_ovs.tunnels import compare_tunnels
 
     if arguments.split == "select":
         raise BadInputError(
@@ -250,7 +272,7 @@ def _against_ovs(arguments: argparse.Namespace, topology: Topology, planner: Tun
         "scheme": arguments.scheme,
         "shape": arguments.shape,
         "priorities": arguments.priorities,
-        "told_by": arguments.told_by,
+        "notified_by": arguments.notified_by,
         "failed": [str(link) for event in failures for link in sorted(event)],
         **found.to_json(),
     }
@@ -266,7 +288,7 @@ def _against_ovs(arguments: argparse.Namespace, topology: Topology, planner: Tun
 
 
 def _drawn_failures(planner: TunnelPlanner, count: int, seed: int) -> Failures:
-    """Links with tunnels, drawn by lot, each a moment of its own."""
+    """Links with tunnels, drawn at random, each a moment of its own."""
     links = sorted({planner.topology.link_id(hop) for path in planner.labels for hop in path})
     if count > len(links):
         raise BadInputError(f"--failures is {count}, and {len(links)} links have tunnels; give fewer")
@@ -277,7 +299,7 @@ def _options(arguments: argparse.Namespace) -> TunnelOptions:
     from ryu_apps.plan.kuijia.options import TunnelOptions
 
     prefixes = _prefixes(arguments.prefix)
-    return TunnelOptions(arguments.priorities, arguments.split, prefixes, arguments.told_by)
+    return TunnelOptions(arguments.priorities, arguments.split, prefixes, arguments.notified_by)
 
 
 def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[Commodity, ...]:

@@ -21,7 +21,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.hash_split import add_hash_split_arguments
-from experiments.cli.output import emit, indented, progress, table
+from experiments.cli.memory import add_memory_argument, memory_for
 from experiments.cli.parser import (
     add_plan_arguments,
     add_protect_argument,
@@ -30,17 +30,23 @@ from experiments.cli.parser import (
     refuse_given,
     whole_number,
 )
-from experiments.cli.topo import load
-from experiments.cli.tunnels import add_tunnel_arguments, refuse_shape, refuse_tunnel_arguments, verify_tunnels
+from experiments.cli.tunnels import (
+    add_tunnel_arguments,
+    refuse_shape,
+    refuse_tunnel_arguments,
+    tunnel_planner,
+    verify_tunnels,
+)
+from experiments.terminal.inputs import load_topology
+from experiments.terminal.output import emit, indented, progress, table
 from mininet_topos.wording import counted
+from ryu_apps.plan.choices import mode_words, uses_agent
 
 if TYPE_CHECKING:
     from mininet_topos.topology import LinkId, Topology
     from ryu_apps.plan.options import PlanOptions
-    from ryu_apps.plan.protect.values import ProtectedFlow
-
-
-_KEEPING = ("sqr", "lossless")  # verification.keeping has the same, and is slow to import
+    from ryu_apps.plan.protection import ProtectedFlow
+    from ryu_apps.plan.scheme import Scheme
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,40 +73,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_hash_split_arguments(parser)
     add_protect_argument(parser, "all that two disjoint paths join")
     add_tunnel_arguments(parser)
+    add_memory_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor verify`."""
     from mininet_topos.connectivity import require_connected
-    from ryu_apps.plan.registry import TUNNEL_SCHEMES, find_scheme
+    from ryu_apps.schemes import find_scheme
 
-    is_of_tunnels = arguments.scheme in TUNNEL_SCHEMES
-    if not is_of_tunnels:
-        find_scheme(arguments.scheme)
+    scheme = find_scheme(arguments.scheme)
     options = plan_options(arguments)
-    topology = load(arguments.topology)
+    topology = load_topology(arguments.topology)
     require_connected(topology)
-    flows = read_protected_flows(arguments, topology)
+    flows = read_protected_flows(arguments, topology, protects=scheme.protects)
+    planner = scheme.plan if scheme.tunnels is None else tunnel_planner(arguments)
+    with memory_for(arguments, topology, options, planner):
+        return _verified(arguments, scheme, topology, options, flows)
+
+
+def _verified(
+    arguments: argparse.Namespace,
+    scheme: Scheme,
+    topology: Topology,
+    options: PlanOptions,
+    flows: tuple[ProtectedFlow, ...] | None,
+) -> int:
     if not arguments.against_ovs:
         refuse_given(arguments, ("samples",), "is for --against-ovs; add it, or write --sample")
-    if is_of_tunnels:
+    if scheme.tunnels is not None:
         return verify_tunnels(arguments, topology)
     refuse_tunnel_arguments(arguments)
     refuse_shape(arguments)
     if arguments.against_ovs:
         refuse_given(arguments, ("failures", "sample", "jobs"), "has no meaning with --against-ovs; leave it out")
-    if arguments.scheme in ("protect", *_KEEPING):
+    if scheme.protects or scheme.buffers:
         refuse_given(arguments, ("jobs",), f"is not for {arguments.scheme!r}; leave it out")
-    if arguments.scheme == "protect" and not arguments.against_ovs:
-        return _protection(arguments, topology, flows)
-    if arguments.scheme in _KEEPING and not arguments.against_ovs:
-        return _keeping(arguments, topology, options)
+    if scheme.protects and not arguments.against_ovs:
+        return _protection(arguments, scheme, topology, flows)
+    if scheme.buffers and not arguments.against_ovs:
+        return _packet_buffer(arguments, scheme, topology, options)
     check = _against_ovs if arguments.against_ovs else _cases
     return check(arguments, topology, options)
 
 
 def _cases(arguments: argparse.Namespace, topology: Topology, options: PlanOptions) -> int:
-    from experiments.verification.verify import Request, verify_scheme
+    from experiments.verify.verify import Request, verify_scheme
 
     request = Request(topology, arguments.scheme, options, arguments.failures, arguments.sample, arguments.seed)
     with progress(100, "cases", "%") as bar:
@@ -112,32 +129,39 @@ def _cases(arguments: argparse.Namespace, topology: Topology, options: PlanOptio
     return 0 if result.holds else 1
 
 
-def _protection(arguments: argparse.Namespace, topology: Topology, flows: tuple[ProtectedFlow, ...] | None) -> int:
+def _protection(
+    arguments: argparse.Namespace, scheme: Scheme, topology: Topology, flows: tuple[ProtectedFlow, ...] | None
+) -> int:
     from experiments.cli.protect_text import protection_text
-    from experiments.verification.protection import all_flows, verify_protect
+    from experiments.verify.streams.protection import all_flows, verify_protect
 
     failed_sets = _failed_sets(arguments, topology)
     with progress(len(failed_sets), "failures", "") as bar:
         result = verify_protect(
-            topology, all_flows(topology) if flows is None else flows, failed_sets, arguments.metric, bar.update
+            scheme,
+            topology,
+            all_flows(topology) if flows is None else flows,
+            failed_sets,
+            arguments.metric,
+            bar.update,
         )
     emit(arguments, result.to_json(), protection_text(result.to_json()))
     return 0 if result.holds else 1
 
 
-def _keeping(arguments: argparse.Namespace, topology: Topology, options: PlanOptions) -> int:
-    from experiments.cli.keeping_text import keeping_text
-    from experiments.verification.keeping import verify_keeping
+def _packet_buffer(arguments: argparse.Namespace, scheme: Scheme, topology: Topology, options: PlanOptions) -> int:
+    from experiments.cli.buffering_text import buffering_text
+    from experiments.verify.streams.buffering import verify_buffering
 
     failed_sets = _failed_sets(arguments, topology)
     with progress(len(failed_sets), "failures", "") as bar:
-        result = verify_keeping(topology, arguments.scheme, options, failed_sets, bar.update)
-    emit(arguments, result.to_json(), keeping_text(result.to_json()))
+        result = verify_buffering(topology, scheme, options, failed_sets, bar.update)
+    emit(arguments, result.to_json(), buffering_text(result.to_json(), scheme.promise))
     return 0 if result.holds else 1
 
 
 def _failed_sets(arguments: argparse.Namespace, topology: Topology) -> list[frozenset[LinkId]]:
-    from experiments.verification.cases import failure_masks
+    from experiments.verify.cases import failure_masks
 
     links = topology.link_ids
     masks = failure_masks(len(links), arguments.failures, arguments.sample, arguments.seed)
@@ -145,7 +169,7 @@ def _failed_sets(arguments: argparse.Namespace, topology: Topology) -> list[froz
 
 
 def _against_ovs(arguments: argparse.Namespace, topology: Topology, options: PlanOptions) -> int:
-    from experiments.against_ovs.compare import compare_with_ovs
+    from experiments.verify.against_ovs.compare import compare_with_ovs
 
     with progress(arguments.samples, "packets", "") as bar:
         comparison = compare_with_ovs(
@@ -158,7 +182,7 @@ def _against_ovs(arguments: argparse.Namespace, topology: Topology, options: Pla
 
 def cases_text(value: dict[str, Any]) -> str:
     """The result of a verification for a person."""
-    mode = "" if value["mode"] == "none" else f", {value['mode']} mode"
+    mode = mode_words(value["mode"])
     head = f"{value['scheme']} on {value['topology']}{mode}, {value['planner']} planner, {value['routes']} routes: "
     head += f"{counted(value['failures'], 'failed link')} at once"
     shown = [(name, f"{count:,}", meaning) for name, count, meaning in _case_rows(value)]
@@ -192,7 +216,7 @@ def _case_rows(value: dict[str, Any]) -> list[tuple[str, int, str]]:
         ("crankback cases", value["crankback_cases"], f"longest walk back {longest}"),
         ("still backtracking", value["backtracking_after_convergence"], f"packets after {settled}"),
     ]
-    if value["mode"] == "agent":
+    if uses_agent(value["mode"]):
         meaning = "replies that go back over their own path, once the first packet has arrived"
         rows.append(("replies backtracking", value["reply_backtracks"], meaning))
     if restores:

@@ -9,6 +9,7 @@ from experiments.analysis.crankback import find_case
 from experiments.analysis.injected import failed_links
 from experiments.report.blocks import Picture, Text
 from experiments.scenario.values import Failure, Scenario
+from experiments.terminal.inputs import parse
 from mininet_topos.draw import DrawSpec, split_walk, topology_svg
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, LinkId, Topology
@@ -18,8 +19,6 @@ Json = dict[str, Any]
 
 def scenario_of(text: str, name: str) -> Scenario | BadInputError:
     """The scenario of a folder, or why it cannot be read here (its topology may be a file that has moved)."""
-    from experiments.cli.run import parse
-
     try:
         return parse(text, name)
     except BadInputError as error:

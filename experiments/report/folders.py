@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.campaign.store import CALIBRATION, CAMPAIGN, ENVIRONMENT, ROWS, Store
+from experiments.campaign.act.store import CALIBRATION, CAMPAIGN, ENVIRONMENT, ROWS, Store
 from experiments.report.blocks import Picture
 from mininet_topos.errors import BadInputError
 from mininet_topos.input_files import parse_json, read_bytes, read_text

@@ -9,8 +9,9 @@ from experiments.scenario.controls import control_to_document
 from experiments.scenario.message_classes import pmt_to_document
 from experiments.scenario.protection import protection_to_document
 from experiments.scenario.replay import replay_to_document
-from experiments.scenario.tunnel_values import FlowWish, Rerun, TunnelWishes
-from experiments.scenario.values import IN_BAND, KILL_KIND, NO_MODE, Failure, Scenario, Traffic
+from experiments.scenario.tunnel_values import FlowWish, Rerun, TunnelConfiguration
+from experiments.scenario.values import IN_BAND, KILL_KIND, Failure, Scenario, Traffic
+from ryu_apps.plan.choices import NO_MODE
 
 Document = dict[str, object]
 
@@ -69,9 +70,9 @@ def to_document(scenario: Scenario) -> Document:
     return _given(document)
 
 
-def _tunnels(wishes: TunnelWishes) -> Document:
+def _tunnels(configuration: TunnelConfiguration) -> Document:
     """What differs from the defaults; a list of demands as it was given."""
-    usual, document = asdict(TunnelWishes()), asdict(wishes)
+    usual, document = asdict(TunnelConfiguration()), asdict(configuration)
     given = document.pop("given")
     document["demands"] = json.loads(given) if given else document["demands"]
     return {key: value for key, value in document.items() if value != usual[key]}

@@ -14,7 +14,7 @@ from mininet_topos.topology import Topology
 def read_control(
     context: Context, fields: Mapping[str, Line], topology: Topology, tunnel_schemes: Sequence[str]
 ) -> str | None:
-    """Switch that the controller hangs on when control runs in-band; None: it has links of its own.
+    """Switch that the controller is attached to when control runs in-band; None: it has links of its own.
 
     Parameters
     ----------

@@ -26,9 +26,7 @@ from experiments.scenario.fields import (
 )
 from experiments.scenario.in_band import read_control
 from experiments.scenario.message_classes import read_pmt
-from experiments.scenario.protection import SCHEME as PROTECT
 from experiments.scenario.protection import read_protection
-from experiments.scenario.replay import SCHEMES as REPLAYING
 from experiments.scenario.replay import read_replay
 from experiments.scenario.traffic import read_traffic
 from experiments.scenario.tunnel_values import FlowWish, Rerun
@@ -39,11 +37,10 @@ from experiments.scenario.tunnels import (
     read_flows,
     read_queues,
     read_rerun,
-    read_wishes,
+    read_tunnel_configuration,
     require_capacities,
 )
 from experiments.scenario.values import (
-    NO_MODE,
     Failure,
     Scenario,
     Traffic,
@@ -53,7 +50,8 @@ from mininet_topos.catalogue import is_topology_file
 from mininet_topos.errors import BadInputError
 from mininet_topos.lines import Line, read_lines
 from mininet_topos.topology import Topology, with_capacity, with_link_delays
-from ryu_apps.plan.choices import MODES
+from ryu_apps.plan.choices import DEFAULT_MODE, MODES, NO_MODE
+from ryu_apps.plan.scheme import Scheme
 from te_solver.choices import METRICS, PLANNERS, ROUTES
 
 KEYS = (
@@ -64,7 +62,7 @@ KEYS = (
     "traffic", "failures", *TUNNEL_KEYS,
 )  # fmt: skip
 _KEYS_OF_TUNNELS = (
-    "demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "shape", "split", "told_by", "reoptimise",
+    "demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "shape", "split", "notified_by", "reoptimise",
 )  # fmt: skip
 MIN_TAIL_S = 3.0
 MIN_CAPACITY_MBPS = 0.1  # less does not carry BFD
@@ -75,19 +73,15 @@ MAX_LINK_DELAY_MS = 10_000.0
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ScenarioContext:
     """What the parser cannot know by itself.
 
     Attributes
     ----------
     load_topology : callable
         Name or path to topology; raises BadInputError.
-    schemes : tuple of str
-        Known schemes.
-    schemes_with_modes : tuple of str
-        Those that differ between learned and agent mode; the others run once, whatever modes are asked for.
-    tunnel_schemes : sequence of str
-        Those of the known schemes that plan tunnels.
+    schemes : mapping of str to Scheme
+        Known schemes; one without modes runs once, whatever modes are asked for.
     find_file : callable
         Path of a file that the scenario names.
     read_file : callable
@@ -95,14 +89,12 @@ class Surroundings:
     """
 
     load_topology: Callable[[str], Topology]
-    schemes: Sequence[str]
-    schemes_with_modes: Sequence[str]
-    tunnel_schemes: Sequence[str] = ()
+    schemes: Mapping[str, Scheme]
     find_file: Callable[[str], str] = str
     read_file: Callable[[str], str] = str
 
 
-def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Scenario:
+def parse_scenario(text: str, file_name: str, scenario_context: ScenarioContext) -> Scenario:
     """Read a scenario file.
 
     Parameters
@@ -111,7 +103,7 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
         YAML or JSON; the format is in docs/scenario_format.md.
     file_name : str
         Name that messages begin with.
-    surroundings : Surroundings
+    scenario_context : Scenario context
         Topology loader and the known schemes.
 
     Raises
@@ -123,33 +115,38 @@ def parse_scenario(text: str, file_name: str, surroundings: Surroundings) -> Sce
     root = read_lines(text, file_name)
     fields = mapping(context, root, "a scenario")
     known_keys(context, fields, KEYS, "a scenario")
-    network = _network(context, fields, root, surroundings)
+    network = _network(context, fields, root, scenario_context)
     variations = _with_packet_programs(
-        context, fields, root, network.topology, _variations(context, fields, root, surroundings)
+        context,
+        fields,
+        root,
+        scenario_context.schemes,
+        network.topology,
+        _variations(context, fields, root, scenario_context),
     )
     controls, variations = read_controls(context, fields.get("controls"), variations)
-    happening = _happening(context, fields, network.topology)
-    _check_together(context, fields, surroundings, variations)
-    if happening.measures_flows:
-        check_moment(context, fields["flows"], happening.failures, happening.rerun)
+    events = _events(context, fields, network.topology)
+    _check_together(context, fields, scenario_context, variations)
+    if events.measures_flows:
+        check_moment(context, fields["flows"], events.failures, events.rerun)
     scenario = Scenario(
         topology_name=network.name,
         topology=network.topology,
         variations=variations,
-        traffic=happening.traffic,
-        failures=happening.failures,
-        duration_s=_duration(context, fields, happening),
+        traffic=events.traffic,
+        failures=events.failures,
+        duration_s=_duration(context, fields, events),
         delay_ms=network.delay_ms,
         jitter_ms=network.jitter_ms,
         capacity_mbps=network.capacity_mbps,
         link_delays=network.link_delays,
-        flows=happening.flows,
-        aggregates=happening.aggregates,
-        rerun=happening.rerun,
+        flows=events.flows,
+        aggregates=events.aggregates,
+        rerun=events.rerun,
         controls=controls,
     )
-    scenario = _with_settings(context, fields, scenario, surroundings)
-    _check_rates(context, fields, scenario, surroundings)
+    scenario = _with_settings(context, fields, scenario, scenario_context)
+    _check_rates(context, fields, scenario, scenario_context)
     return scenario
 
 
@@ -165,8 +162,8 @@ class _Network:
     link_delays: bool | None
 
 
-def _network(context: Context, fields: Mapping[str, Line], root: Line, surroundings: Surroundings) -> _Network:
-    name, topology = _topology(context, fields, root, surroundings)
+def _network(context: Context, fields: Mapping[str, Line], root: Line, scenario_context: ScenarioContext) -> _Network:
+    name, topology = _topology(context, fields, root, scenario_context)
     delay_ms, jitter_ms = (_link_time(context, fields, key) for key in ("delay_ms", "jitter_ms"))
     capacity_mbps = optional(fields, "capacity_mbps", _CAPACITY_MBPS, context)
     link_delays = _link_delays(context, fields, name, {delay_ms, jitter_ms})
@@ -182,7 +179,7 @@ def _network(context: Context, fields: Mapping[str, Line], root: Line, surroundi
 
 
 @dataclass(frozen=True)
-class _Happening:
+class _Events:
     """What is sent and what happens meanwhile."""
 
     traffic: tuple[Traffic, ...]
@@ -197,27 +194,34 @@ class _Happening:
         return bool(self.flows or self.aggregates)
 
 
-def _happening(context: Context, fields: Mapping[str, Line], topology: Topology) -> _Happening:
+def _events(context: Context, fields: Mapping[str, Line], topology: Topology) -> _Events:
     failures = read_failures(context, fields.get("failures"), topology)
     flows, aggregates = read_flows(context, fields.get("flows"), topology)
     rerun = read_rerun(context, fields.get("reoptimise"), topology)
     traffic = () if flows or aggregates else read_traffic(context, fields.get("traffic"), topology)
-    return _Happening(traffic, failures, flows, aggregates, rerun)
+    return _Events(traffic, failures, flows, aggregates, rerun)
 
 
 def _with_packet_programs(
-    context: Context, fields: Mapping[str, Line], root: Line, topology: Topology, variations: Sequence[Variation]
+    context: Context,
+    fields: Mapping[str, Line],
+    root: Line,
+    schemes: Mapping[str, Scheme],
+    topology: Topology,
+    variations: Sequence[Variation],
 ) -> tuple[Variation, ...]:
     """Variations with what 1+1 protects and what SQR keeps."""
-    chosen = [each.scheme for each in variations]
+    chosen = [schemes[each.scheme] for each in variations]
     protection = read_protection(context, fields, root, topology, chosen)
     replay = read_replay(context, fields, root, topology, chosen)
-    variations = [replace(each, protection=protection) if each.scheme == PROTECT else each for each in variations]
-    return tuple(replace(each, replay=replay) if each.scheme in REPLAYING else each for each in variations)
+    variations = [
+        replace(each, protection=protection) if schemes[each.scheme].protects else each for each in variations
+    ]
+    return tuple(replace(each, replay=replay) if schemes[each.scheme].buffers else each for each in variations)
 
 
 def _with_settings(
-    context: Context, fields: Mapping[str, Line], scenario: Scenario, surroundings: Surroundings
+    context: Context, fields: Mapping[str, Line], scenario: Scenario, scenario_context: ScenarioContext
 ) -> Scenario:
     """The scenario with the values of keys that mean the same whatever the others say."""
     return replace(
@@ -230,21 +234,23 @@ def _with_settings(
             fields, "control_delay_ms", number(0, highest=MAX_CONTROL_DELAY_MS), context, 0.0
         ),
         settle_s=with_default(fields, "settle_s", number(0.5, highest=MAX_SECONDS), context, 2.0),
-        tunnels=read_wishes(context, fields, scenario.topology, surroundings.find_file),
+        tunnels=read_tunnel_configuration(context, fields, scenario.topology, scenario_context.find_file),
         queues=read_queues(context, fields),
         expected=read_expected(
             context, fields.get("expect"), scenario.flows, [each.scheme for each in scenario.variations]
         ),
-        pmt=read_pmt(context, fields.get("pmt"), surroundings.read_file),
+        pmt=read_pmt(context, fields.get("pmt"), scenario_context.read_file),
         control_at=read_control(
-            context, fields, scenario.topology, _of_tunnels(scenario.variations, surroundings.tunnel_schemes)
+            context, fields, scenario.topology, _of_tunnels(scenario.variations, scenario_context.schemes)
         ),
     )
 
 
-def _check_rates(context: Context, fields: Mapping[str, Line], scenario: Scenario, surroundings: Surroundings) -> None:
+def _check_rates(
+    context: Context, fields: Mapping[str, Line], scenario: Scenario, scenario_context: ScenarioContext
+) -> None:
     """Refuse links without a capacity where something fills links, or plans by their capacity."""
-    plans_tunnels = bool(_of_tunnels(scenario.variations, surroundings.tunnel_schemes))
+    plans_tunnels = bool(_of_tunnels(scenario.variations, scenario_context.schemes))
     by_classes = scenario.control_at is not None and scenario.pmt is not None
     asking = {"flows": scenario.measures_flows, "queues": scenario.queues is not None, "pmt": by_classes}
     rated = _key_that_needs_rates(asking, fields, plans_tunnels)
@@ -260,11 +266,11 @@ def _key_that_needs_rates(filled: Mapping[str, bool], fields: Mapping[str, Line]
 
 
 def _check_together(
-    context: Context, fields: Mapping[str, Line], surroundings: Surroundings, variations: Sequence[Variation]
+    context: Context, fields: Mapping[str, Line], scenario_context: ScenarioContext, variations: Sequence[Variation]
 ) -> None:
     """Refuse keys that the other keys leave without a meaning."""
-    of_tunnels = _of_tunnels(variations, surroundings.tunnel_schemes)
-    of_routes = [each.scheme for each in variations if each.scheme not in surroundings.tunnel_schemes]
+    of_tunnels = _of_tunnels(variations, scenario_context.schemes)
+    of_routes = [each.scheme for each in variations if each.scheme not in of_tunnels]
     if "flows" in fields and "traffic" in fields:
         raise context.error(fields["traffic"], "traffic and flows are both given; measure one of them at a time")
     if "queues" in fields and ((fields["queues"].value == "demoted") if of_tunnels else False):
@@ -272,8 +278,8 @@ def _check_together(
     for key in _KEYS_OF_TUNNELS:
         if key in fields and of_routes:
             raise context.error(fields[key], f"{key} is for schemes of tunnels, not for {of_routes[0]!r}; remove it")
-    if "reoptimise" in fields and "told_by" in fields and fields["told_by"].value == "agent":
-        raise context.error(fields["reoptimise"], "agents keep the tunnels that they know; remove it, or told_by")
+    if "reoptimise" in fields and "notified_by" in fields and fields["notified_by"].value == "agent":
+        raise context.error(fields["reoptimise"], "agents keep the tunnels that they know; remove it, or notified_by")
     if "flows" in fields and "controls" in fields:
         raise context.error(fields["controls"], "controls count packets, which flows do not; use expect")
     for key in ("expect", "reoptimise"):
@@ -281,8 +287,8 @@ def _check_together(
             raise context.error(fields[key], f"{key} needs flows to look at; add 'flows'")
 
 
-def _of_tunnels(variations: Sequence[Variation], tunnel_schemes: Sequence[str]) -> list[str]:
-    return [each.scheme for each in variations if each.scheme in tunnel_schemes]
+def _of_tunnels(variations: Sequence[Variation], schemes: Mapping[str, Scheme]) -> list[str]:
+    return [each.scheme for each in variations if schemes[each.scheme].tunnels is not None]
 
 
 def _link_time(context: Context, fields: Mapping[str, Line], key: str) -> float | None:
@@ -300,14 +306,14 @@ def _link_delays(
 
 
 def _topology(
-    context: Context, fields: Mapping[str, Line], root: Line, surroundings: Surroundings
+    context: Context, fields: Mapping[str, Line], root: Line, scenario_context: ScenarioContext
 ) -> tuple[str, Topology]:
     line = fields.get("topology")
     if line is None:
         raise context.error(root, "a scenario needs a topology; add a line such as 'topology: darkstrand'")
     name = word(context, line, "topology")
     try:
-        return name, surroundings.load_topology(name)
+        return name, scenario_context.load_topology(name)
     except BadInputError as error:
         raise context.error(line, str(error)) from error
 
@@ -330,18 +336,18 @@ def _words(context: Context, fields: Mapping[str, Line], single: str, plural: st
 
 
 def _variations(
-    context: Context, fields: Mapping[str, Line], root: Line, surroundings: Surroundings
+    context: Context, fields: Mapping[str, Line], root: Line, scenario_context: ScenarioContext
 ) -> tuple[Variation, ...]:
     scheme_lines = _words(context, fields, "scheme", "schemes")
     if not scheme_lines:
         raise context.error(root, "a scenario needs a scheme; add a line such as 'scheme: sdfast'")
-    read_scheme = one_of(surroundings.schemes)
+    read_scheme = one_of(tuple(scenario_context.schemes))
     schemes = [(line, read_scheme(context, line, "scheme")) for line in scheme_lines]
     for index, (line, scheme) in enumerate(schemes):
         if scheme in [earlier for _, earlier in schemes[:index]]:
             raise context.error(line, f"scheme {scheme!r} stands twice; keep one")
-    read_mode = one_of(MODES)
-    modes = [read_mode(context, line, "mode") for line in _words(context, fields, "mode", "modes")] or [MODES[0]]
+    read_mode = one_of(tuple(MODES))
+    modes = [read_mode(context, line, "mode") for line in _words(context, fields, "mode", "modes")] or [DEFAULT_MODE]
     planner = with_default(fields, "planner", one_of(PLANNERS), context, PLANNERS[0])
     routes = with_default(fields, "routes", one_of(ROUTES), context, ROUTES[0])
     metric = with_default(fields, "metric", one_of(METRICS), context, METRICS[0])
@@ -349,30 +355,30 @@ def _variations(
     return tuple(
         Variation(scheme, mode, planner, routes, metric, max_failures)
         for _, scheme in schemes
-        for mode in dict.fromkeys(modes if scheme in surroundings.schemes_with_modes else [NO_MODE])
+        for mode in dict.fromkeys(modes if scenario_context.schemes[scheme].modes else [NO_MODE])
     )
 
 
-def _duration(context: Context, fields: Mapping[str, Line], happening: _Happening) -> float:
+def _duration(context: Context, fields: Mapping[str, Line], events: _Events) -> float:
     """Length of the run; by default until some seconds after the last planned event."""
-    failures = happening.failures
+    failures = events.failures
     ends = [failure.at_s for failure in failures] + [failure.end_s or 0.0 for failure in failures]
-    ends += [entry.stop_s or entry.start_s for entry in happening.traffic]
-    ends += [] if happening.rerun is None else [happening.rerun.at_s]
+    ends += [entry.stop_s or entry.start_s for entry in events.traffic]
+    ends += [] if events.rerun is None else [events.rerun.at_s]
     last_s = max(ends, default=0.0)
     line = fields.get("duration_s")
     duration_s = optional(fields, "duration_s", number(0, exclusive=True, highest=MAX_SECONDS), context)
     if duration_s is None:
         if last_s > MAX_SECONDS:
             raise context.error(1, f"the last event is after {last_s:g} s; a run takes at most {MAX_SECONDS:g} s")
-        return last_s + (FLOWS_TAIL_S if happening.measures_flows else MIN_TAIL_S)
+        return last_s + (FLOWS_TAIL_S if events.measures_flows else MIN_TAIL_S)
     for failure in failures:
         if failure.at_s >= duration_s or (failure.end_s or 0.0) > duration_s:
             raise context.error(
                 failure.line, f"failure of {failure.what} reaches beyond duration_s {shown_of(line)}; make it longer"
             )
-    beginnings = [(f"traffic from {stream.source}", stream.start_s) for stream in happening.traffic]
-    beginnings += [] if happening.rerun is None else [("reoptimise", happening.rerun.at_s)]
+    beginnings = [(f"traffic from {stream.source}", stream.start_s) for stream in events.traffic]
+    beginnings += [] if events.rerun is None else [("reoptimise", events.rerun.at_s)]
     for what, start_s in beginnings:
         if line is not None and start_s >= duration_s:
             raise context.error(

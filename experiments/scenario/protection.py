@@ -9,15 +9,14 @@ from experiments.scenario.fields import Context
 from mininet_topos.lines import Line
 from mininet_topos.topology import Topology
 from ryu_apps.plan.protect.document import flow_to_data, flows_of_lines
-from ryu_apps.plan.protect.values import Protection, protection_of
-
-SCHEME = "protect"
+from ryu_apps.plan.protection import Protection, protection_of
+from ryu_apps.plan.scheme import Scheme
 
 
 def read_protection(
-    context: Context, fields: Mapping[str, Line], root: Line, topology: Topology, schemes: Sequence[str]
+    context: Context, fields: Mapping[str, Line], root: Line, topology: Topology, schemes: Sequence[Scheme]
 ) -> Protection | None:
-    """Protected flows of a scenario; None without scheme protect.
+    """Protected flows of a scenario; None without a scheme that protects flows.
 
     Raises
     ------
@@ -26,11 +25,12 @@ def read_protection(
     """
     line = fields.get("protect")
     if line is None:
-        if SCHEME in schemes:
-            raise context.error(root, "scheme protect needs flows; add 'protect: [{from: h1, to: h3}]'")
+        needing = next((scheme.name for scheme in schemes if scheme.protects), None)
+        if needing is not None:
+            raise context.error(root, f"scheme {needing} needs flows; add 'protect: [{{from: h1, to: h3}}]'")
         return None
-    if SCHEME not in schemes:
-        raise context.error(line, "protect is for scheme protect, which is not among the schemes; add it")
+    if not any(scheme.protects for scheme in schemes):
+        raise context.error(line, "protect is for schemes that protect flows, and none of them is asked for; add one")
     return protection_of(topology, flows_of_lines(line, context.file_name, topology))
 
 

@@ -19,8 +19,8 @@ from experiments.scenario.targets import read_link
 from experiments.scenario.values import Replay
 from mininet_topos.lines import Line
 from mininet_topos.topology import Topology
+from ryu_apps.plan.scheme import Scheme
 
-SCHEMES = ("sqr", "lossless")
 SETTINGS = ("slots", "delta_ms", "margin", "reconfiguration_ms")
 MAX_WAIT_MS = 10_000.0
 KEYS = ("links", *SETTINGS)
@@ -28,9 +28,9 @@ MAX_SLOTS = 1 << 20
 
 
 def read_replay(
-    context: Context, fields: Mapping[str, Line], root: Line, topology: Topology, schemes: Sequence[str]
+    context: Context, fields: Mapping[str, Line], root: Line, topology: Topology, schemes: Sequence[Scheme]
 ) -> Replay | None:
-    """What SQR keeps in a scenario; None without scheme sqr or lossless.
+    """What SQR keeps in a scenario; None without a scheme that buffers packets.
 
     Raises
     ------
@@ -40,11 +40,11 @@ def read_replay(
     line = fields.get("sqr")
     if line is None:
         for scheme in schemes:
-            if scheme in SCHEMES:
-                raise context.error(root, f"scheme {scheme} needs links; add 'sqr: {{links: [[s1, s2]]}}'")
+            if scheme.buffers:
+                raise context.error(root, f"scheme {scheme.name} needs links; add 'sqr: {{links: [[s1, s2]]}}'")
         return None
-    if not set(schemes).intersection(SCHEMES):
-        raise context.error(line, "sqr is for scheme sqr or lossless, which are not among the schemes; add one")
+    if not any(scheme.buffers for scheme in schemes):
+        raise context.error(line, "sqr is for schemes that buffer packets, and none of them is asked for; add one")
     given = mapping(context, line, "sqr")
     known_keys(context, given, KEYS, "sqr")
     if "links" not in given:

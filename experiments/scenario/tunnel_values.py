@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.flows.values import Flow
-from ryu_apps.plan.choices import PRIORITIES, SHAPES, TELLERS
+from experiments.scenario.flow_values import Flow
+from ryu_apps.plan.choices import NOTIFIERS, PRIORITIES, SHAPES
 from te_solver.choices import OBJECTIVES, TUNNEL_KINDS
 
 QUEUES = (*PRIORITIES, "demoted")
 
 
 @dataclass(frozen=True, slots=True)
-class TunnelWishes:
+class TunnelConfiguration:
     """How tunnels are planned; names as in `armor te` and the settings of the controller.
 
     Attributes
@@ -28,8 +28,8 @@ class TunnelWishes:
         Splits every demand into two classes, this many times as much low as high.
     shape : str
         Shape of the tables that are installed.
-    told_by : str
-        Who answers dead tunnels: the controller, or the agents of the switches.
+    notified_by : str
+        Who answers failed tunnels: the controller, or the agents of the switches.
     """
 
     demands: str = ""
@@ -39,7 +39,7 @@ class TunnelWishes:
     objective: str = OBJECTIVES[0]
     low_to_high: float | None = None
     shape: str = SHAPES[0]
-    told_by: str = TELLERS[0]
+    notified_by: str = NOTIFIERS[0]
 
 
 @dataclass(frozen=True, slots=True)

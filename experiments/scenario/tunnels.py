@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from experiments.flows.values import FIRST_PORT, TRANSPORTS, Flow
 from experiments.scenario.fields import (
     MAX_SECONDS,
     Context,
@@ -23,6 +22,7 @@ from experiments.scenario.fields import (
     with_default,
     word,
 )
+from experiments.scenario.flow_values import FIRST_PORT, TRANSPORTS, Flow
 from experiments.scenario.suggest import suggest
 from experiments.scenario.targets import read_host, read_node
 from experiments.scenario.tunnel_values import (
@@ -30,17 +30,17 @@ from experiments.scenario.tunnel_values import (
     Expected,
     FlowWish,
     Rerun,
-    TunnelWishes,
+    TunnelConfiguration,
 )
 from experiments.scenario.values import Failure
 from mininet_topos.lines import Line
 from mininet_topos.topology import MAX_MBPS, Topology
-from ryu_apps.plan.choices import SHAPES, TELLERS
+from ryu_apps.plan.choices import NOTIFIERS, SHAPES
 from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TUNNEL_KINDS
 
 TUNNEL_KEYS = (
     "demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "queues", "shape", "split", "capacity_mbps",
-    "flows", "expect", "reoptimise", "told_by",
+    "flows", "expect", "reoptimise", "notified_by",
 )  # fmt: skip
 _FLOW_KEYS = ("name", "from", "to", "kind", "mbps", "tunnel", "moves_to", "priority", "start_s")
 _DEMAND_KEYS = ("src", "dst", "demand_mbps", "priority")
@@ -49,7 +49,9 @@ _POSITIVE = number(0, exclusive=True)
 FindFile = Callable[[str], str]
 
 
-def read_wishes(context: Context, fields: Mapping[str, Line], topology: Topology, find_file: FindFile) -> TunnelWishes:
+def read_tunnel_configuration(
+    context: Context, fields: Mapping[str, Line], topology: Topology, find_file: FindFile
+) -> TunnelConfiguration:
     """How tunnels are planned.
 
     Raises
@@ -63,7 +65,7 @@ def read_wishes(context: Context, fields: Mapping[str, Line], topology: Topology
             fields["split"], "split select is for 'armor plan' only: no controller installs SELECT groups; remove it"
         )
     demands, given = _demands(context, fields.get("demands"), topology, find_file)
-    return TunnelWishes(
+    return TunnelConfiguration(
         demands,
         given,
         tunnels=with_default(fields, "tunnels", whole_number(1, MAX_TUNNELS), context, 3),
@@ -71,7 +73,7 @@ def read_wishes(context: Context, fields: Mapping[str, Line], topology: Topology
         objective=with_default(fields, "objective", one_of(OBJECTIVES), context, OBJECTIVES[0]),
         low_to_high=optional(fields, "low_to_high", _POSITIVE, context),
         shape=with_default(fields, "shape", one_of(SHAPES), context, SHAPES[0]),
-        told_by=with_default(fields, "told_by", one_of(TELLERS), context, TELLERS[0]),
+        notified_by=with_default(fields, "notified_by", one_of(NOTIFIERS), context, NOTIFIERS[0]),
     )
 
 
@@ -116,11 +118,11 @@ def read_flows(context: Context, line: Line | None, topology: Topology) -> tuple
     entries = sequence(context, line, "flows")
     if not entries:
         raise context.error(line, "flows is empty; name at least one, or write 'flows: tcp' for two a tunnel")
-    wishes = tuple(_flow(context, entry, topology, number) for number, entry in enumerate(entries))
-    for place, wish in enumerate(wishes):
-        if wish.flow.name in [other.flow.name for other in wishes[:place]]:
+    configuration = tuple(_flow(context, entry, topology, number) for number, entry in enumerate(entries))
+    for place, wish in enumerate(configuration):
+        if wish.flow.name in [other.flow.name for other in configuration[:place]]:
             raise context.error(entries[place], f"flow {wish.flow.name!r} stands twice; give it another name")
-    return wishes, None
+    return configuration, None
 
 
 def _flow(context: Context, entry: Line, topology: Topology, place: int) -> FlowWish:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from experiments.scenario.tunnel_values import Expected, FlowWish, Rerun, TunnelWishes
+from experiments.scenario.tunnel_values import Expected, FlowWish, Rerun, TunnelConfiguration
 from mininet_topos.topology import LinkId, Topology
-from ryu_apps.plan.protect.values import Protection
+from ryu_apps.plan.choices import NO_MODE, uses_agent
+from ryu_apps.plan.protection import Protection
 from ryu_apps.pmt.rules import PolicyMapTable
-
-NO_MODE = "none"
 
 OUT_OF_BAND, IN_BAND = CONTROL_WAYS = ("out_of_band", "in_band")
 
@@ -37,7 +36,7 @@ class Traffic:
     Attributes
     ----------
     source, destination : str
-        Node names; host k hangs on node k.
+        Node names; host k is attached to node k.
     kind : str
         One of `TRAFFIC_KINDS`.
     interval_ms : float
@@ -148,6 +147,11 @@ class Variation:
     arm: str = ""
 
     @property
+    def uses_agent(self) -> bool:
+        """Whether agents beside the switches end the backtracking."""
+        return uses_agent(self.mode)
+
+    @property
     def name(self) -> str:
         """Short name, also a folder name: "sdfast-learned", "ffg", "sqr-small-ring"."""
         return "-".join(
@@ -200,7 +204,7 @@ class Scenario:
         One delay and jitter for all links, which `topology` has taken over; None: those of the topology.
     link_delays : bool or None
         Whether links are delayed; None: where the kernel can do it.
-    tunnels : TunnelWishes
+    tunnels : TunnelConfiguration
         How schemes of tunnels are planned.
     queues : str or None
         Set-up of priority queues of every link port; None: none, or with schemes of tunnels "single".
@@ -214,7 +218,7 @@ class Scenario:
     pmt : PolicyMapTable or None
         Message classes that the controller and the switches serve (PSO).
     control_at : str or None
-        Switch that the controller hangs on, when control runs over the data links; None: it has links of its own.
+        Switch that the controller is attached to, when control runs over the data links; None: it has links of its own.
     controls : tuple of Control
         Runs that must lose.
     """
@@ -234,7 +238,7 @@ class Scenario:
     delay_ms: float | None = None
     jitter_ms: float | None = None
     link_delays: bool | None = None
-    tunnels: TunnelWishes = field(default_factory=TunnelWishes)
+    tunnels: TunnelConfiguration = field(default_factory=TunnelConfiguration)
     queues: str | None = None
     flows: tuple[FlowWish, ...] = ()
     aggregates: str | None = None

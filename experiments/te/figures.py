@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.output import emit, note, table
-from experiments.te import fig4, record, scheme_sweep
+from experiments.campaign.figure import Table
+from experiments.campaign.kinds.sweep import LadderParameters
+from experiments.campaign.verdicts import DIFFERS, ClaimResult, overall
+from experiments.cli.reproduce_text import claims_text
+from experiments.figures.kuijia import fig4
+from experiments.te import record, scheme_sweep
 from experiments.te.sweep import Json, SweepOptions, Unit, run_sweep
+from experiments.terminal.output import emit, note, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,62 +28,42 @@ class FigureKind:
     sweep: str
     units: Callable[[int, bool], list[Unit]]
     compute: Callable[[Mapping[str, Any]], Json]
-    to_rows: Callable[[Sequence[Unit], Sequence[Json]], list[Json]]
-    draw: Callable[[Sequence[Json]], Figure]
-    claims: Callable[[Sequence[Json]], list[Json]]
-    table_rows: Callable[[Sequence[Json]], list[tuple[str, ...]]]
-    header: tuple[str, ...]
+    claims: Callable[[Sequence[Json]], list[ClaimResult]]
+    draw: Callable[[Sequence[Json], str], Figure]
+    table: Callable[[Sequence[Json]], Table]
 
 
 def _fig4_units(seed: int, quick: bool) -> list[Unit]:
-    return fig4.units(seed, graphs=2, runs=2) if quick else fig4.units(seed)
+    units = fig4.units(seed, fig4.QUICK, fig4.QUICK) if quick else fig4.units(seed)
+    return [Unit(name, parameters.to_json()) for name, parameters in units]
+
+
+def _fig4_levels(parameters: Mapping[str, Any]) -> Json:
+    return fig4.compute(LadderParameters(**{**parameters, "demands_mbps": tuple(parameters["demands_mbps"])}))
 
 
 def _scheme_units(seed: int, quick: bool) -> list[Unit]:
     return scheme_sweep.units(seed, runs=1) if quick else scheme_sweep.units(seed)
 
 
-def _no_claims(_rows: Sequence[Json]) -> list[Json]:
+def _no_claims(_rows: Sequence[Json]) -> list[ClaimResult]:
     return []
 
 
-_SCHEME_HEADER = ("topology", "scheme", *(f"load {load:.1f}" for load in scheme_sweep.LOADS))
+def _of_schemes(draw: Callable[[Sequence[Json], str], Figure]) -> FigureKind:
+    """A figure of the sweep over all schemes."""
+    return FigureKind("te-schemes", _scheme_units, scheme_sweep.compute, _no_claims, draw, scheme_sweep.table)
+
+
 FIGURES = {
-    "kuijia-fig4": FigureKind(
-        "kuijia-fig4",
-        _fig4_units,
-        fig4.compute,
-        fig4.to_rows,
-        fig4.draw,
-        fig4.claims,
-        fig4.table_rows,
-        ("Gbit/s", "centre: carried %", *fig4.SCHEMES, "vertex: carried %", *fig4.SCHEMES),
-    ),
-    "te-schemes": FigureKind(
-        "te-schemes",
-        _scheme_units,
-        scheme_sweep.compute,
-        scheme_sweep.to_rows,
-        scheme_sweep.draw_losses,
-        _no_claims,
-        scheme_sweep.table_rows,
-        _SCHEME_HEADER,
-    ),
-    "te-ffc-price": FigureKind(
-        "te-schemes",
-        _scheme_units,
-        scheme_sweep.compute,
-        scheme_sweep.to_rows,
-        scheme_sweep.draw_price,
-        _no_claims,
-        scheme_sweep.table_rows,
-        _SCHEME_HEADER,
-    ),
+    fig4.ID: FigureKind(fig4.ID, _fig4_units, _fig4_levels, fig4.claims, fig4.draw, fig4.table),
+    "te-schemes": _of_schemes(scheme_sweep.draw_losses),
+    "te-ffc-price": _of_schemes(scheme_sweep.draw_price),
 }
 
 
 def sweep_figure(arguments: argparse.Namespace) -> int:
-    """Run `armor te sweep`; exit code 1 when a claim failed."""
+    """Run `armor te sweep`; exit code 1 when a claim differs."""
     kind = FIGURES[arguments.figure]
     base = Path(arguments.out or f"results/te/{arguments.figure}")
     # Figures of one sweep find each other's units.
@@ -87,16 +72,19 @@ def sweep_figure(arguments: argparse.Namespace) -> int:
     options = SweepOptions(arguments.workers, arguments.dask, arguments.again)
     sweep = kind.units(arguments.seed, arguments.quick)
     done = run_sweep(sweep, kind.compute, sweep_folder, options)
-    rows = kind.to_rows(sweep, done.results)
+    rows = [
+        {"trial": f"{kind.sweep}/{unit.name}", "parameters": dict(unit.parameters), **result}
+        for unit, result in zip(sweep, done.results, strict=True)
+    ]
     claims = kind.claims(rows)
     base.mkdir(parents=True, exist_ok=True)
     record.write_rows(base, rows)
-    record.write_pictures(base, kind.draw(rows))
+    record.write_pictures(base, kind.draw(rows, ""))
     value = {
         "id": arguments.figure,
         "quick": arguments.quick,
-        "verdict": record.verdict(claims),
-        "claims": claims,
+        "verdict": overall(claims),
+        "claims": [claim.to_json() for claim in claims],
         "trials": len(rows),
         "failed_trials": 0,
         "seconds": done.wall_s,
@@ -107,18 +95,17 @@ def sweep_figure(arguments: argparse.Namespace) -> int:
     }
     record.write_value(base, "verdict.json", value)
     record.write_value(base, "environment.json", record.environment(arguments.seed))
-    emit(arguments, value, _text(kind, rows, claims, value))
+    emit(arguments, value, _text(kind, rows, value))
     note(f"written: {base}/figure.png, figure.svg, rows.jsonl, verdict.json")
-    return 1 if value["verdict"] == "failed" else 0
+    return 1 if value["verdict"] == DIFFERS else 0
 
 
-def _text(kind: FigureKind, rows: Sequence[Json], claims: Sequence[Json], value: Json) -> str:
-    lines = [table(kind.table_rows(rows), kind.header, right=tuple(range(1, len(kind.header)))), ""]
-    for claim in claims:
-        high = "" if claim["high"] is None else f" (at most {claim['high']:g})"
-        lines.append(f"{claim['verdict']}: {claim['name']}: {claim['measured']:.4f} {claim['unit']}{high}")
-    lines.append(
+def _text(kind: FigureKind, rows: Sequence[Json], value: Json) -> str:
+    header, lines = kind.table(rows)
+    parts = [table(lines, header, right=tuple(range(1, len(header))))]
+    parts += [claims_text(value["claims"])] if value["claims"] else []
+    parts.append(
         f"{value['units']} units, {value['units_computed']} computed now: "
         f"{value['seconds']:.2f} s wall, {value['cpu_seconds']:.2f} s CPU in the units"
     )
-    return "\n".join(lines)
+    return "\n\n".join(parts)

@@ -6,8 +6,8 @@ import argparse
 
 import numpy as np
 
-from experiments.cli.output import hold_note
-from experiments.cli.topo import load
+from experiments.terminal.inputs import load_topology
+from experiments.terminal.output import hold_note
 from te_solver.demand_files import load_demands
 from te_solver.demands import with_classes
 from te_solver.network import Network, to_network
@@ -26,7 +26,7 @@ def load_problem(arguments: argparse.Namespace) -> Problem:
     BadInputError
         Topology, demands or options that cannot be used.
     """
-    topology = load(arguments.topology)
+    topology = load_topology(arguments.topology)
     network = to_network(topology, arguments.default_capacity_mbps)
     demands = load_demands(arguments.demands or _default_spec(network), topology, arguments.seed)
     if arguments.low_to_high is not None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.environment import SOLVER_PACKAGES, environment_facts
-from experiments.te.pictures import save
+from experiments.figures.charts import canvas
 from experiments.te.sweep import Json
-from experiments.whole_file import write_whole
+from machine.environment import SOLVER_PACKAGES, environment_facts
+from machine.whole_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,15 +30,10 @@ def write_value(folder: Path, name: str, value: object) -> None:
 def write_pictures(folder: Path, figure: Figure) -> None:
     """figure.png and figure.svg."""
     for ending in (".png", ".svg"):
-        save(figure, folder / f"figure{ending}")
+        canvas.save(figure, folder / f"figure{ending}")
 
 
 def environment(seed: int) -> Json:
     """Code, machine and versions that a sweep ran with."""
     facts = environment_facts(seed, SOLVER_PACKAGES)
     return {"finished": facts.pop("at"), **facts}
-
-
-def verdict(claims: Sequence[Json]) -> str:
-    """ "failed" as soon as one judged claim failed."""
-    return "failed" if any(claim["verdict"] == "failed" for claim in claims) else "held"

@@ -8,11 +8,13 @@ counted against the unprotected optimum, so that what a scheme never admitted co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.te.pictures import INK, PALETTE, new_figure
+from experiments.campaign.figure import Table
+from experiments.figures.charts.canvas import INK, PALETTE, new_figure
 from experiments.te.sweep import Json, Unit
 from mininet_topos.topology import FailureScenario
 from te_solver.demands import gravity
@@ -24,6 +26,7 @@ from te_solver.values import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
 
 TOPOLOGIES = ("gscale", "usnet", "darkstrand")
 # Share of the largest volume that fits whole; above 1 not all of it is carried.
@@ -69,12 +72,12 @@ def compute(parameters: Mapping[str, Any]) -> Json:
     return {"optimum_mbps": optimum_mbps, "asked_mbps": float(problem.demands_mbps.sum()), "schemes": schemes}
 
 
-def to_rows(sweep: Sequence[Unit], results: Sequence[Json]) -> list[Json]:
+def by_scheme(rows: Sequence[Json]) -> list[Json]:
     """One row a unit and scheme."""
     return [
-        {**unit.parameters, "optimum_mbps": result["optimum_mbps"], "scheme": name, **values}
-        for unit, result in zip(sweep, results, strict=True)
-        for name, values in result["schemes"].items()
+        {**row["parameters"], "optimum_mbps": row["optimum_mbps"], "scheme": name, **values}
+        for row in rows
+        for name, values in row["schemes"].items()
     ]
 
 
@@ -90,40 +93,31 @@ def mean_of(rows: Sequence[Json], key: str, topology: str, scheme: str) -> list[
     ]
 
 
-def draw_losses(rows: Sequence[Json]) -> Figure:
+def draw_losses(rows: Sequence[Json], caption: str) -> Figure:
     """Mean share of the optimum lost under a failure, over the load."""
-    return _draw(
-        rows, "lost", tuple(SCHEMES), "of the optimum lost, mean over failures (%)", "every link failed in turn"
-    )
+    label = "of the optimum lost, mean over failures (%)"
+    return _draw(by_scheme(rows), "lost", tuple(SCHEMES), label, "every link failed in turn", caption)
 
 
-def draw_price(rows: Sequence[Json]) -> Figure:
+def draw_price(rows: Sequence[Json], caption: str) -> Figure:
     """Share of the optimum that reserving schemes do not admit, without any failure."""
-    priced = [{**row, "left_idle": 1 - row["admitted"]} for row in rows]
-    return _draw(
-        priced, "left_idle", RESERVING, "of the optimum not admitted (%)", "the price of reserving, no failure"
-    )
+    priced = [{**row, "left_idle": 1 - row["admitted"]} for row in by_scheme(rows)]
+    label, title = "of the optimum not admitted (%)", "the price of reserving, no failure"
+    return _draw(priced, "left_idle", RESERVING, label, title, caption)
 
 
-def table_rows(rows: Sequence[Json]) -> list[tuple[str, ...]]:
+def table(rows: Sequence[Json]) -> Table:
     """For people: topology, scheme, then admitted and lost at each load, in per cent of the optimum."""
-    return [
-        (
-            topology,
-            scheme,
-            *(
-                f"{100 * admitted:.1f}/{100 * lost:.2f}"
-                for admitted, lost in zip(
-                    mean_of(rows, "admitted", topology, scheme), mean_of(rows, "lost", topology, scheme), strict=True
-                )
-            ),
-        )
-        for topology in TOPOLOGIES
-        for scheme in SCHEMES
-    ]
+    values = by_scheme(rows)
+    lines = []
+    for topology, scheme in product(TOPOLOGIES, SCHEMES):
+        both = (mean_of(values, key, topology, scheme) for key in ("admitted", "lost"))
+        cells = (f"{100 * admitted:.1f}/{100 * lost:.2f}" for admitted, lost in zip(*both, strict=True))
+        lines.append((topology, scheme, *cells))
+    return Table(("topology", "scheme", *(f"load {load:.1f}" for load in LOADS)), tuple(lines))
 
 
-def _draw(rows: Sequence[Json], key: str, schemes: Sequence[str], label: str, title: str) -> Figure:
+def _draw(rows: Sequence[Json], key: str, schemes: Sequence[str], label: str, title: str, caption: str) -> Figure:
     figure, panels = new_figure(13.0, 4.4, len(TOPOLOGIES))
     for axes, topology in zip(panels, TOPOLOGIES, strict=True):
         for scheme, mark in zip(schemes, "osx^v<>D", strict=False):
@@ -139,6 +133,8 @@ def _draw(rows: Sequence[Json], key: str, schemes: Sequence[str], label: str, ti
     )
     runs = len({row["run"] for row in rows})
     figure.suptitle(f"{title}; gravity demands, {runs} matrices", color=INK, fontsize=11, x=0.01, ha="left")
+    if caption:
+        figure.supxlabel(caption, fontsize=8, x=0.01, ha="left", parse_math=False)
     return figure
 
 

@@ -19,9 +19,9 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-from experiments.cli.output import progress
-from experiments.whole_file import write_whole
-from mininet_topos.emulation.ending import KILLED_WORKER, ending_held, leave_ending_to_parent
+from experiments.terminal.output import progress
+from machine.ending import KILLED_WORKER, ending_held, leave_ending_to_parent
+from machine.whole_file import write_whole
 from mininet_topos.errors import ArmorError, BadInputError, MissingRequirementError
 
 Json = dict[str, Any]

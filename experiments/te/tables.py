@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cli.output import table
+from experiments.terminal.output import table
 from te_solver.outcome import CLASSES, Outcome
 from te_solver.responses import TrafficPlan
 from te_solver.values import Allocation, FloatArray, Tunnel

@@ -1,1 +1,1 @@
-"""The controller: pure cores that decide (`*_core.py`) and thin shells that talk to switches through Ryu."""
+"""The controller: pure cores that decide (`decide/`) and thin shells that talk to switches through Ryu."""

@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
+import pkgutil
 import socket
 import sys
 from typing import Any, ClassVar
 
 from ryu import cfg
-from ryu.base import app_manager
 from ryu.controller import ofp_event
-from ryu.controller.handler import CONFIG_DISPATCHER, DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
-from ryu.ofproto import ofproto_common, ofproto_v1_3
+from ryu.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
+from ryu.ofproto import ofproto_common
 
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.wording import sentence
 from ryu_apps.control import rest
 from ryu_apps.control.controller import Controller
+from ryu_apps.control.datapath import MessageApp, MessageReceived, MessageRefused
 from ryu_apps.control.faults import surfaced
 from ryu_apps.control.settings import load_settings
-
-_MESSAGES = [
-    ofp_event.EventOFPBarrierReply,
-    ofp_event.EventOFPErrorMsg,
-    ofp_event.EventOFPExperimenter,
-    ofp_event.EventOFPFlowStatsReply,
-    ofp_event.EventOFPGroupDescStatsReply,
-    ofp_event.EventOFPPacketIn,
-    ofp_event.EventOFPPortDescStatsReply,
-    ofp_event.EventOFPPortStatsReply,
-    ofp_event.EventOFPPortStatus,
-]
+from ryu_apps.schemes import find_scheme
 
 
-class PlanApp(app_manager.RyuApp):
+class PlanApp(MessageApp):
     """Installs the plans of one scheme and keeps the network at them.
 
-    A subclass says which scheme. Settings: ryu_apps/control/settings_core.py and docs/controller.md.
+    A subclass says which scheme, or else the setting `scheme`. Settings: ryu_apps/control/decide/settings.py and
+    docs/controller.md.
     """
 
-    OFP_VERSIONS: ClassVar[list[int]] = [ofproto_v1_3.OFP_VERSION]
-    scheme: ClassVar[str]
-    controller_class: ClassVar[type[Controller]] = Controller
+    scheme: ClassVar[str] = ""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -50,10 +39,13 @@ class PlanApp(app_manager.RyuApp):
         try:
             settings = load_settings()
             _refuse_taken_port(cfg.CONF.ofp_listen_host, _openflow_port())
-            self.controller = self.controller_class(self.scheme, settings, self.logger)
+            scheme = find_scheme(self.scheme or settings.scheme)
+            controller_class: type[Controller] = pkgutil.resolve_name(scheme.controller)
+            self.controller = controller_class(scheme, settings, self.logger)
             self.faults = self.controller.faults
             if settings.rest_port:
-                self._rest = rest.serve(self.controller, settings.rest_host, settings.rest_port)
+                resources = [pkgutil.resolve_name(each) for each in scheme.resources]
+                self._rest = rest.serve(self.controller, resources, settings.rest_host, settings.rest_port)
         except ArmorError as error:
             print(f"armor: {sentence(error)}", file=sys.stderr)
             raise SystemExit(error.exit_code) from error
@@ -72,11 +64,14 @@ class PlanApp(app_manager.RyuApp):
         else:
             self.controller.switch_gone(event.datapath)
 
-    @set_ev_cls(_MESSAGES, [CONFIG_DISPATCHER, MAIN_DISPATCHER])
     @surfaced
-    def message_received(self, event: Any) -> None:
+    def message_received(self, event: MessageReceived) -> None:
         """A switch has sent something."""
-        self.controller.message_received(event.msg.datapath, bytes(event.msg.buf))
+        self.controller.message_received(event.datapath, event.received)
+
+    def message_refused(self, event: MessageRefused) -> None:
+        """A switch has sent what cannot be used."""
+        self.controller.message_refused(event.datapath, f"{event.kind} message", event.text)
 
 
 def _openflow_port() -> int:

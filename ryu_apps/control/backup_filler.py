@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 from ryu.lib import hub
 
-from mininet_topos.event_log import EventLog
+from machine.event_log import EventLog
+from ryu_apps.backup_database.store import BackupStore
 from ryu_apps.control.faults import Faults
 from ryu_apps.plan.rows import RulePlan
 
@@ -41,8 +42,6 @@ class BackupFiller:
                 pause_s = min(2 * pause_s, MAX_RETRY_S)
 
     def _write(self, remote: str, plan: RulePlan, ports: Mapping[int, str]) -> None:
-        from ovsdb_backup.store import BackupStore  # lazily: only agent mode needs the package ovs
-
         self.unacknowledged.add(plan.node)
         self.generation[plan.node] = BackupStore(remote).replace_plan(plan.node, plan, ports)
         self.unacknowledged.discard(plan.node)

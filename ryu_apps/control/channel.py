@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
-from ryu_apps.openflow import decode, encode
-from ryu_apps.openflow.messages import ErrorMessage
-from ryu_apps.openflow.wire import MsgType, header, with_xid
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.messages import DumpPart, ErrorMessage, Received
+from ryu_apps.openflow.wire import WireError, with_xid
 
 CHUNK_BYTES = 1 << 16
 MAX_POSTED = 1000
@@ -45,7 +45,7 @@ class _Pending:
     """A request that waits for its end."""
 
     done: Any = field(default_factory=hub.Event)
-    replies: list[bytes] = field(default_factory=list)
+    replies: list[DumpPart] = field(default_factory=list)
     errors: list[ErrorMessage] = field(default_factory=list)
 
 
@@ -124,10 +124,8 @@ class SwitchChannel:
         self._send((encode.bundle(xid, messages, xid=xid), encode.barrier_request(xid)))
         self._finish(xid, pending)
 
-    def dump(
-        self, request: Callable[..., bytes], read: Callable[[bytes], tuple[list[Entry], bool]], **filters: int
-    ) -> list[Entry]:
-        """All entries of a multipart reply.
+    def dump(self, request: Callable[..., bytes], entry: type[Entry], **filters: int) -> list[Entry]:
+        """All entries of a multipart reply, which have to be of one type.
 
         Raises
         ------
@@ -136,28 +134,25 @@ class SwitchChannel:
         xid, pending = self._begin()
         self._send((request(**filters, xid=xid),))
         entries: list[Entry] = []
-        for reply in self._finish(xid, pending):
-            part, _more = read(reply)
-            entries += part
-            hub.sleep(0)
+        for part in self._finish(xid, pending):
+            found = [each for each in part.entries if isinstance(each, entry)]
+            if len(found) != len(part.entries):
+                raise WireError(f"a request for {entry.__name__} entries was answered by a dump of type {part.kind}")
+            entries += found
         return entries
 
-    def on_message(self, message: bytes) -> None:
-        """A reply or an error has come; those of nobody's request are left alone."""
-        head = header(message)
-        pending = self._pending.get(head.xid)
+    def on_message(self, received: Received) -> bool:
+        """Take a reply or an error; False: it answers no request that waits."""
+        pending = self._pending.get(received.xid)
         if pending is None:
-            return
-        if head.msg_type == MsgType.ERROR:
-            pending.errors.append(decode.decode_error(message))
-        elif head.msg_type == MsgType.MULTIPART_REPLY:
-            pending.replies.append(message)
-        if _ends_request(message, pending):
+            return False
+        if isinstance(received.value, ErrorMessage):
+            pending.errors.append(received.value)
+        elif isinstance(received.value, DumpPart):
+            pending.replies.append(received.value)
+        if received.ends_request:
             pending.done.set()
-
-    def is_mine(self, error: ErrorMessage) -> bool:
-        """Whether an error answers a request that still waits."""
-        return error.xid in self._pending
+        return True
 
     def _begin(self) -> tuple[int, _Pending]:
         if self.closed:
@@ -179,7 +174,7 @@ class SwitchChannel:
                 hub.sleep(0)
         self._outbox.put(b"".join(chunk))
 
-    def _finish(self, xid: int, pending: _Pending) -> list[bytes]:
+    def _finish(self, xid: int, pending: _Pending) -> list[DumpPart]:
         try:
             ended = pending.done.wait(self.timeout_s)
         finally:
@@ -197,14 +192,3 @@ class SwitchChannel:
             message = self._outbox.get()
             if message and not self.datapath.send(message):
                 self.close()
-
-
-def _ends_request(message: bytes, pending: _Pending) -> bool:
-    kind = header(message).msg_type
-    if kind == MsgType.BARRIER_REPLY:
-        return True
-    if kind == MsgType.MULTIPART_REPLY:
-        more_follows = message[11] & 1
-        return not more_follows
-    # A refused dump has no reply; a refused flow still gets its barrier reply.
-    return kind == MsgType.ERROR and pending.errors[-1].data[1:2] == bytes([MsgType.MULTIPART_REQUEST])

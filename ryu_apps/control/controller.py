@@ -1,6 +1,6 @@
 """The controller of a scheme: topology control, route configuration, statistics collection, edge and return.
 
-This class joins them; what to do is decided in the `*_core.py` modules, and Ryu is met in `app.py` and
+This class joins them; what to do is decided in the `decide/` modules, and Ryu is met in `app.py` and
 `channel.py` alone.
 """
 
@@ -18,33 +18,32 @@ from ryu.lib import hub
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.connectivity import require_connected
-from mininet_topos.errors import BadInputError
 from mininet_topos.topology import LinkId
 from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFiller
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
+from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
+from ryu_apps.control.decide.live_topology import LiveTopology, Mismatch
+from ryu_apps.control.decide.returning import ReturnState
+from ryu_apps.control.decide.settings import Settings
+from ryu_apps.control.decide.statistics import FlowSample, PortSample
 from ryu_apps.control.edge_service import EdgeService
 from ryu_apps.control.faults import Faults
-from ryu_apps.control.frames_core import read_arp, read_beacon
+from ryu_apps.control.queue_keeper import QueueKeeper
 from ryu_apps.control.restorer import Restorer, RouteRewriting
 from ryu_apps.control.return_coordinator import ReturnCoordinator
-from ryu_apps.control.return_core import ReturnState
-from ryu_apps.control.route_configuration import SwitchRoutes, scheme_of
-from ryu_apps.control.settings_core import Settings
+from ryu_apps.control.route_configuration import SwitchRoutes, owner_of
 from ryu_apps.control.statistics_collection import StatisticsCollection
-from ryu_apps.control.statistics_core import FlowSample, PortSample
 from ryu_apps.control.switch import Switch
 from ryu_apps.control.told_events import ToldEvents
 from ryu_apps.control.topology_control import TopologyControl
-from ryu_apps.control.topology_core import LiveTopology, Mismatch
-from ryu_apps.openflow import decode, encode
-from ryu_apps.openflow.messages import PacketIn, PortStatus
-from ryu_apps.openflow.wire import MsgType, header
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.messages import ErrorMessage, PacketIn, PortDesc, PortStatus, Received
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.edge_rows import with_edge_rows
-from ryu_apps.plan.registry import find_scheme
 from ryu_apps.plan.restoration import with_rows
 from ryu_apps.plan.rows import RulePlan
+from ryu_apps.plan.scheme import Scheme
 
 RETURN_POLL_S = 0.25
 
@@ -54,8 +53,7 @@ class Controller:
 
     Parameters
     ----------
-    scheme : str
-        Name in the registry.
+    scheme : Scheme
     settings : Settings
     logger : logging.Logger
 
@@ -65,7 +63,7 @@ class Controller:
         The topology or an option cannot be used.
     """
 
-    def __init__(self, scheme: str, settings: Settings, logger: logging.Logger) -> None:
+    def __init__(self, scheme: Scheme, settings: Settings, logger: logging.Logger) -> None:
         self.scheme, self.settings = scheme, settings
         self.topology = load_topology(settings.topology)
         require_connected(self.topology)
@@ -75,10 +73,11 @@ class Controller:
         self.switches: dict[str, Switch] = {}
         self.started_at_s = time.monotonic()
         self.topology_control = TopologyControl(self.topology, self.events, settings.discovery_interval_s)
-        self.statistics = StatisticsCollection(scheme_of(next(iter(self.plans.values()))))
+        self.statistics = StatisticsCollection(owner_of(next(iter(self.plans.values()))))
         self.coordinator = self._coordinator()
         self.edge = EdgeService(hosts_of(self.topology), lambda: self.switches, self.events, self.faults)
         self.backups = BackupFiller(self.faults, self.events)
+        self.queues = QueueKeeper(self.faults, self.events)
         self._seen: set[str] = set()
         # Plans are a million small values that stay: without them a collection takes no time from a failure's.
         gc.collect()
@@ -86,7 +85,7 @@ class Controller:
 
     def _first_plans(self) -> dict[int, RulePlan]:
         """What the switches have to hold when the controller starts, by datapath id."""
-        return find_scheme(self.scheme).plan(self.topology, self.settings.options)
+        return self.scheme.plan(self.topology, self.settings.options)
 
     def _return_state(self) -> ReturnState:
         damping = Damping.of_wait(self.settings.wait_to_restore_s)
@@ -95,7 +94,7 @@ class Controller:
     def _coordinator(self) -> ReturnCoordinator | Restorer:
         """Who acts when a link has failed, and when it is back."""
         state = self._return_state()
-        prepare = find_scheme(self.scheme).restoration
+        prepare = self.scheme.restoration
         if prepare is None:
             by_node = {plan.node: plan for plan in self.plans.values()}
             return ReturnCoordinator(self.topology, by_node, state, self.events, self._installed_routes)
@@ -130,10 +129,13 @@ class Controller:
         self.events.write("reconnect" if node in self._seen else "connect", node=node, dpid=datapath.id)
         self._seen.add(node)
         hub.spawn(self._bring_up, switch)
+        remote, plan = self.settings.queue_remote(node, switch.control_ip), self.plans[datapath.id]
+        if remote and plan.queues:
+            hub.spawn(self.queues.keep, remote, plan, lambda: self.switches.get(node) is switch)
 
     def switch_gone(self, datapath: Any) -> None:
         """The connection to a switch is gone."""
-        for switch in [one for one in self.switches.values() if one.channel.datapath is datapath]:
+        for switch in self._behind(datapath):
             switch.channel.close()
             del self.switches[switch.node]
             self.topology_control.switch_gone(switch.node)
@@ -141,23 +143,23 @@ class Controller:
             self.statistics.forget(switch.node)
             self.events.write("disconnect", node=switch.node)
 
-    def message_received(self, datapath: Any, message: bytes) -> None:
+    def message_received(self, datapath: Any, received: Received) -> None:
         """A switch has sent something."""
-        for switch in [one for one in self.switches.values() if one.channel.datapath is datapath]:
-            kind = header(message).msg_type
-            if kind == MsgType.PORT_STATUS:
-                self._port_status(switch, decode.decode_port_status(message))
-            elif kind == MsgType.PACKET_IN:
-                self._packet_in(switch, decode.decode_packet_in(message))
-            else:
-                self._answer(switch, kind, message)
+        for switch in self._behind(datapath):
+            if isinstance(received.value, PortStatus):
+                self._port_status(switch, received.value)
+            elif isinstance(received.value, PacketIn):
+                self._packet_in(switch, received.value)
+            elif not switch.channel.on_message(received) and isinstance(received.value, ErrorMessage):
+                self.faults.report("switch", str(received.value), switch.node)
 
-    def _answer(self, switch: Switch, kind: int, message: bytes) -> None:
-        if kind == MsgType.ERROR:
-            error = decode.decode_error(message)
-            if not switch.channel.is_mine(error):
-                self.faults.report("switch", str(error), switch.node)
-        switch.channel.on_message(message)
+    def message_refused(self, datapath: Any, what: str, text: str) -> None:
+        """A switch has sent what cannot be used; it may not have said yet who it is."""
+        plan = self.plans.get(datapath.id)
+        self.faults.report(what, f"from {datapath.address[0]}: {text}", plan.node if plan else "")
+
+    def _behind(self, datapath: Any) -> list[Switch]:
+        return [switch for switch in self.switches.values() if switch.channel.datapath is datapath]
 
     def _port_status(self, switch: Switch, status: PortStatus) -> None:
         if switch.held_back is not None:
@@ -168,10 +170,10 @@ class Controller:
             self.coordinator.ports_known(dict([changed]))
 
     def _packet_in(self, switch: Switch, packet: PacketIn) -> None:
-        beacon = read_beacon(packet.data)
+        lldp_probe = read_lldp_probe(packet.data)
         arp = read_arp(packet.data)
-        if beacon is not None:
-            self.topology_control.beacon_heard(switch.node, packet.in_port, beacon)
+        if lldp_probe is not None:
+            self.topology_control.lldp_probe_heard(switch.node, packet.in_port, lldp_probe)
         elif arp is not None and self.settings.edge:
             self.edge.arp_received(switch.node, packet.in_port, arp)
 
@@ -202,7 +204,7 @@ class Controller:
 
     def _learn_ports(self, switch: Switch) -> None:
         switch.held_back = switch.held_back or []
-        ports = switch.channel.dump(encode.port_desc_request, decode.decode_port_desc)
+        ports = switch.channel.dump(encode.port_desc_request, PortDesc)
         self.coordinator.ports_known(self.topology_control.ports_described(switch.node, ports))
         held_back, switch.held_back = switch.held_back, None
         for status in held_back:
@@ -231,8 +233,8 @@ class Controller:
 
     def _discover(self) -> None:
         for switch in self._installed():
-            for beacon in self.topology_control.beacons_for(switch.node, switch.dpid):
-                switch.channel.post(beacon)
+            for lldp_probe in self.topology_control.lldp_probes_for(switch.node, switch.dpid):
+                switch.channel.post(lldp_probe)
         if self.settings.edge:
             self.edge.probe_unconfirmed()
         self.topology_control.name_mismatches()
@@ -273,48 +275,20 @@ class Controller:
         restored = with_rows(plan, self.coordinator.rows_at(dpid))
         return with_edge_rows(restored, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
 
-    def tunnels(self) -> Any:
-        """Tunnels of the scheme; None: it has none."""
-        return None
-
-    def engineer_traffic(self, _given: str) -> int:
-        """Run traffic engineering again, with other demands unless the text is empty; number of the run.
-
-        Raises
-        ------
-        BadInputError
-            Always, here: a scheme of routes has no demands.
-        """
-        raise BadInputError(f"scheme {self.scheme!r} has no tunnels; use kuijia, rescaling or te")
-
-    def protection_state(self) -> Any:
-        """Protected flows; None: the scheme protects none."""
-        return None
-
-    def change_protection(self, _body: str) -> Any:
-        """Protect other flows.
-
-        Raises
-        ------
-        BadInputError
-            Always, here.
-        """
-        raise BadInputError(f"scheme {self.scheme!r} protects no flows; use protect")
-
     def mismatches(self) -> tuple[Mismatch, ...]:
         """Differences between the topology and the network."""
-        strange = (Mismatch("strange host", one.node, one.text) for one in self.edge.state.strange)
-        return (*self.topology_control.mismatches(), *sorted(strange))
+        hosts = (Mismatch("unexpected host", one.node, one.text) for one in self.edge.state.unexpected)
+        return (*self.topology_control.mismatches(), *self.queues.mismatches(), *sorted(hosts))
 
     def state(self) -> dict[str, Any]:
         """State of the controller, its switches, and its errors."""
         switches = {
-            node: {"dpid": number, **(asdict(self.switches[node].routes.status) if node in self.switches else _AWAY)}
+            node: {"dpid": number, **(self.switches[node].state() if node in self.switches else _AWAY)}
             for number, node in enumerate(self.topology.node_names, start=1)
         }
         installed = sum(1 for one in switches.values() if one["state"] == "installed")
         return {
-            "scheme": self.scheme,
+            "scheme": self.scheme.name,
             "topology": self.topology.name,
             "options": asdict(self.settings.options),
             "uptime_s": time.monotonic() - self.started_at_s,

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 from ryu.lib import hub
 
-from mininet_topos.event_log import EventLog
-from ryu_apps.control import edge_core
+from machine.event_log import EventLog
 from ryu_apps.control.channel import SwitchClosedError
-from ryu_apps.control.edge_core import EdgeAction, SendArp, Strange, UseMac
+from ryu_apps.control.decide import edge
+from ryu_apps.control.decide.edge import EdgeAction, SendArp, UnexpectedHost, UseMac
+from ryu_apps.control.decide.frames import Arp, arp_frame
 from ryu_apps.control.faults import Faults
-from ryu_apps.control.frames_core import Arp, arp_frame
 from ryu_apps.control.switch import Switch
 from ryu_apps.openflow import encode
 from ryu_apps.plan.addressing import Host
@@ -20,7 +20,7 @@ from ryu_apps.plan.rows import Output
 
 
 class EdgeService:
-    """What `edge_core` decides, done.
+    """What `edge` decides, done.
 
     Parameters
     ----------
@@ -39,25 +39,25 @@ class EdgeService:
         events: EventLog,
         faults: Faults,
     ) -> None:
-        self.state = edge_core.edge_state(hosts)
+        self.state = edge.edge_state(hosts)
         self._switches = switches
         self._events = events
         self._faults = faults
 
     def arp_received(self, node: str, port_no: int, arp: Arp) -> None:
         """An ARP packet has come from a host port."""
-        self.state, actions = edge_core.on_arp(self.state, node, port_no, arp)
+        self.state, actions = edge.on_arp(self.state, node, port_no, arp)
         for action in actions:
             self._act(action)
 
     def macs_found(self, node: str, macs: Mapping[int, int]) -> None:
         """A switch was found to rewrite for these hosts already."""
-        self.state = edge_core.remember_macs(self.state, macs)
+        self.state = edge.remember_macs(self.state, macs)
         self.probe(node)
 
     def probe(self, node: str) -> None:
         """Ask the hosts of a switch for their MAC addresses."""
-        for action in edge_core.probe(self.state, node):
+        for action in edge.probe(self.state, node):
             self._act(action)
 
     def probe_unconfirmed(self) -> None:
@@ -68,8 +68,8 @@ class EdgeService:
 
     def _act(self, action: EdgeAction) -> None:
         switch = self._switches().get(action.node)
-        if isinstance(action, Strange):
-            self._events.write("mismatch", kind="strange host", node=action.node, text=action.text)
+        if isinstance(action, UnexpectedHost):
+            self._events.write("mismatch", kind="unexpected host", node=action.node, text=action.text)
         elif switch is None:
             return
         elif isinstance(action, SendArp):
@@ -80,6 +80,6 @@ class EdgeService:
 
     def _use_mac(self, switch: Switch, action: UseMac) -> None:
         with self._faults.surfaced("foreign MAC", switch.node), suppress(SwitchClosedError):
-            switch.routes.use_macs(edge_core.foreign_macs_at(self.state, switch.node))
+            switch.routes.use_macs(edge.foreign_macs_at(self.state, switch.node))
             if action.foreign:
                 self._events.write("foreign_mac", node=switch.node, mac=f"{action.mac:012x}")

@@ -16,7 +16,7 @@ from itertools import permutations
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.topology import Topology
-from ryu_apps.control.traffic_core import Question, commodities_to_json, question_from_json, without_links
+from ryu_apps.control.decide.traffic import Question, commodities_to_json, question_from_json, without_links
 from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
 from te_solver.demand_files import load_demands, parse_demands

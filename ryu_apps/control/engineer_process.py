@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
-from mininet_topos.emulation.ending import end_with_parent
+from machine.ending import end_with_parent
 
 
 def take_ordinary_turns() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from eventlet import tpool
 from ryu.lib import hub
@@ -18,20 +17,19 @@ from ryu.lib import hub
 from mininet_topos.errors import ArmorError
 from mininet_topos.topology import Topology
 from ryu_apps.control.channel import SwitchClosedError
-from ryu_apps.control.rest_core import BusyError
+from ryu_apps.control.controller import Controller
+from ryu_apps.control.decide.traffic import Question, with_failures
+from ryu_apps.control.decide.tunnel import Failovers, compared_slots, cut_off, moved_slots
+from ryu_apps.control.decide.tunnel_resources import BusyError
 from ryu_apps.control.restorer import Restorer
 from ryu_apps.control.switch import Switch
-from ryu_apps.control.traffic_core import Question, with_failures
-from ryu_apps.control.tunnel_core import Detours, compared_slots, cut_off, moved_slots
+from ryu_apps.control.tunnel_rewriting import TunnelRewriting
 from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner
 from ryu_apps.plan.kuijia.replacement import replacement_steps
 from ryu_apps.plan.rows import RulePlan
 from te_solver.demand_files import parse_demands
-
-if TYPE_CHECKING:
-    from ryu_apps.control.tunnels import TunnelController, TunnelRewriting
 
 Plans = Mapping[int, RulePlan]
 POLL_S, RETRY_S, NAMED_AFTER_S = 0.02, 0.5, 1.0
@@ -45,7 +43,7 @@ class TrafficEngineering:
 
     Parameters
     ----------
-    controller : TunnelController
+    controller : Controller
         Whose switches and plans these are.
     rewriting : TunnelRewriting
     restorer : Restorer
@@ -58,7 +56,7 @@ class TrafficEngineering:
 
     def __init__(
         self,
-        controller: TunnelController,
+        controller: Controller,
         rewriting: TunnelRewriting,
         restorer: Restorer,
         question: Question,
@@ -119,16 +117,16 @@ class TrafficEngineering:
         began_s = time.monotonic()
         commodities = self._ask(question)
         self._question = with_failures(question, ())
-        old, history = self._rewriting.detours.planner, self._rewriting.laid.history
+        old, history = self._rewriting.failovers.planner, self._rewriting.failover.history
         held = old.held(history)
         # In a thread: for a second of computing, failures have to be heard.
         shape = self._controller.settings.traffic.shape
-        detours, steps = tpool.execute(_prepare, old, commodities, held, shape)
+        failovers, steps = tpool.execute(_prepare, old, commodities, held, shape)
         solved_s = time.monotonic()
         changed: dict[str, int] = {}
         for step, plans in enumerate(steps, start=1):
-            self._install(number, step, plans, detours, changed)
-        now = detours.planner.held(history)
+            self._install(number, step, plans, failovers, changed)
+        now = failovers.planner.held(history)
         self._controller.events.write(
             "te_done",
             run=number,
@@ -140,9 +138,9 @@ class TrafficEngineering:
             seconds=time.monotonic() - began_s,
         )
 
-    def _install(self, number: int, step: int, plans: Plans, detours: Detours, changed: dict[str, int]) -> None:
+    def _install(self, number: int, step: int, plans: Plans, failovers: Failovers, changed: dict[str, int]) -> None:
         if step == ENTERING_STEP:
-            self._rewriting.use(detours)
+            self._rewriting.use(failovers)
         self._controller.plans = dict(plans)
         for switch in self._controller.switches.values():
             # All at once, before anybody else's turn: plan and rows about failures belong together.
@@ -192,7 +190,7 @@ class TrafficEngineering:
 
 def _prepare(
     old: TunnelPlanner, commodities: tuple[Commodity, ...], held: Held, shape: str
-) -> tuple[Detours, tuple[dict[int, RulePlan], ...]]:
+) -> tuple[Failovers, tuple[dict[int, RulePlan], ...]]:
     new = TunnelPlanner(old.scheme, old.topology, commodities, old.options, held)
     steps = replacement_steps(old.plans(), new.plans())
-    return Detours(new), tuple(installed_plans(step, shape) for step in steps)
+    return Failovers(new), tuple(installed_plans(step, shape) for step in steps)

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError
-from mininet_topos.event_log import EventLog
 
 KEPT = 50
 

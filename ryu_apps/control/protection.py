@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from eventlet.green import socket
 from ryu.lib import hub
 
+from mininet_topos.endpoints import host_and_port
 from mininet_topos.errors import BadInputError
 from mininet_topos.input_files import parse_json
-from ryu_apps.control.app import PlanApp
 from ryu_apps.control.controller import Controller
-from ryu_apps.control.protection_core import Json, NodeError, NodeState, protection_to_json, read_state, request_for
+from ryu_apps.control.decide.protection import Json, NodeError, NodeState, protection_to_json, read_state, request_for
 from ryu_apps.plan.protect.document import load_flows, read_flows
 from ryu_apps.plan.protect.plan import Paths, paths_of, plans_of
-from ryu_apps.plan.protect.values import Connection, Protection, protection_of, with_flow, without_flow
+from ryu_apps.plan.protection import Connection, ProtectedFlow, Protection, protection_of, with_flow, without_flow
 from ryu_apps.plan.rows import RulePlan
 
 TEND_S = 0.5
@@ -35,7 +35,7 @@ class ProtectController(Controller):
         self._changing = hub.Semaphore()
         return self._plans(self.protection)
 
-    def _flows_of_file(self) -> tuple[object, ...]:
+    def _flows_of_file(self) -> tuple[ProtectedFlow, ...]:
         path = self.settings.protect
         return load_flows(path, f"setting protect = {path!r}", self.topology) if path else ()
 
@@ -91,7 +91,7 @@ class ProtectController(Controller):
         return wanted <= every
 
     def _rows(self, connections: Iterable[Connection]) -> list[tuple[int, str, str, int]]:
-        from ryu_apps.control.protection_core import row_of
+        from ryu_apps.control.decide.protection import row_of
 
         return [row_of(self.topology, each) for each in connections]
 
@@ -133,7 +133,7 @@ class ProtectController(Controller):
             self.events.write("protected", flows=len(new.flows), connections=len(new.connections))
         return self.protection_state()
 
-    def _request(self, body: str) -> tuple[tuple[object, ...], tuple[object, ...]]:
+    def _request(self, body: str) -> tuple[tuple[ProtectedFlow, ...], tuple[ProtectedFlow, ...]]:
         try:
             request = parse_json(body)
         except BadInputError as error:
@@ -166,12 +166,6 @@ class ProtectController(Controller):
         hub.joinall([hub.spawn(self._bring_up, switch) for switch in changed])
 
 
-class ProtectApp(PlanApp):
-    """The app of 1+1 protection."""
-
-    controller_class = ProtectController
-
-
 def exchange(address: str, request: Json) -> Json:
     """Put one request to a node at HOST:PORT.
 
@@ -182,8 +176,7 @@ def exchange(address: str, request: Json) -> Json:
     NodeError
         The answer is no JSON.
     """
-    host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=ANSWER_S) as connection:
+    with socket.create_connection(host_and_port(address, "a node's address"), timeout=ANSWER_S) as connection:
         connection.sendall(json.dumps(request).encode() + b"\n")
         with connection.makefile("r", encoding="utf-8") as stream:
             line = stream.readline()

@@ -1,4 +1,4 @@
-"""The Ryu side of reactive paths: what `reactive_core` decides, done."""
+"""The Ryu side of reactive paths: what `decide.reactive` decides, done."""
 
 from __future__ import annotations
 
@@ -7,40 +7,38 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
-from ryu.base import app_manager
 from ryu.controller import ofp_event
-from ryu.controller.handler import CONFIG_DISPATCHER, DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
-from ryu.ofproto import ofproto_v1_3
+from ryu.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
 
+from machine.event_log import EventLog
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import ArmorError
-from mininet_topos.event_log import EventLog
 from mininet_topos.ports import HOST_PORT
 from mininet_topos.wording import sentence
-from ryu_apps.control import topology_core
-from ryu_apps.control.edge_core import SendArp, edge_state, on_arp
+from ryu_apps.control.datapath import MessageApp, MessageReceived, MessageRefused
+from ryu_apps.control.decide import live_topology
+from ryu_apps.control.decide.edge import SendArp, edge_state, on_arp
+from ryu_apps.control.decide.frames import arp_frame, read_arp
+from ryu_apps.control.decide.reactive import Action, Confirm, Install, PathSetup, Release, Routes
+from ryu_apps.control.decide.reactive_settings import read_reactive_settings
 from ryu_apps.control.faults import Faults, surfaced
-from ryu_apps.control.frames_core import arp_frame, read_arp
-from ryu_apps.control.reactive_core import Action, Confirm, Install, PathSetup, Release, Routes
-from ryu_apps.control.reactive_settings_core import read_reactive_settings
 from ryu_apps.control.settings import load_settings
-from ryu_apps.openflow import decode, encode
-from ryu_apps.openflow.wire import header
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.messages import DumpPart, ErrorMessage, PacketIn, PortDesc, PortStatus
+from ryu_apps.openflow.wire import MsgType
 from ryu_apps.plan.addressing import hosts_of
-from ryu_apps.plan.ids import OFPP_CONTROLLER, SCHEME_MASK, Kind, Priority, SchemeId, Table, cookie
+from ryu_apps.plan.ids import OFPP_CONTROLLER, SCHEME_MASK, Kind, Owner, Priority, Table, cookie
 from ryu_apps.plan.rows import FlowRow, Output
 
 _PORT_DELETED = 1
-_OWN = cookie(SchemeId.REACTIVE, Kind.PLANNED)
+_OWN = cookie(Owner.REACTIVE, Kind.PLANNED)
 _MISS = FlowRow(Table.CLASSIFY, Priority.MISS, (), (Output(OFPP_CONTROLLER),), cookie=_OWN)
 
 
-class ReactiveApp(app_manager.RyuApp):
+class ReactiveApp(MessageApp):
     """Gives switches rules for a flow when its first packet comes. Settings: docs/pso.md."""
-
-    OFP_VERSIONS: ClassVar[list[int]] = [ofproto_v1_3.OFP_VERSION]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -55,7 +53,7 @@ class ReactiveApp(app_manager.RyuApp):
             print(f"armor: {sentence(error)}", file=sys.stderr)
             raise SystemExit(error.exit_code) from error
         self._idle_timeout_s, self._paths = own.idle_timeout_s, PathSetup(routes, own.options)
-        self._live = topology_core.LiveTopology(topology_core.Expected(topology))
+        self._live = live_topology.LiveTopology(live_topology.Expected(topology))
         self._edge = edge_state(hosts_of(topology))
 
     @set_ev_cls(ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER])
@@ -64,60 +62,66 @@ class ReactiveApp(app_manager.RyuApp):
         """A switch has connected, or its connection is gone."""
         dpid, datapath = event.datapath.id, event.datapath
         if event.state == MAIN_DISPATCHER:
+            self._forget(dpid)  # its old connection may not have been found dead yet
             self._datapaths[dpid] = datapath
             self._start_anew(dpid)
+            self._send(dpid, encode.port_desc_request())
         elif self._datapaths.get(dpid) is datapath:
-            del self._datapaths[dpid]
+            self._forget(dpid)
+
+    @surfaced
+    def message_received(self, event: MessageReceived) -> None:
+        """A switch has sent something."""
+        dpid, received = event.datapath.id, event.received
+        node, value = self._live.expected.node_of.get(dpid), received.value
+        if isinstance(value, PacketIn):
+            self._packet_in(dpid, node, value)
+        elif isinstance(value, PortStatus) and node is not None:
+            self._port_changed(node, value)
+        elif isinstance(value, DumpPart) and node is not None:
+            self._ports_described(node, value)
+        elif isinstance(value, ErrorMessage):
+            self.faults.report("switch", str(value), node or "")
+        elif received.kind == MsgType.BARRIER_REPLY:
+            confirm = self._confirms.pop((dpid, received.xid), None)
+            if confirm is not None:
+                self._act(self._paths.confirmed(confirm, time.monotonic()))
+
+    def message_refused(self, event: MessageRefused) -> None:
+        """A switch has sent what cannot be used."""
+        node = self._live.expected.node_of.get(event.datapath.id, "")
+        self.faults.report(f"{event.kind} message", f"from {event.datapath.address[0]}: {event.text}", node)
+
+    def _forget(self, dpid: int) -> None:
+        """What was asked of a switch is not answered any more."""
+        if self._datapaths.pop(dpid, None) is not None:
             self._confirms = {key: confirm for key, confirm in self._confirms.items() if key[0] != dpid}
             self._act(self._paths.switch_gone(dpid, time.monotonic()))
 
-    @set_ev_cls(ofp_event.EventOFPPortDescStatsReply, [CONFIG_DISPATCHER, MAIN_DISPATCHER])
-    @surfaced
-    def ports_described(self, event: Any) -> None:
-        """A switch says which ports it has (Ryu asks when it connects)."""
-        node = self._live.expected.node_of.get(event.msg.datapath.id)
-        if node is not None:
-            ports = {port.port_no: port for port in decode.decode_port_desc(bytes(event.msg.buf))[0]}
-            self._live = topology_core.switch_connected(self._live, node, ports, time.monotonic())
-            self._route()
+    def _ports_described(self, node: str, part: DumpPart) -> None:
+        ports = {port.port_no: port for port in part.entries if isinstance(port, PortDesc)}
+        self._live = live_topology.switch_connected(self._live, node, ports, time.monotonic())
+        self._route()
 
-    @set_ev_cls(ofp_event.EventOFPPortStatus, MAIN_DISPATCHER)
-    @surfaced
-    def port_changed(self, event: Any) -> None:
-        """A port has come, gone, or changed."""
-        status = decode.decode_port_status(bytes(event.msg.buf))
-        node = self._live.expected.node_of.get(event.msg.datapath.id)
-        if node is not None:
-            # A port that is gone leads nowhere, like a dead one.
-            port = replace(status.port, state=0) if status.reason == _PORT_DELETED else status.port
-            self._live = topology_core.port_changed(self._live, node, port, time.monotonic())
-            self._route()
+    def _port_changed(self, node: str, status: PortStatus) -> None:
+        # A port that is gone leads nowhere, like a dead one.
+        port = replace(status.port, state=0) if status.reason == _PORT_DELETED else status.port
+        self._live = live_topology.port_changed(self._live, node, port, time.monotonic())
+        self._route()
 
-    @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)
-    @surfaced
-    def packet_received(self, event: Any) -> None:
-        """A packet that no rule knows."""
-        dpid, in_port, frame = event.msg.datapath.id, event.msg.match["in_port"], bytes(event.msg.data)
-        arp = read_arp(frame)
+    def _packet_in(self, dpid: int, node: str | None, packet: PacketIn) -> None:
+        arp = read_arp(packet.data)
         if arp is None:
-            self._act(self._paths.asked(dpid, in_port, frame, self._datapaths, time.monotonic()))
-        elif in_port == HOST_PORT and dpid in self._live.expected.node_of:
-            self._answer_arp(self._live.expected.node_of[dpid], arp)
-
-    @set_ev_cls(ofp_event.EventOFPBarrierReply, MAIN_DISPATCHER)
-    @surfaced
-    def rules_hold(self, event: Any) -> None:
-        """A switch has taken the rules of a flow."""
-        confirm = self._confirms.pop((event.msg.datapath.id, header(bytes(event.msg.buf)).xid), None)
-        if confirm is not None:
-            self._act(self._paths.confirmed(confirm, time.monotonic()))
+            self._act(self._paths.asked(dpid, packet.in_port, packet.data, self._datapaths, time.monotonic()))
+        elif packet.in_port == HOST_PORT and node is not None:
+            self._answer_arp(node, arp)
 
     def _route(self) -> None:
         dead = self._live.failure_scenario().directions
         failed = frozenset(map(self._live.expected.topology.link_id, dead))
         if self._paths.links_failed(failed):
             self._confirms.clear()
-            for dpid in self._datapaths:
+            for dpid in tuple(self._datapaths):
                 self._start_anew(dpid)
 
     def _start_anew(self, dpid: int) -> None:
@@ -152,4 +156,6 @@ class ReactiveApp(app_manager.RyuApp):
         self._send(confirm.dpid, encode.barrier_request(datapath.xid))
 
     def _send(self, dpid: int, messages: bytes) -> None:
-        self._datapaths[dpid].send(messages)
+        datapath = self._datapaths.get(dpid)
+        if datapath is not None and not datapath.send(messages):
+            self._forget(dpid)  # its connection is ending, though Ryu has not said so yet

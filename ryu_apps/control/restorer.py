@@ -1,4 +1,4 @@
-"""Rewrites routes around failed links, and back (what and when: plan/restoration.py, restoration_core.py).
+"""Rewrites routes around failed links, and back (what and when: plan/restoration.py, decide/restoration.py).
 
 Stands where a ReturnCoordinator stands, for schemes whose controller acts on failures. It never waits: port states that
 come in one turn of the event loop are rewritten for together, those that come later by the next rewriting, which
@@ -10,19 +10,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from ryu.lib import hub
 
-from mininet_topos.event_log import EventLog
+from machine.event_log import EventLog
 from mininet_topos.topology import LinkId
-from ryu_apps.control import restoration_core, return_core
 from ryu_apps.control.channel import SwitchClosedError, SwitchRefusedError
+from ryu_apps.control.decide import restoration, returning
+from ryu_apps.control.decide.restoration import Avoidance
+from ryu_apps.control.decide.returning import ReturnState
+from ryu_apps.control.decide.tunnel import Change
 from ryu_apps.control.faults import Faults
-from ryu_apps.control.restoration_core import Avoidance
-from ryu_apps.control.return_core import ReturnState
 from ryu_apps.control.route_configuration import SwitchRoutes
-from ryu_apps.control.tunnel_core import Change
 from ryu_apps.plan.restoration import Restoration
 from ryu_apps.plan.rows import FlowRow
 
@@ -99,12 +99,12 @@ class Restorer:
     def ports_known(self, live: Mapping[tuple[str, int], bool]) -> None:
         """Ports are live or dead now; routes follow as soon as this turn of the event loop is over."""
         now_s = time.monotonic()
-        self.state = return_core.ports_known(self.state, live, now_s)
-        self._avoid(restoration_core.observed(self.avoidance, self.state), now_s)
+        self.state = returning.ports_known(self.state, live, now_s)
+        self._avoid(restoration.observed(self.avoidance, self.state), now_s)
 
     def switch_gone(self, node: str) -> None:
         """The connection of a switch is gone; what its links were avoided for stays so."""
-        self.state = return_core.ports_unknown(self.state, node)
+        self.state = returning.ports_unknown(self.state, node)
 
     def rows_found(self, _tag_ids: Iterable[int]) -> None:
         """Recovery rows of other schemes are no business of this one."""
@@ -116,7 +116,7 @@ class Restorer:
     def run_due(self) -> None:
         """Return to every link whose time has come."""
         now_s = time.monotonic()
-        links = return_core.due_links(self.state, now_s)
+        links = returning.due_links(self.state, now_s)
         if not links:
             return
         names, before = [str(link) for link in links], self.avoidance
@@ -125,9 +125,9 @@ class Restorer:
         self._events.write("return_done", links=names, rounds=int(self.avoidance.avoided != before.avoided))
 
     def _return_to(self, links: tuple[LinkId, ...], now_s: float) -> None:
-        self.state = return_core.begin_return(self.state, links)
-        self._avoid(restoration_core.returned(self.avoidance, links), now_s)
-        self.state = return_core.end_return(self.state, links)
+        self.state = returning.begin_return(self.state, links)
+        self._avoid(restoration.returned(self.avoidance, links), now_s)
+        self.state = returning.end_return(self.state, links)
 
     def _avoid(self, avoidance: Avoidance, now_s: float) -> None:
         changes = avoidance.avoided != self.avoidance.avoided
@@ -160,7 +160,7 @@ class Restorer:
                 routes.synchronise()  # reads what the switch holds, and brings it to what it has to hold
         return 0
 
-    def _confirm(self, senders: list[object], links: frozenset[LinkId], began_s: float) -> None:
+    def _confirm(self, senders: list[Any], links: frozenset[LinkId], began_s: float) -> None:
         names = sorted(str(link) for link in links)
         self._events.write("restoration_begin", t_monotonic_s=began_s, links=names)
         changed = [sender.wait() for sender in senders]
@@ -173,7 +173,7 @@ class Restorer:
         )
 
 
-class Onlooker(Restorer):
+class PassiveMonitor(Restorer):
     """Knows what has failed and what is used again, where agents act on it: sends nothing, and tells of no restoration.
 
     Parameters are those of `Restorer`; its rewriting only hears.
@@ -182,7 +182,7 @@ class Onlooker(Restorer):
     def run_due(self) -> None:
         """Note every link whose time has come; the agents count their own."""
         now_s = time.monotonic()
-        self._return_to(return_core.due_links(self.state, now_s), now_s)
+        self._return_to(returning.due_links(self.state, now_s), now_s)
 
     def _rewrite(self) -> None:
         self._due_since_s = None

@@ -1,4 +1,4 @@
-"""Leads the network back to its primary routes once a failed link has stayed up (steps: return_core.py)."""
+"""Leads the network back to its primary routes once a failed link has stayed up (steps: decide/returning.py)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import partial
 
 from ryu.lib import hub
 
+from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError
-from mininet_topos.event_log import EventLog
 from mininet_topos.topology import LinkId, Topology
-from ryu_apps.control import return_core
-from ryu_apps.control.return_core import ReturnState, ReturnWork
-from ryu_apps.control.route_configuration import SwitchRoutes, scheme_of
+from ryu_apps.control.decide import returning
+from ryu_apps.control.decide.returning import ReturnState, ReturnWork
+from ryu_apps.control.route_configuration import SwitchRoutes, owner_of
 from ryu_apps.plan.ids import split_cookie
 from ryu_apps.plan.rows import FlowRow, RulePlan
 
@@ -57,16 +57,16 @@ class ReturnCoordinator:
 
     def ports_known(self, live: Mapping[tuple[str, int], bool]) -> None:
         """Ports are live or dead now."""
-        self.state = return_core.ports_known(self.state, live, time.monotonic())
+        self.state = returning.ports_known(self.state, live, time.monotonic())
 
     def switch_gone(self, node: str) -> None:
         """The connection of a switch is gone."""
-        self.state = return_core.ports_unknown(self.state, node)
+        self.state = returning.ports_unknown(self.state, node)
 
     def rows_found(self, tag_ids: Iterable[int]) -> None:
         """A switch was found to hold recovery rows of these failed sets."""
-        links = return_core.links_of_tag_ids(self._tag_space, self._topology, tag_ids)
-        self.state = return_core.remember(self.state, links)
+        links = returning.links_of_tag_ids(self._tag_space, self._topology, tag_ids)
+        self.state = returning.remember(self.state, links)
 
     def rows_at(self, _dpid: int) -> tuple[FlowRow, ...]:
         """Rows in place of a plan's: none, since only what came by itself changes."""
@@ -80,10 +80,10 @@ class ReturnCoordinator:
         ArmorError
             A switch did not do its part; the links are tried again later.
         """
-        links = return_core.due_links(self.state, time.monotonic())
+        links = returning.due_links(self.state, time.monotonic())
         if not links or not any(self._tag_space):  # without tags nothing is remembered
             return
-        self.state = return_core.begin_return(self.state, links)
+        self.state = returning.begin_return(self.state, links)
         names = [str(link) for link in links]
         self._events.write("return_begin", links=names)
         retry_at_s: float | None = time.monotonic() + self.state.damping.wait_s
@@ -92,13 +92,13 @@ class ReturnCoordinator:
             retry_at_s = None
             self._events.write("return_done", links=names, rounds=deleted_rounds)
         finally:
-            self.state = return_core.end_return(self.state, links, retry_at_s)
+            self.state = returning.end_return(self.state, links, retry_at_s)
 
     def _return(self, links: tuple[LinkId, ...]) -> int:
-        tag_ids = return_core.tag_ids_of_links(self._tag_space, self._topology, links)
+        tag_ids = returning.tag_ids_of_links(self._tag_space, self._topology, links)
         routes = self._connected()
-        work = {node: return_core.return_work(one.plan, scheme_of(one.plan), tag_ids) for node, one in routes.items()}
-        hops = [[node for node in hop if node in routes] for hop in return_core.hops_outward(self._topology, links)]
+        work = {node: returning.return_work(one.plan, owner_of(one.plan), tag_ids) for node, one in routes.items()}
+        hops = [[node for node in hop if node in routes] for hop in returning.hops_outward(self._topology, links)]
         if not any(self._left(routes, tag_ids).values()):
             return 0
         try:
@@ -133,7 +133,7 @@ class ReturnCoordinator:
         left: dict[str, int] = {}
 
         def count(one: SwitchRoutes, node: str) -> None:
-            rows = one.remembered(scheme_of(one.plan))
+            rows = one.remembered(owner_of(one.plan))
             left[node] = sum(1 for row in rows if split_cookie(row.cookie).tag_id in tag_ids)
 
         _everywhere(routes, count)

@@ -13,18 +13,19 @@ from typing import Any
 
 from ryu.lib import hub
 
-from mininet_topos.event_log import EventLog
+from machine.event_log import EventLog
 from ryu_apps.control.channel import SwitchChannel, SwitchRefusedError
-from ryu_apps.control.messages_core import message_of
-from ryu_apps.control.reconcile_core import Reconciliation, SwitchState, foreign_macs, reconcile
-from ryu_apps.control.restoration_core import RowKey, switch_commands
-from ryu_apps.control.return_core import PUSHING_TABLES, RECOVERY_MASK, ReturnWork
-from ryu_apps.control.tunnel_core import Change
-from ryu_apps.openflow import decode, encode
+from ryu_apps.control.decide.messages import message_of
+from ryu_apps.control.decide.reconcile import Reconciliation, SwitchState, foreign_macs, reconcile
+from ryu_apps.control.decide.restoration import RowKey, switch_commands
+from ryu_apps.control.decide.returning import PUSHING_TABLES, RECOVERY_MASK, ReturnWork
+from ryu_apps.control.decide.tunnel import Change
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.messages import FlowStat, GroupStat
 from ryu_apps.openflow.wire import OFPTT_ALL
 from ryu_apps.plan.diff import Command, Operation, PlanDelta, diff, install_phases
 from ryu_apps.plan.edge_rows import with_edge_rows
-from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, Kind, SchemeId, cookie, split_cookie
+from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, Kind, cookie, split_cookie
 from ryu_apps.plan.restoration import with_rows
 from ryu_apps.plan.rows import FlowRow, RulePlan
 
@@ -128,8 +129,8 @@ class SwitchRoutes:
 
     def read(self) -> SwitchState:
         """A dump of the switch."""
-        groups = self.channel.dump(encode.group_desc_request, decode.decode_group_desc)
-        flows = self.channel.dump(encode.flow_stats_request, decode.decode_flow_stats)
+        groups = self.channel.dump(encode.group_desc_request, GroupStat)
+        flows = self.channel.dump(encode.flow_stats_request, FlowStat)
         return SwitchState(tuple(flows), tuple(groups))
 
     def use_macs(self, macs: Mapping[int, int]) -> None:
@@ -240,14 +241,14 @@ class SwitchRoutes:
                 for value in work.cookies
             )
 
-    def remembered(self, scheme: SchemeId) -> list[FlowRow]:
+    def remembered(self, owner: int) -> list[FlowRow]:
         """Recovery rows that the switch holds now."""
         mask = SCHEME_MASK | KIND_MASK
         stats = [
             stat
             for kind in (Kind.LEARNED, Kind.AGENT)
             for stat in self.channel.dump(
-                encode.flow_stats_request, decode.decode_flow_stats, cookie=cookie(scheme, kind), cookie_mask=mask
+                encode.flow_stats_request, FlowStat, cookie=cookie(owner, kind), cookie_mask=mask
             )
         ]
         return [stat.row for stat in stats if stat.row is not None]
@@ -296,9 +297,9 @@ def _rows_in(delta: PlanDelta) -> int:
     return len(delta.add_flows) + len(delta.modify_flows) + len(delta.delete_flows)
 
 
-def scheme_of(plan: RulePlan) -> SchemeId:
-    """The scheme that owns the rows of a plan."""
-    return SchemeId(next(split_cookie(row.cookie).scheme for row in plan.flows))
+def owner_of(plan: RulePlan) -> int:
+    """Who owns the rows of a plan."""
+    return next(split_cookie(row.cookie).scheme for row in plan.flows)
 
 
 def _messages(commands: Iterable[Command]) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ import os
 from ryu import cfg
 
 from ryu_apps.control.configuration import refuse_unknown_names
-from ryu_apps.control.settings_core import SETTINGS, Settings, read_settings
+from ryu_apps.control.decide.settings import SETTINGS, Settings, read_settings
 
 GROUP = "armor"
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Mapping
 
 from ryu_apps.control.channel import SwitchChannel
-from ryu_apps.control.statistics_core import FlowSample, PortSample, flow_samples, port_samples
-from ryu_apps.openflow import decode, encode
-from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, TAG_MASK, Kind, SchemeId, cookie
+from ryu_apps.control.decide.statistics import FlowSample, PortSample, flow_samples, port_samples
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.messages import FlowStat, PortStat
+from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, TAG_MASK, Kind, cookie
 
 
 class StatisticsCollection:
@@ -18,8 +19,8 @@ class StatisticsCollection:
     number of backup rows a plan holds.
     """
 
-    def __init__(self, scheme: SchemeId) -> None:
-        self._cookie = cookie(scheme, Kind.PLANNED)
+    def __init__(self, owner: int) -> None:
+        self._cookie = cookie(owner, Kind.PLANNED)
         self.ports: dict[str, Mapping[int, PortSample]] = {}
         self.flows: dict[str, Mapping[int, FlowSample]] = {}
 
@@ -30,11 +31,11 @@ class StatisticsCollection:
         ------
         SwitchGoneError, SwitchRefusedError, WireError
         """
-        ports = channel.dump(encode.port_stats_request, decode.decode_port_stats)
+        ports = channel.dump(encode.port_stats_request, PortStat)
         self.ports[node] = port_samples(self.ports.get(node, {}), ports, time.monotonic())
         flows = channel.dump(
             encode.flow_stats_request,
-            decode.decode_flow_stats,
+            FlowStat,
             cookie=self._cookie,
             cookie_mask=SCHEME_MASK | KIND_MASK | TAG_MASK,
         )

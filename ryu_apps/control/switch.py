@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from ryu_apps.control.channel import SwitchChannel
 from ryu_apps.control.route_configuration import SwitchRoutes
@@ -24,6 +25,10 @@ class Switch:
     channel: SwitchChannel
     routes: SwitchRoutes
     held_back: list[PortStatus] | None = field(default_factory=list)
+
+    def state(self) -> dict[str, Any]:
+        """What the REST interface shows of it."""
+        return {**asdict(self.routes.status), "posts_dropped": self.channel.posts_dropped}
 
     @property
     def control_ip(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from mininet_topos.event_log import EventField, EventLog
+from machine.event_log import EventField, EventLog
 
 # What a person wants to see pass by. Errors have a line of their own (faults.py).
 SENTENCES = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from mininet_topos.event_log import EventLog
+from machine.event_log import EventLog
 from mininet_topos.ports import MAX_PORT_NO
 from mininet_topos.topology import FailureScenario, Topology
-from ryu_apps.control import topology_core
-from ryu_apps.control.frames_core import Beacon, beacon_frame
-from ryu_apps.control.topology_core import Expected, LiveTopology, Mismatch, PortKey
+from ryu_apps.control.decide import live_topology
+from ryu_apps.control.decide.frames import LldpProbe, lldp_probe_frame
+from ryu_apps.control.decide.live_topology import Expected, LiveTopology, Mismatch, PortKey
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import PortDesc, PortStatus
 from ryu_apps.plan.rows import Output
@@ -50,7 +50,7 @@ class TopologyControl:
     def ports_described(self, node: str, ports: Iterable[PortDesc]) -> dict[PortKey, bool]:
         """A switch has described all its ports; liveness of its link ports."""
         known = {port.port_no: port for port in ports if port.port_no <= MAX_PORT_NO}
-        self.live = topology_core.switch_connected(self.live, node, known, time.monotonic())
+        self.live = live_topology.switch_connected(self.live, node, known, time.monotonic())
         for port in known.values():
             if not port.live:
                 self._write_port_status(node, port.port_no, False)
@@ -66,23 +66,23 @@ class TopologyControl:
         live = port.live and not deleted
         if self.live.is_live((node, port.port_no)) != live:  # Open vSwitch reports one change more than once
             self._write_port_status(node, port.port_no, live)
-        self.live = topology_core.port_changed(self.live, node, port, time.monotonic(), deleted)
+        self.live = live_topology.port_changed(self.live, node, port, time.monotonic(), deleted)
         return (node, port.port_no), live
 
     def switch_gone(self, node: str) -> None:
         """The connection of a switch is gone."""
-        self.live = topology_core.switch_gone(self.live, node)
+        self.live = live_topology.switch_gone(self.live, node)
 
-    def beacon_heard(self, node: str, port_no: int, beacon: Beacon) -> None:
+    def lldp_probe_heard(self, node: str, port_no: int, lldp_probe: LldpProbe) -> None:
         """A discovery frame has arrived."""
-        self.live = topology_core.beacon_heard(self.live, node, port_no, beacon, time.monotonic())
+        self.live = live_topology.lldp_probe_heard(self.live, node, port_no, lldp_probe, time.monotonic())
         self.name_mismatches()
 
-    def beacons_for(self, node: str, dpid: int) -> list[bytes]:
+    def lldp_probes_for(self, node: str, dpid: int) -> list[bytes]:
         """Packet-outs that send a discovery frame out of every live port of a switch."""
         ports = self.live.ports.get(node, {})
         return [
-            encode.packet_out(beacon_frame(Beacon(dpid, port_no), port.hw_addr), (Output(port_no),))
+            encode.packet_out(lldp_probe_frame(LldpProbe(dpid, port_no), port.hw_addr), (Output(port_no),))
             for port_no, port in ports.items()
             if port.live
         ]
@@ -90,7 +90,7 @@ class TopologyControl:
     def mismatches(self) -> tuple[Mismatch, ...]:
         """Every difference between the topology and what the network shows now."""
         interval_s = self.discovery_interval_s or None
-        found = topology_core.find_mismatches(self.live, time.monotonic(), interval_s)
+        found = live_topology.find_mismatches(self.live, time.monotonic(), interval_s)
         return (*self._unknown.values(), *found)
 
     def name_mismatches(self) -> None:

@@ -7,14 +7,16 @@ entry of a dump comes back with `row` None and the reason, so that it can be nam
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Any
 
 from ryu_apps.openflow.actions import decode_actions
 from ryu_apps.openflow.encode import SEND_FLOW_REMOVED
 from ryu_apps.openflow.fields import decode_match
 from ryu_apps.openflow.messages import (
     BundleReply,
+    DumpPart,
     ErrorMessage,
     Features,
     FlowMod,
@@ -26,6 +28,7 @@ from ryu_apps.openflow.messages import (
     PortDesc,
     PortStat,
     PortStatus,
+    Received,
 )
 from ryu_apps.openflow.wire import (
     OFPG_ANY,
@@ -284,3 +287,39 @@ def decode_bundle_reply(given: bytes) -> BundleReply:
         return BundleReply(bundle_id, BundleControl(control))
     except ValueError as error:
         raise WireError(f"bundle control type {control} is unknown") from error
+
+
+_PARTS: dict[int, Callable[[bytes], tuple[list[Any], bool]]] = {
+    Multipart.FLOW: decode_flow_stats,
+    Multipart.PORT_STATS: decode_port_stats,
+    Multipart.GROUP_DESC: decode_group_desc,
+    Multipart.PORT_DESC: decode_port_desc,
+}
+
+
+def decode_dump_part(given: bytes) -> DumpPart:
+    """One part of a multipart reply of any kind."""
+    kind = multipart_kind(given)
+    entries, more = _PARTS[kind](given) if kind in _PARTS else ((), False)
+    return DumpPart(kind, tuple(entries), more)
+
+
+_VALUES: dict[int, Callable[[bytes], Any]] = {
+    MsgType.ERROR: decode_error,
+    MsgType.PACKET_IN: decode_packet_in,
+    MsgType.PORT_STATUS: decode_port_status,
+    MsgType.MULTIPART_REPLY: decode_dump_part,
+}
+
+
+def decode_received(given: bytes) -> Received:
+    """A message of a switch, of any type.
+
+    Raises
+    ------
+    WireError
+        It is cut off, or says something in words that Armor does not speak.
+    """
+    head = header(given)
+    decode = _VALUES.get(head.msg_type)
+    return Received(head.msg_type, head.xid, decode(given) if decode else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ryu_apps.openflow.wire import BundleControl, FlowCommand, GroupCommand
+from ryu_apps.openflow.wire import BundleControl, FlowCommand, GroupCommand, MsgType
 from ryu_apps.plan.rows import FlowRow, GroupRow, Match
 
 _LINK_DOWN, _LIVE = 1, 4  # ofp_port_state
@@ -152,3 +152,34 @@ class BundleReply:
 
     bundle_id: int
     kind: BundleControl
+
+
+Entry = FlowStat | GroupStat | PortDesc | PortStat
+
+
+@dataclass(frozen=True, slots=True)
+class DumpPart:
+    """One part of a multipart reply; without entries when its kind (`wire.Multipart`) is none that Armor asks for."""
+
+    kind: int
+    entries: tuple[Entry, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message of a switch, decoded; `value` is None where header and type say everything that Armor uses."""
+
+    kind: int
+    xid: int
+    value: PacketIn | PortStatus | ErrorMessage | DumpPart | None
+
+    @property
+    def ends_request(self) -> bool:
+        """Whether nothing more follows to the request of this transaction id."""
+        if isinstance(self.value, DumpPart):
+            return not self.value.more
+        # A refused dump has no reply; a refused flow still gets its barrier reply.
+        if isinstance(self.value, ErrorMessage):
+            return self.value.data[1:2] == bytes([MsgType.MULTIPART_REQUEST])
+        return self.kind == MsgType.BARRIER_REPLY

@@ -25,6 +25,10 @@ class WireError(ArmorError):
     """Bytes that are not what OpenFlow 1.3 says, or a row that OpenFlow 1.3 cannot carry."""
 
 
+class MalformedMessageError(WireError):
+    """A message whose lengths or type are impossible, so that no parser may see it."""
+
+
 class MsgType(IntEnum):
     """Message types (OpenFlow 1.3.5 section 7.1.1)."""
 

@@ -19,7 +19,7 @@ CONTROL_MASK = 0xFFFF0000
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host: name, the switch it hangs on, that switch's port, and its addresses."""
+    """A host: name, the switch it is attached to, that switch's port, and its addresses."""
 
     name: str
     node: str

@@ -17,8 +17,9 @@ from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.failure_sets import NO_TAG, FailureSets, default_max_failures
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.rows import BackupRow, EscalationRow
-from te_solver.commodity_routes import Commodity, Router, make_router
+from ryu_apps.plan.rows import BackupRow, ExtensionRow
+from te_solver.commodity_routes import Commodity, Router
+from te_solver.routers import make_router
 from te_solver.routes import NO_LINK, ResidualRoutes
 
 State = tuple[int, int]
@@ -27,10 +28,10 @@ State = tuple[int, int]
 
 @dataclass
 class SwitchRows:
-    """Backup and escalation rows of one switch, while they are collected."""
+    """Backup and failed-set extension rows of one switch, while they are collected."""
 
     backups: list[BackupRow] = field(default_factory=list)
-    escalations: set[EscalationRow] = field(default_factory=set)
+    extensions: set[ExtensionRow] = field(default_factory=set)
 
 
 class BackupPlanner:
@@ -57,14 +58,14 @@ class BackupPlanner:
         residual = self.router.residual
         ports = assign_ports(topology)
         # In agent mode the destination turns replies round, so switches upstream need the single-link rows too.
-        self._swings = options.mode == "agent"
+        self._swings = options.uses_agent
         self._end = [topology.index_of[link.dst] for link in residual.links]
         self._number: list[int] = residual.link_number.tolist()
         self._port = [ports.port_of[link.direction] for link in residual.links]
         self._ipv4 = [host.ipv4 for host in hosts_of(topology).values()]
 
     def rows(self) -> dict[int, SwitchRows]:
-        """Backup and escalation rows of every switch, by node position."""
+        """Backup and failed-set extension rows of every switch, by node position."""
         found = {node: SwitchRows() for node in range(len(self.topology.nodes))}
         for commodity in self.router.commodities:
             states = self._reachable(commodity, found)
@@ -90,7 +91,7 @@ class BackupPlanner:
                 waiting.append((self._end[link], tag_id))
             larger = self.sets.with_link(tag_id, self._number[link])
             if larger is not None:
-                found[node].escalations.add(EscalationRow(tag_id, self._port[link], larger))
+                found[node].extensions.add(ExtensionRow(tag_id, self._port[link], larger))
                 waiting.append((node, larger))
                 if tag_id == NO_TAG:
                     waiting.extend((start, larger) for start in upstream.get(node, ()))
@@ -128,14 +129,14 @@ class BackupPlanner:
         if tag_id == NO_TAG:
             return BackupRow(destination, source, NO_TAG, self._port[link], 0, False)
         masks = self.sets.masks
-        overtaken = tuple(
+        reordered = tuple(
             smaller
             for smaller in self.sets.subsets(tag_id)
             if crossed.get((node, smaller), 0) & masks[tag_id] & ~masks[smaller]
         )
         status = self._status(commodity, link)
-        replaces = tuple(smaller for smaller in overtaken if smaller != NO_TAG)
-        return BackupRow(destination, source, tag_id, self._port[link], status, NO_TAG in overtaken, replaces)
+        replaces = tuple(smaller for smaller in reordered if smaller != NO_TAG)
+        return BackupRow(destination, source, tag_id, self._port[link], status, NO_TAG in reordered, replaces)
 
     def _status(self, commodity: Commodity, link: int) -> Status:
         """Crankback while the row leads against the primary: the next switch's primary comes back by this link."""

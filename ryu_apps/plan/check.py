@@ -25,12 +25,11 @@ from ryu_apps.plan.check_ranges import range_gaps
 from ryu_apps.plan.diff import dependency_levels, groups_named_by, groups_used_by
 from ryu_apps.plan.failure_sets import MAX_TAG_ID, NO_TAG, sets_up_to
 from ryu_apps.plan.fields import FIELDS
-from ryu_apps.plan.ids import Kind, SchemeId, Status, split_cookie
+from ryu_apps.plan.ids import Kind, Status, split_cookie
 from ryu_apps.plan.row_text import match_texts
 from ryu_apps.plan.rows import GROUP_TYPES, BackupRow, FlowRow, GroupRow, RulePlan
 
 MAX_GROUP_ID = 0xFFFFFF00  # OFPG_MAX
-_SCHEMES = frozenset(int(scheme) for scheme in SchemeId)
 _Row = TypeVar("_Row")
 _PortNos = frozenset[int] | None
 
@@ -105,13 +104,12 @@ def _cookies(plan: RulePlan, _: _PortNos) -> Iterator[str]:
     owners: dict[tuple[int, int], int] = {}
     for row in plan.flows:
         parts = split_cookie(row.cookie)
-        if not 0 <= row.cookie < 1 << 64 or parts.scheme not in _SCHEMES or parts.kind != Kind.PLANNED:
-            yield f"{_name(row)}: cookie {row.cookie:#x} does not say which scheme planned it"
+        if not 0 <= row.cookie < 1 << 64 or not parts.scheme or parts.kind != Kind.PLANNED:
+            yield f"{_name(row)}: cookie {row.cookie:#x} does not say who planned it"
             continue
         owner = owners.setdefault((row.table_id, row.priority), parts.scheme)
         if owner != parts.scheme:
-            names = f"{SchemeId(owner).name} and {SchemeId(parts.scheme).name}"
-            yield f"{_name(row)}: {names} both claim this table and priority"
+            yield f"{_name(row)}: owners {owner} and {parts.scheme} both claim this table and priority"
 
 
 def _duplicates(plan: RulePlan, _: _PortNos) -> Iterator[str]:
@@ -119,8 +117,8 @@ def _duplicates(plan: RulePlan, _: _PortNos) -> Iterator[str]:
         yield f"table {table_id}, priority {priority} holds the match {fields} twice"
     yield from (f"group {group_id} stands twice" for group_id in _repeated(plan.groups, lambda row: row.group_id))
     yield from (f"backup row {key} stands twice" for key in _repeated(plan.backups, lambda row: row.key))
-    for tag_and_port in _repeated(plan.escalations, lambda row: (row.tag_id, row.port_no)):
-        yield f"escalation of (tag, port) {tag_and_port} stands twice"
+    for tag_and_port in _repeated(plan.extensions, lambda row: (row.tag_id, row.port_no)):
+        yield f"failed-set extension of (tag, port) {tag_and_port} stands twice"
     for port_and_id in _repeated(plan.queues, lambda row: (row.port_no, row.queue_id)):
         yield f"queue of (port, id) {port_and_id} stands twice"
 
@@ -195,12 +193,12 @@ def _group_references(plan: RulePlan, _: _PortNos) -> Iterator[str]:
 def _backups(plan: RulePlan, port_nos: _PortNos) -> Iterator[str]:
     for row in plan.backups:
         yield from (f"backup row {row.key}: {fault}" for fault in _backup_faults(plan, row, port_nos))
-    for escalation in plan.escalations:
-        tags = (escalation.tag_id, escalation.new_tag_id)
-        if not all(0 <= tag_id <= _last_tag(plan) for tag_id in tags) or escalation.new_tag_id in (NO_TAG, tags[0]):
-            yield f"{escalation}: an escalation leads to another tag of 1..{_last_tag(plan)}"
-        if not _is_port(escalation.port_no, port_nos):
-            yield f"{escalation}: the switch has no such port"
+    for extension in plan.extensions:
+        tags = (extension.tag_id, extension.new_tag_id)
+        if not all(0 <= tag_id <= _last_tag(plan) for tag_id in tags) or extension.new_tag_id in (NO_TAG, tags[0]):
+            yield f"{extension}: a failed-set extension leads to another tag of 1..{_last_tag(plan)}"
+        if not _is_port(extension.port_no, port_nos):
+            yield f"{extension}: the switch has no such port"
 
 
 def _backup_faults(plan: RulePlan, row: BackupRow, port_nos: _PortNos) -> Iterator[str]:

@@ -4,10 +4,55 @@ import.
 
 from __future__ import annotations
 
-MODES = ("learned", "agent")  # who ends the backtracking: the data plane, or the switch-local agent
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """Who ends the backtracking.
+
+    Attributes
+    ----------
+    name, summary : str
+    uses_agent : bool
+        Whether an agent beside each switch does, from a backup database.
+    """
+
+    name: str
+    summary: str
+    uses_agent: bool
+
+
+LEARNED = Mode("learned", "the data plane ends backtracking", uses_agent=False)
+AGENT = Mode("agent", "the switch-local agent does", uses_agent=True)
+MODES = {mode.name: mode for mode in (LEARNED, AGENT)}
+DEFAULT_MODE = LEARNED.name
+NO_MODE = "none"  # of a scheme without modes, in results
 
 # Schemes of tunnels.
 PRIORITIES = ("single", "four", "eight")  # classes and queues
 SPLITS = ("ranges", "select")  # hash ranges, or a SELECT group for comparison
-TELLERS = ("controller", "agent")  # who tells the ingress about dead tunnels
+NOTIFIERS = TELLING_CONTROLLER, TELLING_AGENT = ("controller", "agent")  # who tells the ingress about failed tunnels
 REPLICATED, TWO_TABLE, DECOMPOSED = SHAPES = ("replicated", "two-table", "decomposed")  # of tables
+
+
+def uses_agent(mode: str) -> bool:
+    """Whether agents act in a mode of this name; "none" is no mode.
+
+    Examples
+    --------
+    >>> uses_agent("agent"), uses_agent("learned"), uses_agent("none")
+    (True, False, False)
+    """
+    return mode in MODES and MODES[mode].uses_agent
+
+
+def mode_words(mode: str) -> str:
+    """What headings say of a mode.
+
+    Examples
+    --------
+    >>> mode_words("agent"), mode_words("none")
+    (', agent mode', '')
+    """
+    return "" if mode == NO_MODE else f", {mode} mode"

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mininet_topos.topology import Topology
-from ryu_apps.plan.ids import SchemeId, Table, cookie_of_scheme
+from ryu_apps.plan.choices import LEARNED
+from ryu_apps.plan.ids import Table, cookie_of_scheme
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.rows import FlowRow, Learn, Resubmit, RulePlan
 from ryu_apps.plan.sdfast import plan_sdfast
@@ -19,29 +20,20 @@ from ryu_apps.plan.sdfast import plan_sdfast
 _ASK_MEMORY = Resubmit(Table.LEARNED)
 
 
-def plan_cb(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
-    """Rule plans of CB, by datapath id (raises `PlanLimitError` like `plan_sdfast`)."""
-    return _plan(topology, options, SchemeId.CB)
-
-
-def plan_cbc(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
-    """Rule plans of CBC, by datapath id: those of CB (raises `PlanLimitError` like `plan_sdfast`)."""
-    return _plan(topology, options, SchemeId.CBC)
-
-
-def _plan(topology: Topology, options: PlanOptions, scheme: SchemeId) -> dict[int, RulePlan]:
-    plans = plan_sdfast(topology, replace(options, mode="learned"))
+def plan_crankback(topology: Topology, options: PlanOptions, owner: int) -> dict[int, RulePlan]:
+    """Rule plans of CB and CBC, by datapath id (raises `PlanLimitError` like `plan_sdfast`); cookies name `owner`."""
+    plans = plan_sdfast(topology, replace(options, mode=LEARNED.name))
     return {
         dpid: replace(
             plan,
-            flows=tuple([_without_memory(row, scheme) for row in plan.flows]),
+            flows=tuple([_without_memory(row, owner) for row in plan.flows]),
             backups=(),  # for whoever changes rows when a port dies; here the groups alone act
-            escalations=(),
+            extensions=(),
         )
         for dpid, plan in plans.items()
     }
 
 
-def _without_memory(row: FlowRow, scheme: SchemeId) -> FlowRow:
+def _without_memory(row: FlowRow, owner: int) -> FlowRow:
     actions = tuple([action for action in row.apply_actions if not isinstance(action, Learn) and action != _ASK_MEMORY])
-    return replace(row, apply_actions=actions, cookie=cookie_of_scheme(row.cookie, scheme))
+    return replace(row, apply_actions=actions, cookie=cookie_of_scheme(row.cookie, owner))

@@ -13,7 +13,7 @@ from enum import Enum
 from itertools import groupby
 
 from mininet_topos.errors import PlanError
-from ryu_apps.plan.order import canonical, flow_order, group_order
+from ryu_apps.plan.order import flow_order, group_order
 from ryu_apps.plan.rows import Action, FlowRow, Group, GroupRow, Match, RulePlan
 
 
@@ -52,9 +52,6 @@ class PlanDelta:
         OFPFC_ADD of a known key replaces the entry (OpenFlow 1.3.5 section 6.4).
     modify_flows : tuple of FlowRow
         Known keys whose instructions alone change; counters survive.
-    rest : RulePlan or None
-        Everything of the new plan that does not travel by OpenFlow (queues, backup rows, channels), without
-        flows and groups; None when it does not change. It is replaced as a whole.
     """
 
     dpid: int
@@ -64,7 +61,6 @@ class PlanDelta:
     add_groups: tuple[GroupRow, ...] = ()
     modify_groups: tuple[GroupRow, ...] = ()
     delete_groups: tuple[GroupRow, ...] = ()
-    rest: RulePlan | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -88,7 +84,6 @@ def diff(old: RulePlan, new: RulePlan) -> PlanDelta:
         key for key, row in new_flows.items() if key in old_flows and _same_but_instructions(old_flows[key], row)
     }
     changed = {key for key, row in new_flows.items() if old_flows.get(key) != row}
-    old_rest, new_rest = (canonical(replace(plan, flows=(), groups=())) for plan in (old, new))
     return PlanDelta(
         new.dpid,
         add_flows=_in_order(new_flows[key] for key in changed - modified),
@@ -97,21 +92,7 @@ def diff(old: RulePlan, new: RulePlan) -> PlanDelta:
         add_groups=_by_id(row for group_id, row in new_groups.items() if group_id not in old_groups),
         modify_groups=_by_id(row for group_id, row in new_groups.items() if old_groups.get(group_id, row) != row),
         delete_groups=_by_id(row for group_id, row in old_groups.items() if group_id not in new_groups),
-        rest=None if old_rest == new_rest else new_rest,
     )
-
-
-def apply_delta(delta: PlanDelta, old: RulePlan) -> RulePlan:
-    """The plan that a switch holds after `delta`, in canonical order: `apply_delta(diff(a, b), a)` is `b`."""
-    flows, groups = flows_by_key(old), groups_by_id(old)
-    for row in delta.delete_flows:
-        del flows[row.key]
-    for group in delta.delete_groups:
-        del groups[group.group_id]
-    flows.update({row.key: row for row in (*delta.add_flows, *delta.modify_flows)})
-    groups.update({row.group_id: row for row in (*delta.add_groups, *delta.modify_groups)})
-    rest = old if delta.rest is None else delta.rest
-    return canonical(replace(rest, flows=tuple(flows.values()), groups=tuple(groups.values())))
 
 
 def install_phases(delta: PlanDelta) -> tuple[Phase, ...]:

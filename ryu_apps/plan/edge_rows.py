@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.fields import ETH_ARP
-from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie
+from ryu_apps.plan.ids import Kind, Owner, Priority, Table, cookie
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.rows import Action, Controller, FlowRow, Output, RulePlan, SetField, match
 
@@ -19,7 +19,7 @@ ETH_LLDP = 0x88CC
 LLDP_MULTICAST = 0x0180C200000E  # IEEE 802.1AB: nearest bridge
 DEFAULT_CONTROLLER_ID = 0
 _PUNT = (Controller(DEFAULT_CONTROLLER_ID),)
-_PLANNED = cookie(SchemeId.EDGE, Kind.PLANNED)
+_PLANNED = cookie(Owner.EDGE, Kind.PLANNED)
 
 
 def punt_rows(edge: bool = True, discovery: bool = True) -> tuple[FlowRow, ...]:
@@ -39,7 +39,7 @@ def foreign_rows(plan: RulePlan, mac_of: Mapping[int, int]) -> tuple[FlowRow, ..
     plan : RulePlan
         A scheme's plan of the switch.
     mac_of : mapping of int to int
-        MAC address by IPv4 address; addresses of hosts elsewhere are of no account.
+        MAC address by IPv4 address; addresses of hosts elsewhere are ignored.
     """
     rows = []
     for row in plan.flows:
@@ -75,5 +75,5 @@ def _rewriting(row: FlowRow, destination: int, mac: int) -> FlowRow:
         row,
         priority=Priority.DELIVER_FOREIGN,
         apply_actions=tuple(actions),
-        cookie=cookie(SchemeId.EDGE, Kind.FOREIGN, 0, destination),
+        cookie=cookie(Owner.EDGE, Kind.FOREIGN, 0, destination),
     )

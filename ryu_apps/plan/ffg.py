@@ -9,7 +9,7 @@ from __future__ import annotations
 from mininet_topos.ports import PortMap, assign_ports
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of
-from ryu_apps.plan.ids import SchemeId, pair_group
+from ryu_apps.plan.ids import pair_group
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.rows import Bucket, Group, GroupRow, Output, RulePlan, sorted_flows
 from ryu_apps.plan.shortest import deliver_row, destination_row
@@ -43,8 +43,8 @@ def find_alternates(residual: ResidualRoutes) -> dict[tuple[int, int], int]:
     return {key: number for key, (_, number) in found.items()}
 
 
-def plan_ffg(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
-    """Rule plans of FFG, by datapath id."""
+def plan_ffg(topology: Topology, options: PlanOptions, owner: int) -> dict[int, RulePlan]:
+    """Rule plans of FFG, by datapath id; the cookies name `owner`."""
     residual = ResidualRoutes(topology, options.routes, options.metric)
     table = residual.next_links().tolist()
     alternates = find_alternates(residual)
@@ -52,13 +52,13 @@ def plan_ffg(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
     hosts = hosts_of(topology)
     plans = {}
     for position, node in enumerate(topology.node_names):
-        flows, groups = [deliver_row(SchemeId.FFG, hosts[node])], {}
+        flows, groups = [deliver_row(owner, hosts[node])], {}
         for target, primary in enumerate(table[position]):
             if primary == NO_LINK:
                 continue
             group = _group(residual, ports, primary, alternates.get((position, target)))
             groups[group.group_id] = group
-            flows.append(destination_row(SchemeId.FFG, hosts[topology.node_names[target]], Group(group.group_id)))
+            flows.append(destination_row(owner, hosts[topology.node_names[target]], Group(group.group_id)))
         dpid = dpid_of(topology, node)
         plans[dpid] = RulePlan(
             dpid,

@@ -9,7 +9,7 @@ from ryu_apps.plan.failure_sets import default_max_failures
 from ryu_apps.plan.ffg import find_alternates
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.protect.plan import paths_of
-from ryu_apps.plan.protect.values import Protection
+from ryu_apps.plan.protection import Protection
 from ryu_apps.plan.sqr.plan import replayed_links
 from te_solver.routes import ResidualRoutes
 
@@ -78,7 +78,7 @@ def alternate_at_the_failure(topology: Topology, options: PlanOptions) -> Promis
     return promised
 
 
-def alternate_of_a_kept_link(topology: Topology, options: PlanOptions) -> Promise:
+def alternate_of_a_buffered_link(topology: Topology, options: PlanOptions) -> Promise:
     """SQR: the primary path is whole, or one link of it has failed whose packets are kept and there is an alternate."""
     numbers = {link: number for number, link in enumerate(topology.link_ids)}
     kept = sum(1 << numbers[link] for link in replayed_links(topology, options.replayed))

@@ -1,4 +1,4 @@
-"""Tables, priorities, cookies, group ids and tag statuses: every number that schemes must not share.
+"""Tables, priorities, cookies, group ids and tag statuses: every number that schemes must not share, but their own.
 
 Cookie layout (64 bits): scheme (8) | kind (8) | tag id (16) | IPv4 destination (32). A cookie
 cannot be modified on a switch, so nothing that changes (a generation, a counter) is part of it.
@@ -6,7 +6,7 @@ cannot be modified on a switch, so nothing that changes (a generation, a counter
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, unique
 from typing import NamedTuple
 
 from mininet_topos.errors import PlanError
@@ -17,7 +17,7 @@ class Table(IntEnum):
 
     CLASSIFY = 0  # guards; agent mode, ffg, shortest, restoration: the primary rows too
     ROUTE = 1  # tagged packets; learned mode, cb, cbc: every packet, by (tag, destination)
-    ESCALATE = 2  # learned mode, cb, cbc: (tag, dead port) -> larger tag
+    EXTEND = 2  # learned mode, cb, cbc: (tag, failed port) -> larger tag
     LEARNED = 3  # learned mode: what untagged packets have been told about failures
     TE_INGRESS = 4
     TE_HASH = 5
@@ -52,26 +52,18 @@ class Priority(IntEnum):
     MISS = 0
 
 
-class SchemeId(IntEnum):
-    """Owner of a row; the top byte of its cookie."""
+@unique
+class Owner(IntEnum):
+    """Owners of rows beside the schemes, in the top byte of a cookie.
+
+    A scheme says its number itself (ryu_apps/schemes), where none that another owner has is taken.
+    """
 
     EDGE = 1  # the app's own rows: ARP, host delivery
-    SDFAST = 2
-    FFG = 3
-    SHORTEST = 4
-    CB = 5
-    CBC = 6
-    KUIJIA = 7
-    RESCALING = 8
-    TE = 9
     PSO = 10
-    PROTECT = 11
-    SQR = 12
-    RESTORATION = 13
-    FFG_RESTORATION = 14
-    RESCALING_VICTIMS = 15
     IN_BAND = 16
-    REACTIVE = 16  # rules of single flows, installed when a flow's first packet comes; no plan holds them
+    REACTIVE = 17  # rules of single flows, installed when a flow's first packet comes; no plan holds them
+    QUEUE_TRIAL = 18  # rows that send test frames into each queue before a run (emulation.queue_trial)
 
 
 class Kind(IntEnum):
@@ -100,7 +92,9 @@ _FIRST_TUNNEL_GROUP, _TUNNEL_GROUPS = 0xFF000000, 0xFFFF00
 _FIRST_PROTECT_GROUP, _PROTECT_GROUPS = 0xFE000000, 0x1000000
 _FIRST_IN_BAND_GROUP, _IN_BAND_GROUPS = 0xFD000000, 0x1000000
 _SQR_PORTS, _MOST_PORT = 0xFE40, 0xFEFF
-CONTROL_PORT = 0xFD00  # where the controller hangs on its switch, with in-band control; above are Armor's own, too
+CONTROL_PORT = (
+    0xFD00  # where the controller is attached to its switch, with in-band control; above are Armor's own, too
+)
 PROTECT_PORT = 0xFE00  # the hairpin beside a bridge, where packets of 1+1 protection are numbered and checked
 _KIND_SHIFT, _SCHEME_SHIFT, _TAG_SHIFT = 48, 56, 32
 
@@ -114,13 +108,15 @@ class CookieFields(NamedTuple):
     destination: int
 
 
-def cookie(scheme: SchemeId, kind: Kind, tag_id: int = 0, destination: int = 0) -> int:
+def cookie(owner: int, kind: Kind, tag_id: int = 0, destination: int = 0) -> int:
     """64-bit cookie of a row.
 
     Parameters
     ----------
-    scheme, kind : enum members
-        Owner and origin of the row.
+    owner : int
+        Number of a scheme or other owner, 1..255.
+    kind : Kind
+        Origin of the row.
     tag_id : int
         Failed-set id, 0..65535 (0: none).
     destination : int
@@ -133,7 +129,7 @@ def cookie(scheme: SchemeId, kind: Kind, tag_id: int = 0, destination: int = 0) 
     """
     if not 0 <= tag_id <= 0xFFFF or not 0 <= destination <= 0xFFFFFFFF:
         raise PlanError(f"cookie parts out of range: tag_id {tag_id} (16 bits), destination {destination} (32 bits)")
-    return scheme << _SCHEME_SHIFT | kind << _KIND_SHIFT | tag_id << _TAG_SHIFT | destination
+    return owner << _SCHEME_SHIFT | kind << _KIND_SHIFT | tag_id << _TAG_SHIFT | destination
 
 
 def split_cookie(value: int) -> CookieFields:
@@ -143,9 +139,9 @@ def split_cookie(value: int) -> CookieFields:
     )
 
 
-def cookie_of_scheme(value: int, scheme: SchemeId) -> int:
+def cookie_of_scheme(value: int, owner: int) -> int:
     """The same cookie with another owner, for schemes that build on the rows of another."""
-    return value & ~SCHEME_MASK | scheme << _SCHEME_SHIFT
+    return value & ~SCHEME_MASK | owner << _SCHEME_SHIFT
 
 
 SCHEME_MASK = 0xFF << _SCHEME_SHIFT

@@ -1,7 +1,7 @@
 """What a plan does to one packet: the readable oracle, itself held to Open vSwitch's `ofproto/trace`.
 
 The interpreter never re-implements Open vSwitch's hashes: the slot that `multipath` or a select
-group would choose is an argument. An `output` to a dead port is still an output here; the network
+group would choose is an argument. An `output` to a failed port is still an output here; the network
 walk (walk.py) knows which links carry nothing. What is not modelled: meters, timeouts, TTL, what ARP says.
 """
 

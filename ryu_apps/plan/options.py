@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.choices import MODES
-from ryu_apps.plan.protect.values import Protection
+from ryu_apps.plan.choices import DEFAULT_MODE, MODES, uses_agent
+from ryu_apps.plan.protection import Protection
 from te_solver.choices import METRICS, PLANNERS, ROUTES
 
 
@@ -27,7 +27,7 @@ class PlanOptions:
     max_failures : int or None
         Largest number of failed links that a tag can name; None = 2 if the ids suffice, else 1.
     hard_timeout_s : int
-        Life of learned and agent rows; 0 = until the link returns.
+        Life of learned rows; 0 = until the link returns. Agents have an option of their own for their rows.
     protection : Protection or None
         Protected flows of scheme protect.
     replayed : tuple of str
@@ -36,10 +36,10 @@ class PlanOptions:
     Raises
     ------
     BadInputError
-        A value that is not among the choices.
+        A value that is not among the choices, or one that its mode cannot heed.
     """
 
-    mode: str = "learned"
+    mode: str = DEFAULT_MODE
     planner: str = "tree"
     routes: str = "spt"
     metric: str = "hops"
@@ -56,3 +56,13 @@ class PlanOptions:
             raise BadInputError(f"max_failures is {self.max_failures}; use 0 or more")
         if not 0 <= self.hard_timeout_s <= 0xFFFF:
             raise BadInputError(f"hard_timeout_s is {self.hard_timeout_s}; use 0 (never) to 65535")
+        if self.hard_timeout_s and self.uses_agent:
+            raise BadInputError(
+                f"hard_timeout_s is {self.hard_timeout_s}, but in {self.mode} mode agents make such rows; "
+                f"leave it out and start the agents with --hard-timeout-s {self.hard_timeout_s}"
+            )
+
+    @property
+    def uses_agent(self) -> bool:
+        """Whether agents beside the switches end the backtracking."""
+        return uses_agent(self.mode)

@@ -37,7 +37,6 @@ def canonical(plan: RulePlan) -> RulePlan:
         groups=tuple(sorted(plan.groups, key=group_order)),
         queues=tuple(sorted(plan.queues, key=lambda row: (row.port_no, row.queue_id))),
         backups=tuple(sorted(plan.backups, key=backup_order)),
-        escalations=tuple(sorted(plan.escalations, key=lambda row: (row.tag_id, row.port_no))),
-        channels=tuple(sorted(plan.channels, key=lambda row: row.name)),
+        extensions=tuple(sorted(plan.extensions, key=lambda row: (row.tag_id, row.port_no))),
         local_ipv4=tuple(sorted(plan.local_ipv4)),
     )

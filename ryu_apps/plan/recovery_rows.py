@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mininet_topos.ports import HOST_PORT
-from ryu_apps.plan.ids import VLAN_PRESENT, Kind, Priority, SchemeId, Table, cookie, port_group
+from ryu_apps.plan.ids import VLAN_PRESENT, Kind, Priority, Table, cookie, port_group
 from ryu_apps.plan.rows import (
     Action,
     BackupRow,
@@ -22,6 +22,7 @@ from ryu_apps.plan.rows import (
 )
 
 ETH_TYPE_IPV4 = 0x0800
+OWNER = 2  # number of SD-FAST, whose rows, learned ones and agents' too, schemes built on it hold
 UNTAGGED = 0  # OFPVID_NONE
 ANY_TAG = (VLAN_PRESENT, VLAN_PRESENT)
 FORGET_IN_PORT = Load("in_port", 0, 16, 0)
@@ -74,7 +75,7 @@ def deliver_seen_row(tag_id: int, source: int, local: int, hard_timeout_s: int =
         Priority.DELIVER_SEEN,
         commodity_match(local, source, tag_id),
         (PopVlan(), Output(HOST_PORT)),
-        cookie=cookie(SchemeId.SDFAST, Kind.AGENT, tag_id, local),
+        cookie=cookie(OWNER, Kind.AGENT, tag_id, local),
         hard_timeout_s=hard_timeout_s,
         send_flow_removed=True,
     )
@@ -92,7 +93,7 @@ def learned_route_row(backup: BackupRow, hard_timeout_s: int = 0, *, learning: b
         Priority.PRIMARY,
         commodity_match(backup.destination, backup.source, backup.tag_id),
         learns + _onward(backup.status, backup.out_port),
-        cookie=cookie(SchemeId.SDFAST, Kind.PLANNED, backup.tag_id, backup.destination),
+        cookie=cookie(OWNER, Kind.PLANNED, backup.tag_id, backup.destination),
     )
 
 
@@ -111,7 +112,7 @@ def _agent_row(backup: BackupRow, tag_id_in: int, table: Table, hard_timeout_s: 
             Load("vlan_tci", 0, _TCI_BITS, tag_tci(backup.tag_id, backup.status)),
             Output(backup.out_port),
         ),
-        cookie=cookie(SchemeId.SDFAST, Kind.AGENT, backup.tag_id, backup.destination),
+        cookie=cookie(OWNER, Kind.AGENT, backup.tag_id, backup.destination),
         hard_timeout_s=hard_timeout_s,
         send_flow_removed=True,
     )
@@ -126,7 +127,7 @@ def _learn(backup: BackupRow, tag_id_in: int, hard_timeout_s: int) -> Learn:
     return Learn(
         Table.LEARNED,
         Priority.RECOVERY,
-        cookie(SchemeId.SDFAST, Kind.LEARNED, backup.tag_id, backup.destination),
+        cookie(OWNER, Kind.LEARNED, backup.tag_id, backup.destination),
         tuple(matches),
         (LearnLoad("vlan_tci", 0, _TCI_BITS, tag_tci(backup.tag_id, backup.status)),),
         hard_timeout_s=hard_timeout_s,

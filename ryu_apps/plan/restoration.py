@@ -1,8 +1,8 @@
 """Restoration: the rows that a controller rewrites when it hears which links have failed.
 
 Every regular route that the failure changes is led along the shortest path that is left; a destination that nothing
-joins any more is dropped where its packets start. Tagged rows, escalations and groups stay as planned. A `Restoration`
-is prepared once; a call then takes milliseconds, since it neither plans anew nor looks at rows that stay.
+joins any more is dropped where its packets start. Tagged rows, failed-set extensions and groups stay as planned. A
+`Restoration` is prepared once; a call then takes milliseconds, since it neither plans anew nor looks at rows that stay.
 
 While switches take up new rows one after another, regular packets can go round between them (a micro-loop), as with
 every controller that rewrites routes at once.
@@ -20,13 +20,12 @@ import numpy as np
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of
-from ryu_apps.plan.ffg import plan_ffg
-from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie, cookie_of_scheme, port_group
+from ryu_apps.plan.ids import Kind, Priority, Table, cookie, port_group
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import commodity_match
 from ryu_apps.plan.rows import Action, FlowRow, Group, Output, RulePlan, sorted_flows
-from ryu_apps.plan.shortest import destination_match, plan_shortest
-from te_solver.commodity_routes import make_router
+from ryu_apps.plan.shortest import destination_match
+from te_solver.routers import make_router
 from te_solver.routes import NO_LINK, IntArray, ResidualRoutes
 
 Route = tuple[int, int | None, int, int]
@@ -134,50 +133,23 @@ def with_rows(plan: RulePlan, rows: tuple[FlowRow, ...]) -> RulePlan:
     return replace(plan, flows=sorted_flows(flows.values()))
 
 
-def restore_cbc(topology: Topology, options: PlanOptions) -> Restoration:
+def restore_groups(topology: Topology, options: PlanOptions, owner: int) -> Restoration:
     """Restoration of CBC's regular routes; they go through the port groups, as before."""
 
     def row(source: int | None, destination: int, port_no: int | None) -> FlowRow:
         actions: tuple[Action, ...] = () if port_no is None else (Group(port_group(port_no)),)
-        owner = cookie(SchemeId.CBC, Kind.PLANNED, 0, destination)
-        return FlowRow(Table.ROUTE, Priority.PRIMARY, commodity_match(destination, source, 0), actions, cookie=owner)
+        planned = cookie(owner, Kind.PLANNED, 0, destination)
+        return FlowRow(Table.ROUTE, Priority.PRIMARY, commodity_match(destination, source, 0), actions, cookie=planned)
 
     return Restoration(topology, options, row, by_pair=options.planner != "tree")
 
 
-def plan_restoration(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
-    """Rule plans of restoration alone, by datapath id: shortest paths, no protection."""
-    return _owned(plan_shortest(topology, options), SchemeId.RESTORATION)
+def restore_outputs(topology: Topology, options: PlanOptions, owner: int) -> Restoration:
+    """Restoration of plain routes, and of FFG's: a rewritten route has no alternate until it is back."""
 
-
-def restore_shortest(topology: Topology, options: PlanOptions) -> Restoration:
-    """Restoration of plain shortest paths."""
-    return _by_destination(topology, options, SchemeId.RESTORATION)
-
-
-def plan_ffg_restoration(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
-    """Rule plans of FFG with a controller behind it, by datapath id: those of FFG."""
-    return _owned(plan_ffg(topology, options), SchemeId.FFG_RESTORATION)
-
-
-def restore_ffg(topology: Topology, options: PlanOptions) -> Restoration:
-    """Restoration of FFG's routes; a rewritten route has no alternate until it is back."""
-    return _by_destination(topology, options, SchemeId.FFG_RESTORATION)
-
-
-def _by_destination(topology: Topology, options: PlanOptions, scheme: SchemeId) -> Restoration:
     def row(_source: int | None, destination: int, port_no: int | None) -> FlowRow:
         actions: tuple[Action, ...] = () if port_no is None else (Output(port_no),)
-        owner = cookie(scheme, Kind.PLANNED, 0, destination)
-        return FlowRow(Table.CLASSIFY, Priority.PRIMARY, destination_match(destination), actions, cookie=owner)
+        planned = cookie(owner, Kind.PLANNED, 0, destination)
+        return FlowRow(Table.CLASSIFY, Priority.PRIMARY, destination_match(destination), actions, cookie=planned)
 
     return Restoration(topology, options, row, by_pair=False)
-
-
-def _owned(plans: Mapping[int, RulePlan], scheme: SchemeId) -> dict[int, RulePlan]:
-    return {
-        dpid: replace(
-            plan, flows=tuple([replace(row, cookie=cookie_of_scheme(row.cookie, scheme)) for row in plan.flows])
-        )
-        for dpid, plan in plans.items()
-    }

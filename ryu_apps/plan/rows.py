@@ -258,8 +258,8 @@ class BackupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class EscalationRow:
-    """A packet that knows of set `tag_id` (0: none) and meets dead port `port_no` now knows of `new_tag_id`."""
+class ExtensionRow:
+    """A packet that knows of set `tag_id` (0: none) and meets failed port `port_no` now knows of `new_tag_id`."""
 
     tag_id: int
     port_no: int
@@ -289,8 +289,7 @@ class RulePlan:
     groups: tuple[GroupRow, ...] = ()
     queues: tuple[QueueRow, ...] = ()
     backups: tuple[BackupRow, ...] = ()
-    escalations: tuple[EscalationRow, ...] = ()
-    channels: tuple[ChannelRow, ...] = ()
+    extensions: tuple[ExtensionRow, ...] = ()
     local_ipv4: tuple[int, ...] = ()
     tag_space: tuple[int, int] = (0, 0)
 

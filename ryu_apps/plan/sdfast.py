@@ -3,7 +3,7 @@
 Learned mode
     CLASSIFY sends every IPv4 packet through LEARNED (which may give it a tag) to ROUTE, which
     knows (tag, destination) -> port group. A port group is a fast-failover group: the port while
-    it lives, else ESCALATE, which adds the dead link to the tag and asks ROUTE again. ROUTE rows
+    it lives, else EXTEND, which adds the failed link to the tag and asks ROUTE again. ROUTE rows
     carry `learn`, so the first tagged packet that passes a switch tells it of the failure.
 Agent mode
     CLASSIFY holds plain `output` primaries. Backup rows wait in OVSDB; the agent moves them into
@@ -25,7 +25,6 @@ from ryu_apps.plan.ids import (
     VLAN_PRESENT,
     Kind,
     Priority,
-    SchemeId,
     Table,
     cookie,
     port_group,
@@ -35,6 +34,7 @@ from ryu_apps.plan.recovery_rows import (
     ANY_TAG,
     ETH_TYPE_IPV4,
     FORGET_IN_PORT,
+    OWNER,
     UNTAGGED,
     commodity_match,
     learned_route_row,
@@ -45,7 +45,7 @@ from ryu_apps.plan.rows import (
     BackupRow,
     Bucket,
     Controller,
-    EscalationRow,
+    ExtensionRow,
     FlowRow,
     Group,
     GroupRow,
@@ -59,8 +59,8 @@ from ryu_apps.plan.rows import (
     sorted_flows,
 )
 
-_PLANNED = cookie(SchemeId.SDFAST, Kind.PLANNED)
-_DEAD_PORT_REGISTER = "reg2"
+_PLANNED = cookie(OWNER, Kind.PLANNED)
+_FAILED_PORT_REGISTER = "reg2"
 
 
 def plan_sdfast(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
@@ -86,9 +86,9 @@ def plan_sdfast(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]
             dpid,
             node,
             flows=sorted_flows(_flows(hosts[node], rows, options)),
-            groups=_port_groups(topology, node) if options.mode == "learned" else (),
+            groups=() if options.uses_agent else _port_groups(topology, node),
             backups=tuple(sorted(rows.backups, key=lambda row: (row.destination, row.source or 0, row.tag_id))),
-            escalations=tuple(sorted(rows.escalations, key=lambda row: (row.tag_id, row.port_no))),
+            extensions=tuple(sorted(rows.extensions, key=lambda row: (row.tag_id, row.port_no))),
             local_ipv4=(hosts[node].ipv4,),
             tag_space=(planner.sets.n_links, planner.sets.max_failures),
         )
@@ -97,7 +97,7 @@ def plan_sdfast(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]
 
 def _flows(host: Host, rows: SwitchRows, options: PlanOptions) -> Iterable[FlowRow]:
     yield _planned(Table.CLASSIFY, Priority.GUARD, match(in_port=HOST_PORT, vlan_vid=ANY_TAG), ())
-    if options.mode == "learned":
+    if not options.uses_agent:
         yield from _learned_mode_flows(host, rows, options)
     else:
         yield from _agent_mode_flows(host, rows)
@@ -115,7 +115,7 @@ def _learned_mode_flows(host: Host, rows: SwitchRows, options: PlanOptions) -> I
             yield _primary(Table.ROUTE, backup, Group(port_group(backup.out_port)))
         else:
             yield learned_route_row(backup, options.hard_timeout_s)
-    yield from (_escalation_flow(row) for row in rows.escalations)
+    yield from (_extension_flow(row) for row in rows.extensions)
 
 
 def _agent_mode_flows(host: Host, rows: SwitchRows) -> Iterable[FlowRow]:
@@ -138,16 +138,16 @@ def _primary(table: Table, backup: BackupRow, action: Action) -> FlowRow:
         Priority.PRIMARY,
         commodity_match(backup.destination, backup.source, NO_TAG),
         (action,),
-        cookie=cookie(SchemeId.SDFAST, Kind.PLANNED, NO_TAG, backup.destination),
+        cookie=cookie(OWNER, Kind.PLANNED, NO_TAG, backup.destination),
     )
 
 
-def _escalation_flow(row: EscalationRow) -> FlowRow:
+def _extension_flow(row: ExtensionRow) -> FlowRow:
     vlan_vid = VLAN_PRESENT | row.tag_id if row.tag_id else UNTAGGED
     return _planned(
-        Table.ESCALATE,
+        Table.EXTEND,
         Priority.PRIMARY,
-        match(vlan_vid=vlan_vid, **{_DEAD_PORT_REGISTER: row.port_no}),
+        match(vlan_vid=vlan_vid, **{_FAILED_PORT_REGISTER: row.port_no}),
         (Load("vlan_tci", 0, 16, tag_tci(row.new_tag_id, 0)), Resubmit(Table.ROUTE)),
     )
 
@@ -158,10 +158,10 @@ def _port_groups(topology: Topology, node: str) -> tuple[GroupRow, ...]:
     groups = [GroupRow(ALWAYS_LIVE_GROUP, "all", (Bucket(()),))]
     for link in topology.links_from[node]:
         port_no = ports.port_of[link.direction]
-        escalate = (Load(_DEAD_PORT_REGISTER, 0, 32, port_no), Resubmit(Table.ESCALATE))
+        extend = (Load(_FAILED_PORT_REGISTER, 0, 32, port_no), Resubmit(Table.EXTEND))
         buckets = (
             Bucket((Output(port_no),), watch_port=port_no),
-            Bucket(escalate, watch_group=ALWAYS_LIVE_GROUP),
+            Bucket(extend, watch_group=ALWAYS_LIVE_GROUP),
         )
         groups.append(GroupRow(port_group(port_no), "ff", buckets))
     return tuple(sorted(groups, key=lambda group: group.group_id))

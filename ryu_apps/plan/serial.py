@@ -18,8 +18,7 @@ from ryu_apps.plan.rows import (
     Action,
     BackupRow,
     Bucket,
-    ChannelRow,
-    EscalationRow,
+    ExtensionRow,
     FlowRow,
     GroupRow,
     LearnLoad,
@@ -71,11 +70,6 @@ def group_from_json(value: Json) -> GroupRow:
     return _row(GroupRow, value)
 
 
-def queue_from_json(value: Json) -> QueueRow:
-    """Queue of a JSON object (raises as `flow_from_json`)."""
-    return _row(QueueRow, value)
-
-
 def plan_from_json(value: Json) -> RulePlan:
     """Plan of a JSON object made by `plan_to_json` (raises as `flow_from_json`)."""
     return _row(RulePlan, value)
@@ -86,7 +80,7 @@ def canonical_text(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def canonical_row(row: FlowRow | GroupRow | QueueRow) -> str:
+def canonical_row(row: FlowRow | GroupRow) -> str:
     """Canonical text of a row, as the backup database keeps it."""
     return canonical_text(_to_json(row))
 
@@ -232,8 +226,7 @@ _CHECKS: Mapping[str, Check] = {
     "tuple[GroupRow, ...]": _tuple_of(_row_of(GroupRow)),
     "tuple[QueueRow, ...]": _tuple_of(_row_of(QueueRow)),
     "tuple[BackupRow, ...]": _tuple_of(_row_of(BackupRow)),
-    "tuple[EscalationRow, ...]": _tuple_of(_row_of(EscalationRow)),
-    "tuple[ChannelRow, ...]": _tuple_of(_row_of(ChannelRow)),
+    "tuple[ExtensionRow, ...]": _tuple_of(_row_of(ExtensionRow)),
 }
 
 

@@ -14,8 +14,8 @@ from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.diff import groups_by_id
 from ryu_apps.plan.failure_sets import FailureSets
+from ryu_apps.plan.hash_ranges import N_SLOTS
 from ryu_apps.plan.ids import ALWAYS_LIVE_GROUP, OFPP_IN_PORT, VLAN_PRESENT, Status, Table, split_cookie
-from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.recovery_rows import split_tci
 from ryu_apps.plan.row_text import flow_text, group_text, value_text
@@ -23,7 +23,7 @@ from ryu_apps.plan.rows import (
     Action,
     BackupRow,
     Controller,
-    EscalationRow,
+    ExtensionRow,
     FlowRow,
     Group,
     GroupRow,
@@ -41,7 +41,7 @@ __all__ = ["Names", "flow_text", "group_text", "names_of", "plan_text"]
 TABLE_PURPOSES: dict[int, str] = {
     Table.CLASSIFY: "guards; where it decides alone: primary routes and delivery",
     Table.ROUTE: "routes by (tag, destination)",
-    Table.ESCALATE: "a dead port adds its link to the tag, then ROUTE again",
+    Table.EXTEND: "a failed port adds its link to the tag, then ROUTE again",
     Table.LEARNED: "filled by learn: what packets have told this switch about failures",
     Table.TE_INGRESS: "traffic engineering: hashes a flow to a slot",
     Table.TE_HASH: "traffic engineering: slot ranges to tunnels",
@@ -132,11 +132,9 @@ class _Writer:
         if plan.backups:
             yield from self._heading("Backup rows", "where packets go that know of failed links; tag 0: primaries")
             yield from (_commented(_backup_line(row), self._backup_comment(row)) for row in plan.backups)
-        if plan.escalations:
-            yield from self._heading("Escalations", "a packet that meets one more dead port gets a larger tag")
-            yield from (_commented(_escalation_line(row), self._escalation_comment(row)) for row in plan.escalations)
-        for channel in plan.channels:
-            yield f"channel {channel.name}: dscp {channel.dscp}"
+        if plan.extensions:
+            yield from self._heading("Extensions", "a packet that meets one more failed port gets a larger tag")
+            yield from (_commented(_extension_line(row), self._extension_comment(row)) for row in plan.extensions)
         for queue in plan.queues:
             lowest, highest = ("-" if rate is None else rate for rate in (queue.min_rate_mbps, queue.max_rate_mbps))
             rates = f"min {lowest} Mbit/s, max {highest} Mbit/s"
@@ -152,7 +150,7 @@ class _Writer:
         parts += [f"from {self._host(exact['ipv4_src'])}"] if "ipv4_src" in exact else []
         if exact.get("vlan_vid", 0) & VLAN_PRESENT:
             parts.append(f"knows {self._failed(exact['vlan_vid'] & ~VLAN_PRESENT)}")
-        parts += [f"meets dead port to {self._port(exact['reg2'])}"] if "reg2" in exact else []
+        parts += [f"meets failed port to {self._port(exact['reg2'])}"] if "reg2" in exact else []
         parts += [f"tunnel {exact['mpls_label']}"] if "mpls_label" in exact else []
         if row.table_id == Table.TE_HASH:
             parts += self._share_words(row)
@@ -208,9 +206,9 @@ class _Writer:
         knows = f"; knows {self._failed(row.tag_id)}" if row.tag_id else ""
         return f"{who}{knows}; by {self._port(row.out_port)}{_STATUSES.get(row.status, '')}"
 
-    def _escalation_comment(self, row: EscalationRow) -> str:
+    def _extension_comment(self, row: ExtensionRow) -> str:
         knows = f"knows {self._failed(row.tag_id)}, " if row.tag_id else ""
-        return f"{knows}meets dead port to {self._port(row.port_no)}: {self._failed(row.new_tag_id)}"
+        return f"{knows}meets failed port to {self._port(row.port_no)}: {self._failed(row.new_tag_id)}"
 
     def _host(self, ipv4: int) -> str:
         return self.names.hosts.get(ipv4, value_text("ipv4_dst", ipv4))
@@ -247,5 +245,5 @@ def _backup_line(row: BackupRow) -> str:
     return f"backup nw_dst={value_text('ipv4_dst', row.destination)}{source} {' '.join(parts)}"
 
 
-def _escalation_line(row: EscalationRow) -> str:
-    return f"escalation tag={row.tag_id} port={row.port_no} new_tag={row.new_tag_id}"
+def _extension_line(row: ExtensionRow) -> str:
+    return f"extension tag={row.tag_id} port={row.port_no} new_tag={row.new_tag_id}"

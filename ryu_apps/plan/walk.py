@@ -26,11 +26,11 @@ class Dynamics(Protocol):
 
     reads_source: bool
 
-    def standing_rows(self, dpid: int, dead_ports: frozenset[int]) -> tuple[FlowRow, ...]:
+    def standing_rows(self, dpid: int, failed_ports: frozenset[int]) -> tuple[FlowRow, ...]:
         """Rows that are there once the switch knows that these ports are dead."""
 
     def react(
-        self, dpid: int, dead_ports: frozenset[int], result: SwitchResult
+        self, dpid: int, failed_ports: frozenset[int], result: SwitchResult
     ) -> tuple[tuple[FlowRow, ...], tuple[tuple[int, Packet], ...]]:
         """Rows that come, and packets that are released (port, packet), after one packet's visit."""
 
@@ -40,12 +40,12 @@ class Learning:
 
     reads_source = False
 
-    def standing_rows(self, _dpid: int, _dead_ports: frozenset[int]) -> tuple[FlowRow, ...]:
+    def standing_rows(self, _dpid: int, _failed_ports: frozenset[int]) -> tuple[FlowRow, ...]:
         """No rows: the port groups act at once."""
         return ()
 
     def react(
-        self, _dpid: int, _dead_ports: frozenset[int], result: SwitchResult
+        self, _dpid: int, _failed_ports: frozenset[int], result: SwitchResult
     ) -> tuple[tuple[FlowRow, ...], tuple[tuple[int, Packet], ...]]:
         """What the packet's `learn` actions added."""
         return result.learned, ()
@@ -102,7 +102,7 @@ class Network:
         self.failed, self.slot = failed, slot
         self.rows: dict[str, dict[tuple[object, ...], FlowRow]] = {node: {} for node in topology.node_names}
         for node in topology.node_names:
-            self._add(node, dynamics.standing_rows(dpid_of(topology, node), self.dead_ports(node)))
+            self._add(node, dynamics.standing_rows(dpid_of(topology, node), self.failed_ports(node)))
 
     def with_failed(self, failed: frozenset[LinkId]) -> Network:
         """The same switches with other failed links, and no rows but those that then stand."""
@@ -110,10 +110,10 @@ class Network:
         other.failed = failed
         other.rows = {node: {} for node in self.topology.node_names}
         for node in {end for link in failed for end in (link.a, link.b)}:
-            other._add(node, self.dynamics.standing_rows(dpid_of(self.topology, node), other.dead_ports(node)))
+            other._add(node, self.dynamics.standing_rows(dpid_of(self.topology, node), other.failed_ports(node)))
         return other
 
-    def dead_ports(self, node: str) -> frozenset[int]:
+    def failed_ports(self, node: str) -> frozenset[int]:
         """Ports of a switch whose link has failed."""
         links = (link.direction for link in self.topology.links_from[node])
         return frozenset(self.ports.port_of[each] for each in links if self.topology.link_id(each) in self.failed)
@@ -122,7 +122,7 @@ class Network:
         """Packets that leave the switch (port, packet); rows that the visit causes are kept."""
         result = self.interpret(hop)
         dpid = dpid_of(self.topology, hop.node)
-        rows, released = self.dynamics.react(dpid, self.dead_ports(hop.node), result)
+        rows, released = self.dynamics.react(dpid, self.failed_ports(hop.node), result)
         self._add(hop.node, rows)
         return tuple((port, packet) for port, packet, _ in result.outputs) + released
 
@@ -130,7 +130,7 @@ class Network:
         """What the switch does with the packet, without the rows that this would cause."""
         live = frozenset(port for (node, port) in self.ports.direction_at if node == hop.node) | {HOST_PORT}
         extra = tuple(self.rows[hop.node].values())
-        alive = live - self.dead_ports(hop.node)
+        alive = live - self.failed_ports(hop.node)
         return interpret_switch(self.models[hop.node], hop.packet, hop.in_port, alive, extra, self.slot)
 
     def send(self, source: str, packet: Packet) -> WalkResult:

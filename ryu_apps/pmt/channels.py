@@ -57,7 +57,7 @@ def async_masks(table: PolicyMapTable) -> tuple[AsyncMask, ...]:
     """Masks of all connections, by class id from 0.
 
     A packet-in finds its connection by the id in its flow entry, so every connection takes packet-ins. Port status and
-    flow removed messages are state that nobody sends again, so only the home connection takes them, whatever their
+    flow removed messages are state that nobody sends again, so only the main connection takes them, whatever their
     class: it is the one whose end an app hears of.
     """
     home = home_class(table)
@@ -70,7 +70,7 @@ def async_masks(table: PolicyMapTable) -> tuple[AsyncMask, ...]:
 
 
 def home_class(table: PolicyMapTable) -> int:
-    """Class of the home connection, which apps see: that of traffic type 1, else the most urgent one."""
+    """Class of the main connection, which apps see: that of traffic type 1, else the most urgent one."""
     rules = (rule for rule in table.rules if rule.traffic_type is TrafficType.CONFIGURATION)
     first = table.classes[0].class_id if table.classes else UNMATCHED_CLASS
     return next((table.class_ids[rule.action] for rule in rules), first)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import product
 
 from ryu_apps.plan.fields import FIELDS
-from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie
+from ryu_apps.plan.ids import Kind, Owner, Priority, Table, cookie
 from ryu_apps.plan.rows import Controller, FlowRow, Match, sorted_flows
 from ryu_apps.pmt.fields import PMT_FIELDS
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PmtError, PolicyMapTable, Rule, TrafficType
@@ -62,7 +62,7 @@ def limits(table: PolicyMapTable) -> tuple[str, ...]:
         )
     if any(rule.traffic_type is TrafficType.OTHER for rule in table.rules):
         found.append(
-            "traffic type 3: port status and flow removed messages stay on the home connection, with its mark, since "
+            "traffic type 3: port status and flow removed messages stay on the main connection, with its mark, since "
             "none may be lost; their class counts in the controller"
         )
     if any(rule.traffic_type is TrafficType.DATA for rule in table.rules):
@@ -73,7 +73,7 @@ def limits(table: PolicyMapTable) -> tuple[str, ...]:
 
 
 def _row(table_id: int, priority: int, match: Match, class_id: int) -> FlowRow:
-    owner = cookie(SchemeId.PSO, Kind.PLANNED, tag_id=class_id)
+    owner = cookie(Owner.PSO, Kind.PLANNED, tag_id=class_id)
     return FlowRow(table_id, priority, match, (Controller(class_id),), cookie=owner)
 
 

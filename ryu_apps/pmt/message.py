@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass, field
 from enum import Enum
 
-from mininet_topos.errors import ArmorError
+from ryu_apps.openflow.lengths import MAX_TYPE
 from ryu_apps.openflow.wire import (
     HEADER_BYTES,
     NO_BUFFER,
@@ -17,6 +17,7 @@ from ryu_apps.openflow.wire import (
     ONF_BUNDLE_CONTROL,
     ONF_EXPERIMENTER,
     VERSION,
+    MalformedMessageError,
     MsgType,
 )
 from ryu_apps.pmt.fields import BY_OXM
@@ -27,15 +28,10 @@ _BASIC = 0x8000  # OFPXMC_OPENFLOW_BASIC
 _PACKET_IN_MATCH, _FLOW_MOD_MATCH, _PACKET_OUT_ACTIONS = 24, 48, 24
 _OXM_MATCH = 1
 _SMALLEST_MATCH = 4
-MAX_TYPE = 29  # OFPT_METER_MOD
 
 # Section headings of `enum ofp_type`: 0-4 symmetric, 5-9 switch configuration, 13-17 and 29 controller commands.
 _CONFIGURATION = frozenset(range(10))
 _COMMAND = frozenset((MsgType.PACKET_IN, *range(13, 18), MAX_TYPE))
-
-
-class MalformedMessageError(ArmorError):
-    """Bytes that are no OpenFlow 1.3 message."""
 
 
 class About(Enum):

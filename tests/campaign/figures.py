@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.campaign.engine import Runner
+from experiments.campaign.act.engine import Runner
+from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.order import good_rows
 from experiments.campaign.statistics import mean_interval
 from experiments.campaign.values import CampaignPlan, Json, LaboratorySettings, Trial
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge
-from experiments.papers.figure import PaperFigure, Table
 from mininet_topos.errors import ArmorError, MissingRequirementError
 from tests.campaign.fakes import FakeRunner, trial, trials
 

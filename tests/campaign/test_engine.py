@@ -9,15 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.campaign.engine import Runner, run_campaign
+from experiments.campaign.act.engine import Runner, run_campaign
+from experiments.campaign.act.store import ROWS, Store
 from experiments.campaign.order import attempts_of, good_rows
-from experiments.campaign.store import ROWS, Store
 from experiments.campaign.values import Json, Trial
 from mininet_topos.errors import ArmorError, MissingRequirementError
 from tests.campaign.fakes import FakeRunner, Silent, trial, trials
+from tests.examples import examples
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -128,7 +129,7 @@ def test_what_is_finished_does_not_run_again(tmp_path: Path) -> None:
     assert again.log == []
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_however_it_is_interrupted_resuming_ends_with_the_same_trials(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -169,8 +170,8 @@ def test_however_it_is_interrupted_resuming_ends_with_the_same_trials(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from experiments.campaign.engine import run_campaign
-from experiments.campaign.store import Store
+from experiments.campaign.act.engine import run_campaign
+from experiments.campaign.act.store import Store
 from tests.campaign.fakes import FakeRunner, Silent, trials
 
 class Killing(Silent):

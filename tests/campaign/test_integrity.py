@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from experiments.campaign.integrity import check_campaign
 from experiments.cli.main import main
-from experiments.environment import REPOSITORY
+from machine.environment import REPOSITORY
 from mininet_topos.errors import BadInputError
 
 TRIAL = {"trial": "a/r1", "kind": "mixed", "round": 1, "seed": 7, "links": []}
 DESCRIPTION = {"ids": ["f"], "quick": False, "seed": 7, "trials": [TRIAL], "figures": {"f": ["a/r1"]}}
 ROW = {"version": 1, "trial": "a/r1", "status": "ok", "error": None, "kind": "mixed", "round": 1, "seed": 7}
-REFERENCE = REPOSITORY / "experiments/reference_results/sd-fast"
+REFERENCE = REPOSITORY / "reference_results/sd-fast"
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
@@ -37,6 +37,7 @@ json_values = st.recursive(
         ({"status": "good"}, "status is 'good'"),
         ({"round": "1"}, "round is '1', and that of trial 'a/r1' is '1'"),
         ({"seed": 8}, "seed is '8', and that of trial 'a/r1' is '7'"),
+        ({"parameters": {"probe_ms": 2.0}}, "its parameters are not those of trial 'a/r1'"),
     ],
 )
 def test_a_row_that_does_not_belong_is_named_by_its_line(change: dict[str, Any], words: str) -> None:
@@ -67,7 +68,7 @@ def test_any_other_row_is_taken_or_refused(key: str, value: Any) -> None:
 
 
 def test_the_reference_results_belong_together() -> None:
-    from experiments.campaign.store import Store
+    from experiments.campaign.act.store import Store
 
     store = Store.open(REFERENCE)
     check_campaign(store.description, store.rows(), "reference")
@@ -75,7 +76,7 @@ def test_the_reference_results_belong_together() -> None:
 
 def edited(tmp_path: Path, change: Any) -> Path:
     """The reference campaign with one row changed, and a figure that stands there already."""
-    from experiments.campaign.store import Store
+    from experiments.campaign.act.store import Store
 
     rows = Store.open(REFERENCE).rows()
     change(rows)
@@ -89,6 +90,7 @@ def edited(tmp_path: Path, change: Any) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_edited_values_are_refused_by_the_id_and_leave_the_old_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,6 +108,7 @@ def test_edited_values_are_refused_by_the_id_and_leave_the_old_files(
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
+@pytest.mark.slow
 def test_a_value_that_is_no_number_is_refused_by_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def change(rows: list[dict[str, Any]]) -> None:
         rows[4]["seconds"] = float("nan")

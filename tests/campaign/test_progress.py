@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from experiments.campaign.act.discovery import find_kinds
 from experiments.campaign.durations import Estimate, estimates, total_seconds
 from experiments.cli.campaign_progress import CampaignProgress
 from tests.campaign.fakes import trial, trials
@@ -78,13 +79,13 @@ def test_a_kind_that_takes_longer_than_estimated_says_nothing_about_the_others()
 def test_short_trials_do_not_flood_and_the_last_is_told() -> None:
     said: list[str] = []
     clock = Clock()
-    walk(CampaignProgress(estimates(TRIALS), None, said.append, clock), clock, 0.1)
+    walk(CampaignProgress(estimates(TRIALS, find_kinds()), None, said.append, clock), clock, 0.1)
     assert [line.partition("]")[0].partition(",")[0] for line in said] == ["[1 of 4 trials", "[4 of 4 trials"]
 
 
 def test_failures_are_always_told() -> None:
     said: list[str] = []
-    progress = CampaignProgress(estimates(TRIALS), FakeBar(), said.append, Clock())
+    progress = CampaignProgress(estimates(TRIALS, find_kinds()), FakeBar(), said.append, Clock())
     bad = {"status": "failed", "error": "the probe died", "seconds": 1.0}
     progress.begin(TRIALS[0], 1)
     progress.end(TRIALS[0], bad, False)
@@ -98,7 +99,7 @@ def test_failures_are_always_told() -> None:
 
 def test_a_bar_is_full_at_the_end_and_names_the_trial() -> None:
     bar, clock = FakeBar(), Clock()
-    wanted = estimates(TRIALS)
+    wanted = estimates(TRIALS, find_kinds())
     walk(CampaignProgress(wanted, bar, lambda _: None, clock), clock, 10.0)
     assert bar.counted == total_seconds(wanted.values())
     assert TRIALS[0].trial_id in bar.said

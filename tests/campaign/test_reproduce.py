@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.campaign.act.store import CALIBRATION, CAMPAIGN, ENVIRONMENT, ROWS, Store
 from experiments.campaign.order import good_rows
-from experiments.campaign.store import CALIBRATION, CAMPAIGN, ENVIRONMENT, ROWS, Store
 from experiments.cli import reproduce
 from experiments.cli.main import main
 from tests.campaign.figures import ALIASES, FIGURES, FakeLaboratory
@@ -247,6 +247,7 @@ sys.exit(main(["reproduce", "fig-delay", "--quick", "--out", sys.argv[1]]))
 """
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_bar_counts_and_standard_output_stays_clean(tmp_path: Path) -> None:
     pytest.importorskip("tqdm")
     master, slave = os.openpty()

@@ -36,6 +36,7 @@ def test_interval_of_a_mean_covers_the_truth_19_times_out_of_20() -> None:
     assert abs(covered - 3800) < 4 * math.sqrt(4000 * 0.95 * 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [12, 60])
 def test_interval_of_a_change_covers_the_truth_about_19_times_out_of_20(size: int) -> None:
     generator = np.random.default_rng(2)

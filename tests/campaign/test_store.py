@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaign.store import CAMPAIGN, PACKED_ROWS, ROWS, Store
+from experiments.campaign.act.store import CAMPAIGN, PACKED_ROWS, ROWS, Store
 from mininet_topos.errors import ArmorError, BadInputError
 
 

@@ -114,6 +114,7 @@ def test_bad_input_is_answered_by_one_line_and_leaves_nothing(
     assert sorted(path.name for path in bad_files.iterdir()) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argv", [["demo"], ["run", "good.yaml"]])
 def test_without_open_vswitch_the_missing_package_is_named(
     argv: list[str], bad_files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -124,6 +125,7 @@ def test_without_open_vswitch_the_missing_package_is_named(
     assert not (bad_files / "results").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argv", [["demo"], ["run", "good.yaml"]])
 def test_without_root_the_right_is_named(
     argv: list[str], bad_files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -12,8 +12,8 @@ import pytest
 
 from experiments.cli.demo_text import demo_text
 from experiments.cli.main import COMMANDS, main
-from experiments.cli.output import table
 from experiments.cli.run_text import runs_text
+from experiments.terminal.output import table
 from mininet_topos.catalogue import load_topology
 
 
@@ -95,6 +95,7 @@ def test_output_goes_to_a_file_when_asked(tmp_path: Path, capsys: pytest.Capture
     assert json.loads(path.read_text(encoding="utf-8"))["topologies"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_sample(capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["verify", "sdfast", "darkstrand", "--failures", "3", "--sample", "5", "--jobs", "1"]
     first, again, other = (json_of([*argv, "--seed", seed], capsys) for seed in ("4", "4", "5"))
@@ -111,6 +112,7 @@ def test_listing_starts_without_the_heavy_and_the_acting_libraries() -> None:
     assert said.stderr.split() == []
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error() -> None:
     program = "from experiments.cli.main import main; import sys; sys.exit(main(['plan', 'sdfast', 'darkstrand']))"
     writer = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -21,7 +21,7 @@ BAD = {
     "underscore": (["verify", "sdfast", "figure2", "--sample", "1_0"], "--sample is '1_0'"),
     "not a number": (["te", "solve", "gscale", "--low-to-high", "nan"], "--low-to-high is 'nan'"),
     "drawing without a picture": (["topo", "show", "figure2", "--failed", "s1-s2"], "--failed is for 'armor topo draw'"),
-    "protect for another scheme": (["plan", "kuijia", "gscale", "--protect", "x.yaml"], "--protect is for scheme protect"),
+    "protect for another scheme": (["plan", "kuijia", "gscale", "--protect", "x.yaml"], "--protect is for schemes that protect flows"),
     "mode of tunnels": (["plan", "kuijia", "gscale", "--mode", "agent"], "--mode is not for 'kuijia'"),
     "mode of in-band": (["plan", "in-band", "figure2", "--metric", "delay"], "--metric is not for 'in-band'"),
     "tunnels of sdfast": (["plan", "sdfast", "figure2", "--tunnels", "3"], "--tunnels is for schemes of tunnels"),
@@ -34,13 +34,13 @@ BAD = {
     "id of the list": (["reproduce", "sdfast-fig9", "--list"], "--list shows all ids; leave sdfast-fig9 away"),
     "seed of a campaign that has begun": (["reproduce", "--resume", "x", "--seed", "2"], "--resume takes --seed from"),
     "watching without a network": (["doctor", "--quick", "--watch-s", "5"], "--watch-s is for the trial network"),
-    "pmt of a controller that runs": (["ofload", "--controller", "127.0.0.1:1", "--pmt", "x.yaml"], "--pmt needs a controller of its own"),
-    "endless stall": (["ofload", "--controller", "127.0.0.1:1", "--stall", "1:inf"], "--stall is '1:inf'"),
+    "pmt of a controller that runs": (["load", "--controller", "127.0.0.1:1", "--pmt", "x.yaml"], "--pmt needs a controller of its own"),
+    "endless stall": (["load", "--controller", "127.0.0.1:1", "--stall", "1:inf"], "--stall is '1:inf'"),
     "port that is none": (["protect", "list", "--url", "http://127.0.0.1:99999"], "--url 'http://127.0.0.1:99999' is no address"),
     "bracket of no address": (["protect", "list", "--url", "http://[::1"], "--url 'http://[::1' is no address"),
     "space in an address": (["protect", "list", "--url", "http://a b"], "--url 'http://a b' is no address"),
     "interval of years": (["demo", "--interval-ms", "1e12"], "--interval-ms is '1e12'; give a number above 0, at least 0.5, at most 1000"),
-    "load beyond memory": (["ofload", "--controller", "127.0.0.1:1", "--rate", "1e6", "--seconds", "3600"], "lower the rate or the time"),
+    "load beyond memory": (["load", "--controller", "127.0.0.1:1", "--rate", "1e6", "--seconds", "3600"], "lower the rate or the time"),
     "seed that a file could not hold": (["run", "good.yaml", "--seed", "2147483648"], "--seed is 2147483648; a scenario takes 0 to 2147483647"),
     "very long folder": (["report", "x" * 5000], "cannot be read (File name too long)"),
     "very long value": (["topo", "show", "x" * 9000 + ".json"], "cannot be read (File name too long)"),
@@ -108,7 +108,7 @@ def test_as_many_failures_as_anybody_names_are_planned_for(capsys: pytest.Captur
 
 def test_the_seed_of_the_command_line_is_that_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from experiments.cli import run as command
-    from experiments.runner import parts
+    from experiments.testbed.runs import parts
 
     (tmp_path / "x.yaml").write_text(SCENARIO + "seed: 3\n", encoding="utf-8")
     seen = {}
@@ -138,6 +138,7 @@ def armor(command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_output_that_cannot_be_written_is_said_in_one_line() -> None:
     for command in ("armor topo list > /dev/full", "armor topo list --out /dev/full"):
         done = armor(command)
@@ -146,6 +147,7 @@ def test_output_that_cannot_be_written_is_said_in_one_line() -> None:
         assert "No space left on device" in done.stderr
 
 
+@pytest.mark.slow
 def test_closed_streams_hide_the_output_and_not_the_exit_code() -> None:
     assert armor("armor topo list >&-").returncode == 0
     assert armor("armor topo lst 2>&-").returncode == 2

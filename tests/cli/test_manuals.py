@@ -13,7 +13,7 @@ import pytest
 
 from experiments.cli.main import COMMANDS
 from experiments.cli.parser import ArmorParser
-from experiments.cli.run import parse
+from experiments.terminal.inputs import parse
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from mininet_topos.importers.json_file import read_json

@@ -16,9 +16,9 @@ from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.decompose.count import count_fields
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import SCHEMES
 from ryu_apps.plan.serial import plan_from_json
 from ryu_apps.plan.walk import Learning, Network
+from ryu_apps.schemes import find_scheme
 
 FOUR = ["plan", "kuijia", "gscale", "--demands", "random:2:900", "--low-to-high", "10", "--priorities", "four"]
 
@@ -28,6 +28,7 @@ def json_of(argv: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, An
     return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_counts_are_those_of_the_plan_that_is_printed(shape: str, capsys: pytest.CaptureFixture[str]) -> None:
     argv = [*FOUR, "--shape", shape]
@@ -80,7 +81,7 @@ def test_buckets_of_a_group_are_counted_in_every_shape(capsys: pytest.CaptureFix
 @pytest.mark.parametrize("scheme", ["cb", "ffg", "shortest"])
 def test_a_scheme_whose_rows_stay_as_planned_sends_every_packet_the_same_way(scheme: str, shape: str) -> None:
     topology = load_topology("figure2")
-    plans = SCHEMES[scheme].plan(topology, PlanOptions())
+    plans = find_scheme(scheme).plan(topology, PlanOptions())
     made = shapes.in_shape(plans, shape)
     assert [violations(plan) for plan in made.values() if violations(plan)] == []
     hosts, backwards = hosts_of(topology), 0

@@ -8,7 +8,7 @@ import sys
 import time
 
 from experiments.cli import main as program
-from mininet_topos.emulation import ending
+from machine import ending
 from tests.signals import heard_as_from_a_terminal
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.against_ovs.split import Spread
-from experiments.against_ovs.split_core import Moves, Split
 from experiments.cli import hash_split, tunnels
 from experiments.cli.main import main
+from experiments.verify.against_ovs.decide.split import Moves, Split
+from experiments.verify.against_ovs.split import Spread
 from mininet_topos.catalogue import load_topology
-from ovsdb_backup.tunnel_agent import read_sheet
+from ovsdb_backup.tunnel_agent import read_configuration
 from ryu_apps.plan.choices import PRIORITIES
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS
 from ryu_apps.plan.serial import plan_from_json
@@ -30,6 +30,7 @@ def test_the_choices_are_those_of_the_planner() -> None:
     assert tuple(PRIORITY_SETUPS) == PRIORITIES
 
 
+@pytest.mark.slow
 def test_a_plan_is_printed_after_the_failures_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     whole = json_of(["plan", "kuijia", "gscale"], capsys)
     cut = json_of(["plan", "kuijia", "gscale", "--failed", "s1-s2", "--failed", "s3-s1"], capsys)
@@ -57,6 +58,7 @@ def test_a_select_group_can_be_looked_at(capsys: pytest.CaptureFixture[str]) -> 
     assert {group["group_type"] for group in value["switches"][0]["groups"]} == {"select"}
 
 
+@pytest.mark.slow
 def test_a_promise_that_holds_is_said_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
     value = json_of(["verify", "kuijia", "theta", "--failures", "1"], capsys)
     assert value["holds"] is True
@@ -78,20 +80,31 @@ def test_a_broken_promise_is_said_and_the_exit_code_is_1(
     assert "THE PROMISE IS BROKEN" in said
 
 
-def test_sheets_are_written_for_agents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "sheets"
-    argv = ["plan", "kuijia", "square", "--told-by", "agent", "--sheets", str(folder), "--count"]
+def test_agent_configurations_are_written_for_agents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "agent_configurations"
+    argv = ["plan", "kuijia", "square", "--notified-by", "agent", "--agent-configurations", str(folder), "--count"]
     assert main(argv) == 0
-    assert "written: 4 sheets" in capsys.readouterr().err
+    assert "written: 4 agent configurations" in capsys.readouterr().err
     assert {file.name for file in folder.iterdir()} == {f"s{number}.json" for number in range(1, 5)}
-    assert read_sheet(folder / "s2.json").node == "s2"
+    assert read_configuration(folder / "s2.json").node == "s2"
 
 
 @pytest.mark.ovs
 def test_plans_are_compared_with_open_vswitch(capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["verify", "kuijia", "square", "--against-ovs", "--samples", "50", "--told-by", "agent", "--failures", "2"]
+    argv = [
+        "verify",
+        "kuijia",
+        "square",
+        "--against-ovs",
+        "--samples",
+        "50",
+        "--notified-by",
+        "agent",
+        "--failures",
+        "2",
+    ]
     value = json_of(argv, capsys)
-    assert (value["packets"], value["differences"], value["told_by"]) == (50, 0, "agent")
+    assert (value["packets"], value["differences"], value["notified_by"]) == (50, 0, "agent")
     assert len(set(value["failed"])) == 2
 
 
@@ -113,7 +126,7 @@ def test_a_split_that_does_not_keep_its_weights_breaks_the_promise(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     skewed = Spread(Split((0.5, 0.5), (300, 100)))
-    monkeypatch.setattr("experiments.against_ovs.split.measure_spread", lambda *_: skewed)
+    monkeypatch.setattr("experiments.verify.against_ovs.split.measure_spread", lambda *_: skewed)
     assert main(["verify", "te", "square", "--hash-split", "400"]) == 1
     assert "THE HASH RANGES BREAK THE PROMISE" in capsys.readouterr().out
 
@@ -123,7 +136,7 @@ def test_flows_that_move_break_what_kuijia_promises_and_rescaling_does_not(
 ) -> None:
     fair = Split((0.5, 0.5), (200, 200))
     moved = Spread(fair, (Moves(0, Split((0, 1), (0, 200)), Split((0, 1), (0, 400)), 200, 5),))
-    monkeypatch.setattr("experiments.against_ovs.split.measure_spread", lambda *_: moved)
+    monkeypatch.setattr("experiments.verify.against_ovs.split.measure_spread", lambda *_: moved)
     codes = [main(["verify", scheme, "square", "--hash-split", "400"]) for scheme in ("kuijia", "rescaling")]
     capsys.readouterr()
     assert codes == [1, 0]
@@ -176,9 +189,18 @@ def test_sampled_histories_follow_the_seed() -> None:
         (["verify", "te", "square", "--hash-split", "9", "--weights", "0,0"], "not all 0"),
         (["verify", "te", "square", "--hash-split", "9", "--split", "select"], "is what --hash-split compares with"),
         (["verify", "te", "pair", "--against-ovs", "--failures", "2"], "--failures is 2, and 1 links have tunnels"),
-        (["plan", "te", "square", "--split", "select", "--told-by", "agent"], "agents change hash ranges, not groups"),
-        (["plan", "kuijia", "square", "--sheets", "there"], "--sheets are for agents; add --told-by agent"),
-        (["plan", "sdfast", "square", "--sheets", "there"], "--sheets is for schemes of tunnels, not for 'sdfast'"),
+        (
+            ["plan", "te", "square", "--split", "select", "--notified-by", "agent"],
+            "agents change hash ranges, not groups",
+        ),
+        (
+            ["plan", "kuijia", "square", "--agent-configurations", "there"],
+            "--agent-configurations are for agents; add --notified-by agent",
+        ),
+        (
+            ["plan", "sdfast", "square", "--agent-configurations", "there"],
+            "--agent-configurations is for schemes of tunnels, not for 'sdfast'",
+        ),
         (["verify", "te", "square", "--weights", "1,2"], "--weights is for --hash-split"),
         (["demo", "--scheme", "kuijia"], "'kuijia' needs tunnels and weights"),
     ],

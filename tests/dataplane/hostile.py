@@ -8,12 +8,12 @@ from collections import Counter
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 
+from dataplane.decide.protect import INDEX, NodeCounters, PortUse, pack_port
 from dataplane.loader import Program
 from dataplane.model.protection_node import Connection, Fate, FlowMatch, Node, process, to_node
 from dataplane.model.sequence import Egress
 from dataplane.model.tunnel_header import OUTER_BYTES, Tunnel, checksum, encapsulate
 from dataplane.protect import ProtectNode
-from dataplane.protect_core import INDEX, NodeCounters, PortUse, pack_port
 
 LOOPBACK = 1  # frames of a test run come in by `lo`
 DROPPED, REDIRECTED = 2, 7

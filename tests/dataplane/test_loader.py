@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dataplane import libbpf, protect_core
+from dataplane import libbpf
+from dataplane.decide import protect
+from dataplane.decide.sqr import CONTROL_BYTES, FIELDS
 from dataplane.loader import LoadedObject, PacketProgramError, find_program_object, run_time_statistics
 from dataplane.sqr import find_agent
-from dataplane.sqr_core import CONTROL_BYTES, FIELDS
 from mininet_topos.errors import MissingRequirementError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,12 +93,12 @@ def test_python_and_c_agree_on_the_control_block(tmp_path: Path) -> None:
 
 def test_python_and_c_agree_on_the_sizes_of_map_values(tmp_path: Path) -> None:
     structs = {
-        "node": protect_core._NODE,
-        "port": protect_core._PORT,
-        "sending": protect_core._SENDING,
-        "receiving": protect_core._RECEIVING,
-        "flow": protect_core._FLOW,
-        "totals": protect_core._TOTALS,
+        "node": protect._NODE,
+        "port": protect._PORT,
+        "sending": protect._SENDING,
+        "receiving": protect._RECEIVING,
+        "flow": protect._FLOW,
+        "totals": protect._TOTALS,
     }
     found = layout(tmp_path, "protect.h", [f"sizeof(struct {name})" for name in structs])
     assert found == [pattern.size for pattern in structs.values()]

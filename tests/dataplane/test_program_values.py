@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataplane.model.protection_node import Connection, FlowMatch
-from dataplane.model.sequence import Egress, Ingress, receive
-from dataplane.model.switch import Backstop
-from dataplane.protect_core import (
+from dataplane.decide.protect import (
     MAX_HISTORY,
     MAX_SLOT,
     ReceivingEnd,
@@ -26,7 +23,7 @@ from dataplane.protect_core import (
     unpack_receiving,
     unpack_sending,
 )
-from dataplane.sqr_core import (
+from dataplane.decide.sqr import (
     CONTROL_BYTES,
     Choice,
     SqrAgentError,
@@ -40,6 +37,9 @@ from dataplane.sqr_core import (
     read_field,
     whole_events,
 )
+from dataplane.model.protection_node import Connection, FlowMatch
+from dataplane.model.sequence import Egress, Ingress, receive
+from dataplane.model.switch import Backstop
 from dataplane.two_paths import StreamCount, count_stream
 from mininet_topos.errors import BadInputError
 

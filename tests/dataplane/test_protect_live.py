@@ -20,7 +20,7 @@ from dataplane.model.protection_node import Connection, FlowMatch
 from dataplane.model.tunnel_header import decapsulate
 from dataplane.protect import ProtectNode
 from dataplane.two_paths import H1_ADDRESS, TwoPaths, count_stream, frame_head, numbered_frames, numbers_in, two_paths
-from mininet_topos.emulation.places import call_inside, inside, private_namespace, run_program
+from machine.places import call_inside, inside, private_namespace, run_program
 from mininet_topos.errors import BadInputError
 from tests.dataplane.hostile import ETHERNET, HOSTS, udp
 from tests.dataplane.streams import Progress, disturbed

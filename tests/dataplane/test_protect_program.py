@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from dataplane.decide.protect import INDEX, PortUse, ReceivingEnd, pack_port
 from dataplane.loader import Program
 from dataplane.model.protection_node import Connection, Fate
 from dataplane.model.sequence import Egress, Ingress, after_egress_restart, after_ingress_restart
 from dataplane.model.tunnel_header import Tunnel, encapsulate
 from dataplane.protect import ProtectNode
-from dataplane.protect_core import INDEX, PortUse, ReceivingEnd, pack_port
 from mininet_topos.errors import BadInputError
 from tests.dataplane.hostile import (
     ADDRESS,

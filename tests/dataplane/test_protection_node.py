@@ -7,13 +7,14 @@ from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataplane.model.protection_node import Connection, Fate, FlowMatch, five_tuple, process, to_node
 from dataplane.model.sequence import Egress
 from dataplane.model.tunnel_header import OVERHEAD_BYTES, Tunnel, checksum, decapsulate, encapsulate
 from mininet_topos.errors import BadInputError
+from tests.examples import examples
 
 A, B, C, D = (IPv4Address(f"192.0.2.{k}") for k in (1, 2, 3, 4))
 GOLDEN_INNER = "4500001c 00010000 401166ce 0a000001 0a000002 03e807d0 00080000"
@@ -158,7 +159,7 @@ def test_a_packet_that_no_connection_explains_is_dropped_and_moves_no_counter(st
     assert process(node, strange) == (node, Fate.DROP, b"")
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data())
 def test_nothing_in_a_packet_but_a_whole_right_one_moves_a_counter(data):
     node, good = to_node(B, [], ALL), to(AB, 3)

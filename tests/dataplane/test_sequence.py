@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataplane.model.sequence import (
@@ -22,8 +22,9 @@ from dataplane.model.sequence import (
     receive,
 )
 from mininet_topos.errors import BadInputError
+from tests.examples import examples
 
-LAWS = settings(max_examples=150, deadline=None)
+LAWS = examples(150)
 BITS = 6
 SMALL = Egress(bits=BITS, window=32)
 

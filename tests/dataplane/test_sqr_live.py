@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 import pytest
 
 from dataplane.cost_trial import sqr_nodes
+from dataplane.decide.sqr import FIELDS, Choice, SqrAgentError, SqrCounters, SqrEvent, SqrPort
 from dataplane.devices import add_virtual_port
 from dataplane.model.switch import Backstop
 from dataplane.sqr import SqrSwitch
-from dataplane.sqr_core import FIELDS, Choice, SqrAgentError, SqrCounters, SqrEvent, SqrPort
 from dataplane.two_paths import StreamCount, TwoPaths, count_stream, numbers_in, two_paths
-from mininet_topos.emulation.places import call_inside, inside, private_namespace, run_program
+from machine.places import call_inside, inside, private_namespace, run_program
 from mininet_topos.errors import BadInputError
 from tests.dataplane.streams import Progress, disturbed
 from tests.dataplane.test_protect_live import PACKET_IGNORE_OUTGOING, PIECES, SOL_PACKET, filters, tcp_transfer
@@ -94,7 +94,7 @@ def silence_until(bench: TwoPaths, packets: int) -> Callable[[SqrSwitch], None]:
     return disturb
 
 
-def test_a_silent_cut_that_is_heard_of_within_delta_loses_nothing(bench: TwoPaths) -> None:
+def test_a_silent_failure_that_is_heard_of_within_delta_loses_nothing(bench: TwoPaths) -> None:
     # The ring holds the whole stream: a slow machine may take long from the cut to the word of it.
     port = replace(PORT, in_send=False, slots=32768, delta_ms=60_000, replay_pps=10_000)
     done = stream(bench, port, silence_until(bench, 50))
@@ -117,7 +117,7 @@ def test_a_ring_that_is_too_small_loses_and_says_so(bench: TwoPaths) -> None:
     assert done.counters.young > 200
 
 
-def test_a_full_queue_is_no_dead_port_and_an_interface_that_goes_down_still_is(bench: TwoPaths) -> None:
+def test_a_full_queue_is_no_failed_port_and_an_interface_that_goes_down_still_is(bench: TwoPaths) -> None:
     words = "tc qdisc add dev p1 root tbf rate 100kbit burst 2kb limit 4kb".split()
     run_program(inside(bench.s1, words))
     with sqr_nodes(bench, PORT) as (switch, _):
@@ -344,7 +344,7 @@ def test_a_replay_agent_that_cannot_start_says_why(ports: Ports) -> None:
 
 def test_the_agent_ends_with_the_program_that_started_it(ports: Ports) -> None:
     code = (
-        "import sys\nfrom dataplane.sqr import SqrSwitch\nfrom dataplane.sqr_core import SqrPort\n"
+        "import sys\nfrom dataplane.sqr import SqrSwitch\nfrom dataplane.decide.sqr import SqrPort\n"
         f"switch = SqrSwitch({ports.pid}, [SqrPort('near-a', 'near-x', 'near-z', slots=256)])\n"
         "print(switch._agent.pid, flush=True)\nsys.stdin.read()"
     )

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataplane.model.byte_ring import Mode, RingLimits
 from dataplane.model.values import Arrival, Failure, Packet, delivered, duplicates, first_copies
 from mininet_topos.errors import BadInputError
 from tests.dataplane.scenarios import BACKUP, Scenario, scenarios
+from tests.examples import examples
 
-LAWS = settings(max_examples=100, deadline=None)
+LAWS = examples(100)
 
 # Port 2 is the least loaded when packet 1 is cached, port 1 when packet 2 is; each queue shows one packet a tick.
 STALL = Scenario(
@@ -137,7 +138,7 @@ def test_a_port_without_a_caching_queue_is_refused():
         Scenario((Arrival(0, Packet(0, 44)),), (), 5, 0).run_paper()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(scenarios(), st.integers(1, 3))
 def test_queues_that_are_looked_at_rarely_resend_more_but_lose_and_reorder_nothing(scenario, visits):
     sent_at = {arrival.packet: arrival.at for arrival in scenario.arrivals}

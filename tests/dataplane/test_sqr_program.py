@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from dataplane.decide.sqr import FIELDS, Choice, SqrPort, chosen_keys, first_control, read_counters, read_field
 from dataplane.loader import LoadedObject, PacketProgramError, find_program_object
 from dataplane.model.byte_ring import ByteRing, Mode, RingLimits, send
 from dataplane.model.slots import SLOT_BYTES, SlotState, unpack_slot, window
 from dataplane.model.values import Packet
-from dataplane.sqr_core import FIELDS, Choice, SqrPort, chosen_keys, first_control, read_counters, read_field
 from mininet_topos.errors import BadInputError
 from tests.dataplane.hostile import ETHERNET, HOSTS, REDIRECTED, udp
 
@@ -180,7 +180,7 @@ def test_a_frame_that_is_not_cached_leaves_by_the_backup_when_its_send_fails(rin
     assert (counters.too_big, counters.unprotected, counters.send_failed) == (1, 1, 2)
 
 
-def test_an_error_is_a_dead_port_even_where_a_queue_may_refuse() -> None:
+def test_an_error_is_a_failed_port_even_where_a_queue_may_refuse() -> None:
     ring = open_ring(replace(PORT, in_send=True), primary=NOWHERE)
     with ring.loaded:
         ring.set(in_send=1)

@@ -6,8 +6,8 @@ import socket
 import time
 from typing import Any
 
-from mininet_topos.emulation import EmulatedNetwork
-from mininet_topos.emulation.places import call_inside
+from emulation.network import EmulatedNetwork
+from machine.places import call_inside
 
 PORT, RATE_PPS = 7100, 400
 SO_RCVBUFFORCE = 33  # Linux, where the socket module lacks it

@@ -8,18 +8,21 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from emulation.cuts import Cuts
+from emulation.decide.options import EmulationOptions
+from emulation.decide.switch import SwitchSite
+from emulation.network import EmulatedNetwork
+from emulation.runfile import STATE_VARIABLE
 from mininet_topos import toy
-from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions, SwitchSite
-from mininet_topos.emulation.runfile import STATE_VARIABLE
-from ovsdb_backup.schema import DATABASE, SCHEMA_PATH
-from ovsdb_backup.store import BackupStore
+from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
+from ryu_apps.backup_database.store import BackupStore
 from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.ids import Kind, split_cookie
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.sdfast import plan_sdfast
 from tests.dummy_ovs import wait_until
+from tests.openflow.openflow_client import OpenFlowClient
 from tests.undisturbed import undisturbed_answers
-from tests.wire.openflow_client import OpenFlowClient
 
 pytestmark = [pytest.mark.emulation, pytest.mark.filterwarnings("ignore:.*Eventlet is deprecated")]
 pytest.importorskip("ovs", reason="Python package ovs is not installed")
@@ -79,7 +82,7 @@ def wait_path(network: EmulatedNetwork) -> None:
     wait_until(lambda: network.ping("h1", "h5", count=3, interval_s=0.05) == 3, "packets pass again")
 
 
-def test_silent_cut_is_gone_round_and_undone_after_the_return(net: EmulatedNetwork) -> None:
+def test_silent_failure_is_gone_round_and_undone_after_the_return(net: EmulatedNetwork) -> None:
     with Cuts(net) as cuts:
         cuts.silent(D_E)
         wait_path(net)

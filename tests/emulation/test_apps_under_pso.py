@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mininet_topos.emulation.runfile import STATE_VARIABLE
+from emulation.runfile import STATE_VARIABLE
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.serial import show
 from tests.emulation.test_mn_custom import PRIVATE, START_OPEN_VSWITCH
@@ -34,7 +34,7 @@ while time.monotonic() < end:
     except OSError:
         pass
     time.sleep(0.1)
-sys.exit("waited 60 s in vain for all class connections")
+sys.exit("waited 60 s in vain for all per-class connections")
 """
 
 
@@ -95,7 +95,7 @@ def test_every_host_reaches_every_other_and_each_switch_has_its_class_connection
         f"sh {capture}",
         f"sh {_until_said('listening on', tmp_path / 'said')}",
         "pingall",
-        # The paper's CS7 for the home connection, and CS5 for packet-ins and packet-outs of other services.
+        # The paper's CS7 for the main connection, and CS5 for packet-ins and packet-outs of other services.
         f"sh {_until_said('tos 0xe0', tmp_path / 'capture')}",
         f"sh {_until_said('tos 0xa0', tmp_path / 'capture')}",
         "sh ovs-vsctl --columns=target,other_config,is_connected list controller",

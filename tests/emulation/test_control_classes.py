@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from emulation.decide.control_classes import control_queue_setup, controller_words
+from emulation.decide.options import EmulationOptions
+from emulation.decide.traffic import control_tc_plan, parse_class_counters
+from emulation.decide.wiring import CONTROLLER
+from emulation.network import EmulatedNetwork
+from machine.places import inside, run_program
 from mininet_topos.catalogue import load_topology
-from mininet_topos.emulation import EmulatedNetwork, EmulationOptions
-from mininet_topos.emulation.control_classes_core import control_queue_setup, controller_words
-from mininet_topos.emulation.places import inside, run_program
-from mininet_topos.emulation.traffic_core import control_tc_plan, parse_class_counters
-from mininet_topos.emulation.wiring_core import CONTROLLER
-from ryu_apps.control.priority.channels_core import connections
+from ryu_apps.control.priority.decide.channels import connections
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.serial import show
+from tests.control.running import MANAGER
 from tests.dummy_ovs import DummyOvs, wait_until
-from tests.ryu_app.running import MANAGER
 
 ROOT = Path(__file__).resolve().parents[2]
 PMT = ROOT / "examples" / "pmt" / "out_of_band.yaml"

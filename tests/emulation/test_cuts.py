@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from emulation.cuts import Cuts
+from emulation.decide.cuts import CutStamp, link_senders, node_senders
+from emulation.decide.options import EmulationOptions
+from emulation.doctor import install_path
+from emulation.network import EmulatedNetwork
 from mininet_topos import toy
-from mininet_topos.emulation import Cuts, CutStamp, EmulatedNetwork, EmulationOptions
-from mininet_topos.emulation.cuts_core import link_senders, node_senders
-from mininet_topos.emulation.doctor import install_path
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Direction, LinkId
@@ -69,7 +71,7 @@ def assert_heals(net: EmulatedNetwork) -> None:
 
 
 @pytest.mark.emulation
-def test_a_silent_cut_is_noticed_by_bfd_at_both_ends_and_nowhere_else(net: EmulatedNetwork) -> None:
+def test_a_silent_failure_is_noticed_by_bfd_at_both_ends_and_nowhere_else(net: EmulatedNetwork) -> None:
     with Cuts(net) as cuts:
         stamp = cuts.silent(LINK)
         assert stamp.kind == "silent"
@@ -138,17 +140,6 @@ def test_a_killed_switch_stays_dead_until_it_is_restored() -> None:
 
 
 @pytest.mark.emulation
-def test_a_flap_goes_down_and_up_as_often_as_asked(net: EmulatedNetwork) -> None:
-    with Cuts(net) as cuts:
-        stamps = cuts.flap(LINK, times=3, period_s=0.1)
-        assert [stamp.live for stamp in stamps] == [False, True] * 3
-        starts = [stamp.before_s for stamp in stamps]
-        assert starts == sorted(starts)
-        assert cuts.broken() == frozenset()
-        assert_heals(net)
-
-
-@pytest.mark.emulation
 def test_overlapping_cuts_add_up(net: EmulatedNetwork) -> None:
     with Cuts(net) as cuts:
         cuts.silent(LINK)
@@ -163,19 +154,23 @@ def test_overlapping_cuts_add_up(net: EmulatedNetwork) -> None:
 @pytest.mark.emulation
 def test_the_control_link_of_one_switch_can_be_cut_alone(net: EmulatedNetwork) -> None:
     def reachable(node: str) -> bool:
-        words = ["ping", "-n", "-c", "1", "-W", "3", net.sites[node].control_ip]
+        words = ["ping", "-n", "-c", "1", "-W", "1", net.sites[node].control_ip]
         return net.run("controller", words).returncode == 0
+
+    def wait_reachable(node: str) -> None:
+        """A ping right after a repair gets the "host unreachable" of an ARP request that began before it."""
+        wait_until(lambda: reachable(node), f"{node} is reachable")
 
     with Cuts(net) as cuts:
         cuts.controller("s1")
         assert not reachable("s1")
-        assert reachable("s2")
+        wait_reachable("s2")
         cuts.controller()
         assert not reachable("s2")
         cuts.restore("controller")
-        assert reachable("s2")
+        wait_reachable("s2")
         assert not reachable("s1")
-    assert reachable("s1")
+    wait_reachable("s1")
 
 
 @pytest.mark.emulation
@@ -205,8 +200,6 @@ def test_cutting_or_repairing_what_does_not_exist_is_refused(net: EmulatedNetwor
             cuts.controller("s9")
         with pytest.raises(BadInputError, match="broken now: nothing"):
             cuts.restore(LINK)
-        with pytest.raises(BadInputError, match="flap of 0"):
-            cuts.flap(LINK, times=0, period_s=1)
 
 
 @pytest.mark.emulation

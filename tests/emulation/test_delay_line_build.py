@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mininet_topos.emulation.delay_line_core import PROGRAM_NAME
+from emulation.decide.delay_line import PROGRAM_NAME
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "dataplane" / "delay_line" / "delay_line.c"

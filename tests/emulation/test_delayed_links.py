@@ -9,9 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from emulation.cuts import Cuts
+from emulation.decide.options import EmulationOptions
+from emulation.features import kernel_features
+from emulation.network import EmulatedNetwork
 from mininet_topos import toy
-from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
-from mininet_topos.emulation.features import kernel_features
 from mininet_topos.topology import with_link_delays
 
 pytestmark = [

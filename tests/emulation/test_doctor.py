@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulation.decide.bfd import BfdChoice, choose_bfd_interval
+from emulation.decide.delay_line import DelayTrial
+from emulation.decide.doctor import CUT_FEATURES, FEATURES, MachineFacts, judge
+from emulation.decide.queue_trial import PairOutcome, QueueVerdict, TrialPort
+from emulation.decide.queues import DEMOTED
+from emulation.doctor import diagnose
+from emulation.features import TRIALS
+from emulation.requirements import PROGRAMS, require_emulation
 from mininet_topos import toy
-from mininet_topos.emulation.bfd_core import BfdChoice, choose_bfd_interval
-from mininet_topos.emulation.delay_line_core import DelayTrial
-from mininet_topos.emulation.doctor import diagnose
-from mininet_topos.emulation.doctor_core import CUT_FEATURES, FEATURES, MachineFacts, judge
-from mininet_topos.emulation.features import TRIALS
-from mininet_topos.emulation.queue_trial_core import PairOutcome, QueueVerdict, TrialPort
-from mininet_topos.emulation.queues_core import DEMOTED
-from mininet_topos.emulation.requirements import PROGRAMS, require_emulation
 from mininet_topos.errors import MissingRequirementError
 
 _PORT = TrialPort("bench", 0, capacity_mbps=10.0)
@@ -59,7 +59,7 @@ def test_a_healthy_machine_passes_every_check() -> None:
         ({"programs": {"ovs-vswitchd": None, "nft": "1"}}, "ovs-vswitchd", False),
         ({"mininet": None}, "mininet", False),
         ({"features": {**HEALTHY.features, "htb": "unknown"}}, "kernel htb", False),
-        ({"features": {**HEALTHY.features, "nft_egress": "no", "clsact": "no"}}, "silent cuts", False),
+        ({"features": {**HEALTHY.features, "nft_egress": "no", "clsact": "no"}}, "silent failures", False),
         ({"features": {**HEALTHY.features, "netem": "unknown"}}, "kernel netem", True),
         ({"features": {**HEALTHY.features, "openvswitch": "no module"}}, "kernel openvswitch", True),
         ({"delay": None}, "delay line", True),
@@ -90,7 +90,13 @@ def test_each_fault_fails_its_own_check_only_and_says_how_to_repair_it(
 
 def test_an_ordinary_user_is_told_that_kernel_features_were_not_tried() -> None:
     facts = replace(HEALTHY, is_root=False, features={}, delay=None, queues=None)
-    assert failed(facts) == {"root", "silent cuts", "delay line", "queues", *(f"kernel {name}" for name in FEATURES)}
+    assert failed(facts) == {
+        "root",
+        "silent failures",
+        "delay line",
+        "queues",
+        *(f"kernel {name}" for name in FEATURES),
+    }
 
 
 def test_every_feature_that_is_tried_is_judged() -> None:
@@ -100,7 +106,7 @@ def test_every_feature_that_is_tried_is_judged() -> None:
 @pytest.mark.parametrize(("lacking", "used"), [("clsact", "nft_egress"), ("nft_egress", "clsact")])
 def test_either_way_of_cutting_is_enough_and_the_one_used_is_named(lacking: str, used: str) -> None:
     facts = replace(HEALTHY, features={**HEALTHY.features, lacking: "unknown"})
-    check = next(check for check in judge(facts).checks if check.check == "silent cuts")
+    check = next(check for check in judge(facts).checks if check.check == "silent failures")
     assert check.ok
     assert check.detail == f"by {used}"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mininet_topos.emulation.runfile import STATE_VARIABLE
+from emulation.runfile import STATE_VARIABLE
 from tests.undisturbed import undisturbed_run
 
 pytestmark = pytest.mark.emulation
@@ -65,11 +65,11 @@ def claim(result: dict[str, Any], name: str) -> dict[str, Any]:
     return next(claim for claim in result["claims"] if claim["name"].startswith(name))
 
 
-@pytest.mark.parametrize("told_by", ["controller", "agent"])
+@pytest.mark.parametrize("notified_by", ["controller", "agent"])
 def test_only_the_victim_moves_and_the_switches_hold_the_rows_for_it_in_the_installed_shape(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], told_by: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], notified_by: str
 ) -> None:
-    result = run(f"{CUT}told_by: {told_by}\n", tmp_path, capsys)
+    result = run(f"{CUT}notified_by: {notified_by}\n", tmp_path, capsys)
     flows = {flow["name"]: flow for flow in result["flows"]}
     assert {name: flow["class"] for name, flow in flows.items()} == {
         "victim": "victim",
@@ -87,7 +87,10 @@ def test_only_the_victim_moves_and_the_switches_hold_the_rows_for_it_in_the_inst
     assert (tmp_path / "out" / "figure.png").stat().st_size > 0
     assert result["failures"][0]["stages_ms"]["switch_over"] is not None
     events = (tmp_path / "out" / "events.jsonl").read_text(encoding="utf-8")
-    assert ('"agent_install"' in events, '"restoration_done"' in events) == (told_by == "agent", told_by != "agent")
+    assert ('"agent_install"' in events, '"restoration_done"' in events) == (
+        notified_by == "agent",
+        notified_by != "agent",
+    )
 
 
 def test_flows_that_need_not_move_are_neither_lost_nor_reordered_by_a_run_of_traffic_engineering(

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataplane.gate_program import gate_program
-from mininet_topos.emulation import clsact_core
-from mininet_topos.emulation.features import kernel_features
-from mininet_topos.emulation.gates import CLSACT, NFT, GateError, Gates
-from mininet_topos.emulation.netlink_core import carrier_message, read_errors
-from mininet_topos.emulation.nft_core import TABLE, chain_name, flip_message
+from emulation.decide import clsact
+from emulation.decide.netlink import carrier_message, read_errors
+from emulation.decide.nft import TABLE, chain_name, flip_message
+from emulation.features import kernel_features
+from emulation.gates import CLSACT, NFT, GateError, Gates
 from mininet_topos.errors import MissingRequirementError
 
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}-eth[0-9]{1,3}", fullmatch=True)
@@ -105,7 +105,7 @@ def sent_packets(pid: int) -> int:
 
 @given(st.dictionaries(st.integers(1, 2**31 - 1), st.booleans(), min_size=1, max_size=8))
 def test_a_filter_is_added_to_shut_and_deleted_to_open(live_of: dict[int, bool]) -> None:
-    messages = messages_of(clsact_core.flip_message(live_of))
+    messages = messages_of(clsact.flip_message(live_of))
     assert [kind for kind, _ in messages] == [45 if live else 44 for live in live_of.values()]
     for (index, live), (_, body) in zip(live_of.items(), messages, strict=True):
         _, _, _, seen, handle, parent, info = struct.unpack_from("=BBHiIII", body)
@@ -115,12 +115,12 @@ def test_a_filter_is_added_to_shut_and_deleted_to_open(live_of: dict[int, bool])
 
 
 def test_a_gate_by_a_program_names_it_in_the_filter() -> None:
-    ((kind, body),) = messages_of(clsact_core.flip_message({7: False}, 12))
+    ((kind, body),) = messages_of(clsact.flip_message({7: False}, 12))
     assert kind == 44
     assert b"bpf\0" in body
     assert struct.pack("=HHI", 8, 6, 12) in body  # TCA_BPF_FD
     assert struct.pack("=HHI", 8, 8, 1) in body  # TCA_BPF_FLAGS: its verdict counts
-    assert messages_of(clsact_core.flip_message({7: True}, 12)) == messages_of(clsact_core.flip_message({7: True}))
+    assert messages_of(clsact.flip_message({7: True}, 12)) == messages_of(clsact.flip_message({7: True}))
 
 
 @pytest.fixture

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from mininet_topos.emulation.clean import clean_all, marked_processes
-from mininet_topos.emulation.guard import GUARD
-from mininet_topos.emulation.runfile import STATE_VARIABLE, ProcessId, RunRecord, is_alive, list_runs
+from emulation.clean import clean_all, marked_processes
+from emulation.guard import GUARD
+from emulation.runfile import STATE_VARIABLE, ProcessId, RunRecord, is_alive, list_runs
 from tests.dummy_ovs import wait_until
 
 # Owner of a run with a guard, a process and a folder, as an emulated network has them, but without one.
 OWNER = """
 import os, subprocess, sys, time
 from pathlib import Path
-from mininet_topos.emulation.guard import start_guard
-from mininet_topos.emulation.runfile import RunFile
+from emulation.guard import start_guard
+from emulation.runfile import RunFile
 run_file = RunFile("owner")
 start_guard(run_file)
 run_file.add_folder(run_file.temporary_folder)
@@ -35,7 +35,8 @@ time.sleep(600)
 NETWORK = """
 import sys
 from mininet_topos import toy
-from mininet_topos.emulation import EmulatedNetwork, EmulationOptions
+from emulation.decide.options import EmulationOptions
+from emulation.network import EmulatedNetwork
 with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100), command="network") as net:
     net.popen("h1", ["ping", "-q", "10.0.0.2"])
     print("ready", flush=True)

@@ -1,4 +1,4 @@
-"""Real in-band control: channels over the links, classes before data, a dead link passed by, a daemon that dies."""
+"""Real in-band control: channels over the links, classes before data, a failed link passed by, a daemon that dies."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from statistics import median
 
 import pytest
 
+from emulation.cuts import Cuts
+from emulation.decide.options import EmulationOptions
+from emulation.decide.traffic import parse_class_counters
+from emulation.network import EmulatedNetwork
+from emulation.runfile import STATE_VARIABLE
+from machine.places import CommandError
 from mininet_topos.catalogue import load_topology
-from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
-from mininet_topos.emulation.places import CommandError
-from mininet_topos.emulation.runfile import STATE_VARIABLE
-from mininet_topos.emulation.traffic_core import parse_class_counters
-from ryu_apps.plan.ids import SchemeId, split_cookie
+from ryu_apps.plan.ids import split_cookie
 from ryu_apps.pmt.parse import parse_pmt
+from tests import schemes
+from tests.control.running import MANAGER
 from tests.dummy_ovs import wait_until
-from tests.ryu_app.running import MANAGER
 from tests.undisturbed import undisturbed_run
 
 pytestmark = pytest.mark.emulation
@@ -77,7 +80,7 @@ def has_routes(net: EmulatedNetwork, node: str) -> bool:
     cookies = [
         line.split("cookie=")[1].split(",")[0] for line in net.dump_flows(node).splitlines() if "cookie=" in line
     ]
-    return any(split_cookie(int(cookie, 16)).scheme == SchemeId.SHORTEST for cookie in cookies)
+    return any(split_cookie(int(cookie, 16)).scheme == schemes.SHORTEST for cookie in cookies)
 
 
 def handshakes_ms(net: EmulatedNetwork, node: str, count: int = CONNECTS) -> list[float]:
@@ -110,6 +113,7 @@ def dropped_pkts(net: EmulatedNetwork, node: str) -> int:
     return sum(each.dropped_pkts for each in counters.values())
 
 
+@pytest.mark.alone
 def test_all_switches_connect_over_the_links_and_the_queues_of_links_are_strict(classes: EmulatedNetwork) -> None:
     assert classes.queue_verdict is not None
     assert classes.faults == ()
@@ -125,7 +129,7 @@ def test_the_controller_reaches_the_database_of_every_switch_over_the_links(clas
 
 def test_a_capture_on_a_shared_link_shows_marked_control_packets(classes: EmulatedNetwork) -> None:
     interface = classes.interface("s2", towards_controller(classes, "s2"))
-    marked = "tcp dst port 6653 and host 10.255.0.2 and (ip[1] & 0xfc) == 0xe0"  # CS7, of the home connection
+    marked = "tcp dst port 6653 and host 10.255.0.2 and (ip[1] & 0xfc) == 0xe0"  # CS7, of the main connection
     words = ["tcpdump", "-n", "-c", "1", "-i", interface, marked]
     capture = classes.popen("s2", words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert capture.stderr is not None
@@ -136,6 +140,7 @@ def test_a_capture_on_a_shared_link_shows_marked_control_packets(classes: Emulat
     assert "10.255.255.254.6653" in out
 
 
+@pytest.mark.alone
 def test_control_with_classes_survives_a_flood_of_data_and_control_without_suffers(classes: EmulatedNetwork) -> None:
     with_classes = handshake_under_flood_ms(classes)
     assert all(classes.live_ports("s3").values())
@@ -148,12 +153,12 @@ def test_control_with_classes_survives_a_flood_of_data_and_control_without_suffe
     assert suffering > 3 * quiet, (quiet, with_classes, suffering)
 
 
-def test_control_goes_around_a_dead_link(classes: EmulatedNetwork) -> None:
+def test_control_goes_around_a_failed_link(classes: EmulatedNetwork) -> None:
     link = classes.topology.parse_link("s1-s2")
     with Cuts(classes) as cuts:
         cuts.silent(link)
         port = towards_controller(classes, "s2")
-        wait_until(lambda: not classes.live_ports("s2")[port], "BFD finds the dead link", 30)
+        wait_until(lambda: not classes.live_ports("s2")[port], "BFD finds the failed link", 30)
         wait_until(lambda: not min(classes.live_ports("s1").values()), "at both ends", 30)
         assert len(handshakes_ms(classes, "s2", 3)) == 3
         cuts.restore(link)
@@ -169,7 +174,7 @@ def test_a_switch_whose_daemon_dies_gets_its_way_again_and_connects(classes: Emu
     assert not [problem for problem in classes.warnings if "s2" in problem]
 
 
-def test_a_run_in_band_holds_its_claims_though_the_dead_link_carries_control(
+def test_a_run_in_band_holds_its_claims_though_the_failed_link_carries_control(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = tempfile.TemporaryDirectory(prefix="armor-")  # sockets need short paths

@@ -1,4 +1,4 @@
-"""Runs of SD-FAST with SQR beside agents: a silent cut loses nothing, a ring that is too small loses, as it must."""
+"""Runs of SD-FAST with SQR beside agents: a silent failure loses nothing, too small a ring loses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dataplane.sqr import find_agent
-from mininet_topos.emulation.runfile import STATE_VARIABLE
+from emulation.runfile import STATE_VARIABLE
 from mininet_topos.errors import MissingRequirementError
 from tests.undisturbed import undisturbed_run
 
@@ -34,7 +34,7 @@ duration_s: 8.5
 """
 
 
-def test_a_silent_cut_loses_nothing_with_agents_and_a_ring_that_is_too_small_loses(
+def test_a_silent_failure_loses_nothing_with_agents_and_a_ring_that_is_too_small_loses(
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,

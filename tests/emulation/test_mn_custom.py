@@ -16,7 +16,7 @@ from mininet_topos.ports import assign_ports
 
 pytestmark = pytest.mark.emulation
 
-FILE = Path(__file__).parents[2] / "mininet_topos" / "mn_custom.py"
+FILE = Path(__file__).parents[2] / "emulation" / "mn_custom.py"
 PRIVATE = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 START_OPEN_VSWITCH = """
 set -e

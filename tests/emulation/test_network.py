@@ -13,15 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from emulation.clean import clean_all, marked_processes
+from emulation.decide.options import EmulationOptions
+from emulation.decide.switch import SwitchSite
+from emulation.doctor import install_path
+from emulation.guard import GUARD
+from emulation.network import EmulatedNetwork
+from emulation.runfile import STATE_VARIABLE, list_runs
+from emulation.status import EmulationTimeoutError
+from emulation.supervisor import ProcessError
+from machine.places import CommandError, namespace_inode
 from mininet_topos import toy
-from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, SwitchSite
-from mininet_topos.emulation.clean import clean_all, marked_processes, namespace_inode
-from mininet_topos.emulation.doctor import install_path
-from mininet_topos.emulation.guard import GUARD
-from mininet_topos.emulation.places import CommandError
-from mininet_topos.emulation.runfile import STATE_VARIABLE, list_runs
-from mininet_topos.emulation.status import EmulationTimeoutError
-from mininet_topos.emulation.supervisor import ProcessError
 from mininet_topos.errors import BadInputError
 from tests.patience import patient_s
 
@@ -299,7 +301,8 @@ BACKGROUND = """
 import signal, subprocess, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
 from mininet_topos import toy
-from mininet_topos.emulation import EmulatedNetwork, EmulationOptions
+from emulation.decide.options import EmulationOptions
+from emulation.network import EmulatedNetwork
 with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100), command="background") as net:
     net.popen("h1", ["ping", "-q", "10.0.0.2"], stdout=subprocess.DEVNULL)
     print(net.run_id, flush=True)

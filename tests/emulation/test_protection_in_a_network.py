@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from dataplane.loader import find_program_object
+from emulation.cuts import Cuts
+from emulation.decide.options import EmulationOptions
+from emulation.network import EmulatedNetwork
 from experiments.cli import protect
-from experiments.runner.hairpins import NODES_SETTING, PROTECT_SERVICE, hairpins, wait_attached
-from experiments.runner.parts import controller_command
+from experiments.testbed.runs.hairpins import NODES_SETTING, PROTECT_SERVICE, hairpins, wait_attached
+from experiments.testbed.runs.parts import controller_command
+from machine.places import call_inside
 from mininet_topos import toy
-from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
-from mininet_topos.emulation.places import call_inside
 from mininet_topos.errors import MissingRequirementError
 from mininet_topos.importers.json_file import to_json
 from tests.dummy_ovs import wait_until

@@ -13,15 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.packet_cost.switch import cost_switch, far_end, near_end
-from mininet_topos import toy
-from mininet_topos.emulation import EmulatedNetwork, EmulationOptions, queue_trial
-from mininet_topos.emulation.build import lost_trees
-from mininet_topos.emulation.features import kernel_features
-from mininet_topos.emulation.places import inside, private_namespace, run_batch, run_program
-from mininet_topos.emulation.queue_bench import find_vlan_offset, machine_queue_facts, try_queue_bench
-from mininet_topos.emulation.queue_trial import TrialWire, open_receiver, open_sender, run_trial
-from mininet_topos.emulation.queue_trial_core import (
+from emulation import queue_trial
+from emulation.build import lost_trees
+from emulation.decide.options import EmulationOptions
+from emulation.decide.queue_trial import (
     BUDGETS_PPS,
     HIGH_SHARE,
     LOW_SHARE,
@@ -41,7 +36,7 @@ from mininet_topos.emulation.queue_trial_core import (
     read_stamp,
     stamp,
 )
-from mininet_topos.emulation.queues_core import (
+from emulation.decide.queues import (
     DEMOTED,
     QUEUE_SETUPS,
     VLAN_NEW,
@@ -50,12 +45,19 @@ from mininet_topos.emulation.queues_core import (
     QueueTree,
     queue_setup,
 )
-from mininet_topos.emulation.send_buffers import SendBufferError, can_widen_send_buffers, widen_send_buffer
-from mininet_topos.emulation.traffic_core import (
+from emulation.decide.traffic import (
     PortShape,
     port_tc_plan,
     send_buffer_bytes,
 )
+from emulation.features import kernel_features
+from emulation.network import EmulatedNetwork
+from emulation.queue_bench import find_vlan_offset, machine_queue_facts, try_queue_bench
+from emulation.queue_trial import TrialWire, open_receiver, open_sender, run_trial
+from emulation.send_buffers import SendBufferError, can_widen_send_buffers, widen_send_buffer
+from experiments.testbed.packet_cost.switch import cost_switch, far_end, near_end
+from machine.places import inside, private_namespace, run_batch, run_program
+from mininet_topos import toy
 from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, SINGLE
 from ryu_apps.plan.rows import FlowRow, Output, RulePlan, match
 from tests.patience import patient_s
@@ -248,6 +250,7 @@ def try_private_switch(mutate: Callable[[str], str]) -> QueueVerdict:
 
 
 @pytest.mark.emulation
+@pytest.mark.alone
 def test_links_of_a_real_switch_are_proven_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue_trial, "BUDGETS_PPS", (2.5 * PORT.offered_pps,) * 3)
     verdict = try_private_switch(lambda line: line)
@@ -256,6 +259,7 @@ def test_links_of_a_real_switch_are_proven_in_turns(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.emulation
+@pytest.mark.alone
 def test_a_tree_that_refuses_the_newest_packet_is_found_out_behind_a_real_switch() -> None:
     verdict = try_private_switch(lambda line: line.replace("pfifo_head_drop", "pfifo"))
     assert not verdict.ok
@@ -285,12 +289,14 @@ def check_network(options: EmulationOptions) -> None:
 
 
 @pytest.mark.emulation
+@pytest.mark.alone
 @any_setup
 def test_every_port_of_a_userspace_network_is_proven_before_the_run(setup: QueueSetup) -> None:
     check_network(replace(QUEUED, queues=setup, datapath="netdev"))
 
 
 @pytest.mark.emulation
+@pytest.mark.alone
 @any_setup
 def test_every_port_of_a_kernel_network_is_proven_before_the_run(setup: QueueSetup) -> None:
     features = kernel_features()
@@ -300,6 +306,7 @@ def test_every_port_of_a_kernel_network_is_proven_before_the_run(setup: QueueSet
 
 
 @pytest.mark.emulation
+@pytest.mark.alone
 def test_a_network_whose_filters_are_lost_says_so_and_a_restarted_switch_keeps_its_wide_buffer() -> None:
     options = replace(QUEUED, queues=queue_setup(SINGLE), datapath="netdev")
     with EmulatedNetwork(toy.pair(), options) as net:

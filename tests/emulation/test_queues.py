@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mininet_topos import toy
-from mininet_topos.emulation import EmulationOptions
-from mininet_topos.emulation.build import place_shapes
-from mininet_topos.emulation.queues_core import (
+from emulation.build import place_shapes
+from emulation.decide.options import EmulationOptions
+from emulation.decide.queues import (
     CONTROL_CLASS,
     DEMOTED,
     QUEUE_SETUPS,
@@ -23,20 +22,25 @@ from mininet_topos.emulation.queues_core import (
     class_of,
     queue_of_class,
     queue_setup,
+    rows_of_queues,
 )
-from mininet_topos.emulation.traffic_core import (
+from emulation.decide.traffic import (
     SEND_BUFFER_BYTES,
     PortShape,
     parse_queue_counters,
     port_tc_plan,
     send_buffer_bytes,
+    with_rows,
 )
-from mininet_topos.emulation.wiring_core import plan_wiring
+from emulation.decide.wiring import plan_wiring
+from mininet_topos import toy
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import assign_ports
+from ryu_apps.control.decide.queues import queue_config
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.ids import Status
-from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, PRIORITY_SETUPS, SINGLE, queue_rows
+from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, PRIORITY_SETUPS, SINGLE, PrioritySetup, queue_rows
+from ryu_apps.plan.rows import QueueRow
 
 SETUPS = tuple(QUEUE_SETUPS.values())
 CHARGE_BYTES = 2304  # what a queued packet of 1,500 bytes costs a socket
@@ -221,3 +225,46 @@ class htb 1:4 parent 1:fffe leaf 24: prio 4 rate 1Kbit ceil 10Mbit burst 4800b c
     counters = parse_queue_counters(text, tree_of(queue_setup(FOUR)))
     assert set(counters) == {-1, 3}
     assert (counters[3].sent_pkts, counters[3].sent_bytes, counters[3].dropped_pkts) == (2, 2000, 7)
+
+
+# ---- rows of a controller
+
+
+def config(rows: tuple[QueueRow, ...]) -> dict[int, dict[str, str]]:
+    return {row.queue_id: queue_config(row) for row in rows}
+
+
+@pytest.mark.parametrize("plan", PRIORITY_SETUPS.values(), ids=lambda plan: plan.name)
+def test_a_plans_rows_make_the_tree_that_the_emulation_makes_of_the_set_up(plan: PrioritySetup) -> None:
+    """Both take the same rows: what a controller writes changes nothing that is there already."""
+    shape = PortShape("x", 5.0, None, 20, tree_of(queue_setup(plan)))
+    rows = rows_of_queues(2, config(queue_rows(plan, {2: 10.0})), capacity_scale=0.5)
+    assert port_tc_plan(with_rows(shape, rows)) == port_tc_plan(shape)
+
+
+def test_a_queue_that_has_gone_has_no_class_and_no_filter() -> None:
+    shape = PortShape("x", 10.0, None, 20, tree_of(queue_setup(SINGLE)))
+    rows = queue_rows(SINGLE, {2: 10.0})
+    lines = port_tc_plan(with_rows(shape, (rows[0], rows[2])))
+    assert [field(line, "classid") for line in leaves(lines)] == ["1:1", "1:3"]
+    assert {field(line, "flowid") for line in lines if line.startswith("filter")} <= {"1:1", "1:3"}
+
+
+def test_a_port_without_rows_has_the_plain_tree() -> None:
+    shape = PortShape("x", 10.0, None, 20, tree_of(queue_setup(SINGLE)))
+    assert port_tc_plan(with_rows(shape, ())) == port_tc_plan(replace(shape, tree=None))
+
+
+def test_the_rate_of_a_row_is_the_ceiling_of_its_class() -> None:
+    shape = PortShape("x", 10.0, None, 20, tree_of(queue_setup(SINGLE)))
+    rows = (QueueRow(2, 0, 0), QueueRow(2, 1, 1, None, 4.0), QueueRow(2, 2, 2, None, 40.0))
+    assert [field(line, "ceil") for line in leaves(port_tc_plan(with_rows(shape, rows)))] == [
+        "10000kbit",
+        "4000kbit",
+        "10000kbit",
+    ]
+
+
+def test_queues_by_a_controller_need_the_marks_of_packets() -> None:
+    with pytest.raises(BadInputError, match="queues_by_controller"):
+        EmulationOptions(queues_by_controller=True)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from emulation.clean import marked_processes
+from emulation.guard import GUARD
+from emulation.runfile import STATE_VARIABLE, list_runs
 from experiments.cli.main import main
-from mininet_topos.emulation.clean import marked_processes
-from mininet_topos.emulation.guard import GUARD
-from mininet_topos.emulation.runfile import STATE_VARIABLE, list_runs
 from tests.dummy_ovs import wait_until
 from tests.undisturbed import undisturbed_run
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mininet_topos.emulation.clean import LiveRunError, clean_all, clean_run, marked_processes
-from mininet_topos.emulation.runfile import (
+from emulation.clean import LiveRunError, clean_all, clean_run, marked_processes
+from emulation.runfile import (
     MARKER_NAME,
     RUN_VARIABLE,
     STATE_VARIABLE,
@@ -207,7 +207,7 @@ def test_force_kills_the_owner_first(tmp_path: Path) -> None:
     script = (
         "import sys, time, subprocess\n"
         "from pathlib import Path\n"
-        "from mininet_topos.emulation.runfile import RunFile\n"
+        "from emulation.runfile import RunFile\n"
         "run = RunFile('owner', Path(sys.argv[1]))\n"
         "child = subprocess.Popen(['sleep', '60'], env={**__import__('os').environ, **run.environment})\n"
         "run.add_process(child.pid, 'sleep', 'h1')\n"
@@ -229,6 +229,7 @@ def test_marked_processes_leave_this_process_out(monkeypatch: pytest.MonkeyPatch
     assert [found.pid for found in marked_processes(f"{MARK}-of-both")] == [process.pid]
 
 
+@pytest.mark.slow
 def test_marked_processes_miss_none_that_is_still_within_exec(sleeper: Starter) -> None:
     for number in range(100):
         process = sleeper(**{RUN_VARIABLE: f"{MARK}-{number}"})

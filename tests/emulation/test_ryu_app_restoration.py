@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from emulation.cuts import Cuts
+from emulation.decide.options import EmulationOptions
+from emulation.network import EmulatedNetwork
 from experiments.analysis.dumps import compare_dump
-from experiments.probes.dump import read_switch
+from experiments.testbed.instruments.dump import read_switch
 from mininet_topos.catalogue import load_topology
-from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import SCHEMES
 from ryu_apps.plan.restoration import replanned
+from ryu_apps.schemes import find_scheme
 from tests.dummy_ovs import wait_until
 from tests.undisturbed import undisturbed_answers
 
@@ -54,7 +56,7 @@ def state(network):
 
 def differing(network, links):
     """Rows by which switches differ from the pure plan while these links are failed."""
-    scheme, options = SCHEMES["cbc"], PlanOptions()
+    scheme, options = find_scheme("cbc"), PlanOptions()
     rows = scheme.restoration(FIGURE2, options).rows(frozenset(links))
     plans = replanned(scheme.plan(FIGURE2, options), rows)
     reports = []

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from emulation.cuts import Cuts
+from emulation.decide.options import EmulationOptions
+from emulation.network import EmulatedNetwork
 from mininet_topos.catalogue import load_topology
-from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
-from ovsdb_backup.schema import DATABASE, SCHEMA_PATH
+from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
 from tests.dummy_ovs import wait_until
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]

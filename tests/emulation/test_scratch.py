@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from mininet_topos.emulation.clean import marked_processes
-from mininet_topos.emulation.runfile import STATE_VARIABLE, list_runs
-from mininet_topos.emulation.scratch import scratch
+from emulation.clean import marked_processes
+from emulation.runfile import STATE_VARIABLE, list_runs
+from emulation.scratch import scratch
 from tests.patience import patient_s, wait_until
 from tests.signals import heard_as_from_a_terminal
 
 PROGRAM = """
 import os, subprocess, sys, time
-from mininet_topos.emulation.scratch import scratch
+from emulation.scratch import scratch
 with scratch("test") as place:
     (place.folder / "conf.db").write_text("x")
     subprocess.Popen(["sleep", "600"], env={**os.environ, **place.environment}, start_new_session=True)
@@ -66,7 +66,7 @@ def test_when_its_program_is_interrupted_or_killed_everything_goes(number: int, 
 
 
 def test_a_second_interrupt_while_it_ends_leaves_nothing(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mininet_topos.emulation import guard
+    from emulation import guard
 
     sweep = guard.sweep
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from dataplane.sqr import find_agent
-from experiments.runner.parts import controller_command
-from experiments.runner.virtual_ports import sqr_ports
+from emulation.cuts import Cuts
+from emulation.decide.options import EmulationOptions
+from emulation.network import EmulatedNetwork
 from experiments.scenario.values import Replay
+from experiments.testbed.runs.parts import controller_command
+from experiments.testbed.runs.virtual_ports import sqr_ports
 from mininet_topos.catalogue import load_topology
-from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
 from mininet_topos.errors import MissingRequirementError
 from tests.dummy_ovs import wait_until
 from tests.emulation.numbered import received
@@ -21,7 +23,7 @@ from tests.emulation.numbered import received
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 RING = Path(__file__).resolve().parents[2] / "examples" / "sqr_ring.json"
 MARGIN = 16
-DELTA_MS = 5000.0  # longer than BFD and a busy machine need to see a silent cut
+DELTA_MS = 5000.0  # longer than BFD and a busy machine need to see a silent failure
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +69,7 @@ def test_a_link_that_dies_twice_loses_and_reorders_nothing_and_gets_its_traffic_
             wait_until(lambda: is_back(net), "the link does not get its traffic back")
 
 
-def test_a_silent_cut_is_told_by_bfd_and_loses_nothing_either(net: EmulatedNetwork) -> None:
+def test_a_silent_failure_is_told_by_bfd_and_loses_nothing_either(net: EmulatedNetwork) -> None:
     link = net.topology.parse_link("s1-s2")
     arrived = []
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mininet_topos.emulation import supervisor
-from mininet_topos.emulation.runfile import RunFile, is_within_exec, list_runs
-from mininet_topos.emulation.supervisor import MAX_RESTARTS, ProcessError, ProcessSpec, Supervisor
-from mininet_topos.event_log import EventLog
+from emulation import supervisor
+from emulation.runfile import RunFile, is_within_exec, list_runs
+from emulation.supervisor import MAX_RESTARTS, ProcessError, ProcessSpec, Supervisor
+from machine.event_log import EventLog
 from tests.dummy_ovs import wait_until
 
 

@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mininet_topos import toy
-from mininet_topos.emulation import EmulatedNetwork, EmulationOptions
-from mininet_topos.emulation.build import lost_trees, traffic_plan
-from mininet_topos.emulation.doctor import install_path
-from mininet_topos.emulation.features import KernelFeatures
-from mininet_topos.emulation.traffic_core import (
+from emulation.build import lost_trees, traffic_plan
+from emulation.decide.options import EmulationOptions
+from emulation.decide.traffic import (
     SEND_BUFFER_BYTES,
     PortShape,
     control_tc_plan,
@@ -25,7 +22,11 @@ from mininet_topos.emulation.traffic_core import (
     port_tc_plan,
     queue_limit_pkts,
 )
-from mininet_topos.emulation.wiring_core import plan_wiring
+from emulation.decide.wiring import plan_wiring
+from emulation.doctor import install_path
+from emulation.features import KernelFeatures
+from emulation.network import EmulatedNetwork
+from mininet_topos import toy
 from mininet_topos.errors import BadInputError, MissingRequirementError
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Link

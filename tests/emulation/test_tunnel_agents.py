@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from experiments.probes.dump import read_switch
-from mininet_topos.emulation import Cuts, EmulatedNetwork, EmulationOptions
-from mininet_topos.emulation.places import run_program
+from emulation.cuts import Cuts
+from emulation.decide.options import EmulationOptions
+from emulation.network import EmulatedNetwork
+from experiments.testbed.instruments.dump import read_switch
+from machine.places import run_program
 from ryu_apps.plan.ids import Kind, split_cookie
+from ryu_apps.plan.kuijia.agent_configuration import configuration_of
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner
-from ryu_apps.plan.kuijia.sheets import sheet_of
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.row_text import flow_text
+from ryu_apps.schemes import tunnel_schemes
 from tests.dummy_ovs import wait_until
 from tests.plan.kuijia.networks import figure1, figure1_traffic
 
@@ -29,15 +32,19 @@ LINK = FIGURE1.parse_link("s2-s4")
 
 @pytest.fixture
 def network():
-    planner = TunnelPlanner(TUNNEL_SCHEMES["kuijia"], FIGURE1, [figure1_traffic()], TunnelOptions(told_by="agent"))
+    planner = TunnelPlanner(
+        tunnel_schemes()["kuijia"], FIGURE1, [figure1_traffic()], TunnelOptions(notified_by="agent")
+    )
     with tempfile.TemporaryDirectory(prefix="armor-", dir="/tmp") as name:
         folder = Path(name)
         for node in FIGURE1.node_names:
-            (folder / f"{node}.json").write_text(json.dumps(sheet_of(planner, node).to_json()), encoding="utf-8")
+            (folder / f"{node}.json").write_text(
+                json.dumps(configuration_of(planner, node).to_json()), encoding="utf-8"
+            )
 
         def agent(site):
-            sheet, socket = folder / f"{site.name}.json", f"unix:{site.mgmt_socket}"
-            words = ["--sheet", str(sheet), "--management", socket, "--wait-to-restore-s", "0.2"]
+            configuration, socket = folder / f"{site.name}.json", f"unix:{site.mgmt_socket}"
+            words = ["--configuration", str(configuration), "--management", socket, "--wait-to-restore-s", "0.2"]
             return [sys.executable, "-m", "ovsdb_backup.tunnel_agent", *words]
 
         options = EmulationOptions(bfd_interval_ms=100, shape=False)
@@ -45,7 +52,7 @@ def network():
             for plan in planner.plans().values():
                 give(running, plan)
             running.wait_bfd_up(60)
-            wait_until(lambda: not laid_by_agents(running), "no agent believes in a dead tunnel", 60)
+            wait_until(lambda: not agent_failover_rows(running), "no agent believes in a failed tunnel", 60)
             yield running
 
 
@@ -56,24 +63,24 @@ def give(network, plan):
     run_program(["ovs-ofctl", "-O", "OpenFlow13", "--bundle", "add-flows", where, "-"], stdin=rows)
 
 
-def laid_by_agents(network):
-    """Switches with rows about dead tunnels."""
+def agent_failover_rows(network):
+    """Switches with rows about failed tunnels."""
     held = {node: read_switch(site.mgmt_socket).flows for node, site in network.sites.items()}
     return {node for node, rows in held.items() if any(split_cookie(row.cookie).kind == Kind.AGENT for row in rows)}
 
 
-def test_the_far_end_of_a_dead_tunnel_is_told_and_returns_after_the_repair(network):
-    """s1 is not at the link s2-s4: it can only know of it by an alarm."""
+def test_the_far_end_of_a_failed_tunnel_is_told_and_returns_after_the_repair(network):
+    """s1 is not at the link s2-s4: it can only know of it by an LDI."""
     assert network.ping("h1", "h4") == 3
     with Cuts(network) as cuts:
         cuts.silent(LINK)
-        wait_until(lambda: laid_by_agents(network) == {"s1", "s4"}, "both ends cut their slots anew", 60)
+        wait_until(lambda: agent_failover_rows(network) == {"s1", "s4"}, "both ends cut their slots anew", 60)
         assert network.ping("h1", "h4", count=10) == 10
         network.kill("agent", "s1")
         wait_until(
-            lambda: laid_by_agents(network) == {"s1", "s4"} and network.is_running("agent", "s1"),
+            lambda: agent_failover_rows(network) == {"s1", "s4"} and network.is_running("agent", "s1"),
             "a new agent takes over",
             60,
         )
-    wait_until(lambda: not laid_by_agents(network), "the tunnel is used again", 60)
+    wait_until(lambda: not agent_failover_rows(network), "the tunnel is used again", 60)
     assert network.ping("h1", "h4") == 3

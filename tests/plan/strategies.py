@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from ryu_apps.plan import rows
 from ryu_apps.plan.diff import groups_named_by, groups_used_by
-from ryu_apps.plan.ids import ALWAYS_LIVE_GROUP, OFPP_IN_PORT, Kind, SchemeId, Table, cookie
+from ryu_apps.plan.ids import ALWAYS_LIVE_GROUP, OFPP_IN_PORT, Kind, Table, cookie
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.rows import Bucket, FlowRow, GroupRow, Match, RulePlan, match
+from tests import schemes
 
 PORTS = st.integers(1, 6)
 TABLES = st.sampled_from([int(table) for table in Table])
@@ -47,7 +48,7 @@ LEARNS = st.builds(
     rows.Learn,
     st.just(int(Table.LEARNED)),
     st.just(30000),
-    st.builds(lambda tag: cookie(SchemeId.SDFAST, Kind.LEARNED, tag), bits(12)),
+    st.builds(lambda tag: cookie(schemes.SDFAST, Kind.LEARNED, tag), bits(12)),
     st.builds(
         lambda tag, address: (
             rows.LearnMatch("eth_type", 0, 16, 0x800),
@@ -142,7 +143,7 @@ def plans(draw: st.DrawFn) -> RulePlan:
             draw(action_lists(ids)),
             draw(st.just(()) | PORTS.map(lambda port: (rows.SetQueue(1), rows.Output(port)))),
             draw(st.none() | st.sampled_from([int(table) for table in Table if table > table_id] or [None])),
-            cookie=cookie(SchemeId.SDFAST, Kind.PLANNED, draw(bits(4))),
+            cookie=cookie(schemes.SDFAST, Kind.PLANNED, draw(bits(4))),
             hard_timeout_s=draw(st.sampled_from([0, 0, 5])),
             send_flow_removed=draw(st.booleans()),
         )
@@ -150,7 +151,7 @@ def plans(draw: st.DrawFn) -> RulePlan:
     backups = draw(st.lists(st.builds(backup_row, ADDRESSES, st.none() | ADDRESSES, bits(3), PORTS), max_size=3))
     unique = {row.key: row for row in backups}
     return canonical(
-        RulePlan(4, "s4", tuple(flows.values()), tuple(groups), (), tuple(unique.values()), (), (), (0x0A000004,))
+        RulePlan(4, "s4", tuple(flows.values()), tuple(groups), (), tuple(unique.values()), local_ipv4=(0x0A000004,))
     )
 
 

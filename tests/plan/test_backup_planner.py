@@ -1,10 +1,10 @@
-"""Backup and escalation rows: laws that make the scheme loop-free."""
+"""Backup and failed-set extension rows: laws that make the scheme loop-free."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.ports import assign_ports
@@ -16,7 +16,8 @@ from ryu_apps.plan.ids import Status
 from ryu_apps.plan.options import PlanOptions
 from te_solver.commodity_routes import Commodity
 from te_solver.routes import NO_LINK
-from tests.verification.networks import connected, options
+from tests.examples import examples
+from tests.verify.networks import connected, options
 
 
 @st.composite
@@ -26,20 +27,20 @@ def planners(draw):
 
 
 class Rows:
-    """Backup rows of a planner, by (commodity, tag id, node), and its escalations by node."""
+    """Backup rows of a planner, by (commodity, tag id, node), and its failed-set extensions by node."""
 
     def __init__(self, planner):
         self.planner = planner
-        self.backups, self.escalations = {}, defaultdict(dict)
+        self.backups, self.extensions = {}, defaultdict(dict)
         for node, rows in planner.rows().items():
             for row in rows.backups:
                 source = None if row.source is None else row.source - host_ipv4(1)
                 commodity = Commodity(source, row.destination - host_ipv4(1))
                 assert (commodity, row.tag_id, node) not in self.backups
                 self.backups[commodity, row.tag_id, node] = row
-            for row in rows.escalations:
-                assert (row.tag_id, row.port_no) not in self.escalations[node]
-                self.escalations[node][row.tag_id, row.port_no] = row.new_tag_id
+            for row in rows.extensions:
+                assert (row.tag_id, row.port_no) not in self.extensions[node]
+                self.extensions[node][row.tag_id, row.port_no] = row.new_tag_id
         self._ports = assign_ports(planner.topology)
 
     def link(self, node, port_no):
@@ -58,7 +59,7 @@ class Rows:
         return numbers
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(planners())
 def test_every_row_leads_to_the_destination_without_the_links_of_its_set(planner):
     rows = Rows(planner)
@@ -66,7 +67,7 @@ def test_every_row_leads_to_the_destination_without_the_links_of_its_set(planner
         assert not set(rows.path(commodity, tag_id, node)) & set(planner.sets.numbers(tag_id))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(planners())
 def test_every_row_says_what_its_router_says(planner):
     rows, residual = Rows(planner), planner.router.residual
@@ -78,20 +79,20 @@ def test_every_row_says_what_its_router_says(planner):
         )
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(planners())
-def test_a_dead_port_of_any_row_leads_to_the_row_of_the_larger_set_or_there_is_no_way(planner):
+def test_a_failed_port_of_any_row_leads_to_the_row_of_the_larger_set_or_there_is_no_way(planner):
     rows = Rows(planner)
     for (commodity, tag_id, node), row in rows.backups.items():
         number, _ = rows.link(node, row.out_port)
         larger = planner.sets.with_link(tag_id, number)
-        assert rows.escalations[node].get((tag_id, row.out_port)) == larger
+        assert rows.extensions[node].get((tag_id, row.out_port)) == larger
         if larger is not None:
             link = planner.router.next_link(commodity, planner.sets.masks[larger], node)
             assert ((commodity, larger, node) in rows.backups) == (link != NO_LINK)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(planners())
 def test_a_row_crosses_when_the_primary_from_here_meets_its_set(planner):
     rows = Rows(planner)
@@ -104,7 +105,7 @@ def test_a_row_crosses_when_the_primary_from_here_meets_its_set(planner):
         assert row.crosses == meets
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(planners())
 def test_a_row_replaces_smaller_sets_whose_path_from_here_meets_the_rest(planner):
     rows = Rows(planner)
@@ -120,7 +121,7 @@ def test_a_row_replaces_smaller_sets_whose_path_from_here_meets_the_rest(planner
         assert list(row.replaces) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(planners())
 def test_the_status_is_crankback_exactly_while_a_row_leads_against_the_primary_of_the_next_switch(planner):
     rows = Rows(planner)
@@ -133,10 +134,10 @@ def test_the_status_is_crankback_exactly_while_a_row_leads_against_the_primary_o
         assert row.status == (Status.CRANKBACK if against else Status.RECOVERED)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(connected(), options())
 def test_only_states_that_a_packet_can_reach_have_rows(topology, chosen):
-    """From the entries along rows, over dead ports, and (agent mode) where a reply is turned round."""
+    """From the entries along rows, over failed ports, and (agent mode) where a reply is turned round."""
     planner = BackupPlanner(topology, chosen)
     rows = Rows(planner)
     reachable = set()

@@ -13,12 +13,12 @@ from mininet_topos.errors import PlanError
 from ryu_apps.plan.check import check_plan, violations
 from ryu_apps.plan.check_overlap import overlaps
 from ryu_apps.plan.fields import FIELDS
-from ryu_apps.plan.ids import Kind, SchemeId, Table, cookie
+from ryu_apps.plan.ids import Kind, Table, cookie
 from ryu_apps.plan.rows import (
     BackupRow,
     Bucket,
     Controller,
-    EscalationRow,
+    ExtensionRow,
     FlowRow,
     Group,
     GroupRow,
@@ -41,10 +41,11 @@ from ryu_apps.plan.rows import (
     SetQueue,
     match,
 )
+from tests import schemes
 from tests.plan.strategies import ANY_TAG, MATCHES, plans
 
-OURS = cookie(SchemeId.SDFAST, Kind.PLANNED)
-LEARNED = cookie(SchemeId.SDFAST, Kind.LEARNED)
+OURS = cookie(schemes.SDFAST, Kind.PLANNED)
+LEARNED = cookie(schemes.SDFAST, Kind.LEARNED)
 IP_TO_5 = match(eth_type=0x800, ipv4_dst=5)
 TAGGED = match(vlan_vid=ANY_TAG)
 OUT = (Output(2),)
@@ -90,7 +91,7 @@ SOUND = plan_of(
     flow(TAGGED, SetField("vlan_pcp", 2), LEARN, write_actions=(SetQueue(1), Output(1)), goto_table=1, priority=5),
     flow(match(), PushVlan(), SetField("vlan_vid", 0x1004), PopVlan(), Controller(3), priority=0),
     backups=(BackupRow(5, None, 0, 2, 0, False), BackupRow(5, None, 2, 3, 1, True, (1,))),
-    escalations=(EscalationRow(0, 2, 1), EscalationRow(1, 3, 3)),
+    extensions=(ExtensionRow(0, 2, 1), ExtensionRow(1, 3, 3)),
     tag_space=(3, 1),
 )
 
@@ -159,12 +160,12 @@ MUTANTS = [
     ("output twice in a set", plan_of(flow(write_actions=(Output(1), Output(2)))), "two actions of a kind"),
     ("set out of order", plan_of(flow(write_actions=(Output(1), SetQueue(2)))), "not written in the order"),
     ("learn in a set", plan_of(flow(write_actions=(LEARN,))), "no place in an action set"),
-    ("no owner", plan_of(flow(cookie=0)), "does not say which scheme"),
-    ("unplanned", plan_of(flow(cookie=LEARNED)), "does not say which scheme"),
+    ("no owner", plan_of(flow(cookie=0)), "does not say who planned it"),
+    ("unplanned", plan_of(flow(cookie=LEARNED)), "does not say who planned it"),
     (
         "two owners",
-        plan_of(flow(), flow(match(eth_type=0x800, ipv4_dst=6), cookie=cookie(SchemeId.FFG, Kind.PLANNED))),
-        "SDFAST and FFG both claim",
+        plan_of(flow(), flow(match(eth_type=0x800, ipv4_dst=6), cookie=cookie(schemes.FFG, Kind.PLANNED))),
+        "owners 2 and 3 both claim",
     ),
     ("duplicate flow", plan_of(flow(), flow(IP_TO_5, Output(2))), "twice"),
     ("duplicate group", plan_of(groups=(*GROUPS, GroupRow(9, "all", (Bucket(OUT),)))), "group 9 stands twice"),
@@ -174,9 +175,9 @@ MUTANTS = [
         "backup row (5, None, 0) stands twice",
     ),
     (
-        "duplicate escalation",
-        plan_of(escalations=(EscalationRow(0, 2, 1), EscalationRow(0, 2, 3))),
-        "escalation of (tag, port) (0, 2) stands twice",
+        "duplicate failed-set extension",
+        plan_of(extensions=(ExtensionRow(0, 2, 1), ExtensionRow(0, 2, 3))),
+        "failed-set extension of (tag, port) (0, 2) stands twice",
     ),
     ("duplicate queue", plan_of(queues=(QueueRow(1, 1, 0), QueueRow(1, 1, 2))), "(1, 1) stands twice"),
     ("overlap", plan_of(flow(IP_TO_5, Output(2)), flow(TAGGED, Output(3))), "match some packets alike"),
@@ -205,10 +206,10 @@ MUTANTS = [
     ("backup port", with_backup(out_port=0), "out_port 0"),
     ("replaces itself", with_backup(replaces=(2,)), "replaces (2,)"),
     ("replaces twice", with_backup(replaces=(1, 1)), "replaces (1, 1)"),
-    ("escalates to no tag", plan_of(escalations=(EscalationRow(1, 2, 0),)), "leads to another tag"),
-    ("escalates to itself", plan_of(escalations=(EscalationRow(1, 2, 1),)), "leads to another tag"),
-    ("escalates past the tags", plan_of(escalations=(EscalationRow(1, 2, 4),), tag_space=(3, 1)), "of 1..3"),
-    ("escalates at no port", plan_of(escalations=(EscalationRow(1, 0, 2),)), "no such port"),
+    ("extends the failed set to no tag", plan_of(extensions=(ExtensionRow(1, 2, 0),)), "leads to another tag"),
+    ("extends the failed set to itself", plan_of(extensions=(ExtensionRow(1, 2, 1),)), "leads to another tag"),
+    ("extends the failed set past the tags", plan_of(extensions=(ExtensionRow(1, 2, 4),), tag_space=(3, 1)), "of 1..3"),
+    ("extends the failed set at no port", plan_of(extensions=(ExtensionRow(1, 0, 2),)), "no such port"),
 ]
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
-from ryu_apps.plan.ids import SchemeId, Table, split_cookie
+from ryu_apps.plan.ids import Table, split_cookie
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import SCHEMES
 from ryu_apps.plan.rows import Learn
-from tests.verification.networks import case_of, connected, send
+from ryu_apps.schemes import find_scheme
+from tests import schemes
+from tests.examples import examples
+from tests.verify.networks import case_of, connected, send
 
 PLANNERS = st.sampled_from(["tree", "pair", "tunnels"])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(connected(), PLANNERS, st.data())
 def test_every_packet_goes_the_way_of_the_first_one_of_sdfast(topology, planner, data):
     failed = data.draw(st.sets(st.sampled_from(topology.link_ids), max_size=2))
@@ -44,18 +46,18 @@ def test_packets_of_the_papers_figure_2_walk_back_for_ever():
 @pytest.mark.parametrize("planner", ["tree", "pair"])
 def test_regular_packets_cross_the_state_table_the_route_table_and_a_group_and_nothing_is_learned(planner):
     topology = load_topology("figure2")
-    for plan in SCHEMES["cb"].plan(topology, PlanOptions(planner=planner)).values():
-        assert {row.table_id for row in plan.flows} <= {Table.CLASSIFY, Table.ROUTE, Table.ESCALATE}
+    for plan in find_scheme("cb").plan(topology, PlanOptions(planner=planner)).values():
+        assert {row.table_id for row in plan.flows} <= {Table.CLASSIFY, Table.ROUTE, Table.EXTEND}
         assert not any(isinstance(action, Learn) for row in plan.flows for action in row.apply_actions)
         assert plan.groups
-        assert plan.backups == plan.escalations == ()
+        assert plan.backups == plan.extensions == ()
 
 
 def test_cbc_has_the_rows_of_cb_under_its_own_name_whatever_the_mode():
     topology = load_topology("figure2")
-    names = [{"cb": SchemeId.CB, "cbc": SchemeId.CBC}[name] for name in ("cb", "cbc")]
+    names = [{"cb": schemes.CB, "cbc": schemes.CBC}[name] for name in ("cb", "cbc")]
     both = [
-        SCHEMES[name].plan(topology, PlanOptions(mode=mode)) for name, mode in (("cb", "learned"), ("cbc", "agent"))
+        find_scheme(name).plan(topology, PlanOptions(mode=mode)) for name, mode in (("cb", "learned"), ("cbc", "agent"))
     ]
     for dpid, plan in both[0].items():
         other = both[1][dpid]

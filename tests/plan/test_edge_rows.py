@@ -8,10 +8,10 @@ from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.check import violations
 from ryu_apps.plan.edge_rows import foreign_rows, punt_rows, rewritten_mac, with_edge_rows
-from ryu_apps.plan.ids import Kind, Priority, SchemeId, split_cookie
+from ryu_apps.plan.ids import Kind, Owner, Priority, split_cookie
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.rows import Output, SetField
+from ryu_apps.schemes import plan_network
 
 SQUARE = load_topology("square")
 MAC = 0x0A1122334455
@@ -47,7 +47,7 @@ def test_every_row_that_delivers_gets_a_companion_that_rewrites_the_mac_and_outr
         assert row.apply_actions[at + 1] == Output(1)
         assert row.apply_actions[:at] + row.apply_actions[at + 1 :] == original.apply_actions
         parts = split_cookie(row.cookie)
-        assert (parts.scheme, parts.kind, parts.destination) == (SchemeId.EDGE, Kind.FOREIGN, local)
+        assert (parts.scheme, parts.kind, parts.destination) == (Owner.EDGE, Kind.FOREIGN, local)
 
 
 def test_hosts_elsewhere_are_of_no_account(plan):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.ports import assign_ports
@@ -13,7 +13,8 @@ from ryu_apps.plan.guarantees import alternate_at_the_failure
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.options import PlanOptions
 from te_solver.routes import NO_LINK, ResidualRoutes
-from tests.verification.networks import case_of, connected, send
+from tests.examples import examples
+from tests.verify.networks import case_of, connected, send
 
 ROUTES = st.sampled_from(["spt", "mst"])
 
@@ -30,7 +31,7 @@ def nodes_on_path(residual, node, target):
     return found
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(connected(max_nodes=7), ROUTES)
 def test_an_alternate_is_the_cheapest_neighbour_whose_own_path_avoids_the_switch(topology, routes):
     residual = ResidualRoutes(topology, routes)
@@ -48,7 +49,7 @@ def test_an_alternate_is_the_cheapest_neighbour_whose_own_path_avoids_the_switch
             assert alternates.get((node, target)) == (min(offers)[1] if offers else None)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(connected(), ROUTES)
 def test_ffg_delivers_exactly_where_the_switch_at_the_failure_has_an_alternate(topology, routes):
     options = PlanOptions(routes=routes)
@@ -78,7 +79,7 @@ def test_nothing_is_promised_for_two_failures_at_once():
 @pytest.mark.parametrize("name", ["square", "parallel", "ladder"])
 def test_a_group_uses_its_alternate_exactly_while_the_primary_port_is_dead(name):
     topology = TOYS[name]()
-    for plan in plan_ffg(topology, PlanOptions()).values():
+    for plan in plan_ffg(topology, PlanOptions(), owner=3).values():
         ports = {port for (node, port) in assign_ports(topology).direction_at if node == plan.node}
         groups = {group.group_id: [bucket.watch_port for bucket in group.buckets] for group in plan.groups}
         for row in plan.flows:

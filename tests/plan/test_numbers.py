@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 from itertools import pairwise
 
@@ -20,8 +21,8 @@ from ryu_apps.plan.ids import (
     SCHEME_MASK,
     TAG_MASK,
     Kind,
+    Owner,
     Priority,
-    SchemeId,
     cookie,
     pair_group,
     port_group,
@@ -30,7 +31,10 @@ from ryu_apps.plan.ids import (
 from ryu_apps.plan.interpret import Packet, packet_meets
 from ryu_apps.plan.order import canonical, match_order
 from ryu_apps.plan.rows import RulePlan, match
+from ryu_apps.schemes import all_schemes
+from tests import schemes
 from tests.plan.strategies import MATCHES, bits, plans
+from tests.quality.layers import ROOT, source_files
 
 NUMBERS = st.integers(1, MAX_HOSTS)
 PORTS = st.integers(FIRST_LINK_PORT, MAX_PORT_NO)
@@ -64,10 +68,8 @@ def test_every_switch_has_one_host_on_the_host_port() -> None:
     assert [dpid_of(topology, node) for node in topology.node_names] == list(range(1, 13))
 
 
-@given(st.sampled_from(SchemeId), st.sampled_from(Kind), bits(16), bits(32))
-def test_a_cookie_comes_apart_into_what_it_was_made_of(
-    scheme: SchemeId, kind: Kind, tag: int, destination: int
-) -> None:
+@given(st.integers(1, 255), st.sampled_from(Kind), bits(16), bits(32))
+def test_a_cookie_comes_apart_into_what_it_was_made_of(scheme: int, kind: Kind, tag: int, destination: int) -> None:
     made = cookie(scheme, kind, tag, destination)
     assert split_cookie(made) == (scheme, kind, tag, destination)
     assert made < 1 << 64
@@ -76,10 +78,28 @@ def test_a_cookie_comes_apart_into_what_it_was_made_of(
     assert made & TAG_MASK == cookie(scheme, Kind.PLANNED, tag) & TAG_MASK
 
 
+def test_two_owners_of_rows_never_share_a_number() -> None:
+    owners = [*Owner, *(scheme.number for scheme in all_schemes().values() if scheme.number is not None)]
+    assert len({cookie(owner, Kind.PLANNED) for owner in owners}) == len(owners)
+
+
+def cookies_by_hand(source: str) -> list[int]:
+    """Numbers that reach into the owner's byte of a cookie; all ones is a mask."""
+    numbers = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+    return [each for each in numbers if isinstance(each, int) and 1 << 48 <= each < (1 << 64) - 1]
+
+
+def test_no_module_writes_a_cookie_by_hand() -> None:
+    assert cookies_by_hand("_COOKIE = 0xA9_0E0E_0000_0000") == [0xA9_0E0E_0000_0000]
+    product = [path for path in source_files() if path.parts[0] not in ("tests", "benchmarks")]
+    assert product
+    assert [path for path in product if cookies_by_hand((ROOT / path).read_text())] == []
+
+
 @pytest.mark.parametrize(("tag", "destination"), [(1 << 16, 0), (-1, 0), (0, 1 << 32), (0, -1)])
 def test_a_cookie_part_that_does_not_fit_is_refused(tag: int, destination: int) -> None:
     with pytest.raises(PlanError, match=str(tag or destination)):
-        cookie(SchemeId.SDFAST, Kind.PLANNED, tag, destination)
+        cookie(schemes.SDFAST, Kind.PLANNED, tag, destination)
 
 
 @given(PORTS, PORTS, PORTS, PORTS)

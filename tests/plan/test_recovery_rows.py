@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.ports import HOST_PORT
-from ryu_apps.plan.ids import Kind, SchemeId, Status, Table, cookie
+from ryu_apps.plan.ids import Kind, Status, Table, cookie
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.recovery_rows import (
     commodity_match,
@@ -20,6 +20,7 @@ from ryu_apps.plan.recovery_rows import (
     untagged_row,
 )
 from ryu_apps.plan.rows import BackupRow, FlowRow, Learn, RulePlan, match
+from tests import schemes
 
 TAGS = st.integers(1, 4094)
 BACKUPS = st.builds(
@@ -71,7 +72,7 @@ def test_a_punt_calls_for_a_row_for_each_set_that_this_one_serves(backup):
     assert tags == {0x1000 | tag_id for tag_id in served} | ({0} if backup.crosses else set())
     assert all(row.send_flow_removed for row in rows_on_punt(backup))
     assert {row.cookie for row in rows_on_punt(backup)} == {
-        cookie(SchemeId.SDFAST, Kind.AGENT, backup.tag_id, backup.destination)
+        cookie(schemes.SDFAST, Kind.AGENT, backup.tag_id, backup.destination)
     }
 
 

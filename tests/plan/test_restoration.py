@@ -6,30 +6,32 @@ from dataclasses import replace
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.toy import TOYS
 from ryu_apps.plan.check import violations
-from ryu_apps.plan.ids import SchemeId, Table, split_cookie
+from ryu_apps.plan.ids import Table, split_cookie
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import SCHEMES
 from ryu_apps.plan.restoration import replanned, with_rows
 from ryu_apps.plan.walk import Learning, Network
+from ryu_apps.schemes import find_scheme, route_schemes
 from te_solver.routes import ResidualRoutes
+from tests import schemes
+from tests.examples import examples
 from tests.plan.test_schemes_are_sound import ports_of
-from tests.verification.networks import connected, send
+from tests.verify.networks import connected, send
 
-RESTORING = [name for name, scheme in SCHEMES.items() if scheme.restoration is not None]
+RESTORING = [name for name, scheme in route_schemes().items() if scheme.restoration is not None]
 CASES = [(name, planner) for name in RESTORING for planner in (("tree", "pair") if name == "cbc" else ("tree",))]
-OWNER = {"cbc": SchemeId.CBC, "restoration": SchemeId.RESTORATION, "ffg_restoration": SchemeId.FFG_RESTORATION}
+OWNER = {"cbc": schemes.CBC, "restoration": schemes.RESTORATION, "ffg_restoration": schemes.FFG_RESTORATION}
 
 
 def restored(scheme, topology, options, failed):
     """Plans, the rows that the controller sends, and the plans with those rows."""
-    plans = SCHEMES[scheme].plan(topology, options)
-    rows = SCHEMES[scheme].restoration(topology, options).rows(frozenset(failed))
+    plans = find_scheme(scheme).plan(topology, options)
+    rows = find_scheme(scheme).restoration(topology, options).rows(frozenset(failed))
     return plans, rows, replanned(plans, rows)
 
 
@@ -49,7 +51,7 @@ def assert_all_joined_pairs_go_shortest(topology, options, plans, failed):
 
 
 @pytest.mark.parametrize(("scheme", "planner"), CASES)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data(), topology=connected(), routes=st.sampled_from(["spt", "mst"]))
 def test_a_restored_network_delivers_every_joined_pair_untagged_by_a_shortest_path(
     scheme, planner, data, topology, routes
@@ -61,6 +63,7 @@ def test_a_restored_network_delivers_every_joined_pair_untagged_by_a_shortest_pa
     assert all(type(dpid) is int and rows[dpid] for dpid in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "planner"), CASES)
 def test_four_failed_links_of_a_real_network_are_restored_around(scheme, planner):
     topology = load_topology("darkstrand")
@@ -71,7 +74,7 @@ def test_four_failed_links_of_a_real_network_are_restored_around(scheme, planner
 
 
 @pytest.mark.parametrize(("scheme", "planner"), CASES)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data(), topology=connected())
 def test_only_rows_that_differ_from_the_plan_are_sent_and_what_they_replace_is_a_regular_route(
     scheme, planner, data, topology
@@ -92,6 +95,7 @@ def test_only_rows_that_differ_from_the_plan_are_sent_and_what_they_replace_is_a
         assert replace(after[dpid], flows=()) == replace(plan, flows=())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "planner"), CASES)
 def test_nothing_is_sent_while_nothing_has_failed(scheme, planner):
     topology = TOYS["theta"]()
@@ -114,14 +118,14 @@ def test_switches_whose_routes_stay_get_nothing(scheme):
 
 
 def test_rows_of_a_restoration_that_the_plan_lacks_are_added():
-    plan = SCHEMES["cbc"].plan(TOYS["square"](), PlanOptions())[1]
+    plan = find_scheme("cbc").plan(TOYS["square"](), PlanOptions())[1]
     extra = replace(plan.flows[-1], priority=7)
     assert set(with_rows(plan, (extra,)).flows) == {*plan.flows, extra}
 
 
 def test_a_restored_network_promises_every_joined_pair_and_switches_alone_what_they_did():
     square, all_failed = TOYS["square"](), 0b1111
-    for name, scheme in SCHEMES.items():
+    for name, scheme in route_schemes().items():
         promised = scheme.restored_guarantee(square, PlanOptions())(0, 1, all_failed)
         assert promised == (name in RESTORING)
         assert not scheme.guarantee(square, PlanOptions())(0, 1, all_failed)

@@ -9,13 +9,15 @@ from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Topology
 from mininet_topos.toy import TOYS
 from ryu_apps.plan.check import violations
-from ryu_apps.plan.diff import apply_delta, diff, install_phases
+from ryu_apps.plan.diff import diff, install_phases
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.order import canonical
-from ryu_apps.plan.registry import SCHEMES, plan_network
 from ryu_apps.plan.rows import RulePlan
+from ryu_apps.schemes import plan_network, route_schemes
+from tests.plan.deltas import apply_delta
+from tests.schemes import modes_of
 
-MODES = [(scheme.name, mode) for scheme in SCHEMES.values() for mode in scheme.modes]
+MODES = [(scheme.name, mode) for scheme in route_schemes().values() for mode in modes_of(scheme)]
 # Without a virtual port to take packets back from, lossless is SD-FAST, row by row.
 SAME_PLANS = {("lossless", mode): ("sdfast", mode) for mode in ("learned", "agent")}
 
@@ -27,6 +29,7 @@ def ports_of(topology: Topology) -> dict[str, set[int]]:
     return ports
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*TOYS, "darkstrand", "usnet", "gscale", "waxman:14:3"])
 @pytest.mark.parametrize(("scheme", "mode"), MODES)
 @pytest.mark.parametrize("routes", ["spt", "mst"])
@@ -47,7 +50,7 @@ def test_a_switch_can_be_led_from_any_scheme_to_any_other(first: tuple[str, str]
     old, new = (plan_network(name, topology, PlanOptions(mode=mode)) for name, mode in (first, second))
     for dpid, plan in new.items():
         delta = diff(old[dpid], plan)
-        assert apply_delta(delta, old[dpid]) == plan
+        assert apply_delta(delta, old[dpid], plan) == plan
         assert bool(install_phases(delta)) == (SAME_PLANS.get(first, first) != SAME_PLANS.get(second, second))
 
 

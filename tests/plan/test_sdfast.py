@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mininet_topos.ports import HOST_PORT, assign_ports
@@ -16,7 +16,8 @@ from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import split_tci, tag_tci
 from ryu_apps.plan.sdfast import plan_sdfast
-from tests.verification.networks import connected, options
+from tests.examples import examples
+from tests.verify.networks import connected, options
 
 
 @st.composite
@@ -32,14 +33,14 @@ def visit(plan, packet, in_port, live, extra=()):
     return interpret_switch(SwitchModel(plan), packet, in_port, frozenset(live) | {HOST_PORT}, tuple(extra))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(switches(), st.integers(0, 0xFFF), st.integers(0, 7), st.integers(1, 6))
 def test_a_tagged_frame_from_a_host_goes_nowhere(case, tag_id, status, target):
     _, plan, ports = case
     assert visit(plan, Packet(ipv4_dst=host_ipv4(target), vlan_tci=tag_tci(tag_id, status)), HOST_PORT, ports).is_drop
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(switches(), st.integers(0, 0xFFF), st.integers(0, 7))
 def test_the_tag_is_gone_before_the_host(case, tag_id, status):
     _, plan, ports = case
@@ -49,7 +50,7 @@ def test_the_tag_is_gone_before_the_host(case, tag_id, status):
         assert [(out, leaving.vlan_tci) for out, leaving, _ in outputs] == [(HOST_PORT, 0)]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(switches(), st.data())
 def test_an_untagged_packet_takes_the_primary_and_carries_nothing(case, data):
     _, plan, ports = case
@@ -60,7 +61,7 @@ def test_an_untagged_packet_takes_the_primary_and_carries_nothing(case, data):
     assert not result.learned
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(switches(mode="learned"), st.data())
 def test_learned_mode_sends_a_tagged_packet_by_its_backup_row_whatever_port_it_came_by(case, data):
     _, plan, ports = case
@@ -74,14 +75,14 @@ def test_learned_mode_sends_a_tagged_packet_by_its_backup_row_whatever_port_it_c
         assert split_tci(leaving.vlan_tci) == (row.tag_id, row.status)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(switches(mode="learned"), st.data())
-def test_learned_mode_escalates_over_every_dead_port_until_one_lives(case, data):
+def test_learned_mode_extends_over_every_failed_port_until_one_lives(case, data):
     _chosen, plan, ports = case
     dead = data.draw(st.sets(st.sampled_from(sorted(ports))))
     row = data.draw(st.sampled_from(plan.backups))
     rows = {each.key: each for each in plan.backups}
-    larger = {(each.tag_id, each.port_no): each.new_tag_id for each in plan.escalations}
+    larger = {(each.tag_id, each.port_no): each.new_tag_id for each in plan.extensions}
     packet = Packet(row.source or 1, row.destination, vlan_tci=tag_tci(row.tag_id, 0) if row.tag_id else 0)
     while row is not None and row.out_port in dead:
         tag_id = larger.get((row.tag_id, row.out_port))
@@ -91,7 +92,7 @@ def test_learned_mode_escalates_over_every_dead_port_until_one_lives(case, data)
     assert [(out, split_tci(leaving.vlan_tci)) for out, leaving, _ in result.outputs] == expected
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(switches(mode="learned"), st.data())
 def test_a_passing_packet_teaches_untagged_packets_to_push_its_set(case, data):
     _, plan, ports = case
@@ -107,7 +108,7 @@ def test_a_passing_packet_teaches_untagged_packets_to_push_its_set(case, data):
     assert (out, split_tci(leaving.vlan_tci)) == (row.out_port, (row.tag_id, row.status))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(switches(mode="agent"), st.data())
 def test_agent_mode_punts_every_tagged_packet_in_transit_and_a_copy_of_what_is_delivered(case, data):
     _, plan, ports = case
@@ -122,7 +123,7 @@ def test_agent_mode_punts_every_tagged_packet_in_transit_and_a_copy_of_what_is_d
     assert len(result.outputs) == 1
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(switches(mode="agent"))
 def test_agent_mode_keeps_backup_rows_out_of_the_switch(case):
     _, plan, _ = case
@@ -130,14 +131,14 @@ def test_agent_mode_keeps_backup_rows_out_of_the_switch(case):
     assert not plan.groups
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(connected(), options())
 def test_the_plan_says_what_its_tags_mean(topology, chosen):
     for plan in plan_sdfast(topology, chosen).values():
         sets = FailureSets(*plan.tag_space)
         assert plan.tag_space == (len(topology.link_ids), chosen.max_failures)
         assert all(0 <= row.tag_id < len(sets.masks) for row in plan.backups)
-        for row in plan.escalations:
+        for row in plan.extensions:
             grown = sets.masks[row.new_tag_id] & ~sets.masks[row.tag_id]
             assert grown.bit_count() == 1
             direction = assign_ports(topology).direction_at[plan.node, row.port_no]
@@ -147,7 +148,7 @@ def test_the_plan_says_what_its_tags_mean(topology, chosen):
 def test_with_no_failures_planned_there_is_nothing_but_primaries():
     for mode in ("learned", "agent"):
         for plan in plan_sdfast(figure2(), PlanOptions(mode=mode, max_failures=0)).values():
-            assert not plan.escalations
+            assert not plan.extensions
             assert {row.tag_id for row in plan.backups} == {NO_TAG}
 
 
@@ -156,7 +157,7 @@ def test_learned_mode_has_one_group_a_link_port_and_the_one_that_always_lives():
     for plan in plan_sdfast(topology, PlanOptions()).values():
         ports = {port for (node, port) in assign_ports(topology).direction_at if node == plan.node}
         assert {group.group_id for group in plan.groups} == ports | {ALWAYS_LIVE_GROUP}
-        assert {row.table_id for row in plan.flows} == {Table.CLASSIFY, Table.ROUTE, Table.ESCALATE}
+        assert {row.table_id for row in plan.flows} == {Table.CLASSIFY, Table.ROUTE, Table.EXTEND}
 
 
 def test_a_hard_timeout_is_given_to_every_learned_row():

@@ -13,8 +13,7 @@ from ryu_apps.plan import rows
 from ryu_apps.plan.rows import (
     BackupRow,
     Bucket,
-    ChannelRow,
-    EscalationRow,
+    ExtensionRow,
     FlowRow,
     GroupRow,
     QueueRow,
@@ -83,8 +82,7 @@ PLANS = st.builds(
         ),
         max_size=3,
     ).map(tuple),
-    st.lists(st.builds(EscalationRow, NUMBERS, PORTS, NUMBERS), max_size=3).map(tuple),
-    st.lists(st.builds(ChannelRow, st.text(max_size=5), st.integers(0, 63)), max_size=2).map(tuple),
+    st.lists(st.builds(ExtensionRow, NUMBERS, PORTS, NUMBERS), max_size=3).map(tuple),
     st.lists(NUMBERS, max_size=2).map(tuple),
     st.tuples(st.integers(0, 100), st.integers(0, 4)),
 )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from mininet_topos.toy import square
 from ryu_apps.plan.guarantees import nothing
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.shortest import plan_shortest
 from te_solver.routes import ResidualRoutes
-from tests.verification.networks import case_of, connected, send
+from tests.examples import examples
+from tests.verify.networks import case_of, connected, send
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(connected())
 def test_every_packet_goes_a_shortest_path_and_is_lost_at_a_failure(topology):
     hops = ResidualRoutes(topology).distances()
@@ -30,5 +31,5 @@ def test_every_packet_goes_a_shortest_path_and_is_lost_at_a_failure(topology):
 
 def test_a_plan_has_one_row_a_host_and_promises_nothing():
     topology = square()
-    assert {len(plan.flows) for plan in plan_shortest(topology, PlanOptions()).values()} == {4}
+    assert {len(plan.flows) for plan in plan_shortest(topology, PlanOptions(), owner=3).values()} == {4}
     assert not nothing(topology, PlanOptions())(0, 1, 1)

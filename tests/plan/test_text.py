@@ -8,18 +8,16 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from experiments.against_ovs.dummy_ovs import DummyOvs, dummy_ovs
+from experiments.verify.against_ovs.dummy_ovs import DummyOvs, dummy_ovs
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import PlanError
 from ryu_apps.plan.dump_parse import parse_flow, parse_group
 from ryu_apps.plan.ids import Table
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import SCHEMES, plan_network
 from ryu_apps.plan.row_text import action_text, flow_text, group_text
 from ryu_apps.plan.rows import (
     Bucket,
-    ChannelRow,
-    EscalationRow,
+    ExtensionRow,
     FlowRow,
     GroupRow,
     Learn,
@@ -32,7 +30,10 @@ from ryu_apps.plan.rows import (
     match,
 )
 from ryu_apps.plan.text import names_of, plan_text
+from ryu_apps.schemes import find_scheme, plan_network, route_schemes
+from tests.examples import examples
 from tests.plan.strategies import plans
+from tests.schemes import modes_of
 
 # (row, its line): the spelling of ovs-ofctl, pinned
 LINES = [
@@ -68,6 +69,7 @@ def test_a_row_is_spelled_as_ovs_ofctl_spells_it(row: FlowRow, line: str) -> Non
     assert flow_text(row) == line
 
 
+@examples(40)
 @given(plans())
 def test_reading_what_was_written_gives_the_rows_back(plan: RulePlan) -> None:
     assert tuple(parse_flow(flow_text(row)) for row in plan.flows) == plan.flows
@@ -125,7 +127,7 @@ def bridge() -> Iterator[DummyOvs]:
 
 
 @pytest.mark.ovs
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plan=plans())
 def test_a_switch_takes_every_row_and_reads_back_equal(bridge: DummyOvs, plan: RulePlan) -> None:
     bridge.empty(4)
@@ -135,10 +137,10 @@ def test_a_switch_takes_every_row_and_reads_back_equal(bridge: DummyOvs, plan: R
 
 
 @pytest.mark.ovs
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", route_schemes())
 def test_a_switch_takes_every_row_of_every_scheme_and_reads_back_equal(bridge: DummyOvs, scheme: str) -> None:
     topology = load_topology("figure2")
-    for mode in SCHEMES[scheme].modes:
+    for mode in modes_of(find_scheme(scheme)):
         for planner in ("tree", "pair"):
             plan = plan_network(scheme, topology, PlanOptions(mode=mode, planner=planner))[2]
             bridge.empty(4)
@@ -163,22 +165,22 @@ def test_a_plans_text_names_the_switch_its_neighbours_and_what_each_row_is_for()
     _, text = sdfast("learned")
     assert text.startswith("# Switch s2 B, datapath 0000000000000002: ")
     assert "#   port 3: s3 C\n" in text
-    assert f"# Table {int(Table.ESCALATE)} ESCALATE: a dead port adds its link to the tag" in text
+    assert f"# Table {int(Table.EXTEND)} EXTEND: a failed port adds its link to the tag" in text
     row = next(line for line in text.splitlines() if "dl_vlan=4,nw_dst=10.0.0.5" in line)
     assert row.endswith("# to h5 at s5 E; knows {s4-s5}; teaches; recovered; by s6 F")
 
 
-def test_backup_rows_and_escalations_are_lines_of_the_text_too() -> None:
+def test_backup_rows_and_extensions_are_lines_of_the_text_too() -> None:
     plan, text = sdfast("agent")
     lines = text.splitlines()
     assert len([line for line in lines if line.startswith("backup ")]) == len(plan.backups)
-    assert len([line for line in lines if line.startswith("escalation ")]) == len(plan.escalations)
+    assert len([line for line in lines if line.startswith("extension ")]) == len(plan.extensions)
     assert any("knows {s4-s5}; by s6 F (recovered)" in line for line in lines)
 
 
 def test_the_text_does_not_depend_on_the_order_in_which_rows_were_made() -> None:
     plan, _ = sdfast("agent")
-    shuffled = replace(plan, flows=plan.flows[::-1], backups=plan.backups[::-1], escalations=plan.escalations[::-1])
+    shuffled = replace(plan, flows=plan.flows[::-1], backups=plan.backups[::-1], extensions=plan.extensions[::-1])
     assert plan_text(shuffled) == plan_text(plan)
 
 
@@ -190,13 +192,11 @@ def test_a_plan_without_names_is_written_with_numbers() -> None:
         (FlowRow(1, 5, match(eth_type=0x800, ipv4_dst=0x0A000009), (learn, Output(4))),),
         (GroupRow(2, "ff", (Bucket((Output(2),), watch_port=2), Bucket((Output(3),), watch_port=3))),),
         queues=(QueueRow(2, 7, 1, None, 500.0),),
-        channels=(ChannelRow("urgent", 48),),
-        escalations=(EscalationRow(1, 2, 99),),
+        extensions=(ExtensionRow(1, 2, 99),),
         tag_space=(2, 1),
     )
     text = plan_text(plan)
-    assert "channel urgent: dscp 48\n" in text
     assert "queue port=2,id=7: priority 1, min - Mbit/s, max 500.0 Mbit/s\n" in text
     assert "# to 10.0.0.9; teaches; by port 4" in text
     assert "# by port 2, else by port 3" in text
-    assert "# knows {link 0}, meets dead port to port 2: tag 99" in text
+    assert "# knows {link 0}, meets failed port to port 2: tag 99" in text

@@ -8,7 +8,7 @@ from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import FORGET_IN_PORT
 from ryu_apps.plan.rows import FlowRow, Output, PushVlan, RulePlan, match
 from ryu_apps.plan.walk import Learning, Network, is_delivery
-from tests.verification.networks import case_of, send
+from tests.verify.networks import case_of, send
 
 
 def network_with(flows_of, topology, failed=frozenset()):
@@ -69,8 +69,8 @@ def test_only_a_clean_packet_for_the_host_counts_as_delivered():
     assert send(tagged, 0, 1).outcome == "dropped"
 
 
-def test_dead_ports_are_those_of_failed_links():
+def test_failed_ports_are_those_of_failed_links():
     topology = TOYS["parallel"]()
     network = network_with({}, topology, frozenset(topology.link_ids[:1]))
-    dead = [len(network.dead_ports(node)) for node in topology.node_names]
+    dead = [len(network.failed_ports(node)) for node in topology.node_names]
     assert dead == [1, 1, 0]

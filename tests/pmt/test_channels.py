@@ -10,8 +10,8 @@ from ryu_apps.pmt.channels import AsyncMask, async_masks, channel_rows, set_asyn
 from ryu_apps.pmt.flows import punt_rows
 from ryu_apps.pmt.rules import PmtError, PolicyMapTable, Rule, ToQueue, TrafficType
 from tests.dummy_ovs import DummyOvs
+from tests.openflow.openflow_client import OpenFlowClient
 from tests.pmt.test_rules import example
-from tests.wire.openflow_client import OpenFlowClient
 
 
 @pytest.mark.parametrize("name", ["out_of_band.yaml", "in_band_service.yaml"])

@@ -6,24 +6,25 @@ import struct
 
 import pytest
 from hypothesis import example as case
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ryu_apps.openflow import encode
-from ryu_apps.openflow.wire import NO_BUFFER, MsgType, WireError, message
+from ryu_apps.openflow.wire import NO_BUFFER, MalformedMessageError, MsgType, WireError, message
 from ryu_apps.plan.rows import FlowRow, Output, match
 from ryu_apps.pmt.classify import Classification, Classifier, flow_meets
 from ryu_apps.pmt.fields import PMT_FIELDS
 from ryu_apps.pmt.frame import frame_fields
 from ryu_apps.pmt.lookup import RuleLookup
-from ryu_apps.pmt.message import MalformedMessageError, read_subject
+from ryu_apps.pmt.message import read_subject
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable, TrafficType
+from tests.examples import examples
+from tests.openflow.strategies import flow_rows
 from tests.pmt.frames import Ip, ethernet, frame_of, ipv4, ipv6, packet_in, packets
 from tests.pmt.messages import valid_messages
 from tests.pmt.strategies import matches, tables
 from tests.pmt.test_rules import example
-from tests.wire.strategies import flow_rows
 
 PSO = Classifier(example("out_of_band.yaml"))
 CONFIGURATION, HIGH, COMMAND, OTHER = 1, 2, 3, 4
@@ -111,7 +112,7 @@ def test_without_a_table_all_messages_are_one_class():
 
 
 @given(tables(), st.sampled_from(valid_messages()))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_class_is_that_of_the_rule_and_the_rule_is_of_the_messages_type(table, given_bytes):
     found = Classifier(table).classify(given_bytes)
     if found.rule_number is None:
@@ -173,13 +174,13 @@ EVERY_FIELD = Classifier(
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_bytes_are_classified_or_refused(given_bytes):
     assert classified_or_refused(given_bytes) in (True, False)
 
 
 @given(st.integers(0, 255), st.binary(max_size=200))
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_any_body_under_a_good_header_is_classified_or_refused(msg_type, body):
     framed = struct.pack("!BBHI", 4, msg_type, 8 + len(body), 1) + body
     assert classified_or_refused(framed, EVERY_FIELD) in (True, False)
@@ -187,7 +188,7 @@ def test_any_body_under_a_good_header_is_classified_or_refused(msg_type, body):
 
 
 @given(st.sampled_from(valid_messages()), st.data())
-@settings(max_examples=600, deadline=None)
+@examples(600)
 def test_damaged_messages_of_every_type_are_classified_or_refused(given_bytes, data):
     damaged = bytearray(given_bytes)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -199,7 +200,7 @@ def test_damaged_messages_of_every_type_are_classified_or_refused(given_bytes, d
 
 
 @given(st.binary(max_size=120), st.sampled_from([0x0800, 0x86DD, 0x0806, 0x8847, 0x8100, 0x88A8]))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @case(b"", 0x0800)
 @case(b"\x60" + bytes(5) + b"\x00" + bytes(33) + b"\x00\xff", 0x86DD)
 def test_any_packet_in_a_good_packet_in_is_classified(payload, eth_type):
@@ -230,7 +231,7 @@ NEAR = (
 
 
 @given(st.lists(matches(NEAR), max_size=12), packets(), st.integers(0, 3))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_the_first_rule_found_is_the_first_that_the_packet_meets(wanted, packet, in_port):
     fields = frame_fields(frame_of(packet)) | {"in_port": in_port}
     expected = next((number for number, each in enumerate(wanted, 1) if packet_meets(fields, each)), None)
@@ -238,7 +239,7 @@ def test_the_first_rule_found_is_the_first_that_the_packet_meets(wanted, packet,
 
 
 @given(packets(), matches(NEAR))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_a_flow_entry_that_pins_all_of_a_packet_meets_what_the_packet_meets(packet, wanted):
     fields = frame_fields(frame_of(packet))
     pinned = {name: (value, PMT_FIELDS[name].full_mask) for name, value in fields.items()}
@@ -246,7 +247,7 @@ def test_a_flow_entry_that_pins_all_of_a_packet_meets_what_the_packet_meets(pack
 
 
 @given(flow_rows)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_every_flow_mod_that_armor_sends_is_classified(row):
     try:
         built = encode.flow_add(row)
@@ -285,6 +286,6 @@ def test_data_rules_mark_and_queue_ip_packets_and_leave_others_alone():
 
 
 @given(st.binary(max_size=100))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_any_frame_is_treated(frame):
     assert Classifier(example("in_band.yaml")).treat_data(frame, 1).is_refused is False

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from ryu_apps.openflow.wire import MalformedMessageError
 from ryu_apps.pmt.classify import Classifier
-from ryu_apps.pmt.message import MalformedMessageError, read_subject
+from ryu_apps.pmt.message import read_subject
 from ryu_apps.pmt.rules import TrafficType
+from tests.examples import examples
 from tests.pmt.messages import FRAMES, valid_messages
 from tests.pmt.test_rules import example
 
@@ -91,7 +93,7 @@ def test_messages_of_ryu_are_classed_by_the_papers_example(built):
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_damaged_messages_of_ryu_are_read_or_refused(built, data):
     damaged = bytearray(built[data.draw(st.sampled_from(sorted(built)))])
     for _ in range(data.draw(st.integers(0, 4))):

@@ -6,7 +6,7 @@ import random
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ryu_apps.openflow import decode, encode
@@ -21,6 +21,7 @@ from ryu_apps.pmt.flows import limits, punt_rows
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.rules import PmtError, PolicyMapTable, Rule, ToQueue, TrafficType
 from tests.dummy_ovs import DummyOvs
+from tests.examples import examples
 from tests.pmt.frames import Ip, arp, ethernet, frame_of, ipv4, ipv6, mpls, packet_in, packets
 from tests.pmt.strategies import tables
 from tests.pmt.test_rules import example
@@ -54,7 +55,7 @@ def test_no_table_sends_everything_to_the_default_connection():
 
 
 @given(tables(HELD))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_compiled_rows_are_sound_and_survive_the_wire(table):
     plan = compiled(table)
     assert violations(plan) == ()
@@ -62,7 +63,7 @@ def test_compiled_rows_are_sound_and_survive_the_wire(table):
 
 
 @given(tables(INTERPRETED), st.lists(st.tuples(packets(), st.integers(1, 3)), min_size=8, max_size=8))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_flows_and_classifier_agree_on_random_packets(table, cases):
     model, classifier = SwitchModel(compiled(table)), Classifier(table)
     for packet, in_port in cases:

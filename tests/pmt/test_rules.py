@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ryu_apps.pmt.document import MAX_TEXT_BYTES
@@ -23,6 +23,7 @@ from ryu_apps.pmt.rules import (
 )
 from ryu_apps.pmt.serial import from_json, show, to_json
 from ryu_apps.pmt.validate import notes
+from tests.examples import examples
 from tests.pmt.strategies import tables
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "pmt"
@@ -224,7 +225,7 @@ def test_what_follows_is_added_and_what_does_not_stays_open():
 
 
 @given(tables())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_table_survives_json_and_yaml(table):
     assert from_json(to_json(table)) == table
     assert parse_pmt(show(table)) == table
@@ -250,7 +251,7 @@ def test_hostile_texts_are_refused_without_harm(text):
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_text_is_a_table_or_a_named_error(text):
     try:
         outcome = parse_pmt(text, "f")
@@ -267,7 +268,7 @@ def test_a_value_shown_is_a_value_read(name, data):
 
 
 @given(tables())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_every_match_covers_itself_and_the_empty_match_covers_all(table):
     for each in table.rules:
         assert covers(each.match, each.match)

@@ -9,10 +9,22 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import settings
 
 from tests import conftest
+from tests.examples import examples, scaled
 from tests.patience import patient_s
 from tests.quality.layers import ROOT
+
+
+@pytest.mark.parametrize(("profile", "count"), [("check", 3), ("test", 40), ("long", 400)])
+def test_each_command_tries_its_share_of_a_laws_examples(profile, count):
+    ours = settings.get_current_profile_name()
+    settings.load_profile(profile)
+    try:
+        assert scaled(40) == examples(40).max_examples == count
+    finally:
+        settings.load_profile(ours)
 
 
 @pytest.fixture
@@ -49,6 +61,7 @@ def run_pytest(folder, *arguments):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=patient_s(120))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], PARALLEL])
 @pytest.mark.parametrize(
     ("part", "complaint"),
@@ -60,19 +73,24 @@ def test_whole_part_with_fewer_tests_than_its_minimum_fails(small_suite, part, c
     assert complaint in outcome.stdout + outcome.stderr
 
 
-@pytest.mark.parametrize("workers", [[], PARALLEL])
-@pytest.mark.parametrize("part", [[], ["-m", "not emulation"], ["-m", "emulation"]])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "workers"), [([], []), (["-m", "not emulation"], PARALLEL), (["-m", "emulation"], [])]
+)
 def test_whole_part_with_enough_tests_passes(small_suite, part, workers):
     require(small_suite, "1 not emulation\n1 emulation\n")
     assert run_pytest(small_suite, *part, *workers).returncode == pytest.ExitCode.OK
 
 
-@pytest.mark.parametrize("workers", [[], PARALLEL])
-@pytest.mark.parametrize("narrowing", [["-k", "one"], ["-m", "not ryu"], ["tests/test_two.py"]])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("narrowing", "workers"), [(["-k", "one"], PARALLEL), (["-m", "not ryu"], []), (["tests/test_two.py"], [])]
+)
 def test_narrowed_run_may_have_fewer_tests(small_suite, narrowing, workers):
     assert run_pytest(small_suite, *narrowing, *workers).returncode == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 def test_collection_error_is_reported_as_itself_and_not_as_a_lost_test(small_suite):
     (small_suite / "tests" / "test_broken.py").write_text("import no_such_module\n", encoding="utf-8")
     outcome = run_pytest(small_suite)

@@ -40,6 +40,7 @@ def look(tmp_path):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("-n", "2")])
 def test_what_fails_once_is_forgiven_and_named(look, options):
     outcome = look("passes", "fails at first", "passes", options=options)
@@ -48,12 +49,14 @@ def test_what_fails_once_is_forgiven_and_named(look, options):
     assert outcome.stdout.endswith("(the first failure is printed above):\ntest_all.py::test_1\n")
 
 
+@pytest.mark.slow
 def test_what_fails_twice_fails(look):
     outcome = look("passes", "always fails", "fails at first")
     assert outcome.returncode == 1
     assert "passed at the second look" not in outcome.stdout
 
 
+@pytest.mark.slow
 def test_many_failures_get_no_second_look(look):
     outcome = look(*["fails at first"] * 4)
     assert outcome.returncode == 1

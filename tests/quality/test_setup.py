@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from experiments.ofload.ports import free_port
+from experiments.loadgen.ports import free_port
 from scripts.patch_ryu import AFTER, BEFORE, patch, patched
 from tests.patience import patient_s, wait_until
 from tests.quality.layers import ROOT
@@ -120,6 +120,7 @@ def test_unreachable_debian_registry_is_one_sentence_and_the_service_policy_is_t
     assert calls.count(f"tee {POLICY}") == calls.count(f"rm -f {POLICY}")
 
 
+@pytest.mark.slow
 def test_unreachable_python_registry_is_one_sentence_and_leaves_no_stamp(sandbox):
     sandbox.fake("dpkg-query", "echo ii")
     outcome = sandbox.run(PIP_NO_INDEX="1", PIP_FIND_LINKS="")
@@ -186,6 +187,7 @@ def ask(port: int, request: str) -> bytes:
         return b"".join(iter(lambda: connection.recv(4096), b""))
 
 
+@pytest.mark.slow
 @pytest.mark.ryu
 def test_plain_ryu_manager_serves_rest_and_websockets(tmp_path):
     app = tmp_path / "pages_app.py"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -14,6 +14,7 @@ from te_solver.outcome import evaluate
 from te_solver.responses import TrafficPlan, precomputed, rate_rescale, rescale
 from te_solver.solve import SolveOptions, solve
 from te_solver.tiny_program import solve_tiny
+from tests.examples import examples
 from tests.te_solver.strategies import gnm_problem, problems
 
 pytest.importorskip("cvxpy")
@@ -42,7 +43,7 @@ def assert_equals_the_readable_path(problem, base_point):
 
 
 @given(problems(), st.sampled_from(("centre", "vertex")))
-@settings(max_examples=40)
+@examples(40)
 def test_kernels_equal_the_readable_path_on_drawn_networks(problem, base_point):
     assert_equals_the_readable_path(problem, base_point)
 
@@ -81,7 +82,7 @@ def tableaus(draw):
 
 
 @given(tableaus())
-@settings(max_examples=300)
+@examples(300)
 def test_tiny_simplex_equals_highs_and_proves_it(case):
     matrix, limits = case
     rows, columns = matrix.shape

@@ -6,14 +6,16 @@ from itertools import permutations
 
 import networkx as nx
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.toy import figure2
-from te_solver.commodity_routes import Commodity, PairRouter, TreeRouter, make_router
+from te_solver.commodity_routes import Commodity, PairRouter, TreeRouter
+from te_solver.routers import make_router
 from te_solver.routes import NO_LINK, ResidualRoutes
-from tests.verification.networks import connected
+from tests.examples import examples
+from tests.verify.networks import connected
 
 ROUTES = st.sampled_from(["spt", "mst"])
 
@@ -43,7 +45,7 @@ def residual_graph(router, failed, passed=()):
     return graph
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(connected(), ROUTES, st.data())
 def test_both_planners_reach_the_destination_whenever_the_residual_graph_does(topology, routes, data):
     failed = data.draw(st.integers(0, (1 << len(topology.link_ids)) - 1))
@@ -61,7 +63,7 @@ def test_both_planners_reach_the_destination_whenever_the_residual_graph_does(to
                 assert len(nodes) <= len(topology.nodes)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(connected(), ROUTES)
 def test_every_destination_has_a_tree_commodity_and_every_ordered_pair_its_own(topology, routes):
     residual, nodes = ResidualRoutes(topology, routes), range(len(topology.nodes))
@@ -71,7 +73,7 @@ def test_every_destination_has_a_tree_commodity_and_every_ordered_pair_its_own(t
     assert len(PairRouter(residual).commodities) == len(pairs)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(connected(), ROUTES)
 def test_primary_paths_of_pairs_are_those_of_the_trees(topology, routes):
     residual = ResidualRoutes(topology, routes)
@@ -81,7 +83,7 @@ def test_primary_paths_of_pairs_are_those_of_the_trees(topology, routes):
         assert follow(pairs, commodity, 0, start) == follow(trees, Commodity(None, commodity.destination), 0, start)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(connected(max_nodes=7, max_extra=5), ROUTES)
 def test_a_detour_turns_back_exactly_as_far_as_it_must_and_avoids_what_was_passed(topology, routes):
     router = PairRouter(ResidualRoutes(topology, routes))
@@ -115,7 +117,7 @@ def last_turn(router, commodity, nodes, broken, failed):
     return None
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(connected(), ROUTES, st.data())
 def test_with_several_failed_links_pairs_take_the_tree(topology, routes, data):
     assume(len(topology.link_ids) > 1)

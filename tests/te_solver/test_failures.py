@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.build import from_edges, numbered_nodes
@@ -15,13 +15,14 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.topology import FailureScenario, LinkId
 from te_solver.network import to_network
 from te_solver.outcome import classify, evaluate
-from te_solver.patterns import kill_masks, killed, scenarios, worst_deaths
+from te_solver.patterns import failure_masks, killed, scenarios, worst_failed_tunnels
 from te_solver.protection import ffc_plan, largest_loss, teavar_plan, value_at_risk
 from te_solver.responses import TrafficPlan, moved_by_weights, precomputed, rate_rescale, rescale
 from te_solver.schemes import SCHEMES, SchemeOptions, fail, plan_schemes, respond
 from te_solver.solve import SolveOptions
 from te_solver.tunnels import to_problem
 from te_solver.values import Allocation, Demand
+from tests.examples import examples
 from tests.te_solver.strategies import gnm_problem, problems
 
 pytest.importorskip("cvxpy")
@@ -110,7 +111,7 @@ def planned(draw, priorities=(1, 6)):
 
 
 @given(planned())
-@settings(max_examples=60)
+@examples(60)
 def test_moved_traffic_is_the_victims_of_every_demand_with_a_survivor(case):
     plan, failed = case
     problem = plan.problem
@@ -123,7 +124,7 @@ def test_moved_traffic_is_the_victims_of_every_demand_with_a_survivor(case):
 
 
 @given(planned())
-@settings(max_examples=60)
+@examples(60)
 def test_kuijia_never_harms_aboriginal_traffic_of_the_victims_own_class_or_above(case):
     plan, failed = case
     dead = plan.problem.tunnels.dead(failed)
@@ -133,7 +134,7 @@ def test_kuijia_never_harms_aboriginal_traffic_of_the_victims_own_class_or_above
 
 
 @given(planned(priorities=(1,)))
-@settings(max_examples=60)
+@examples(60)
 def test_precomputed_weights_deliver_at_least_what_original_ones_do_and_less_than_the_bound(case):
     plan, failed = case
     dead = plan.problem.tunnels.dead(failed)
@@ -145,7 +146,7 @@ def test_precomputed_weights_deliver_at_least_what_original_ones_do_and_less_tha
 
 
 @given(planned())
-@settings(max_examples=40)
+@examples(40)
 def test_the_second_program_is_left_out_only_where_it_would_change_nothing(case):
     plan, failed = case
     dead = plan.problem.tunnels.dead(failed)
@@ -179,7 +180,7 @@ def test_classes_follow_the_links_that_victims_move_to():
 
 
 @given(planned())
-@settings(max_examples=40)
+@examples(40)
 def test_class_volumes_add_up(case):
     plan, failed = case
     outcome = evaluate(plan, rescale(plan, plan.problem.tunnels.dead(failed)), failed)
@@ -207,7 +208,7 @@ def test_ffc_congests_under_no_failure_up_to_k(failures, base_point):
 
 
 @given(problems(max_demands=4), st.integers(1, 3))
-@settings(max_examples=25)
+@examples(25)
 def test_ffc_by_patterns_equals_the_enumerated_program_and_its_bound_holds(problem, failures):
     grouped = ffc_plan(problem, failures, "vertex")
     enumerated = ffc_plan(problem, failures, "vertex", grouped=False)
@@ -225,8 +226,8 @@ def test_ffc_protecting_more_grants_less():
 
 
 @given(st.lists(st.integers(0, 15), max_size=6), st.integers(1, 3))
-def test_worst_deaths_cover_every_failure_set(masks, failures):
-    worst = worst_deaths(masks, failures)
+def test_worst_failed_tunnels_cover_every_failure_set(masks, failures):
+    worst = worst_failed_tunnels(masks, failures)
     for size in range(failures + 1):
         for chosen in itertools.combinations(masks, size):
             dead = 0
@@ -240,7 +241,7 @@ def test_kill_masks_name_the_tunnels_that_die():
     problem = gnm_problem(2)
     for link in range(len(problem.network.topology.link_ids)):
         dead = problem.tunnels.dead(problem.network.link_of == link)
-        for number, mask in enumerate(kill_masks(problem)):
+        for number, mask in enumerate(failure_masks(problem)):
             first, last = problem.tunnels.pair_starts[number : number + 2]
             bits = sum(1 << place for place in range(last - first) if dead[first + place])
             assert killed(mask, [link]) == bits

@@ -8,8 +8,8 @@ pytest.importorskip("cvxpy")
 pytest.importorskip("matplotlib")
 
 from experiments.campaign.values import CampaignPlan
-from experiments.te import fig4
-from experiments.te.fig4_trials import claims, draw, run_unit, table, trials
+from experiments.figures.kuijia import fig4
+from experiments.figures.kuijia.fig4 import claims, draw, run_unit, table, trials
 
 PLAN = CampaignPlan(quick=True, seed=1, rounds=1)
 
@@ -17,20 +17,21 @@ PLAN = CampaignPlan(quick=True, seed=1, rounds=1)
 def fake_rows(distance_points: float) -> list[dict]:
     level = {"satisfied": 0.9, "rescaling": 0.03, "precomputed": 0.02, "kuijia": 0.02 + distance_points / 100}
     levels = [{"demand_mbps": mbps, **level} for mbps in (800.0, 1000.0)]
-    return [{"parameters": dict(trial.parameters), "levels": levels} for trial in trials(PLAN)]
+    return [{"parameters": trial.parameters.to_json(), "levels": levels} for trial in trials(PLAN)]
 
 
 def test_trials_are_the_units_of_the_sweep():
     full = trials(CampaignPlan(quick=False, seed=3))
-    assert [dict(trial.parameters) for trial in full] == [dict(unit.parameters) for unit in fig4.units(3)]
+    assert [trial.parameters.to_json() for trial in full] == [parameters.to_json() for _, parameters in fig4.units(3)]
     assert len({trial.trial_id for trial in full}) == len(full) == 200
     assert {trial.round for trial in full} == set(range(1, 11))
 
 
+@pytest.mark.slow
 def test_a_row_holds_what_the_unit_computes():
     first = trials(PLAN)[0]
     row = run_unit(first)
-    assert row["levels"] == fig4.compute(first.parameters)["rows"]
+    assert row["levels"] == fig4.compute(first.parameters)["levels"]
 
 
 @pytest.mark.parametrize(("points", "verdict"), [(0.05, "holds"), (0.2, "differs"), (-0.05, "differs")])
@@ -50,3 +51,16 @@ def test_a_half_finished_sweep_is_drawn_from_what_both_sides_have():
     assert table(of_one_side).rows == ()
     assert len(draw(of_one_side, "").axes) == 2
     assert [claim.verdict for claim in claims(of_one_side)] == ["holds", "no data"]
+
+
+def test_intervals_are_students():
+    losses = [0.01, 0.02, 0.06]
+    rows = [
+        {"base_point": "centre", "demand_mbps": 800.0, "satisfied": 1.0, **dict.fromkeys(fig4.SCHEMES, loss)}
+        for loss in losses
+    ]
+    mean, half = fig4.means(rows, "centre")[800.0]["kuijia"]
+    assert mean == pytest.approx(3.0)
+    # Quantile 0.975 of Student's t with 2 degrees of freedom, times the standard deviation over the root of 3.
+    assert half == pytest.approx(4.3027 * 2.6458 / 3**0.5, rel=1e-4)
+    assert fig4.means(rows[:1], "centre")[800.0]["kuijia"] == (1.0, 0.0)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from mininet_topos.catalogue import load_topology
 from te_solver import fast_solve
 from te_solver.chains import against_chains, along_chains, arc_prices, differences, find_chains, to_columns
 from te_solver.demands import gravity
+from te_solver.interior import interior_point
 from te_solver.interior_kernels import row_sums, schur_complement, tunnel_sums
 from te_solver.network import to_network
 from te_solver.solve import SolveOptions, arc_rows, demand_rows, solve
 from te_solver.tunnels import to_problem
+from tests.examples import examples
 from tests.te_solver.strategies import gnm_problem, problems
 
 pytest.importorskip("cvxpy")
@@ -27,6 +30,7 @@ def _always_structured(monkeypatch):
     monkeypatch.setattr(fast_solve, "STRUCTURED_FROM", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_always_structured")
 @pytest.mark.parametrize("seed", range(25))
 def test_structured_method_equals_the_reference_on_random_instances(seed):
@@ -38,7 +42,7 @@ def test_structured_method_equals_the_reference_on_random_instances(seed):
 
 @pytest.mark.usefixtures("_always_structured")
 @given(problem=problems())
-@settings(max_examples=60)
+@examples(60)
 def test_structured_method_equals_the_reference_on_drawn_networks(problem):
     fast, reference = solve(problem, FAST), solve(problem)
     assert fast.value == pytest.approx(reference.value, rel=2e-6, abs=1e-6)
@@ -46,7 +50,7 @@ def test_structured_method_equals_the_reference_on_drawn_networks(problem):
 
 @pytest.mark.usefixtures("_always_structured")
 @given(problem=problems(priorities=(1, 6)))
-@settings(max_examples=60)
+@examples(60)
 def test_structured_method_serves_classes_in_order(problem):
     # How much the second class gets depends on which of the best allocations the first one took.
     fast, reference = solve(problem, FAST), solve(problem)
@@ -67,6 +71,7 @@ def test_structured_method_ends_inside_the_best_allocations_like_the_reference()
     assert fast.sum() > vertex.sum() + 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("name", ["darkstrand", "tail", "ring:9", "star"])
 def test_all_pairs_of_networks_with_long_chains_are_certified(name, load):
@@ -87,7 +92,7 @@ def test_closed_arcs_are_left_out():
 
 
 @given(problems(), st.integers(1, 3), st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@examples(60)
 def test_chain_basis_gives_plain_loads_and_prices(problem, lanes, random):
     tunnels = problem.tunnels
     chains = find_chains(problem.network.graph())
@@ -104,7 +109,7 @@ def test_chain_basis_gives_plain_loads_and_prices(problem, lanes, random):
 
 
 @given(problems(), st.integers(1, 3), st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@examples(60)
 def test_schur_complement_is_the_matrix_product(problem, lanes, random):
     tunnels = problem.tunnels
     if not len(tunnels):
@@ -126,3 +131,22 @@ def test_a_ring_is_cut_open():
     chains = find_chains(to_network(load_topology("ring:5"), 1.0).graph())
     assert len(chains.followers) == 2 * 5 - 2
     assert (chains.before[chains.followers] >= 0).all()
+
+
+def test_linear_algebra_gets_the_threads_that_were_asked_for(monkeypatch):
+    pools = ThreadpoolController().select(user_api="blas").lib_controllers
+    inside = []
+
+    def seen(system):
+        inside.extend(pool.num_threads for pool in pools)
+        return interior_point(system)
+
+    monkeypatch.setattr(fast_solve, "interior_point", seen)
+    problem = gnm_problem(3, nodes=14, links=22, pairs=30, high_mbps=600.0)
+    with threadpool_limits(2, user_api="blas"):
+        before = [pool.num_threads for pool in pools]
+        fast_solve.structured_point(problem, problem.network.capacity_mbps, np.ones(len(problem.tunnels), dtype=bool))
+        after = [pool.num_threads for pool in pools]
+    assert set(inside) == {1}
+    assert 2 in before
+    assert after == before, "the caller's threads are back"

@@ -7,14 +7,15 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
 from mininet_topos.toy import TOYS
 from te_solver.routes import NO_LINK, ResidualRoutes
-from tests.verification.networks import connected
+from tests.examples import examples
+from tests.verify.networks import connected
 
 METRICS = st.sampled_from(["hops", "delay"])
 
@@ -47,7 +48,7 @@ def cost_of(link, metric):
     return 1 if metric == "hops" else round(link.delay_ms * 1000) * 1024 + 1
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(failures())
 def test_shortest_path_distances_are_those_of_networkx(case):
     topology, metric, failed = case
@@ -57,7 +58,7 @@ def test_shortest_path_distances_are_those_of_networkx(case):
         assert distance == expected[a].get(b, np.inf)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(failures(), st.sampled_from(["spt", "mst"]))
 def test_every_step_leads_closer_over_a_link_that_lives(case, routes):
     topology, metric, failed = case
@@ -74,7 +75,7 @@ def test_every_step_leads_closer_over_a_link_that_lives(case, routes):
         assert distance[node, target] == residual.cost(number) + distance[far, target]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(failures())
 def test_ties_go_to_the_first_neighbour_and_then_to_the_first_of_parallel_links(case):
     topology, metric, failed = case
@@ -91,7 +92,7 @@ def test_ties_go_to_the_first_neighbour_and_then_to_the_first_of_parallel_links(
             assert residual.links[number].direction == equals[0]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(failures())
 def test_spanning_tree_routes_use_a_forest_of_the_weight_that_networkx_finds(case):
     topology, metric, failed = case
@@ -108,7 +109,7 @@ def test_spanning_tree_routes_use_a_forest_of_the_weight_that_networkx_finds(cas
     assert weight == nx.minimum_spanning_tree(graph_of(topology, metric, failed)).size(weight="weight")
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(failures())
 def test_spanning_tree_routes_reach_whatever_is_still_joined(case):
     topology, metric, failed = case

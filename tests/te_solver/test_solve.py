@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import vstack
@@ -19,6 +19,7 @@ from te_solver.network import to_network
 from te_solver.solve import SolveOptions, arc_rows, demand_rows, solve
 from te_solver.tunnels import to_problem
 from te_solver.values import Demand
+from tests.examples import examples
 from tests.te_solver.strategies import chain, gnm_problem, problems, with_capacity
 
 pytest.importorskip("cvxpy")
@@ -42,6 +43,7 @@ def best_throughput_mbps(problem):
     return -linprog(-np.ones(len(problem.tunnels)), A_ub=rows, b_ub=limits, method="highs-ds").fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", CHOICES, ids=lambda options: f"{options.base_point}-{options.method}")
 def test_throughput_equals_an_independent_solver_on_random_instances(options):
     for seed in range(200):
@@ -52,7 +54,7 @@ def test_throughput_equals_an_independent_solver_on_random_instances(options):
 
 
 @given(problems(), st.sampled_from(CHOICES))
-@settings(max_examples=40)
+@examples(40)
 def test_allocation_is_feasible_and_its_bound_holds(problem, options):
     allocation = solve(problem, options)
     assert_keeps_to_the_limits(allocation)
@@ -62,7 +64,7 @@ def test_allocation_is_feasible_and_its_bound_holds(problem, options):
 
 
 @given(problems(), st.lists(st.floats(0, 3), min_size=24, max_size=24))
-@settings(max_examples=40)
+@examples(40)
 def test_any_prices_bound_the_throughput(problem, prices):
     best = solve(problem, SolveOptions(base_point="vertex"))
     some = np.resize(np.array(prices), len(problem.network.links))
@@ -70,7 +72,7 @@ def test_any_prices_bound_the_throughput(problem, prices):
 
 
 @given(problems())
-@settings(max_examples=30)
+@examples(30)
 def test_splitting_weights_add_up_to_one(problem):
     allocation = solve(problem)
     sums = problem.per_demand(allocation.splitting_weights)
@@ -79,7 +81,7 @@ def test_splitting_weights_add_up_to_one(problem):
 
 
 @given(problems(), st.sampled_from(("centre", "vertex")))
-@settings(max_examples=30)
+@examples(30)
 def test_max_min_levels_cannot_be_raised_without_lowering_a_smaller_one(problem, base_point):
     allocation = solve(problem, SolveOptions("max-min", base_point))
     assert_keeps_to_the_limits(allocation)
@@ -98,7 +100,7 @@ def test_max_min_levels_cannot_be_raised_without_lowering_a_smaller_one(problem,
 
 
 @given(problems())
-@settings(max_examples=30)
+@examples(30)
 def test_max_min_is_the_same_from_both_base_points(problem):
     centre, vertex = (solve(problem, SolveOptions("max-min", point)) for point in ("centre", "vertex"))
     assert centre.demand_mbps == pytest.approx(vertex.demand_mbps, rel=1e-4, abs=1e-3)

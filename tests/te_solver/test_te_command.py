@@ -78,6 +78,7 @@ def test_demand_files_are_read(capsys, tmp_path):
     assert value["objective_mbps"] == pytest.approx(50)
 
 
+@pytest.mark.slow
 def test_failure_shows_every_scheme_and_writes_a_picture(capsys, tmp_path):
     argv = ("failure", "gscale", "--link", "s4-s7", "--demands", "gravity:8000", "--low-to-high", "10", "--json")
     code, said = output_of(capsys, *argv)

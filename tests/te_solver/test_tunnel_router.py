@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from mininet_topos.catalogue import load_topology
-from te_solver.commodity_routes import Commodity, make_router
+from te_solver.commodity_routes import Commodity
 from te_solver.network import Network
+from te_solver.routers import make_router
 from te_solver.routes import NO_LINK, ResidualRoutes
 from te_solver.tunnel_router import TunnelRouter
 from te_solver.tunnels import find_tunnels

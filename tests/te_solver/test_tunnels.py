@@ -102,6 +102,7 @@ def test_further_tunnels_overlap_the_chosen_ones_least(network):
             assert rank(found[number]) == min(rank(path) for path in every if path not in chosen)
 
 
+@pytest.mark.slow
 @given(networks(max_nodes=6, max_links=9), st.integers(1, 5))
 def test_k_shortest_tunnels_are_the_shortest_simple_paths(network, count):
     pairs = all_pairs(network)
@@ -164,6 +165,7 @@ def test_a_pair_without_a_path_has_no_tunnel():
         assert tunnels.pair_starts.tolist() == [0, 0, 1]
 
 
+@pytest.mark.slow
 def test_kernels_give_the_same_tunnels_compiled_or_not():
     pytest.importorskip("numba", reason="numba is not installed: kernels run as they are anyway")
     heap = np.empty(8, np.int64)

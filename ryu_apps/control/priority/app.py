@@ -13,12 +13,12 @@ from ryu.ofproto import ofproto_common
 
 from mininet_topos.errors import ArmorError
 from mininet_topos.wording import sentence
-from ryu_apps.control.priority.channels_core import class_name, class_order
-from ryu_apps.control.priority.counters_core import live_table
+from ryu_apps.control.priority.decide.channels import class_name, class_order
+from ryu_apps.control.priority.decide.counters import live_table
+from ryu_apps.control.priority.decide.settings import PsoSettings
 from ryu_apps.control.priority.metrics import serve_metrics
 from ryu_apps.control.priority.service import PsoService
 from ryu_apps.control.priority.settings import load_pso_settings
-from ryu_apps.control.priority.settings_core import PsoSettings
 from ryu_apps.pmt.parse import load_pmt
 from ryu_apps.pmt.rules import PolicyMapTable
 

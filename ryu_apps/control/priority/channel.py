@@ -6,19 +6,19 @@ import itertools
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
-from ryu_apps.control.priority.sockets import keep_short, mark, prepare, read_messages, why_unsent
+from ryu_apps.control.datapath import read_messages
+from ryu_apps.control.priority.sender import Sender
+from ryu_apps.control.priority.sockets import keep_short, mark, prepare, why_unsent
 from ryu_apps.control.priority.waiting import Bell
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import VERSION, MsgType, header
 from ryu_apps.pmt.channels import async_masks, set_async
-
-if TYPE_CHECKING:
-    from ryu_apps.control.priority.link import Link
+from ryu_apps.pmt.rules import PolicyMapTable
 
 LOG = logging.getLogger("pso")
 
@@ -27,17 +27,37 @@ class Board(Protocol):
     """Who knows all switches."""
 
     def channel_known(self, channel: ClassChannel) -> None:
-        """A class connection has said whose it is."""
+        """A per-class connection has said whose it is."""
 
     def channel_closed(self, channel: ClassChannel) -> None:
-        """A class connection has ended."""
+        """A per-class connection has ended."""
 
     def error(self, kind: str) -> None:
         """Count an error."""
 
 
+class Link(Protocol):
+    """All connections of the switch that a class connection belongs to."""
+
+    table: PolicyMapTable
+    told: dict[int, bytes]
+    sender: Sender
+
+    def channel_ready(self, channel: ClassChannel) -> None:
+        """A class connection has got its id."""
+
+    def channel_gone(self, channel: ClassChannel) -> None:
+        """A class connection has ended."""
+
+    def deliver(self, message: bytes, class_id: int | None = None) -> None:
+        """Give a message to the apps."""
+
+    def is_behind(self, class_id: int, caught_up: Bell) -> bool:
+        """Whether a class connection need not be read for now."""
+
+
 class ClassChannel:
-    """A class connection, from its first byte to its end.
+    """A per-class connection, from its first byte to its end.
 
     Parameters
     ----------
@@ -77,7 +97,7 @@ class ClassChannel:
             read_messages(self._socket, lambda: self._is_open, self._received)
         except ArmorError as error:
             self._board.error("malformed")
-            LOG.error("class connection of %s is closed: %s", self.address, error)
+            LOG.error("per-class connection of %s is closed: %s", self.address, error)
         finally:
             self._is_open = False
             self._board.channel_closed(self)
@@ -110,7 +130,7 @@ class ClassChannel:
         mark(self._socket, dscp)
 
     def detach(self) -> None:
-        """The home connection is gone; wait for the next."""
+        """The main connection is gone; wait for the next."""
         self.link, self._is_ready = None, False
         self._caught_up.ring()
 
@@ -159,7 +179,7 @@ class ClassChannel:
 
     def _packet_in(self, message: bytes) -> None:
         if self.link is None or not self._is_ready:
-            return  # until it has its id, the home connection gets the same packet-in
+            return  # until it has its id, the main connection gets the same packet-in
         # The switch has sorted it by the same table.
         self.link.deliver(message, self.class_id)
         while self._must_wait():
@@ -169,7 +189,7 @@ class ClassChannel:
         """Whether not to read on: too much waits already, and nothing but packet-ins is expected."""
         if self._replies or not self._is_open or self.link is None:
             return False
-        return bool(self.link.is_behind(self.class_id, self._caught_up))
+        return self.link.is_behind(self.class_id, self._caught_up)
 
     def _write(self) -> None:
         try:

@@ -1,29 +1,39 @@
-"""Ryu's `Datapath` with queues of classes in place of its FIFOs."""
+"""The connection of `control/datapath.py` with queues of classes in place of Ryu's FIFOs."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
-from ryu.controller import controller as ryu_controller
 from ryu.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
 from ryu.lib import hub
 
-from mininet_topos.errors import ArmorError
-from ryu_apps.control.priority.sockets import mark, prepare, read_messages, why_unsent
+from ryu_apps.control.datapath import ServedDatapath
+from ryu_apps.control.priority.link import Link
+from ryu_apps.control.priority.sockets import mark, prepare, why_unsent
 from ryu_apps.pmt.channels import home_class
-
-if TYPE_CHECKING:
-    from ryu_apps.control.priority.service import PsoService
 
 LOG = logging.getLogger("pso")
 HANDSHAKE_S = 10.0
 
 
-class PsoDatapath(ryu_controller.Datapath):
-    """The datapath that apps see: the home connection of a switch, and its class connections behind it."""
+class Service(Protocol):
+    """Who knows all home connections."""
 
-    pso: ClassVar[PsoService]
+    def home_opened(self, datapath: Any) -> Link:
+        """A switch has opened its home connection."""
+
+    def home_closed(self, link: Link) -> None:
+        """A home connection has ended."""
+
+    def error(self, kind: str) -> None:
+        """Count an error."""
+
+
+class PsoDatapath(ServedDatapath):
+    """The datapath that apps see: the main connection of a switch, and its per-class connections behind it."""
+
+    pso: ClassVar[Service]
 
     def __init__(self, connection: Any, address: Any) -> None:
         self.link = self.pso.home_opened(self)
@@ -32,7 +42,7 @@ class PsoDatapath(ryu_controller.Datapath):
         self.mark(self.link.dscps[home_class(self.link.table)])
 
     def mark(self, dscp: int) -> None:
-        """Mark what is sent on the home connection from now on."""
+        """Mark what is sent on the main connection from now on."""
         mark(self.socket, dscp)
 
     def set_state(self, state: str) -> None:
@@ -41,6 +51,15 @@ class PsoDatapath(ryu_controller.Datapath):
             self.pso.home_closed(self.link)
         super().set_state(state)
 
+    def receive(self, message: bytes) -> None:
+        """Let a message wait for its turn (raises as `Link.received`)."""
+        self.link.received(message)
+
+    def refuse(self, kind: str, text: str) -> None:
+        """Have it counted and said that a message cannot be used."""
+        self.pso.error(kind)
+        super().refuse(kind, text)
+
     def send(self, buf: Any, close_socket: bool = False) -> bool:
         """Let messages wait for their turn."""
         return self.link.send(bytes(buf), close_socket)
@@ -48,14 +67,9 @@ class PsoDatapath(ryu_controller.Datapath):
     def _recv_loop(self) -> None:
         late = hub.spawn_after(HANDSHAKE_S, self._give_up)
         try:
-            read_messages(self.socket, lambda: self.state != DEAD_DISPATCHER, self.link.received)
-        except ArmorError as error:
-            self.pso.error("malformed")
-            LOG.error("connection of switch %s at %s is closed: %s", self.id, self.address, error)
+            super()._recv_loop()
         finally:
             hub.kill(late)
-            self.close()  # before its socket: nothing that is still to be delivered may look for it
-            self.socket.close()
 
     def _give_up(self) -> None:
         if self.state not in (MAIN_DISPATCHER, DEAD_DISPATCHER):

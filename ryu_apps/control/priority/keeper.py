@@ -8,8 +8,10 @@ from typing import Any
 
 from ryu.lib import hub
 
+from machine.json_rpc import connected
 from mininet_topos.errors import ArmorError
-from ryu_apps.control.priority.settings_core import PsoSettings
+from ryu_apps.control.priority.decide.settings import PsoSettings
+from ryu_apps.control.priority.switch_table import SwitchTable
 from ryu_apps.pmt.rules import PolicyMapTable
 
 LOG = logging.getLogger("pso")
@@ -54,9 +56,6 @@ class TableKeeper:
             LOG.error("the PMT of switch %s: %s", dpid, error)
 
     def _hold(self, remote: str, dpid: int, is_wanted: Callable[[], bool], changed: Callable[[Any], None]) -> None:
-        from ovsdb_backup.json_rpc import connected  # lazily: needs the package ovs
-        from ryu_apps.control.priority.switch_table import SwitchTable
-
         with connected(remote, _TIMEOUT_S) as client:
             switch = SwitchTable(client, dpid=dpid)
             if dpid not in self._tables:

@@ -1,4 +1,4 @@
-"""One switch under PSO: its home connection and its class connections as the one datapath that apps see."""
+"""One switch under PSO: its main connection and its per-class connections as the one datapath that apps see."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.priority.channel import ClassChannel
-from ryu_apps.control.priority.channels_core import class_order, controller_ids, home_id
-from ryu_apps.control.priority.divert_core import (
+from ryu_apps.control.priority.decide.channels import class_order, controller_ids, home_id
+from ryu_apps.control.priority.decide.divert import (
     Diverted,
     divert,
     restore,
@@ -17,17 +17,16 @@ from ryu_apps.control.priority.divert_core import (
     sorting_rows,
     wipes_sorting_rows,
 )
-from ryu_apps.control.priority.fan_out_core import for_class_connection
+from ryu_apps.control.priority.decide.fan_out import for_class_connection
 from ryu_apps.control.priority.receiver import Receiver
 from ryu_apps.control.priority.sender import Sender
 from ryu_apps.control.priority.waiting import Bell
 from ryu_apps.openflow import encode
-from ryu_apps.openflow.wire import VERSION, MsgType, WireError, header, split_messages
+from ryu_apps.openflow.lengths import check_received
+from ryu_apps.openflow.wire import VERSION, MalformedMessageError, MsgType, WireError, header, split_messages
 from ryu_apps.plan.rows import FlowRow
 from ryu_apps.pmt.channels import channel_rows, home_class
 from ryu_apps.pmt.classify import Classifier
-from ryu_apps.pmt.lengths import check_received
-from ryu_apps.pmt.message import MalformedMessageError
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
 LOG = logging.getLogger("pso")
@@ -35,12 +34,12 @@ _FIRST_OWN_XID = 0xF5000000  # Ryu counts its own up from a random number; a mee
 
 
 class Link:
-    """A switch's connections, from the first byte of the home connection to its end.
+    """A switch's connections, from the first byte of the main connection to its end.
 
     Parameters
     ----------
     datapath : Datapath
-        What apps see: Ryu's object of the home connection.
+        What apps see: Ryu's object of the main connection.
     table : PolicyMapTable
     sender : Sender
     receiver : Receiver
@@ -57,7 +56,7 @@ class Link:
         self._origins: dict[int, Diverted] = {}
         self._rows: tuple[FlowRow, ...] = ()
         self._home_id = UNMATCHED_CLASS
-        self.told: dict[int, bytes] = {}  # by message type, for class connections that come later
+        self.told: dict[int, bytes] = {}  # by message type, for per-class connections that come later
         self._own_xids: set[int] = set()
         self._echo_xid: int | None = None
         self._is_told_more = False
@@ -69,18 +68,18 @@ class Link:
         return {class_id: row.dscp for class_id, row in enumerate(channel_rows(self.table))}
 
     def has_own_connection(self, class_id: int) -> bool:
-        """Whether the table gives a class a connection beside the home connection."""
+        """Whether the table gives a class a connection beside the main connection."""
         return class_id in class_order(self.table) and class_id != home_class(self.table)
 
     @property
     def classes(self) -> list[int]:
-        """Classes that have a connection, the home connection's first."""
+        """Classes that have a connection, the main connection's first."""
         return [home_class(self.table), *sorted(self._channels)]
 
     # From the switch
 
     def received(self, message: bytes) -> None:
-        """A message has come on the home connection.
+        """A message has come on the main connection.
 
         Raises
         ------
@@ -107,7 +106,7 @@ class Link:
             LOG.error("switch %s refuses what PSO needs (is it Open vSwitch?): %s", self.datapath.id, message.hex())
 
     def deliver(self, message: bytes, class_id: int | None = None) -> None:
-        """Give a message to the apps, as one of the home connection's.
+        """Give a message to the apps, as one of the main connection's.
 
         Parameters
         ----------
@@ -126,7 +125,7 @@ class Link:
         self._receiver.take(self.datapath, message, self._class_of(message) if class_id is None else class_id)
 
     def is_behind(self, class_id: int, caught_up: Bell) -> bool:
-        """Whether a class connection need not be read for now; `caught_up` is rung when it should."""
+        """Whether a per-class connection need not be read for now; `caught_up` is rung when it should."""
         return self._receiver.is_behind(self.datapath, class_id, caught_up)
 
     def _class_of(self, message: bytes) -> int:
@@ -169,7 +168,7 @@ class Link:
         return is_sent
 
     def converse(self) -> None:
-        """Have the switch say something on its home connection, if it has been told more since it was asked last.
+        """Have the switch say something on its main connection, if it has been told more since it was asked last.
 
         A host that says nothing on a connection acknowledges each small message in a packet of its own; one that
         answers now and then acknowledges every second one ("pingpong" in Linux' net/ipv4/tcp_input.c). With classes,
@@ -190,14 +189,14 @@ class Link:
     # Its connections
 
     def channel_ready(self, channel: ClassChannel) -> None:
-        """A class connection has got its id: packets of that class go there."""
+        """A per-class connection has got its id: packets of that class go there."""
         self._channels[channel.class_id] = channel
         channel.mark(self.dscps[channel.class_id])
         self.sender.open_apart(channel.class_id, channel.wake, channel.fence)
         self._route()
 
     def channel_gone(self, channel: ClassChannel) -> None:
-        """A class connection has ended: packets of that class come on the home connection until it is back."""
+        """A per-class connection has ended: packets of that class come on the main connection until it is back."""
         if self._channels.get(channel.class_id) is channel:
             del self._channels[channel.class_id]
             self.sender.close_apart(channel.class_id)
@@ -218,7 +217,7 @@ class Link:
         self._route()
 
     def close(self) -> None:
-        """The home connection has ended."""
+        """The main connection has ended."""
         self.sender.close()
 
     def _route(self) -> None:

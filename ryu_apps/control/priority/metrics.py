@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from ryu_apps.control.priority.counters_core import BOUNDS_S, ClassCounters, Counters
+from ryu_apps.control.priority.decide.counters import BOUNDS_S, ClassCounters, Counters
 from ryu_apps.control.priority.service import PsoService
 from ryu_apps.control.serving import listen_and_serve
 

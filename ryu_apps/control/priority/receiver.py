@@ -8,26 +8,21 @@ wait holds up nobody else: its queue, by class too, fills and sheds.
 from __future__ import annotations
 
 import itertools
-import logging
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ryu.controller import ofp_event
 from ryu.lib import hub
-from ryu.ofproto import ofproto_parser
 
-from ryu_apps.control.priority.channels_core import receive_treatment
-from ryu_apps.control.priority.counters_core import RECEIVE, Counters
-from ryu_apps.control.priority.queue_core import ClassQueue, Entry, Kind
+from ryu_apps.control.priority.decide.channels import receive_treatment
+from ryu_apps.control.priority.decide.counters import RECEIVE, Counters
+from ryu_apps.control.priority.decide.queue import ClassQueue, Entry, Kind
 from ryu_apps.control.priority.waiting import Bell, Gate
-from ryu_apps.openflow.wire import header
 
-LOG = logging.getLogger("pso")
 MAX_UNSHEDDABLE_BYTES = 1 << 18  # of one switch: with more waiting the controller stops reading from it
 AT_ONCE = 8  # messages parsed before the apps handle them: what is more urgent waits for no more than these
-MOST_BACKLOG, RESUME_BACKLOG = 128, 64  # messages of a class connection: with more waiting it is not read from
+MOST_BACKLOG, RESUME_BACKLOG = 128, 64  # messages of a per-class connection: with more waiting it is not read from
 HARD_LIMIT = 8  # times its capacity: what may not be shed waits when a queue is so long
 _MARK = "pso_entry"
 
@@ -106,7 +101,7 @@ class Receiver:
         entry = self._queue.pop()
         if entry is None:
             return False
-        datapath = entry.source
+        datapath: Any = entry.source
         counters = self._counters.of(RECEIVE, entry.class_id)
         counters.served += 1
         counters.delay.observe(time.monotonic() - entry.at_s)
@@ -115,7 +110,8 @@ class Receiver:
             self._room.open()
         if self._paused:
             self._resume((datapath, entry.class_id))
-        self._deliver(datapath, entry)
+        datapath.deliver(entry.payload, lambda event: setattr(event, _MARK, entry))
+        self._delivered(datapath, entry.payload)
         if entry.kind is Kind.BARRIER:
             self._queue.barrier_passed(datapath)
         return True
@@ -123,27 +119,6 @@ class Receiver:
     def _resume(self, key: tuple[Any, int]) -> None:
         if key in self._paused and self._queue.backlog(key[1], key[0]) <= RESUME_BACKLOG:
             self._paused.pop(key).ring()
-
-    def _deliver(self, datapath: Any, entry: Entry) -> None:
-        """Parse and hand out one message, as `Datapath._recv_loop` of Ryu does."""
-        try:
-            message = bytearray(entry.payload)
-            parsed = ofproto_parser.msg(datapath, *header(message), message)
-            if parsed is None:
-                self._counters.error("unparsable")  # Ryu has logged it and, as ever, goes on
-            else:
-                event = ofp_event.ofp_msg_to_ev(parsed)
-                setattr(event, _MARK, entry)
-                brick = datapath.ofp_brick
-                brick.send_event_to_observers(event, datapath.state)
-                for handler in brick.get_handlers(event):
-                    if datapath.state in handler.callers[event.__class__].dispatchers:
-                        handler(event)
-            self._delivered(datapath, entry.payload)
-        except Exception:
-            self._counters.error("unusable")
-            LOG.exception("a message of %s cannot be handled; its connection is closed", datapath.address)
-            datapath.close()
 
 
 class AppEvents:

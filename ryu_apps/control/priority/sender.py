@@ -1,8 +1,8 @@
 """From the apps to one switch: its messages wait by class, in one queue for all its connections.
 
-Everything but packet-outs goes over the home connection. A packet-out goes over the connection of its class while
-there is one. A barrier of an app must cover it too, so before the barrier leaves, each class connection that carried
-packet-outs answers a barrier of its own; and packet-outs behind the barrier wait for the app's barrier reply.
+Everything but packet-outs goes over the main connection. A packet-out goes over the connection of its class while
+there is one. A barrier of an app must cover it too, so before the barrier leaves, each per-class connection that
+carried packet-outs answers a barrier of its own; and packet-outs behind the barrier wait for the app's barrier reply.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 
 from ryu.lib import hub
 
-from ryu_apps.control.priority.channels_core import send_treatment
-from ryu_apps.control.priority.counters_core import SEND, Counters
-from ryu_apps.control.priority.policies_core import HeadBytes, Policy
-from ryu_apps.control.priority.queue_core import ClassQueue, Entry, Kind
+from ryu_apps.control.priority.decide.channels import send_treatment
+from ryu_apps.control.priority.decide.counters import SEND, Counters
+from ryu_apps.control.priority.decide.policies import HeadBytes, Policy
+from ryu_apps.control.priority.decide.queue import ClassQueue, Entry, Kind
 from ryu_apps.control.priority.receiver import HARD_LIMIT
 from ryu_apps.control.priority.waiting import Bell, Gate
 from ryu_apps.openflow.wire import MsgType, header
 
 CHUNK_BYTES = 8192  # written at once: what is more urgent waits for no more than this and the socket's own buffer
-_APART = 1000  # lane of what goes over a class connection: class id + this
+_APART = 1000  # lane of what goes over a per-class connection: class id + this
 _SWITCH = "switch"
 
 
@@ -100,7 +100,7 @@ class Sender:
         return True
 
     def next_home(self) -> tuple[bytes, bool]:
-        """What to write to the home connection now, and whether to close it then; waits for something."""
+        """What to write to the main connection now, and whether to close it then; waits for something."""
         while not self.closed:
             chunk, closes = self._gather_home()
             if chunk:
@@ -110,7 +110,7 @@ class Sender:
         return b"", True
 
     def next_apart(self, class_id: int) -> bytes:
-        """What to write to a class connection now; nothing while a barrier of the app waits for its reply."""
+        """What to write to a per-class connection now; nothing while a barrier of the app waits for its reply."""
         chunk: list[bytes] = []
         size = 0
         while not self._unanswered and size < CHUNK_BYTES:
@@ -140,7 +140,7 @@ class Sender:
         self._set_home_lanes()
 
     def close_apart(self, class_id: int) -> None:
-        """The connection of a class is gone; what waits for it goes over the home connection."""
+        """The connection of a class is gone; what waits for it goes over the main connection."""
         self._apart.pop(class_id, None)
         self._wake_apart.pop(class_id, None)
         self._dirty.discard(class_id)
@@ -148,12 +148,12 @@ class Sender:
         self.fence_passed(class_id)
 
     def fence_passed(self, class_id: int) -> None:
-        """The switch has carried out the packet-outs that a class connection brought."""
+        """The switch has carried out the packet-outs that a per-class connection brought."""
         self._awaited.discard(class_id)
         self._work.ring()
 
     def barrier_answered(self, xid: int) -> None:
-        """A barrier reply, or an error about one, has come on the home connection."""
+        """A barrier reply, or an error about one, has come on the main connection."""
         if xid in self._unanswered:
             self._unanswered.discard(xid)
             for wake in self._wake_apart.values():
@@ -189,7 +189,7 @@ class Sender:
         return b"".join(chunk), closes
 
     def _next_entry(self) -> Entry | None:
-        """The next message for the home connection; a barrier only once it covers the class connections too."""
+        """The next message for the main connection; a barrier only once it covers the per-class connections too."""
         if self._barrier is not None and not self._awaited:
             return self._pass_barrier(self._barrier)
         entry = self._queue.pop(self._home_lanes)

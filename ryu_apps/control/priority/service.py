@@ -6,26 +6,26 @@ place of each app's event queue. Without a table nothing is put anywhere.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from typing import Any
 
 from ryu.base import app_manager
-from ryu.controller import controller as ryu_controller
+from ryu.controller.handler import DEAD_DISPATCHER
 from ryu.lib import hub
 
 from mininet_topos.errors import BadInputError
+from ryu_apps.control.datapath import serve_with
 from ryu_apps.control.priority.channel import ClassChannel
-from ryu_apps.control.priority.channels_core import class_order, connections
-from ryu_apps.control.priority.counters_core import Counters
 from ryu_apps.control.priority.datapath import PsoDatapath
+from ryu_apps.control.priority.decide.channels import class_order, connections
+from ryu_apps.control.priority.decide.counters import Counters
+from ryu_apps.control.priority.decide.policies import Policy, make_policy
+from ryu_apps.control.priority.decide.queue import ClassQueue
+from ryu_apps.control.priority.decide.settings import PsoSettings
 from ryu_apps.control.priority.keeper import TableKeeper
 from ryu_apps.control.priority.link import Link
-from ryu_apps.control.priority.policies_core import Policy, make_policy
-from ryu_apps.control.priority.queue_core import ClassQueue
 from ryu_apps.control.priority.receiver import AppEvents, NoLimit, Receiver
 from ryu_apps.control.priority.sender import Sender
-from ryu_apps.control.priority.settings_core import PsoSettings
 from ryu_apps.openflow.wire import VERSION, MsgType
 from ryu_apps.pmt.channels import home_class
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
@@ -73,16 +73,12 @@ class PsoService:
         """Put PSO in Ryu's way, before any app runs or any switch connects."""
         service = self
 
-        class ServedDatapath(PsoDatapath):
+        class Served(PsoDatapath):
             """The datapath of this service."""
 
             pso = service
 
-        def serve(connection: Any, address: Any) -> None:
-            with contextlib.closing(ServedDatapath(connection, address)) as datapath:
-                datapath.serve()
-
-        ryu_controller.datapath_connection_factory = serve
+        serve_with(Served)
         original = app_manager.RyuApp.__init__
 
         def with_class_queue(app: Any, *arguments: Any, **options: Any) -> None:
@@ -101,7 +97,7 @@ class PsoService:
         self._events.append(app.events)
 
     def start(self, host: str) -> None:
-        """Listen for class connections and deliver what comes.
+        """Listen for per-class connections and deliver what comes.
 
         Raises
         ------
@@ -133,15 +129,15 @@ class PsoService:
 
         return serve
 
-    # Home connections
+    # Main connections
 
     def home_opened(self, datapath: Any) -> Link:
-        """A switch has opened its home connection."""
+        """A switch has opened its main connection."""
         sender = Sender(_ALL_CLASSES, self._policy(), self.settings.send_queue, self.counters, self._event_loops)
         return Link(datapath, self.table, sender, self._receiver, self.error)
 
     def home_closed(self, link: Link) -> None:
-        """A home connection has ended: what it had still to say is of no use to anybody."""
+        """A main connection has ended: what it had still to say is of no use to anybody."""
         link.close()
         self._receiver.forget(link.datapath)
         for events in self._events:
@@ -155,7 +151,8 @@ class PsoService:
     def _delivered(self, datapath: Any, message: bytes) -> None:
         # Switches that speak another version keep their one connection, and their order.
         is_reply = message[0] == VERSION and message[1] == MsgType.FEATURES_REPLY
-        if is_reply and datapath.id is not None and self.links.get(datapath.id) is not datapath.link:
+        is_known = datapath.id is not None and datapath.state != DEAD_DISPATCHER
+        if is_reply and is_known and self.links.get(datapath.id) is not datapath.link:
             self._home_known(datapath.link)
 
     def _home_known(self, link: Link) -> None:
@@ -172,10 +169,10 @@ class PsoService:
         address = str(link.datapath.address[0])
         hub.spawn(self._keeper.keep, dpid, address, lambda: self.links.get(dpid) is link, link.set_table)
 
-    # Class connections
+    # Per-class connections
 
     def channel_known(self, channel: ClassChannel) -> None:
-        """A class connection has said whose it is; it takes the place of an older one."""
+        """A per-class connection has said whose it is; it takes the place of an older one."""
         assert channel.dpid is not None
         key = (channel.dpid, channel.class_id)
         before = self._channels.get(key)
@@ -192,7 +189,7 @@ class PsoService:
             channel.close()
 
     def channel_closed(self, channel: ClassChannel) -> None:
-        """A class connection has ended."""
+        """A per-class connection has ended."""
         if channel.dpid is not None and self._channels.get((channel.dpid, channel.class_id)) is channel:
             del self._channels[channel.dpid, channel.class_id]
         if channel.link is not None:

@@ -7,7 +7,7 @@ import os
 from ryu import cfg
 
 from ryu_apps.control.configuration import refuse_unknown_names
-from ryu_apps.control.priority.settings_core import SETTINGS, PsoSettings, read_pso_settings
+from ryu_apps.control.priority.decide.settings import SETTINGS, PsoSettings, read_pso_settings
 
 GROUP = "pso"
 

@@ -1,17 +1,10 @@
-"""Sockets of controller connections: their mark, their send buffer, and whole messages out of them."""
+"""Sockets of controller connections: their mark and their buffers."""
 
 from __future__ import annotations
 
 import socket
-import ssl
-from collections.abc import Callable
 from typing import Any
 
-from ryu.lib import hub
-
-from ryu_apps.openflow.wire import split_messages
-
-_READ_BYTES = 16384
 _TCP_NOTSENT_LOWAT = 25  # linux/tcp.h; Python names it from 3.12 on
 _UNSENT_BYTES = 16384
 _CLASS_RECEIVE_BYTES = 65536  # what waits in a connection that is not read waits at the wrong end
@@ -45,30 +38,3 @@ def why_unsent(error: OSError) -> str:
         Eventlet reports that the other side takes nothing as a timeout, with TLS as an SSLError of that text.
     """
     return "not read" if isinstance(error, TimeoutError) or "timed out" in str(error) else "broken off"
-
-
-def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable[[bytes], None]) -> None:
-    """Take whole messages from a connection until it ends or is not wanted any more.
-
-    Gives way to other greenlets after every full read; waiting for more does it too.
-
-    Raises
-    ------
-    WireError
-        A header whose length makes no sense: where the next message begins is unknown.
-    """
-    buffer = b""
-    while is_wanted():
-        try:
-            data = connection.recv(_READ_BYTES)
-        except (TimeoutError, ssl.SSLError):
-            continue  # as Ryu does: eventlet reports a read timeout of TLS as SSLError
-        except OSError:
-            return
-        if not data:
-            return
-        messages, buffer = split_messages(buffer + data)
-        for message in messages:
-            take(message)
-        if len(data) == _READ_BYTES:
-            hub.sleep(0)  # more is there, and others wait

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ovsdb_backup.json_rpc import JsonRpcClient, JsonRpcError, describe_error
-from ryu_apps.control.priority.switch_table_core import (
+from machine.json_rpc import JsonRpcClient, transact
+from ryu_apps.control.priority.decide.switch_table import (
     DATABASE,
     BridgeRow,
     find_bridge,
@@ -41,7 +39,9 @@ class SwitchTable:
         BadInputError
             There is no such bridge.
         """
-        return find_bridge(read_bridges(self._transact(select_operations())), self._bridge, self._dpid)
+        return find_bridge(
+            read_bridges(transact(self._client, DATABASE, select_operations())), self._bridge, self._dpid
+        )
 
     def push(self, table: PolicyMapTable) -> bool:
         """Write a table and the connections of its classes; whether anything had to change.
@@ -51,18 +51,11 @@ class SwitchTable:
         JsonRpcError
             The database does not answer, or refuses.
         BadInputError
-            There is no such bridge, or its home connection is unknown.
+            There is no such bridge, or its main connection is unknown.
         PmtError
             The table cannot be written.
         """
         operations = push_operations(self.read(), table)
         if operations:
-            self._transact([*operations, {"op": "commit", "durable": True}])
+            transact(self._client, DATABASE, [*operations, {"op": "commit", "durable": True}])
         return bool(operations)
-
-    def _transact(self, operations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        results: list[dict[str, Any]] = self._client.call("transact", [DATABASE, *operations])
-        for result in results:
-            if result and "error" in result:
-                raise JsonRpcError(f"{self._client.remote} refuses a transaction: {describe_error(result)}")
-        return results

@@ -1,12 +1,12 @@
 """Rows that carry control over the data links, on stock Open vSwitch with its own in-band control switched off.
 
-Every control packet is on the tree, or on the detour around one dead link of it; its destination MAC address says
+Every control packet is on the tree, or on the detour around one failed link of it; its destination MAC address says
 which, and is replaced on delivery. Each row names the port that such packets come in by, so nothing that comes from a
 host is taken for control; and what else has an address of the control network is dropped where it comes in.
 
 A packet leaves the tree at most once, for a path without loops, so no packet loops, whatever has failed. It arrives
 while no link of its way on the tree is dead, or while the first dead one can be passed by and its detour is alive: so
-one dead link takes no switch from the controller that the network still joins to it.
+one failed link takes no switch from the controller that the network still joins to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Direction, Topology
 from ryu_apps.plan.addressing import CONTROL_MASK, control_ipv4, control_mac, dpid_of
 from ryu_apps.plan.fields import ARP_REPLY, ARP_REQUEST, ETH_ARP, ETH_IPV4, IP_TCP
-from ryu_apps.plan.ids import OFPP_IN_PORT, OFPP_LOCAL, Kind, Priority, SchemeId, Table, cookie, in_band_group
+from ryu_apps.plan.ids import OFPP_IN_PORT, OFPP_LOCAL, Kind, Owner, Priority, Table, cookie, in_band_group
 from ryu_apps.plan.in_band.values import Channel, InBandPlan, Service
 from ryu_apps.plan.in_band.ways import ControlWays, Path, control_ways, reverse
 from ryu_apps.plan.order import canonical
@@ -167,12 +167,12 @@ class _Switch:
     # ---- detours
 
     def add_detour_up(self, way: int, come: Direction, go: Direction | None) -> None:
-        """Row for packets to the controller that go around a dead link and come here by `come`."""
+        """Row for packets to the controller that go around a failed link and come here by `come`."""
         actions = self._hand_over() if go is None else (Output(self.ports.port_of[go]),)
         self._transit(self.ports.port_of[reverse(come)], way, self._to_controller(), actions)
 
     def add_detour_down(self, way: int, member: str, come: Direction, go: Direction | None) -> None:
-        """Row for packets to a switch that go around a dead link and come here by `come`."""
+        """Row for packets to a switch that go around a failed link and come here by `come`."""
         actions = self._deliver() if go is None else (Output(self.ports.port_of[go]),)
         number = dpid_of(self.topology, member)
         self._transit(self.ports.port_of[reverse(come)], way, _to_switch(self.channel, number), actions)
@@ -216,7 +216,7 @@ class _Switch:
     ) -> None:
         fixed = {"in_port": in_port, "eth_type": ETH_IPV4, "ip_proto": IP_TCP, "vlan_vid": _UNTAGGED}
         destination = fields["ipv4_dst"]
-        owner = cookie(SchemeId.IN_BAND, Kind.PLANNED, way, destination if isinstance(destination, int) else 0)
+        owner = cookie(Owner.IN_BAND, Kind.PLANNED, way, destination if isinstance(destination, int) else 0)
         self.flows.append(FlowRow(Table.CLASSIFY, priority, match(**fixed, **fields), actions, cookie=owner))
 
     # ---- what else there is
@@ -239,7 +239,7 @@ class _Switch:
             self._guard(Priority.IN_BAND_MARK, (fields,), actions)
 
     def _guard(self, priority: Priority, matches: Iterable[_Fields], actions: tuple[Action, ...]) -> None:
-        owner = cookie(SchemeId.IN_BAND, Kind.PLANNED)
+        owner = cookie(Owner.IN_BAND, Kind.PLANNED)
         self.flows += [FlowRow(Table.CLASSIFY, priority, match(**each), actions, cookie=owner) for each in matches]
 
 

@@ -36,7 +36,7 @@ class Channel:
     Attributes
     ----------
     controller_at : str
-        Switch that the controller hangs on.
+        Switch that the controller is attached to.
     services : tuple of Service
     data_marks : tuple of DataMark
     controller_ipv4, controller_mac, controller_port : int

@@ -16,11 +16,11 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from mininet_topos.topology import LinkId
+from ryu_apps.plan.hash_ranges import N_SLOTS
 from ryu_apps.plan.ids import Table
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.crossing import Crossing, cross
-from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS
-from ryu_apps.plan.kuijia.ingress import Entrance
+from ryu_apps.plan.kuijia.ingress import IngressEntry
 from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Learning, Network
@@ -81,18 +81,18 @@ def audit(planner: TunnelPlanner, histories: Iterable[Failures]) -> Audit:
         failed = frozenset(link for event in failures for link in event)
         plans = {plan.node: plan for plan in planner.plans(failures).values()}
         network = Network(planner.topology, {plan.dpid: plan for plan in plans.values()}, Learning(), failed)
-        for node, entrances in planner.entrances.items():
-            for entrance in entrances:
-                walker = _Walker(planner, network, entrance, failed)
-                found = found.plus(walker.case(distinct_slots(plans[node], entrance)))
+        for node, ingress_entries in planner.ingress_entries.items():
+            for ingress_entry in ingress_entries:
+                walker = _Walker(planner, network, ingress_entry, failed)
+                found = found.plus(walker.case(distinct_slots(plans[node], ingress_entry)))
     return found
 
 
-def distinct_slots(plan: RulePlan, entrance: Entrance) -> list[tuple[int, int]]:
+def distinct_slots(plan: RulePlan, ingress_entry: IngressEntry) -> list[tuple[int, int]]:
     """(slot, how many slots from it on no rule of the commodity tells apart)."""
     borders = {0}
     for row in plan.flows:
-        if row.table_id == Table.TE_HASH and ("reg1", entrance.number, None) in row.match:
+        if row.table_id == Table.TE_HASH and ("reg1", ingress_entry.number, None) in row.match:
             value, mask = next(((value, mask) for name, value, mask in row.match if name == "reg0"), (0, 0))
             borders |= {value, value + 1 + (0 if mask is None else _LAST_SLOT & ~mask)}
     ordered = sorted(border for border in borders if border < N_SLOTS)
@@ -102,26 +102,28 @@ def distinct_slots(plan: RulePlan, entrance: Entrance) -> list[tuple[int, int]]:
 class _Walker:
     """One commodity after one history."""
 
-    def __init__(self, planner: TunnelPlanner, network: Network, entrance: Entrance, failed: frozenset[LinkId]) -> None:
-        self.planner, self.network, self.entrance, self.failed = planner, network, entrance, failed
-        commodity = entrance.commodity
+    def __init__(
+        self, planner: TunnelPlanner, network: Network, ingress_entry: IngressEntry, failed: frozenset[LinkId]
+    ) -> None:
+        self.planner, self.network, self.ingress_entry, self.failed = planner, network, ingress_entry, failed
+        commodity = ingress_entry.commodity
         self.dead = commodity.dead(planner.topology, failed)
-        self.base = planner.holding(entrance)
+        self.base = planner.holding(ingress_entry)
         self.is_cut_off = len(self.dead) == len(commodity.paths)
         source = planner.prefixes[commodity.src][0].ipv4
-        target = entrance.prefixes[0].ipv4
-        self.packet = Packet(source, target, l4_src=1, l4_dst=2, ip_dscp=entrance.traffic.dscp or 0)
+        target = ingress_entry.prefixes[0].ipv4
+        self.packet = Packet(source, target, l4_src=1, l4_dst=2, ip_dscp=ingress_entry.traffic.dscp or 0)
 
     def case(self, slots: list[tuple[int, int]]) -> Audit:
         found = Audit(cases=1)
         for slot, size in slots:
-            seen = cross(self.network, self.entrance.commodity.src, self.packet, slot)
+            seen = cross(self.network, self.ingress_entry.commodity.src, self.packet, slot)
             own = next(piece.tunnel for piece in self.base if slot in piece.slots)
             found = found.plus(self._judged(slot, size, own, seen))
         return found
 
     def _judged(self, slot: int, size: int, own: int | None, seen: Crossing) -> Audit:
-        commodity, traffic = self.entrance.commodity, self.entrance.traffic
+        commodity, traffic = self.ingress_entry.commodity, self.ingress_entry.traffic
         is_moved = own not in self.dead and (own is None or seen.links != commodity.paths[own])
         fault = self._fault(own, seen)
         where = f"{commodity.src} to {commodity.dst}, slot {slot}, failed {sorted(map(str, self.failed))}"
@@ -135,14 +137,14 @@ class _Walker:
         )
 
     def _fault(self, own: int | None, seen: Crossing) -> str | None:
-        commodity, traffic, scheme = self.entrance.commodity, self.entrance.traffic, self.planner.scheme
+        commodity, traffic, failover = self.ingress_entry.commodity, self.ingress_entry.traffic, self.planner.failover
         is_victim = own in self.dead
-        if is_victim and (not scheme.recovers or self.is_cut_off):
-            lost = seen.delivered_to is None and not (self.is_cut_off and scheme.recovers and seen.links)
+        if is_victim and (not failover.recovers or self.is_cut_off):
+            lost = seen.delivered_to is None and not (self.is_cut_off and failover.recovers and seen.links)
             return None if lost else f"it should be lost, and went {_way(seen)}"
-        mark = traffic.victim if is_victim and scheme.tags_victims else traffic.normal
+        mark = traffic.victim if is_victim and failover.tags_victims else traffic.normal
         alive = [path for number, path in enumerate(commodity.paths) if number not in self.dead]
-        stays = not is_victim and scheme.keeps_others
+        stays = not is_victim and failover.keeps_others
         if seen.delivered_to != commodity.dst or seen.links not in alive:
             return f"it should go by a living tunnel, and went {_way(seen)}"
         if stays and own is not None and seen.links != commodity.paths[own]:

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from mininet_topos.errors import PlanLimitError
 from mininet_topos.ports import HOST_PORT, PortMap
 from ryu_apps.plan.fields import ETH_IPV4
-from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie, tunnel_group
+from ryu_apps.plan.hash_ranges import N_SLOTS, masked_slots
+from ryu_apps.plan.ids import Kind, Priority, Table, cookie, tunnel_group
 from ryu_apps.plan.kuijia.commodities import Commodity, Path, label_key
-from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS, masked_slots
-from ryu_apps.plan.kuijia.layers import Layer, Piece, base_layer
 from ryu_apps.plan.kuijia.options import Prefix
 from ryu_apps.plan.kuijia.priorities import Mark, TrafficClass
 from ryu_apps.plan.rows import (
@@ -36,6 +35,7 @@ from ryu_apps.plan.rows import (
     SetQueue,
     match,
 )
+from ryu_apps.plan.slot_layers import Layer, Piece, base_layer
 
 # Both directions of a flow get the same slot, UDP ports included (ovs-actions(7), multipath).
 SPREAD = Multipath("symmetric_l3l4+udp", 1024, "modulo_n", N_SLOTS, "reg0")
@@ -47,7 +47,7 @@ _STEP_PER_BIT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class IngressEntry:
     """A commodity as its ingress switch sees it.
 
     Attributes
@@ -84,7 +84,7 @@ class Entrance:
 class Wiring:
     """Whose rows these are, and what ports and labels they name."""
 
-    scheme: SchemeId
+    owner: int
     ports: PortMap
     labels: Mapping[Path, int]
 
@@ -94,48 +94,48 @@ def commodity_number(destination_dpid: int, tc: int) -> int:
     return destination_dpid << _TC_BITS | tc
 
 
-def ingress_rows(entrance: Entrance, wiring: Wiring, split: str) -> Iterator[FlowRow]:
+def ingress_rows(ingress_entry: IngressEntry, wiring: Wiring, split: str) -> Iterator[FlowRow]:
     """Rows that find the commodity and, for hash ranges, the slot."""
-    known = Load(COMMODITY, 0, _REGISTER_BITS, entrance.number)
+    known = Load(COMMODITY, 0, _REGISTER_BITS, ingress_entry.number)
     spread: tuple[Action, ...] = (SPREAD, known)
     if split == "select":
-        spread = (Group(group_of(entrance)),)
-    for fields, priority in _terms(entrance):
+        spread = (Group(group_of(ingress_entry)),)
+    for fields, priority in _terms(ingress_entry):
         yield FlowRow(
             Table.TE_INGRESS,
             priority,
             fields,
             spread,
             goto_table=Table.TE_HASH if split == "ranges" else None,
-            cookie=_cookie(entrance, wiring, Kind.PLANNED),
+            cookie=_cookie(ingress_entry, wiring, Kind.PLANNED),
         )
 
 
-def _terms(entrance: Entrance) -> Iterator[tuple[Match, int]]:
+def _terms(ingress_entry: IngressEntry) -> Iterator[tuple[Match, int]]:
     """(match, priority) of every way in which a packet shows that it belongs to the commodity."""
-    for prefix in entrance.prefixes:
+    for prefix in ingress_entry.prefixes:
         priority = Priority.PRIMARY + _STEP_PER_BIT * prefix.length
-        dscp = entrance.traffic.dscp
+        dscp = ingress_entry.traffic.dscp
         if dscp is not None:
             named = match(in_port=HOST_PORT, eth_type=ETH_IPV4, ip_dscp=dscp, ipv4_dst=prefix.match)
             yield named, priority + 1
-        if entrance.takes_rest:
+        if ingress_entry.takes_rest:
             yield match(in_port=HOST_PORT, eth_type=ETH_IPV4, ipv4_dst=prefix.match), priority
 
 
-def base_rows(entrance: Entrance, wiring: Wiring) -> Iterator[FlowRow]:
+def base_rows(ingress_entry: IngressEntry, wiring: Wiring) -> Iterator[FlowRow]:
     """Rows of the base layer."""
-    yield from _piece_rows(entrance, wiring, entrance.base, Priority.PRIMARY, Kind.PLANNED)
+    yield from _piece_rows(ingress_entry, wiring, ingress_entry.base, Priority.PRIMARY, Kind.PLANNED)
 
 
 def failure_rows(
-    entrance: Entrance, wiring: Wiring, layers: Sequence[Layer], kind: Kind = Kind.PLANNED
+    ingress_entry: IngressEntry, wiring: Wiring, layers: Sequence[Layer], kind: Kind = Kind.PLANNED
 ) -> Iterator[FlowRow]:
     """Rows to add for failures, oldest first.
 
     Parameters
     ----------
-    entrance : Entrance
+    ingress_entry : Ingress entry
     wiring : Wiring
     layers : sequence of Layer
         Over the base layer, oldest first.
@@ -150,23 +150,27 @@ def failure_rows(
     if len(layers) > MAX_LAYERS:
         raise PlanLimitError(f"{len(layers)} failures one after another are more than {MAX_LAYERS}; install a new plan")
     for number, layer in enumerate(layers, start=1):
-        yield from _piece_rows(entrance, wiring, layer, Priority.RECOVERY + number, kind)
+        yield from _piece_rows(ingress_entry, wiring, layer, Priority.RECOVERY + number, kind)
 
 
-def _piece_rows(entrance: Entrance, wiring: Wiring, layer: Layer, priority: int, kind: Kind) -> Iterator[FlowRow]:
+def _piece_rows(
+    ingress_entry: IngressEntry, wiring: Wiring, layer: Layer, priority: int, kind: Kind
+) -> Iterator[FlowRow]:
     for piece in layer:
-        actions = _send(entrance, wiring, piece)
+        actions = _send(ingress_entry, wiring, piece)
         for value, mask in masked_slots(piece.slots):
-            fields = match(reg1=entrance.number) if not mask else match(reg0=(value, mask), reg1=entrance.number)
-            yield FlowRow(Table.TE_HASH, priority, fields, actions, cookie=_cookie(entrance, wiring, kind))
+            fields = (
+                match(reg1=ingress_entry.number) if not mask else match(reg0=(value, mask), reg1=ingress_entry.number)
+            )
+            yield FlowRow(Table.TE_HASH, priority, fields, actions, cookie=_cookie(ingress_entry, wiring, kind))
 
 
-def _send(entrance: Entrance, wiring: Wiring, piece: Piece) -> tuple[Action, ...]:
+def _send(ingress_entry: IngressEntry, wiring: Wiring, piece: Piece) -> tuple[Action, ...]:
     """Into a tunnel, marked; nothing, which drops and counts, when no tunnel is left."""
     if piece.tunnel is None:
         return ()
-    mark = entrance.traffic.victim if piece.victim else entrance.traffic.normal
-    return into_tunnel(entrance.commodity.paths[piece.tunnel], mark, wiring)
+    mark = ingress_entry.traffic.victim if piece.victim else ingress_entry.traffic.normal
+    return into_tunnel(ingress_entry.commodity.paths[piece.tunnel], mark, wiring)
 
 
 def into_tunnel(path: Path, mark: Mark, wiring: Wiring) -> tuple[Action, ...]:
@@ -183,27 +187,27 @@ def into_tunnel(path: Path, mark: Mark, wiring: Wiring) -> tuple[Action, ...]:
 SELECT_SCALE = 1000
 
 
-def select_group(entrance: Entrance, wiring: Wiring, dead: frozenset[int]) -> GroupRow:
+def select_group(ingress_entry: IngressEntry, wiring: Wiring, dead: frozenset[int]) -> GroupRow:
     """SELECT group of a commodity, for comparison: a bucket for every tunnel that is left, weights in thousandths.
 
     Tunnels whose weight rounds to 0 have no bucket, unless all do: then they share equally.
     """
-    weights = entrance.commodity.weights
+    weights = ingress_entry.commodity.weights
     alive = [tunnel for tunnel in range(len(weights)) if tunnel not in dead]
     total = sum(weights[tunnel] for tunnel in alive)
     sizes = {tunnel: round(SELECT_SCALE * weights[tunnel] / total) if total else 1 for tunnel in alive}
     buckets = (
-        Bucket(into_tunnel(entrance.commodity.paths[tunnel], entrance.traffic.normal, wiring), weight=size)
+        Bucket(into_tunnel(ingress_entry.commodity.paths[tunnel], ingress_entry.traffic.normal, wiring), weight=size)
         for tunnel, size in sizes.items()
         if size
     )
-    return GroupRow(group_of(entrance), "select", tuple(buckets))
+    return GroupRow(group_of(ingress_entry), "select", tuple(buckets))
 
 
-def group_of(entrance: Entrance) -> int:
+def group_of(ingress_entry: IngressEntry) -> int:
     """Id of the commodity's SELECT group."""
-    return tunnel_group(entrance.number)
+    return tunnel_group(ingress_entry.number)
 
 
-def _cookie(entrance: Entrance, wiring: Wiring, kind: Kind) -> int:
-    return cookie(wiring.scheme, kind, 0, entrance.destination)
+def _cookie(ingress_entry: IngressEntry, wiring: Wiring, kind: Kind) -> int:
+    return cookie(wiring.owner, kind, 0, ingress_entry.destination)

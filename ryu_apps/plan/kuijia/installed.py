@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ryu_apps.plan.choices import REPLICATED
-from ryu_apps.plan.decompose.figure8 import CLASS_PARTS
 from ryu_apps.plan.decompose.shapes import decompose_plan
 from ryu_apps.plan.ids import SPARE_TABLES, Table
+from ryu_apps.plan.kuijia.figure8 import CLASS_PARTS
 from ryu_apps.plan.rows import RulePlan
 
 # Rows about failures are added to the table of hash ranges while the network runs, so that one stays as planned.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import Host
-from ryu_apps.plan.choices import SPLITS, TELLERS
+from ryu_apps.plan.choices import NOTIFIERS, SPLITS, TELLING_AGENT
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup
 
 _ADDRESS_BITS = 32
@@ -65,7 +65,7 @@ class TunnelOptions:
         (Open vSwitch rounds them to slots of its own) and its victims cannot be tagged.
     prefixes : tuple of (str, tuple of Prefix)
         Addresses behind edge switches; a switch that is not named has the address of its host.
-    told_by : {"controller", "agent"}
+    notified_by : {"controller", "agent"}
         Who tells the ingress that a tunnel is dead: the controller, or the agents of the switches (transit.py), for
         which every tunnel needs rows.
 
@@ -78,17 +78,22 @@ class TunnelOptions:
     priorities: str = "single"
     split: str = "ranges"
     prefixes: tuple[tuple[str, tuple[Prefix, ...]], ...] = ()
-    told_by: str = TELLERS[0]
+    notified_by: str = NOTIFIERS[0]
 
     def __post_init__(self) -> None:
-        for name, choices in (("priorities", tuple(PRIORITY_SETUPS)), ("split", SPLITS), ("told_by", TELLERS)):
+        for name, choices in (("priorities", tuple(PRIORITY_SETUPS)), ("split", SPLITS), ("notified_by", NOTIFIERS)):
             if getattr(self, name) not in choices:
                 raise BadInputError(f"unknown {name} {getattr(self, name)!r}; use one of {', '.join(choices)}")
-        if self.split == "select" and self.told_by == "agent":
+        if self.split == "select" and self.by_agents:
             raise BadInputError("agents change hash ranges, not groups; use split 'ranges', or let the controller tell")
         given = [prefix for _, prefixes in self.prefixes for prefix in prefixes]
         if len(set(given)) < len(given):
             raise BadInputError(f"the prefixes {self.prefixes} name one twice; each belongs to one switch")
+
+    @property
+    def by_agents(self) -> bool:
+        """Whether the agents of the switches answer failed tunnels."""
+        return self.notified_by == TELLING_AGENT
 
     @property
     def setup(self) -> PrioritySetup:

@@ -52,8 +52,8 @@ class PrioritySetup:
     class_at : tuple of (int, int)
         Priority of a demand (1 to 4, or 6 for background) and the position of its class.
     n_queues : int
-    alarm : Mark
-        Of packets from switch to switch about dead tunnels (transit.py); no class has its TC.
+    ldi : Mark
+        Of packets from switch to switch about failed tunnels (transit.py); no class has its TC.
     """
 
     name: str
@@ -61,7 +61,7 @@ class PrioritySetup:
     classes: tuple[TrafficClass, ...]
     class_at: tuple[tuple[int, int], ...]
     n_queues: int
-    alarm: Mark
+    ldi: Mark
 
     def class_of(self, priority: int) -> TrafficClass:
         """Class of a demand.
@@ -129,9 +129,14 @@ def queue_rows(setup: PrioritySetup, capacity_of: Mapping[int, float | None]) ->
     capacity_of : mapping of int to float or None
         Capacity (Mbit/s) by port number; None: not limited.
     """
-    last = setup.n_queues - 1
+    return strict_queues(setup.n_queues, capacity_of)
+
+
+def strict_queues(n_queues: int, capacity_of: Mapping[int, float | None]) -> tuple[QueueRow, ...]:
+    """`queue_rows` of any number of queues."""
+    last = n_queues - 1
     return tuple(
         QueueRow(port_no, queue_id, queue_id, 0.0 if queue_id == last else None, capacity_of[port_no])
         for port_no in sorted(capacity_of)
-        for queue_id in range(setup.n_queues)
+        for queue_id in range(n_queues)
     )

@@ -12,18 +12,18 @@ from itertools import pairwise
 from mininet_topos.ports import HOST_PORT, PortMap
 from mininet_topos.topology import Direction
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS
-from ryu_apps.plan.ids import AGENT_CONTROLLER_ID, Kind, Priority, SchemeId, Table, cookie
+from ryu_apps.plan.ids import AGENT_CONTROLLER_ID, Kind, Priority, Table, cookie
 from ryu_apps.plan.kuijia.commodities import Path, reverse_path
 from ryu_apps.plan.kuijia.priorities import Mark
 from ryu_apps.plan.rows import Action, Controller, FlowRow, Output, PopMpls, SetQueue, match
 
 
-def guard_rows(scheme: SchemeId) -> tuple[FlowRow, ...]:
+def guard_rows(owner: int) -> tuple[FlowRow, ...]:
     """What every switch does first: labels to the label table, untagged IPv4 of hosts to the ingress table.
 
     Frames that come from a host with a label are dropped; so is all that no row takes.
     """
-    planned = cookie(scheme, Kind.PLANNED)
+    planned = cookie(owner, Kind.PLANNED)
     labelled, from_host = match(eth_type=ETH_MPLS, vlan_vid=0), match(eth_type=ETH_IPV4, in_port=HOST_PORT, vlan_vid=0)
     forged = match(eth_type=ETH_MPLS, in_port=HOST_PORT)
     return (
@@ -34,13 +34,13 @@ def guard_rows(scheme: SchemeId) -> tuple[FlowRow, ...]:
 
 
 def label_rows(
-    scheme: SchemeId, path: Path, label: int, marks: Iterable[Mark], ports: PortMap
+    owner: int, path: Path, label: int, marks: Iterable[Mark], ports: PortMap
 ) -> Iterator[tuple[str, FlowRow]]:
     """Rows of one tunnel in both directions, each with the switch that holds it.
 
     Parameters
     ----------
-    scheme : SchemeId
+    owner : int
     path : Path
         Either direction.
     label : int
@@ -55,40 +55,40 @@ def label_rows(
     """
     for way in (path, reverse_path(path)):
         for mark in marks:
-            yield from _between(scheme, way, label, mark, ports)
+            yield from _between(owner, way, label, mark, ports)
             # Popped and sent in one list: a look-up after the pop would send every packet through the switch twice.
             deliver = (PopMpls(ETH_IPV4), SetQueue(mark.queue_id), Output(HOST_PORT))
-            yield way[-1].dst, _row(scheme, label, mark, _in_port(ports, way[-1]), deliver)
+            yield way[-1].dst, _row(owner, label, mark, _in_port(ports, way[-1]), deliver)
 
 
-def alarm_rows(scheme: SchemeId, path: Path, label: int, alarm: Mark, ports: PortMap) -> Iterator[tuple[str, FlowRow]]:
-    """Rows that carry alarms about one tunnel to the agents at its ends, each with the switch that holds it.
+def ldi_rows(owner: int, path: Path, label: int, ldi: Mark, ports: PortMap) -> Iterator[tuple[str, FlowRow]]:
+    """Rows that carry LDIs about one tunnel to the agents at its ends, each with the switch that holds it.
 
     Parameters
     ----------
-    scheme, path, label, ports
+    owner, path, label, ports
         As `label_rows`.
-    alarm : Mark
-        What alarms are.
+    ldi : Mark
+        What LDIs are.
     """
     for way in (path, reverse_path(path)):
-        yield from _between(scheme, way, label, alarm, ports)
+        yield from _between(owner, way, label, ldi, ports)
         to_agent = (Controller(AGENT_CONTROLLER_ID),)
-        yield way[-1].dst, _row(scheme, label, alarm, _in_port(ports, way[-1]), to_agent)
+        yield way[-1].dst, _row(owner, label, ldi, _in_port(ports, way[-1]), to_agent)
 
 
-def _between(scheme: SchemeId, way: Path, label: int, mark: Mark, ports: PortMap) -> Iterator[tuple[str, FlowRow]]:
+def _between(owner: int, way: Path, label: int, mark: Mark, ports: PortMap) -> Iterator[tuple[str, FlowRow]]:
     """Rows of the switches between both ends."""
     for arriving, leaving in pairwise(way):
         out: tuple[Action, ...] = (SetQueue(mark.queue_id), Output(ports.port_of[leaving]))
-        yield arriving.dst, _row(scheme, label, mark, _in_port(ports, arriving), out)
+        yield arriving.dst, _row(owner, label, mark, _in_port(ports, arriving), out)
 
 
 def _in_port(ports: PortMap, arriving: Direction) -> int:
     return ports.port_of[Direction(arriving.dst, arriving.src, arriving.key)]
 
 
-def _row(scheme: SchemeId, label: int, mark: Mark, in_port: int, actions: tuple[Action, ...]) -> FlowRow:
+def _row(owner: int, label: int, mark: Mark, in_port: int, actions: tuple[Action, ...]) -> FlowRow:
     """The cookie carries the label where other rows carry a destination: counters by tunnel."""
     fields = match(in_port=in_port, eth_type=ETH_MPLS, mpls_label=label, mpls_tc=mark.tc)
-    return FlowRow(Table.TE_TRANSIT, Priority.PRIMARY, fields, actions, cookie=cookie(scheme, Kind.PLANNED, 0, label))
+    return FlowRow(Table.TE_TRANSIT, Priority.PRIMARY, fields, actions, cookie=cookie(owner, Kind.PLANNED, 0, label))

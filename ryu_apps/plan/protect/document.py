@@ -13,7 +13,7 @@ from mininet_topos.topology import Topology
 from mininet_topos.wording import shown
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.fields import IP_TCP, IP_UDP
-from ryu_apps.plan.protect.values import ProtectedFlow, Protection, with_flow
+from ryu_apps.plan.protection import ProtectedFlow, Protection, with_flow
 
 MAX_FLOWS_BYTES = 256_000
 KEYS = ("from", "to", "protocol", "from_port", "to_port", "via", "number", "both_ways")

@@ -29,14 +29,12 @@ from ryu_apps.plan.ids import (
     VLAN_PRESENT,
     Kind,
     Priority,
-    SchemeId,
     Table,
     cookie,
-    cookie_of_scheme,
     protect_group,
 )
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.protect.values import PROTECTED_PROTOCOL, PROTOCOLS, ProtectedFlow, Protection
+from ryu_apps.plan.protection import PROTECTED_PROTOCOL, PROTOCOLS, ProtectedFlow, Protection
 from ryu_apps.plan.rows import (
     Action,
     Bucket,
@@ -52,6 +50,8 @@ from ryu_apps.plan.rows import (
     sorted_flows,
 )
 from ryu_apps.plan.shortest import plan_shortest
+
+OWNER = 11
 
 Path = tuple[Direction, ...]
 Paths = dict[tuple[str, str], tuple[Path, Path]]
@@ -94,9 +94,10 @@ def plans_of(topology: Topology, options: PlanOptions, protection: Protection, p
         raise BadInputError(f"{taken[0]} has a link on port {PROTECT_PORT}, where the hairpin stands; give it another")
     flows, groups = writer.rows()
     plans = {}
-    for dpid, plain in plan_shortest(topology, options).items():
-        base = [replace(row, cookie=cookie_of_scheme(row.cookie, SchemeId.PROTECT)) for row in plain.flows]
-        plans[dpid] = replace(plain, flows=sorted_flows([*base, *flows[plain.node]]), groups=tuple(groups[plain.node]))
+    for dpid, plain in plan_shortest(topology, options, OWNER).items():
+        plans[dpid] = replace(
+            plain, flows=sorted_flows([*plain.flows, *flows[plain.node]]), groups=tuple(groups[plain.node])
+        )
     return plans
 
 
@@ -144,7 +145,7 @@ class _Writer:
 
     def _wrapped(self, pair: tuple[str, str]) -> Callable[[int, Action], FlowRow]:
         source, destination = (node_ipv4(dpid_of(self.topology, node)) for node in pair)
-        planned = cookie(SchemeId.PROTECT, Kind.PLANNED, 0, destination)
+        planned = cookie(OWNER, Kind.PLANNED, 0, destination)
 
         def row(in_port: int, action: Action) -> FlowRow:
             fields = match(
@@ -171,7 +172,7 @@ class _Writer:
 
     def _cookie(self, flow: ProtectedFlow | None) -> int:
         destination = 0 if flow is None else hosts_of(self.topology)[flow.destination].ipv4
-        return cookie(SchemeId.PROTECT, Kind.PLANNED, 0, destination)
+        return cookie(OWNER, Kind.PLANNED, 0, destination)
 
 
 def flow_matches(topology: Topology, flow: ProtectedFlow, in_port: int) -> tuple[Match, ...]:

@@ -1,13 +1,13 @@
 """SD-FAST with SQR before the ports of some links: a cut of such a link loses no packet.
 
-SD-FAST sends a packet for a dead port round; what was sent into the link before anybody noticed is lost. Here packets
-for a kept link go through its virtual port (plan.sqr): once the link has died, that gives back the kept packets and all
-that follow, in order.
+SD-FAST sends a packet for a failed port round; what was sent into the link before anybody noticed is lost. Here packets
+for a buffered link go through its virtual port (plan.sqr): once the link has died, that gives back the buffered packets
+and all that follow, in order.
 
-In learned mode they are escalated like any packet that meets a dead port. So the port's group has no bucket that
+In learned mode they are extended like any packet that meets a failed port. So the port's group has no bucket that
 watches the port: nobody but the virtual port decides that it is dead.
 
-In agent mode they take the rows that the agent has put there for the dead port. Until it has, the virtual port must
+In agent mode they take the rows that the agent has put there for the failed port. Until it has, the virtual port must
 hold everything back (its reconfiguration time): what it gives back without such a row goes into the link itself, which
 is right only once the link is alive again and the agent has taken its rows away.
 """
@@ -18,14 +18,14 @@ from dataclasses import replace
 
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import dpid_of
-from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie, port_group
+from ryu_apps.plan.ids import Kind, Priority, Table, cookie, port_group
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import ETH_TYPE_IPV4, UNTAGGED
 from ryu_apps.plan.rows import Bucket, FlowRow, GroupRow, Load, Output, Resubmit, RulePlan, match, sorted_flows
 from ryu_apps.plan.sdfast import plan_sdfast
-from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
+from ryu_apps.plan.sqr.plan import OWNER, replayed_links, virtual_ports
 
-_COOKIE = cookie(SchemeId.SQR, Kind.PLANNED)
+_COOKIE = cookie(OWNER, Kind.PLANNED)
 
 
 def plan_lossless(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
@@ -37,7 +37,7 @@ def plan_lossless(topology: Topology, options: PlanOptions) -> dict[int, RulePla
         As `plan_sdfast`.
     """
     plans = plan_sdfast(topology, options)
-    changed = _beside_the_agent if options.mode == "agent" else _in_the_group
+    changed = _beside_the_agent if options.uses_agent else _in_the_group
     for (node, port_no), virtual in virtual_ports(topology, replayed_links(topology, options.replayed)).items():
         dpid = dpid_of(topology, node)
         plans[dpid] = changed(plans[dpid], port_no, virtual)
@@ -70,7 +70,7 @@ def _in_the_group(plan: RulePlan, port_no: int, virtual: int) -> RulePlan:
         Table.CLASSIFY,
         Priority.REPLAY,
         match(in_port=virtual, eth_type=ETH_TYPE_IPV4),
-        (Load("reg2", 0, 32, port_no), Resubmit(Table.ESCALATE)),
+        (Load("reg2", 0, 32, port_no), Resubmit(Table.EXTEND)),
         cookie=_COOKIE,
     )
     return replace(plan, flows=sorted_flows((*plan.flows, given_back)), groups=groups)

@@ -2,7 +2,7 @@
 
 A link whose packets are kept has a virtual port before each of its two ports. Packets for it are output to the virtual
 port, where the packet program copies them and sends them on. Once the link's port has died, the program gives the
-kept packets, and all that follow, back to the switch by the virtual port: then rows for that in_port send them by a
+buffered packets, and all that follow, back to the switch by the virtual port: then rows for that in_port send them by a
 loop-free alternate (plan.ffg), the paper's local rerouting. Destinations without an alternate go straight to the port,
 since nothing could be done with what would be kept for them.
 """
@@ -17,11 +17,13 @@ from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of
 from ryu_apps.plan.ffg import find_alternates
 from ryu_apps.plan.fields import ETH_IPV4
-from ryu_apps.plan.ids import Kind, Priority, SchemeId, Table, cookie, sqr_port
+from ryu_apps.plan.ids import Kind, Priority, Table, cookie, sqr_port
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.rows import FlowRow, Output, RulePlan, match, sorted_flows
 from ryu_apps.plan.shortest import deliver_row, destination_row
 from te_solver.routes import NO_LINK, ResidualRoutes
+
+OWNER = 12
 
 
 def replayed_links(topology: Topology, names: Iterable[str]) -> tuple[LinkId, ...]:
@@ -60,7 +62,7 @@ def plan_sqr(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
     virtual = virtual_ports(topology, replayed_links(topology, options.replayed))
     plans = {}
     for position, node in enumerate(topology.node_names):
-        flows = [deliver_row(SchemeId.SQR, hosts[node])]
+        flows = [deliver_row(OWNER, hosts[node])]
         for target, primary in enumerate(table[position]):
             if primary == NO_LINK:
                 continue
@@ -68,12 +70,12 @@ def plan_sqr(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
             port_no = ports.port_of[residual.links[primary].direction]
             kept_by, alternate = virtual.get((node, port_no)), alternates.get((position, target))
             if kept_by is None or alternate is None:
-                flows.append(destination_row(SchemeId.SQR, host, Output(port_no)))
+                flows.append(destination_row(OWNER, host, Output(port_no)))
                 continue
-            flows.append(destination_row(SchemeId.SQR, host, Output(kept_by)))
+            flows.append(destination_row(OWNER, host, Output(kept_by)))
             way_on = Output(ports.port_of[residual.links[alternate].direction])
             fields = match(in_port=kept_by, eth_type=ETH_IPV4, ipv4_dst=host.ipv4)
-            planned = cookie(SchemeId.SQR, Kind.PLANNED, 0, host.ipv4)
+            planned = cookie(OWNER, Kind.PLANNED, 0, host.ipv4)
             flows.append(FlowRow(Table.CLASSIFY, Priority.REPLAY, fields, (way_on,), cookie=planned))
         dpid = dpid_of(topology, node)
         plans[dpid] = RulePlan(dpid, node, flows=sorted_flows(flows), local_ipv4=(hosts[node].ipv4,))

@@ -8,14 +8,15 @@ from itertools import permutations
 from random import Random
 
 from mininet_topos.catalogue import load_topology
-from ryu_apps.plan.decompose.figure8 import CLASS_PARTS
 from ryu_apps.plan.decompose.shapes import TableOutcome, decompose_plan
 from ryu_apps.plan.ids import SPARE_TABLES
 from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.figure8 import CLASS_PARTS
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import Failures, plan_tunnels
+from ryu_apps.plan.kuijia.plan import Failures
 from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.rows import RulePlan
+from ryu_apps.schemes import plan_tunnels
 
 GSCALE = load_topology("gscale")
 

@@ -9,9 +9,10 @@ from itertools import product
 from hypothesis import strategies as st
 
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS
-from ryu_apps.plan.ids import Kind, SchemeId, cookie
+from ryu_apps.plan.ids import Kind, cookie
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.rows import Action, FlowRow, Load, Output, PopMpls, PushMpls, RulePlan, SetField, SetQueue, match
+from tests import schemes
 
 TABLE = 0
 LIVE = frozenset(range(1, 16))
@@ -21,7 +22,7 @@ PORTS, LABELS, CLASSES = range(1, 4), range(16, 19), range(3)
 def transit(in_port: int, label: int, tc: int, *actions: Action) -> FlowRow:
     """A row of a label table."""
     fields = match(in_port=in_port, eth_type=ETH_MPLS, mpls_label=label, mpls_tc=tc)
-    return FlowRow(TABLE, 100, fields, tuple(actions), cookie=cookie(SchemeId.KUIJIA, Kind.PLANNED, 0, label))
+    return FlowRow(TABLE, 100, fields, tuple(actions), cookie=cookie(schemes.KUIJIA, Kind.PLANNED, 0, label))
 
 
 def figure6(n_priorities: int = 3) -> list[FlowRow]:

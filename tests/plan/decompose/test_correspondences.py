@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 
 from ryu_apps.plan.decompose.correspondences import find_correspondences
-from ryu_apps.plan.decompose.figure8 import CLASS_PARTS, example_tables
 from ryu_apps.plan.fields import ETH_IPV4
 from ryu_apps.plan.ids import Table
+from ryu_apps.plan.kuijia.figure8 import CLASS_PARTS, example_tables
 from ryu_apps.plan.rows import Output, PopMpls, SetQueue
 from tests.plan.decompose.tables import CLASSES, LABELS, PORTS, Planted, figure6, label_tables, transit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from ryu_apps.plan.check import violations
 from ryu_apps.plan.choices import DECOMPOSED, SHAPES, TWO_TABLE
@@ -12,6 +12,7 @@ from ryu_apps.plan.decompose.shapes import decompose
 from ryu_apps.plan.ids import SPARE_TABLES
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.rows import FlowRow, RulePlan
+from tests.examples import examples
 from tests.plan.decompose.tables import (
     LIVE,
     UNLABELLED,
@@ -28,7 +29,7 @@ FIRST_ROWS = registers()
 CROSSINGS = [(in_port, Packet(ipv4_dst=10)) for in_port, _ in FIRST_ROWS]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(label_tables())
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_packet_meets_the_same_in_every_shape(shape: str, table: Planted) -> None:
@@ -37,7 +38,7 @@ def test_every_packet_meets_the_same_in_every_shape(shape: str, table: Planted) 
     assert meanings(made, packets) == meanings(table.flows, packets)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(label_tables())
 @pytest.mark.parametrize("shape", SHAPES)
 def test_packets_of_the_match_space_meet_the_same_when_only_they_count(shape: str, table: Planted) -> None:
@@ -46,7 +47,7 @@ def test_packets_of_the_match_space_meet_the_same_when_only_they_count(shape: st
     assert meanings(made, packets) == meanings(table.flows, packets)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(hash_tables())
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -65,7 +66,7 @@ def _takers(first: list[FlowRow], rows: tuple[FlowRow, ...]) -> list[tuple[int, 
     return [each for each in CROSSINGS if len(interpret_switch(model, each[1], each[0], LIVE).rules) == 2]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(label_tables())
 def test_no_shape_costs_more_than_the_one_before(table: Planted) -> None:
     costs = [count_fields(decompose(table.flows, shape, SPARE_TABLES)) for shape in SHAPES]
@@ -74,7 +75,7 @@ def test_no_shape_costs_more_than_the_one_before(table: Planted) -> None:
     assert loose <= costs[-1]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(label_tables())
 def test_decomposed_tables_are_sound_wherever_the_logical_table_is(table: Planted) -> None:
     for shape in (TWO_TABLE, DECOMPOSED):

@@ -10,13 +10,14 @@ import pytest
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, TWO_TABLE
 from ryu_apps.plan.decompose.count import count_fields, memory_bits
-from ryu_apps.plan.decompose.figure8 import Point, example_tables, figure8, slope
 from ryu_apps.plan.decompose.shapes import decompose
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS
-from ryu_apps.plan.ids import SPARE_TABLES, Kind, SchemeId, Table, cookie
+from ryu_apps.plan.ids import SPARE_TABLES, Kind, Table, cookie
 from ryu_apps.plan.interpret import Packet
+from ryu_apps.plan.kuijia.figure8 import Point, example_tables, figure8, slope
 from ryu_apps.plan.row_text import flow_text
 from ryu_apps.plan.rows import FlowRow, Output, PopMpls, SetQueue, match
+from tests import schemes
 from tests.plan.decompose.tables import figure6, labelled, meanings, taken
 
 FIRST, *_ = SPARE_TABLES
@@ -97,7 +98,7 @@ def figure7(n_priorities: int) -> list[FlowRow]:
             100,
             match(in_port=in_port, eth_type=ETH_MPLS, mpls_label=label, mpls_tc=tc),
             (PopMpls(ETH_IPV4), SetQueue(tc), Output(4)),
-            cookie=cookie(SchemeId.KUIJIA, Kind.PLANNED),
+            cookie=cookie(schemes.KUIJIA, Kind.PLANNED),
         )
         for in_port, label in ((1, 16), (2, 17), (3, 18))
         for tc in range(n_priorities)
@@ -121,8 +122,8 @@ def test_figure_7_pops_after_the_class_has_chosen_the_queue() -> None:
     assert meanings([start, *rows], packets) == meanings([start, *figure7(8)], packets)
 
 
-@pytest.mark.parametrize("tables", [tuple(Table), (Table.TE_TRANSIT,)], ids=["all tables", "label tables"])
-@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.slow
+@pytest.mark.parametrize(("tables", "strict"), [(tuple(Table), True), ((Table.TE_TRANSIT,), False)])
 def test_figure_8_grows_slower_than_the_papers_and_saves_over_half_at_eight(
     tables: tuple[int, ...], strict: bool
 ) -> None:
@@ -134,6 +135,7 @@ def test_figure_8_grows_slower_than_the_papers_and_saves_over_half_at_eight(
     assert [point.n_priorities for point in points] == list(range(1, 9))
 
 
+@pytest.mark.slow
 def test_figure_8_counts_the_rows_of_every_tunnel_in_both_directions() -> None:
     """Label tables at one priority: 2 transit switches x 2 ways x 5 fields, 6 tunnel ends x (3 + 3) fields."""
     assert figure8((Table.TE_TRANSIT,))[0][:2] == (1, 2 * 2 * 5 + 6 * 6)

@@ -16,7 +16,7 @@ from ryu_apps.plan.decompose.pipeline import flow_rows
 from ryu_apps.plan.decompose.search import Pull, fits_action_set, keeps_precedence, legal_pull
 from ryu_apps.plan.decompose.shapes import decompose, pipeline_of
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS
-from ryu_apps.plan.ids import SPARE_TABLES, Kind, SchemeId, cookie, split_cookie
+from ryu_apps.plan.ids import SPARE_TABLES, Kind, cookie, split_cookie
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.rows import (
     Bucket,
@@ -33,9 +33,10 @@ from ryu_apps.plan.rows import (
     SetQueue,
     match,
 )
+from tests import schemes
 from tests.plan.decompose.tables import figure6, meanings, transit
 
-OWNER = cookie(SchemeId.KUIJIA, Kind.PLANNED)
+OWNER = cookie(schemes.KUIJIA, Kind.PLANNED)
 
 
 def test_prerequisites_are_not_counted_and_gotos_are_unless_asked() -> None:

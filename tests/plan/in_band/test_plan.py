@@ -1,11 +1,11 @@
-"""Rows of in-band control: every switch reaches the controller, around one dead link too, and nobody else does."""
+"""Rows of in-band control: every switch reaches the controller, around one failed link too, and nobody else does."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos import generators
@@ -22,8 +22,9 @@ from ryu_apps.plan.in_band.values import Channel, DataMark, Service
 from ryu_apps.plan.in_band.ways import control_ways
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.row_text import flow_text, group_text
+from ryu_apps.schemes import plan_network
+from tests.examples import examples
 from tests.plan.in_band.walking import (
     CLIENT_PORT,
     DATABASE,
@@ -63,8 +64,9 @@ def assert_promise_holds(topology: Topology, root: str, failed: frozenset[LinkId
         assert reaches_switch(network, channel, topology, node) == joined, (node, failed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BIG)
-def test_every_switch_and_the_controller_reach_each_other_around_any_one_dead_link(name: str) -> None:
+def test_every_switch_and_the_controller_reach_each_other_around_any_one_failed_link(name: str) -> None:
     topology = load_topology(name)
     root = topology.node_names[3]
     assert_promise_holds(topology, root, frozenset())
@@ -72,7 +74,7 @@ def test_every_switch_and_the_controller_reach_each_other_around_any_one_dead_li
         assert_promise_holds(topology, root, frozenset({link}))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(TOPOLOGIES, st.data())
 def test_the_promise_holds_on_any_topology(topology: Topology, data: st.DataObject) -> None:
     root = data.draw(st.sampled_from(topology.node_names))
@@ -80,7 +82,7 @@ def test_the_promise_holds_on_any_topology(topology: Topology, data: st.DataObje
     assert_promise_holds(topology, root, frozenset() if link is None else frozenset({link}))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(TOPOLOGIES, st.data())
 def test_no_packet_loops_or_goes_astray_whatever_has_failed(topology: Topology, data: st.DataObject) -> None:
     channel = channel_at(data.draw(st.sampled_from(topology.node_names)))
@@ -91,7 +93,7 @@ def test_no_packet_loops_or_goes_astray_whatever_has_failed(topology: Topology, 
         reaches_switch(network, channel, topology, node)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(TOPOLOGIES, st.data())
 def test_switches_can_be_given_their_rows_in_the_order_in_which_they_are_reached(
     topology: Topology, data: st.DataObject
@@ -107,6 +109,7 @@ def test_switches_can_be_given_their_rows_in_the_order_in_which_they_are_reached
         assert reaches_controller(network, channel, topology, node)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BIG)
 def test_rows_break_no_rule_beside_those_of_a_scheme(name: str) -> None:
     topology = load_topology(name)
@@ -125,7 +128,7 @@ def test_rows_stand_before_those_of_every_scheme() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["shortest", "sdfast"])
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(topology=TOPOLOGIES, data=st.data())
 def test_data_never_meets_a_control_row_and_goes_where_it_went_before(
     scheme: str, topology: Topology, data: st.DataObject
@@ -148,7 +151,7 @@ def test_data_never_meets_a_control_row_and_goes_where_it_went_before(
         assert not any(is_in_band(row.cookie) for row in with_control.interpret(hop).rules)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(TOPOLOGIES, st.data())
 def test_a_host_that_spoofs_control_is_dropped_at_its_own_switch(topology: Topology, data: st.DataObject) -> None:
     channel = channel_at(data.draw(st.sampled_from(topology.node_names)))
@@ -166,7 +169,7 @@ def test_a_host_that_spoofs_control_is_dropped_at_its_own_switch(topology: Topol
     assert (walked.out, len(walked.hops)) == (None, 1)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(TOPOLOGIES, st.data())
 def test_a_switch_or_controller_sends_nothing_but_its_services(topology: Topology, data: st.DataObject) -> None:
     channel = channel_at(data.draw(st.sampled_from(topology.node_names)))

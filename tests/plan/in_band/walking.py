@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import control_ipv4, control_mac, dpid_of
-from ryu_apps.plan.ids import OFPP_LOCAL, SchemeId, split_cookie
+from ryu_apps.plan.ids import OFPP_LOCAL, Owner, split_cookie
 from ryu_apps.plan.in_band.values import Channel, InBandPlan, Service
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.rows import RulePlan
@@ -102,4 +102,4 @@ def joined_with(plan: InBandPlan, others: dict[int, RulePlan]) -> dict[int, Rule
 
 
 def is_in_band(cookie: int) -> bool:
-    return split_cookie(cookie).scheme == SchemeId.IN_BAND
+    return split_cookie(cookie).scheme == Owner.IN_BAND

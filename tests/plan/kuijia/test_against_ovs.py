@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.against_ovs.tunnels import (
+from experiments.verify.against_ovs.tunnels import (
     LabelledForwarding,
     compare_tunnels,
     draw_packets,
@@ -19,13 +19,15 @@ from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import Failures, plan_tunnels
+from ryu_apps.plan.kuijia.plan import Failures
 from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
 from ryu_apps.plan.rows import Controller, FlowRow, RulePlan, SetField, SetQueue
+from ryu_apps.schemes import plan_tunnels
 from te_solver.demands import random_pairs, with_classes
 from te_solver.network import to_network
 from te_solver.solve import SolveOptions, solve
 from te_solver.tunnels import to_problem
+from tests.examples import scaled
 from tests.plan.kuijia.networks import figure1, figure1_traffic
 
 GSCALE = load_topology("gscale")
@@ -53,19 +55,19 @@ def allocated() -> tuple[Commodity, ...]:
 def test_the_interpreter_agrees_with_a_real_switch(scheme: str, priorities: str, failures: Failures) -> None:
     commodities = equal_commodities(GSCALE) if priorities == "single" else allocated()
     plans = plan_tunnels(scheme, GSCALE, commodities, TunnelOptions(priorities), failures)
-    outcome = compare_tunnels(GSCALE, plans, plans, samples=400, seed=6)
+    outcome = compare_tunnels(GSCALE, plans, plans, samples=scaled(400), seed=6)
     assert (outcome.differences, outcome.first_difference) == (0, None)
-    assert outcome.packets == 400
+    assert outcome.packets == scaled(400)
     assert outcome.hops > 500
 
 
 @pytest.mark.ovs
 @pytest.mark.parametrize("priorities", ["single", "eight"])
-def test_alarms_go_to_the_agent_in_both(priorities: str) -> None:
-    """And a switch whose alarms go nowhere is caught."""
-    options = TunnelOptions(priorities, told_by="agent")
+def test_ldis_go_to_the_agent_in_both(priorities: str) -> None:
+    """And a switch whose LDIs go nowhere is caught."""
+    options = TunnelOptions(priorities, notified_by="agent")
     plans = plan_tunnels("kuijia", FIGURE1, [figure1_traffic()], options)
-    outcome = compare_tunnels(FIGURE1, plans, plans, samples=300, seed=6)
+    outcome = compare_tunnels(FIGURE1, plans, plans, samples=scaled(300), seed=6)
     assert (outcome.differences, outcome.first_difference) == (0, None)
     deaf = {dpid: replace(plan, flows=tuple(map(without_punt, plan.flows))) for dpid, plan in plans.items()}
     assert compare_tunnels(FIGURE1, plans, deaf, samples=300, seed=6).differences > 0

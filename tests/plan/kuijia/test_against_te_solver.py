@@ -7,10 +7,11 @@ import pytest
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import FailureScenario, LinkId
-from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS
+from ryu_apps.plan.hash_ranges import N_SLOTS
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.kuijia.sources import allocated_commodities
+from ryu_apps.schemes import find_tunnel_scheme
 from te_solver.demands import random_pairs, with_classes
 from te_solver.network import to_network
 from te_solver.responses import TrafficPlan, rate_rescale, rescale
@@ -31,6 +32,7 @@ ALLOCATION = allocate(10, 7)
 PLAN = TrafficPlan(ALLOCATION, ALLOCATION.demand_mbps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", GSCALE.link_ids, ids=str)
 @pytest.mark.parametrize(("scheme", "respond"), [("kuijia", rate_rescale), ("rescaling", rescale)])
 def test_slots_after_a_cut_carry_what_the_solver_moves(scheme: str, respond: object, link: LinkId) -> None:
@@ -39,17 +41,17 @@ def test_slots_after_a_cut_carry_what_the_solver_moves(scheme: str, respond: obj
     planner = TunnelPlanner(
         find_tunnel_scheme(scheme), GSCALE, allocated_commodities(ALLOCATION), TunnelOptions("eight")
     )
-    entrances = {
-        (entrance.commodity.pair, entrance.commodity.priority): entrance
-        for entrances in planner.entrances.values()
-        for entrance in entrances
+    ingress_entries = {
+        (ingress_entry.commodity.pair, ingress_entry.commodity.priority): ingress_entry
+        for ingress_entries in planner.ingress_entries.values()
+        for ingress_entry in ingress_entries
     }
     starts = ALLOCATION.problem.tunnels.pair_starts
     for number, demand in enumerate(ALLOCATION.problem.demands):
-        entrance = entrances[(demand.src, demand.dst), demand.priority]
+        ingress_entry = ingress_entries[(demand.src, demand.dst), demand.priority]
         mbps_per_slot = PLAN.granted_mbps[number] / N_SLOTS
         kept, moved = np.zeros(starts[number + 1] - starts[number]), np.zeros(starts[number + 1] - starts[number])
-        for piece in planner.holding(entrance, [frozenset({link})]):
+        for piece in planner.holding(ingress_entry, [frozenset({link})]):
             assert piece.tunnel is not None
             (moved if piece.victim else kept)[piece.tunnel] += piece.slots.size * mbps_per_slot
         mine = slice(starts[number], starts[number + 1])
@@ -59,7 +61,7 @@ def test_slots_after_a_cut_carry_what_the_solver_moves(scheme: str, respond: obj
         else:
             assert kept == pytest.approx(answer.kept_mbps[mine], abs=room)
             assert moved == pytest.approx(answer.moved_mbps[mine], abs=room)
-            tagged = {entrance.traffic.victim.queue_id}
+            tagged = {ingress_entry.traffic.victim.queue_id}
             assert set(answer.moved_queue[mine]) == tagged
 
 

@@ -10,13 +10,14 @@ import pytest
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import PlanError
 from mininet_topos.topology import LinkId
+from ryu_apps.plan.hash_ranges import N_SLOTS
 from ryu_apps.plan.ids import OFPP_IN_PORT, Priority, Table
 from ryu_apps.plan.kuijia.audit import Audit, audit, distinct_slots
-from ryu_apps.plan.kuijia.hash_ranges import N_SLOTS
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner, find_tunnel_scheme
+from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
 from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.rows import FlowRow, Output, RulePlan, SetField, SetQueue
+from ryu_apps.schemes import find_tunnel_scheme
 from tests.plan.kuijia.networks import FIGURE2_OPTIONS, figure1, figure1_traffic
 
 GSCALE = load_topology("gscale")
@@ -28,6 +29,7 @@ def figure1_planner(scheme: str, options: TunnelOptions = FIGURE2_OPTIONS) -> Tu
     return TunnelPlanner(find_tunnel_scheme(scheme), figure1(), (figure1_traffic(WEIGHTS),), options)
 
 
+@pytest.mark.slow
 def test_kuijia_on_gscale_keeps_its_promise_for_every_pair_and_every_single_failure() -> None:
     found = audit(
         TunnelPlanner(find_tunnel_scheme("kuijia"), GSCALE, equal_commodities(GSCALE), TunnelOptions()),
@@ -136,9 +138,9 @@ def test_packets_that_go_round_or_are_changed_are_an_error(change: object, words
 
 def test_every_slot_is_covered_by_one_that_no_rule_tells_from_it() -> None:
     planner = figure1_planner("kuijia")
-    (entrance,) = planner.entrances["s1"]
+    (ingress_entry,) = planner.ingress_entries["s1"]
     plan = planner.plans(S2_S4)[1]
-    slots = distinct_slots(plan, entrance)
+    slots = distinct_slots(plan, ingress_entry)
     assert sum(size for _, size in slots) == N_SLOTS
     rows = [row.match for row in plan.flows if row.table_id == Table.TE_HASH]
     masks = [next((value, mask or 1023) for name, value, mask in match if name == "reg0") for match in rows]

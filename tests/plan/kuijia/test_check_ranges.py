@@ -11,8 +11,8 @@ from mininet_topos.topology import LinkId
 from ryu_apps.plan.check import check_plan, violations
 from ryu_apps.plan.check_ranges import range_gaps
 from ryu_apps.plan.ids import Priority, Table
-from ryu_apps.plan.kuijia.plan import plan_tunnels
 from ryu_apps.plan.rows import FlowRow, Multipath, RulePlan, match
+from ryu_apps.schemes import plan_tunnels
 from tests.plan.kuijia.networks import figure1, figure1_traffic
 
 PLAN = plan_tunnels(

@@ -64,7 +64,7 @@ def test_tunnels_of_gscale_never_all_die_with_one_link() -> None:
             assert len(each.dead(GSCALE, [link])) < 3
 
 
-def test_dead_tunnels_are_those_that_cross_a_failed_link_in_either_direction() -> None:
+def test_failed_tunnels_are_those_that_cross_a_failed_link_in_either_direction() -> None:
     traffic = figure1_traffic()
     assert traffic.dead(figure1(), [LinkId("s2", "s4")]) == {0}
     assert traffic.reverse.dead(figure1(), [LinkId("s2", "s4"), LinkId("s1", "s3")]) == {0, 2}

@@ -13,8 +13,8 @@ import pytest
 
 from mininet_topos.topology import LinkId
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import plan_tunnels
 from ryu_apps.plan.text import names_of, plan_text
+from ryu_apps.schemes import plan_tunnels
 from tests.plan.kuijia.networks import FIGURE2_OPTIONS, figure1, figure1_traffic
 
 GOLDEN = Path(__file__).parent / "golden"

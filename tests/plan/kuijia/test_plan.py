@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
@@ -15,7 +15,7 @@ from mininet_topos.topology import LinkId, Topology
 from mininet_topos.toy import TOYS
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.check import violations
-from ryu_apps.plan.diff import apply_delta, diff, install_phases
+from ryu_apps.plan.diff import diff, install_phases
 from ryu_apps.plan.dump_parse import parse_flow, parse_group
 from ryu_apps.plan.ids import Kind, Priority, Table, split_cookie
 from ryu_apps.plan.interpret import Packet
@@ -23,12 +23,15 @@ from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.crossing import Crossing, cross
 from ryu_apps.plan.kuijia.ingress import MAX_LAYERS, failure_rows
 from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
-from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner, find_tunnel_scheme, plan_tunnels
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.kuijia.priorities import Mark
 from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.row_text import flow_text, group_text
 from ryu_apps.plan.serial import plan_from_json, plan_to_json
+from ryu_apps.schemes import find_tunnel_scheme, plan_tunnels, tunnel_schemes
+from tests.examples import examples
+from tests.plan.deltas import apply_delta
 from tests.plan.kuijia.networks import FIGURE2_OPTIONS, figure1, figure1_traffic, path, running
 
 NORMAL, VICTIM = Mark(0, 1), Mark(1, 2)
@@ -64,14 +67,14 @@ def test_every_pair_crosses_by_every_tunnel_in_the_normal_queue() -> None:
     network = planner()
     switches = running(GSCALE, network.plans())
     crossed = 0
-    for node, entrances in network.entrances.items():
-        for entrance in entrances:
-            for piece in network.holding(entrance):
+    for node, ingress_entries in network.ingress_entries.items():
+        for ingress_entry in ingress_entries:
+            for piece in network.holding(ingress_entry):
                 for slot in (piece.slots.first, piece.slots.stop - 1):
-                    packet = packet_of(GSCALE, entrance.commodity)
+                    packet = packet_of(GSCALE, ingress_entry.commodity)
                     assert piece.tunnel is not None
                     found = cross(switches, node, packet, slot)
-                    assert_held(found, entrance.commodity, piece.tunnel, NORMAL)
+                    assert_held(found, ingress_entry.commodity, piece.tunnel, NORMAL)
                     crossed += 1
     assert crossed == 2 * sum(len(each.paths) for each in equal_commodities(GSCALE)) > 700
 
@@ -81,21 +84,21 @@ def test_any_cut_of_gscale_moves_only_its_own_flows_and_those_into_the_low_queue
     network = planner()
     failed = frozenset({link})
     switches = running(GSCALE, network.plans([failed]), failed)
-    for node, entrances in network.entrances.items():
-        for entrance in entrances:
-            dead = entrance.commodity.dead(GSCALE, failed)
-            survivors = set(range(len(entrance.commodity.paths))) - dead
-            packet = packet_of(GSCALE, entrance.commodity)
-            for own in network.holding(entrance):
+    for node, ingress_entries in network.ingress_entries.items():
+        for ingress_entry in ingress_entries:
+            dead = ingress_entry.commodity.dead(GSCALE, failed)
+            survivors = set(range(len(ingress_entry.commodity.paths))) - dead
+            packet = packet_of(GSCALE, ingress_entry.commodity)
+            for own in network.holding(ingress_entry):
                 for slot in (own.slots.first, own.slots.stop - 1):
                     found = cross(switches, node, packet, slot)
                     if own.tunnel not in dead:
                         assert own.tunnel is not None
-                        assert_held(found, entrance.commodity, own.tunnel, NORMAL)
+                        assert_held(found, ingress_entry.commodity, own.tunnel, NORMAL)
                     else:
-                        taken = entrance.commodity.paths.index(found.links)
+                        taken = ingress_entry.commodity.paths.index(found.links)
                         assert taken in survivors
-                        assert_held(found, entrance.commodity, taken, VICTIM)
+                        assert_held(found, ingress_entry.commodity, taken, VICTIM)
 
 
 @pytest.mark.parametrize("link", GSCALE.link_ids[::4], ids=str)
@@ -105,23 +108,23 @@ def test_rescaling_delivers_after_any_cut_and_tags_nobody(link: LinkId) -> None:
     plans = network.plans([failed])
     switches = running(GSCALE, plans, failed)
     assert not any(("mpls_tc", VICTIM.tc, None) in row.match for plan in plans.values() for row in plan.flows)
-    for node, entrances in network.entrances.items():
-        for entrance in entrances:
-            for piece in network.holding(entrance, [failed]):
+    for node, ingress_entries in network.ingress_entries.items():
+        for ingress_entry in ingress_entries:
+            for piece in network.holding(ingress_entry, [failed]):
                 assert piece.tunnel is not None
-                packet = packet_of(GSCALE, entrance.commodity)
+                packet = packet_of(GSCALE, ingress_entry.commodity)
                 found = cross(switches, node, packet, piece.slots.first)
-                assert_held(found, entrance.commodity, piece.tunnel, NORMAL)
+                assert_held(found, ingress_entry.commodity, piece.tunnel, NORMAL)
 
 
-def test_without_failover_the_flows_of_a_dead_tunnel_are_lost_and_the_others_are_not() -> None:
+def test_without_failover_the_flows_of_a_failed_tunnel_are_lost_and_the_others_are_not() -> None:
     network, failed = planner("te"), frozenset({GSCALE.link_ids[0]})
     assert network.plans([failed]) == network.plans()
-    entrance = next(each for each in network.entrances["s1"] if each.commodity.dead(GSCALE, failed))
-    dead = entrance.commodity.dead(GSCALE, failed)
+    ingress_entry = next(each for each in network.ingress_entries["s1"] if each.commodity.dead(GSCALE, failed))
+    dead = ingress_entry.commodity.dead(GSCALE, failed)
     switches = running(GSCALE, network.plans(), failed)
-    for piece in network.holding(entrance):
-        packet = packet_of(GSCALE, entrance.commodity)
+    for piece in network.holding(ingress_entry):
+        packet = packet_of(GSCALE, ingress_entry.commodity)
         found = cross(switches, "s1", packet, piece.slots.first)
         assert (found.delivered_to is None) == (piece.tunnel in dead)
 
@@ -130,7 +133,7 @@ def connected_networks() -> st.SearchStrategy[Topology]:
     return st.builds(lambda nodes, seed: load_topology(f"waxman:{nodes}:{seed}"), st.integers(4, 9), st.integers(0, 99))
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(connected_networks(), st.data())
 def test_after_any_failures_one_after_another_who_has_a_tunnel_left_is_delivered(
     topology: Topology, data: st.DataObject
@@ -144,16 +147,16 @@ def test_after_any_failures_one_after_another_who_has_a_tunnel_left_is_delivered
         assert violations(plan) == ()
     switches = running(topology, plans, failed)
     node = data.draw(st.sampled_from(topology.node_names))
-    for entrance in network.entrances[node]:
-        for piece in network.holding(entrance, failures):
+    for ingress_entry in network.ingress_entries[node]:
+        for piece in network.holding(ingress_entry, failures):
             slot = data.draw(st.integers(piece.slots.first, piece.slots.stop - 1))
-            packet = packet_of(topology, entrance.commodity)
+            packet = packet_of(topology, ingress_entry.commodity)
             found = cross(switches, node, packet, slot)
             if piece.tunnel is None:
-                assert entrance.commodity.dead(topology, failed) == set(range(len(entrance.commodity.paths)))
+                assert ingress_entry.commodity.dead(topology, failed) == set(range(len(ingress_entry.commodity.paths)))
                 assert (found.delivered_to, found.links) == (None, ())
             else:
-                assert_held(found, entrance.commodity, piece.tunnel, VICTIM if piece.victim else NORMAL)
+                assert_held(found, ingress_entry.commodity, piece.tunnel, VICTIM if piece.victim else NORMAL)
 
 
 def test_both_directions_of_a_flow_share_a_tunnel_before_and_after_a_failure() -> None:
@@ -200,8 +203,11 @@ def test_the_longest_prefix_wins() -> None:
     assert [plan.local_ipv4 for plan in plans.values()] == [(0x0A000001,), (), ()]
 
 
-@pytest.mark.parametrize("priorities", ["single", "four", "eight"])
-@pytest.mark.parametrize("scheme", TUNNEL_SCHEMES)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("scheme", "priorities"),
+    [("kuijia", "single"), ("kuijia", "four"), *((scheme, "eight") for scheme in tunnel_schemes())],
+)
 @pytest.mark.parametrize("name", [*TOYS, "darkstrand", "usnet", "gscale"])
 def test_a_plan_passes_check_held_to_the_ports_of_the_switches(name: str, scheme: str, priorities: str) -> None:
     topology = load_topology(name)
@@ -216,6 +222,7 @@ def test_a_plan_passes_check_held_to_the_ports_of_the_switches(name: str, scheme
             assert canonical(plan) == plan
 
 
+@pytest.mark.slow
 def test_one_failure_only_adds_rows_and_only_where_traffic_enters() -> None:
     network = planner()
     before = network.plans()
@@ -232,13 +239,13 @@ def test_one_failure_only_adds_rows_and_only_where_traffic_enters() -> None:
 
 def test_an_ingress_that_watches_its_own_tunnels_needs_to_know_of_no_link() -> None:
     network = planner(topology=figure1(), commodities=(figure1_traffic((0.5, 0.3, 0.2)),))
-    (entrance,) = network.entrances["s1"]
+    (ingress_entry,) = network.ingress_entries["s1"]
     links = [frozenset({LinkId("s2", "s4")}), frozenset({LinkId("s1", "s4")})]
     tunnels = [frozenset({0}), frozenset({1})]
     for done in range(3):
         told = network.failure_rows(links[:done]).get(1, ())
-        assert network.entrance_rows(entrance, tunnels[:done]) == told
-    assert len({row.priority for row in network.entrance_rows(entrance, tunnels)}) == 2
+        assert network.ingress_entry_rows(ingress_entry, tunnels[:done]) == told
+    assert len({row.priority for row in network.ingress_entry_rows(ingress_entry, tunnels)}) == 2
 
 
 def test_the_rows_of_a_failure_carry_the_mark_of_who_put_them_there() -> None:
@@ -251,6 +258,7 @@ def test_the_rows_of_a_failure_carry_the_mark_of_who_put_them_there() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [TunnelOptions("eight"), TunnelOptions(split="select")])
 def test_plans_go_through_text_and_json_unchanged(options: TunnelOptions) -> None:
     scheme = "rescaling" if options.split == "select" else "kuijia"
@@ -263,11 +271,11 @@ def test_plans_go_through_text_and_json_unchanged(options: TunnelOptions) -> Non
 
 def test_more_failures_than_the_band_has_priorities_are_refused() -> None:
     network = planner(topology=figure1(), commodities=(figure1_traffic(),))
-    (entrance,) = network.entrances["s1"]
-    rows = list(failure_rows(entrance, network.wiring, [()] * (MAX_LAYERS - 1) + [network.holding(entrance)]))
+    (ingress_entry,) = network.ingress_entries["s1"]
+    rows = list(failure_rows(ingress_entry, network.wiring, [()] * (MAX_LAYERS - 1) + [network.holding(ingress_entry)]))
     assert max(row.priority for row in rows) == Priority.DELIVER - 1
     with pytest.raises(PlanLimitError, match="failures one after another"):
-        list(failure_rows(entrance, network.wiring, [()] * (MAX_LAYERS + 1)))
+        list(failure_rows(ingress_entry, network.wiring, [()] * (MAX_LAYERS + 1)))
 
 
 def test_frames_that_a_host_has_labelled_or_tagged_are_dropped() -> None:

@@ -13,8 +13,9 @@ from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.crossing import cross
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme, plan_tunnels
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, PRIORITY_SETUPS, SINGLE, queue_rows
+from ryu_apps.schemes import find_tunnel_scheme, plan_tunnels
 from te_solver.values import DEMAND_PRIORITIES, victim_priority
 from tests.plan.kuijia.networks import figure1, figure1_traffic, running
 

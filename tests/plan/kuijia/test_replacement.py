@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import PlanError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.check import violations
-from ryu_apps.plan.diff import apply_delta, diff, install_phases
+from ryu_apps.plan.diff import diff, install_phases
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import Commodity
 from ryu_apps.plan.kuijia.crossing import cross
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.kuijia.replacement import replacement_steps
 from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.rows import RulePlan
+from ryu_apps.schemes import find_tunnel_scheme
+from tests.examples import examples
+from tests.plan.deltas import apply_delta
 from tests.plan.kuijia.networks import figure1, figure1_traffic, path, running
 
 KUIJIA = find_tunnel_scheme("kuijia")
@@ -33,7 +36,7 @@ def reweighted(data: st.DataObject, topology: Topology, tunnel_count: int) -> li
     return [Commodity("s1", "s2", given_.paths, tuple(weights))]
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_in_every_half_done_state_packets_arrive_and_flows_that_stay_do_not_move(data: st.DataObject) -> None:
     first = TunnelPlanner(KUIJIA, THETA, reweighted(data, THETA, data.draw(st.integers(1, 3))), TunnelOptions())
@@ -41,7 +44,7 @@ def test_in_every_half_done_state_packets_arrive_and_flows_that_stay_do_not_move
     failed = frozenset().union(*failures)
     commodities = reweighted(data, THETA, data.draw(st.integers(1, 3)))
     second = TunnelPlanner(KUIJIA, THETA, commodities, TunnelOptions(), held=first.held(failures))
-    (before,), (after,) = first.entrances["s1"], second.entrances["s1"]
+    (before,), (after,) = first.ingress_entries["s1"], second.ingress_entries["s1"]
     olds, news = (each.commodity.paths for each in (before, after))
     states = [first.plans(failures), *replacement_steps(first.plans(failures), second.plans(failures))]
     done = data.draw(st.integers(0, len(states) - 2))
@@ -61,7 +64,7 @@ def test_in_every_half_done_state_packets_arrive_and_flows_that_stay_do_not_move
 def test_only_the_slots_that_the_weights_move_are_moved() -> None:
     first = TunnelPlanner(KUIJIA, figure1(), (figure1_traffic((0.5, 0.3, 0.2)),), TunnelOptions())
     second = TunnelPlanner(KUIJIA, figure1(), (figure1_traffic((0.4, 0.3, 0.3)),), TunnelOptions(), held=first.held())
-    old, new = (planner.holding(planner.entrances["s1"][0]) for planner in (first, second))
+    old, new = (planner.holding(planner.ingress_entries["s1"][0]) for planner in (first, second))
     assert [(piece.slots.first, piece.slots.stop, piece.tunnel) for piece in old] == [
         (0, 512, 0),
         (512, 819, 1),
@@ -99,7 +102,7 @@ def test_each_step_is_sound_and_can_be_installed() -> None:
         for dpid, plan in step.items():
             assert violations(plan) == ()
             delta = diff(before[dpid], plan)
-            assert apply_delta(delta, before[dpid]) == plan
+            assert apply_delta(delta, before[dpid], plan) == plan
             assert install_phases(delta) is not None
         before = step
     assert before == second.plans()

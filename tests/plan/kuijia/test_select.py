@@ -12,7 +12,8 @@ from ryu_apps.plan.ids import pair_group, tunnel_group
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.crossing import cross
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import TunnelPlanner, find_tunnel_scheme
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
+from ryu_apps.schemes import find_tunnel_scheme
 from tests.plan.kuijia.networks import figure1, figure1_traffic, running
 
 S2_S4 = frozenset({LinkId("s2", "s4")})

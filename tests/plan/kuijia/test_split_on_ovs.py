@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.against_ovs.split import draw_flows, measure_split, measure_spread
-from experiments.against_ovs.split_core import (
+from experiments.verify.against_ovs.decide.split import (
     PROTOCOLS,
     FlowPorts,
     Split,
@@ -17,9 +16,11 @@ from experiments.against_ovs.split_core import (
     moves_of,
     split_of,
 )
+from experiments.verify.against_ovs.split import draw_flows, measure_split, measure_spread
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.plan.kuijia.plan import TUNNEL_SCHEMES, TunnelPlanner
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
+from ryu_apps.schemes import tunnel_schemes
 from tests.plan.kuijia.networks import figure1, figure1_traffic
 
 # A right split is refused once in 100,000 draws; the draw is by seed, so it does not come and go.
@@ -51,8 +52,8 @@ def test_a_select_group_sends_all_udp_of_two_hosts_over_one_tunnel() -> None:
 @pytest.mark.ovs
 @pytest.mark.parametrize(("scheme", "moves"), [("kuijia", False), ("rescaling", True)])
 def test_the_death_of_a_tunnel_moves_only_its_flows_unless_shares_are_rescaled(scheme: str, moves: bool) -> None:
-    planner = TunnelPlanner(TUNNEL_SCHEMES[scheme], figure1(), [figure1_traffic((0.5, 0.3, 0.2))], TunnelOptions())
-    found = measure_spread(planner, planner.entrances["s1"][0], "udp", draw_flows(1000, 1))
+    planner = TunnelPlanner(tunnel_schemes()[scheme], figure1(), [figure1_traffic((0.5, 0.3, 0.2))], TunnelOptions())
+    found = measure_spread(planner, planner.ingress_entries["s1"][0], "udp", draw_flows(1000, 1))
     assert [each.dead for each in found.failures] == [0, 1, 2]
     assert any(each.moved for each in found.failures) is moves
     for each in found.failures:
@@ -99,6 +100,7 @@ def test_victims_of_the_only_tunnel_with_a_weight_share_equally() -> None:
     assert moves_of({}, {}, 0, (1.0, 0.0, 0.0)).victims.weights == (0, 0.5, 0.5)
 
 
+@pytest.mark.slow
 def test_drawn_flows_differ_and_follow_the_seed() -> None:
     assert len(set(draw_flows(5000, 1))) == 5000
     assert draw_flows(9, 1) == draw_flows(9, 1) != draw_flows(9, 2)

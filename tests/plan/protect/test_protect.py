@@ -8,11 +8,11 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.cli.main import main
-from experiments.verification.protection import all_flows, verify_protect
+from experiments.verify.streams.protection import all_flows, verify_protect
 from mininet_topos import generators, toy
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
@@ -26,11 +26,14 @@ from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.protect.document import flow_to_data, parse_flows, read_flows
 from ryu_apps.plan.protect.tunnels import find_pairs_of_paths
-from ryu_apps.plan.protect.values import ProtectedFlow, protection_of, with_flow, without_flow
-from ryu_apps.plan.registry import plan_network
+from ryu_apps.plan.protection import ProtectedFlow, protection_of, with_flow, without_flow
 from ryu_apps.plan.rows import PushVlan, RulePlan
 from ryu_apps.plan.serial import plan_from_json, plan_to_json
 from ryu_apps.plan.text import names_of, plan_text
+from ryu_apps.schemes import find_scheme, plan_network
+from tests.examples import examples
+
+PROTECT = find_scheme("protect")
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 UDP_5000 = ProtectedFlow("s1", "s3", IP_UDP, destination_port=5000)
@@ -50,23 +53,23 @@ def protected_networks(draw: st.DrawFn) -> tuple[Topology, tuple[ProtectedFlow, 
     return topology, tuple(draw(st.lists(st.sampled_from(every), unique=True, max_size=6))) if every else ()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(protected_networks())
 def test_packets_arrive_once_with_a_tunnel_left_and_never_twice_whatever_two_links_fail(
     network: tuple[Topology, tuple[ProtectedFlow, ...]],
 ) -> None:
     topology, flows = network
     failed = [frozenset(links) for size in (1, 2) for links in combinations(topology.link_ids, size)]
-    result = verify_protect(topology, flows, failed)
+    result = verify_protect(PROTECT, topology, flows, failed)
     assert result.holds, result.examples
     assert (result.looped, result.duplicated, result.dropped) == (0, 0, 0)
     assert result.cases == result.delivered + result.disconnected
-    single = verify_protect(topology, flows, [frozenset([link]) for link in topology.link_ids])
+    single = verify_protect(PROTECT, topology, flows, [frozenset([link]) for link in topology.link_ids])
     assert single.cases == single.delivered
 
 
 @given(protected_networks())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_plans_are_sound_canonical_and_survive_being_written_down(
     network: tuple[Topology, tuple[ProtectedFlow, ...]],
 ) -> None:
@@ -87,7 +90,7 @@ def test_a_row_less_is_found_by_the_verifier() -> None:
         for dpid, plan in whole.items()
     }
     assert sum(len(plan.flows) for plan in cut.values()) < sum(len(plan.flows) for plan in whole.values())
-    result = verify_protect(topology, [UDP_5000], [frozenset([topology.link_ids[0]])], planned=cut)
+    result = verify_protect(PROTECT, topology, [UDP_5000], [frozenset([topology.link_ids[0]])], planned=cut)
     assert not result.holds
     assert "s1 to s3, udp to port 5000" in result.examples[0]
 
@@ -95,7 +98,9 @@ def test_a_row_less_is_found_by_the_verifier() -> None:
 def test_a_switch_may_end_one_connection_of_a_packet_and_begin_the_next() -> None:
     topology = load_topology("ladder")
     chain = ProtectedFlow("s1", topology.node_names[-1], IP_TCP, via=("s1", "s3", topology.node_names[-1]))
-    result = verify_protect(topology, [chain, chain.reverse], [frozenset([link]) for link in topology.link_ids])
+    result = verify_protect(
+        PROTECT, topology, [chain, chain.reverse], [frozenset([link]) for link in topology.link_ids]
+    )
     assert result.holds, result.examples
     assert result.cases == result.delivered > 0
     middle = next(plan for plan in plans(topology, chain).values() if plan.node == "s3")
@@ -107,7 +112,7 @@ def test_behind_the_last_connection_packets_are_plain_again() -> None:
     topology = load_topology("ladder")
     part = ProtectedFlow("s1", topology.node_names[-1], IP_UDP, via=("s1", "s3"))
     link = next(iter(find_pairs_of_paths(topology, [("s1", "s3")])["s1", "s3"] or ()))[0]
-    result = verify_protect(topology, [part], [frozenset([topology.link_id(link)])])
+    result = verify_protect(PROTECT, topology, [part], [frozenset([topology.link_id(link)])])
     assert (result.cases, result.delivered) == (1, 1)
 
 
@@ -118,7 +123,7 @@ def test_one_number_may_end_at_two_switches_but_not_twice_at_one() -> None:
     assert [(each.number, each.egress, each.slot) for each in protection.connections] == [(7, "s3", 1), (7, "s2", 2)]
     with pytest.raises(BadInputError, match="connection 7 ends at s3 already, from s1; give the flow from s4"):
         with_flow(protection, ProtectedFlow("s4", "s3", number=7), topology)
-    result = verify_protect(topology, flows, [frozenset([link]) for link in topology.link_ids])
+    result = verify_protect(PROTECT, topology, flows, [frozenset([link]) for link in topology.link_ids])
     assert result.holds
     assert result.cases == result.delivered > 0
 
@@ -213,7 +218,7 @@ def test_the_commands_plan_and_verify_know_protected_flows(tmp_path: Path, capsy
     assert main(["verify", "protect", "square"]) == 0
     assert "the promise holds" in capsys.readouterr().out
     assert main(["verify", "sdfast", "square", "--protect", str(file)]) == 2
-    assert "--protect is for scheme protect" in capsys.readouterr().err
+    assert "--protect is for schemes that protect flows" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "node"), [("square", "s1"), ("square", "s2"), ("darkstrand", "s4")])

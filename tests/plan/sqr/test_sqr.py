@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos import generators
@@ -15,15 +15,16 @@ from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Direction, LinkId, Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.check import violations
-from ryu_apps.plan.guarantees import alternate_of_a_kept_link
+from ryu_apps.plan.guarantees import alternate_of_a_buffered_link
 from ryu_apps.plan.ids import sqr_port
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.recovery_rows import untagged_row
-from ryu_apps.plan.registry import plan_network
 from ryu_apps.plan.rows import FlowRow
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
+from ryu_apps.schemes import plan_network
+from tests.examples import examples
 
 
 @cache
@@ -60,15 +61,15 @@ def walk(topology: Topology, kept: tuple[str, ...], failed: LinkId | None, sourc
     return "looped"
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(3, 8), st.integers(0, 5), st.integers(0, 10_000))
-def test_packets_of_a_kept_link_with_an_alternate_are_delivered_and_none_loops(
+def test_packets_of_a_buffered_link_with_an_alternate_are_delivered_and_none_loops(
     nodes: int, extra: int, seed: int
 ) -> None:
     links = min(nodes - 1 + extra, nodes * (nodes - 1) // 2)
     topology = generators.random_connected("random", nodes, links, seed)
     kept = tuple(map(str, topology.link_ids[::2]))
-    promise = alternate_of_a_kept_link(topology, PlanOptions(replayed=kept))
+    promise = alternate_of_a_buffered_link(topology, PlanOptions(replayed=kept))
     for number, failed in enumerate(topology.link_ids):
         for source in topology.node_names:
             for target in topology.node_names:
@@ -137,7 +138,7 @@ class Lossless:
             virtual = self.behind.get((node, port))
             direction = direction_at[node, port if virtual is None else virtual]
             if self.topology.link_id(direction) == failed:
-                assert virtual is not None, "a packet was sent into a dead link that nobody keeps"
+                assert virtual is not None, "a packet was sent into a failed link that nobody keeps"
                 in_port = port
                 continue
             node = direction.dst
@@ -145,7 +146,7 @@ class Lossless:
         return "looped"
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(3, 7), st.integers(1, 5), st.integers(0, 10_000))
 def test_lossless_delivers_whatever_link_fails_kept_or_not(nodes: int, extra: int, seed: int) -> None:
     links = min(nodes - 1 + extra, nodes * (nodes - 1) // 2)
@@ -175,6 +176,7 @@ def test_lossless_is_sound_and_is_sdfast_where_nothing_is_kept(mode: str) -> Non
         assert canonical(plan) == plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["learned", "agent"])
 def test_only_rows_for_a_kept_port_differ_from_those_of_sdfast(mode: str) -> None:
     topology = load_topology("darkstrand")

@@ -1,0 +1,93 @@
+"""Try BFD intervals on a running network until one shows no flap."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from emulation import status
+from emulation.decide.bfd import BfdChoice, choose_bfd_interval
+from emulation.decide.switch import DaemonGroup, PortSetting
+
+UP_TIMEOUT_S = 30.0
+_SETTLE_S = 0.5  # the new interval is negotiated by a poll sequence, which takes a few packets
+_LOOK_S = 0.25
+
+
+def bfd_missing(groups: Sequence[DaemonGroup], settings: Mapping[str, Sequence[PortSetting]]) -> list[str]:
+    """Link ports whose BFD session is not up at both ends."""
+    seen = status.bfd_status(groups, settings)
+    wanted = [
+        (site.name, port.port_no)
+        for group in groups
+        for site in group.sites
+        for port in settings[site.name]
+        if port.bfd
+    ]
+    return [f"{node} port {port}" for node, port in wanted if (node, port) not in seen or not seen[node, port].is_up]
+
+
+def wait_bfd_up(
+    groups: Sequence[DaemonGroup], settings: Mapping[str, Sequence[PortSetting]], timeout_s: float
+) -> float:
+    """Wait until every BFD session is up; returns the seconds it took.
+
+    Raises
+    ------
+    EmulationTimeoutError
+        Some session is still down after `timeout_s`.
+    """
+    return status.wait_until(lambda: bfd_missing(groups, settings), timeout_s, "BFD sessions")
+
+
+def count_flaps(
+    groups: Sequence[DaemonGroup], settings: Mapping[str, Sequence[PortSetting]], watch_s: float, *, stop_early: bool
+) -> int:
+    """Changes of BFD's verdict over all ports while nothing fails, within `watch_s` or until the first."""
+
+    def total() -> int:
+        return sum(state.flap_count for state in status.bfd_status(groups, settings).values())
+
+    before, deadline = total(), time.monotonic() + watch_s
+    flaps = 0
+    while time.monotonic() < deadline and not (stop_early and flaps):
+        time.sleep(min(_LOOK_S, watch_s))
+        flaps = total() - before
+    return flaps
+
+
+def probe_bfd_interval(
+    groups: Sequence[DaemonGroup],
+    settings: Mapping[str, Sequence[PortSetting]],
+    candidates_ms: Sequence[int],
+    watch_s: float,
+) -> BfdChoice:
+    """Set each candidate in turn and watch it; leaves the network on the chosen one.
+
+    Parameters
+    ----------
+    groups, settings
+        The running daemons and their ports.
+    candidates_ms : sequence of int
+        Intervals from short to long.
+    watch_s : float
+        How long a candidate must hold.
+
+    Raises
+    ------
+    EmulationTimeoutError
+        The sessions do not come up at all.
+    """
+    flaps: dict[int, int] = {}
+    for interval_ms in candidates_ms:
+        status.set_bfd_interval(groups, settings, interval_ms)
+        wait_bfd_up(groups, settings, UP_TIMEOUT_S)
+        time.sleep(_SETTLE_S)
+        flaps[interval_ms] = count_flaps(groups, settings, watch_s, stop_early=True)
+        if flaps[interval_ms] == 0:
+            break
+    choice = choose_bfd_interval(flaps)
+    if choice.interval_ms != interval_ms:
+        status.set_bfd_interval(groups, settings, choice.interval_ms)
+    wait_bfd_up(groups, settings, UP_TIMEOUT_S)
+    return choice

@@ -1,0 +1,210 @@
+"""Break things on purpose and put them right again: silent failures, one-way cuts, carrier, nodes, controller."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from types import TracebackType
+
+from emulation.decide.cuts import CutStamp, PortKey, link_senders, node_senders, sender
+from emulation.decide.switch import AGENT, OVSDB_SERVER, VSWITCHD
+from emulation.decide.wiring import CONTROLLER
+from emulation.features import kernel_features
+from emulation.gates import CLSACT, NFT, Gates
+from emulation.running import RunningNetwork
+from mininet_topos.errors import BadInputError
+from mininet_topos.topology import Direction, LinkId
+
+Place = tuple[str, str]  # (place, interface)
+
+
+class Cuts:
+    """Everything that is broken now; leaving it (or `restore_all`) repairs it.
+
+    Overlapping cuts add up: an interface sends again when the last cut on it is repaired.
+
+    Parameters
+    ----------
+    network : RunningNetwork
+    """
+
+    def __init__(self, network: RunningNetwork) -> None:
+        self._network = network
+        by_program = network.gate_program is not None
+        mechanism = NFT if kernel_features().nft_egress and not by_program else CLSACT
+        self._gates = Gates(network.shell_pid, mechanism, network.gate_program)
+        # What is broken, by (kind, target), and what it shut: interfaces, carriers, processes.
+        self._shut: dict[tuple[str, str], frozenset[Place]] = {}
+        self._carriers: dict[str, Place] = {}
+        self._held: dict[str, tuple[str, ...]] = {}
+
+    def __enter__(self) -> Cuts:
+        """Nothing is broken yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Repair everything."""
+        self.close()
+
+    def close(self) -> None:
+        """Repair everything and close the sockets."""
+        try:
+            self.restore_all()
+        finally:
+            self._gates.close()
+
+    # ---- what can be broken
+
+    def arm(self, links: Iterable[LinkId] | None = None) -> None:
+        """Prepare silent failures of links (all when left out), so that the cut itself is one system call."""
+        network = self._network
+        wanted = network.topology.link_ids if links is None else links
+        self._arm(port for link in wanted for port in link_senders(network.ports, network.topology, self._known(link)))
+
+    def silent(self, link: LinkId) -> CutStamp:
+        """Drop everything both ends send on a link; carriers stay, so only BFD can notice."""
+        ports = link_senders(self._network.ports, self._network.topology, self._known(link))
+        return self._shut_gates("silent", str(link), self._places(ports))
+
+    def one_way(self, direction: Direction) -> CutStamp:
+        """Drop everything sent in one direction of a link.
+
+        Raises
+        ------
+        BadInputError
+            The topology has no such link.
+        """
+        if direction not in self._network.topology.link_at:
+            raise BadInputError(f"topology {self._network.topology.name!r} has no link {direction}; nothing was cut")
+        ports = (sender(self._network.ports, direction),)
+        return self._shut_gates("one-way", str(direction), self._places(ports))
+
+    def carrier(self, link: LinkId) -> CutStamp:
+        """Take a link down so that both ends lose the carrier."""
+        target = str(self._known(link))
+        first, _ = link_senders(self._network.ports, self._network.topology, link)
+        end = self._places([first])[0]
+        if target not in self._carriers:
+            self._carriers[target] = end
+        return self._stamp("carrier", target, self._gates.set_carrier(*end, up=False), live=False)
+
+    def node(self, name: str, *, kill: bool = False) -> CutStamp:
+        """Silence every link of a switch; with `kill`, its daemons and agent die instead and stay dead.
+
+        Raises
+        ------
+        BadInputError
+            The network has no such switch, or its daemons are not its own.
+        """
+        if name not in self._network.sites:
+            raise BadInputError(f"no switch {name!r} in this network; nothing was cut")
+        if not kill:
+            ports = node_senders(self._network.ports, self._network.topology, name)
+            return self._shut_gates("node", name, self._places(ports))
+        if self._network.options.shared_ovs:
+            raise BadInputError(f"{name} shares its daemons with all switches (shared_ovs); cut it without kill")
+        running = tuple(
+            process for process in (AGENT, VSWITCHD, OVSDB_SERVER) if self._network.is_running(process, name)
+        )
+        before = time.monotonic()
+        self._held[name] = running
+        for process in running:
+            self._network.hold(process, name)
+        return self._stamp("node", name, (before, time.monotonic()), live=False)
+
+    def controller(self, node: str | None = None) -> CutStamp:
+        """Cut the control link of a switch, or all control links, silently and in both directions.
+
+        With in-band control that of one switch is cut at its own end alone: it hears, but nobody hears it.
+
+        Raises
+        ------
+        BadInputError
+            The network has no such switch.
+        """
+        wiring = self._network.wiring
+        places = wiring.switch_places if node is None else (wiring.place_of.get(node, node),)
+        if not set(places) <= set(wiring.switch_places):
+            raise BadInputError(f"no switch {node!r} in this network; nothing was cut")
+        ends = [(place, wiring.control_interface_of[place]) for place in places]
+        if node is None or not wiring.in_band:
+            ends += [(CONTROLLER, name) for at, name in wiring.controller_interface_of.items() if at in places]
+        return self._shut_gates("controller", node or CONTROLLER, tuple(ends))
+
+    # ---- repair
+
+    def restore(self, target: LinkId | Direction | str) -> CutStamp:
+        """Repair every cut of a link, a direction, a switch, or "controller".
+
+        Raises
+        ------
+        BadInputError
+            Nothing of that name is broken.
+        """
+        name = str(target)
+        keys = [key for key in self._shut if key[1] == name]
+        before = after = None
+        kind = ""
+        for key in keys:
+            kind = key[0]
+            opened = self._open(key)
+            before, after = before or opened[0], opened[1]
+        if name in self._carriers:
+            kind, end = "carrier", self._carriers.pop(name)
+            raised = self._gates.set_carrier(*end, up=True)
+            before, after = before or raised[0], raised[1]
+        if name in self._held:
+            kind = "node"
+            before = before or time.monotonic()
+            for process in reversed(self._held.pop(name)):
+                self._network.release(process, name)
+            after = time.monotonic()
+        if before is None or after is None:
+            broken = ", ".join(sorted(self.broken())) or "nothing"
+            raise BadInputError(f"{name!r} is not broken, so it cannot be repaired; broken now: {broken}")
+        return self._stamp(kind, name, (before, after), live=True)
+
+    def broken(self) -> frozenset[str]:
+        """Names of everything that is broken now."""
+        return frozenset({target for _, target in self._shut} | set(self._carriers) | set(self._held))
+
+    def restore_all(self) -> tuple[CutStamp, ...]:
+        """Repair everything that is broken."""
+        return tuple(self.restore(name) for name in sorted(self.broken()))
+
+    # ---- how
+
+    def _known(self, link: LinkId) -> LinkId:
+        if link not in self._network.topology.link_ids:
+            raise BadInputError(f"topology {self._network.topology.name!r} has no link {link}; nothing was cut")
+        return link
+
+    def _places(self, ports: Iterable[PortKey]) -> tuple[Place, ...]:
+        network = self._network
+        return tuple((network.wiring.place_of[node], network.interface(node, port)) for node, port in ports)
+
+    def _arm(self, ports: Iterable[PortKey]) -> None:
+        self._arm_ends(self._places(ports))
+
+    def _arm_ends(self, ends: Iterable[Place]) -> None:
+        by_place: dict[str, list[str]] = {}
+        for place, interface in ends:
+            by_place.setdefault(place, []).append(interface)
+        for place, interfaces in by_place.items():
+            self._gates.arm(place, interfaces)
+
+    def _shut_gates(self, kind: str, target: str, ends: tuple[Place, ...]) -> CutStamp:
+        self._arm_ends(ends)
+        self._shut[kind, target] = frozenset(ends)
+        return self._stamp(kind, target, self._gates.flip(dict.fromkeys(ends, False)), live=False)
+
+    def _open(self, key: tuple[str, str]) -> tuple[float, float]:
+        """Open the gates that no other cut holds shut."""
+        ends = self._shut.pop(key)
+        still = frozenset().union(*self._shut.values()) if self._shut else frozenset()
+        return self._gates.flip(dict.fromkeys(ends - still, True))
+
+    def _stamp(self, kind: str, target: str, times: tuple[float, float], *, live: bool) -> CutStamp:
+        return self._network.note_cut(kind, target, times[0], times[1], live=live)

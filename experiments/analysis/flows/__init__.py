@@ -1,0 +1,1 @@
+"""What measured flows say: rates, loss, convergence, and where each flow goes."""

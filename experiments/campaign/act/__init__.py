@@ -1,0 +1,1 @@
+"""The acting half of campaigns: runs trials, keeps rows, draws."""

@@ -1,0 +1,18 @@
+"""Kind "cost": what a packet costs a switch by each chain of tables; a trial is one repetition of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.campaign.kind import TrialKind, after
+from experiments.campaign.parameters import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class CostParameters(Parameters):
+    """Bursts of packets that each way through the switch is measured with."""
+
+    bursts: int = 60
+
+
+KIND = TrialKind("cost", "experiments.testbed.trials.cost:cost_runner", after(9.0))

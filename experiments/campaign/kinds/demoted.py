@@ -1,0 +1,41 @@
+"""Kind "demoted": UDP flows of SD-FAST that fill links, with a queue for packets that met a failure or without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.campaign.kind import TrialKind, after
+from experiments.campaign.kinds.probed import WatchedParameters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemotedParameters(WatchedParameters):
+    """One case.
+
+    Attributes
+    ----------
+    network : str
+        Words for the set-up of queues: trials with another cannot share a network.
+    queues : str
+        Set-up of queues; empty: one queue.
+    case : int
+        Number of the drawn case.
+    victim_mbps, others_mbps : float
+        Offered by the flow that meets the failure, and by each flow that fills a link of its way round.
+    most_others, fewest_others : int
+        Links that are filled.
+    least_bfd_ms : int
+        What is judged is the state long after the cut, so detection need not be quick.
+    """
+
+    network: str
+    queues: str
+    case: int
+    victim_mbps: float
+    others_mbps: float
+    most_others: int
+    fewest_others: int
+    least_bfd_ms: int = 100
+
+
+KIND = TrialKind("demoted", "experiments.testbed.trials.demoted_session:demoted_runner", after(10.0), emulated=True)

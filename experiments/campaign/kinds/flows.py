@@ -1,0 +1,64 @@
+"""Kind "flows": TCP or UDP over chosen tunnels of a network that stays up, and a link that is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.campaign.kind import TrialKind, after
+from experiments.campaign.parameters import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class FlowsParameters(Parameters):
+    """One trial; what concerns drawn pairs is None where a table's four flows are sent, and the other way round.
+
+    Attributes
+    ----------
+    network : str
+        Demands and set-up of queues: trials with others cannot share a network.
+    drawing, seed : int
+        Pairs, and the link that is cut.
+    transport : str
+        "tcp" or "udp".
+    queues : str
+        Set-up of queues.
+    scale : float
+        The paper's rates over ours.
+    headroom : float
+        Capacity of links over the scaled one.
+    tunnels : int
+        Of a pair.
+    wait_to_restore_s : float
+    least_bfd_ms : int
+        Steady rates are compared, not detection; a pause of three short intervals of a busy machine moves flows that
+        nothing broke.
+    demand_mbps : int or None
+        Of a pair, in the paper's Mbit/s.
+    pairs : int or None
+        Drawn.
+    low_to_high : float or None
+        Of both classes, where there are queues for them.
+    offered_share : float or None
+        What flows send of their allocation.
+    table : str or None
+        Table of the paper whose flows are sent.
+    """
+
+    network: str
+    drawing: int
+    seed: int
+    transport: str
+    queues: str
+    scale: float
+    headroom: float
+    tunnels: int
+    wait_to_restore_s: float = 1.0
+    least_bfd_ms: int = 100
+    demand_mbps: int | None = None
+    pairs: int | None = None
+    low_to_high: float | None = None
+    offered_share: float | None = None
+    table: str | None = None
+
+
+KIND = TrialKind("flows", "experiments.testbed.trials.flow_session:flow_runner", after(8.0), emulated=True)

@@ -1,0 +1,49 @@
+"""Kind "in_band": packets that go to the controller and back over links of an emulated network that data fills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.campaign.kind import TrialKind, after
+from experiments.campaign.parameters import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class InBandParameters(Parameters):
+    """One load of data beside packets for the controller.
+
+    Attributes
+    ----------
+    data_share : float
+        Data offered, of the capacity of a link.
+    seconds : float
+        Measured.
+    capacity_mbps : float
+    bfd_ms : int
+    controller_at, asking, target : str
+        Nodes: of the controller, of the host whose packets ask, and of that which gets the data.
+    probe_pps : float
+        Packets a second of each class.
+    warm_s, wait_s : float
+        Of data before the first packet; of waiting for answers after the last.
+    data_bytes : int
+        Payload of a data packet.
+    pmt : str or None
+        File with the Policy Map Table; None: without PSO, one queue for everything but BFD.
+    """
+
+    data_share: float
+    seconds: float
+    capacity_mbps: float
+    bfd_ms: int
+    controller_at: str
+    asking: str
+    target: str
+    probe_pps: float
+    warm_s: float
+    wait_s: float
+    data_bytes: int
+    pmt: str | None
+
+
+KIND = TrialKind("in_band", "experiments.testbed.trials.in_band_trial:InBandRunner", after(8.0))

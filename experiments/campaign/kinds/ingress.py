@@ -1,0 +1,48 @@
+"""Kind "ingress": a link of a network with tunnels fails, and ingress switches give their flows other tunnels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.campaign.kind import TrialKind, after
+from experiments.campaign.parameters import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class IngressParameters(Parameters):
+    """One failure.
+
+    Attributes
+    ----------
+    network : str
+        Who notifies the ingress, in words: trials with another notifier cannot share a network.
+    notified_by : str
+        "agent" or "controller".
+    control_delay_ms : float
+        One way, of control links.
+    drawing, seed, demand_mbps, pairs, tunnels : int
+        Pairs, their demand in the paper's Mbit/s, and tunnels of each.
+    queues : str
+        Set-up of queues.
+    scale, headroom : float
+        The paper's rates over ours; capacity of links over the scaled one.
+    wait_to_restore_s, update_s : float
+        After a repair; most time in which an ingress is waited for.
+    """
+
+    network: str
+    notified_by: str
+    control_delay_ms: float
+    drawing: int
+    seed: int
+    demand_mbps: int
+    pairs: int
+    tunnels: int
+    queues: str
+    scale: float
+    headroom: float
+    wait_to_restore_s: float = 0.5
+    update_s: float = 4.0
+
+
+KIND = TrialKind("ingress", "experiments.testbed.trials.ingress_session:ingress_runner", after(4.0), emulated=True)

@@ -1,0 +1,34 @@
+"""Lines that the texts of all runs share: the heading, the claims, a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ryu_apps.plan.choices import mode_words
+
+Run = dict[str, Any]
+
+
+def name_of(run: Run) -> str:
+    """Heading of a run."""
+    mode = mode_words(run["mode"])
+    mode += f", {run['arm']}" if run.get("arm") else ""
+    bfd = f", BFD 3 x {run['bfd_interval_ms']} ms" if run.get("bfd_interval_ms") else ""
+    return f"== {run['scheme']}{mode}{bfd}"
+
+
+def claims_lines(run: Run) -> list[str]:
+    """Claims that broke, how many held, and warnings."""
+    broken = [claim for claim in run["claims"] if not claim["held"]]
+    lines = [f"  {len(run['claims']) - len(broken)} of {len(run['claims'])} claims held"]
+    lines += [f"  {claim['name']}: {claim['detail']}" for claim in run["claims"] if claim["held"] and claim["detail"]]
+    lines += [f"  BROKEN: {claim['name']}: {claim['detail']}" for claim in broken]
+    lines += [f"  warning: {warning}" for warning in run["warnings"]]
+    if not run["trustworthy"]:
+        lines.append("  NOT TRUSTWORTHY: the warnings above mean that numbers of this run may be wrong")
+    return lines
+
+
+def milliseconds(value: float | None) -> str:
+    """A time for a table; a dash when there is none."""
+    return "-" if value is None else f"{value:.1f}"

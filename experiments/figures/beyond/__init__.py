@@ -1,0 +1,1 @@
+"""Figures that no paper has."""

@@ -1,0 +1,271 @@
+"""Set-up of `x-demoted`: who loses when recovered traffic comes to links that others fill, with one queue or with two.
+
+Darkstrand, every link 10 Mbit/s. A *victim* sends over its shortest path, whose failed link SD-FAST goes around. Every
+link of that way round which the victim did not use before is filled to nine tenths by a flow of its own neighbours
+(at most four of them). So the way round has room for a fifth of what the victim brings. Two runs of each case differ in
+the queues alone: packets with a failure tag wait behind all others, or in the same queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.demoted import DemotedParameters
+from experiments.campaign.statistics import Estimate, mean_interval
+from experiments.campaign.values import Arm, CampaignPlan, Json, Load, Timing, Trial, parameters_of
+from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge, judge_difference
+from experiments.figures.charts import canvas
+from experiments.figures.charts.canvas import INK, PALETTE, PAPER, say_empty
+from experiments.figures.sdfast.draws import Pair, path
+from experiments.scenario.flow_values import BIN_S, FIRST_PORT, Flow, Placed
+from mininet_topos.catalogue import load_topology
+from mininet_topos.topology import Direction, LinkId, Topology
+from te_solver.routes import ResidualRoutes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+ID = "x-demoted"
+TOPOLOGY, LINK_MBPS = "darkstrand", 10.0
+VICTIM_MBPS, OTHERS_MBPS = 4.0, 9.0
+MOST_OTHERS, FEWEST_OTHERS = 4, 2
+CASES, QUICK_CASES = 12, 3
+SDFAST = Arm("sdfast", "learned")
+DEMOTED, TOGETHER = "demoted", ""
+QUEUES = {DEMOTED: "recovered traffic behind all other", TOGETHER: "one queue for all"}
+TIMING = Timing(before_s=4.0, transient_s=3.0, converged_s=5.0)
+VICTIM = "victim"
+_SOURCE_PORT = 30_000
+MOST_LOST_PERCENT = 1.0  # a full queue of one millisecond more or less, and BFD's own packets
+HEADER = ("queues", "others' loss after (%)", "worst of them (%)", "victim got (Mbit/s)", "of", "cases")
+_SMOOTH = 5  # samples of a moving mean: half a second
+_EDGE_S = BIN_S * _SMOOTH / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A pair, a link of its primary path, the ways before and after, and the links that others fill."""
+
+    pair: Pair
+    failed: LinkId
+    primary: tuple[Direction, ...]
+    detour: tuple[Direction, ...]
+    filled: tuple[Direction, ...]
+
+
+def draw_cases(topology: Topology, count: int, seed: int) -> tuple[Case, ...]:
+    """Cases, pairs drawn at random, each pair at most once.
+
+    Parameters
+    ----------
+    topology : Topology
+    count : int
+        Fewer come where the topology has fewer.
+    seed : int
+    """
+    routes, names = ResidualRoutes(topology), topology.node_names
+    pairs = [(source, target) for source in names for target in names if source != target]
+    found: list[Case] = []
+    for number in np.random.default_rng(seed).permutation(len(pairs)):
+        case = _case(topology, routes, pairs[number])
+        if case is not None:
+            found.append(case)
+        if len(found) == count:
+            break
+    return tuple(found)
+
+
+def _case(topology: Topology, routes: ResidualRoutes, pair: Pair) -> Case | None:
+    """The pair with the first link of its primary that leaves enough links to fill; None when there is no such link."""
+    primary = path(routes, *pair)
+    for hop in primary:
+        failed = topology.link_id(hop)
+        detour = path(routes, *pair, frozenset({failed}))
+        filled = tuple(each for each in detour if each not in primary)
+        # A neighbour's flow must take the link itself, also after the failure.
+        if len(filled) >= FEWEST_OTHERS and all(path(routes, each.src, each.dst) == (each,) for each in filled):
+            return Case(pair, failed, primary, detour, filled[:MOST_OTHERS])
+    return None
+
+
+def flows_of(case: Case) -> tuple[Placed, ...]:
+    """The victim and the flows that fill its way round, with the links that they cross."""
+    victim = Flow(VICTIM, *case.pair, transport="udp", offered_mbps=VICTIM_MBPS, port=FIRST_PORT)
+    placed = [Placed(victim, _SOURCE_PORT, before=case.primary, after=case.detour)]
+    for number, hop in enumerate(case.filled, start=1):
+        name = f"{hop.src} to {hop.dst}"
+        flow = Flow(name, hop.src, hop.dst, transport="udp", offered_mbps=OTHERS_MBPS, port=FIRST_PORT + number)
+        placed.append(Placed(flow, _SOURCE_PORT + number, before=(hop,), after=(hop,)))
+    return tuple(placed)
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """Two trials a case: with and without demotion."""
+    count = QUICK_CASES if plan.quick else CASES
+    cases = draw_cases(load_topology(TOPOLOGY), count, plan.seed)
+    return tuple(
+        Trial(
+            trial_id=f"{ID}/{number:02d}-{case.pair[0]}-{case.pair[1]}-{queues or 'together'}",
+            kind="demoted",
+            topology=TOPOLOGY,
+            arm=SDFAST,
+            round=1,
+            failures=1,
+            links=(str(case.failed),),
+            pairs=(case.pair,),
+            load=Load(pings=False, ping_interval_ms=0.0, udp_mbps=None, download_bytes=None, capacity_mbps=LINK_MBPS),
+            timing=TIMING,
+            seed=plan.seed,
+            parameters=DemotedParameters(
+                network=queues or "together",
+                queues=queues,
+                case=number,
+                victim_mbps=VICTIM_MBPS,
+                others_mbps=OTHERS_MBPS,
+                most_others=MOST_OTHERS,
+                fewest_others=FEWEST_OTHERS,
+            ),
+        )
+        for number, case in enumerate(cases)
+        for queues in QUEUES
+    )
+
+
+def case_of(trial: Trial) -> Case:
+    """The case of a trial."""
+    number = parameters_of(trial, DemotedParameters).case
+    return draw_cases(load_topology(trial.topology), number + 1, trial.seed)[number]
+
+
+def own_rows(rows: Sequence[Json], queues: str) -> list[Json]:
+    """Good rows of one set-up of queues."""
+    own = (row for row in rows if row["trial"].startswith(f"{ID}/") and "flows" in row)
+    return [row for row in own if row["parameters"]["queues"] == queues]
+
+
+def others_lost_percent(row: Json) -> list[float]:
+    """Datagrams of each other flow that were lost at the end of a trial (%)."""
+    return [flow["lost_percent_after"] for flow in row["flows"] if flow["name"] != VICTIM]
+
+
+def victim_of(row: Json) -> Json:
+    """Record of the victim."""
+    return next(flow for flow in row["flows"] if flow["name"] == VICTIM)
+
+
+def mean_loss(rows: Sequence[Json], queues: str) -> Estimate | None:
+    """Mean over cases of the others' mean loss (%), with its interval."""
+    losses = [others_lost_percent(row) for row in own_rows(rows, queues)]
+    return mean_interval([sum(each) / len(each) for each in losses]) if losses else None
+
+
+def victims_rate(rows: Sequence[Json], queues: str) -> Estimate | None:
+    """Mean over cases of what the victim receives in the end (Mbit/s)."""
+    rates = [victim_of(row)["after_mbps"] for row in own_rows(rows, queues)]
+    return mean_interval(rates) if rates else None
+
+
+def spared(rows: Sequence[Json]) -> Estimate | None:
+    """Mean over cases that were measured both ways of the loss that demotion spares the others (points of %)."""
+    losses = {
+        queues: {row["parameters"]["case"]: np.mean(others_lost_percent(row)) for row in own_rows(rows, queues)}
+        for queues in QUEUES
+    }
+    both = sorted(losses[DEMOTED].keys() & losses[TOGETHER].keys())
+    return mean_interval([float(losses[TOGETHER][case] - losses[DEMOTED][case]) for case in both]) if both else None
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """Others lose nothing with demotion, and less than without; what the victim gets is told."""
+    limit = Claim(f"loss of other flows, {QUEUES[DEMOTED]}", "%", None, AtMost(MOST_LOST_PERCENT))
+    results = [
+        judge(limit, mean_loss(rows, DEMOTED)),
+        judge_difference("loss that demotion spares other flows", "points", "above 0", spared(rows)),
+        judge(Claim(f"loss of other flows, {QUEUES[TOGETHER]}", "%"), mean_loss(rows, TOGETHER)),
+    ]
+    for queues, words in QUEUES.items():
+        results.append(judge(Claim(f"what the victim receives, {words}", "Mbit/s"), victims_rate(rows, queues)))
+    return results
+
+
+def table(rows: Sequence[Json]) -> Table:
+    """Losses and the victim's rate, with and without demotion."""
+    found = []
+    for queues in (DEMOTED, TOGETHER):
+        own = own_rows(rows, queues)
+        loss, rate = mean_loss(rows, queues), victims_rate(rows, queues)
+        if loss is not None and rate is not None:
+            worst = max(lost for row in own for lost in others_lost_percent(row))
+            offered = victim_of(own[0])["offered_mbps"]
+            shown = (f"{loss.value:.2f}", f"{worst:.2f}", f"{rate.value:.2f}", f"{offered:.2f}", str(len(own)))
+            found.append((QUEUES[queues], *shown))
+    return Table(HEADER, tuple(found))
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """A panel for each set-up of queues: share of its rate that every flow gets, over time."""
+    figure, both = canvas.panels("SD-FAST beyond the papers: recovered traffic on links that others fill", len(QUEUES))
+    for axes, (queues, words) in zip(both, QUEUES.items(), strict=True):
+        axes.set_title(words, color=INK, fontsize=10, loc="left")
+        _draw(axes, own_rows(rows, queues))
+    canvas.legend(figure, next((axes for axes in both if axes.lines), both[0]))
+    cases = max((len(own_rows(rows, queues)) for queues in QUEUES), default=0)
+    facts = [
+        f"Darkstrand, links of {LINK_MBPS:g} Mbit/s, {cases} cases; a victim of {VICTIM_MBPS:g} Mbit/s "
+        f"goes around a failed link, over links that flows of {OTHERS_MBPS:g} Mbit/s fill. UDP, half-second "
+        "means. Thin: every flow; thick: mean over flows. Packets with a failure tag wait in the victim queue (left), "
+        "or they do not (right).",
+    ]
+    return canvas.finish(figure, facts, caption)
+
+
+def _draw(axes: Axes, rows: Sequence[Json]) -> None:
+    flows = [flow for row in rows for flow in row["flows"]]
+    if not flows:
+        say_empty(axes)
+        return
+    shown_s = np.arange(-TIMING.before_s, TIMING.total_s - TIMING.before_s - _EDGE_S, BIN_S)
+    for name, colour, of_name in (
+        ("other flows", PALETTE[0], [flow for flow in flows if flow["name"] != VICTIM]),
+        ("victim", PALETTE[2], [flow for flow in flows if flow["name"] == VICTIM]),
+    ):
+        shares = [share_over_time(flow) for flow in of_name]
+        for seconds, values in shares:
+            axes.plot(seconds, values, color=colour, lw=0.5, alpha=0.45)
+        known = np.array([np.interp(shown_s, *share, left=np.nan, right=np.nan) for share in shares if share[0]])
+        seen = ~np.isnan(known).all(axis=0)
+        axes.plot(shown_s[seen], np.nanmean(known[:, seen], axis=0), color=colour, lw=2.2, label=name)
+    axes.axvline(0.0, color=PAPER, lw=1.2, ls=":", label="cut")
+    axes.set_xlabel("seconds since the cut", color=INK)
+    axes.set_ylabel("received (% of what is sent)", color=INK)
+    axes.set_xlim(shown_s[0], shown_s[-1])
+    axes.set_ylim(0, 115)
+
+
+def share_over_time(flow: Json) -> tuple[list[float], list[float]]:
+    """Seconds since the cut, and the moving mean of what a flow receives (% of what it offers)."""
+    samples = np.asarray(flow["samples_mbps"], dtype=np.float64)
+    if len(samples) < _SMOOTH:
+        return [], []
+    smooth = np.convolve(samples, np.ones(_SMOOTH) / _SMOOTH, mode="valid")
+    first_s = flow["start_ms"] / 1000.0 + _EDGE_S
+    seconds = first_s + BIN_S * np.arange(len(smooth))
+    return seconds.tolist(), (100.0 * smooth / flow["offered_mbps"]).tolist()
+
+
+FIGURE = PaperFigure(
+    ID,
+    "beyond",
+    "Beyond: SD-FAST with recovered traffic in the victim queue; who loses on full links",
+    trials,
+    claims,
+    draw,
+    table,
+)

@@ -1,0 +1,245 @@
+"""Set-up of `x-lossless`: packets that must walk back from a failed link of Darkstrand, with and without SQR beside it.
+
+A pair exchanges UDP probes; a link of its primary path dies, chosen so that the first packets have to walk back. With
+SQR both ends of the link keep what they send into it. Cuts are of two sorts: the carrier goes, which the next sending
+sees by itself, or the link falls silent, so that BFD has to notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.analysis.crankback import CrankbackCase, crankback_cases
+from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.lossless import LosslessParameters
+from experiments.campaign.statistics import Estimate, mean_interval
+from experiments.campaign.values import Arm, CampaignPlan, Json, Timing, Trial
+from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, Exactly, Within, judge
+from experiments.figures.charts import canvas
+from experiments.figures.charts.canvas import INK, PALETTE, say_empty
+from mininet_topos.catalogue import load_topology
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+ID, KIND, TOPOLOGY = "x-lossless", "lossless", "darkstrand"
+SDFAST, LOSSLESS = Arm("sdfast", "learned"), Arm("lossless", "learned")
+SDFAST_AGENT, LOSSLESS_AGENT = Arm("sdfast", "agent"), Arm("lossless", "agent")
+# Without and with SQR, in both modes of SD-FAST.
+PAIRS_OF_ARMS = ((SDFAST, LOSSLESS), (SDFAST_AGENT, LOSSLESS_AGENT))
+LABELS = {
+    SDFAST.name: "SD-FAST alone, learned",
+    LOSSLESS.name: "SD-FAST + SQR, learned",
+    SDFAST_AGENT.name: "SD-FAST alone, agent",
+    LOSSLESS_AGENT.name: "SD-FAST + SQR, agent",
+}
+CUTS = {"silent": "silent failure", "carrier": "carrier lost"}
+PROBE_MS = 2.0
+# BFD needs three of its intervals to see a silent failure, telling SQR of it takes 0.2 s; delta covers both twice.
+BFD_MS, DELTA_MS, SLOTS, MARGIN = 100, 1000.0, 8192, 64
+TIMING = Timing(before_s=1.5, transient_s=2.0, converged_s=1.5)
+CASES, QUICK_CASES = 8, 2
+RATIO = Within(0.8, 1.2)
+HEADER = ("", "hops back", "sent", "lost", "twice", "reordered", "sent back", "longest outage, ms")
+COLOURS = {
+    SDFAST.name: PALETTE[7],
+    LOSSLESS.name: PALETTE[0],
+    SDFAST_AGENT.name: "#afb8c1",
+    LOSSLESS_AGENT.name: PALETTE[6],
+}
+_FIELDS = {"lost": "packets lost", "duplicated": "packets that came twice"}
+
+
+@lru_cache(maxsize=1)
+def _walks_back() -> tuple[CrankbackCase, ...]:
+    """Cases whose first packets walk back, the longest walks first."""
+    cases = [case for case in crankback_cases(load_topology(TOPOLOGY)) if case.hops_back]
+    return tuple(sorted(cases, key=lambda case: -case.hops_back))
+
+
+def draw_cases(count: int, seed: int) -> tuple[CrankbackCase, ...]:
+    """The longest walk back, and others at random, no link twice.
+
+    Parameters
+    ----------
+    count : int
+        At least one.
+    seed : int
+    """
+    longest, *others = _walks_back()
+    found = [longest]
+    for number in np.random.default_rng(seed).permutation(len(others)):
+        if len(found) == count:
+            break
+        if others[number].link not in {case.link for case in found}:
+            found.append(others[number])
+    return tuple(found)
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """Every case with each sort of cut and by each arm; in a quick run the cases take the sorts in turn."""
+    sorts = list(CUTS)
+    cases = draw_cases(plan.rounds or (QUICK_CASES if plan.quick else CASES), plan.seed)
+    return tuple(
+        _trial(case, number, cut, arm, plan.seed)
+        for number, case in enumerate(cases, start=1)
+        for cut in (sorts[number % len(sorts) - 1 :][:1] if plan.quick else sorts)
+        for pair in PAIRS_OF_ARMS
+        for arm in pair
+    )
+
+
+def _trial(case: CrankbackCase, number: int, cut: str, arm: Arm, seed: int) -> Trial:
+    return Trial(
+        trial_id=f"{ID}/r{number}/{case.source}-{case.destination}-{cut}/{arm.name}",
+        kind=KIND,
+        topology=TOPOLOGY,
+        arm=arm,
+        round=number,
+        failures=1,
+        links=(str(case.link),),
+        pairs=((case.source, case.destination),),
+        load=None,
+        timing=TIMING,
+        seed=seed,
+        parameters=LosslessParameters(cut, case.hops_back, PROBE_MS, BFD_MS, SLOTS, DELTA_MS, MARGIN),
+    )
+
+
+def rows_of(rows: Sequence[Json], arm: Arm, cut: str | None = None) -> list[Json]:
+    """Good rows of an arm, of one sort of cut or of all."""
+    return [
+        row
+        for row in rows
+        if row["trial"].startswith(f"{ID}/")
+        and row.get("status", "ok") == "ok"
+        and row["arm"] == arm.name
+        and cut in (None, row["parameters"]["cut"])
+    ]
+
+
+def total(rows: Sequence[Json], field: str) -> Estimate | None:
+    """Sum over trials; None without any."""
+    return Estimate(float(sum(row[field] for row in rows)), None, None) if rows else None
+
+
+def mean(rows: Sequence[Json], field: str) -> Estimate | None:
+    """Mean over trials with its interval; None without any."""
+    return mean_interval([float(row[field]) for row in rows]) if rows else None
+
+
+def by_outage(rows: Sequence[Json]) -> Estimate | None:
+    """Packets lost by what the outages of both ways amount to, mean over trials; None without an outage.
+
+    The rate is the measured one: a busy machine sends probes less often than asked for.
+    """
+    found = [1000 * row["lost"] / (row["rate_pps"] * sum(row["outages_ms"])) for row in rows if sum(row["outages_ms"])]
+    return mean_interval(found) if found else None
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """Nothing is lost with SQR; SD-FAST alone loses what was sent while the link was dead and nobody knew."""
+    results = []
+    for alone, helped in PAIRS_OF_ARMS:
+        own, label = rows_of(rows, helped), LABELS[helped.name]
+        results.append(
+            judge(Claim(f"packets lost, {label}, all cases", "packets", 0.0, Exactly(0.0)), total(own, "lost"))
+        )
+        walked = min((row["came_back"] for row in own), default=None)
+        back = None if walked is None else Estimate(float(walked), None, None)
+        results.append(
+            judge(Claim(f"packets that walked back in every case, {label}", "packets", 1.0, AtLeast(1.0)), back)
+        )
+        silent = rows_of(rows, alone, "silent")
+        label = LABELS[alone.name]
+        claim = Claim(f"packets lost at silent failures by rate x outage, {label}", "ratio", 1.0, RATIO)
+        results.append(judge(claim, by_outage(silent)))
+        results += [
+            judge(Claim(f"packets lost, {words}, {label}", "packets"), mean(rows_of(rows, alone, cut), "lost"))
+            for cut, words in CUTS.items()
+        ]
+        for field, words in (("duplicated", "came twice"), ("reordered", "reordered")):
+            name = f"packets that {'were ' if field == 'reordered' else ''}{words}, {LABELS[helped.name]}"
+            results.append(judge(Claim(name, "packets"), mean(own, field)))
+    return results
+
+
+def table(rows: Sequence[Json]) -> Table:
+    """A line for every case and arm."""
+    lines = []
+    for row in rows:
+        if row["trial"].startswith(f"{ID}/"):
+            (source, destination), (link,) = row["pair"], row["links"]
+            name = f"{source} to {destination}, {link}, {CUTS[row['parameters']['cut']]}, {LABELS[row['arm']]}"
+            counts = (f"{row[field]:,}" for field in ("sent", "lost", "duplicated", "reordered", "came_back"))
+            lines.append((name, str(row["parameters"]["hops_back"]), *counts, f"{max(row['outages_ms']):,.1f}"))
+    return Table(HEADER, tuple(lines))
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """Packets lost and doubled in every case, arms side by side."""
+    figure, both = canvas.panels("SD-FAST beyond the papers: SQR at the switches beside the failure", len(_FIELDS))
+    for axes, (field, words) in zip(both, _FIELDS.items(), strict=True):
+        _draw(axes, rows, field)
+        axes.set_ylabel(f"{words} (log above 10)", color=INK)
+    if both[0].patches:
+        canvas.legend(figure, both[0])
+    facts = [
+        f"Darkstrand, UDP probes every {PROBE_MS:g} ms both ways, one link of the way dies for good; BFD every "
+        f"{BFD_MS} ms. Under each case: how many hops its first packets walk back. SQR keeps the packets of "
+        f"{DELTA_MS:g} ms, and sends again what the cut may have lost: so packets come twice."
+    ]
+    return canvas.finish(figure, facts, caption)
+
+
+def _draw(axes: Axes, rows: Sequence[Json], field: str) -> None:
+    arms = [arm for pair in PAIRS_OF_ARMS for arm in pair]
+    own = {arm: {_case_name(row): row for row in rows_of(rows, arm)} for arm in arms}
+    cases = list(dict.fromkeys(case for found in own.values() for case in found))
+    if not cases:
+        say_empty(axes)
+        return
+    width = 0.8 / len(arms)
+    for number, (arm, found) in enumerate(own.items()):
+        for group, case in enumerate(cases):
+            if case in found:
+                place = group + (number - (len(arms) - 1) / 2) * width
+                axes.bar(place, found[case][field], 0.92 * width, color=COLOURS[arm.name])
+                axes.annotate(
+                    f"{found[case][field]:,}",
+                    (place, found[case][field]),
+                    xytext=(0, 2),
+                    textcoords="offset points",
+                    ha="center",
+                    fontsize=8,
+                    color=INK,
+                )
+        axes.bar([0], [0], color=COLOURS[arm.name], label=LABELS[arm.name])
+    axes.set_yscale("symlog", linthresh=10)
+    axes.set_ylim(bottom=0)
+    axes.margins(y=0.15)
+    axes.set_xticks(range(len(cases)), cases, fontsize=8)
+
+
+def _case_name(row: Json) -> str:
+    """Name of a case under its bars."""
+    (source, destination) = row["pair"]
+    cut, hops = CUTS[row["parameters"]["cut"]], row["parameters"]["hops_back"]
+    return f"{source} to {destination}\n{cut}\n{hops} back"
+
+
+FIGURE = PaperFigure(
+    ID,
+    "beyond",
+    "Beyond: SD-FAST with SQR beside the failed link; nothing is lost",
+    trials,
+    claims,
+    draw,
+    table,
+)

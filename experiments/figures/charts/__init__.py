@@ -1,0 +1,1 @@
+"""Charts: what pictures share, and the pictures of single runs."""

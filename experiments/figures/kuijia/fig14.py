@@ -1,0 +1,52 @@
+"""Figure 14: low-priority flows; rescaling hurts directly affected ones, Kuijia victims only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.campaign.values import Json
+from experiments.campaign.verdicts import Claim, ClaimResult, judge, judge_difference
+from experiments.figures.kuijia.comparisons import (
+    ABOVE,
+    CLASSES_TCP,
+    GROWS,
+    HIGH_DIRECT,
+    HIGH_VICTIM,
+    LOW_DIRECT,
+    LOW_VICTIM,
+    both,
+    class_trials,
+    loss_figure,
+    mean_of,
+)
+from experiments.figures.kuijia.measures import difference, growth, lost_percent
+
+_LOW = {"directly affected, low": LOW_DIRECT, "victims, low": LOW_VICTIM}
+_HIGH = {"directly affected, high": HIGH_DIRECT, "victims, high": HIGH_VICTIM}
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """Low-priority flows: rescaling hurts directly affected ones, Kuijia victims only."""
+    kuijia, rescaling = both(rows, CLASSES_TCP, lost_percent(LOW_DIRECT))
+    hit, _ = both(rows, CLASSES_TCP, lost_percent(LOW_VICTIM))
+    name = "loss of directly affected low-priority flows"
+    return [
+        judge_difference(f"{name}, rescaling less Kuijia", "points", ABOVE, difference(rescaling, kuijia)),
+        judge_difference(f"growth of the {name}, rescaling", "points", GROWS, growth(rescaling)),
+        judge_difference(
+            "loss of low-priority flows under Kuijia, victims less directly affected",
+            "points",
+            ABOVE,
+            difference(hit, kuijia),
+        ),
+        judge(Claim(f"{name}, Kuijia", "%", "none"), mean_of(kuijia)),
+    ]
+
+
+FIGURE = loss_figure(
+    "fig14",
+    "Figure 14: losses with two priorities, low to high 10 to 1",
+    class_trials,
+    claims,
+    {name: (CLASSES_TCP, which) for name, which in (_LOW | _HIGH).items()},
+)

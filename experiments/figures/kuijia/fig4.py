@@ -1,0 +1,249 @@
+"""Kuijia's Figure 4: original against precomputed weights on random graphs, every link failed in turn.
+
+Set-up (section 4.2): 10 random graphs of 100 nodes and 200 links, 10 runs of 40 random pairs on each, 3 tunnels a pair,
+demand 0.8 to 3.0 Gbit/s a pair. The paper does not give link capacities (here 1 Gbit/s), the number of demand levels
+(here 12, step 0.2), nor which of the best base allocations it used (here both; an interior point method, as CVX has,
+ends at the centre). Proportional rescaling in the victims' own queue stands beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.sweep import LadderParameters
+from experiments.campaign.statistics import mean_interval
+from experiments.campaign.values import CampaignPlan, Json, Trial, parameters_of
+from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge
+from experiments.figures.charts.canvas import INK, PALETTE, new_figure
+from mininet_topos.catalogue import load_topology
+from te_solver import all_failures as effect
+from te_solver.all_failures import Paths, fail_every_link, to_paths
+from te_solver.choices import BASE_POINTS
+from te_solver.demands import random_pairs
+from te_solver.network import Network, to_network
+from te_solver.solve import SolveOptions
+from te_solver.tunnels import to_problem
+from te_solver.values import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ID = "kuijia-fig4"
+NODES, LINKS, PAIRS, CAPACITY_MBPS = 100, 200, 40, 1000.0
+GRAPHS = RUNS = 10
+QUICK = 2
+DEMANDS_MBPS = tuple(800.0 + 200.0 * step for step in range(12))
+SCHEMES = ("rescaling", "kuijia", "precomputed")
+LABELS = ("proportional rescaling", "Kuijia, original weights", "Kuijia, precomputed weights")
+# PAPERS: original weights close to precomputed ones, by points of throughput loss.
+CLOSE_POINTS = 0.1
+HEADER = ("Gbit/s", "centre: carried %", *SCHEMES, "vertex: carried %", *SCHEMES)
+
+
+def units(seed: int, graphs: int = GRAPHS, runs: int = RUNS) -> Iterator[tuple[str, LadderParameters]]:
+    """Name and parameters of each unit: a base point, graph and run, with all demand levels and all failures."""
+    for base_point in BASE_POINTS:
+        for graph in range(graphs):
+            for run in range(runs):
+                sizes = (NODES, LINKS, PAIRS, CAPACITY_MBPS, DEMANDS_MBPS)
+                yield (
+                    f"{base_point}-graph{graph:02d}-run{run:02d}",
+                    LadderParameters(base_point, graph, run, seed, *sizes),
+                )
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """One trial a base point, graph and run; a round is a run."""
+    sizes = (QUICK, QUICK) if plan.quick else (GRAPHS, RUNS)
+    return tuple(
+        Trial(
+            trial_id=f"{ID}/{name}",
+            kind="sweep",
+            topology=f"random:{NODES}:{LINKS}",
+            arm=None,
+            round=parameters.run + 1,
+            failures=1,
+            links=(),
+            pairs=(),
+            load=None,
+            timing=None,
+            seed=plan.seed,
+            parameters=parameters,
+        )
+        for name, parameters in units(plan.seed, sizes[0], plan.rounds or sizes[1])
+    )
+
+
+def run_unit(trial: Trial) -> Json:
+    """Row of a trial: its parameters, and the losses at every demand level."""
+    return compute(parameters_of(trial, LadderParameters))
+
+
+def compute(own: LadderParameters) -> Json:
+    """Mean loss over all failures, for every demand level and scheme (shares of the throughput before)."""
+    from te_solver.ladder import solve_ladder
+
+    problem, paths = problem_of(replace(own, base_point=""))
+    options = SolveOptions(base_point=own.base_point, method="fast")
+    rows = []
+    for demand_mbps, allocation in zip(own.demands_mbps, solve_ladder(problem, own.demands_mbps, options), strict=True):
+        effects = fail_every_link(problem, allocation.tunnel_mbps, paths)
+        sent, victim = effects[:, effect.SENT], effects[:, effect.VICTIM]
+        delivered = (
+            effects[:, effect.RESCALING],
+            sent - victim + effects[:, effect.KUIJIA],
+            sent - victim + effects[:, effect.PRECOMPUTED],
+        )
+        rows.append(
+            {
+                "demand_mbps": demand_mbps,
+                "satisfied": allocation.value / (demand_mbps * len(problem.demands)),
+                "gap": allocation.gap,
+                **{name: float(np.mean(1 - mbps / sent)) for name, mbps in zip(SCHEMES, delivered, strict=True)},
+                "failures": len(effects),
+                "programs": int((effects[:, effect.PIVOTS] != effect.NO_PROGRAM).sum()),
+                "largest_program_gap": float(effects[:, effect.GAP].max()),
+            }
+        )
+    return {"levels": rows}
+
+
+@lru_cache(maxsize=4)
+def problem_of(own: LadderParameters) -> tuple[Problem, Paths]:
+    """Pairs of a run on its graph, and their tunnels; the base allocation does not matter."""
+    network = _network(own.nodes, own.links, 1000 * own.seed + own.graph, own.capacity_mbps)
+    seed = 1_000_000 * own.seed + 1000 * own.graph + own.run
+    problem = to_problem(network, random_pairs(network.topology, own.pairs, own.demands_mbps[0], seed=seed))
+    return problem, to_paths(problem.tunnels)
+
+
+@lru_cache(maxsize=4)
+def _network(nodes: int, links: int, seed: int, capacity_mbps: float) -> Network:
+    return to_network(load_topology(f"random:{nodes}:{links}:{seed}"), capacity_mbps)
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """Original weights are close to precomputed ones; judged for the centre, the vertex stands beside."""
+    found = []
+    for base_point in BASE_POINTS:
+        worst = max(_distances(rows, base_point), key=lambda values: sum(values) / len(values), default=None)
+        judged = base_point == "centre"
+        claim = Claim(
+            f"largest distance between original and precomputed weights, {base_point}",
+            "points of throughput loss",
+            "highly comparable",
+            Within(0.0, CLOSE_POINTS) if judged else None,
+        )
+        found.append(judge(claim, None if worst is None else mean_interval(worst)))
+    return found
+
+
+def _distances(rows: Sequence[Json], base_point: str) -> list[list[float]]:
+    """Per demand level the distance (points) of every graph and run."""
+    found: dict[float, list[float]] = {}
+    for level in _levels(rows):
+        if level["base_point"] == base_point:
+            found.setdefault(level["demand_mbps"], []).append(100 * (level["kuijia"] - level["precomputed"]))
+    return list(found.values())
+
+
+def _levels(rows: Sequence[Json]) -> list[Json]:
+    return [{**row["parameters"], **level} for row in rows for level in row["levels"]]
+
+
+def _levels_of_both(rows: Sequence[Json]) -> list[Json]:
+    """Demand levels of the graphs and runs that are there for both base points, which stand side by side."""
+    units = {(each["base_point"], each["graph"], each["run"]) for each in (row["parameters"] for row in rows)}
+    return [
+        level
+        for level in _levels(rows)
+        if all((base_point, level["graph"], level["run"]) in units for base_point in BASE_POINTS)
+    ]
+
+
+def means(rows: Sequence[Json], base_point: str) -> dict[float, dict[str, tuple[float, float]]]:
+    """Per demand level and scheme: mean loss in per cent over graphs and runs, and half its 95 % interval."""
+    found: dict[float, dict[str, tuple[float, float]]] = {}
+    for demand_mbps in sorted({row["demand_mbps"] for row in rows}):
+        chosen = [row for row in rows if row["base_point"] == base_point and row["demand_mbps"] == demand_mbps]
+        found[demand_mbps] = {}
+        for name in (*SCHEMES, "satisfied"):
+            mean, _low, high = mean_interval([100 * row[name] for row in chosen])
+            found[demand_mbps][name] = mean, 0.0 if high is None else high - mean
+    return found
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """The picture of the sweep, with the caption under it."""
+    figure = draw_levels(_levels_of_both(rows))
+    if caption:
+        figure.supxlabel(caption, fontsize=8, x=0.01, ha="left", parse_math=False)
+    return figure
+
+
+def draw_levels(rows: Sequence[Json]) -> Figure:
+    """Mean loss over demand, one panel a base point."""
+    figure, panels = new_figure(11.5, 4.4, len(BASE_POINTS))
+    graphs, runs = (len({row[key] for row in rows}) for key in ("graph", "run"))
+    highest = 0.0
+    for axes, base_point in zip(panels, BASE_POINTS, strict=True):
+        by_demand = means(rows, base_point)
+        gbps = [demand_mbps / 1000 for demand_mbps in by_demand]
+        for name, label, colour, mark in zip(SCHEMES, LABELS, PALETTE, "sox", strict=False):
+            mean = np.array([values[name][0] for values in by_demand.values()])
+            half = np.array([values[name][1] for values in by_demand.values()])
+            axes.plot(gbps, mean, marker=mark, markersize=5, color=colour, label=label, linewidth=1.6)
+            axes.fill_between(gbps, mean - half, mean + half, color=colour, alpha=0.15, linewidth=0)
+            highest = max(highest, float((mean + half).max(initial=0.0)))
+        axes.set_title(f"base allocation: {base_point}", color=INK, fontsize=10, loc="left")
+        axes.set_xlabel("demand of a pair (Gbit/s)", color=INK)
+        axes.set_ylabel("throughput lost, mean over failures (%)", color=INK)
+        axes.legend(frameon=False, fontsize=9, loc="lower right")
+    for axes in panels:
+        axes.set_ylim(0, 1.1 * highest or 1.0)
+    title = (
+        f"Figure 4: {graphs} random graphs of {NODES} nodes and {LINKS} links, {runs} runs, every link failed in turn"
+    )
+    figure.suptitle(title, color=INK, fontsize=11, x=0.01, ha="left")
+    return figure
+
+
+def table(rows: Sequence[Json]) -> Table:
+    """Losses at every demand level."""
+    return Table(HEADER, tuple(table_rows(_levels_of_both(rows))))
+
+
+def table_rows(rows: Sequence[Json]) -> list[tuple[str, ...]]:
+    """For people: demand, share satisfied, and the three losses from both base points."""
+    both = [means(rows, base_point) for base_point in BASE_POINTS]
+    return [
+        (
+            f"{demand_mbps / 1000:.1f}",
+            *(
+                cell
+                for by_demand in both
+                for cell in (
+                    f"{by_demand[demand_mbps]['satisfied'][0]:.1f}",
+                    *(f"{by_demand[demand_mbps][name][0]:.3f}" for name in SCHEMES),
+                )
+            ),
+        )
+        for demand_mbps in both[0]
+    ]
+
+
+FIGURE = PaperFigure(
+    ID,
+    "kuijia",
+    "Loss of original weights against precomputed ones (one link fails, 40 pairs, random graphs)",
+    trials,
+    claims,
+    draw,
+    table,
+)

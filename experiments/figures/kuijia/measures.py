@@ -1,0 +1,225 @@
+"""Numbers of measured rows: losses by class of flows, convergence, and what te_solver's fluid gives for the same.
+
+Losses are of volumes: what the flows of a class carry together, so that a flow of 0.1 Mbit/s counts for what it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from experiments.campaign.statistics import Estimate, mean_interval
+from experiments.campaign.values import Arm, Json
+from experiments.figures.kuijia import testbed
+
+# A flow that carries less than this at the end has come to nothing, so it has no rate to converge to.
+NOTHING_MBPS = 0.01
+# Smaller flows have fewer than 86 packets a second, which come in clumps: undisturbed ones stray by more than the 10 %
+# of the rule for convergence, larger ones do not (docs/decisions/kuijia-figures.md).
+LEAST_STEADY_MBPS = 1.0
+AFFECTED = ("victim", "direct")
+# Figure 16 has flows of ten packets a second, so it takes means over all that follows these seconds after the cut.
+SETTLED_S = 5.0
+
+
+class Choice(NamedTuple):
+    """Which trials an id looks at."""
+
+    transport: str
+    queues: str = testbed.SINGLE
+    topology: str = testbed.GSCALE
+
+
+class Class(NamedTuple):
+    """Which flows: their class of Kuijia section 5.2, and their priority (None: any)."""
+
+    kind: str
+    priority: str | None = None
+
+
+Measure = Callable[[Json], float | None]
+Point = tuple[int, int]
+"""Round and demand of a trial."""
+
+
+def chosen(rows: Iterable[Json], choice: Choice, arm: Arm | None = None) -> list[Json]:
+    """Rows of the chosen trials, of one arm or of all."""
+    wanted = (choice.transport, choice.queues, choice.topology)
+    return [
+        row
+        for row in rows
+        if row["kind"] == "flows"
+        and (row["parameters"]["transport"], row["parameters"]["queues"], row["topology"]) == wanted
+        and (arm is None or row["arm"] == arm.name)
+    ]
+
+
+def flows_of(row: Json, which: Class) -> list[Json]:
+    """Flow records of a class."""
+    return [flow for flow in row["flows"] if flow["class"] == which.kind and which.priority in (None, flow["priority"])]
+
+
+def lost_percent(which: Class) -> Measure:
+    """Loss of a class as the paper means it: throughput that is gone (TCP), datagrams that are (UDP); None without."""
+
+    def measure(row: Json) -> float | None:
+        flows = flows_of(row, which)
+        if row["parameters"]["transport"] == "udp":
+            known = [flow for flow in flows if flow["lost_percent_after"] is not None]
+            sent = sum(flow["offered_mbps"] for flow in known)
+            return sum(flow["offered_mbps"] * flow["lost_percent_after"] for flow in known) / sent if sent else None
+        before = sum(flow["before_mbps"] for flow in flows)
+        return 100.0 * (1 - sum(flow["after_mbps"] for flow in flows) / before) if before else None
+
+    return measure
+
+
+def fluid_lost_percent(which: Class) -> Measure:
+    """The same by the fluid model."""
+
+    def measure(row: Json) -> float | None:
+        fluid = [row["fluid"][flow["name"]] for flow in flows_of(row, which)]
+        before = sum(each["before_mbps"] for each in fluid)
+        return 100.0 * (1 - sum(each["after_mbps"] for each in fluid) / before) if before else None
+
+    return measure
+
+
+def convergences_s(row: Json) -> list[float]:
+    """Convergence of each affected flow that has something in the end; the time watched where it never settled.
+
+    Flows that offer less than `LEAST_STEADY_MBPS` are left out.
+    """
+    watched_s = float(row["windows_s"]["after_s"])
+    return [
+        watched_s if flow["convergence_s"] is None else float(flow["convergence_s"])
+        for kind in AFFECTED
+        for flow in flows_of(row, Class(kind))
+        if flow["after_mbps"] >= NOTHING_MBPS and flow["offered_mbps"] >= LEAST_STEADY_MBPS
+    ]
+
+
+def typical_convergence_s(row: Json) -> float | None:
+    """Median over the affected flows of a trial."""
+    values = convergences_s(row)
+    return median(values) if values else None
+
+
+def whole_convergence_s(row: Json) -> float | None:
+    """Time until all affected flows of a trial have settled."""
+    return max(convergences_s(row), default=None)
+
+
+def by_point(rows: Iterable[Json], measure: Measure) -> dict[Point, float]:
+    """Value of every trial that has one, by round and demand."""
+    found = {}
+    for row in rows:
+        value = measure(row)
+        if value is not None and math.isfinite(value):
+            found[row["round"], row["parameters"].get("demand_mbps") or 0] = value
+    return found
+
+
+def demands_of(rows: Iterable[Json]) -> list[int]:
+    """Demands of rows, in order."""
+    return sorted({row["parameters"]["demand_mbps"] for row in rows})
+
+
+def by_demand(values: Mapping[Point, float]) -> dict[int, Estimate]:
+    """Mean over rounds at each demand."""
+    groups: dict[int, list[float]] = {}
+    for (_, demand), value in sorted(values.items()):
+        groups.setdefault(demand, []).append(value)
+    return {demand: mean_interval(group) for demand, group in sorted(groups.items())}
+
+
+def difference(larger: Mapping[Point, float], smaller: Mapping[Point, float]) -> Estimate | None:
+    """Mean of the differences between two sets of trials that share pairs, link and demand; None without any."""
+    common = sorted(larger.keys() & smaller.keys())
+    return mean_interval([larger[point] - smaller[point] for point in common]) if common else None
+
+
+def growth(values: Mapping[Point, float]) -> Estimate | None:
+    """Value at the largest demand less that at the smallest, over rounds; None with fewer than two demands."""
+    demands = sorted({demand for _, demand in values})
+    if len(demands) < 2:
+        return None
+    first, last = demands[0], demands[-1]
+    rounds = [number for number, demand in values if demand == first and (number, last) in values]
+    steps = [values[number, last] - values[number, first] for number in rounds]
+    return mean_interval(steps) if steps else None
+
+
+class Crossing(NamedTuple):
+    """Traffic of one kind over one link, in the paper's Mbit/s."""
+
+    before_mbps: float
+    after_mbps: float
+
+
+def busiest_directions(rows: Iterable[Json]) -> dict[int, str]:
+    """Directed link that Figure 16 looks at, by round: that on which most victims join traffic that stays.
+
+    By what flows offer, not by what was measured, and by all trials of a round, which share pairs and failed link.
+    """
+    weights: dict[int, dict[str, float]] = {}
+    for row in rows:
+        weight = weights.setdefault(row["round"], {})
+        joined, stays = (_offered(row, kind) for kind in ("victim", "direct"))
+        for name in joined.keys() & stays.keys():
+            weight[name] = weight.get(name, 0.0) + joined[name]
+    return {number: max(sorted(weight), key=lambda name: weight[name]) for number, weight in weights.items() if weight}
+
+
+def _offered(row: Json, kind: str) -> dict[str, float]:
+    """What flows of a class offer to every directed link after the failure."""
+    found: dict[str, float] = {}
+    for flow in flows_of(row, Class(kind)):
+        for name in row["paths"][flow["name"]]["after"]:
+            found[name] = found.get(name, 0.0) + (flow["offered_mbps"] or 0.0)
+    return found
+
+
+def crossing(row: Json, direction: str, which: Sequence[Class], *, fluid: bool = False) -> Crossing:
+    """What flows of some classes carry over a link before the failure and after it, at their receivers."""
+    sums = [0.0, 0.0]
+    for each in which:
+        for flow in flows_of(row, each):
+            rates = fluid_rates(row, flow) if fluid else long_rates(row, flow)
+            for place, (when, mbps) in enumerate(zip(("before", "after"), rates, strict=True)):
+                if direction in row["paths"][flow["name"]][when]:
+                    sums[place] += testbed.SCALE * mbps
+    return Crossing(*sums)
+
+
+def staying_change(row: Json, direction: str, which: Class) -> float | None:
+    """Change (%) of what the flows of a class that cross a link after the failure carry, since before it."""
+    flows = [flow for flow in flows_of(row, which) if direction in row["paths"][flow["name"]]["after"]]
+    before, after = (sum(rates) for rates in zip((0.0, 0.0), *(long_rates(row, flow) for flow in flows), strict=True))
+    return 100.0 * (after / before - 1) if before else None
+
+
+def fluid_rates(row: Json, flow: Json) -> tuple[float, float]:
+    """What the fluid delivers of a flow, before and after the failure (Mbit/s)."""
+    rates = row["fluid"][flow["name"]]
+    return rates["before_mbps"], rates["after_mbps"]
+
+
+def long_rates(row: Json, flow: Json) -> tuple[float, float]:
+    """Mean rates of a flow over the window before the cut, and from `SETTLED_S` after it to the end (Mbit/s)."""
+    stamped = list(zip(seconds_of(flow), flow["samples_mbps"], strict=True))
+    before = [mbps for second, mbps in stamped if -row["windows_s"]["before_s"] <= second < 0]
+    after = [mbps for second, mbps in stamped if second >= SETTLED_S]
+    return _mean(before), _mean(after)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def seconds_of(flow: Json) -> list[float]:
+    """Seconds of a flow's samples after the cut, at the middle of each."""
+    first_s = flow["start_ms"] / 1000.0
+    return [first_s + 0.1 * (number + 0.5) for number in range(len(flow["samples_mbps"]))]

@@ -1,0 +1,169 @@
+"""Tables 2 and 3: throughput of the four flows of section 3, with room on the other tunnels and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.statistics import Estimate, mean_interval
+from experiments.campaign.values import Arm, Json
+from experiments.campaign.verdicts import AtMost, Band, Claim, ClaimResult, Within, around, judge
+from experiments.figures.charts import canvas
+from experiments.figures.charts.canvas import INK, PALETTE, say_empty
+from experiments.figures.kuijia import testbed
+from experiments.figures.kuijia.comparisons import MakeTable, cell
+from experiments.figures.kuijia.measures import Choice, chosen, seconds_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+FIGURE1 = Choice("tcp", topology=testbed.FIGURE1)
+ABORIGINAL, VICTIMS = ("f3", "f4"), ("f1", "f2")
+_FLOW_COLOURS = {"f1": PALETTE[2], "f2": PALETTE[4], "f3": PALETTE[0], "f4": PALETTE[3]}
+_SMOOTH = 5  # samples of a tenth of a second
+
+
+def table2(rows: Sequence[Json]) -> list[ClaimResult]:
+    """800, 800 and 400 + 400 Mbit/s: Kuijia leaves f3 and f4 whole, victims get the spare 200 a tunnel."""
+    whole = _kept_whole(rows, "table2")
+    spare = [
+        judge(
+            Claim(f"{name} after the failure, Kuijia", "Mbit/s", 200.0, around(200.0, 20.0)),
+            figure1_rate(rows, "table2", testbed.KUIJIA, name, "after"),
+        )
+        for name in VICTIMS
+    ]
+    return [*whole, *spare, *_degraded(rows, "table2", (*ABORIGINAL, *VICTIMS))]
+
+
+def table3(rows: Sequence[Json]) -> list[ClaimResult]:
+    """1000, 1000 and 500 + 500 Mbit/s: rescaling leaves f3 and f4 about 470; Kuijia all, and victims nothing."""
+    shared = [
+        judge(
+            Claim(f"{name} after the failure, rescaling", "Mbit/s", 470.0, around(470.0, 47.0)),
+            figure1_rate(rows, "table3", testbed.RESCALING, name, "after"),
+        )
+        for name in ABORIGINAL
+    ]
+    nothing = [
+        judge(
+            Claim(f"{name} after the failure, Kuijia", "Mbit/s", 0.0, AtMost(50.0)),
+            figure1_rate(rows, "table3", testbed.KUIJIA, name, "after"),
+        )
+        for name in VICTIMS
+    ]
+    return [*_kept_whole(rows, "table3"), *nothing, *shared]
+
+
+def _kept_whole(rows: Sequence[Json], table: str) -> list[ClaimResult]:
+    return [_changed(rows, table, testbed.KUIJIA, name, "not affected", Within(-10.0, 10.0)) for name in ABORIGINAL]
+
+
+def _degraded(rows: Sequence[Json], table: str, names: Sequence[str]) -> list[ClaimResult]:
+    """Less by 1 % at least: a smaller change is within what TCP's rate does by itself, and its sign is chance."""
+    return [_changed(rows, table, testbed.RESCALING, name, "degrades", AtMost(-1.0)) for name in names]
+
+
+def _changed(rows: Sequence[Json], table: str, arm: Arm, name: str, paper: str, band: Band) -> ClaimResult:
+    values = [
+        100.0 * (after / before - 1)
+        for before, after in zip(*(_rates(rows, table, arm, name, when) for when in ("before", "after")), strict=True)
+        if before
+    ]
+    claim = Claim(f"change of {name}, {testbed.ARM_NAMES[arm.name]}", "%", paper, band)
+    return judge(claim, mean_interval(values) if values else None)
+
+
+def figure1_rate(rows: Sequence[Json], table: str, arm: Arm, name: str, when: str) -> Estimate | None:
+    """Throughput of one of f1 to f4, in the paper's Mbit/s."""
+    values = _rates(rows, table, arm, name, when)
+    return mean_interval(values) if values else None
+
+
+def _rates(rows: Sequence[Json], table: str, arm: Arm, name: str, when: str) -> list[float]:
+    return [
+        testbed.SCALE * flow[f"{when}_mbps"]
+        for row in chosen(rows, FIGURE1, arm)
+        if row["parameters"].get("table") == table
+        for flow in row["flows"]
+        if flow["name"] == name
+    ]
+
+
+def figure1_picture(table: str, title: str) -> Callable[[Sequence[Json], str], Figure]:
+    """Throughput of f1 to f4 over time, a panel for each scheme; the fluid model's end dashed."""
+
+    def draw(rows: Sequence[Json], caption: str) -> Figure:
+        figure, axes_of = canvas.panels(title, 2)
+        for axes, arm in zip(axes_of, (testbed.RESCALING, testbed.KUIJIA), strict=True):
+            axes.set_title(testbed.ARM_NAMES[arm.name], color=INK, fontsize=10, loc="left")
+            here = [row for row in chosen(rows, FIGURE1, arm) if row["parameters"].get("table") == table]
+            if not here:
+                say_empty(axes)
+                continue
+            _draw_flows(axes, here[0])
+        shown = next((axes for axes in axes_of if axes.lines), axes_of[0])
+        canvas.legend(figure, shown)
+        facts = [
+            f"Figure 1's network, scaled 1:{testbed.SCALE:.0f}, links of "
+            f"{testbed.LINK_MBPS * testbed.TABLE_HEADROOM[table]:g} Mbit/s of frames; s2-s4 is cut at 0, and with it "
+            "the tunnel of f1 and f2; f1 goes over to the tunnel of f3, f2 to that of f4.",
+            "First round; means of half a second at the receiver; dashed: the fluid model's rate after the failure.",
+        ]
+        return canvas.finish(figure, facts, caption)
+
+    return draw
+
+
+def _draw_flows(axes: Axes, row: Json) -> None:
+    for flow in row["flows"]:
+        name, colour = flow["name"], _FLOW_COLOURS[flow["name"]]
+        samples = [testbed.SCALE * sample for sample in flow["samples_mbps"]]
+        means = [sum(samples[at : at + _SMOOTH]) / _SMOOTH for at in range(len(samples) - _SMOOTH + 1)]
+        seconds = seconds_of(flow)
+        middle = seconds[_SMOOTH // 2 : _SMOOTH // 2 + len(means)]
+        axes.plot(middle, means, color=colour, lw=1.4, label=name)
+        fluid = testbed.SCALE * row["fluid"][name]["after_mbps"]
+        axes.plot([0.0, seconds[-1]], [fluid, fluid], color=colour, lw=1.0, ls="--", zorder=1)
+    axes.axvline(0.0, color=INK, lw=1.0, ls=":")
+    axes.set_xlabel("seconds after the cut", color=INK)
+    axes.set_ylabel("Mbit/s (measured times 100)", color=INK)
+    axes.set_ylim(bottom=0)
+
+
+def figure1_table(table: str) -> MakeTable:
+    """Throughput of f1 to f4 in the paper's Mbit/s, before and after, beside the fluid model."""
+
+    def make(rows: Sequence[Json]) -> Table:
+        found = []
+        for arm in testbed.ARMS:
+            here = [row for row in chosen(rows, FIGURE1, arm) if row["parameters"].get("table") == table]
+            if not here:
+                continue
+            for name in (*VICTIMS, *ABORIGINAL):
+                before, after = (figure1_rate(rows, table, arm, name, when) for when in ("before", "after"))
+                fluid = testbed.SCALE * here[0]["fluid"][name]["after_mbps"]
+                cells = (cell(before, 0), cell(after, 0), f"{fluid:.0f}", str(len(here)))
+                found.append((f"{name}, {testbed.ARM_NAMES[arm.name]}", *cells))
+        return Table(("flow", "before Mbit/s", "after Mbit/s", "fluid after Mbit/s", "trials"), tuple(found))
+
+    return make
+
+
+def _table_figure(table: str, title: str, judged: Callable[[Sequence[Json]], list[ClaimResult]]) -> PaperFigure:
+    return PaperFigure(
+        f"kuijia-{table}",
+        "kuijia",
+        title,
+        lambda plan: testbed.figure1_trials(plan, table),
+        judged,
+        figure1_picture(table, f"Kuijia, {title}"),
+        figure1_table(table),
+    )
+
+
+TABLE_2 = _table_figure("table2", "Table 2: throughput with room on the other tunnels", table2)
+TABLE_3 = _table_figure("table3", "Table 3: throughput without room on the other tunnels", table3)

@@ -1,0 +1,100 @@
+"""Figure 6: processing time of both ends against plain forwarding, by the kernel's own counters and end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.campaign.figure import PaperFigure
+from experiments.campaign.kinds.paths import CostParameters
+from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import Claim, ClaimResult, judge
+from experiments.figures.charts import canvas
+from experiments.figures.charts.canvas import INK
+from experiments.figures.p4protect import setup
+from experiments.figures.p4protect.comparisons import (
+    _QUARTILES,
+    ALL,
+    LOOKS,
+    QUARTILES,
+    SCALE,
+    bars,
+    field_of,
+    ratio_of,
+    table_of,
+)
+from experiments.figures.p4protect.setup import two_path_trials
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+# Ratios by which the paper's Figure 6 gives its processing times, in per cent of plain forwarding.
+PAPER_COST = {setup.UNPROTECTED.name: 127.0, setup.PROTECTED.name: 166.0}
+PAPER_RECEIVING_COST = 127.0
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """Frames as fast as one processor takes them all the way."""
+    cases = {str(size): CostParameters(setup.COST, size, setup.COST_FRAMES) for size in setup.FRAME_BYTES}
+    return two_path_trials(plan, cases, (setup.PLAIN, setup.UNPROTECTED, setup.PROTECTED))
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """Processing time of both ends, in per cent of plain forwarding, by the kernel's own counters and end to end."""
+    results: list[ClaimResult] = []
+    for size in setup.FRAME_BYTES:
+        case = {"frame_bytes": size}
+        for arm in (setup.UNPROTECTED, setup.PROTECTED):
+            arms = (arm, setup.PLAIN)
+            sending = ratio_of(rows, setup.COST, arms, case, lambda row: row["first_node_ns"], 100.0)
+            text = f"program at the sending end, {setup.LABELS[arm.name]}, {size} bytes"
+            results.append(judge(Claim(text, "% of plain", PAPER_COST[arm.name], neutral=100.0), sending))
+        arms = (setup.PROTECTED, setup.PLAIN)
+        receiving = ratio_of(rows, setup.COST, arms, case, lambda row: row["second_node_ns"], 100.0)
+        text = f"program at the receiving end, a copy, {size} bytes"
+        results.append(judge(Claim(text, "% of plain", PAPER_RECEIVING_COST, neutral=100.0), receiving))
+        whole = ratio_of(rows, setup.COST, arms, case, lambda row: row["whole_ns"], 100.0)
+        results.append(
+            judge(Claim(f"whole way on one processor, 1+1, {size} bytes", "% of plain", neutral=100.0), whole)
+        )
+    return [result.with_note(QUARTILES) for result in results]
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """Processing time a packet."""
+    figure, axes = canvas.panels("P4-Protect, Figure 6: processing time of a packet", 3)
+    cases = {f"{size} bytes": {"frame_bytes": size} for size in setup.FRAME_BYTES}
+    for place, (field, title) in enumerate(
+        (
+            ("first_node_ns", "program at the sending end, ns a run"),
+            ("second_node_ns", "program at the receiving end, ns a run"),
+            ("whole_ns", "whole way on one processor, ns a packet"),
+        )
+    ):
+        bars(axes[place], rows, setup.COST, LOOKS, cases, field_of(field))
+        axes[place].set_title(title, fontsize=9.5, color=INK, loc="left")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
+    facts = [
+        "Run times are the kernel's own; a run at a protecting sending end contains the sending of one of the copies, "
+        "and the receiving end has a run for each copy.",
+        SCALE,
+        _QUARTILES,
+    ]
+    return canvas.finish(figure, facts, caption)
+
+
+FIGURE = PaperFigure(
+    setup.COST,
+    setup.PAPER,
+    "Figure 6: processing time of a packet",
+    trials,
+    claims,
+    draw,
+    table_of(
+        setup.COST,
+        ALL,
+        {f"{size} bytes": {"frame_bytes": size} for size in setup.FRAME_BYTES},
+        {"first_node_ns": "sending end, ns", "second_node_ns": "receiving end, ns", "whole_ns": "whole way, ns"},
+    ),
+)

@@ -1,0 +1,93 @@
+"""Figure 7: protected TCP is as fast as plain TCP, within 10 %, and nothing is sent twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.campaign.figure import PaperFigure
+from experiments.campaign.kinds.paths import GoodputParameters
+from experiments.campaign.statistics import Estimate
+from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge
+from experiments.figures.charts import canvas
+from experiments.figures.p4protect import setup
+from experiments.figures.p4protect.comparisons import (
+    _QUARTILES,
+    ALL,
+    LOOKS,
+    QUARTILES,
+    SCALE,
+    bars,
+    field_of,
+    ratio_of,
+    table_of,
+)
+from experiments.figures.p4protect.setup import (
+    two_path_trials,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+GOODPUT_WITHIN = 10.0
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """TCP flows at once, as fast as they can."""
+    seconds = setup.QUICK_GOODPUT_SECONDS if plan.quick else setup.GOODPUT_SECONDS
+    cases = {f"{flows}-{seconds}": GoodputParameters(setup.GOODPUT, flows, seconds) for flows in setup.FLOWS}
+    return two_path_trials(plan, cases, (setup.PLAIN, setup.UNPROTECTED, setup.PROTECTED))
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """Protected TCP is as fast as plain TCP, within 10 %, and nothing is sent twice."""
+    results = []
+    for flows in setup.FLOWS:
+        case = {"flows": flows}
+        for arm in (setup.UNPROTECTED, setup.PROTECTED):
+            change = ratio_of(rows, setup.GOODPUT, (arm, setup.PLAIN), case, lambda row: row["goodput_mbps"], 100.0)
+            less = None if change is None else _less(change, 100.0)
+            name = f"TCP claims, {setup.LABELS[arm.name]} against plain, {flows} flow{'s' if flows > 1 else ''}"
+            band = Within(-GOODPUT_WITHIN, GOODPUT_WITHIN)
+            results.append(judge(Claim(name, "%", 0.0, band), less))
+    return [result.with_note(QUARTILES) for result in results]
+
+
+def _less(estimate: Estimate, amount: float) -> Estimate:
+    value, low, high = estimate
+    return Estimate(value - amount, None if low is None else low - amount, None if high is None else high - amount)
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """TCP goodput and retransmissions."""
+    figure, axes = canvas.panels("P4-Protect, Figure 7: TCP goodput", 2)
+    cases = {f"{flows} flow{'s' if flows > 1 else ''}": {"flows": flows} for flows in setup.FLOWS}
+    bars(axes[0], rows, setup.GOODPUT, LOOKS, cases, field_of("goodput_mbps"))
+    axes[0].set_ylabel("goodput, Mbit/s")
+    bars(axes[1], rows, setup.GOODPUT, LOOKS, cases, field_of("retransmits"))
+    axes[1].set_ylabel("segments sent again")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
+    facts = [
+        "Without segmentation offloads, which protection rules out; the processors are the bottleneck.",
+        SCALE,
+        _QUARTILES,
+    ]
+    return canvas.finish(figure, facts, caption)
+
+
+FIGURE = PaperFigure(
+    setup.GOODPUT,
+    setup.PAPER,
+    "Figure 7: TCP goodput",
+    trials,
+    claims,
+    draw,
+    table_of(
+        setup.GOODPUT,
+        ALL,
+        {f"{flows} flow{'s' if flows > 1 else ''}": {"flows": flows} for flows in setup.FLOWS},
+        {"goodput_mbps": "goodput, Mbit/s", "retransmits": "sent again"},
+    ),
+)

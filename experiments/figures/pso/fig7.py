@@ -1,0 +1,155 @@
+"""Figure 7: loss and hop delay of high-priority packet-ins, out-of-band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import AtLeast, AtMost, Claim, ClaimResult, Exactly, judge
+from experiments.figures.charts import canvas
+from experiments.figures.charts.canvas import INK
+from experiments.figures.pso import setup
+from experiments.figures.pso.comparisons import (
+    _ACKNOWLEDGED,
+    _PSO,
+    ABOVE_08,
+    CPU,
+    EDGE,
+    FIFO,
+    LINK,
+    SCALED,
+    all_answers,
+    delay_ratio,
+    delays_beside,
+    from_nothing,
+    high_lost,
+    judged_knee,
+    load_table,
+    logarithmic,
+    out_of_band_trials,
+    over_load,
+    paper_level,
+    paper_words,
+    repetitions_text,
+)
+from experiments.figures.pso.measures import (
+    HIGH,
+    LOW,
+    Choice,
+    acknowledgement_percent,
+    all_answers_pps,
+    change_percent,
+    chosen,
+    estimate,
+    link_percent,
+    lost_percent,
+    mean_ms,
+    of_class,
+    ratio,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+CPU_ABOVE_08 = tuple(nl for nl in setup.CPU_NLS if nl > 0.8)
+FULL = Choice(setup.LINK, (1.1,))
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """Both regimes: the link is full first, and the processor."""
+    return (*out_of_band_trials(plan), *setup.load_trials(plan, setup.CPU, setup.CPU_NLS))
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """Loss and hop delay of high-priority packet-ins, out-of-band."""
+    above = Choice(setup.LINK, ABOVE_08)
+    return [
+        high_lost(rows, above, "high class lost with PSO, NL > 0.8", AtMost(0.1), _PSO, 0.0),
+        delay_ratio(rows, above, "hop delay, PSO / FIFO, NL > 0.8", 22 / 83, 0.27),
+        _at_full_load(rows, Choice(setup.LINK, (1.1,))),
+        _p99_ratio(rows, FULL),
+        *_work_conserving(rows, FULL),
+        judged_knee(rows, Choice(setup.LINK), 0.8, "out-of-band"),
+        high_lost(rows, above, "high class lost with FIFO, NL > 0.8", None, FIFO, 5.0),
+        *delays_beside(rows, Choice(setup.LINK), ABOVE_08),
+        *_cpu_beside(rows),
+    ]
+
+
+def _at_full_load(rows: Sequence[Json], choice: Choice) -> ClaimResult:
+    claim = Claim("high class lost with PSO, NL 1.1", "%", "goal: none", Exactly(0.0))
+    return judge(claim, estimate(chosen(rows, choice, _PSO), lost_percent(HIGH)))
+
+
+def _p99_ratio(rows: Sequence[Json], choice: Choice) -> ClaimResult:
+    claim = Claim("99th percentile, PSO / FIFO, NL 1.1", "ratio", "goal: 0.10", AtMost(0.10), neutral=1.0)
+    return judge(claim, ratio(rows, choice, of_class(HIGH, "p99_ms")))
+
+
+def _work_conserving(rows: Sequence[Json], choice: Choice) -> list[ClaimResult]:
+    """Nothing stands still while packets wait; and what it costs that answers come on another connection."""
+    mine = chosen(rows, choice, _PSO)
+    used = Claim("rate of the link in use with PSO, NL 1.1", "%", "work conserving", AtLeast(97.0))
+    shares = Claim("share of the link that acknowledgements of flow-mods take, PSO, NL 1.1", "%")
+    return [
+        judge(used, estimate(mine, link_percent)),
+        all_answers(rows, choice).with_note(_ACKNOWLEDGED),
+        judge(shares, estimate(mine, acknowledgement_percent)),
+    ]
+
+
+def _cpu_beside(rows: Sequence[Json]) -> list[ClaimResult]:
+    above = Choice(setup.CPU, CPU_ABOVE_08)
+    return [
+        judge(Claim("CPU-bound: delay, PSO / FIFO, NL > 0.8", "ratio", neutral=1.0), ratio(rows, above, mean_ms(HIGH))),
+        *(
+            judge(
+                Claim(f"CPU-bound: high class lost with {arm.name.upper()}, NL > 0.8", "%"),
+                estimate(chosen(rows, above, arm.name), lost_percent(HIGH)),
+            )
+            for arm in setup.ARMS
+        ),
+        judge(
+            Claim("CPU-bound: answers of all classes, PSO against FIFO, NL > 0.8", "%"),
+            change_percent(rows, above, all_answers_pps),
+        ),
+    ]
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """Loss and hop delay of the high class: link-bound above, CPU-bound below."""
+    figure, axes = canvas.panels("PSO, Figure 7: high-priority packet-ins on a control link of their own", 2, 7.2, 2)
+    for row, (choice, words) in enumerate(((LINK, "the link is full first"), (CPU, "Ryu's processor is full first"))):
+        loss, delay = axes[2 * row : 2 * row + 2]
+        over_load(loss, rows, choice, lost_percent(HIGH), EDGE["out"])
+        over_load(delay, rows, choice, mean_ms(HIGH), EDGE["out"])
+        over_load(delay, rows, choice, mean_ms(LOW), None, style=":", label="{}, low class")
+        loss.set_title(words, loc="left", fontsize=10, color=INK)
+        loss.set_ylabel("packet-ins lost, %", color=INK)
+        from_nothing(loss)
+        logarithmic(delay, "mean delay, ms (log)")
+    paper_level(axes[1], 83, 22)
+    canvas.legend(figure, axes[1], [paper_words("83 and 22 ms")])
+    facts = [
+        f"{repetitions_text(rows, LINK)} Delay: due instant of the packet-in to its answer. The paper's line: NL 0.8."
+    ]
+    return canvas.finish(figure, [*facts, SCALED], caption)
+
+
+def table(rows: Sequence[Json]) -> Table:
+    """Loss, delay and throughput of both regimes over the load."""
+    return load_table(rows, (LINK, CPU))
+
+
+FIGURE = PaperFigure(
+    "pso-fig7",
+    "pso",
+    "Loss and hop delay of high-priority packet-ins, out-of-band",
+    trials,
+    claims,
+    draw,
+    table,
+)

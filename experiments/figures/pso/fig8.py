@@ -1,0 +1,105 @@
+"""Figure 8: throughput and delay of the high-priority flow through a real switch; emulated switches beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, judge
+from experiments.figures.charts import canvas
+from experiments.figures.charts.canvas import INK, paper_handle
+from experiments.figures.pso import setup
+from experiments.figures.pso.comparisons import (
+    _PSO,
+    ABOVE_08,
+    EDGE,
+    FIFO,
+    LINK,
+    REAL,
+    SCALED,
+    all_answers,
+    delay_ratio,
+    delays_beside,
+    load_table,
+    logarithmic,
+    out_of_band_trials,
+    over_load,
+    paper_level,
+    repetitions_text,
+)
+from experiments.figures.pso.measures import HIGH, Choice, answered_percent, chosen, estimate, mean_ms
+from experiments.loadgen.decide.load import FRAME_BYTES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+REAL_ABOVE_08 = tuple(nl for nl in setup.REAL_NLS if nl > 0.8)
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """Emulated switches, and a real one."""
+    return (*out_of_band_trials(plan), *setup.load_trials(plan, setup.REAL, setup.REAL_NLS))
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """Throughput and delay of the high-priority flow through a real switch; emulated switches beside."""
+    above = Choice(setup.REAL, REAL_ABOVE_08)
+    throughput = Claim("throughput with PSO, share of offered, NL > 0.8", "%", 99.2, AtLeast(99.0), neutral=88.7)
+    fifo = Claim("throughput with FIFO, share of offered, NL > 0.8", "%", 88.7)
+    emulated = Choice(setup.LINK, ABOVE_08)
+    return [
+        judge(throughput, estimate(chosen(rows, above, _PSO), answered_percent(HIGH))),
+        delay_ratio(rows, above, "delay, PSO / FIFO, NL > 0.8", 27.6 / 103, 0.27),
+        all_answers(rows, Choice(setup.REAL, (1.1,))),
+        judge(fifo, estimate(chosen(rows, above, FIFO), answered_percent(HIGH))),
+        *delays_beside(rows, Choice(setup.REAL), REAL_ABOVE_08),
+        *(
+            judge(
+                Claim(f"emulated switch: throughput with {arm.name.upper()}, share of offered, NL > 0.8", "%"),
+                estimate(chosen(rows, emulated, arm.name), answered_percent(HIGH)),
+            )
+            for arm in setup.ARMS
+        ),
+    ]
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """Throughput and delay of the high-priority flow through Open vSwitch, and what emulated switches say."""
+    figure, (throughput, delay) = canvas.panels(
+        "PSO, Figure 8: the high-priority flow, control link of its own", 2, 4.9
+    )
+    for axes, measure in ((throughput, answered_percent(HIGH)), (delay, mean_ms(HIGH))):
+        over_load(axes, rows, REAL, measure, EDGE["out"], label="{}, Open vSwitch")
+        over_load(axes, rows, LINK, measure, None, ":", "{}, emulated switch")
+    throughput.set_ylabel("throughput, % of what is offered", color=INK)
+    throughput.set_ylim(0, 105)
+    paper_level(throughput, 88.7, 99.2)
+    logarithmic(delay, "mean delay, ms (log)")
+    paper_level(delay, 103, 27.6)
+    canvas.legend(figure, delay, [paper_handle("paper")])
+    offered = 8 * FRAME_BYTES * setup.HIGH_PPS / 1000
+    facts = [
+        f"{offered:.0f} kbit/s offered (for the paper's 1000); each packet is a flow of its own, which Open vSwitch "
+        "sends to the controller and lets go when the packet-out comes: end to end.",
+        "The paper, FIFO and PSO: 88.7 and 99.2 %, 103 and 27.6 ms.",
+    ]
+    return canvas.finish(figure, [*facts, repetitions_text(rows, REAL), SCALED], caption)
+
+
+def table(rows: Sequence[Json]) -> Table:
+    """Loss, delay and throughput through Open vSwitch and emulated switches over the load."""
+    return load_table(rows, (REAL, LINK))
+
+
+FIGURE = PaperFigure(
+    "pso-fig8",
+    "pso",
+    "Throughput and delay of the high-priority flow through a real switch, out-of-band",
+    trials,
+    claims,
+    draw,
+    table,
+)

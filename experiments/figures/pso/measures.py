@@ -1,0 +1,148 @@
+"""Numbers from the rows of PSO's trials: loss, delay and throughput of a class over the normalised load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from experiments.campaign.order import OK
+from experiments.campaign.statistics import Estimate, change_interval, mean_interval
+from experiments.campaign.values import Json
+from experiments.figures.pso import setup
+
+HIGH, LOW = "high", "low"
+SEED = 1  # of resamples, so that the same rows give the same intervals
+
+Measure = Callable[[Json], float | None]
+Key = tuple[int, float]
+"""(round, normalised load): both arms of a round have the same load and arrivals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which trials: a regime, loads (None: all), and whether data comes in bursts."""
+
+    regime: str
+    nls: tuple[float, ...] | None = None
+    burst_pkts: int | None = None
+
+
+def chosen(rows: Sequence[Json], choice: Choice, arm: str | None = None) -> list[Json]:
+    """Good rows of a choice, of one arm or of all, in the order of their rounds."""
+    good = {row["trial"]: row for row in rows if row["status"] == OK and row.get("regime") == choice.regime}
+    found = [
+        row
+        for row in good.values()
+        if (arm is None or row["arm"] == arm)
+        and (choice.nls is None or row["nl"] in choice.nls)
+        and row["parameters"].get("burst_pkts") == choice.burst_pkts
+    ]
+    return sorted(found, key=lambda row: row["round"])
+
+
+def nls_of(rows: Sequence[Json], choice: Choice) -> list[float]:
+    """Loads that have a good trial."""
+    return sorted({row["nl"] for row in chosen(rows, choice)})
+
+
+def of_class(name: str, key: str) -> Measure:
+    """A number of one class; None when no packet gave it."""
+
+    def measure(row: Json) -> float | None:
+        value = row["classes"][name][key]
+        return None if value is None else float(value)
+
+    return measure
+
+
+def lost_percent(name: str) -> Measure:
+    """Share of packets without an answer in time."""
+    return of_class(name, "lost_percent")
+
+
+def mean_ms(name: str) -> Measure:
+    """Mean delay of answered packets."""
+    return of_class(name, "mean_ms")
+
+
+def answered_percent(name: str) -> Measure:
+    """Packets that were answered in time, of those offered."""
+
+    def measure(row: Json) -> float | None:
+        each = row["classes"][name]
+        return 100.0 * each["answered"] / each["offered"] if each["offered"] else None
+
+    return measure
+
+
+def answered_kbps(name: str) -> Measure:
+    """Throughput of a class whose packets go on when they are answered."""
+
+    def measure(row: Json) -> float | None:
+        each = row["classes"][name]
+        return float(8 * row["frame_bytes"] * each["answered"] / row["window_s"] / 1000)
+
+    return measure
+
+
+def all_answers_pps(row: Json) -> float | None:
+    """Answers a second of all classes."""
+    return float(row["answers_pps"])
+
+
+def link_percent(row: Json) -> float | None:
+    """Share of the control link's rate that was used towards the controller."""
+    return None if row.get("link_mbps") is None else float(100.0 * row["link_mbps"] / setup.LINK_MBPS)
+
+
+def acknowledgement_percent(row: Json) -> float | None:
+    """Share of the link's bytes on PSO's main connection, where answers come: hardly more than TCP acknowledgements."""
+    classes = row.get("link_classes")
+    if not classes or setup.HOME_CLASS not in classes:
+        return None
+    return float(100.0 * classes[setup.HOME_CLASS]["bytes"] / sum(each["bytes"] for each in classes.values()))
+
+
+def estimate(rows: Sequence[Json], measure: Measure) -> Estimate | None:
+    """Mean over trials with its 95 % interval; None without a value."""
+    values = [value for value in map(measure, rows) if value is not None]
+    return mean_interval(values) if values else None
+
+
+def by_key(rows: Sequence[Json], measure: Measure) -> dict[Key, float]:
+    """Values by what both arms share."""
+    found = {(row["round"], row["nl"]): measure(row) for row in rows}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def change_percent(rows: Sequence[Json], choice: Choice, measure: Measure) -> Estimate | None:
+    """Change from FIFO to PSO (%), the same rounds compared."""
+    fifo, pso = (by_key(chosen(rows, choice, arm.name), measure) for arm in (setup.FIFO, setup.PSO))
+    return change_interval(fifo, pso, SEED)
+
+
+def ratio(rows: Sequence[Json], choice: Choice, measure: Measure) -> Estimate | None:
+    """PSO's mean over FIFO's, the same rounds compared."""
+    change = change_percent(rows, choice, measure)
+    if change is None:
+        return None
+    low, high = (None if bound is None else 1 + bound / 100 for bound in (change.low, change.high))
+    return Estimate(1 + change.value / 100, low, high)
+
+
+def knee(rows: Sequence[Json], choice: Choice, name: str, arm: str) -> float | None:
+    """Largest load up to which nothing is congested: loss at most 0.1 % and mean delay at most thrice the first load's.
+
+    None without trials, or when the first load is congested itself.
+    """
+    found, first_ms = None, None
+    for nl in nls_of(rows, choice):
+        mine = chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), arm)
+        lost, delay = estimate(mine, lost_percent(name)), estimate(mine, mean_ms(name))
+        if lost is None or delay is None:
+            return None
+        first_ms = delay.value if first_ms is None else first_ms
+        if lost.value > 0.1 or delay.value > 3 * first_ms:
+            return found
+        found = nl
+    return found

@@ -1,0 +1,53 @@
+"""What x-multi and x-coverage share: rows that the interpreter decided, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from experiments.campaign.statistics import Estimate
+from experiments.campaign.values import Arm, Json
+from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
+from experiments.figures.sdfast import measures, setup
+from experiments.figures.sdfast.setup import LABELS
+from ryu_apps.schemes import find_scheme
+
+OUTCOMES = ("delivered", "dropped", "looped", "disconnected")
+# Schemes whose plans promise that nothing loops, whatever was learned and whatever was lost.
+LOOP_FREE = (setup.AGENT_PAIR, setup.LEARNED, setup.CB)
+# The interpreter knows no delays: one name for a scheme, whatever its control link.
+DECIDED_LABELS = {
+    **LABELS,
+    **{
+        arm: find_scheme(arm.scheme).label
+        for arm in setup.VERIFIED
+        if arm not in LABELS or arm.control_delay_ms is not None
+    },
+}
+
+
+def coverage_rows(rows: Sequence[Json], topologies: Iterable[str], failures: Iterable[int]) -> list[Json]:
+    """What the interpreter decided, in the order in which it was asked."""
+    names, numbers = tuple(topologies), tuple(failures)
+    return [
+        row
+        for row in measures.good_rows(rows)
+        if row["kind"] == "verify" and row["topology"] in names and row["failures"] in numbers
+    ]
+
+
+def joined_percent(result: Json, phase: str) -> float:
+    """Cases delivered in a phase, per cent of those in which the pair is still joined (100 when there is none)."""
+    joined = sum(count for name, count in result[phase].items() if name != "disconnected")
+    return 100 * result[phase]["delivered"] / joined if joined else 100.0
+
+
+def of_arm(rows: Iterable[Json], arm: Arm) -> list[Json]:
+    """Rows of one arm."""
+    return [row for row in rows if row["arm"] == arm.name]
+
+
+def counted(rows: Sequence[Json], what: str, name: str) -> ClaimResult:
+    """Cases of a sort over all rows, of which there should be none."""
+    total = Estimate(float(sum(row["result"][what] for row in rows)), None, None) if rows else None
+    cases = sum(row["result"]["cases"] for row in rows)
+    return judge(Claim(name, "cases", band=Exactly(0.0)), total).with_note(f"of {cases} cases")

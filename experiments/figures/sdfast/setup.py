@@ -1,0 +1,231 @@
+"""Set-up of SD-FAST's evaluation: arms, loads, windows, and the trials of every figure.
+
+Scaled to an emulation on one machine: links of 5 Mbit/s instead of the paper's unshaped ones, seconds instead of ten
+minutes, a file of half a megabyte instead of 200 to 350 MB. Ratios are what is compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from experiments.analysis.crankback import CrankbackCase, crankback_cases
+from experiments.campaign.kinds.cost import CostParameters
+from experiments.campaign.kinds.probed import DownloadParameters, WatchedParameters
+from experiments.campaign.kinds.verify import VerifyParameters
+from experiments.campaign.values import Arm, CampaignPlan, Load, Timing, Trial
+from experiments.figures.charts.canvas import PALETTE
+from experiments.figures.sdfast.draws import MOST_FAILURES, Draw, Pair, draw_rounds, most_sharing
+from mininet_topos.catalogue import list_topologies, load_topology
+from mininet_topos.topology import LinkId, Topology
+from ryu_apps.plan.choices import NO_MODE
+from ryu_apps.schemes import find_scheme
+
+FULL_ROUNDS = 5
+QUICK_ROUNDS = 1
+
+CAPACITY_MBPS = 5.0
+# Traffic on shortest paths fills the fullest link to this share, before the cut and after it.
+FULLEST_LINK = 0.7
+# Agents of 28 switches share this machine's cores; a longer interval asks less of all of them in the same instant.
+PING_INTERVAL_MS = 20.0
+FAST_PING_INTERVAL_MS = 5.0
+DOWNLOAD_BYTES = 500_000
+TIMING = Timing(before_s=1.5, transient_s=1.0, converged_s=2.0)
+FLOW_PAIRS = 4
+# Sets of failed links that the interpreter draws where there are too many to try all.
+QUICK_SAMPLE, FULL_SAMPLE = 40, 500
+QUICK_COST_REPETITIONS, FULL_COST_REPETITIONS = 5, 20
+
+# The paper's planner and mode, which its figures judge, and ours beside it.
+AGENT_PAIR = Arm("sdfast", "agent", "pair")
+LEARNED = Arm("sdfast", "learned", "tree")
+FFG, CB = Arm("ffg"), Arm("cb")
+# The delay at which figures with one CBC are judged, fixed before anything was measured.
+CBC = Arm("cbc", control_delay_ms=5.0)
+CBC_AT_ONCE, CBC_FAR = Arm("cbc", control_delay_ms=0.0), Arm("cbc", control_delay_ms=20.0)
+RESTORATION = Arm("restoration", control_delay_ms=5.0)
+FFG_RESTORATION = Arm("ffg_restoration", control_delay_ms=5.0)
+# What the interpreter decides knows no delay.
+RESTORATION_AT_ONCE = Arm("restoration", control_delay_ms=0.0)
+FFG_RESTORATION_AT_ONCE = Arm("ffg_restoration", control_delay_ms=0.0)
+SHORTEST = Arm("shortest")
+
+_OWN = {arm: find_scheme(arm.scheme) for arm in (AGENT_PAIR, FFG, CB, CBC, RESTORATION, FFG_RESTORATION)}
+# A scheme keeps its colour from picture to picture.
+COLOURS: Mapping[Arm, str] = {
+    **{arm: scheme.colour for arm, scheme in _OWN.items()},
+    LEARNED: PALETTE[6],
+    CBC_AT_ONCE: "#f0a878",
+    CBC_FAR: "#9a3f06",
+}
+
+LABELS = {
+    AGENT_PAIR: _OWN[AGENT_PAIR].label,
+    LEARNED: f"{_OWN[AGENT_PAIR].label} learned",
+    FFG: _OWN[FFG].label,
+    CB: _OWN[CB].label,
+    **{arm: f"{_OWN[CBC].label} {arm.control_delay_ms:g} ms" for arm in (CBC, CBC_AT_ONCE, CBC_FAR)},
+    RESTORATION: _OWN[RESTORATION].label,
+    FFG_RESTORATION: _OWN[FFG_RESTORATION].label,
+}
+
+RECOVERING = (AGENT_PAIR, LEARNED, CB, CBC)
+ON_USNET = (AGENT_PAIR, LEARNED, FFG, CB, CBC)
+ON_DARKSTRAND = (*ON_USNET, RESTORATION, FFG_RESTORATION)
+BACKTRACKING = (AGENT_PAIR, LEARNED, CBC_AT_ONCE, CBC, CBC_FAR)
+ENDING_THE_WALK = (AGENT_PAIR, LEARNED, CBC)
+VERIFIED = (
+    AGENT_PAIR,
+    LEARNED,
+    CB,
+    CBC_AT_ONCE,
+    FFG,
+    RESTORATION_AT_ONCE,
+    FFG_RESTORATION_AT_ONCE,
+    SHORTEST,
+)
+
+DARKSTRAND, USNET = "darkstrand", "usnet"
+EVERY_NUMBER = tuple(range(MOST_FAILURES + 1))
+FAIL_FREE_AND_MOST = (0, MOST_FAILURES)
+
+
+def rounds_of(plan: CampaignPlan) -> int:
+    """How many rounds a campaign has."""
+    return plan.rounds or (QUICK_ROUNDS if plan.quick else FULL_ROUNDS)
+
+
+@lru_cache(maxsize=16)
+def draws_of(topology: str, rounds: int, seed: int) -> tuple[Draw, ...]:
+    """Pairs and links of every round on a topology of the catalogue."""
+    return draw_rounds(load_topology(topology), rounds, seed)
+
+
+def udp_mbps(topology: Topology, draw: Draw) -> float:
+    """Rate that each pair offers, so that no shortest path is overloaded, whichever of the draw's links are cut.
+
+    What is lost or queued beyond that is the doing of the scheme. Every arm and every number of failures of a round
+    has the same rate.
+    """
+    fullest = max(most_sharing(topology, draw.pairs, frozenset(draw.links[:count])) for count in EVERY_NUMBER)
+    return math.floor(1000 * FULLEST_LINK * CAPACITY_MBPS / fullest) / 1000
+
+
+def mixed_trials(plan: CampaignPlan, topology: str, numbers: Sequence[int], arms: Sequence[Arm]) -> Iterator[Trial]:
+    """Pings and UDP on the pairs of each round, with so many links cut at once."""
+    network = load_topology(topology)
+    for number, draw in enumerate(draws_of(topology, rounds_of(plan), plan.seed), 1):
+        load = Load(True, PING_INTERVAL_MS, udp_mbps(network, draw), None, CAPACITY_MBPS)
+        for arm in arms:
+            for failures in numbers:
+                yield _emulated(plan, "mixed", topology, arm, (number, failures, draw), load)
+
+
+def download_trials(plan: CampaignPlan, numbers: Sequence[int], arms: Sequence[Arm]) -> Iterator[Trial]:
+    """A file for every pair at once on Darkstrand, fetched with wget."""
+    load = Load(False, PING_INTERVAL_MS, None, DOWNLOAD_BYTES, CAPACITY_MBPS)
+    for number, draw in enumerate(draws_of(DARKSTRAND, rounds_of(plan), plan.seed), 1):
+        for arm in arms:
+            for failures in numbers:
+                yield _emulated(plan, "download", DARKSTRAND, arm, (number, failures, draw), load)
+
+
+def flow_trials(plan: CampaignPlan, arms: Sequence[Arm]) -> Iterator[Trial]:
+    """A few fast pings with long walks back, one link cut; every round has its own link."""
+    load = Load(True, FAST_PING_INTERVAL_MS, None, None, CAPACITY_MBPS)
+    walks = longest_walks(load_topology(DARKSTRAND))[: rounds_of(plan)]
+    for number, (link, pairs) in enumerate(walks, 1):
+        for arm in arms:
+            yield _emulated(plan, "flow", DARKSTRAND, arm, (number, 1, Draw(pairs, (link,))), load)
+
+
+def _emulated(
+    plan: CampaignPlan, kind: str, topology: str, arm: Arm, where: tuple[int, int, Draw], load: Load
+) -> Trial:
+    number, failures, draw = where
+    return Trial(
+        trial_id=f"{topology}/r{number}/k{failures}/{kind}/{arm.name}",
+        kind=kind,
+        topology=topology,
+        arm=arm,
+        round=number,
+        failures=failures,
+        links=tuple(str(link) for link in draw.links[:failures]),
+        pairs=draw.pairs,
+        load=load,
+        timing=TIMING,
+        seed=plan.seed,
+        parameters=DownloadParameters() if kind == "download" else WatchedParameters(),
+    )
+
+
+def longest_walks(topology: Topology) -> list[tuple[LinkId, tuple[Pair, ...]]]:
+    """Links by how far their failure makes packets walk back, with the pairs that walk farthest.
+
+    Returns
+    -------
+    list of (LinkId, pairs)
+        Links on the primary paths of at least `FLOW_PAIRS` pairs (a pair and its reverse count once), the largest sum
+        of hops back first; ties in link order.
+    """
+    by_link: dict[LinkId, list[CrankbackCase]] = {}
+    for case in crankback_cases(topology):
+        by_link.setdefault(case.link, []).append(case)
+    ranked = []
+    for link in topology.link_ids:
+        chosen: dict[Pair, int] = {}
+        for case in sorted(by_link.get(link, ()), key=lambda case: -case.hops_back):
+            if (case.destination, case.source) not in chosen and len(chosen) < FLOW_PAIRS:
+                chosen[case.source, case.destination] = case.hops_back
+        if len(chosen) == FLOW_PAIRS:
+            ranked.append((-sum(chosen.values()), link, tuple(chosen)))
+    ranked.sort(key=lambda entry: entry[0])
+    return [(link, pairs) for _, link, pairs in ranked]
+
+
+def verify_trials(plan: CampaignPlan, topologies: Sequence[str], numbers: Sequence[int]) -> Iterator[Trial]:
+    """What the interpreter decides: every scheme, every single failure or a sample of the sets of several."""
+    sample = QUICK_SAMPLE if plan.quick else FULL_SAMPLE
+    for topology in topologies:
+        for failures in numbers:
+            for arm in VERIFIED:
+                yield Trial(
+                    trial_id=f"{topology}/k{failures}/verify/{arm.scheme if arm.mode == NO_MODE else arm.name}",
+                    kind="verify",
+                    topology=topology,
+                    arm=arm,
+                    round=1,
+                    failures=failures,
+                    links=(),
+                    pairs=(),
+                    load=None,
+                    timing=None,
+                    seed=plan.seed,
+                    parameters=VerifyParameters(None if failures == 1 else sample),
+                )
+
+
+def bundled_topologies() -> tuple[str, ...]:
+    """Names of every topology that comes with Armor; generators have none of their own."""
+    return tuple(row.name for row in list_topologies() if row.kind != "generator")
+
+
+def cost_trials(plan: CampaignPlan) -> Iterator[Trial]:
+    """What a packet costs a switch by each chain of tables; a trial is one repetition of all of them."""
+    for number in range(1, (QUICK_COST_REPETITIONS if plan.quick else FULL_COST_REPETITIONS) + 1):
+        yield Trial(
+            trial_id=f"cost/r{number}",
+            kind="cost",
+            topology=DARKSTRAND,
+            arm=None,
+            round=number,
+            failures=0,
+            links=(),
+            pairs=(),
+            load=None,
+            timing=None,
+            seed=plan.seed,
+            parameters=CostParameters(),
+        )

@@ -1,0 +1,141 @@
+"""x-coverage: every bundled topology, pair, single link failure and scheme, decided by the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.statistics import Estimate
+from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
+from experiments.figures.charts import canvas
+from experiments.figures.charts.canvas import INK
+from experiments.figures.sdfast import setup
+from experiments.figures.sdfast.comparisons import NOTHING
+from experiments.figures.sdfast.decided import DECIDED_LABELS, LOOP_FREE, counted, coverage_rows, joined_percent, of_arm
+from experiments.figures.sdfast.setup import LABELS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """Single failures on every bundled topology."""
+    return tuple(setup.verify_trials(plan, setup.bundled_topologies(), (1,)))
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """Every bundled topology, pair and single link failure."""
+    decided = coverage_rows(rows, setup.bundled_topologies(), (1,))
+    results = [counted(decided, "broken", "promises broken, every topology and scheme, single failures")]
+    for arm in LOOP_FREE:
+        own = of_arm(decided, arm)
+        results.append(counted(own, "looped", f"cases that loop, {LABELS[arm]}, single failures"))
+        results.append(_covered(own, f"cases delivered from the first packet on, {LABELS[arm]}", "transient", True))
+    results.append(
+        _covered(of_arm(decided, setup.CBC_AT_ONCE), "cases delivered once converged, CBC", "converged", True)
+    )
+    results.append(_covered(of_arm(decided, setup.FFG), "cases delivered, FFG", "converged", False))
+    return results
+
+
+def _covered(rows: Sequence[Json], name: str, phase: str, is_all: bool) -> ClaimResult:
+    delivered = sum(row["result"][phase]["delivered"] for row in rows)
+    joined = sum(row["result"]["cases"] - row["result"][phase]["disconnected"] for row in rows)
+    share = Estimate(100 * delivered / joined, None, None) if joined else None
+    claim = Claim(name, "% of joined cases", band=Exactly(100.0) if is_all else None)
+    return judge(claim, share).with_note(f"{delivered} of {joined} cases on {len(rows)} topologies")
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """Topology by scheme, all single link failures: delivered from the first packet on, and once converged."""
+    figure, axes = canvas.panels("Every pair and every single link failure of the bundled topologies", 2, 5.6)
+    decided = coverage_rows(rows, setup.bundled_topologies(), (1,))
+    results = {(row["topology"], row["arm"]): row["result"] for row in decided}
+    topologies = [name for name in setup.bundled_topologies() if any(key[0] == name for key in results)]
+    for axis, phase, title in (
+        (axes[0], "transient", "delivered from the first packet on, %"),
+        (axes[1], "converged", "delivered once converged, %"),
+    ):
+        _heat_map(axis, results, topologies, phase)
+        axis.set_title(title, loc="left", fontsize=10, color=INK)
+    cases = sum(result["cases"] for result in results.values())
+    facts = [f"{cases} cases decided by the interpreter; per cent of the cases in which the pair is still joined."]
+    return canvas.finish(figure, [*facts, "n/a: no single failure leaves the pair joined."], caption)
+
+
+def _heat_map(axes: Axes, results: dict[tuple[str, str], Json], topologies: Sequence[str], phase: str) -> None:
+    arms = setup.VERIFIED
+    grid = [[float("nan")] * len(arms) for _ in topologies]
+    for (line, topology), (column, arm) in product(enumerate(topologies), enumerate(arms)):
+        result = results.get((topology, arm.name))
+        text = "-"
+        if result is not None:
+            joined = result["cases"] > result[phase]["disconnected"]
+            value = joined_percent(result, phase)
+            text = f"{value:.0f}" if joined else "n/a"
+            grid[line][column] = value if joined else float("nan")
+        dark = grid[line][column] > 65
+        axes.text(column, line, text, ha="center", va="center", fontsize=8, color="white" if dark else INK)
+    if topologies:
+        axes.imshow(grid, cmap="Blues", vmin=0, vmax=130, aspect="auto")
+    axes.grid(False)
+    names = [DECIDED_LABELS[arm] for arm in arms]
+    axes.set_xticks(range(len(arms)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
+    axes.set_yticks(range(len(topologies)), topologies, fontsize=8)
+
+
+def table(rows: Sequence[Json]) -> Table:
+    """Every topology and scheme with single failures: outcomes, stretch, walks back, and the sizes of the tables."""
+    header = (
+        "scheme",
+        "topology",
+        "cases",
+        "joined",
+        "delivered at once, %",
+        "delivered converged, %",
+        "looped",
+        "mean stretch",
+        "longest walk back",
+        "most rows",
+        "most groups",
+        "most backup rows",
+    )
+    decided = coverage_rows(rows, setup.bundled_topologies(), (1,))
+    by_key = {(row["topology"], row["arm"]): row["result"] for row in decided}
+    wanted = product(setup.bundled_topologies(), setup.VERIFIED)
+    found = [
+        (DECIDED_LABELS[arm], topology, *_coverage_cells(by_key[topology, arm.name]))
+        for topology, arm in wanted
+        if (topology, arm.name) in by_key
+    ]
+    return Table(header, tuple(found))
+
+
+def _coverage_cells(result: Json) -> tuple[str, ...]:
+    stretch = result["mean_stretch"]
+    return (
+        str(result["cases"]),
+        str(result["cases"] - result["converged"]["disconnected"]),
+        f"{joined_percent(result, 'transient'):.1f}",
+        f"{joined_percent(result, 'converged'):.1f}",
+        str(result["looped"]),
+        NOTHING if stretch is None else f"{stretch:.3f}",
+        str(result["longest_crankback"]),
+        *(str(result[kind]["most"]) for kind in ("flows", "groups", "backups")),
+    )
+
+
+FIGURE = PaperFigure(
+    "x-coverage",
+    "beyond",
+    "Every bundled topology, pair, single link failure and scheme, decided by the interpreter",
+    trials,
+    claims,
+    draw,
+    table,
+    with_paper="sd-fast",
+)

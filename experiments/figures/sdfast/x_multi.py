@@ -1,0 +1,159 @@
+"""x-multi: one to four links of Darkstrand at once, decided by the interpreter, and a measured sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.statistics import Estimate
+from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import Claim, ClaimResult, judge
+from experiments.figures.charts import canvas
+from experiments.figures.charts.canvas import GRID, INK
+from experiments.figures.sdfast import measures, setup
+from experiments.figures.sdfast.comparisons import SEVERAL, cell
+from experiments.figures.sdfast.decided import (
+    DECIDED_LABELS,
+    LOOP_FREE,
+    OUTCOMES,
+    counted,
+    coverage_rows,
+    joined_percent,
+    of_arm,
+)
+from experiments.figures.sdfast.measures import Choice
+from experiments.figures.sdfast.setup import LABELS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+OUTCOME_COLOURS = {"delivered": "#1a7f37", "dropped": "#e16f24", "looped": "#cf222e", "disconnected": GRID}
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """What the interpreter decides, and the measured sample."""
+    numbers = SEVERAL
+    measured = setup.mixed_trials(plan, setup.DARKSTRAND, numbers, setup.ON_DARKSTRAND)
+    return (*setup.verify_trials(plan, (setup.DARKSTRAND,), numbers), *measured)
+
+
+def shares(result: Json, phase: str) -> dict[str, float]:
+    """Outcomes of a phase ("transient", "converged"), per cent of all cases."""
+    total = sum(result[phase].values())
+    return {name: 100 * result[phase][name] / total if total else 0.0 for name in OUTCOMES}
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """One to four links of Darkstrand at once: what the interpreter decides, and the measured sample."""
+    results = []
+    for arm in LOOP_FREE:
+        decided = of_arm(coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL), arm)
+        results.append(counted(decided, "looped", f"cases that loop, {LABELS[arm]}, 1 to 4 links"))
+    every = coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL)
+    results.append(counted(every, "broken", "promises broken, every scheme, 1 to 4 links"))
+    for row in every:
+        name = f"delivered once converged, {row['arm']}, {row['failures']} cut, interpreter"
+        result = judge(
+            Claim(name, "% of joined cases"), Estimate(joined_percent(row["result"], "converged"), None, None)
+        )
+        results.append(result.with_note(_sets(row)))
+    return results + [_measured_sample(rows, arm, failures) for arm, failures in product(setup.ON_DARKSTRAND, SEVERAL)]
+
+
+def measured_delivery(rows: Sequence[Json], arm: Arm, failures: int) -> Estimate | None:
+    """Pings answered in the converged window (% of those of a pair), over the pairs that count."""
+    trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), arm)
+    lost = measures.by_pair(trials, measures.lost_percent("converged"))
+    return measures.estimate([100 - value for value in lost.values()])
+
+
+def _measured_sample(rows: Sequence[Json], arm: Arm, failures: int) -> ClaimResult:
+    claim = Claim(f"pings answered once converged, {LABELS[arm]}, {failures} cut, measured", "% of pings")
+    return judge(claim, measured_delivery(rows, arm, failures)).with_note("only pairs whose primary path is cut")
+
+
+def _sets(row: Json) -> str:
+    result = row["result"]
+    return f"{result['cases']} cases of {result['failure_sets']} failed sets"
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """Outcomes once converged by the interpreter, stacked, and the answered pings of the measured sample."""
+    figure, axes = canvas.panels("One to four links of Darkstrand at once, once converged", len(SEVERAL), 5.2)
+    decided = {
+        (row["arm"], row["failures"]): row["result"] for row in coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL)
+    }
+    for axis, failures in zip(axes, SEVERAL, strict=True):
+        for place, arm in enumerate(setup.VERIFIED):
+            if (arm.name, failures) in decided:
+                _stack(axis, place, shares(decided[arm.name, failures], "converged"))
+            measured = measured_delivery(rows, measured_arm(arm), failures)
+            if measured is not None:
+                axis.plot([place], [measured.value], "D", color="white", mec=INK, markersize=5.5, zorder=4)
+        sets = next((result["failure_sets"] for (_, count), result in decided.items() if count == failures), 0)
+        axis.set_title(f"{failures} cut, {sets} sets", loc="left", fontsize=10, color=INK)
+        names = [DECIDED_LABELS[arm] for arm in setup.VERIFIED]
+        axis.set_xticks(range(len(names)), names, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
+        axis.set_xlim(-0.6, len(names) - 0.4)
+        axis.set_ylim(0, 104)
+    axes[0].set_ylabel("cases, % (pairs whose path is hit)", color=INK)
+    for name, colour in OUTCOME_COLOURS.items():
+        axes[0].bar([0], [0], color=colour, label=name)
+    axes[0].plot([], [], "D", color="white", mec=INK, label="measured: pings answered")
+    canvas.legend(figure, axes[0])
+    facts = [
+        "Bars: the interpreter, all pairs whose primary path is hit, after everything was learned or rewritten.",
+        "Diamonds: share of pings answered in emulated networks from one second after the cut, over the sampled pairs"
+        " that stay joined.",
+    ]
+    return canvas.finish(figure, facts, caption)
+
+
+def _stack(axes: Axes, place: int, shares: dict[str, float]) -> None:
+    ground = 0.0
+    for name, share in shares.items():
+        axes.bar(place, share, 0.82, ground, color=OUTCOME_COLOURS[name])
+        ground += share
+
+
+def table(rows: Sequence[Json]) -> Table:
+    """Outcomes in the converged network by the interpreter, and the pings answered in the measured sample."""
+    header = (
+        "scheme",
+        "links cut",
+        "failed sets",
+        "cases",
+        *(f"{name}, %" for name in OUTCOMES),
+        "measured: answered, %",
+    )
+    found = []
+    for failures, arm in product(SEVERAL, setup.VERIFIED):
+        for row in coverage_rows(rows, (setup.DARKSTRAND,), (failures,)):
+            if row["arm"] == arm.name:
+                result = row["result"]
+                parts = [f"{share:.1f}" for share in shares(result, "converged").values()]
+                measured = cell(measured_delivery(rows, measured_arm(arm), failures), 1)
+                sets, cases = str(result["failure_sets"]), str(result["cases"])
+                found.append((DECIDED_LABELS[arm], str(failures), sets, cases, *parts, measured))
+    return Table(header, tuple(found))
+
+
+def measured_arm(arm: Arm) -> Arm:
+    """The arm that was run for one that the interpreter decided."""
+    return next((each for each in setup.ON_DARKSTRAND if (each.scheme, each.mode) == (arm.scheme, arm.mode)), arm)
+
+
+FIGURE = PaperFigure(
+    "x-multi",
+    "beyond",
+    "One to four simultaneous failures: delivered, dropped, looped, and a measured sample",
+    trials,
+    claims,
+    draw,
+    table,
+    with_paper="sd-fast",
+)

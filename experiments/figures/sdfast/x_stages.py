@@ -1,0 +1,123 @@
+"""x-stages: stages of the recovery, scheme by scheme, with one and with four links cut at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import product
+from statistics import median
+from typing import TYPE_CHECKING
+
+from experiments.analysis.timeline import STAGES
+from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import MEASURED, Claim, ClaimResult, judge
+from experiments.figures.charts import canvas
+from experiments.figures.charts.canvas import GRID, INK, PALETTE, say_empty, write_out
+from experiments.figures.sdfast import measures, setup
+from experiments.figures.sdfast.comparisons import cell
+from experiments.figures.sdfast.draws import MOST_FAILURES
+from experiments.figures.sdfast.measures import Choice
+from experiments.figures.sdfast.setup import LABELS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+STAGE_MARKS = dict(zip(STAGES, ("o", "s", "^", "X", "D", "P"), strict=True))
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """One link and four links of Darkstrand, every arm."""
+    return tuple(setup.mixed_trials(plan, setup.DARKSTRAND, (1, MOST_FAILURES), setup.ON_DARKSTRAND))
+
+
+def stage_values(rows: Iterable[Json], stage: str) -> list[float]:
+    """A stage of every trial that reached it, ms after the cut."""
+    values = [measures.stage_ms(row, stage) for row in rows]
+    return [value for value in values if value is not None]
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """Stages of the recovery, arm by arm, with one and with four links cut at once."""
+    results = []
+    for failures, arm, stage in product((1, MOST_FAILURES), setup.ON_DARKSTRAND, STAGES):
+        trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), arm)
+        values = stage_values(trials, stage)
+        if trials:
+            name = f"{stage.replace('_', ' ')}, {LABELS[arm]}, {failures} cut"
+            result = judge(Claim(name, "ms after the cut"), measures.estimate(values))
+            # A stage that no trial reached was measured too: CB never stops walking back.
+            results.append(
+                replace(result, verdict=MEASURED).with_note(f"{len(values)} of {len(trials)} trials reached it")
+            )
+    return results
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """A horizontal timeline for every arm: small marks are trials, large ones their median."""
+    figure, axes = canvas.panels("Stages of the recovery, Darkstrand", 2, 5.0)
+    arms = [arm for arm in setup.ON_DARKSTRAND if _stage_trials(rows, arm, 1) or _stage_trials(rows, arm, 4)]
+    for axis, failures in zip(axes, (1, MOST_FAILURES), strict=True):
+        for place, arm in enumerate(arms):
+            _timeline(axis, -place, _stage_trials(rows, arm, failures))
+        if not any(_stage_trials(rows, arm, failures) for arm in arms):
+            say_empty(axis)
+        axis.set_title(f"{failures} link{'s' * (failures > 1)} cut", loc="left", fontsize=10, color=INK)
+        axis.set_xscale("log")
+        write_out(axis.xaxis)
+        axis.set_xlabel("ms after the cut", color=INK)
+        axis.set_yticks([-place for place in range(len(arms))], [LABELS[arm] for arm in arms])
+        axis.set_ylim(-len(arms) + 0.4, 0.6)
+        axis.grid(True, axis="x", color=GRID, linewidth=0.7)
+    for number, (stage, mark) in enumerate(STAGE_MARKS.items()):
+        axes[0].plot([], [], mark, color=PALETTE[number], ls="none", label=stage.replace("_", " "))
+    canvas.legend(figure, axes[0])
+    facts = [
+        "Over all pairs and both ways of a trial; a stage that a trial did not reach has no mark.",
+        "Small: one trial. Large: median. Controllers with a control delay of 5 ms.",
+    ]
+    return canvas.finish(figure, facts, caption)
+
+
+def _stage_trials(rows: Sequence[Json], arm: Arm, failures: int) -> list[Json]:
+    return measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), arm)
+
+
+def _timeline(axes: Axes, height: float, trials: Sequence[Json]) -> None:
+    middles = []
+    for number, (stage, mark) in enumerate(STAGE_MARKS.items()):
+        # Nothing can be drawn at 0 on a logarithmic axis; the capture does not resolve 0.1 ms.
+        values = [max(value, 0.1) for value in stage_values(trials, stage)]
+        level = height + 0.09 * (2.5 - number)
+        axes.plot(values, [level] * len(values), mark, color=PALETTE[number], markersize=3, alpha=0.45, ls="none")
+        if values:
+            middles.append(median(values))
+            axes.plot([middles[-1]], [level], mark, color=PALETTE[number], markersize=7.5, mec="white", mew=0.6)
+    if middles:
+        axes.plot([min(middles), max(middles)], [height, height], color=GRID, lw=8, zorder=0, solid_capstyle="butt")
+
+
+def table(rows: Sequence[Json]) -> Table:
+    """Mean of every stage (ms after the cut), with its interval."""
+    names = tuple(f"{stage.replace('_', ' ')}, ms" for stage in STAGES)
+    found = []
+    for failures, arm in product((1, MOST_FAILURES), setup.ON_DARKSTRAND):
+        trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), arm)
+        if trials:
+            values = [cell(measures.estimate(stage_values(trials, stage)), 1) for stage in STAGES]
+            found.append((LABELS[arm], str(failures), str(len(trials)), *values))
+    return Table(("scheme", "links cut", "trials", *names), tuple(found))
+
+
+FIGURE = PaperFigure(
+    "x-stages",
+    "beyond",
+    "Stages of the recovery, scheme by scheme",
+    trials,
+    claims,
+    draw,
+    table,
+    with_paper="sd-fast",
+)

@@ -1,0 +1,110 @@
+"""Figure 7: no time-out with SQR, and a congestion window that does not shrink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.campaign.figure import PaperFigure
+from experiments.campaign.kinds.paths import StreamParameters
+from experiments.campaign.statistics import Estimate
+from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
+from experiments.figures.charts import canvas
+from experiments.figures.charts.canvas import INK, PAPER, say_empty
+from experiments.figures.p4protect.comparisons import field_of, good_rows, mean_of, table_of, values
+from experiments.figures.p4protect.setup import two_path_trials
+from experiments.figures.sqr import flow_setup
+from experiments.figures.sqr import flow_setup as setup
+from experiments.figures.sqr.comparisons import COLOURS, MODEL, SCALE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_STREAM_ARMS = (flow_setup.NO_FAILURE, flow_setup.SB, flow_setup.SB_SQR)
+
+
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """One long flow whose path dies once."""
+    times = setup.STREAM_SECONDS, setup.STREAM_CUT_S, setup.SAMPLE_MS, setup.WINDOW_MS
+    bottleneck = setup.STREAM_MBPS, setup.STREAM_QUEUE_PACKETS
+    own = StreamParameters(setup.STREAM, *times, *bottleneck, setup.BREAKING)
+    return two_path_trials(plan, {str(own.seconds): own}, (setup.NO_FAILURE, setup.SB, setup.SB_SQR))
+
+
+def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    """No time-out with SQR, and a congestion window that does not shrink."""
+    timeouts = values(rows, setup.STREAM, setup.SB_SQR, {}, field_of("timeouts"))
+    total = Estimate(sum(timeouts), None, None) if timeouts else None
+    results = [judge(Claim("time-outs with SQR, all rounds", "time-outs", 0.0, Exactly(0.0)), total)]
+    for arm in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
+        label = setup.LABELS[arm.name]
+        for field, name, unit in (
+            ("retransmits", "segments sent again", "segments"),
+            ("stalled_ms", "longest time without progress around the cut", "ms"),
+        ):
+            found = mean_of(rows, setup.STREAM, arm, {}, field_of(field))
+            results.append(judge(Claim(f"{name}, {label}", unit), found))
+        kept = mean_of(rows, setup.STREAM, arm, {}, _window_kept)
+        results.append(judge(Claim(f"smallest congestion window after the cut, {label}", "% of that at the cut"), kept))
+    return results
+
+
+def _window_kept(row: Json) -> float:
+    return 100.0 * float(row["smallest_cwnd"]) / float(row["cwnd_at_cut"])
+
+
+def draw(rows: Sequence[Json], caption: str) -> Figure:
+    """Congestion window and sequence number of one flow around the cut."""
+    figure, (window, sequence) = canvas.panels("SQR, Figure 7: a long flow whose path dies", 2)
+    for arm in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
+        own = good_rows(rows, setup.STREAM, arm, {})
+        for row in sorted(own, key=lambda row: not row.get("trustworthy", True))[:1]:
+            seconds = np.asarray(row["at_ms"]) / 1000
+            window.plot(seconds, row["cwnd_segments"], color=COLOURS[arm], lw=1.6, label=setup.LABELS[arm.name])
+            shown = (seconds > -0.02) & (seconds < 0.08)
+            sent = np.asarray(row["sent_bytes"])
+            since = (sent - np.interp(0.0, seconds, sent)) / 1e6
+            sequence.plot(1000 * seconds[shown], since[shown], color=COLOURS[arm], lw=1.6, marker=".", ms=4)
+    if not window.lines:
+        say_empty(window)
+        say_empty(sequence)
+    else:
+        for axes in (window, sequence):
+            axes.axvline(0.0, color=PAPER, lw=1.2, ls=":", label="cut")
+        canvas.legend(figure, window)
+    window.set_ylim(bottom=0)
+    window.set_xlabel("seconds since the cut", color=INK)
+    window.set_ylabel("congestion window, segments", color=INK)
+    sequence.set_xlabel("ms since the cut", color=INK)
+    sequence.set_ylabel("sent, MB since the cut", color=INK)
+    facts = [
+        f"TCP CUBIC against {setup.STREAM_MBPS:g} Mbit/s at its host, TCP_INFO every {setup.SAMPLE_MS:g} ms, one "
+        f"round. The path is dead for {MODEL.dead_ms:g} ms. {SCALE}"
+    ]
+    return canvas.finish(figure, facts, caption)
+
+
+FIGURE = PaperFigure(
+    setup.STREAM,
+    setup.PAPER,
+    "Figure 7: a long flow whose path dies",
+    trials,
+    claims,
+    draw,
+    table_of(
+        setup.STREAM,
+        {arm: setup.LABELS[arm.name] for arm in _STREAM_ARMS},
+        {"": {}},
+        {
+            "timeouts": "time-outs",
+            "loss_probes": "loss probes",
+            "retransmits": "sent again",
+            "stalled_ms": "without progress, ms",
+            "rate_mbps": "Mbit/s",
+        },
+    ),
+)

@@ -1,0 +1,188 @@
+"""One connection of an emulated switch to a controller: a bounded queue of packet-ins, and what comes back.
+
+As in Open vSwitch, replies and packet-ins share one queue in order, at most `queue_pkts` packet-ins wait in it, and
+what finds it full is dropped (lib/rconn.c, ofproto/pinsched.c; controller_queue_size).
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from experiments.loadgen.decide.packets import answered_serial
+from experiments.loadgen.decide.switch import Meaning, describe_error, hear, opening
+from ryu_apps.openflow.wire import split_messages
+
+QUEUE_PKTS = 100
+_READ_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a connection goes, and how its packets are marked.
+
+    Attributes
+    ----------
+    host : str
+    port : int
+    dscp : int
+        Of everything that the switch sends; 48 (CS6) is Open vSwitch's default.
+    send_buffer_bytes : int
+        SO_SNDBUF; 0: what the kernel chooses.
+    is_class : bool
+        Whether the controller gives this connection a controller id (NXT_SET_CONTROLLER_ID) before it is used.
+    """
+
+    host: str
+    port: int
+    dscp: int = 48
+    send_buffer_bytes: int = 0
+    is_class: bool = False
+
+
+Sent = Callable[[int, float], None]
+
+
+class Connection:
+    """A connection that neither blocks nor raises: when it ends, `gone` says why.
+
+    Parameters
+    ----------
+    link : socket
+        Connected; made non-blocking here.
+    dpid : int
+    on_sent, on_answer : callable
+        Told (serial, now_s) when a packet-in has left whole, and when a message lets its packet go on.
+    queue_pkts : int
+        Packet-ins that may wait.
+    """
+
+    def __init__(
+        self,
+        link: socket.socket,
+        dpid: int,
+        on_sent: Sent,
+        on_answer: Sent,
+        queue_pkts: int = QUEUE_PKTS,
+    ) -> None:
+        link.setblocking(False)
+        self.link, self.dpid = link, dpid
+        self.controller_id: int | None = None
+        self.has_handshake = False
+        self.reads = True
+        self.gone: str | None = None
+        self.errors: Counter[str] = Counter()
+        self.heard: Counter[str] = Counter()
+        self._on_sent, self._on_answer = on_sent, on_answer
+        self._queue_pkts, self._waiting_pkts = queue_pkts, 0
+        self._queue: deque[tuple[bytes, int | None]] = deque()
+        self._at = 0
+        self._rest = b""
+        self._say(opening(), 0.0)
+
+    def fileno(self) -> int:
+        """For select()."""
+        return self.link.fileno()
+
+    @property
+    def wants_to_write(self) -> bool:
+        """Whether something waits for room in the kernel."""
+        return bool(self._queue) and self.gone is None
+
+    def offer(self, message: bytes, serial: int, now_s: float) -> bool:
+        """Take a packet-in, or refuse it because too many wait or the connection is gone."""
+        if self.gone is not None or self._waiting_pkts >= self._queue_pkts:
+            return False
+        self._queue.append((message, serial))
+        self._waiting_pkts += 1
+        self.flush(now_s)
+        return True
+
+    def flush(self, now_s: float) -> None:
+        """Give the kernel what it takes now."""
+        try:
+            while self._queue:
+                message, serial = self._queue[0]
+                self._at += self.link.send(message[self._at :] if self._at else message)
+                if self._at < len(message):
+                    return
+                self._queue.popleft()
+                self._at = 0
+                if serial is not None:
+                    self._waiting_pkts -= 1
+                    self._on_sent(serial, now_s)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._end(f"sending failed: {error.strerror}")
+
+    def read(self, now_s: float) -> None:
+        """Take what has come, answer requests, tell about answers."""
+        try:
+            data = self.link.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._end(f"reading failed: {error.strerror}")
+            return
+        if not data:
+            self._end("the controller closed it")
+            return
+        messages, self._rest = split_messages(self._rest + data)
+        for message in messages:
+            self._hear(message, now_s)
+
+    def _hear(self, message: bytes, now_s: float) -> None:
+        heard = hear(message, self.dpid)
+        self.heard[heard.meaning.value] += 1
+        if heard.meaning is Meaning.COMMAND:
+            serial = answered_serial(message)
+            if serial is not None:
+                self._on_answer(serial, now_s)
+        elif heard.meaning is Meaning.FEATURES:
+            self.has_handshake = True
+        elif heard.meaning is Meaning.CONTROLLER_ID:
+            self.controller_id = heard.number
+        elif heard.meaning is Meaning.ERROR:
+            self.errors[describe_error(message)] += 1
+        if heard.reply:
+            self._say(heard.reply, now_s)
+
+    def _say(self, message: bytes, now_s: float) -> None:
+        self._queue.append((message, None))
+        self.flush(now_s)
+
+    def _end(self, why: str) -> None:
+        if self.gone is None:
+            self.gone = why
+            self._queue.clear()
+            self._waiting_pkts = 0
+
+    def close(self) -> None:
+        """End the connection."""
+        self._end("closed here")
+        self.link.close()
+
+
+def connect(target: Target, timeout_s: float = 5.0) -> socket.socket:
+    """A connection to a controller; each message leaves at once, as Open vSwitch sends it (TCP_NODELAY).
+
+    Raises
+    ------
+    OSError
+        Nobody listens there.
+    """
+    link = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        link.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, target.dscp << 2)
+        if target.send_buffer_bytes:
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, target.send_buffer_bytes)
+        link.settimeout(timeout_s)
+        link.connect((target.host, target.port))
+    except OSError:
+        link.close()
+        raise
+    return link

@@ -1,0 +1,93 @@
+"""Random messages that no controller should get: each breaks one rule of OpenFlow 1.3.5, and is named for it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+from experiments.loadgen.decide.load import FRAME_BYTES, LOW
+from experiments.loadgen.decide.packets import FIRST_PROBE, frame, packet_in
+from ryu_apps.openflow.wire import HEADER_BYTES, VERSION, MsgType
+
+BEHAVIOURS = ("none", "flood", "malformed", "endless", "connections", "stall")
+_LISTED_PARTS = (1, 6, 7, 9, 10, 12)  # flows, groups, group and meter descriptions, meters, tables
+
+
+def malformed(lot: np.random.Generator) -> tuple[str, bytes]:
+    """One malformed message: what is wrong with it, and its bytes.
+
+    Parameters
+    ----------
+    lot : numpy.random.Generator
+    """
+    name = str(lot.choice(list(_MAKERS)))
+    return name, _MAKERS[name](lot)
+
+
+def endless(lot: np.random.Generator) -> bytes:
+    """A list entry of length 0, in one of the messages whose entries say their length: a parser may never get past it.
+
+    Parameters
+    ----------
+    lot : numpy.random.Generator
+    """
+    part = int(lot.choice(_LISTED_PARTS))
+    body = struct.pack("!HH4x", part, 0) + bytes(64)
+    return _header(VERSION, MsgType.MULTIPART_REPLY, HEADER_BYTES + len(body)) + body
+
+
+def _good(lot: np.random.Generator) -> bytes:
+    return packet_in(FIRST_PROBE, frame(int(lot.integers(1 << 20)), LOW, FRAME_BYTES), False)
+
+
+def _header(version: int, kind: int, length: int) -> bytes:
+    return struct.pack("!BBHI", version, kind, length, 0)
+
+
+def _other_version(lot: np.random.Generator) -> bytes:
+    good = _good(lot)
+    return bytes([int(lot.choice([0, 1, 2, 3, 5, 255]))]) + good[1:]
+
+
+def _unknown_type(lot: np.random.Generator) -> bytes:
+    return _header(VERSION, int(lot.integers(30, 256)), HEADER_BYTES)
+
+
+def _short_length(lot: np.random.Generator) -> bytes:
+    """A length below eight: whoever trusts it never gets on."""
+    return _header(VERSION, MsgType.PACKET_IN, int(lot.integers(HEADER_BYTES)))
+
+
+def _cut_packet_in(lot: np.random.Generator) -> bytes:
+    size = int(lot.integers(HEADER_BYTES, HEADER_BYTES + 18))
+    return _header(VERSION, MsgType.PACKET_IN, size) + _good(lot)[HEADER_BYTES:size]
+
+
+def _long_match(lot: np.random.Generator) -> bytes:
+    good = bytearray(_good(lot))
+    good[HEADER_BYTES + 18 : HEADER_BYTES + 20] = struct.pack("!H", int(lot.integers(500, 65536)))
+    return bytes(good)
+
+
+def _broken_field(lot: np.random.Generator) -> bytes:
+    good = bytearray(_good(lot))
+    good[HEADER_BYTES + 23] = int(lot.integers(60, 256))  # length of the first match field
+    return bytes(good)
+
+
+def _noise(lot: np.random.Generator) -> bytes:
+    body = lot.bytes(int(lot.integers(120)))
+    return _header(VERSION, int(lot.integers(30)), HEADER_BYTES + len(body)) + body
+
+
+_MAKERS: dict[str, Callable[[np.random.Generator], bytes]] = {
+    "other version": _other_version,
+    "unknown type": _unknown_type,
+    "length below eight": _short_length,
+    "cut packet-in": _cut_packet_in,
+    "match longer than its message": _long_match,
+    "match field longer than its match": _broken_field,
+    "noise in a whole message": _noise,
+}

@@ -1,1 +1,0 @@
-"""What each paper claims: trials, claims and pictures, by id."""

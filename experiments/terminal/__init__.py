@@ -1,0 +1,1 @@
+"""What every command shares: what it reads from its user, and what it prints."""

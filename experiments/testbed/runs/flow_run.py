@@ -1,0 +1,230 @@
+"""A run that measures flows: the network with its queues, flows in their tunnels, one thing that happens, a result."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from emulation.cuts import Cuts
+from emulation.network import EmulatedNetwork
+from experiments.analysis.dumps import compare_dump
+from experiments.analysis.events import detections, read_events
+from experiments.analysis.flow_result import FlowResult, FlowRun, judge_flows
+from experiments.analysis.flows.classes import flow_classes, fluid_rates
+from experiments.analysis.flows.placing import place
+from experiments.analysis.trust import assess
+from experiments.scenario.flow_values import FINAL_S, Flow, FlowTiming, Placed
+from experiments.scenario.values import Scenario, Variation
+from experiments.testbed.instruments.dump import read_switch
+from experiments.testbed.runs.folder import Work
+from experiments.testbed.runs.inject import Injector
+from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts
+from experiments.testbed.runs.tunnel_agents import wanted_plans
+from experiments.testbed.runs.tunnels import rerun_planner
+from experiments.testbed.runs.watching import PortWatch, watched_switches
+from experiments.testbed.traffic.measure import MeasuredFlows, measure_flows
+from experiments.testbed.traffic.ports import place_flows, unplaced
+from mininet_topos.errors import ArmorError
+from mininet_topos.topology import LinkId
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
+from ryu_apps.plan.rows import RulePlan
+from te_solver.network import to_network
+
+POST = Path(__file__).parents[1] / "instruments" / "post.py"
+_INSTALLED = ("restoration_done", "agent_install")
+_ROWS_S, _ROWS_POLL_S = 10.0, 0.5
+_RERUN_S = 60.0
+_REST = "http://127.0.0.1:8080/armor/te"  # where the settings' defaults put it
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class FlowBench:
+    """A network that is ready, and what is planned on it.
+
+    Attributes
+    ----------
+    network : EmulatedNetwork
+        Its plans installed, its BFD sessions up.
+    cuts : Cuts
+    work : Work
+    plans : dict
+        What the switches hold while nothing is broken.
+    planner : TunnelPlanner or None
+        None for a scheme of routes.
+    """
+
+    network: EmulatedNetwork
+    cuts: Cuts
+    work: Work
+    plans: dict[int, RulePlan]
+    planner: TunnelPlanner | None
+
+
+def run_flows(
+    bench: FlowBench, scenario: Scenario, variation: Variation, flows: Sequence[Flow], say: Say
+) -> FlowResult:
+    """Measure the flows of a scenario around what happens in it.
+
+    Parameters
+    ----------
+    bench : FlowBench
+    scenario, variation : Scenario, Variation
+    flows : sequence of Flow
+        With tunnels as numbers (`tunnels.flows_of`).
+    say : callable
+        Told what is going on.
+
+    Raises
+    ------
+    ArmorError
+        A flow finds no place, or a program fails.
+    """
+    network, planner = bench.network, bench.planner
+    injector = Injector(network, bench.cuts, scenario)
+    injector.arm()
+    failed = failed_at_once(scenario)
+    after = planner if planner is None or scenario.rerun is None else rerun_planner(scenario, variation, planner)
+    say("finding source ports")
+    placed = _place(network, planner, flows, failed, scenario.seed)
+    if after is not planner and after is not None:
+        placed = moved(placed, after)
+    flaps = Flaps(network, scenario, may_raise=False)
+    say(f"measuring {len(placed)} flows")
+    with PortWatch(network, watched_switches(scenario.failures, scenario.topology), bench.work):
+        measured = measure_flows(
+            network,
+            placed,
+            lambda: _happen(bench, scenario, injector),
+            timing_of(scenario),
+            flow_classes(scenario.topology, placed, failed),
+        )
+    say("comparing rows with plans")
+    wrong = _wrong_rows(bench, scenario, after, failed)
+    return _result(bench, scenario, variation, placed, measured, _Seen(flaps, wrong, failed))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What else was seen of a run."""
+
+    flaps: Flaps
+    wrong_rows: str
+    failed: frozenset[LinkId]
+
+
+def _result(
+    bench: FlowBench,
+    scenario: Scenario,
+    variation: Variation,
+    placed: Sequence[Placed],
+    measured: MeasuredFlows,
+    seen: _Seen,
+) -> FlowResult:
+    network, planner = bench.network, bench.planner
+    events = read_events(_text(bench.work))
+    warnings, trustworthy = assess(
+        network_health(network, seen.flaps.unexplained(), unasked_restarts(network, scenario), measured.load_per_core)
+    )
+    capacities = to_network(scenario.topology, scenario.default_capacity_mbps)
+    run = FlowRun(
+        scenario=scenario,
+        variation=variation,
+        records=measured.records,
+        fluid={} if planner is None else fluid_rates(capacities, placed, seen.failed),
+        links=measured.links,
+        stays=frozenset(each.flow.name for each in placed if each.before and each.before == each.after),
+        cut_s=measured.cut_s,
+        detections_s=tuple(t_s for _, t_s in detections(events)),
+        installs_s=tuple(event.t_s for event in events if event.name in _INSTALLED),
+        bfd_interval_ms=network.bfd_interval_ms,
+        wrong_rows=seen.wrong_rows,
+        warnings=tuple(warnings),
+        trustworthy=trustworthy,
+    )
+    return judge_flows(run, keeps_others=planner is not None and planner.failover.tags_victims)
+
+
+def failed_at_once(scenario: Scenario) -> frozenset[LinkId]:
+    """Links that the scenario's failures take away."""
+    topology = scenario.topology
+    links = {failure.link for failure in scenario.failures if failure.link is not None}
+    nodes = {failure.node for failure in scenario.failures if failure.link is None}
+    return frozenset(links | {link for link in topology.link_ids if link.a in nodes or link.b in nodes})
+
+
+def timing_of(scenario: Scenario) -> FlowTiming:
+    """Windows of a scenario's flows: from its second 0 to what happens, and from there to its end."""
+    at_s = scenario.rerun.at_s if scenario.rerun is not None else scenario.failures[0].at_s
+    after_s = scenario.duration_s - at_s
+    return FlowTiming(scenario.settle_s, at_s, after_s, min(FINAL_S, after_s))
+
+
+def moved(placed: Sequence[Placed], planner: TunnelPlanner) -> tuple[Placed, ...]:
+    """Flows with the tunnels, after the event, of another planner."""
+    found = []
+    for each in placed:
+        new = place(planner, each.flow, each.slot or 0, each.source_port, ())
+        found.append(replace(each, after=new.before, queue_after=new.queue_before, tunnel_after=new.tunnel_before))
+    return tuple(found)
+
+
+def _wrong_rows(bench: FlowBench, scenario: Scenario, planner: TunnelPlanner | None, failed: frozenset[LinkId]) -> str:
+    """What is wrong with the rows of the switches, once whoever answers failures has had time; empty: nothing."""
+    if planner is None:
+        return ""
+    network = bench.network
+    deadline = time.monotonic() + _ROWS_S
+    while True:
+        plans = wanted_plans(network, planner, scenario, bench.work, failed)
+        wrong = [node for node, site in network.sites.items() if not _is_clean(site.mgmt_socket, plans[site.dpid])]
+        if not wrong:
+            return ""
+        if time.monotonic() > deadline:
+            return f"{', '.join(wrong[:5])} do not hold what is planned for these failures"
+        time.sleep(_ROWS_POLL_S)
+
+
+def _is_clean(socket: Path, plan: RulePlan) -> bool:
+    held = read_switch(socket)
+    return compare_dump(plan, held.flows, held.groups, lambda _tag_id: False).is_clean
+
+
+def _place(
+    network: EmulatedNetwork,
+    planner: TunnelPlanner | None,
+    flows: Sequence[Flow],
+    failed: frozenset[LinkId],
+    seed: int,
+) -> tuple[Placed, ...]:
+    if planner is None:
+        return unplaced(flows)
+    return place_flows(network, planner, flows, (failed,) if failed else (), seed)
+
+
+def _happen(bench: FlowBench, scenario: Scenario, injector: Injector) -> None:
+    """What the scenario says: its failures, or a run of traffic engineering."""
+    if scenario.rerun is None:
+        at_s = scenario.failures[0].at_s
+        injector.run(time.monotonic() - at_s, at_s, lambda: None)
+        return
+    words = [sys.executable, "-I", str(POST), _REST, scenario.rerun.given]
+    answer = bench.network.run("controller", words, timeout_s=_RERUN_S)
+    if "run" not in _json(answer.stdout):
+        raise ArmorError(f"the controller does not run traffic engineering: {answer.stdout or answer.stderr}")
+
+
+def _json(text: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _text(work: Work) -> str:
+    return work.events.read_text(encoding="utf-8")

@@ -1,0 +1,217 @@
+"""One measured run on a network that is ready: probes, failures, taps; and what the instruments saw."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from emulation.network import EmulatedNetwork
+from experiments.analysis.counted import DatagramCount, TcpCount
+from experiments.analysis.injected import Flip, disturbed_links
+from experiments.analysis.packet_counts import Clock
+from experiments.analysis.trust import Health
+from experiments.scenario.values import KILL_KIND, PROBE_KINDS, PROGRAM_KINDS, Scenario, Traffic
+from experiments.testbed.instruments.capture import Captures, Tap
+from experiments.testbed.instruments.clock import sample_offset_ns
+from experiments.testbed.instruments.streams import Streams
+from experiments.testbed.runs.folder import Work
+from experiments.testbed.runs.inject import Injector, sleep_until
+from experiments.testbed.runs.loads import carried, datagram_counts, datagram_flows, tcp_counts
+from experiments.testbed.runs.watching import PortWatch, watched_switches
+from experiments.testbed.traffic.ports import unplaced
+from experiments.testbed.traffic.udp import UdpFlows
+from mininet_topos.errors import ArmorError
+
+PortKey = tuple[str, int]
+_CHECK_S = 0.6  # before the zero, time to ask all switches for their BFD sessions
+_LEAD_S = 0.3  # from the start of the clients to the first packets
+
+
+class BfdUnstableError(ArmorError):
+    """BFD sessions went down on links that nobody broke: the interval is too short for this machine and load."""
+
+    def __init__(self, interval_ms: int, flaps: int) -> None:
+        super().__init__(f"BFD flapped {flaps} times at an interval of {interval_ms} ms on links that nobody broke")
+        self.interval_ms = interval_ms
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Raw outcome of a run; `captures` maps taps to files, `own_counts` follows the scenario's traffic."""
+
+    zero_s: float
+    end_s: float
+    flips: tuple[Flip, ...]
+    clock: Clock
+    captures: dict[Tap, Path]
+    missed: dict[Tap, int]
+    own_counts: tuple[tuple[int, int] | None, ...]
+    flaps: dict[PortKey, int]
+    restarts: tuple[str, ...]
+    load_per_core: float
+    faults: tuple[str, ...] = ()
+    datagrams: tuple[DatagramCount, ...] = ()
+    tcp: tuple[TcpCount, ...] = ()
+
+
+def measure(
+    network: EmulatedNetwork, injector: Injector, work: Work, may_raise: bool, say: Callable[[str], None]
+) -> Measured:
+    """Run a scenario's traffic and failures.
+
+    Parameters
+    ----------
+    network : EmulatedNetwork
+        Built, with its plan installed and its BFD sessions up.
+    injector : Injector
+        Breaks and repairs by the scenario; what it leaves broken stays so afterwards.
+    work : Work
+        Where captures and the streams' output go.
+    may_raise : bool
+        Whether a longer BFD interval can be tried when this one does not hold.
+    say : callable
+        Told what is going on.
+
+    Raises
+    ------
+    BfdUnstableError
+        BFD sessions went down that nobody broke, and `may_raise` is given.
+    """
+    scenario = injector.scenario
+    load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
+    watch = PortWatch(network, watched_switches(scenario.failures, scenario.topology), work)
+    captures = Captures(network, taps_of(network, scenario), work.path / "captures")
+    with Streams(network, scenario.traffic, work.path / "streams") as streams, watch, ExitStack() as stack:
+        injector.arm()
+        flows = carried(network, datagram_flows(scenario.traffic), say)
+        datagrams = stack.enter_context(UdpFlows(network, unplaced(flows)))
+        offset_ns = sample_offset_ns()
+        with captures:
+            zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
+            clients = _Clients(streams, scenario, zero_s)
+            datagrams.start(zero_s, zero_s + scenario.duration_s)
+            flaps = Flaps(network, scenario, may_raise=may_raise)
+            flips, end_s, flapped = _break(injector, clients, flaps, zero_s, say)
+            say("last packets")
+            streams.finish()
+            counted = datagram_counts(scenario, flows, datagrams)
+        drift_ns = sample_offset_ns() - offset_ns
+        own_counts = tuple(streams.own_counts(number) for number in range(len(scenario.traffic)))
+        tcp = tcp_counts(scenario, streams)
+    return Measured(
+        zero_s=zero_s,
+        end_s=end_s,
+        flips=flips,
+        clock=Clock(offset_ns + drift_ns // 2, drift_ns),
+        captures=captures.files,
+        missed=captures.missed(),
+        own_counts=own_counts,
+        flaps=flapped,
+        restarts=unasked_restarts(network, scenario),
+        faults=network.faults,
+        load_per_core=load_per_core,
+        datagrams=counted,
+        tcp=tcp,
+    )
+
+
+def _break(
+    injector: Injector, clients: _Clients, flaps: Flaps, zero_s: float, say: Callable[[str], None]
+) -> tuple[tuple[Flip, ...], float, dict[PortKey, int]]:
+    """Run the scenario's failures while clients probe: what was flipped, when it ended, and which sessions flapped."""
+    between = partial(_between, clients, say, zero_s)
+    say("warming up")
+    clients.start_due()
+    sleep_until(zero_s - _CHECK_S, between)
+    flaps.check()
+    flips = tuple(injector.run(zero_s, injector.scenario.duration_s, between))
+    return flips, time.monotonic(), flaps.check()
+
+
+def taps_of(network: EmulatedNetwork, scenario: Scenario) -> list[Tap]:
+    """Taps on the hosts that are probed, and on what every switch sends on its links."""
+    probes = [stream for stream in scenario.traffic if stream.kind in PROBE_KINDS]
+    nodes = dict.fromkeys(node for stream in probes for node in (stream.source, stream.destination))
+    hosts = [Tap(network.hosts[node].name, f"{network.hosts[node].name}-eth0") for node in nodes]
+    return hosts + [Tap(node, network.interface(node, port), "out") for node, port in network.ports.direction_at]
+
+
+class Flaps:
+    """Changes of BFD's verdict on links that no failure of the scenario touches, since the start of the run."""
+
+    def __init__(self, network: EmulatedNetwork, scenario: Scenario, *, may_raise: bool) -> None:
+        self._network, self._may_raise = network, may_raise
+        self._broken = {link for failure in scenario.failures for link in disturbed_links(failure, scenario.topology)}
+        self._before = network.flap_counts()
+
+    def unexplained(self) -> dict[PortKey, int]:
+        """By (switch, port); counts that fell belong to a daemon that was restarted."""
+        topology, direction_at = self._network.topology, self._network.ports.direction_at
+        return {
+            port: count - self._before.get(port, 0)
+            for port, count in self._network.flap_counts().items()
+            if count > self._before.get(port, 0) and topology.link_id(direction_at[port]) not in self._broken
+        }
+
+    def check(self) -> dict[PortKey, int]:
+        """Those until now; raises when there are any and a longer interval can be tried."""
+        flaps = self.unexplained()
+        if flaps and self._may_raise:
+            raise BfdUnstableError(self._network.bfd_interval_ms, sum(flaps.values()))
+        return flaps
+
+
+class _Clients:
+    """Starts each stream's client when its time has come."""
+
+    def __init__(self, streams: Streams, scenario: Scenario, zero_s: float) -> None:
+        self._streams, self._zero_s = streams, zero_s
+        self._end_s = scenario.duration_s
+        self._waiting = [each for each in enumerate(scenario.traffic) if each[1].kind in PROGRAM_KINDS]
+
+    def start_due(self) -> None:
+        """Start what is due; streams from second 0 on begin in the warm-up."""
+        second = time.monotonic() - self._zero_s
+        due = [(number, stream) for number, stream in self._waiting if stream.start_s <= max(second, 0.0)]
+        for number, stream in due:
+            self._streams.start(number, self._length_s(stream, second))
+            self._waiting.remove((number, stream))
+
+    def _length_s(self, stream: Traffic, second: float) -> float:
+        return (stream.stop_s if stream.stop_s is not None else self._end_s) - second
+
+
+def _between(clients: _Clients, say: Callable[[str], None], zero_s: float) -> None:
+    clients.start_due()
+    second = time.monotonic() - zero_s
+    say(f"second {second:.0f}" if second >= 0 else "warming up")
+
+
+def network_health(
+    network: EmulatedNetwork, flaps: Mapping[PortKey, int], restarts: Sequence[str], load_per_core: float
+) -> Health:
+    """What tells whether a run on a network is to be trusted, apart from its probes."""
+    return Health(
+        flaps={f"{node}:{port}": count for (node, port), count in flaps.items()},
+        restarts=restarts,
+        faults=network.faults,
+        load_per_core=load_per_core,
+        notes=network.warnings,
+    )
+
+
+def unasked_restarts(network: EmulatedNetwork, scenario: Scenario) -> tuple[str, ...]:
+    """Processes that died though the scenario kills none of their kind there."""
+    killed = {(failure.process, failure.node) for failure in scenario.failures if failure.kind == KILL_KIND}
+    places = {name: site.place for name, site in network.sites.items()}
+    asked = {(process, "controller" if node is None else places[node]) for process, node in killed}
+    return tuple(
+        f"{restart.process} in {restart.place}"
+        for restart in network.restarts
+        if (restart.process, restart.place) not in asked
+    )

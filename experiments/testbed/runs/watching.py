@@ -1,0 +1,86 @@
+"""Starts the port watcher (instruments.port_watch) for the switches beside a scenario's failures."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from experiments.analysis.events import read_events
+from experiments.analysis.injected import links_of_failure
+from experiments.scenario.values import Failure
+from experiments.testbed.instruments.processes import end_all, require_running
+from experiments.testbed.runs.folder import Work
+from experiments.testbed.runs.parts import NotReadyError
+from mininet_topos.topology import Topology
+
+if TYPE_CHECKING:
+    from emulation.network import EmulatedNetwork
+
+_START_S = 15.0
+_STOP_S = 2.0
+
+
+def watched_switches(failures: tuple[Failure, ...], topology: Topology) -> tuple[str, ...]:
+    """Switches whose ports can notice one of the failures, in node order."""
+    links = {link for failure in failures for link in links_of_failure(failure, topology)}
+    return tuple(node for node in topology.node_names if any(node in (link.a, link.b) for link in links))
+
+
+class PortWatch:
+    """The watcher runs while the context lasts."""
+
+    def __init__(self, network: EmulatedNetwork, switches: tuple[str, ...], work: Work) -> None:
+        self._network, self._switches, self._work = network, switches, work
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> PortWatch:
+        """Start the watcher and wait until it knows the state of a port of every switch.
+
+        It goes before ordinary processes, where the system permits it: stamps of milliseconds count.
+
+        Raises
+        ------
+        NotReadyError
+            It does not in time.
+        """
+        if not self._switches:
+            return self
+        entries = [f"{node}={self._network.sites[node].mgmt_socket}" for node in self._switches]
+        argv = [sys.executable, "-m", "experiments.testbed.instruments.port_watch", *entries]
+        with (self._work.path / "port_watch.log").open("wb") as log:
+            self._process = self._network.popen("controller", argv, stdout=log, stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + _START_S
+        while missing := set(self._switches) - self._heard():
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                end_all([self._process], signal.SIGTERM, _STOP_S)
+                raise NotReadyError(f"the port watcher hears nothing of {min(missing)}; {self._said()}")
+            time.sleep(0.05)
+        with contextlib.suppress(PermissionError):
+            os.sched_setscheduler(self._process.pid, os.SCHED_RR, os.sched_param(1))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the watcher; without it, nobody knows when ports were noticed (ProgramEndedError)."""
+        if self._process is None:
+            return
+        try:
+            if kind is None:
+                require_running([("the port watcher", self._process)])
+        finally:
+            end_all([self._process], signal.SIGTERM, _STOP_S)
+
+    def _said(self) -> str:
+        said = (self._work.path / "port_watch.log").read_text(encoding="utf-8", errors="replace")
+        return "it says: " + (" ".join(said.split()) or "nothing")
+
+    def _heard(self) -> set[str]:
+        text = self._work.events.read_text(encoding="utf-8")
+        return {str(event.fields.get("node")) for event in read_events(text) if event.source == "watcher"}

@@ -1,0 +1,136 @@
+"""Measures flows on a running network around a cut: throughput ten times a second, and what every queue carried."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from experiments.analysis.flows.classes import link_rates
+from experiments.analysis.flows.convergence import to_record
+from experiments.scenario.flow_values import FlowRecord, FlowSeen, FlowTiming, Placed
+from experiments.testbed.traffic.tcp import TcpFlows
+from experiments.testbed.traffic.udp import UdpFlows
+
+if TYPE_CHECKING:
+    from emulation.network import EmulatedNetwork
+
+_LEAD_S = 0.5  # from now to the first packets: programs start meanwhile
+_BEFORE_CUT_S = 0.7  # reading all counters takes a few tenths of a second, and must be over when the cut comes
+_BEYOND_S = 0.5
+PortKey = tuple[str, int]
+Bytes = dict[PortKey, dict[int, int]]
+
+
+@dataclass(frozen=True)
+class MeasuredFlows:
+    """What came of a run.
+
+    Attributes
+    ----------
+    records : tuple of FlowRecord
+        One for each flow, in order.
+    links : mapping
+        Link direction -> "before" and "after" -> queue -> Mbit/s, by the queues' own counters (whole frames); empty
+        without priority queues.
+    cut_s, end_s : float
+        CLOCK_MONOTONIC, right before the cut was begun, and the end of the last window.
+    load_per_core : float
+        When it began.
+    """
+
+    records: tuple[FlowRecord, ...]
+    links: Mapping[str, Mapping[str, Mapping[int, float]]]
+    cut_s: float
+    end_s: float
+    load_per_core: float
+
+
+def measure_flows(
+    network: EmulatedNetwork,
+    flows: Sequence[Placed],
+    cut: Callable[[], object],
+    timing: FlowTiming,
+    classes: Mapping[str, str],
+) -> MeasuredFlows:
+    """Send flows, cut, and keep what the receivers see.
+
+    Parameters
+    ----------
+    network : EmulatedNetwork
+        Running, with its plans installed.
+    flows : sequence of Placed
+        `ports.place_flows`.
+    cut : callable
+        Called once, at the end of the window before; what it breaks stays broken.
+    timing : FlowTiming
+    classes : mapping of str to str
+        Class of every flow by name (`analysis.flows.classes.flow_classes`).
+
+    Raises
+    ------
+    StreamError
+        A program does not start, or a flow never came through.
+    """
+    load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
+    tcp = [placed for placed in flows if placed.flow.transport == "tcp"]
+    udp = [placed for placed in flows if placed.flow.transport == "udp"]
+    with TcpFlows(network, tcp) as of_tcp, UdpFlows(network, udp) as of_udp:
+        start_s = time.monotonic() + _LEAD_S
+        cut_at_s = start_s + timing.settle_s + timing.before_s
+        stop_s = cut_at_s + timing.after_s
+        of_udp.start(start_s, stop_s)
+        _start_tcp(of_tcp, tcp, start_s, stop_s)
+        first = _read(network, start_s + timing.settle_s)
+        second = _read(network, cut_at_s - _BEFORE_CUT_S)
+        _sleep_until(cut_at_s)
+        cut_s = time.monotonic()
+        cut()
+        end_s = cut_s + timing.after_s
+        third = _read(network, end_s - timing.final_s)
+        fourth = _read(network, end_s)
+        # A program that is ended reports a last interval that is none, so the ends lie beyond what is looked at.
+        _sleep_until(end_s + _BEYOND_S)
+        seen = {**of_tcp.seen(start_s, end_s + _BEYOND_S), **of_udp.seen()}
+    records = tuple(_record(placed, classes, seen, cut_s, timing) for placed in flows)
+    links = _links(network, (first, second), (third, fourth))
+    return MeasuredFlows(records, links, cut_s, end_s, load_per_core)
+
+
+def _record(
+    placed: Placed, classes: Mapping[str, str], seen: Mapping[str, FlowSeen], cut_s: float, timing: FlowTiming
+) -> FlowRecord:
+    return to_record(placed, classes[placed.flow.name], seen[placed.flow.name], cut_s, timing)
+
+
+def _start_tcp(of_tcp: TcpFlows, flows: Sequence[Placed], start_s: float, stop_s: float) -> None:
+    for placed in sorted(flows, key=lambda each: each.flow.start_s):
+        _sleep_until(start_s + placed.flow.start_s)
+        of_tcp.start(stop_s - time.monotonic(), placed.flow.name)
+
+
+def _read(network: EmulatedNetwork, at_s: float) -> tuple[float, Bytes]:
+    """Bytes of every queue, and when they were read (the middle of the reading)."""
+    _sleep_until(at_s)
+    began_s = time.monotonic()
+    counters = network.queue_counters()
+    found = {key: {queue: each.sent_bytes for queue, each in of_port.items()} for key, of_port in counters.items()}
+    return (began_s + time.monotonic()) / 2, found
+
+
+def _links(
+    network: EmulatedNetwork, before: Sequence[tuple[float, Bytes]], after: Sequence[tuple[float, Bytes]]
+) -> dict[str, dict[str, dict[int, float]]]:
+    names = {key: f"{direction.src}>{direction.dst}" for key, direction in network.ports.direction_at.items()}
+    rates: dict[str, dict[str, dict[int, float]]] = {}
+    for window, ((from_s, old), (to_s, new)) in (("before", before), ("after", after)):
+        for link, queues in link_rates(names, old, new, to_s - from_s).items():
+            rates.setdefault(link, {})[window] = queues
+    return rates
+
+
+def _sleep_until(t_s: float) -> None:
+    while (left_s := t_s - time.monotonic()) > 0:
+        time.sleep(left_s)

@@ -1,0 +1,201 @@
+"""A network that is up and watched: plan installed, BFD up, taps and port watcher running, ready for trials."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from emulation.cuts import Cuts
+from emulation.network import EmulatedNetwork
+from emulation.status import set_bfd_interval
+from experiments.analysis.frames import CaptureError
+from experiments.analysis.injected import Flip
+from experiments.analysis.packet_counts import Clock
+from experiments.campaign.kinds.probed import DownloadParameters
+from experiments.campaign.values import Trial, parameters_of
+from experiments.scenario.values import PROBE_KINDS, Scenario, Variation
+from experiments.testbed.instruments.capture import DRAIN_S, Captures, Tap
+from experiments.testbed.instruments.clock import sample_offset_ns
+from experiments.testbed.instruments.downloads import Download, Downloads
+from experiments.testbed.instruments.streams import IPERF3_PORT, Streams
+from experiments.testbed.runs.folder import Work
+from experiments.testbed.runs.inject import Injector
+from experiments.testbed.runs.measure import Flaps, Measured, PortKey, unasked_restarts
+from experiments.testbed.runs.parts import BFD_S, emulated_network, options_of
+from experiments.testbed.runs.run import make_ready
+from experiments.testbed.runs.watching import PortWatch
+from experiments.testbed.trials.decide.scenario import load_of
+from experiments.testbed.trials.returning import Return, Returning
+from mininet_topos.topology import Topology
+from ryu_apps.plan.rows import RulePlan
+from ryu_apps.schemes import plan_network
+
+# Tagged load would flood the taps of switches; `vlan` shifts the offsets of what follows it, so it stands last.
+SWITCH_FILTER = "icmp or (vlan and icmp)"
+HOST_FILTER = f"icmp or (udp dst portrange {IPERF3_PORT}-{IPERF3_PORT + 999})"
+_LEAD_S = 0.3  # from the start of the clients to their first packets
+_LAST_ANSWERS_S = 0.2
+_LOAD_EXTRA_S = 3.0  # load is ended, it does not end by itself
+_BFD_SETTLE_S = 0.5  # a new interval is negotiated in a few packets
+
+Say = Callable[[str], None]
+Plans = dict[int, RulePlan]
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Raw outcome of a trial of kind "download"."""
+
+    downloads: tuple[Download, ...]
+    flips: tuple[Flip, ...]
+    flaps: dict[PortKey, int]
+    restarts: tuple[str, ...]
+    load_per_core: float
+
+
+class Bench:
+    """A network that is up and watched.
+
+    Parameters
+    ----------
+    network, cuts, captures : EmulatedNetwork, Cuts, Captures
+        All of them entered.
+    work : Work
+        Event log and raw files.
+    plans : dict
+        What the switches hold while nothing is broken.
+    """
+
+    def __init__(self, network: EmulatedNetwork, cuts: Cuts, captures: Captures, work: Work, plans: Plans) -> None:
+        self.network, self.cuts, self.captures, self.work, self.plans = network, cuts, captures, work, plans
+        self._returning = Returning(network, plans)
+
+    def events_since(self, offset: int) -> str:
+        """What processes have written to the event log since its length was `offset` bytes."""
+        return self.work.events.read_bytes()[offset:].decode()
+
+    def set_bfd_interval(self, interval_ms: int) -> None:
+        """Change the BFD interval of all links."""
+        network = self.network
+        if interval_ms != network.bfd_interval_ms:
+            set_bfd_interval(network.groups, network.settings, interval_ms)
+            network.bfd_interval_ms = interval_ms
+            network.wait_bfd_up(BFD_S)
+            time.sleep(_BFD_SETTLE_S)
+
+    def observe(self, scenario: Scenario, folder: Path) -> tuple[Measured, Return]:
+        """Send the traffic, cut, keep what the instruments see, repair, and wait for the return.
+
+        `folder` receives captures and the streams' output.
+        """
+        network, marks = self.network, self.captures.marks()
+        injector = Injector(network, self.cuts, scenario)
+        load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
+        flaps = Flaps(network, scenario, may_raise=False)
+        with Streams(network, scenario.traffic, folder / "streams") as streams:
+            injector.arm()
+            offset_ns = sample_offset_ns()
+            zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
+            for number, stream in enumerate(scenario.traffic):
+                extra_s = 0.0 if stream.kind in PROBE_KINDS else _LOAD_EXTRA_S
+                streams.start(number, zero_s - time.monotonic() + scenario.duration_s + extra_s)
+            flips = injector.run(zero_s, scenario.duration_s, lambda: None)
+            end_s = time.monotonic()
+            flapped = flaps.check()
+            # Where answers are missing a sender would wait for them; stopped, it counts none that is under way.
+            stopped = streams.interrupt("ping")
+            self.cuts.restore_all()
+            streams.finish(PROBE_KINDS)
+            drift_ns = sample_offset_ns() - offset_ns
+            own = tuple(
+                streams.own_counts(number) if stream.kind in PROBE_KINDS and number not in stopped else None
+                for number, stream in enumerate(scenario.traffic)
+            )
+        measured = Measured(
+            zero_s=zero_s,
+            end_s=end_s,
+            flips=tuple(flips),
+            clock=Clock(offset_ns + drift_ns // 2, drift_ns),
+            captures={},
+            missed={},
+            own_counts=own,
+            flaps=flapped,
+            restarts=unasked_restarts(network, scenario),
+            faults=network.faults,
+            load_per_core=load_per_core,
+        )
+        came_back = self.wait_returned()
+        time.sleep(max(0.0, end_s + DRAIN_S + _LAST_ANSWERS_S - time.monotonic()))
+        return replace(measured, captures=self.captures.slices(marks, folder / "captures")), came_back
+
+    def fetch(self, scenario: Scenario, trial: Trial, folder: Path) -> tuple[Fetched, Return]:
+        """Let every pair fetch its file while the scenario's links are cut; repair, and wait for the return."""
+        network, size_bytes = self.network, load_of(trial).download_bytes or 0
+        own = parameters_of(trial, DownloadParameters)
+        injector = Injector(network, self.cuts, scenario)
+        load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
+        flaps = Flaps(network, scenario, may_raise=False)
+        with Downloads(network, trial.pairs, size_bytes, folder, trial.seed) as downloads:
+            injector.arm()
+            zero_s = time.monotonic()
+            downloads.start()
+            flips = injector.run(zero_s, own.head_start_s, lambda: None)
+            fetched = downloads.wait(zero_s + own.give_up_s)
+            flapped = flaps.check()
+        self.cuts.restore_all()
+        seen = Fetched(fetched, tuple(flips), flapped, unasked_restarts(network, scenario), load_per_core)
+        return seen, self.wait_returned()
+
+    def wait_returned(self) -> Return:
+        """Wait until BFD is up and every switch holds its plan again, after a repair."""
+        return self._returning.wait()
+
+
+@contextmanager
+def open_bench(scenario: Scenario, folder: Path, say: Say) -> Iterator[Bench]:
+    """Build the network of a scenario's only variation and watch it; everything is undone at the end.
+
+    Raises
+    ------
+    ArmorError
+        Something is not ready in time; the message names what.
+    """
+    (variation,) = scenario.variations
+    plans = plans_of(scenario.topology, variation)
+    work = Work(folder)
+    folder.mkdir(parents=True)
+    work.events.touch()
+    network = emulated_network(scenario, variation, work, scenario.bfd_interval_ms)
+    say("building the network")
+    with network, Cuts(network) as cuts:
+        make_ready(network, plans, variation, say)
+        watch = PortWatch(network, tuple(network.sites), work)
+        captures = Captures(network, bench_taps(network), folder / "captures", drains=False)
+        with watch, captures:
+            yield Bench(network, cuts, captures, work, plans)
+        lost = captures.missed()
+        if lost:
+            raise CaptureError(f"the tap on {next(iter(lost)).device} missed {sum(lost.values())} frames")
+
+
+def bench_taps(network: EmulatedNetwork) -> list[Tap]:
+    """Taps on all hosts and on what every switch sends on its links."""
+    hosts = [Tap(host.name, f"{host.name}-eth0", wanted=HOST_FILTER) for host in network.hosts.values()]
+    return hosts + [
+        Tap(node, network.interface(node, port), "out", SWITCH_FILTER) for node, port in network.ports.direction_at
+    ]
+
+
+@lru_cache(maxsize=2)
+def _plans(topology: Topology, variation: Variation) -> Plans:
+    return plan_network(variation.scheme, topology, options_of(variation))
+
+
+def plans_of(topology: Topology, variation: Variation) -> Plans:
+    """Plans of a variation; those of the last two are kept, since rounds ask for the same again."""
+    return _plans(topology, variation)

@@ -1,0 +1,110 @@
+"""The row of a trial of kind "flows"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from experiments.analysis.events import Event
+from experiments.analysis.trust import Health, assess
+from experiments.campaign.values import Json, Timing, Trial
+from experiments.scenario.flow_values import FlowRecord, FlowTiming, Placed
+from mininet_topos.topology import Direction
+
+# Datagrams that are lost before anything is broken (%): more says that the network does not carry what it should.
+MOST_LOST_PERCENT = 1.0
+# TCP that misses more of its rate before the cut (%) is told; small flows on full links keep to it less.
+MOST_MISSING_PERCENT = 5.0
+SETTLE_S = 3.0
+_TOLD = ("restoration_begin", "restoration_done")
+
+
+@dataclass(frozen=True)
+class SeenFlows:
+    """What became of a trial.
+
+    Attributes
+    ----------
+    trial : Trial
+    placed : sequence of Placed
+    records : sequence of FlowRecord
+        One for each placed flow.
+    links : mapping
+        Mbit/s by link direction, window and queue.
+    fluid : mapping
+        What the fluid delivers, by flow name.
+    cut_s : float
+        CLOCK_MONOTONIC of the cut.
+    events : sequence of Event
+        Of the trial.
+    health : Health
+    """
+
+    trial: Trial
+    placed: Sequence[Placed]
+    records: Sequence[FlowRecord]
+    links: Mapping[str, Mapping[str, Mapping[int, float]]]
+    fluid: Mapping[str, Mapping[str, float]]
+    cut_s: float
+    events: Sequence[Event]
+    health: Health
+
+
+def flow_timing(timing: Timing) -> FlowTiming:
+    """Windows of a measured run for those of a trial."""
+    after_s = timing.transient_s + timing.converged_s
+    return FlowTiming(SETTLE_S, timing.before_s, after_s, timing.converged_s)
+
+
+def flow_row(seen: SeenFlows, timing: FlowTiming) -> Json:
+    """Row of a trial, ready for JSON."""
+    warnings, trustworthy = assess(seen.health)
+    lost = lost_before(seen.records)
+    return {
+        "failed_links": list(seen.trial.links),
+        "flows": [record.to_json() for record in seen.records],
+        "paths": {each.flow.name: {"before": _names(each.before), "after": _names(each.after)} for each in seen.placed},
+        "links": {name: _of_windows(windows) for name, windows in seen.links.items()},
+        "fluid": {name: dict(rates) for name, rates in seen.fluid.items()},
+        "stages_ms": stages_ms(seen.events, seen.cut_s),
+        "windows_s": {"before_s": timing.before_s, "after_s": timing.after_s, "final_s": timing.final_s},
+        "warnings": [*lost, *warnings, *missing_before(seen.records)],
+        "trustworthy": trustworthy and not lost,
+    }
+
+
+def stages_ms(events: Iterable[Event], cut_s: float) -> dict[str, float | None]:
+    """Milliseconds from the cut until the controller heard of it, and until the last switch had its rows."""
+    found: dict[str, float | None] = dict.fromkeys(("told", "answered"))
+    for name, event in zip(found, _TOLD, strict=True):
+        stamps = [each.t_s for each in events if each.name == event and each.t_s >= cut_s]
+        found[name] = round(1000.0 * (min(stamps) - cut_s), 2) if stamps else None
+    return found
+
+
+def lost_before(records: Iterable[FlowRecord]) -> list[str]:
+    """A sentence when datagrams were lost before anything was broken."""
+    known = [each for each in records if each.transport == "udp" and each.lost_percent_before is not None]
+    offered = sum(each.offered_mbps or 0.0 for each in known)
+    if not offered:
+        return []
+    lost = sum((each.offered_mbps or 0.0) * (each.lost_percent_before or 0.0) for each in known) / offered
+    return [f"{lost:.1f} % of UDP was lost before anything was broken"] if lost > MOST_LOST_PERCENT else []
+
+
+def missing_before(records: Iterable[FlowRecord]) -> list[str]:
+    """A sentence when TCP carried less than its rate before the cut."""
+    known = [each for each in records if each.transport == "tcp" and each.offered_mbps is not None]
+    offered = sum(each.offered_mbps or 0.0 for each in known)
+    missing = 100.0 * (1 - sum(each.before_mbps for each in known) / offered) if offered else 0.0
+    return [f"TCP carried {missing:.1f} % less than it offers before the cut"] if missing > MOST_MISSING_PERCENT else []
+
+
+def _of_windows(windows: Mapping[str, Mapping[int, float]]) -> Json:
+    return {
+        window: {str(queue): round(mbps, 4) for queue, mbps in queues.items()} for window, queues in windows.items()
+    }
+
+
+def _names(path: Iterable[Direction]) -> list[str]:
+    return [f"{hop.src}>{hop.dst}" for hop in path]

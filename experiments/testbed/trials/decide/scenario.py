@@ -1,0 +1,109 @@
+"""A trial of a campaign in the words of a scenario: what is sent, what is cut, and how long it is watched."""
+
+from __future__ import annotations
+
+from experiments.campaign.kinds.probed import DownloadParameters, WatchedParameters
+from experiments.campaign.values import Arm, Load, Timing, Trial, parameters_of
+from experiments.scenario.values import Failure, Scenario, Traffic, Variation
+from mininet_topos.errors import BadInputError
+from mininet_topos.topology import LinkId, Topology, with_capacity
+
+
+def variation_of(arm: Arm) -> Variation:
+    """The scheme of an arm as a scenario names it."""
+    return Variation(arm.scheme, arm.mode, arm.planner)
+
+
+def arm_of(trial: Trial) -> Arm:
+    """Arm of a trial.
+
+    Raises
+    ------
+    BadInputError
+        It has none.
+    """
+    if trial.arm is None:
+        raise BadInputError(f"trial {trial.trial_id!r} names no scheme; give it an arm")
+    return trial.arm
+
+
+def timing_of(trial: Trial) -> Timing:
+    """Windows of a trial.
+
+    Raises
+    ------
+    BadInputError
+        It has none.
+    """
+    if trial.timing is None:
+        raise BadInputError(f"trial {trial.trial_id!r} says not how long it lasts; give it a timing")
+    return trial.timing
+
+
+def load_of(trial: Trial) -> Load:
+    """What a trial sends.
+
+    Raises
+    ------
+    BadInputError
+        It says nothing of that.
+    """
+    if trial.load is None:
+        raise BadInputError(f"trial {trial.trial_id!r} says not what is sent; give it a load")
+    return trial.load
+
+
+def links_of(trial: Trial, topology: Topology) -> tuple[LinkId, ...]:
+    """Links that a trial cuts.
+
+    Raises
+    ------
+    BadInputError
+        One is not in the topology.
+    """
+    by_name = {str(link): link for link in topology.link_ids}
+    unknown = [name for name in trial.links if name not in by_name]
+    if unknown:
+        raise BadInputError(f"trial {trial.trial_id!r} cuts {unknown[0]!r}, which is no link of {topology.name!r}")
+    return tuple(by_name[name] for name in trial.links)
+
+
+def scenario_of(trial: Trial, topology: Topology, bfd_interval_ms: int) -> Scenario:
+    """The scenario of one trial: its streams and its cuts, all at the same second.
+
+    Parameters
+    ----------
+    trial : Trial
+        Of kind "mixed", "flow" or "download".
+    topology : Topology
+        Of the trial's name.
+    bfd_interval_ms : int
+
+    Raises
+    ------
+    BadInputError
+        The trial lacks an arm, a load or a timing, or cuts an unknown link.
+    """
+    timing, load, own = timing_of(trial), load_of(trial), parameters_of(trial, WatchedParameters)
+    cut_s = own.head_start_s if isinstance(own, DownloadParameters) else timing.before_s
+    return Scenario(
+        topology_name=trial.topology,
+        topology=with_capacity(topology, load.capacity_mbps),
+        variations=(variation_of(arm_of(trial)),),
+        traffic=traffic_of(trial.pairs, load),
+        failures=tuple(Failure("silent", cut_s, link=link) for link in links_of(trial, topology)),
+        duration_s=timing.total_s,
+        seed=trial.seed,
+        bfd_interval_ms=bfd_interval_ms,
+        control_delay_ms=arm_of(trial).control_delay_ms or 0.0,
+        wait_to_restore_s=own.wait_to_restore_s,
+        settle_s=own.settle_s,
+    )
+
+
+def traffic_of(pairs: tuple[tuple[str, str], ...], load: Load) -> tuple[Traffic, ...]:
+    """Pings of all pairs, then UDP of all pairs."""
+    pings = [Traffic(*pair, kind="ping", interval_ms=load.ping_interval_ms) for pair in pairs if load.pings]
+    rate_mbps = load.udp_mbps
+    udp = [Traffic(*pair, kind="iperf3-udp", rate_mbps=rate_mbps) for pair in pairs if rate_mbps is not None]
+    return (*pings, *udp)

@@ -1,0 +1,157 @@
+"""Trials of kind "flows": TCP or UDP over chosen tunnels of a network that stays up, and a link that is cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation.cuts import Cuts
+from emulation.decide.options import EmulationOptions
+from emulation.decide.queues import QUEUE_SETUPS
+from emulation.network import EmulatedNetwork
+from experiments.analysis.events import read_events
+from experiments.analysis.flows.classes import flow_classes, fluid_rates
+from experiments.campaign.kinds.flows import FlowsParameters
+from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
+from experiments.figures.kuijia.testbed import Traffic
+from experiments.scenario.values import Failure, Scenario
+from experiments.testbed.runs.folder import Work
+from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts
+from experiments.testbed.runs.parts import BFD_S, controller_command, wait_installed
+from experiments.testbed.traffic.measure import measure_flows
+from experiments.testbed.traffic.ports import place_flows
+from experiments.testbed.trials.decide.flow_row import SeenFlows, flow_row, flow_timing
+from experiments.testbed.trials.decide.scenario import arm_of, timing_of, variation_of
+from experiments.testbed.trials.kept import KeptRunner, KeptSession
+from experiments.testbed.trials.returning import Return, Returning
+from mininet_topos.importers.json_file import to_json
+
+_CONNECT_S = 60.0
+
+
+@dataclass(frozen=True)
+class FlowBench:
+    """A network that is up, with its plans installed."""
+
+    network: EmulatedNetwork
+    cuts: Cuts
+    work: Work
+    returning: Returning
+
+
+class FlowSession(KeptSession[FlowBench]):
+    """The trials with one scheme, demands and set-up of queues on one network."""
+
+    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[FlowBench]:
+        return open_flow_bench(trial, folder, self._settings)
+
+    def _measure(self, bench: FlowBench, trial: Trial, _folder: Path) -> tuple[Json, Return]:
+        return observe(bench, trial)
+
+
+def observe(bench: FlowBench, trial: Trial) -> tuple[Json, Return]:
+    """Send a trial's flows, cut its link, repair it, and wait for the return; the row, and how it returned."""
+    traffic, network = Traffic(trial), bench.network
+    (failed,) = traffic.failures
+    timing = flow_timing(timing_of(trial))
+    placed = place_flows(network, traffic.planner, traffic.flows, traffic.failures, trial.seed)
+    flaps = Flaps(network, scenario_of(trial, traffic), may_raise=False)
+    log_bytes = bench.work.events.stat().st_size
+    bench.cuts.arm(sorted(failed))
+
+    def cut() -> None:
+        for link in sorted(failed):
+            bench.cuts.silent(link)
+
+    measured = measure_flows(network, placed, cut, timing, flow_classes(traffic.topology, placed, failed))
+    health = network_health(
+        network, flaps.check(), unasked_restarts(network, scenario_of(trial, traffic)), measured.load_per_core
+    )
+    bench.cuts.restore_all()
+    events = read_events(bench.work.events.read_bytes()[log_bytes:].decode())
+    fluid = fluid_rates(traffic.network, placed, failed)
+    seen = SeenFlows(trial, placed, measured.records, measured.links, fluid, measured.cut_s, events, health)
+    row = {**flow_row(seen, timing), "load_per_core": round(measured.load_per_core, 2)}
+    return row, bench.returning.wait()
+
+
+def scenario_of(trial: Trial, traffic: Traffic) -> Scenario:
+    """What is broken, in the words of a scenario, so that what nobody broke can be told apart."""
+    timing = timing_of(trial)
+    return Scenario(
+        topology_name=trial.topology,
+        topology=traffic.topology,
+        variations=(variation_of(arm_of(trial)),),
+        traffic=(),
+        failures=tuple(Failure("silent", timing.before_s, link=link) for link in sorted(traffic.failures[0])),
+        duration_s=timing.total_s,
+        seed=trial.seed,
+    )
+
+
+@contextmanager
+def open_flow_bench(trial: Trial, folder: Path, settings: LaboratorySettings) -> Iterator[FlowBench]:
+    """Build the network of a trial, its controller and its plans; everything is undone at the end.
+
+    Raises
+    ------
+    ArmorError
+        Something is not ready in time; the message names what.
+    """
+    traffic, work = Traffic(trial), Work(folder)
+    work.events.touch()
+    plans = traffic.planner.plans()
+    variation = variation_of(arm_of(trial))
+    settings.say("building the network")
+    network = flow_network(
+        traffic, work, max(settings.bfd_interval_ms, parameters_of(trial, FlowsParameters).least_bfd_ms)
+    )
+    with network, Cuts(network) as cuts:
+        settings.say("installing the tunnels")
+        network.wait_connected(_CONNECT_S)
+        wait_installed(network, plans, variation)
+        network.wait_bfd_up(BFD_S)
+        # To the controller, links whose sessions were not up yet had failed.
+        wait_installed(network, plans, variation)
+        yield FlowBench(network, cuts, work, Returning(network, plans))
+
+
+def flow_network(traffic: Traffic, work: Work, bfd_interval_ms: int) -> EmulatedNetwork:
+    """The network of a trial with its priority queues and the controller of its scheme; enter it to build it."""
+    own = parameters_of(traffic.trial, FlowsParameters)
+    topology_file, demand_file = (work.path.resolve() / name for name in ("topology.json", "demands.json"))
+    topology_file.write_text(to_json(traffic.topology), encoding="utf-8")
+    demands = [
+        {"src": each.src, "dst": each.dst, "demand_mbps": each.demand_mbps, "priority": each.priority}
+        for each in traffic.demands
+    ]
+    demand_file.write_text(json.dumps(demands), encoding="utf-8")
+    return EmulatedNetwork(
+        traffic.topology,
+        EmulationOptions(
+            bfd_interval_ms=bfd_interval_ms,
+            capacity_scale=traffic.capacity_scale,
+            queues=QUEUE_SETUPS[traffic.queues],
+        ),
+        controller_command=controller_command(arm_of(traffic.trial).scheme),
+        environment={
+            "ARMOR_TOPOLOGY": str(topology_file),
+            "ARMOR_DEMANDS": str(demand_file) if demands else "",
+            "ARMOR_TUNNELS": str(own.tunnels),
+            "ARMOR_PRIORITIES": traffic.queues,
+            "ARMOR_QUEUE_DB": "tcp:{control_ip}:6641",
+            "ARMOR_WAIT_TO_RESTORE_S": f"{own.wait_to_restore_s:g}",
+            "ARMOR_STATS_INTERVAL_S": "0",
+            "ARMOR_DISCOVERY_INTERVAL_S": "0",
+        },
+        events=work.events,
+        command=f"armor reproduce: {traffic.trial.trial_id}",
+    )
+
+
+def flow_runner(settings: LaboratorySettings) -> KeptRunner:
+    """What runs such trials."""
+    return KeptRunner(FlowSession, settings)

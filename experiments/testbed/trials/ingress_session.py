@@ -1,0 +1,234 @@
+"""Trials of kind "ingress": a link of a network with tunnels is cut, and ingress switches cut their slots anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation.cuts import Cuts
+from emulation.decide.options import EmulationOptions
+from emulation.decide.switch import SwitchSite
+from emulation.network import EmulatedNetwork
+from experiments.analysis.dumps import compare_dump
+from experiments.analysis.events import Event, read_events
+from experiments.analysis.trust import assess
+from experiments.campaign.kinds.ingress import IngressParameters
+from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
+from experiments.figures.kuijia.testbed import Traffic
+from experiments.scenario.values import Failure, Scenario
+from experiments.testbed.instruments.dump import read_switch
+from experiments.testbed.instruments.processes import end_all, require_running
+from experiments.testbed.runs.folder import Work
+from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts
+from experiments.testbed.runs.parts import BFD_S, NotReadyError, controller_command
+from experiments.testbed.runs.tunnel_agents import tunnel_agent_command
+from experiments.testbed.runs.watching import PortWatch
+from experiments.testbed.trials.decide.ingress import ingress_row, updates_of
+from experiments.testbed.trials.kept import KeptRunner, KeptSession
+from experiments.testbed.trials.returning import Return, Returning
+from machine.places import run_program
+from mininet_topos.importers.json_file import to_json
+from mininet_topos.topology import LinkId
+from ryu_apps.plan.ids import Table
+from ryu_apps.plan.kuijia.agent_configuration import configuration_text
+from ryu_apps.plan.kuijia.options import TunnelOptions
+from ryu_apps.plan.kuijia.plan import TunnelPlanner
+from ryu_apps.plan.row_text import flow_text
+from ryu_apps.plan.rows import RulePlan
+
+_READY_S = 60.0
+_POLL_S, _LINGER_S, _STOP_S = 0.05, 0.1, 2.0
+
+
+@dataclass(frozen=True)
+class IngressBench:
+    """A network that is up and watched, with its plans installed."""
+
+    network: EmulatedNetwork
+    cuts: Cuts
+    work: Work
+    planner: TunnelPlanner
+    returning: Returning
+
+
+class IngressSession(KeptSession[IngressBench]):
+    """Failures of one drawing of pairs and one notifier, one after another."""
+
+    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[IngressBench]:
+        return open_ingress_bench(trial, folder, self._settings)
+
+    def _measure(self, bench: IngressBench, trial: Trial, _folder: Path) -> tuple[Json, Return]:
+        return observe(bench, trial)
+
+
+def observe(bench: IngressBench, trial: Trial) -> tuple[Json, Return]:
+    """Cut the trial's link, wait for the ingress switches, repair, and wait for the return."""
+    network, planner, own = bench.network, bench.planner, parameters_of(trial, IngressParameters)
+    link = planner.topology.parse_link(trial.links[0])
+    expected = ingresses_of(planner, link)
+    failure = Failure("silent", 0.0, link=link)
+    scenario = Scenario(trial.topology, planner.topology, (), (), (failure,), duration_s=own.update_s, seed=trial.seed)
+    flaps, load_per_core = Flaps(network, scenario, may_raise=False), os.getloadavg()[0] / (os.cpu_count() or 1)
+    log_bytes = bench.work.events.stat().st_size
+
+    def events() -> list[Event]:
+        return read_events(bench.work.events.read_bytes()[log_bytes:].decode())
+
+    bench.cuts.arm([link])
+    cut_s = bench.cuts.silent(link).before_s
+    while time.monotonic() < cut_s + own.update_s and not expected <= updates_of(events(), cut_s).keys():
+        time.sleep(_POLL_S)
+    time.sleep(_LINGER_S)  # an update may take several reports of the monitor
+    row = ingress_row(events(), expected, (link.a, link.b), cut_s)
+    health = network_health(network, flaps.check(), unasked_restarts(network, scenario), load_per_core)
+    bench.cuts.restore_all()
+    warnings, trustworthy = assess(health)
+    told = {"warnings": list(warnings), "trustworthy": trustworthy, "load_per_core": round(load_per_core, 2)}
+    return {**row, **told}, bench.returning.wait()
+
+
+def ingresses_of(planner: TunnelPlanner, link: LinkId) -> set[str]:
+    """Switches where traffic with a tunnel over a link begins."""
+    return {
+        node
+        for node, ingress_entries in planner.ingress_entries.items()
+        for ingress_entry in ingress_entries
+        if ingress_entry.commodity.dead(planner.topology, [link])
+    }
+
+
+@contextmanager
+def open_ingress_bench(trial: Trial, folder: Path, settings: LaboratorySettings) -> Iterator[IngressBench]:
+    """Build the network of a trial, what tells its ingress switches, and its watchers; undone at the end.
+
+    Raises
+    ------
+    ArmorError
+        Something is not ready in time; the message names what.
+    """
+    traffic, work = Traffic(trial), Work(folder)
+    work.events.touch()
+    notified_by = parameters_of(trial, IngressParameters).notified_by
+    options = TunnelOptions(traffic.queues, notified_by=notified_by)
+    planner = TunnelPlanner(traffic.planner.scheme, traffic.topology, traffic.commodities, options)
+    plans = planner.plans()
+    settings.say(f"building the network, notified by {notified_by}")
+    network = ingress_network(traffic, planner, work, settings.bfd_interval_ms)
+    with network, Cuts(network) as cuts:
+        if notified_by == "agent":
+            for plan in plans.values():
+                install(network.sites[plan.node], plan)
+        else:
+            network.wait_connected(_READY_S)
+        network.wait_bfd_up(BFD_S)
+        wait_clean(network, plans)
+        nodes = planner.topology.node_names
+        with PortWatch(network, nodes, work), watched_rows(network, nodes, work):
+            yield IngressBench(network, cuts, work, planner, Returning(network, plans))
+
+
+def ingress_network(traffic: Traffic, planner: TunnelPlanner, work: Work, bfd_interval_ms: int) -> EmulatedNetwork:
+    """The network of a trial; enter it to build it. With agents it has no controller at all."""
+    own, folder = parameters_of(traffic.trial, IngressParameters), work.path.resolve()
+    agents = own.notified_by == "agent"
+    for node in planner.topology.node_names if agents else ():
+        (folder / f"{node}.json").write_text(configuration_text(planner, node), encoding="utf-8")
+    return EmulatedNetwork(
+        planner.topology,
+        EmulationOptions(bfd_interval_ms=bfd_interval_ms, shape=False, control_delay_ms=own.control_delay_ms or None),
+        agent_command=tunnel_agent_command(folder, own.wait_to_restore_s) if agents else None,
+        controller_command=None if agents else controller_command(planner.scheme.name),
+        environment={} if agents else controller_environment(traffic, folder),
+        events=work.events,
+        command=f"armor reproduce: {traffic.trial.trial_id}",
+    )
+
+
+def controller_environment(traffic: Traffic, folder: Path) -> Mapping[str, str]:
+    """Settings of the controller; its topology and demands go into the folder."""
+    own = parameters_of(traffic.trial, IngressParameters)
+    topology_file, demand_file = folder / "topology.json", folder / "demands.json"
+    topology_file.write_text(to_json(traffic.topology), encoding="utf-8")
+    demands = [{"src": each.src, "dst": each.dst, "demand_mbps": each.demand_mbps} for each in traffic.demands]
+    demand_file.write_text(json.dumps(demands), encoding="utf-8")
+    return {
+        "ARMOR_TOPOLOGY": str(topology_file),
+        "ARMOR_DEMANDS": str(demand_file),
+        "ARMOR_TUNNELS": str(own.tunnels),
+        "ARMOR_WAIT_TO_RESTORE_S": f"{own.wait_to_restore_s:g}",
+        "ARMOR_STATS_INTERVAL_S": "0",
+        "ARMOR_DISCOVERY_INTERVAL_S": "0",
+    }
+
+
+def install(site: SwitchSite, plan: RulePlan) -> None:
+    """Give a switch its flows without a controller."""
+    argv = ["ovs-ofctl", "-O", "OpenFlow13", "--no-names", "--bundle", "add-flows", f"unix:{site.mgmt_socket}", "-"]
+    run_program(argv, stdin="".join(f"{flow_text(row)}\n" for row in plan.flows))
+
+
+def wait_clean(network: EmulatedNetwork, plans: Mapping[int, RulePlan]) -> None:
+    """Wait until every switch holds its plan and no row about failed tunnels: to agents all were, until BFD was up.
+
+    Raises
+    ------
+    NotReadyError
+        Not in time.
+    """
+    deadline, waiting = time.monotonic() + _READY_S, list(network.sites.values())
+    while waiting := [site for site in waiting if not is_clean(site, plans[site.dpid])]:
+        if time.monotonic() > deadline:
+            raise NotReadyError(f"{waiting[0].name} does not hold its plan after {_READY_S:g} s")
+        time.sleep(_POLL_S)
+
+
+def is_clean(site: SwitchSite, plan: RulePlan) -> bool:
+    """Whether a switch holds its plan and nothing else of ours."""
+    held = read_switch(site.mgmt_socket)
+    return compare_dump(plan, held.flows, held.groups, lambda _tag_id: False).is_clean
+
+
+@contextmanager
+def watched_rows(network: EmulatedNetwork, nodes: Sequence[str], work: Work) -> Iterator[None]:
+    """Let changes of the tables of hash ranges go into the event log.
+
+    Raises
+    ------
+    NotReadyError
+        The watcher does not start.
+    ProgramEndedError
+        It ends before the block does.
+    """
+    entries = [f"{node}={network.sites[node].mgmt_socket}" for node in nodes]
+    argv = [sys.executable, "-m", "experiments.testbed.instruments.row_watch", str(int(Table.TE_HASH)), *entries]
+    with (work.path / "row_watch.log").open("wb") as log:
+        process = network.popen("controller", argv, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        deadline = time.monotonic() + _READY_S
+        while set(nodes) - _watched(work):
+            if time.monotonic() > deadline or process.poll() is not None:
+                missing = min(set(nodes) - _watched(work))
+                raise NotReadyError(f"the row watcher does not watch {missing}; its log: {work.path}/row_watch.log")
+            time.sleep(_POLL_S)
+        yield
+        require_running([("the row watcher", process)])
+    finally:
+        end_all([process], signal.SIGTERM, _STOP_S)
+
+
+def _watched(work: Work) -> set[str]:
+    events = read_events(work.events.read_text(encoding="utf-8"))
+    return {str(event.fields["node"]) for event in events if event.name == "rows_watched"}
+
+
+def ingress_runner(settings: LaboratorySettings) -> KeptRunner:
+    """What runs such trials."""
+    return KeptRunner(IngressSession, settings)

@@ -1,0 +1,110 @@
+"""A network that is kept from trial to trial, and built anew when nobody knows its state any more."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Protocol, TypeVar
+
+from emulation.network import EmulatedNetwork
+from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.testbed.runs.parts import require_programs
+from experiments.testbed.trials.returning import Return
+
+
+class HasNetwork(Protocol):
+    """A bench: a network that is up, and what watches it."""
+
+    @property
+    def network(self) -> EmulatedNetwork:
+        """The network."""
+
+
+BenchT = TypeVar("BenchT", bound=HasNetwork)
+
+
+class KeptSession(ABC, Generic[BenchT]):
+    """A network that stays up while trials with one session key run on it; entered and left as a context.
+
+    A network that does not return to its plans after a trial is built anew before the next.
+
+    Parameters
+    ----------
+    trial : Trial
+        The first; it says which network is needed.
+    settings : LaboratorySettings
+    """
+
+    def __init__(self, trial: Trial, settings: LaboratorySettings) -> None:
+        self._first, self._settings = trial, settings
+        self._stack = ExitStack()
+        self._bench: BenchT | None = None
+
+    @abstractmethod
+    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[BenchT]:
+        """What builds the bench of a trial; `folder` is its own."""
+
+    @abstractmethod
+    def _measure(self, bench: BenchT, trial: Trial, _folder: Path) -> tuple[Json, Return]:
+        """Row of a trial, and how the network came back; the folder goes with the trial."""
+
+    def __enter__(self) -> KeptSession[BenchT]:
+        """Build the network.
+
+        Raises
+        ------
+        MissingRequirementError
+            Networks cannot be emulated or measured here.
+        """
+        require_programs()
+        self._open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Undo everything."""
+        self._stack.close()
+
+    def run(self, trial: Trial) -> Json:
+        """Row of one trial."""
+        bench = self._bench or self._open()
+        with tempfile.TemporaryDirectory(dir=self._settings.work) as name:
+            self._bench = None  # whatever goes wrong from here on, nobody knows the state of the network
+            row, came_back = self._measure(bench, trial, Path(name))
+        if not came_back.wrong:
+            self._bench = bench
+        returned = {"seconds": round(came_back.seconds, 3), "wrong": came_back.wrong or None}
+        return {**row, "bfd_interval_ms": bench.network.bfd_interval_ms, "returned": returned}
+
+    def _open(self) -> BenchT:
+        self._stack.close()
+        folder = Path(tempfile.mkdtemp(dir=self._settings.work))
+        self._stack.callback(shutil.rmtree, folder)
+        bench = self._stack.enter_context(self._build(self._first, folder))
+        self._bench = bench
+        return bench
+
+
+class KeptRunner:
+    """Runs trials on networks that are kept; a `Runner` of experiments.campaign.act.engine.
+
+    Parameters
+    ----------
+    session_class : type
+    settings : LaboratorySettings
+    """
+
+    def __init__(self, session_class: type[KeptSession[Any]], settings: LaboratorySettings) -> None:
+        self._session_class, self._settings = session_class, settings
+
+    @contextmanager
+    def session(self, trial: Trial) -> Iterator[Callable[[Trial], Json]]:
+        """Build the network that `trial` needs; what is given runs it, and others with the same session key."""
+        with self._session_class(trial, self._settings) as session:
+            yield session.run

@@ -1,0 +1,86 @@
+"""Trials of kind "lossless": a run of a scenario with one cut, with SQR at both ends of the link or without."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.analysis.result import RunResult
+from experiments.campaign.kinds.lossless import LosslessParameters
+from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
+from experiments.scenario.values import Failure, Replay, Scenario, Traffic
+from experiments.testbed.runs.folder import ResultFolder
+from experiments.testbed.runs.parts import NotReadyError, require_programs
+from experiments.testbed.runs.run import FailedRun, plan_scenario, run_scenario
+from experiments.testbed.trials.decide.scenario import arm_of, links_of, timing_of, variation_of
+from mininet_topos.catalogue import load_topology
+from mininet_topos.topology import Topology
+from ryu_apps.schemes import find_scheme
+
+
+def lossless_runner(settings: LaboratorySettings) -> Callable[[Trial], Json]:
+    """What runs such trials, each on a network of its own: which ports are kept decides the switches' rows."""
+
+    def run(trial: Trial) -> Json:
+        require_programs()
+        scenario = scenario_of(trial, load_topology(trial.topology))
+        with tempfile.TemporaryDirectory(dir=settings.work) as name:
+            (outcome,) = run_scenario(scenario, plan_scenario(scenario), ResultFolder(Path(name)), None, settings.say)
+        if isinstance(outcome, FailedRun):
+            raise outcome.error
+        if not isinstance(outcome, RunResult):
+            raise NotReadyError(f"trial {trial.trial_id!r} gave no counts of probes")
+        return lossless_row(trial, outcome)
+
+    return run
+
+
+def scenario_of(trial: Trial, topology: Topology) -> Scenario:
+    """The scenario of a trial: probes of one pair, and one cut that lasts.
+
+    Raises
+    ------
+    BadInputError
+        The trial lacks an arm or a timing, or cuts an unknown link.
+    """
+    arm, timing, own = arm_of(trial), timing_of(trial), parameters_of(trial, LosslessParameters)
+    (link,) = links_of(trial, topology)
+    buffers = find_scheme(arm.scheme).buffers
+    replay = Replay((str(link),), own.slots, own.delta_ms, own.margin) if buffers else None
+    variation = replace(variation_of(arm), replay=replay)
+    return Scenario(
+        topology_name=trial.topology,
+        topology=topology,
+        variations=(variation,),
+        traffic=tuple(Traffic(*pair, interval_ms=own.probe_ms) for pair in trial.pairs),
+        failures=(Failure(own.cut, timing.before_s, link=link),),
+        duration_s=timing.total_s,
+        seed=trial.seed,
+        bfd_interval_ms=own.bfd_ms,
+    )
+
+
+def lossless_row(trial: Trial, result: RunResult) -> Json:
+    """Columns of a trial: counts of both ways, the outage of each, and whether to trust them.
+
+    `lost` are packets sent from the cut on, or on their way then; `lost_before` are others, which no cut explains.
+    """
+    counts, (failure,) = result.counts, result.failures
+    lost = sum(outcome.counts.lost for pair in failure.outcomes for outcome in pair)
+    return {
+        "pair": list(trial.pairs[0]),
+        "rate_pps": result.counts_by_way[0][0].sent / (result.record.end_s - result.record.zero_s),
+        "sent": counts.sent,
+        "received": counts.received,
+        "lost": lost,
+        "lost_before": counts.lost - lost,
+        "duplicated": counts.duplicated,
+        "reordered": counts.reordered,
+        "came_back": counts.came_back,
+        "outages_ms": [round(outcome.outage_ms, 3) for pair in failure.outcomes for outcome in pair],
+        "broken_claims": [claim.name for claim in result.claims if not claim.held],
+        "warnings": list(result.record.warnings),
+        "trustworthy": result.record.trustworthy,
+    }

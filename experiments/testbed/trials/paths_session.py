@@ -1,0 +1,290 @@
+"""Trials between two hosts, two nodes and two paths, without a bridge: P4-Protect's and SQR's figures."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from functools import partial
+from math import ceil
+from statistics import fmean
+from typing import Any
+
+from dataplane.cost_trial import FROM_H1, PATHS, THERE, measure, protected_nodes, sqr_nodes
+from dataplane.decide.sqr import SqrEvent, SqrPort
+from dataplane.devices import PATH_MTU
+from dataplane.protect import ProtectNode
+from dataplane.sqr import SqrSwitch
+from dataplane.two_paths import H2_ADDRESS, TwoPaths, count_stream, numbers_in, two_paths
+from emulation.decide.delay_line import PROGRAM_NAME, Relay, delay_line_command, parse_report
+from emulation.delay_line import find_delay_line
+from experiments.campaign.kinds.paths import (
+    CostParameters,
+    FlowsParameters,
+    GoodputParameters,
+    JitterParameters,
+    LossParameters,
+    SilentParameters,
+    StreamParameters,
+    WindowParameters,
+)
+from experiments.campaign.parameters import Parameters
+from experiments.campaign.values import Arm, Json, LaboratorySettings, Trial
+from experiments.testbed.trials.decide.paths import PathsError, delays, read_iperf
+from experiments.testbed.trials.workload_trials import run_flows, run_stream
+from machine.places import call_inside, child, inside, private_namespace, run_batch, run_program
+from mininet_topos.errors import MissingRequirementError
+
+_WITH_SQR = Arm("sqr")
+_PORT = 7007
+_STAMP, _TIMESPEC = struct.Struct("!Q"), struct.Struct("@qq")
+_SO_TIMESTAMPNS, _SO_RCVBUFFORCE = 35, 33  # Linux, where the socket module lacks them
+_RECEIVE_BUFFER_BYTES = 1 << 24
+_SETTLE_S = 0.3
+_SPARE_SLOTS = 1024
+_PATIENCE_S = 5.0
+_IPERF_PORT = 5201
+_IPERF_SPARE_S = 20.0
+
+
+class PathsRunner:
+    """Runs trials of kind "paths"; every trial has a bench of its own, since programs keep numbers."""
+
+    @contextmanager
+    def session(self, _trial: Trial) -> Iterator[Callable[[Trial], Json]]:
+        """Nothing is shared between trials."""
+        yield run_trial
+
+
+def run_trial(trial: Trial) -> Json:
+    """Row of one trial."""
+    own = trial.parameters
+    with two_paths() as bench:
+        return RUNS[type(own)](bench, trial, own)
+
+
+@contextmanager
+def nodes_of(bench: TwoPaths, arm: str) -> Iterator[tuple[ProtectNode, ProtectNode]]:
+    """Both nodes as an arm has them; `plain` and `unprotected` use one path."""
+    flows = [(FROM_H1, THERE)] if arm == "protected" else []
+    program = "forward" if arm == "plain" else "protect"
+    with protected_nodes(bench, flows, program) as nodes:
+        yield nodes
+
+
+def run_loss(bench: TwoPaths, trial: Trial, own: LossParameters) -> Json:
+    """A numbered UDP stream while each path is cut in turn."""
+    arm = _arm(trial)
+    with nodes_of(bench, arm) as (first, second), bench.listen() as receiver:
+        breaker = threading.Thread(target=_cut_in_turn, args=(bench, own.cuts))
+        breaker.start()
+        sent = bench.send(own.rate_pps, own.stream_s)
+        breaker.join()
+        counted = count_stream(sent, numbers_in(receiver))
+        numbered, accepted = first.counters().sent, second.counters().accepted
+    return {**asdict(counted), "numbered": numbered, "accepted": accepted}
+
+
+def _cut_in_turn(bench: TwoPaths, cuts: Sequence[tuple[str, float, float]]) -> None:
+    began = time.monotonic()
+    for path, at_s, outage_s in cuts:
+        time.sleep(max(0.0, began + at_s - time.monotonic()))
+        bench.cut(path)
+        time.sleep(outage_s)
+        bench.repair(path)
+
+
+def run_cost(bench: TwoPaths, trial: Trial, own: CostParameters) -> Json:
+    """Processing time a packet."""
+    processor = sorted(os.sched_getaffinity(0))[-1]
+    cost = measure(bench, _arm(trial), own.frame_bytes, own.frames, processor)
+    return asdict(cost)
+
+
+def run_goodput(bench: TwoPaths, trial: Trial, own: GoodputParameters) -> Json:
+    """TCP flows at once."""
+    flows, seconds = own.flows, own.seconds
+    with ExitStack() as stack:
+        stack.enter_context(nodes_of(bench, _arm(trial)))
+        server = ["iperf3", "-s", "-1", "-p", str(_IPERF_PORT), "-B", str(H2_ADDRESS), "--forceflush"]
+        listening = stack.enter_context(child(inside(bench.h2, server)))
+        _wait_for_words(listening, "listening")
+        words = ["iperf3", "-c", str(H2_ADDRESS), "-p", str(_IPERF_PORT), "-t", f"{seconds:g}", "-P", str(flows), "-J"]
+        said = subprocess.run(
+            inside(bench.h1, words), capture_output=True, text=True, check=False, timeout=seconds + _IPERF_SPARE_S
+        ).stdout
+    return read_iperf(said)
+
+
+def _wait_for_words(process: subprocess.Popen[str], words: str) -> None:
+    for line in process.stdout or ():
+        if words in line:
+            return
+    raise PathsError(f"iperf3 ended before it said {words!r}; is its port taken?")
+
+
+def run_jitter(bench: TwoPaths, trial: Trial, own: JitterParameters) -> Json:
+    """One-way delays of UDP packets while both paths have jitter."""
+    with ExitStack() as stack:
+        stack.enter_context(delayed_paths(bench, own.base_delay_ms, own.jitter_ms, trial.seed))
+        stack.enter_context(nodes_of(bench, _arm(trial)))
+        return delays(one_way_ms(bench, own.packets, own.interval_ms / 1000), own.packets)
+
+
+@contextmanager
+def delayed_paths(bench: TwoPaths, delay_ms: float, jitter_ms: float, seed: int) -> Iterator[None]:
+    """Put the delay line between both ends of the two paths; jitter is drawn for each packet and direction.
+
+    Raises
+    ------
+    MissingRequirementError
+        The delay line was not built.
+    """
+    program = find_delay_line()
+    if program is None:
+        raise MissingRequirementError(f"{PROGRAM_NAME} was not built; run make setup")
+    with private_namespace() as middle:
+        for path in PATHS:
+            run_program(inside(bench.s1, ["ip", "link", "delete", "dev", path]))
+            for node, half in ((bench.s1, "a"), (bench.s2, "b")):
+                inner = f"{path}{half}"
+                line = f"link add dev {path} mtu {PATH_MTU} type veth peer name {inner} mtu {PATH_MTU} netns {middle}"
+                run_batch(node, ["ip", "-batch", "-"], [line, f"link set dev {path} up"])
+                run_batch(middle, ["ip", "-batch", "-"], [f"link set dev {inner} up"])
+        relays: Sequence[Relay] = [Relay(f"{path}a", f"{path}b", delay_ms, jitter_ms) for path in PATHS]
+        with child(inside(middle, delay_line_command(program, relays, realtime=True, seed=seed))) as line_process:
+            parse_report(line_process.stdout.readline() if line_process.stdout else "")
+            yield
+
+
+def one_way_ms(bench: TwoPaths, count: int, interval_s: float) -> list[float]:
+    """Times from a packet's sending at h1 to its arrival at h2, which the kernel stamps."""
+
+    def listening() -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        made.bind((str(H2_ADDRESS), _PORT))
+        made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
+        made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        return made
+
+    with (
+        call_inside(bench.h2, listening) as receiver,
+        call_inside(bench.h1, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
+    ):
+        due = time.monotonic()
+        for _ in range(count):
+            sender.sendto(_STAMP.pack(time.time_ns()), (str(H2_ADDRESS), _PORT))
+            due += interval_s
+            time.sleep(max(0.0, due - time.monotonic()))
+        time.sleep(_SETTLE_S)
+        return list(_arrivals_ms(receiver))
+
+
+def _arrivals_ms(receiver: socket.socket) -> Iterator[float]:
+    while (found := _next_arrival_ms(receiver)) is not None:
+        yield found
+
+
+def _next_arrival_ms(receiver: socket.socket) -> float | None:
+    try:
+        data, ancillary, _, _ = receiver.recvmsg(64, 64)
+    except BlockingIOError:
+        return None
+    seconds, nanoseconds = _TIMESPEC.unpack_from(ancillary[0][2])
+    return float(seconds * 10**9 + nanoseconds - _STAMP.unpack(data)[0]) / 1e6
+
+
+def run_silent_failure(bench: TwoPaths, trial: Trial, own: SilentParameters) -> Json:
+    """A numbered stream while a path dies and nobody sees it; the first node is told after a while."""
+    with ExitStack() as stack:
+        if trial.arm == _WITH_SQR:
+            delta_ms = own.detection_ms + own.spare_ms
+            port = SqrPort("h", "p1", "p2", _slots(own.rate_pps, 2 * delta_ms), delta_ms, in_send=False)
+            switch, _ = stack.enter_context(sqr_nodes(bench, port))
+            tell: Callable[[], None] = partial(switch.fail, "h")
+        else:
+            first, _ = stack.enter_context(protected_nodes(bench, [], "forward"))
+            tell = partial(first.between, "h", plain="p2", paths=PATHS, program="forward")
+        receiver = stack.enter_context(bench.listen())
+        times: list[float] = []
+        breaker = threading.Thread(target=_silence_and_tell, args=(bench, own, tell, times))
+        breaker.start()
+        sent = bench.send(own.rate_pps, own.stream_s, own.frame_bytes)
+        breaker.join()
+        counted = count_stream(sent, numbers_in(receiver))
+    began, silent, told = times
+    return {**asdict(counted), "breaking_ms": 1000 * (silent - began), "failure_ms": 1000 * (told - began)}
+
+
+def _silence_and_tell(bench: TwoPaths, own: SilentParameters, tell: Callable[[], None], times: list[float]) -> None:
+    time.sleep(own.cut_at_s)
+    times.append(time.monotonic())
+    bench.silence("p1")
+    times.append(time.monotonic())
+    time.sleep(own.detection_ms / 1000)
+    tell()
+    times.append(time.monotonic())
+
+
+def run_window(bench: TwoPaths, _trial: Trial, own: WindowParameters) -> Json:
+    """Tell of failures in the middle of a stream, each time to see what the window held, and mean that."""
+    rate_pps, delta_ms = own.rate_pps, own.delta_ms
+    port = SqrPort("h", "p1", "p2", _slots(rate_pps, 4 * delta_ms), delta_ms, in_send=False)
+    with sqr_nodes(bench, port) as (switch, _), bench.listen() as receiver:
+        notifier = threading.Thread(target=_tell_often, args=(switch, own))
+        seconds = own.windows * (delta_ms / 1000 + 2 * own.apart_s) + own.cut_at_s
+        began = time.monotonic()
+        notifier.start()
+        sent = bench.send(rate_pps, seconds, own.frame_bytes)
+        took_s = time.monotonic() - began
+        notifier.join()
+        counted = count_stream(sent, numbers_in(receiver))
+        windows = [event.facts["window"] for event in switch.events() if event.event == "detected"]
+    return {**asdict(counted), "windows": windows, "window": fmean(windows), "rate_pps": sent / took_s}
+
+
+def _tell_often(switch: SqrSwitch, own: WindowParameters) -> None:
+    """Tell of failures, with time for a whole window before each, and give the port its traffic back after each."""
+    for number in range(1, own.windows + 1):
+        time.sleep(own.delta_ms / 1000 + own.apart_s)
+        switch.fail("h")
+        switch.wait_for(partial(_said, "replayed", number), _PATIENCE_S)
+        switch.restore("h")
+        switch.wait_for(partial(_said, "restored", number), _PATIENCE_S)
+
+
+def _said(event: str, times: int, events: Sequence[SqrEvent]) -> bool:
+    return sum(each.event == event for each in events) >= times
+
+
+def _slots(rate_pps: int, covered_ms: float) -> int:
+    return 1 << (ceil(rate_pps * covered_ms / 1000) + _SPARE_SLOTS - 1).bit_length()
+
+
+def _arm(trial: Trial) -> str:
+    if trial.arm is None:
+        raise PathsError(f"trial {trial.trial_id!r} names no arm")
+    return trial.arm.name
+
+
+RUNS: Mapping[type[Parameters], Callable[[TwoPaths, Trial, Any], Json]] = {
+    LossParameters: run_loss,
+    CostParameters: run_cost,
+    GoodputParameters: run_goodput,
+    JitterParameters: run_jitter,
+    SilentParameters: run_silent_failure,
+    WindowParameters: run_window,
+    FlowsParameters: run_flows,
+    StreamParameters: run_stream,
+}
+
+
+def paths_runner(_settings: LaboratorySettings) -> PathsRunner:
+    """What runs such trials."""
+    return PathsRunner()

@@ -1,0 +1,131 @@
+"""A session: the trials of one arm, round and capacity, one after another on a network that is built once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from pathlib import Path
+
+from experiments.analysis.crankback import crankback_cases
+from experiments.analysis.datagrams import Datagram, datagrams
+from experiments.analysis.frames import Frame, parse_pcap
+from experiments.analysis.packet_counts import Clock
+from experiments.analysis.trust import assess
+from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.scenario.values import Scenario
+from experiments.testbed.instruments.capture import Tap
+from experiments.testbed.instruments.streams import IPERF3_PORT
+from experiments.testbed.runs.measure import network_health
+from experiments.testbed.runs.promise import primary_path
+from experiments.testbed.runs.record import make_record
+from experiments.testbed.trials.bench import Bench, open_bench
+from experiments.testbed.trials.decide.download import download_row
+from experiments.testbed.trials.decide.row import Pair, PairFacts, Seen, network_row
+from experiments.testbed.trials.decide.scenario import links_of, scenario_of
+from experiments.testbed.trials.kept import KeptRunner, KeptSession
+from experiments.testbed.trials.returning import Return
+from mininet_topos.catalogue import load_topology
+from mininet_topos.topology import LinkId, Topology
+from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.rows import RulePlan
+from ryu_apps.plan.walk import Learning, Network
+
+
+class Session(KeptSession[Bench]):
+    """The trials of one arm, round and capacity on one network."""
+
+    def __init__(self, trial: Trial, settings: LaboratorySettings) -> None:
+        super().__init__(trial, settings)
+        self._topology = load_topology(trial.topology)
+
+    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[Bench]:
+        return open_bench(self._scenario(trial), folder / "network", self._settings.say)
+
+    def _measure(self, bench: Bench, trial: Trial, _folder: Path) -> tuple[Json, Return]:
+        measure = self._download if trial.kind == "download" else self._mixed
+        return measure(bench, trial, self._scenario(trial), _folder)
+
+    def _mixed(self, bench: Bench, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
+        log_bytes = bench.work.events.stat().st_size
+        measured, came_back = bench.observe(scenario, folder)
+        events = bench.events_since(log_bytes)
+        record = make_record(scenario, scenario.variations[0], measured, events, (), bench.network.warnings)
+        found = udp_of(trial, scenario.topology, measured.captures, measured.clock)
+        seen = Seen(trial, record, found, pair_facts(scenario.topology, bench.plans, trial))
+        return {**network_row(seen), "load_per_core": round(measured.load_per_core, 2)}, came_back
+
+    def _download(self, bench: Bench, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
+        fetched, came_back = bench.fetch(scenario, trial, folder)
+        health = network_health(bench.network, fetched.flaps, fetched.restarts, fetched.load_per_core)
+        row = download_row(trial, fetched.downloads, fetched.flips, pair_facts(scenario.topology, bench.plans, trial))
+        warnings, trustworthy = assess(health)
+        told = {"warnings": list(warnings), "trustworthy": trustworthy}
+        return {**row, **told, "load_per_core": round(fetched.load_per_core, 2)}, came_back
+
+    def _scenario(self, trial: Trial) -> Scenario:
+        return scenario_of(trial, self._topology, self._settings.bfd_interval_ms)
+
+
+def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> dict[Pair, PairFacts]:
+    """What is known of the pairs of a trial before it runs."""
+    network = Network(topology, plans, Learning())
+    failed = links_of(trial, topology)
+    parts = topology.components(frozenset(failed))
+    walks_back = _walks_back(topology)
+
+    def facts(source: str, destination: str) -> PairFacts:
+        primary, back = (
+            tuple(topology.link_id(direction) for direction in primary_path(network, *ends))
+            for ends in ((source, destination), (destination, source))
+        )
+        first = next((link for link in primary if link in failed), None)
+        return PairFacts(
+            primary=primary,
+            primary_back=back,
+            joined=parts[source] == parts[destination],
+            hops_back=None if first is None else walks_back.get((source, destination, first)),
+        )
+
+    return {pair: facts(*pair) for pair in trial.pairs}
+
+
+@lru_cache(maxsize=2)
+def _walks_back(topology: Topology) -> dict[tuple[str, str, LinkId], int]:
+    """Hops that the first packet of a pair walks back from a failed link of its primary path."""
+    return {(case.source, case.destination, case.link): case.hops_back for case in crankback_cases(topology)}
+
+
+def udp_of(trial: Trial, topology: Topology, captures: Mapping[Tap, Path], clock: Clock) -> dict[Pair, list[Datagram]]:
+    """UDP datagrams of every pair, from the taps at the hosts; empty without UDP."""
+    if trial.load is None or trial.load.udp_mbps is None:
+        return {}
+    first = len(trial.pairs) if trial.load.pings else 0
+    return datagrams_of(topology, captures, clock, {pair: first + number for number, pair in enumerate(trial.pairs)})
+
+
+def datagrams_of(
+    topology: Topology, captures: Mapping[Tap, Path], clock: Clock, numbers: Mapping[Pair, int]
+) -> dict[Pair, list[Datagram]]:
+    """UDP datagrams of pairs, whose streams have these numbers in their scenario."""
+    hosts = hosts_of(topology)
+    paths = {tap.place: path for tap, path in captures.items()}
+    frames: dict[str, list[Frame]] = {}
+    for node in {node for pair in numbers for node in pair}:
+        frames[node] = list(parse_pcap(paths[hosts[node].name].read_bytes()))
+    return {
+        (source, destination): datagrams(
+            frames[source],
+            frames[destination],
+            hosts[source].ipv4,
+            hosts[destination].ipv4,
+            IPERF3_PORT + number,
+            clock,
+        )
+        for (source, destination), number in numbers.items()
+    }
+
+
+def probed_runner(settings: LaboratorySettings) -> KeptRunner:
+    """What runs such trials."""
+    return KeptRunner(Session, settings)

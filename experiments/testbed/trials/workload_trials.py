@@ -1,0 +1,71 @@
+"""SQR's trials with TCP: short flows and one long flow over a path that fails."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+
+from dataplane.two_paths import TwoPaths
+from experiments.campaign.kinds.paths import BreakingParameters, FlowsParameters, StreamParameters
+from experiments.campaign.values import Json, Trial
+from experiments.testbed.workloads.decide.breaking import FailureModel, Recovery
+from experiments.testbed.workloads.decide.sizes import FlowSequence, draw_flows, find_table
+from experiments.testbed.workloads.run import (
+    BACKGROUND_PORT,
+    Bottleneck,
+    Bulk,
+    Sending,
+    TcpSettings,
+    run_bulk,
+    run_workload,
+)
+
+_LONGER_S = 10.0  # background goes on until the measured flows have ended
+_FLOWS_A_SECOND = 1000  # more than any machine sends, so that a trial never runs out of them
+# By the arm.
+_RECOVERIES: dict[str, Recovery | None] = {
+    "no-failure": None,
+    "sb": Recovery(same_port=True, replays=False),
+    "sb-sqr": Recovery(same_port=True, replays=True),
+    "lrr": Recovery(same_port=False, replays=False),
+    "lrr-sqr": Recovery(same_port=False, replays=True),
+}
+
+
+def run_flows(bench: TwoPaths, trial: Trial, own: FlowsParameters) -> Json:
+    """Short flows one after another while the path breaks every so often."""
+    count = round(own.seconds * _FLOWS_A_SECOND)
+    flows = draw_flows(find_table(own.workload), count, own.limit_bytes, own.pause_ms / 1000, trial.seed)
+    beside = background_of(own, trial.seed) if own.beside == "transfers" else None
+    model, tcp = model_of(own.breaking), TcpSettings(own.breaking.rto_min_ms)
+    return run_workload(bench, recovery_of(trial), model, Sending(flows, own.seconds), tcp, beside, trial.seed)
+
+
+def background_of(own: FlowsParameters, seed: int) -> Sending:
+    """Transfers with pauses between, until the measured flows have ended."""
+    seconds = own.seconds + _LONGER_S
+    count = round(seconds * 1000 / (own.background_pause_ms / 2))
+    pauses = np.random.default_rng((seed, 4)).exponential(own.background_pause_ms / 1000, count)
+    flows = FlowSequence((own.background_bytes,) * count, tuple(pauses.tolist()))
+    return Sending(flows, seconds, BACKGROUND_PORT, own.background_mbps)
+
+
+def run_stream(bench: TwoPaths, trial: Trial, own: StreamParameters) -> Json:
+    """One long flow whose path dies once."""
+    bottleneck = Bottleneck(own.mbps, own.queue_packets)
+    bulk = Bulk(own.seconds, own.cut_s, own.sample_ms, own.window_ms, bottleneck)
+    model, tcp = model_of(own.breaking), TcpSettings(own.breaking.rto_min_ms)
+    return run_bulk(bench, recovery_of(trial), model, bulk, tcp)
+
+
+def model_of(breaking: BreakingParameters) -> FailureModel:
+    """How paths fail in a trial."""
+    values = asdict(breaking)
+    del values["rto_min_ms"]
+    return FailureModel(**values)
+
+
+def recovery_of(trial: Trial) -> Recovery | None:
+    """How a trial's arm recovers."""
+    return _RECOVERIES[str(trial.arm.name if trial.arm else "")]

@@ -1,0 +1,1 @@
+"""Plans compiled to arrays, through which many packets walk at once."""

@@ -1,0 +1,164 @@
+"""One batch of failed sets: every case that they hit, walked; counting.py counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from experiments.verify.behaviour import Behaviour
+from experiments.verify.cases import Residual
+from experiments.verify.compiled.matches import NotCompilableError
+from experiments.verify.compiled.switches import CompiledSwitches
+from experiments.verify.counting import Cases, Findings, Updates, count
+from experiments.verify.growable_arrays import Ints, concatenated
+from experiments.verify.result import Rewriting, Tally
+from experiments.verify.streams.packet_stream import PacketStream, put_all
+from experiments.verify.walk.dynamics import dynamics_of
+from experiments.verify.walk.interpreted import InterpretedSwitches
+from experiments.verify.walk.possibilities import Possibilities
+from experiments.verify.walk.rewritten import Rewritten, amount_of, rewritten_rows
+from experiments.verify.walk.transitions import LOST, Switches, Transitions
+from experiments.verify.wiring import Wiring, bits
+from mininet_topos.topology import Topology
+from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.choices import uses_agent
+from ryu_apps.plan.guarantees import Promise
+from ryu_apps.plan.rows import RulePlan
+
+_MAX_STATES = 2_000_000  # then the kept visits are dropped, so that memory stays bounded
+
+
+class Verifier:
+    """Walks and counts the cases of one batch of failed sets at a time.
+
+    Parameters
+    ----------
+    topology : Topology
+    plans : dict
+        Rule plans by datapath id.
+    behaviour : Behaviour
+        How rows come after a failure, and what the scheme promises.
+    """
+
+    def __init__(self, topology: Topology, plans: dict[int, RulePlan], behaviour: Behaviour) -> None:
+        self.topology, self.behaviour = topology, behaviour
+        self.wiring = Wiring(topology)
+        self._plans = [plans[dpid_of(topology, node)] for node in topology.node_names]
+        self._dynamics = dynamics_of(behaviour.mode, plans)
+        order = topology.index_of
+        self._residual = Residual([(order[link.a], order[link.b]) for link in topology.link_ids], len(order))
+        try:
+            self._use(CompiledSwitches(self.wiring, self._plans, self._dynamics))
+            self._crossing = self._primary_pairs()
+        except NotCompilableError:
+            self.interpret_instead()
+            self._crossing = self._primary_pairs()
+
+    def _use(self, switches: Switches) -> None:
+        self.switches = switches
+        self.visits = Transitions(switches, self.wiring)
+
+    def interpret_instead(self) -> None:
+        """From now on the interpreter walks, packet by packet: the plans use what cannot be compiled."""
+        self._use(InterpretedSwitches(self.wiring, self._plans, self._dynamics))
+
+    def batches(self, failed_masks: list[int], n_cases: int) -> list[list[int]]:
+        """The failed sets in order, cut into batches of about `n_cases` cases."""
+        per_link = np.array([len(pairs) for pairs in self._crossing])
+        batches: list[list[int]] = []
+        room = 0
+        for mask in failed_masks:
+            if room <= 0:
+                batches.append([])
+                room = n_cases
+            batches[-1].append(mask)
+            room -= int(per_link[bits(mask)].sum())
+        return batches
+
+    def tally(self, failed_masks: list[int]) -> Tally:
+        """Count all cases of these failed sets."""
+        if len(self.visits.node_of) > _MAX_STATES:
+            self._use(self.switches)
+        failed = [bits(mask) for mask in failed_masks]
+        cases = self._cases(failed_masks, failed)
+        try:
+            found, rewriting = self._findings(cases, failed)
+        except NotCompilableError:
+            self.interpret_instead()
+            found, rewriting = self._findings(cases, failed)
+        tally = count(self.topology, cases, found, failed_masks, behaviour=self.behaviour)
+        tally.rewriting = rewriting
+        return tally
+
+    def _findings(self, cases: Cases, failed: list[list[int]]) -> tuple[Findings, Rewriting]:
+        """What happened in each case, and how much a controller rewrote."""
+        start, contexts = self._start(cases.source, cases.target), self.wiring.contexts(failed)
+        worst = Possibilities(self.visits, contexts).worst(cases.failed_set, start)
+        senders = PacketStream(self.visits, contexts, cases.failed_set)
+        everyone = np.arange(len(start))
+        first = senders.send(everyone, start)
+        reply = updates = None
+        if uses_agent(self.behaviour.mode):
+            reply = senders.copy().send(everyone, self._start(cases.target, cases.source))
+        rewriting = Rewriting()
+        if self.behaviour.restoration is None:
+            settled = senders.settle(first, start)
+        else:
+            rewritten = rewritten_rows(self.topology, self.visits, self.behaviour.restoration, failed)
+            put_all(senders, self.visits, rewritten, cases.failed_set, start)
+            settled = senders.settle(senders.send(everyone, start), start)
+            updates, rewriting = self._updates(cases, start, contexts, rewritten), amount_of(rewritten)
+        simple, tagged = senders.is_simple(settled), senders.is_tagged(settled)
+        return Findings(worst, first, settled, simple, tagged, reply, updates), rewriting
+
+    def _updates(self, cases: Cases, start: Ints, contexts: Ints, rewritten: Rewritten) -> Updates:
+        """The worst while the controller writes: after the failure, and when its links are back."""
+        healthy = np.broadcast_to(np.arange(self.wiring.n_nodes), contexts.shape)
+        failing, returning = (
+            Possibilities(self.visits, each, rewritten).worst(cases.failed_set, start) for each in (contexts, healthy)
+        )
+        return Updates(failing, returning)
+
+    def _start(self, source: Ints, target: Ints) -> Ints:
+        return self.visits.states(self.switches.start(source, target))
+
+    def _primary_pairs(self) -> list[Ints]:
+        """For every link the pairs (source times nodes plus target) whose packets cross it while nothing has failed."""
+        n_nodes = self.wiring.n_nodes
+        pair = np.flatnonzero(~np.eye(n_nodes, dtype=bool))
+        state = self._start(*np.divmod(pair, n_nodes))
+        links, pairs = [], []
+        for _ in range(n_nodes):  # a longer way goes round, and crosses no further links
+            visit = self.visits.visit(state, self.visits.node_of[state])
+            goes_on = self.visits.following[visit, 0] > LOST
+            pair, visit = pair[goes_on], visit[goes_on]
+            state = self.visits.following[visit, 0]
+            links.append(self.visits.link[visit])
+            pairs.append(pair)
+            if not len(pair):
+                break
+        link, pair = concatenated(links), concatenated(pairs)
+        n_links = len(self.topology.link_ids)
+        order = np.argsort(link, kind="stable")
+        return np.split(pair[order], np.searchsorted(link[order], np.arange(1, n_links)))
+
+    def _cases(self, masks: list[int], failed: list[list[int]]) -> Cases:
+        """Every (failed set, pair) whose primary path crosses a failed link."""
+        found = [np.unique(concatenated(self._crossing[link] for link in links)) for links in failed]
+        failed_set = np.repeat(np.arange(len(failed)), [len(pairs) for pairs in found])
+        source, target = np.divmod(concatenated(found), self.wiring.n_nodes)
+        fewest = [self._residual.distances(links).flat[pairs] for links, pairs in zip(failed, found, strict=True)]
+        fewest_hops = np.concatenate(fewest)
+        columns = failed_set, source, target, fewest_hops
+        promised, restored = (
+            np.fromiter(_promised(promise, masks, *columns), bool, len(source))
+            for promise in (self.behaviour.promise, self.behaviour.restored)
+        )
+        return Cases(*columns, promised, restored)
+
+
+def _promised(promise: Promise | None, masks: list[int], *columns: np.ndarray) -> Iterator[bool]:
+    """Whether each case is promised; None promises nothing."""
+    for failed_set, source, target, fewest_hops in zip(*(each.tolist() for each in columns), strict=True):
+        yield promise is not None and fewest_hops != np.inf and promise(source, target, masks[failed_set])

@@ -1,0 +1,127 @@
+"""The backup table of one switch, indexed for the look-ups that a failure asks for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from ryu_apps.plan.failure_sets import NO_TAG, FailureSets
+from ryu_apps.plan.ids import AGENT_CONTROLLER_ID
+from ryu_apps.plan.rows import BackupRow, Controller, ExtensionRow, FlowRow, GroupRow, RulePlan
+
+
+class Commodity(NamedTuple):
+    """Packets to `destination`, from `source` or (None) from anywhere; IPv4 addresses."""
+
+    destination: int
+    source: int | None = None
+
+
+@dataclass(frozen=True)
+class BackupIndex:
+    """Rows of the backup table by what is asked for; every look-up is a dictionary access.
+
+    Attributes
+    ----------
+    backups, failed_set_extensions : tuple
+        The rows of the plan.
+    local_ipv4 : frozenset of int
+        Addresses of the hosts behind this switch.
+    tag_space : tuple of int
+        (links, max_failures) of the plan: what each tag id means.
+    flows, groups : tuple
+        Planned rows, which a restarted switch is refilled with.
+    ports : mapping of int to str
+        Link behind each port, for the log.
+    """
+
+    backups: tuple[BackupRow, ...] = ()
+    extensions: tuple[ExtensionRow, ...] = ()
+    local_ipv4: frozenset[int] = frozenset()
+    tag_space: tuple[int, int] = (0, 0)
+    flows: tuple[FlowRow, ...] = ()
+    groups: tuple[GroupRow, ...] = ()
+    ports: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_plan(cls, plan: RulePlan, ports: Mapping[int, str] | None = None) -> BackupIndex:
+        """Index of a plan. A plan that punts nothing to the agent (learned mode) is only kept for refilling."""
+        punts = any(
+            isinstance(action, Controller) and action.controller_id == AGENT_CONTROLLER_ID
+            for row in plan.flows
+            for action in row.apply_actions
+        )
+        return cls(
+            plan.backups if punts else (),
+            plan.extensions if punts else (),
+            frozenset(plan.local_ipv4),
+            plan.tag_space,
+            plan.flows,
+            plan.groups,
+            dict(ports or {}),
+        )
+
+    @cached_property
+    def _row_of(self) -> dict[tuple[int, int | None, int], BackupRow]:
+        return {row.key: row for row in self.backups}
+
+    @cached_property
+    def _larger_tag(self) -> dict[tuple[int, int], int]:
+        return {(row.tag_id, row.port_no): row.new_tag_id for row in self.extensions}
+
+    @cached_property
+    def primaries(self) -> dict[int, tuple[Commodity, ...]]:
+        """Commodities by the port that their primary leaves by."""
+        found: dict[int, list[Commodity]] = defaultdict(list)
+        for row in self.backups:
+            if row.tag_id == NO_TAG:
+                found[row.out_port].append(Commodity(row.destination, row.source))
+        return {port_no: tuple(commodities) for port_no, commodities in found.items()}
+
+    @cached_property
+    def tags_of_port(self) -> dict[int, frozenset[int]]:
+        """Ids of the failed sets that hold the link behind each port.
+
+        The link's number is the one by which a failed-set extension over that port makes the set larger; a port that no
+        row leaves by has none, and no set is known to hold its link.
+        """
+        if not self.extensions:
+            return {}
+        sets = FailureSets(*self.tag_space)
+        numbers = {
+            row.port_no: (sets.masks[row.new_tag_id] & ~sets.masks[row.tag_id]).bit_length() - 1
+            for row in self.extensions
+            if max(row.tag_id, row.new_tag_id) < len(sets.masks)
+        }
+        return {port_no: frozenset(sets.containing(number)) for port_no, number in numbers.items()}
+
+    def commodity_of(self, destination: int, source: int | None) -> Commodity | None:
+        """The commodity that packets from `source` to `destination` belong to here; None: no row serves them.
+
+        Rows for the pair come before rows for every source.
+        """
+        for commodity in (Commodity(destination, source), Commodity(destination)):
+            if commodity in self.commodities:
+                return commodity
+        return None
+
+    @cached_property
+    def commodities(self) -> frozenset[Commodity]:
+        """Commodities that some row serves."""
+        return frozenset(Commodity(row.destination, row.source) for row in self.backups)
+
+    def row(self, commodity: Commodity, tag_id: int) -> BackupRow | None:
+        """The backup row for a commodity and a failed set; None when none is planned."""
+        return self._row_of.get((*commodity, tag_id))
+
+    def larger_tag(self, tag_id: int, port_no: int) -> int | None:
+        """The failed set with the link behind `port_no` added; None when that set has no id."""
+        return self._larger_tag.get((tag_id, port_no))
+
+    def holds_live_link(self, tag_id: int, dead: Iterable[int]) -> bool:
+        """Whether a failed set names a link of this switch whose port is not dead: such a tag is out of date."""
+        gone = frozenset(dead)
+        return any(tag_id in tags for port_no, tags in self.tags_of_port.items() if port_no not in gone)

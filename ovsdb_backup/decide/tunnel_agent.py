@@ -1,0 +1,317 @@
+"""What the agent of a switch does about failed tunnels: pure.
+
+A switch beside a failed link tells both ends of every tunnel over it, by packets that walk the tunnel back (the link
+down indication of RFC 6427); the end where a commodity begins cuts its slots anew. LDIs are repeated while the link is
+dead and believed for a while only, so nothing has to be remembered about a repair that nobody tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from ryu_apps.openflow import encode
+from ryu_apps.plan.damping import Damping
+from ryu_apps.plan.kuijia.agent_configuration import AgentConfiguration
+from ryu_apps.plan.kuijia.ingress import IngressEntry
+from ryu_apps.plan.rows import FlowRow
+
+FailedTunnels = tuple[frozenset[int], ...]
+"""Tunnels of a commodity that died, one set for each moment at which some did."""
+
+REFRESH_S = 0.5
+# An LDI may be lost on its way, so the first ones follow each other quickly.
+FIRST_LDIS_S = (0.0, 0.01, 0.03, 0.1)
+LIFE_S = 3.5 * REFRESH_S  # RFC 6427 section 2.2: 3.5 times the refresh timer
+_MOST_PREPARED = 16  # sets of failed tunnels that are worked out beforehand, a commodity
+
+
+@dataclass(frozen=True, slots=True)
+class PortsChanged:
+    """Liveness of ports, by number."""
+
+    live: Mapping[int, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class LdisHeard:
+    """Labels of tunnels that somebody says are dead."""
+
+    labels: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchRead:
+    """A new connection: ports, and the rows of an agent that the switch holds."""
+
+    live: Mapping[int, bool]
+    rows: tuple[FlowRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed."""
+
+
+Event = PortsChanged | LdisHeard | SwitchRead | Tick
+
+
+@dataclass(frozen=True, slots=True)
+class SendLdis:
+    """Send an LDI with each of these labels by each of these ports: (label, port number)."""
+
+    ldis: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRows:
+    """Bring rows into the switch, and then take others out; `messages` say the same."""
+
+    install: tuple[FlowRow, ...]
+    delete: tuple[FlowRow, ...]
+    messages: tuple[bytes, ...]
+
+
+Action = SendLdis | ChangeRows
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPort:
+    """Since when a port is dead, and how many LDIs have been sent about it."""
+
+    since_s: float
+    sent: int = 0
+
+    @property
+    def next_s(self) -> float:
+        """When the next LDI is due."""
+        if self.sent < len(FIRST_LDIS_S):
+            return self.since_s + FIRST_LDIS_S[self.sent]
+        return self.since_s + FIRST_LDIS_S[-1] + (self.sent - len(FIRST_LDIS_S) + 1) * REFRESH_S
+
+
+Prepared = Mapping[tuple[int, FailedTunnels], tuple[tuple[FlowRow, ...], tuple[bytes, ...]]]
+
+
+@dataclass(frozen=True)
+class TunnelState:
+    """What the agent knows.
+
+    Attributes
+    ----------
+    agent_configuration : AgentConfiguration
+    damping : Damping
+        How long a tunnel must be alive again before it is used.
+    prepared : mapping
+        Rows, and the messages that add them, of commodities with failed tunnels.
+    failed_ports : mapping of int to FailedPort
+    ldis : mapping of int to float
+        Until when the LDI about a label is believed.
+    downs : mapping of int to tuple of float
+        When tunnels died, by label.
+    waiting : mapping of int to float
+        Labels that are alive again, and when they are used again.
+    failed_tunnels : mapping of int to Failed tunnels
+        By number of commodity.
+    rows : mapping of int to tuple of FlowRow
+        What the switch holds because of them.
+    foreign : tuple of FlowRow
+        What it held when the agent came; what of it is not wanted goes at `sorted_out_s`, when all LDIs that there
+        are have been heard.
+    sorted_out_s : float or None
+    """
+
+    configuration: AgentConfiguration
+    damping: Damping
+    prepared: Prepared = field(default_factory=dict)
+    failed_ports: Mapping[int, FailedPort] = field(default_factory=dict)
+    ldis: Mapping[int, float] = field(default_factory=dict)
+    downs: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    waiting: Mapping[int, float] = field(default_factory=dict)
+    failed_tunnels: Mapping[int, FailedTunnels] = field(default_factory=dict)
+    rows: Mapping[int, tuple[FlowRow, ...]] = field(default_factory=dict)
+    foreign: tuple[FlowRow, ...] = ()
+    sorted_out_s: float | None = None
+
+    def is_dead(self, label: int) -> bool:
+        """Whether a tunnel that begins here is dead, as far as is known now."""
+        at_port = (
+            crossing.label == label and crossing.other_port is None
+            for port_no in self.failed_ports
+            for crossing in self.configuration.crossings.get(port_no, ())
+        )
+        return label in self.ldis or any(at_port)
+
+
+def prepared_for(configuration: AgentConfiguration) -> Prepared:
+    """Rows and messages of every commodity for the failed tunnels of one moment, small sets of tunnels first."""
+    found: dict[tuple[int, FailedTunnels], tuple[tuple[FlowRow, ...], tuple[bytes, ...]]] = {}
+    for ingress_entry in configuration.ingress_entries:
+        numbers = range(len(ingress_entry.commodity.paths))
+        sets = [frozenset(dead) for size in range(1, len(numbers) + 1) for dead in combinations(numbers, size)]
+        for dead in sets[:_MOST_PREPARED]:
+            rows = configuration.rows(ingress_entry, (dead,))
+            found[ingress_entry.number, (dead,)] = (rows, tuple(map(encode.flow_add, rows)))
+    return found
+
+
+def step(state: TunnelState, event: Event, now_s: float) -> tuple[TunnelState, tuple[Action, ...]]:
+    """What follows from an event.
+
+    Parameters
+    ----------
+    state : TunnelState
+    event : Event
+    now_s : float
+        One clock for all events.
+    """
+    state = _noted(state, event, now_s)
+    state, changes = _cut(_judged(state, now_s))
+    state, removed = _sorted_out(state, now_s)
+    state, ldis = _ldi(state, now_s)
+    change = _change(changes, removed)
+    return state, (*change, *ldis)
+
+
+def next_deadline_s(state: TunnelState) -> float | None:
+    """When the next Tick is due; None: not before something happens."""
+    moments = [port.next_s for port in state.failed_ports.values()]
+    moments += [*state.ldis.values(), *state.waiting.values()]
+    moments += [] if state.sorted_out_s is None else [state.sorted_out_s]
+    return min(moments, default=None)
+
+
+def _noted(state: TunnelState, event: Event, now_s: float) -> TunnelState:
+    if isinstance(event, SwitchRead):
+        # Rows may have gone with an old connection: all that is wanted is written again.
+        fresh = replace(
+            state, rows={}, failed_tunnels={}, foreign=event.rows, sorted_out_s=now_s + LIFE_S, failed_ports={}
+        )
+        return _noted(fresh, PortsChanged(event.live), now_s)
+    if isinstance(event, PortsChanged):
+        known = state.failed_ports
+        died = [
+            port_no for port_no, live in event.live.items() if not live and port_no in state.configuration.crossings
+        ]
+        dead = {port_no: port for port_no, port in known.items() if not event.live.get(port_no, False)}
+        return replace(state, failed_ports={**{port_no: FailedPort(now_s) for port_no in died}, **dead})
+    if isinstance(event, LdisHeard):
+        own = {
+            label
+            for ingress_entry in state.configuration.ingress_entries
+            for label in state.configuration.labels_of(ingress_entry)
+        }
+        heard = dict.fromkeys(event.labels & own, now_s + LIFE_S)
+        return replace(state, ldis={**state.ldis, **heard})
+    return state
+
+
+def _judged(state: TunnelState, now_s: float) -> TunnelState:
+    """Believe what is fresh; let tunnels that are alive again wait."""
+    state = replace(state, ldis={label: until_s for label, until_s in state.ldis.items() if until_s > now_s})
+    waiting, downs, failed_tunnels = dict(state.waiting), dict(state.downs), {}
+    for ingress_entry in state.configuration.ingress_entries:
+        counted = []
+        before = frozenset[int]().union(*state.failed_tunnels.get(ingress_entry.number, ()))
+        for tunnel, label in enumerate(state.configuration.labels_of(ingress_entry)):
+            if state.is_dead(label):
+                if tunnel not in before or label in waiting:
+                    downs[label] = (*state.damping.remembered(downs.get(label, ()), now_s), now_s)
+                waiting.pop(label, None)
+                counted.append(tunnel)
+            elif tunnel in before:
+                if label not in waiting:
+                    waiting[label] = now_s + state.damping.required_s(downs.get(label, ()), now_s)
+                if waiting[label] > now_s:
+                    counted.append(tunnel)
+        found = _next_failed_tunnels(state.failed_tunnels.get(ingress_entry.number, ()), frozenset(counted))
+        if found:
+            failed_tunnels[ingress_entry.number] = found
+    over = {label for label, until_s in waiting.items() if until_s <= now_s}
+    return replace(
+        state,
+        waiting={label: until_s for label, until_s in waiting.items() if label not in over},
+        downs=downs,
+        failed_tunnels=failed_tunnels,
+    )
+
+
+def _next_failed_tunnels(before: FailedTunnels, dead: frozenset[int]) -> FailedTunnels:
+    """Tunnels that are back leave the history; new ones come last, at once."""
+    events = (*(event & dead for event in before), dead - frozenset[int]().union(*before))
+    return tuple(event for event in events if event)
+
+
+Change = tuple[tuple[FlowRow, ...], tuple[FlowRow, ...], tuple[bytes, ...]]
+
+
+def _cut(state: TunnelState) -> tuple[TunnelState, list[Change]]:
+    """Bring the rows of every commodity to what its failed tunnels ask for."""
+    rows, changes = dict(state.rows), []
+    for ingress_entry in state.configuration.ingress_entries:
+        wanted, messages = _wanted(state, ingress_entry)
+        held = rows.pop(ingress_entry.number, ())
+        if wanted:
+            rows[ingress_entry.number] = wanted
+        if wanted == held:
+            continue
+        kept = {row.key for row in wanted}
+        same = set(held)
+        new = [number for number, row in enumerate(wanted) if row not in same]
+        gone = tuple(row for row in held if row.key not in kept)
+        deletions = tuple(map(encode.flow_delete, gone))
+        changes.append((tuple(wanted[n] for n in new), gone, (*(messages[n] for n in new), *deletions)))
+    return replace(state, rows=rows), changes
+
+
+def _wanted(state: TunnelState, ingress_entry: IngressEntry) -> tuple[tuple[FlowRow, ...], tuple[bytes, ...]]:
+    failed_tunnels = state.failed_tunnels.get(ingress_entry.number, ())
+    if not failed_tunnels:
+        return (), ()
+    known = state.prepared.get((ingress_entry.number, failed_tunnels))
+    if known is None:
+        rows = state.configuration.rows(ingress_entry, failed_tunnels)
+        known = (rows, tuple(map(encode.flow_add, rows)))
+    return known
+
+
+def _sorted_out(state: TunnelState, now_s: float) -> tuple[TunnelState, tuple[FlowRow, ...]]:
+    """Rows of an earlier agent that nobody wants, once their time has come."""
+    if state.sorted_out_s is None or now_s < state.sorted_out_s:
+        return state, ()
+    wanted = {row.key for rows in state.rows.values() for row in rows}
+    gone = tuple(row for row in state.foreign if row.key not in wanted)
+    return replace(state, foreign=(), sorted_out_s=None), gone
+
+
+def _change(changes: Iterable[Change], removed: tuple[FlowRow, ...]) -> tuple[ChangeRows, ...]:
+    install: list[FlowRow] = []
+    delete: list[FlowRow] = [*removed]
+    messages: list[bytes] = [encode.flow_delete(row) for row in removed]
+    for new, gone, sent in changes:
+        install += new
+        delete += gone
+        messages += sent
+    return (ChangeRows(tuple(install), tuple(delete), tuple(messages)),) if messages else ()
+
+
+def _ldi(state: TunnelState, now_s: float) -> tuple[TunnelState, tuple[SendLdis, ...]]:
+    """Tell the ends of tunnels over failed ports, as often as is due."""
+    due = [port_no for port_no, port in state.failed_ports.items() if port.next_s <= now_s]
+    ldis = sorted(
+        (crossing.label, crossing.other_port)
+        for port_no in due
+        for crossing in state.configuration.crossings.get(port_no, ())
+        if crossing.other_port is not None and crossing.other_port not in state.failed_ports
+    )
+    sent = {port_no: _after(state.failed_ports[port_no], now_s) for port_no in due}
+    state = replace(state, failed_ports={**state.failed_ports, **sent})
+    return state, (SendLdis(tuple(ldis)),) if ldis else ()
+
+
+def _after(port: FailedPort, now_s: float) -> FailedPort:
+    """The port with its LDI sent; those that are overdue are not sent late."""
+    while port.next_s <= now_s:
+        port = replace(port, sent=port.sent + 1)
+    return port

@@ -1,0 +1,203 @@
+"""Ryu's connection to a switch, with lengths checked before any parser, and one decoding for each message.
+
+`ServedDatapath` takes the place of Ryu's `Datapath`. Ryu negotiates the version as ever, with its own parsers. Once it
+has, a message is decoded by Armor's codec, for the apps of Armor, and by Ryu's parsers only while some other app in the
+process listens to Ryu's messages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import ssl
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from ryu.base import app_manager
+from ryu.controller import controller as ryu_controller
+from ryu.controller import ofp_event
+from ryu.controller.event import EventBase
+from ryu.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
+from ryu.lib import hub
+from ryu.ofproto import ofproto_parser
+
+from mininet_topos.errors import ArmorError
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.decode import decode_received
+from ryu_apps.openflow.lengths import check_received
+from ryu_apps.openflow.messages import Received
+from ryu_apps.openflow.wire import VERSION, MsgType, WireError, header, split_messages
+
+LOG = logging.getLogger("armor.datapath")
+_READ_BYTES = 16384
+_RYU_FACTORY = ryu_controller.datapath_connection_factory
+_APPS: set[str] = set()  # names of the apps that take `MessageReceived`, and need nothing of Ryu's parsers
+
+
+class MessageReceived(EventBase):
+    """A switch has sent a message (`received`); only while its connection is in Ryu's main state."""
+
+    def __init__(self, datapath: Any, received: Received) -> None:
+        super().__init__()
+        self.datapath, self.received = datapath, received
+
+
+class MessageRefused(EventBase):
+    """A switch has sent what cannot be used.
+
+    Attributes
+    ----------
+    kind : str
+        "malformed", and the connection is closed; "unusable": Ryu fell over it, closed; "unparsable" by Ryu, and
+        "unreadable" by Armor's codec: the message is left out.
+    text : str
+        What is wrong with it.
+    """
+
+    def __init__(self, datapath: Any, kind: str, text: str) -> None:
+        super().__init__()
+        self.datapath, self.kind, self.text = datapath, kind, text
+
+
+class ServedDatapath(ryu_controller.Datapath):
+    """A connection that reads whole messages, checks them, and delivers each."""
+
+    def receive(self, message: bytes) -> None:
+        """Take a message of the switch.
+
+        Raises
+        ------
+        WireError
+            It is malformed.
+        """
+        check_received(message, self.ofproto.OFP_VERSION)
+        self.deliver(message)
+
+    def deliver(self, message: bytes, decorate: Callable[[Any], None] = lambda _event: None) -> None:
+        """Give a checked message to the apps that want it; `decorate` is called with each event before.
+
+        Whatever Ryu or one of its handlers falls over is refused, and ends this connection alone.
+        """
+        if self.state == DEAD_DISPATCHER:
+            return
+        try:
+            is_in_use = self.state == MAIN_DISPATCHER and message[0] == VERSION
+            if not is_in_use or self._others_listen():
+                self._deliver_to_ryu(message, decorate)
+            elif message[1] == MsgType.ECHO_REQUEST:
+                self.send(encode.echo_reply(message))
+            elif message[1] == MsgType.ECHO_REPLY:
+                self.acknowledge_echo_reply(header(message).xid)
+            if is_in_use and self.ofp_brick.observers.get(MessageReceived):
+                self._deliver_decoded(message, decorate)
+        except WireError as error:
+            self.refuse("unreadable", str(error))
+        except Exception as error:
+            LOG.exception("a handler has fallen over a message of %s", self.address)
+            self.refuse("unusable", f"{type(error).__name__}: {error}; its connection is closed")
+            self.close()
+
+    def refuse(self, kind: str, text: str) -> None:
+        """Have it counted and said that a message cannot be used."""
+        event = MessageRefused(self, kind, text)
+        if self.ofp_brick.get_observers(event, None):
+            self.ofp_brick.send_event_to_observers(event)
+        else:
+            LOG.error("switch %s at %s: %s message: %s", self.id, self.address, kind, text)
+
+    def _others_listen(self) -> bool:
+        observers = self.ofp_brick.observers.values()
+        return any(name not in _APPS for names in observers for name in names)
+
+    def _deliver_decoded(self, message: bytes, decorate: Callable[[Any], None]) -> None:
+        event = MessageReceived(self, decode_received(message))
+        decorate(event)
+        self.ofp_brick.send_event_to_observers(event, self.state)
+
+    def _deliver_to_ryu(self, message: bytes, decorate: Callable[[Any], None]) -> None:
+        """Parse and hand out one message, as `Datapath._recv_loop` of Ryu does."""
+        buffer = bytearray(message)
+        parsed = ofproto_parser.msg(self, *header(message), buffer)
+        if parsed is None:
+            self.refuse("unparsable", f"type {message[1]}, {len(message)} bytes")
+            return
+        event = ofp_event.ofp_msg_to_ev(parsed)
+        decorate(event)
+        self.ofp_brick.send_event_to_observers(event, self.state)
+        for handler in self.ofp_brick.get_handlers(event):
+            if self.state in handler.callers[event.__class__].dispatchers:
+                handler(event)
+
+    def _recv_loop(self) -> None:
+        try:
+            read_messages(self.socket, lambda: self.state != DEAD_DISPATCHER, self.receive)
+        except ArmorError as error:
+            self.refuse("malformed", f"{error}; its connection is closed")
+        finally:
+            self.close()  # before its socket: nothing that is still to be delivered may look for it
+            self.socket.close()
+
+
+def serve_with(datapath_class: type[ServedDatapath]) -> None:
+    """Have Ryu make such a datapath of every connection."""
+
+    def serve(connection: Any, address: Any) -> None:
+        with contextlib.closing(datapath_class(connection, address)) as datapath:
+            datapath.serve()
+
+    ryu_controller.datapath_connection_factory = serve
+
+
+class MessageApp(app_manager.RyuApp):
+    """An app of Armor: it gets each message decoded, once, and takes nothing of Ryu's but changes of state."""
+
+    OFP_VERSIONS: ClassVar[list[int]] = [VERSION]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        if ryu_controller.datapath_connection_factory is _RYU_FACTORY:  # else PSO's are there
+            serve_with(ServedDatapath)
+        _APPS.add(self.name)
+
+    def start(self) -> None:
+        """Start Ryu's event loop; from now on messages come."""
+        super().start()
+        brick = app_manager.lookup_service_brick(ofp_event.NAME)
+        for event, handler in ((MessageReceived, self.message_received), (MessageRefused, self.message_refused)):
+            self.register_handler(event, handler)
+            brick.register_observer(event, self.name)
+
+    def message_received(self, event: MessageReceived) -> None:
+        """A switch has sent something."""
+        raise NotImplementedError
+
+    def message_refused(self, event: MessageRefused) -> None:
+        """A switch has sent what cannot be used."""
+        raise NotImplementedError
+
+
+def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable[[bytes], None]) -> None:
+    """Take whole messages from a connection until it ends or is not wanted any more.
+
+    Gives way to other greenlets after every full read; waiting for more does it too.
+
+    Raises
+    ------
+    WireError
+        A header whose length makes no sense: where the next message begins is unknown.
+    """
+    buffer = b""
+    while is_wanted():
+        try:
+            data = connection.recv(_READ_BYTES)
+        except (TimeoutError, ssl.SSLError):
+            continue  # as Ryu does: eventlet reports a read timeout of TLS as SSLError
+        except OSError:
+            return
+        if not data:
+            return
+        messages, buffer = split_messages(buffer + data)
+        for message in messages:
+            take(message)
+        if len(data) == _READ_BYTES:
+            hub.sleep(0)  # more is there, and others wait

@@ -1,0 +1,222 @@
+"""The network as it shows itself (ports, liveness, discovery frames) against the topology that was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from mininet_topos.ports import HOST_PORT, assign_ports
+from mininet_topos.topology import Direction, FailureScenario, LinkId, Topology
+from ryu_apps.control.decide.frames import LldpProbe
+from ryu_apps.openflow.messages import PortDesc
+from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.ids import CONTROL_PORT
+
+PortKey = tuple[str, int]
+SILENT_AFTER_INTERVALS = 3
+
+
+class Mismatch(NamedTuple):
+    """A difference between the topology and what the network shows: its kind, where, and a sentence."""
+
+    kind: str
+    node: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the topology says, in the words of switches."""
+
+    topology: Topology
+
+    @cached_property
+    def node_of(self) -> dict[int, str]:
+        """Switch name of every datapath id."""
+        return {dpid_of(self.topology, node): node for node in self.topology.node_names}
+
+    @cached_property
+    def port_of(self) -> dict[Direction, int]:
+        """Port of every directed link."""
+        return assign_ports(self.topology).port_of
+
+    @cached_property
+    def peer_of(self) -> dict[PortKey, PortKey]:
+        """The port at the other end, of every link port."""
+        return {
+            (link.src, self.port_of[link.direction]): (link.dst, self.port_of[Direction(link.dst, link.src, link.key)])
+            for link in self.topology.links
+        }
+
+    @cached_property
+    def link_ends(self) -> dict[LinkId, tuple[PortKey, PortKey]]:
+        """Both (switch, port) of every link."""
+        return {
+            link: (
+                (link.a, self.port_of[Direction(link.a, link.b, link.key)]),
+                (link.b, self.port_of[Direction(link.b, link.a, link.key)]),
+            )
+            for link in self.topology.link_ids
+        }
+
+    @cached_property
+    def direction_of(self) -> dict[PortKey, Direction]:
+        """The directed link of every link port."""
+        return {(direction.src, port_no): direction for direction, port_no in self.port_of.items()}
+
+    def ports_at(self, node: str) -> dict[int, str]:
+        """What is behind each port of a switch, in words."""
+        links = {
+            port_no: f"link to {direction.dst}"
+            for (name, port_no), direction in self.direction_of.items()
+            if name == node
+        }
+        return {HOST_PORT: "host", **links}
+
+    def links_at(self, node: str) -> dict[int, str]:
+        """Name of the link behind each link port of a switch."""
+        return {
+            port_no: str(self.topology.link_id(direction))
+            for (name, port_no), direction in self.direction_of.items()
+            if name == node
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A discovery frame that arrived: where it had left, and when (seconds)."""
+
+    lldp_probe: LldpProbe
+    at_s: float
+
+
+@dataclass(frozen=True)
+class LiveTopology:
+    """Ports of every connected switch, since when each is live, and the discovery frames that arrived.
+
+    Attributes
+    ----------
+    ports : mapping of str to mapping of int to PortDesc
+        By switch and port number.
+    live_since_s : mapping of (str, int) to float
+        Ports that are live now.
+    heard : mapping of (str, int) to Heard
+        Latest discovery frame by the port where it arrived.
+    """
+
+    expected: Expected
+    ports: Mapping[str, Mapping[int, PortDesc]] = field(default_factory=dict)
+    live_since_s: Mapping[PortKey, float] = field(default_factory=dict)
+    heard: Mapping[PortKey, Heard] = field(default_factory=dict)
+
+    def is_live(self, port: PortKey) -> bool | None:
+        """Whether a port is live; None when its switch is not connected or does not have it."""
+        described = self.ports.get(port[0], {}).get(port[1])
+        return None if described is None else described.live
+
+    def failure_scenario(self) -> FailureScenario:
+        """Directions whose sending port is known to be dead: what the planner may take as failed."""
+        dead = (direction for port, direction in self.expected.direction_of.items() if self.is_live(port) is False)
+        return FailureScenario(directions=frozenset(dead))
+
+
+def switch_connected(live: LiveTopology, node: str, ports: Mapping[int, PortDesc], now_s: float) -> LiveTopology:
+    """A switch has described its ports."""
+    known = switch_gone(live, node)
+    since = {(node, port_no): now_s for port_no, port in ports.items() if port.live}
+    kept = {port: live.live_since_s[port] for port in since if port in live.live_since_s}
+    return replace(
+        known, ports={**known.ports, node: dict(ports)}, live_since_s={**known.live_since_s, **since, **kept}
+    )
+
+
+def switch_gone(live: LiveTopology, node: str) -> LiveTopology:
+    """The connection of a switch is gone."""
+    return replace(
+        live,
+        ports={name: ports for name, ports in live.ports.items() if name != node},
+        live_since_s={port: since for port, since in live.live_since_s.items() if port[0] != node},
+        heard={port: heard for port, heard in live.heard.items() if port[0] != node},
+    )
+
+
+def port_changed(live: LiveTopology, node: str, port: PortDesc, now_s: float, deleted: bool = False) -> LiveTopology:
+    """A port was added, has changed, or is gone."""
+    key = (node, port.port_no)
+    ports = {number: known for number, known in live.ports.get(node, {}).items() if number != port.port_no}
+    since = {name: value for name, value in live.live_since_s.items() if name != key}
+    heard = live.heard
+    if not deleted:
+        ports[port.port_no] = port
+    if port.live and not deleted:
+        since[key] = live.live_since_s.get(key, now_s)
+    else:
+        heard = {name: value for name, value in heard.items() if name != key}
+    return replace(live, ports={**live.ports, node: ports}, live_since_s=since, heard=heard)
+
+
+def lldp_probe_heard(live: LiveTopology, node: str, port_no: int, lldp_probe: LldpProbe, now_s: float) -> LiveTopology:
+    """A discovery frame has arrived at a port."""
+    return replace(live, heard={**live.heard, (node, port_no): Heard(lldp_probe, now_s)})
+
+
+def find_mismatches(live: LiveTopology, now_s: float, interval_s: float | None) -> tuple[Mismatch, ...]:
+    """Every difference between the topology and what the network shows.
+
+    Parameters
+    ----------
+    live : LiveTopology
+    now_s : float
+    interval_s : float or None
+        How often discovery frames are sent; None: discovery is off, and links that nothing was heard of are
+        no difference.
+    """
+    found = [*_port_mismatches(live), *_heard_mismatches(live)]
+    if interval_s is not None:
+        found += _silent_links(live, now_s, SILENT_AFTER_INTERVALS * interval_s)
+    return tuple(sorted(found))
+
+
+def _port_mismatches(live: LiveTopology) -> Iterator[Mismatch]:
+    for node, ports in live.ports.items():
+        wanted = live.expected.ports_at(node)
+        for port_no in sorted(wanted.keys() - ports.keys()):
+            text = f"{node} has no port {port_no} ({wanted[port_no]}); add it or correct the topology file"
+            yield Mismatch("missing port", node, text)
+        for port_no in sorted(ports.keys() - wanted.keys()):
+            if port_no < CONTROL_PORT:  # from there on they are those that Armor adds, and reserved ones
+                name = ports[port_no].name
+                text = f"{node} has port {port_no} ({name}), which the topology does not know; no traffic uses it"
+                yield Mismatch("unexpected port", node, text)
+
+
+def _heard_mismatches(live: LiveTopology) -> Iterator[Mismatch]:
+    expected = live.expected
+    for (node, port_no), heard in live.heard.items():
+        sender = expected.node_of.get(heard.lldp_probe.dpid)
+        there = f"{sender or f'datapath {heard.lldp_probe.dpid:#x}'} port {heard.lldp_probe.port_no}"
+        here = f"{node} port {port_no}"
+        wanted = expected.peer_of.get((node, port_no))
+        if wanted is None:
+            text = f"{here} is joined to {there}, but the topology has no link there; add the link or remove the wire"
+            yield Mismatch("unexpected link", node, text)
+        elif wanted != (sender, heard.lldp_probe.port_no):
+            text = (
+                f"{here} is joined to {there}, not to {wanted[0]} port {wanted[1]}; swap the wires or correct the file"
+            )
+            yield Mismatch("wrong peer", node, text)
+
+
+def _silent_links(live: LiveTopology, now_s: float, silent_after_s: float) -> Iterator[Mismatch]:
+    for sender, receiver in live.expected.peer_of.items():
+        ready = [live.live_since_s.get(port) for port in (sender, receiver)]
+        since = [value for value in ready if value is not None]
+        if len(since) < 2 or now_s - max(since) < silent_after_s:
+            continue
+        heard = live.heard.get(receiver)
+        if heard is None or now_s - heard.at_s > silent_after_s:
+            here, there = (f"{node} port {port_no}" for node, port_no in (receiver, sender))
+            text = f"{here} hears nothing of {there}, though both are live; check the wire"
+            yield Mismatch("silent link", receiver[0], text)

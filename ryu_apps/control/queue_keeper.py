@@ -1,0 +1,80 @@
+"""Writes the queues of a plan to the database of a switch, and watches whether they stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ryu.lib import hub
+
+from machine.event_log import EventLog
+from machine.json_rpc import JsonRpcClient, connected, transact
+from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S
+from ryu_apps.control.decide.live_topology import Mismatch
+from ryu_apps.control.decide.queues import (
+    DATABASE,
+    PortQueues,
+    queue_mismatches,
+    read_ports,
+    select_operations,
+    write_operations,
+)
+from ryu_apps.control.faults import Faults
+from ryu_apps.plan.rows import RulePlan
+
+_POLL_S = 1.0
+_TIMEOUT_S = 5.0
+
+
+class QueueKeeper:
+    """The queues of all switches whose databases can be reached.
+
+    Parameters
+    ----------
+    faults : Faults
+        Where failed attempts are reported.
+    events : EventLog
+    """
+
+    def __init__(self, faults: Faults, events: EventLog) -> None:
+        self._faults, self._events = faults, events
+        self._found: dict[str, tuple[Mismatch, ...]] = {}
+
+    def mismatches(self) -> tuple[Mismatch, ...]:
+        """Planned queues that ports do not have now."""
+        return tuple(mismatch for node in sorted(self._found) for mismatch in self._found[node])
+
+    def keep(self, remote: str, plan: RulePlan, wanted: Callable[[], bool]) -> None:
+        """Write the queues of a switch, then watch them, for as long as it is wanted.
+
+        What is removed by hand later is named and not written again: somebody meant it.
+        """
+        pause_s, is_written = FIRST_RETRY_S, False
+        while wanted():
+            with self._faults.surfaced("queues", plan.node), connected(remote, _TIMEOUT_S) as client:
+                if not is_written:
+                    self._write(client, plan)
+                    is_written = True
+                while wanted():
+                    self._compare(client, plan)
+                    pause_s = FIRST_RETRY_S
+                    hub.sleep(_POLL_S)
+            if wanted():
+                hub.sleep(pause_s)
+                pause_s = min(2 * pause_s, MAX_RETRY_S)
+        self._found.pop(plan.node, None)
+
+    def _write(self, client: JsonRpcClient, plan: RulePlan) -> None:
+        operations = write_operations(_ports(client, plan), plan.queues)
+        if operations:
+            transact(client, DATABASE, [*operations, {"op": "commit", "durable": True}])
+        self._events.write("queues_written", node=plan.node, queues=len(plan.queues), changed=bool(operations))
+
+    def _compare(self, client: JsonRpcClient, plan: RulePlan) -> None:
+        now = queue_mismatches(plan.node, _ports(client, plan), plan.queues)
+        for mismatch in set(now) - set(self._found.get(plan.node, ())):
+            self._events.write("mismatch", kind=mismatch.kind, node=mismatch.node, text=mismatch.text)
+        self._found[plan.node] = now
+
+
+def _ports(client: JsonRpcClient, plan: RulePlan) -> dict[int, PortQueues]:
+    return read_ports(transact(client, DATABASE, select_operations()), plan.dpid)

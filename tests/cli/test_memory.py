@@ -1,0 +1,98 @@
+"""Memory of plans: known before they are made, bounded while they are."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+
+import pytest
+
+from experiments.cli import verify
+from experiments.cli.main import main
+from experiments.verify import memory
+from experiments.verify.memory import GIB, bounded, forecast, free_bytes, refuse_too_large, shape_of
+from mininet_topos.catalogue import load_topology
+from mininet_topos.errors import BadInputError
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.schemes import find_scheme
+
+NOT_ENOUGH = "0.5 GB of memory were not enough; take a smaller network or fewer failures, or raise --max-memory"
+
+
+def planner(scheme: str, **options: str):
+    return partial(_plan, scheme, PlanOptions(max_failures=1, **options))
+
+
+def _plan(scheme: str, options: PlanOptions, topology):
+    return find_scheme(scheme).plan(topology, options)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "options"), [("sdfast", {}), ("sdfast", {"mode": "agent"}), ("cb", {}), ("ffg", {})]
+)
+@pytest.mark.parametrize("name", ["random:50:100:1", "random:40:50:1"])
+def test_rows_are_forecast_within_a_half(scheme: str, options: dict[str, str], name: str) -> None:
+    topology, plan = load_topology(name), planner(scheme, **options)
+    rows = sum(len(each.flows) + len(each.groups) + len(each.backups) for each in plan(topology).values())
+    assert forecast(topology, plan).rows == pytest.approx(rows, rel=0.5)
+
+
+def test_larger_networks_are_forecast_to_take_more() -> None:
+    plan = planner("sdfast")
+    sizes = [
+        forecast(load_topology(name), plan) for name in ("random:100:120:1", "random:200:240:1", "random:754:895:1")
+    ]
+    assert all(first.rows < second.rows and first.n_bytes < second.n_bytes for first, second in pairwise(sizes))
+    assert sizes[0].n_bytes < GIB < 10 * GIB < sizes[2].n_bytes
+
+
+def test_a_ring_shows_what_is_counted() -> None:
+    shape = shape_of(load_topology("ring:12"))
+    assert (shape.nodes, shape.links) == (12, 12)
+    assert shape.hops + shape.detour == pytest.approx(12)  # one way round and the other
+    assert shape_of(load_topology("star")).detour == 0
+
+
+def test_a_plan_that_does_not_fit_is_refused_before_it_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "sdfast", "random:754:895:1", "--max-memory", "6"]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert "and 6 GB may be used; take a network of about " in shown.err
+    assert "or raise --max-memory" in shown.err
+
+
+def test_a_small_network_is_not_asked_about() -> None:
+    def refuse(_topology: object) -> dict[int, object]:
+        raise AssertionError("planned")
+
+    refuse_too_large(load_topology("darkstrand"), refuse, 0)  # type: ignore[arg-type]
+
+
+def test_a_scheme_that_cannot_plan_every_network_is_not_forecast() -> None:
+    def refuse(_topology: object) -> dict[int, object]:
+        raise BadInputError("not here")
+
+    refuse_too_large(load_topology("ring:100"), refuse, 0)  # type: ignore[arg-type]
+
+
+def test_work_that_needs_more_than_it_may_have_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(memory, "SMALLEST_NODES", 10**6)
+    monkeypatch.setattr(verify, "_verified", lambda *_arguments: len(bytearray(2 * GIB)))
+    assert main(["verify", "shortest", "square", "--max-memory", "0.5"]) == 2
+    assert capsys.readouterr() == ("", f"armor: {NOT_ENOUGH}\n")
+
+
+@pytest.mark.parametrize("given", ["0", "nan", "0.4", "much"])
+def test_a_bound_in_which_nothing_runs_is_refused(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "shortest", "square", "--max-memory", given]) == 2
+    assert f"--max-memory is '{given}'; give a number above 0, at least 0.5" in capsys.readouterr().err
+
+
+def test_the_bound_is_lifted_again() -> None:
+    before = memory.resource.getrlimit(memory.resource.RLIMIT_DATA)
+    with pytest.raises(BadInputError, match="not enough"), bounded(GIB):
+        raise MemoryError
+    assert memory.resource.getrlimit(memory.resource.RLIMIT_DATA) == before
+    assert free_bytes() > 0

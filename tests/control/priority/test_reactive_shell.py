@@ -1,0 +1,80 @@
+"""The shell around reactive paths, with connections that a test plays."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ryu_apps.openflow.messages import PacketIn, Received
+from ryu_apps.openflow.wire import MsgType
+from ryu_apps.plan.addressing import host_ipv4
+from tests.pmt.frames import Ip, ethernet, ipv4
+
+if TYPE_CHECKING:
+    from ryu_apps.control.reactive import ReactiveApp
+
+pytestmark = pytest.mark.ryu
+PACKET = ethernet(0x0800, ipv4(Ip(source=host_ipv4(1), destination=host_ipv4(2), ports=(1, 2))))
+
+
+class Connection:
+    """A switch's connection; once it is ending, it takes nothing."""
+
+    def __init__(self, dpid: int) -> None:
+        self.id, self.xid = dpid, 0
+        self.is_ending = False
+        self.kinds: list[int] = []
+
+    def send(self, messages: bytes) -> bool:
+        if not self.is_ending:
+            self.kinds.append(messages[1])
+        return not self.is_ending
+
+
+@pytest.fixture
+def app(monkeypatch) -> ReactiveApp:
+    from ryu import cfg
+
+    from ryu_apps.control.reactive import ReactiveApp
+
+    cfg.CONF(args=[], default_config_files=[])
+    monkeypatch.setenv("ARMOR_TOPOLOGY", "grid:1x2")
+    monkeypatch.setenv("ARMOR_REACTIVE_CONFIRM", "on")
+    return ReactiveApp()
+
+
+def connected(app: ReactiveApp, dpid: int) -> Connection:
+    connection = Connection(dpid)
+    app.switch_state_changed(SimpleNamespace(datapath=connection, state="main"))
+    connection.kinds.clear()
+    return connection
+
+
+def ask(app: ReactiveApp, first: Connection) -> None:
+    packet = PacketIn(0, 0, 0, 1, (), PACKET)
+    app.message_received(SimpleNamespace(datapath=first, received=Received(MsgType.PACKET_IN, 1, packet)))
+
+
+def test_a_flow_waits_until_the_later_switch_has_confirmed(app) -> None:
+    first, later = connected(app, 1), connected(app, 2)
+    ask(app, first)
+    assert (first.kinds, later.kinds) == ([], [MsgType.FLOW_MOD, MsgType.BARRIER_REQUEST])
+    app.message_received(SimpleNamespace(datapath=later, received=Received(MsgType.BARRIER_REPLY, later.xid, None)))
+    assert first.kinds == [MsgType.FLOW_MOD, MsgType.PACKET_OUT]
+
+
+def test_a_flow_does_not_wait_for_a_switch_that_takes_nothing_any_more(app) -> None:
+    first, later = connected(app, 1), connected(app, 2)
+    later.is_ending = True
+    ask(app, first)
+    assert first.kinds == [MsgType.FLOW_MOD, MsgType.PACKET_OUT]
+
+
+def test_a_switch_that_comes_back_before_its_old_connection_is_gone_owes_no_answer(app) -> None:
+    first, _later = connected(app, 1), connected(app, 2)
+    ask(app, first)
+    assert first.kinds == []
+    connected(app, 2)
+    assert first.kinds == [MsgType.FLOW_MOD, MsgType.PACKET_OUT]

@@ -1,0 +1,88 @@
+"""Fan-out, counters and settings of the PSO service."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mininet_topos.errors import BadInputError
+from ryu_apps.control.priority.decide.counters import Counters, DelayHistogram, live_table
+from ryu_apps.control.priority.decide.fan_out import for_class_connection
+from ryu_apps.control.priority.decide.settings import SETTINGS, PsoSettings, read_pso_settings
+from ryu_apps.openflow import encode
+from tests.pmt.messages import bare, valid_messages
+
+
+@pytest.mark.parametrize(("role", "told"), [(1, 1), (2, 1), (3, 3)])
+def test_a_master_has_equals_beside_it_and_a_slave_slaves(role: int, told: int) -> None:
+    request = bare(24, struct.pack("!I4xQ", role, 5))
+    assert for_class_connection(request) == bare(24, struct.pack("!I4xQ", told, 5))
+
+
+def test_class_connections_hear_of_fragments_and_of_packet_in_masks_and_of_nothing_else() -> None:
+    config = encode.set_config(128)
+    assert for_class_connection(config) == config
+    masks = bare(28, struct.pack("!6I", 3, 1, 7, 7, 15, 15))
+    assert for_class_connection(masks) == bare(28, struct.pack("!6I", 3, 1, 0, 0, 0, 0))
+    told = {message[1] for message in valid_messages() if for_class_connection(message) is not None}
+    assert told <= {9, 24, 28}
+
+
+@given(delays=st.lists(st.floats(0, 99), min_size=1, max_size=60), percent=st.sampled_from((50, 90, 99, 100)))
+def test_a_percentile_is_never_too_low_and_at_most_a_tenth_of_a_decade_too_high(
+    delays: list[float], percent: int
+) -> None:
+    histogram = DelayHistogram()
+    for delay in delays:
+        histogram.observe(delay)
+    exact = sorted(delays)[-(-len(delays) * percent // 100) - 1]
+    shown = histogram.percentile_s(percent)
+    assert shown is not None
+    assert exact <= shown <= max(exact * 10**0.1 * (1 + 1e-9), 1.001e-5)
+    assert histogram.count == len(delays)
+
+
+def test_a_class_without_messages_has_no_delays() -> None:
+    assert DelayHistogram().percentile_s(50) is None
+    assert Counters().of("receive", 1).to_json()["delay_ms"] == {"p50": None, "p90": None, "p99": None, "max": None}
+
+
+def test_the_live_table_names_classes_and_errors() -> None:
+    counters = Counters()
+    counters.of("receive", 2).received = 12345
+    counters.error("malformed")
+    text = live_table(counters, {2: "queue_id:1"}, (2, 0))
+    assert "2 queue_id:1" in text
+    assert "12345" in text
+    assert text.endswith("errors: malformed 1")
+    assert len(text.splitlines()) == 6
+
+
+def test_the_environment_wins_over_the_file_and_defaults_fill_the_rest() -> None:
+    settings = read_pso_settings({"pmt": "a", "report_s": "2"}, {"ARMOR_PSO_PMT": "b", "ARMOR_PSO_SHARES": "1:8,0:1"})
+    assert settings == PsoSettings(pmt="b", report_s=2.0, shares={1: 8.0, 0: 1.0})
+    assert read_pso_settings({}, {}) == PsoSettings()
+    assert {each.name for each in SETTINGS} == set(PsoSettings.__dataclass_fields__)
+    assert PsoSettings(switch_db="tcp:{control_ip}:6641").database_of("10.0.0.1") == "tcp:10.0.0.1:6641"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("ARMOR_PSO_PTM", "x", "ARMOR_PSO_PTM is no setting of PSO; known: ARMOR_PSO_PMT"),
+        ("ARMOR_PSO_SCHEDULER", "fifo", "scheduler 'fifo' is not known"),
+        ("ARMOR_PSO_SHARES", "1=8", "shares has '1=8'; write CLASS:SHARE"),
+        ("ARMOR_PSO_SEND_QUEUE", "0", "send_queue = '0' is no whole number; give one from 1"),
+        ("ARMOR_PSO_REPORT_S", "-1", "report_s is '-1'; give seconds"),
+        ("ARMOR_PSO_SWITCH_DB", "tcp:{node}:1", "may hold {control_ip} only"),
+        ("ARMOR_PSO_SWITCH_DB", "db.sock", "write unix:PATH or tcp:HOST:PORT"),
+        ("ARMOR_PSO_METRICS_PORT", "70000", "metrics_port = '70000'"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(name: str, value: str, words: str) -> None:
+    with pytest.raises(BadInputError) as caught:
+        read_pso_settings({}, {name: value})
+    assert words in str(caught.value)

@@ -1,0 +1,257 @@
+"""Controllers of tunnels against Open vSwitch in dummy mode: what switches hold is the pure plan, at every step."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from mininet_topos.catalogue import load_topology
+from ryu_apps.control.decide.traffic import TrafficSettings, question_of, with_failures
+from ryu_apps.control.engineer import answer
+from ryu_apps.plan.edge_rows import with_edge_rows
+from ryu_apps.plan.kuijia.installed import installed_plans
+from ryu_apps.plan.kuijia.options import TunnelOptions
+from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner
+from ryu_apps.plan.rows import FlowRow, GroupRow
+from ryu_apps.schemes import find_tunnel_scheme
+from tests.control.running import ANSWER_S, DummyNetwork, RunningApp
+from tests.control.test_app_on_ovs import delivers
+from tests.dummy_ovs import DummyOvs, wait_until
+
+pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
+
+SQUARE = load_topology("square")
+Rows = dict[str, tuple[set[FlowRow], set[GroupRow]]]
+MORE = [{"src": "s1", "dst": "s3", "demand_mbps": 700}, {"src": "s2", "dst": "s4", "demand_mbps": 100}]
+
+
+@pytest.fixture
+def network() -> Iterator[DummyNetwork]:
+    with DummyOvs() as ovs:
+        yield DummyNetwork(ovs, SQUARE)
+
+
+def planner(scheme: str, given: object = None, avoided: Sequence[str] = (), held: Held | None = None) -> TunnelPlanner:
+    """What the app should plan."""
+    question = question_of("square", "hops", TrafficSettings(default_capacity_mbps=1000.0))
+    text = "" if given is None else json.dumps(given)
+    commodities = answer(with_failures(question, avoided, text))
+    return TunnelPlanner(find_tunnel_scheme(scheme), SQUARE, commodities, TunnelOptions(), held)
+
+
+def expected(plans: TunnelPlanner, *events: str, shape: str = "replicated") -> Rows:
+    """Rows of every switch after links have failed, one after another."""
+    history = [frozenset({SQUARE.parse_link(link)}) for link in events]
+    held = installed_plans(plans.plans(tuple(history)), shape)
+    return {plan.node: (set(with_edge_rows(plan).flows), set(plan.groups)) for plan in held.values()}
+
+
+def wait_held(network: DummyNetwork, rows: Rows) -> None:
+    wait_until(lambda: {node: network.held(node) for node in SQUARE.node_names} == rows, "the switches hold the plan")
+
+
+def running(scheme: str, folder: Path, **settings: str) -> RunningApp:
+    return RunningApp(scheme, "square", folder, default_capacity_mbps="1000", **settings)
+
+
+def post(app: RunningApp, body: object = None) -> tuple[int, dict[str, object]]:
+    """Ask for a run of traffic engineering."""
+    content = b"" if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{app.rest_port}/armor/te", content, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=ANSWER_S) as reply:
+            return reply.status, json.load(reply)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives real-time priority")
+def test_the_solver_does_not_inherit_the_real_time_priority_of_a_controller():
+    child = (
+        "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1)); "
+        "from ryu_apps.control.engineer_process import take_ordinary_turns; take_ordinary_turns(); "
+        "print(os.sched_getscheduler(0) == os.SCHED_OTHER)"
+    )
+    assert subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True).stdout == "True\n"
+
+
+@pytest.mark.parametrize("shape", ["two-table", "decomposed"])
+def test_a_shape_is_installed_and_kept_through_failures_and_new_tunnels(network, tmp_path, shape):
+    first = planner("kuijia")
+    assert expected(first, shape=shape) != expected(first)
+    with running("kuijia", tmp_path, shape=shape) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        wait_held(network, expected(first, shape=shape))
+        network.set_link("s1-s2", up=False)
+        wait_held(network, expected(first, "s1-s2", shape=shape))
+        assert delivers(network, "s1", "s2")
+        network.set_link("s1-s2", up=True)
+        wait_held(network, expected(first, shape=shape))
+        assert post(app, MORE) == (202, {"run": 1})
+        app.wait_event("te_done")
+        wait_held(network, expected(planner("kuijia", MORE, held=first.held()), shape=shape))
+        assert delivers(network, "s1", "s3")
+        assert network.differing(app) == []
+        assert app.get("/armor/state")["errors"] == 0
+
+
+@pytest.mark.parametrize("scheme", ["kuijia", "rescaling", "te"])
+def test_rows_are_those_of_the_plan_after_failures_and_repairs(network, tmp_path, scheme):
+    plans = planner(scheme)
+    with running(scheme, tmp_path) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        wait_held(network, expected(plans))
+        network.set_link("s1-s2", up=False)
+        wait_held(network, expected(plans, "s1-s2"))
+        assert scheme == "te" or delivers(network, "s1", "s2")
+        network.set_link("s3-s4", up=False)
+        wait_held(network, expected(plans, "s1-s2", "s3-s4"))
+        assert app.get("/armor/tunnels")["failures"] == [["s1-s2"], ["s3-s4"]]
+        assert network.differing(app) == []
+        network.set_link("s1-s2", up=True)
+        wait_held(network, expected(plans, "s3-s4"))
+        network.set_link("s3-s4", up=True)
+        wait_held(network, expected(plans))
+        assert network.differing(app) == []
+        assert app.get("/armor/state")["errors"] == 0
+
+
+def test_a_switch_that_connects_during_failures_gets_its_plan_and_what_they_failover_over_it(network, tmp_path):
+    plans = planner("kuijia")
+    with running("kuijia", tmp_path, wait_to_restore_s="1000") as app:
+        network.connect(app.target)
+        app.wait_ready()
+        network.set_link("s1-s2", up=False)
+        network.ovs.ofctl("del-flows", "s4")
+        network.ovs.vsctl("del-controller", "s4")
+        wait_until(lambda: app.get("/armor/state")["switches_installed"] == 3, "s4 is gone")
+        network.set_link("s2-s3", up=False)
+        wait_until(lambda: len(app.get("/armor/tunnels")["failures"]) == 2, "the second failure is heard")
+        network.ovs.set_controller("s4", app.target)
+        app.wait_ready()
+        wait_held(network, expected(plans, "s1-s2", "s2-s3"))
+        assert network.differing(app) == []
+
+
+def test_traffic_engineering_replaces_the_tunnels_and_failures_are_answered_by_the_new_ones(network, tmp_path):
+    first = planner("kuijia")
+    second = planner("kuijia", MORE, held=first.held())
+    with running("kuijia", tmp_path) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        assert post(app, MORE) == (202, {"run": 1})
+        done = app.wait_event("te_done")
+        wait_held(network, expected(second))
+        assert network.differing(app) == []
+        assert (done["run"], done["switches"]) == (1, 4)
+        assert 0 <= done["slots_moved"] < done["slots"]
+        network.set_link("s1-s2", up=False)
+        wait_held(network, expected(second, "s1-s2"))
+        assert post(app) == (202, {"run": 2})
+        app.wait_event("te_done", 2)
+        history = (frozenset({SQUARE.parse_link("s1-s2")}),)
+        third = planner("kuijia", MORE, ["s1-s2"], held=second.held(history))
+        wait_held(network, expected(third, "s1-s2"))
+        network.set_link("s1-s2", up=True)
+        wait_held(network, expected(third))
+        assert app.get("/armor/state")["errors"] == 0
+
+
+def test_the_same_decision_again_moves_no_slot_and_writes_no_row(network, tmp_path):
+    with running("rescaling", tmp_path) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        post(app)
+        done = app.wait_event("te_done")
+        assert (done["slots_moved"], done["rows"], done["switches"]) == (0, 0, 0)
+
+
+def test_a_switch_that_is_away_is_named_and_the_rest_waits_for_it(network, tmp_path):
+    first = planner("kuijia")
+    second = planner("kuijia", MORE, held=first.held())
+    with running("kuijia", tmp_path) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        network.ovs.vsctl("del-controller", "s4")
+        wait_until(lambda: app.get("/armor/state")["switches_installed"] == 3, "s4 is gone")
+        post(app, MORE)
+        waiting = app.wait_event("te_waiting")
+        assert (waiting["nodes"], waiting["step"]) == (["s4"], 1)
+        assert app.get("/armor/tunnels")["traffic_engineering"]["waiting_for"] == ["s4"]
+        status, value = post(app)
+        assert status == 409
+        assert "s4" in value["error"]
+        network.ovs.set_controller("s4", app.target)
+        app.wait_event("te_done")
+        wait_held(network, expected(second))
+
+
+def test_failures_are_answered_while_a_run_waits_and_a_switch_without_links_is_not_waited_for(network, tmp_path):
+    first = planner("kuijia")
+    with running("kuijia", tmp_path, wait_to_restore_s="1000") as app:
+        network.connect(app.target)
+        app.wait_ready()
+        network.ovs.vsctl("del-controller", "s4")
+        wait_until(lambda: app.get("/armor/state")["switches_installed"] == 3, "s4 is gone")
+        post(app, MORE)
+        app.wait_event("te_waiting")
+        for link in ("s1-s4", "s3-s4"):
+            network.set_link(link, up=False)
+        app.wait_event("te_done")
+        second = planner("kuijia", MORE, held=first.held())
+        history = expected(second, "s1-s4", "s3-s4")
+        wait_until(
+            lambda: all(network.held(node) == history[node] for node in ("s1", "s2", "s3")), "the others hold the plan"
+        )
+        network.ovs.set_controller("s4", app.target)
+        app.wait_ready()
+        wait_held(network, history)
+
+
+def test_a_controller_that_is_started_again_leaves_rows_of_a_failure_in_place(network, tmp_path):
+    with running("kuijia", tmp_path, wait_to_restore_s="1000") as app:
+        network.connect(app.target)
+        app.wait_ready()
+        network.set_link("s1-s2", up=False)
+        wait_held(network, expected(planner("kuijia"), "s1-s2"))
+        app.kill()
+        app.start()
+        app.wait_ready()
+        wait_held(network, expected(planner("kuijia"), "s1-s2"))
+
+
+def test_demands_that_cannot_be_used_are_refused_and_the_plan_stays(network, tmp_path):
+    with running("kuijia", tmp_path) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        status, value = post(app, [{"src": "s1", "dst": "s9", "demand_mbps": 5}])
+        assert status == 400
+        assert "s9" in value["error"]
+        wait_held(network, expected(planner("kuijia")))
+        assert app.events("te_begin") == []
+
+
+def test_a_demand_file_is_read_again_at_every_interval(network, tmp_path):
+    path = tmp_path / "demands.json"
+    path.write_text(json.dumps(MORE[:1]), encoding="utf-8")
+    with running("kuijia", tmp_path, demands=str(path), te_interval_s="1") as app:
+        network.connect(app.target)
+        app.wait_ready()
+        path.write_text(json.dumps(MORE), encoding="utf-8")
+        second = planner("kuijia", MORE, held=planner("kuijia", MORE[:1]).held())
+        wait_held(network, expected(second))
+        path.write_text("[{]", encoding="utf-8")
+        assert str(path) in app.wait_event("error")["text"]
+        app.wait_event("te_failed")
+        wait_held(network, expected(second))
+        assert app.get("/armor/tunnels")["commodities"]

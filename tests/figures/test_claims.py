@@ -1,0 +1,240 @@
+"""Claims judged on rows whose truth is known."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.campaign.values import GIVE_UP_S, Arm, CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import DIFFERS, DIRECTION, HOLDS, MEASURED, NO_DATA, ClaimResult
+from experiments.figures.sdfast import (
+    comparisons,
+    fig5,
+    fig6,
+    fig9,
+    fig10,
+    measures,
+    setup,
+    x_learned,
+    x_multi,
+    x_packet_cost,
+    x_stages,
+)
+from tests.examples import examples
+from tests.figures.synthetic import BEHAVIOUR, FIGURES, is_arm, rows_of, set_phases
+
+AFTER = ("transient", "converged")
+
+
+def judged(results: list[ClaimResult]) -> list[ClaimResult]:
+    """Results that a band or an order decides."""
+    return [result for result in results if result.verdict != MEASURED]
+
+
+def with_delays(factors: dict[str, float]) -> list[Json]:
+    """Rows of Figure 5 in which every pair's delay after the cut is its base delay times its scheme's factor."""
+
+    def change(_trial: Trial, row: Json) -> None:
+        for pair in row["pairs"]:
+            base = pair["phases"]["fail_free"]["rtt_mean_ms"]
+            for name in AFTER:
+                pair["phases"][name]["rtt_mean_ms"] = base * (factors[row["scheme"]] if row["failures"] else 1.0)
+
+    return rows_of("sdfast-fig5", change=change)
+
+
+FACTORS = {"sdfast": 1.0, "cb": 1 / 0.46, "cbc": 1 / 0.73, "ffg": 1.0}
+
+
+def test_delays_exactly_as_in_the_paper_hold() -> None:
+    results = judged(fig5.claims(with_delays(FACTORS)))
+    assert [result.verdict for result in results] == [HOLDS, HOLDS]
+    assert [result.measured for result in results] == pytest.approx([-54.0, -27.0])
+
+
+@examples(15)
+@given(st.floats(0.2, 5.0))
+def test_the_change_is_the_ratio_of_the_factors_whatever_the_pairs_are(factor: float) -> None:
+    first = fig5.claims(with_delays({**FACTORS, "cb": factor}))[0]
+    assert first.measured == pytest.approx(100 * (1 / factor - 1))
+    assert first.low == pytest.approx(first.measured)
+    assert first.verdict == (HOLDS if -69 <= 100 * (1 / factor - 1) <= -39 else DIRECTION if factor > 1 else DIFFERS)
+
+
+def test_only_pairs_whose_primary_is_cut_and_that_stay_joined_count() -> None:
+    def spoil(_trial: Trial, row: Json) -> None:
+        if row["failures"]:
+            first, second = row["pairs"][:2]
+            first["hit"] = []
+            second["joined"] = False
+            for pair in (first, second):
+                pair["phases"]["transient"]["rtt_mean_ms"] = 1e6
+
+    rows = rows_of("sdfast-fig5", change=spoil)
+    (row, *_) = measures.chosen(rows, comparisons.UNDER_FAILURE, setup.CB)
+    assert len(measures.counted_pairs(row)) == len(row["pairs"]) - 2
+    assert fig5.claims(rows)[0].verdict == HOLDS
+
+
+def test_a_scheme_that_loses_everything_of_a_pair_gains_no_speed_by_it() -> None:
+    def lose(_trial: Trial, row: Json) -> None:
+        if row["failures"] and is_arm(row, setup.AGENT_PAIR):
+            for pair in row["pairs"][:6]:
+                for name in AFTER:
+                    pair["phases"][name].update(received=0, lost=100, rtt_mean_ms=None)
+
+    result = fig5.claims(rows_of("sdfast-fig5", change=lose))[0]
+    assert result.note is not None
+    assert "12 of 24 pair measurements" in result.note
+    assert "SD-FAST 50.5 %" in result.note
+    assert result.measured == pytest.approx(100 * (1 / BEHAVIOUR["cb"][0] - 1), abs=0.1)
+
+
+def test_throughput_that_overlaps_is_not_in_order() -> None:
+    def overlap(_trial: Trial, row: Json) -> None:
+        if row["failures"] and not is_arm(row, setup.CB):
+            for number, pair in enumerate(row["pairs"]):
+                better = 0.02 * is_arm(row, setup.AGENT_PAIR)
+                share = 0.8 + better + 0.15 * (-1) ** number
+                for name in AFTER:
+                    pair["phases"][name]["goodput_mbps"] = share * row["udp_mbps"]
+
+    assert fig6.claims(rows_of("sdfast-fig6"))[0].verdict == HOLDS
+    assert fig6.claims(rows_of("sdfast-fig6", change=overlap))[0].verdict == DIRECTION
+
+
+def test_windows_count_by_their_length() -> None:
+    def change(_trial: Trial, row: Json) -> None:
+        set_phases(row, ["transient"], goodput_mbps=0.0)
+        set_phases(row, ["converged"], goodput_mbps=row["udp_mbps"])
+
+    rows = measures.chosen(rows_of("sdfast-fig6", change=change), comparisons.UNDER_FAILURE, setup.CB)
+    found = measures.pair_estimate(rows, measures.goodput_percent(measures.AFTER))
+    assert found is not None
+    assert found.value == pytest.approx(100 * 2 / 3)
+
+
+def test_backtracking_that_is_27_per_cent_of_cbc_holds_and_more_does_not() -> None:
+    def to(share: float) -> list[Json]:
+        def change(_trial: Trial, row: Json) -> None:
+            value = 40.0 * (share if row["scheme"] == "sdfast" else 1.0) * row["round"]
+            row["backtracking_ms"] = {"from_cut": 50.0 + value, "from_detection": value}
+
+        return rows_of("sdfast-fig9", change=change)
+
+    assert [result.verdict for result in judged(fig9.claims(to(0.26)))] == [HOLDS]
+    assert [result.verdict for result in judged(fig9.claims(to(0.3)))] == [DIRECTION]
+    assert [result.verdict for result in judged(fig9.claims(to(1.2)))] == [DIFFERS]
+
+
+def test_a_trial_that_still_walks_back_counts_with_the_length_of_the_run_and_is_named() -> None:
+    def endless(_trial: Trial, row: Json) -> None:
+        if is_arm(row, setup.AGENT_PAIR) and row["round"] == 1:
+            row["backtracking_ms"] = None
+
+    result = judged(fig9.claims(rows_of("sdfast-fig9", change=endless)))[0]
+    assert result.verdict == DIFFERS
+    assert result.note is not None
+    assert "1 trials still walked back" in result.note
+
+
+@pytest.mark.parametrize(("arm", "verdicts"), [(setup.CBC, [DIFFERS]), (setup.CBC_AT_ONCE, [HOLDS])])
+def test_an_opponent_that_walks_nothing_back_is_data_and_not_a_gap(arm: Arm, verdicts: list[str]) -> None:
+    def change(_trial: Trial, row: Json) -> None:
+        if is_arm(row, arm):
+            row["backtracking_ms"] = {"from_cut": 0.0, "from_detection": 0.0}
+        elif is_arm(row, setup.AGENT_PAIR):
+            row["backtracking_ms"] = {"from_cut": 35.0, "from_detection": 5.0}
+
+    results = fig9.claims(rows_of("sdfast-fig9", change=change))
+    assert [result.verdict for result in judged(results)] == verdicts
+    assert any("no packet walked back" in (result.note or "") for result in results)
+
+
+def test_figure_9_shows_all_three_control_delays_and_both_beginnings() -> None:
+    names = [result.name for result in fig9.claims(rows_of("sdfast-fig9"))]
+    for label in ("CBC 5 ms,", "CBC 0 ms,", "CBC 20 ms,"):
+        for words in ("since detection", "since the cut"):
+            assert any(f"SD-FAST against {label}" in name and words in name for name in names)
+
+
+def test_unfinished_transfers_count_with_the_time_until_they_were_given_up() -> None:
+    def change(_trial: Trial, row: Json) -> None:
+        if row["failures"] and is_arm(row, setup.CB):
+            row["pairs"][0]["download"] = {"seconds": None, "bytes": 1000, "finished": False, "goodput_mbps": None}
+
+    rows = rows_of("sdfast-fig10a", change=change)
+    transfers = measures.by_pair(measures.chosen(rows, fig10.DOWNLOAD, setup.CB), measures.download_s)
+    assert sorted(transfers.values())[-3:] == [BEHAVIOUR["cb"][2], GIVE_UP_S, GIVE_UP_S]
+    assert "CB 2" in str(fig10.time_claims(rows)[0].note)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_failed_trials_and_trials_of_other_figures_change_no_claim(name: str) -> None:
+    rows = rows_of(name)
+    others = [row for other in ("sdfast-fig10a", "x-learned") if other[:10] != name[:10] for row in rows_of(other)]
+    own = {row["trial"] for row in rows}
+    failed = [{"trial": f"{row['trial']}/again", "status": "failed", "kind": row["kind"]} for row in rows]
+    more = [*(row for row in others if row["trial"] not in own), *failed]
+    assert FIGURES[name].claims([*rows, *more]) == FIGURES[name].claims(rows)
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_without_rows_nothing_is_judged_to_hold(name: str) -> None:
+    assert {result.verdict for result in FIGURES[name].claims([])} <= {NO_DATA, MEASURED}
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name.startswith("sdfast")])
+def test_one_round_has_values_and_is_judged(name: str) -> None:
+    results = FIGURES[name].claims(rows_of(name, CampaignPlan(quick=True, seed=1)))
+    assert all(result.measured is not None for result in results)
+    assert judged(results)
+
+
+def test_packets_beyond_the_bound_break_it() -> None:
+    def change(_trial: Trial, row: Json) -> None:
+        for pair in row["pairs"]:
+            pair.update(came_back_out=2, came_back_back=2)
+        if is_arm(row, setup.LEARNED) and row["round"] == 1:
+            # 3 ms round trip + 10 ms at 200 packets/s, and one: 3.6 packets.
+            row["pairs"][0]["came_back_out"] = 4
+
+    median, within, *_ = x_learned.claims(rows_of("x-learned", change=change))
+    assert (median.measured, median.verdict) == (2.0, HOLDS)
+    assert within.measured == pytest.approx(100 * 15 / 16)
+    assert within.verdict == DIFFERS
+
+
+def test_one_loop_or_broken_promise_of_the_interpreter_is_no_longer_a_hold() -> None:
+    def loop(trial: Trial, row: Json) -> None:
+        if trial.kind == "verify" and is_arm(row, setup.LEARNED) and trial.failures == 2:
+            row["result"].update(looped=1, broken=1)
+
+    verdicts = {each.name: each.verdict for each in judged(x_multi.claims(rows_of("x-multi", change=loop)))}
+    assert verdicts == {
+        "cases that loop, SD-FAST, 1 to 4 links": HOLDS,
+        "cases that loop, SD-FAST learned, 1 to 4 links": DIFFERS,
+        "cases that loop, CB, 1 to 4 links": HOLDS,
+        "promises broken, every scheme, 1 to 4 links": DIFFERS,
+    }
+
+
+def test_stages_that_nobody_reached_are_measured_and_say_so() -> None:
+    results = x_stages.claims(rows_of("x-stages"))
+    steady = [result for result in results if result.name.startswith("steady")]
+    assert steady
+    assert {(result.verdict, result.measured) for result in steady} == {(MEASURED, None)}
+    assert all("0 of 2 trials" in str(result.note) for result in steady)
+
+
+@pytest.mark.slow
+def test_cost_is_compared_within_a_repetition() -> None:
+    def drift(trial: Trial, row: Json) -> None:
+        for each in row["results"]:
+            each["ns_per_packet"] = (2.0 if each["path"] == "cb" else 1.0) * 100 * trial.round
+
+    rows = rows_of("x-packet-cost", change=drift)
+    assert set(x_packet_cost.extra_percent(rows, "cb", "exact")) == {100.0}
+    assert set(x_packet_cost.extra_percent(rows, "group", "none")) == {0.0}

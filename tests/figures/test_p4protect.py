@@ -1,0 +1,120 @@
+"""P4-Protect's ids on rows that are known: what they ask to be measured, how claims are judged, what is drawn."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from experiments.campaign.order import trial_row
+from experiments.campaign.values import CampaignPlan, Trial
+from experiments.figures.p4protect import fig6, fig7, fig8, loss, setup
+from experiments.testbed.trials.decide.paths import PathsError, delays, read_iperf
+from tests.figures.found import FIGURES, figures_in
+
+QUICK = CampaignPlan(quick=True, seed=1, rounds=2)
+VALUES: dict[str, dict[str, dict[str, float]]] = {
+    setup.LOSS: {
+        "plain": {"sent": 150_000, "lost": 40_000, "duplicated": 0, "reordered": 0},
+        "protected": {"sent": 150_000, "lost": 0, "duplicated": 0, "reordered": 2},
+    },
+    setup.COST: {
+        "plain": {"first_node_ns": 100, "second_node_ns": 100, "whole_ns": 10_000},
+        "unprotected": {"first_node_ns": 127, "second_node_ns": 100, "whole_ns": 10_100},
+        "protected": {"first_node_ns": 900, "second_node_ns": 127, "whole_ns": 11_600},
+    },
+    setup.GOODPUT: {
+        "plain": {"goodput_mbps": 2000, "retransmits": 0},
+        "unprotected": {"goodput_mbps": 2000, "retransmits": 0},
+        "protected": {"goodput_mbps": 1700, "retransmits": 0},
+    },
+}
+
+
+def measured(trial: Trial) -> dict[str, float]:
+    assert trial.arm is not None
+    if trial.parameters.what != setup.JITTER:
+        return VALUES[trial.parameters.what][trial.arm.name]
+    jitter_ms, share = trial.parameters.jitter_ms, 1 / 3 if trial.arm == setup.PROTECTED else 1 / 2
+    deviation_ms = (0.236 if trial.arm == setup.PROTECTED else 0.289) * jitter_ms
+    return {"mean_ms": setup.BASE_DELAY_MS + share * jitter_ms, "deviation_ms": deviation_ms, "arrived": 400}
+
+
+def rows_of(figure_id: str) -> list[dict[str, Any]]:
+    return [
+        {**trial_row(trial, True), "trial": trial.trial_id, "status": "ok", "parameters": trial.parameters.to_json()}
+        | measured(trial)
+        for trial in FIGURES[figure_id].trials(QUICK)
+    ]
+
+
+@pytest.mark.parametrize("figure", figures_in("p4protect").values(), ids=lambda figure: figure.id)
+def test_the_arms_of_a_case_stand_side_by_side_in_every_round_and_names_tell_trials_apart(figure: Any) -> None:
+    trials = figure.trials(QUICK)
+    assert len({trial.trial_id for trial in trials}) == len(trials)
+    arms = {trial.arm for trial in trials}
+    cases = [json.dumps([trial.round, trial.parameters.to_json()]) for trial in trials]
+    for place in range(0, len(trials), len(arms)):
+        group = trials[place : place + len(arms)]
+        assert len(set(cases[place : place + len(arms)])) == 1
+        assert {trial.arm for trial in group} == arms
+
+
+def test_one_lost_packet_breaks_the_claim_that_none_is_lost() -> None:
+    rows = rows_of(setup.LOSS)
+    assert [result.verdict for result in loss.claims(rows)] == ["holds", "holds", "measured", "holds"]
+    rows[-1] = {**rows[-1], "lost": 1}
+    assert rows[-1]["arm"] == "protected"
+    lost = loss.claims(rows)[0]
+    assert (lost.measured, lost.verdict) == (1.0, "differs")
+
+
+def test_costs_are_in_per_cent_of_plain_forwarding_in_the_same_round() -> None:
+    found = {result.name: result.measured for result in fig6.claims(rows_of(setup.COST))}
+    assert found["program at the sending end, node, flow not protected, 64 bytes"] == pytest.approx(127)
+    assert found["program at the receiving end, a copy, 64 bytes"] == pytest.approx(127)
+    assert found["whole way on one processor, 1+1, 1400 bytes"] == pytest.approx(116)
+    assert {result.verdict for result in fig6.claims(rows_of(setup.COST))} == {"measured"}
+
+
+def test_goodput_within_ten_per_cent_holds_and_beyond_does_not() -> None:
+    found = [(result.measured, result.verdict) for result in fig7.claims(rows_of(setup.GOODPUT))]
+    assert found[0] == (pytest.approx(0), "holds")
+    assert found[1][0] == pytest.approx(-15)
+    assert found[1][1] != "holds"
+
+
+def test_jitter_is_judged_by_the_model_of_two_independent_delays() -> None:
+    mean, deviation = fig8.claims(rows_of(setup.JITTER))
+    assert (mean.measured, mean.verdict) == (pytest.approx(2 / 3), "holds")
+    assert (deviation.measured, deviation.verdict) == (pytest.approx(0.816, abs=0.01), "holds")
+    same = [{**row, "mean_ms": setup.BASE_DELAY_MS + row["parameters"]["jitter_ms"]} for row in rows_of(setup.JITTER)]
+    assert fig8.claims(same)[0].verdict != "holds"
+
+
+@pytest.mark.parametrize("figure", figures_in("p4protect").values(), ids=lambda figure: figure.id)
+def test_without_rows_nothing_is_claimed_and_pictures_still_draw(figure: Any) -> None:
+    for result in figure.claims([]):
+        assert result.verdict == "no data"
+    for rows in ([], rows_of(figure.id)):
+        drawn = figure.draw(rows, "a caption")
+        assert drawn.axes
+        table = figure.table(rows)
+        assert all(len(row) == len(table.header) for row in table.rows)
+
+
+def test_delays_have_mean_and_deviation_and_none_at_all_is_an_error() -> None:
+    assert delays([1.0, 3.0], 3) == {"sent": 3, "arrived": 2, "mean_ms": 2.0, "deviation_ms": 1.0}
+    with pytest.raises(PathsError, match="none of 5"):
+        delays([], 5)
+
+
+def test_what_iperf3_says_is_read_and_its_complaints_are_passed_on() -> None:
+    end = {"sum_received": {"bits_per_second": 2e9}, "sum_sent": {"retransmits": 3}}
+    assert read_iperf(json.dumps({"end": end})) == {"goodput_mbps": 2000.0, "retransmits": 3}
+    with pytest.raises(PathsError, match="unable to connect"):
+        read_iperf('{"error": "unable to connect"}')
+    for broken in ("", "[]", '{"end": {}}'):
+        with pytest.raises(PathsError, match="no result"):
+            read_iperf(broken)

@@ -1,0 +1,210 @@
+"""PSO's trials, claims, tables and pictures on rows that are made up, so that what they hold is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from experiments.campaign.judging import judge_figure
+from experiments.campaign.order import in_order
+from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import DIFFERS, HOLDS, NO_DATA, ClaimResult
+from experiments.figures.pso import fig10, setup, x_path_setup
+from experiments.figures.pso.measures import HIGH, Choice, knee
+from experiments.loadgen.decide import misbehave
+from experiments.loadgen.decide.load import FRAME_BYTES
+from ryu_apps.pmt.parse import parse_pmt
+from tests.figures.found import figures_in
+
+PLAN = CampaignPlan(quick=True, seed=3)
+BY_ID = figures_in("pso")
+Delay = Callable[[str, float], float]
+Lost = Callable[[str, float], float]
+
+
+def fifo_fills(arm: str, nl: float) -> float:
+    return 90.0 if arm == "fifo" and nl > 0.8 else 2.0
+
+
+def fifo_loses(arm: str, nl: float) -> float:
+    return 5.0 if arm == "fifo" and nl > 0.8 else 0.0
+
+
+def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) -> Json:
+    """A good row: 1,000 packets offered to each class."""
+    if trial.kind == "sweep":
+        batches = {fig10.FIRST: [5.0, 6.0, 7.0], fig10.LAST: [8.0, 9.0, 10.0]}
+        own: Json = {"parameters": trial.parameters.to_json(), "batches_us": batches}
+    else:
+        assert trial.arm is not None
+        nl = trial.parameters.nl
+        mean_ms = delay(trial.arm.name, nl) + 0.01 * trial.round
+        percent = lost(trial.arm.name, nl)
+        each = {
+            "offered": 1000,
+            "answered": round(1000 - 10 * percent),
+            "lost_percent": percent,
+            "mean_ms": mean_ms,
+            "p50_ms": mean_ms,
+            "p99_ms": 2 * mean_ms,
+        }
+        own = {
+            "parameters": trial.parameters.to_json(),
+            "regime": trial.parameters.regime,
+            "nl": nl,
+            "behaviour": trial.parameters.behaviour,
+            "classes": {"high": dict(each), "low": dict(each)},
+            "answers_pps": 1000.0,
+            "link_mbps": setup.LINK_MBPS,
+            "link_classes": {setup.HOME_CLASS: {"bytes": 20}, "rest": {"bytes": 80}},
+            "frame_bytes": FRAME_BYTES,
+            "window_s": 5.0,
+            "controller_rss_mb": 80.0,
+            "controller_first_rss_mb": 70.0,
+            "controller_cpu_percent": 10.0,
+            "packet_ins": 2000,
+            "flows": 2000,
+        }
+    arm = trial.arm.name if trial.arm else None
+    head = {"trial": trial.trial_id, "arm": arm, "round": trial.round, "status": "ok", "quick": True, "seconds": 5.0}
+    return {**head, **own}
+
+
+def rows_of(name: str, delay: Delay = fifo_fills, lost: Lost = fifo_loses) -> list[Json]:
+    return [made_up(trial, delay, lost) for trial in BY_ID[name].trials(PLAN)]
+
+
+def claim(results: Sequence[ClaimResult], beginning: str) -> ClaimResult:
+    (found,) = [result for result in results if result.name.startswith(beginning)]
+    return found
+
+
+def test_arms_follow_each_other_and_take_turns_in_being_first() -> None:
+    order = in_order(BY_ID["pso-fig7"].trials(PLAN))
+    link = [trial for trial in order if trial.parameters.regime == setup.LINK]
+    pairs = list(zip(link[::2], link[1::2], strict=True))
+    assert all(one.parameters.nl == other.parameters.nl and one.arm != other.arm for one, other in pairs)
+    assert all(one.seed == other.seed for one, other in pairs)
+    assert {one.arm for one, _ in pairs} == set(setup.ARMS)
+
+
+def test_figures_7_and_8_share_their_trials_of_emulated_switches() -> None:
+    link, other = ({trial.trial_id for trial in BY_ID[name].trials(PLAN)} for name in ("pso-fig7", "pso-fig8"))
+    assert link & other == {name for name in link if setup.LINK in name}
+    assert any(setup.REAL in name for name in other)
+
+
+def test_loads_of_the_issue_are_covered() -> None:
+    assert (min(setup.LINK_NLS), max(setup.LINK_NLS)) == (0.2, 1.2)
+    assert {1.1} <= set(setup.LINK_NLS) & set(setup.CPU_NLS)
+    assert setup.BEHAVIOURS == misbehave.BEHAVIOURS
+
+
+@pytest.mark.parametrize("name", ["pso-fig7", "pso-fig8", "pso-fig9"])
+def test_a_pso_that_keeps_its_promise_holds(name: str) -> None:
+    results = BY_ID[name].claims(rows_of(name))
+    assert claim(results, "hop delay, PSO / FIFO" if name == "pso-fig7" else "delay, PSO / FIFO, NL >").verdict == HOLDS
+    if name == "pso-fig7":
+        assert claim(results, "knee of FIFO").measured == 0.8
+        assert claim(results, "high class lost with PSO, NL 1.1").verdict == HOLDS
+        assert claim(results, "answers of all classes, PSO").verdict == HOLDS
+        assert claim(results, "rate of the link in use").verdict == HOLDS
+        assert claim(results, "share of the link that ack").measured == 20.0
+    if name == "pso-fig8":
+        assert claim(results, "throughput with PSO").measured == pytest.approx(100.0)
+        assert claim(results, "throughput with FIFO").measured == pytest.approx(95.0)
+
+
+def test_a_pso_that_is_no_better_differs() -> None:
+    results = BY_ID["pso-fig7"].claims(rows_of("pso-fig7", lambda _arm, nl: 90 if nl > 0.8 else 2))
+    found = claim(results, "hop delay, PSO / FIFO")
+    assert found.verdict == DIFFERS
+    assert found.measured == pytest.approx(1.0)
+
+
+def test_a_lost_high_packet_breaks_the_goal_of_none() -> None:
+    results = BY_ID["pso-fig7"].claims(rows_of("pso-fig7", lost=lambda _arm, nl: 0.05 if nl > 1 else 0.0))
+    assert claim(results, "high class lost with PSO, NL 1.1").verdict == DIFFERS
+    assert claim(results, "high class lost with PSO, NL > 0.8").verdict == HOLDS
+
+
+def test_a_controller_that_answers_nothing_is_judged_by_its_loss() -> None:
+    rows = rows_of("x-misbehaving")
+    for row in rows:
+        if (row["arm"], row["behaviour"]) == ("fifo", "endless"):
+            row["classes"]["high"].update(answered=0, lost_percent=100.0, mean_ms=None, p99_ms=None)
+    results = BY_ID["x-misbehaving"].claims(rows)
+    assert claim(results, "high class lost, FIFO (stock Ryu), lists without end").measured == 100.0
+    assert NO_DATA not in {result.verdict for result in results}
+
+
+def test_without_rows_there_is_no_data() -> None:
+    for figure in BY_ID.values():
+        if figure.id == fig10.ID:
+            continue
+        assert {result.verdict for result in figure.claims([])} == {NO_DATA}
+
+
+def test_the_knee_is_the_last_load_before_congestion() -> None:
+    rows = rows_of("pso-fig7")
+    assert knee(rows, Choice(setup.LINK), HIGH, "fifo") == 0.8
+    assert knee(rows, Choice(setup.LINK), HIGH, "pso") == 1.2
+    crowded = rows_of("pso-fig7", lost=lambda _arm, _nl: 1.0)
+    assert knee(crowded, Choice(setup.LINK), HIGH, "fifo") is None
+
+
+@pytest.mark.parametrize("n_rules", fig10.RULES)
+def test_tables_of_figure_10_have_as_many_rules_as_they_say(n_rules: int) -> None:
+    assert len(parse_pmt(fig10.table_text(n_rules)).rules) == n_rules
+
+
+def test_the_formula_gives_the_papers_46_us() -> None:
+    results = BY_ID[fig10.ID].claims(rows_of(fig10.ID))
+    assert [result.verdict for result in results[:2]] == [HOLDS, HOLDS]
+    assert claim(results, "classifying a packet-in, 64 rules, the last").measured == 9.0
+
+
+@pytest.mark.parametrize("name", list(BY_ID))
+def test_every_id_is_judged_tabled_and_drawn(name: str) -> None:
+    pytest.importorskip("matplotlib")
+    figure, rows = BY_ID[name], rows_of(name)
+    for given in (rows, rows[:1]):
+        judged = judge_figure(figure, [row["trial"] for row in given], given, None)
+        header, lines = figure.table(judged.rows)
+        assert lines
+        assert all(len(line) == len(header) for line in lines)
+        assert figure.draw(judged.rows, judged.caption).axes
+
+
+def path_rows(packet_ins: Callable[[str], float], delay: Delay) -> list[Json]:
+    rows = []
+    for trial in BY_ID[x_path_setup.ID].trials(PLAN):
+        assert trial.arm is not None
+        row = made_up(trial, delay)
+        rows.append(row | {"packet_ins": round(row["flows"] * packet_ins(trial.arm.name))})
+    return rows
+
+
+def test_arms_of_path_setup_have_the_same_arrivals_and_take_turns_in_being_first() -> None:
+    trials = BY_ID[x_path_setup.ID].trials(PLAN)
+    rounds = [trials[at : at + len(x_path_setup.ARMS)] for at in range(0, len(trials), len(x_path_setup.ARMS))]
+    assert all(
+        {trial.arm for trial in each} == set(x_path_setup.ARMS) and len({t.seed for t in each}) == 1 for each in rounds
+    )
+    assert len({each[0].arm for each in rounds}) == setup.repetitions(PLAN)
+    assert len({trial.trial_id for trial in trials}) == len(trials)
+
+
+def test_a_path_at_once_that_saves_packet_ins_and_time_holds() -> None:
+    rows = path_rows(lambda arm: 4.0 if arm == "each-asks" else 1.0, lambda arm, _: 20.0 if arm == "each-asks" else 5.0)
+    results = BY_ID[x_path_setup.ID].claims(rows)
+    assert [result.verdict for result in results if result.band] == [HOLDS] * 4
+    assert claim(results, "packet-ins a flow over 4 switches, each switch asks").measured == 4.0
+    assert len(BY_ID[x_path_setup.ID].table(rows).rows) == len(x_path_setup.FLOWS_PPS) * len(x_path_setup.ARMS)
+
+
+def test_a_path_at_once_that_saves_nothing_differs() -> None:
+    results = BY_ID[x_path_setup.ID].claims(path_rows(lambda _arm: 4.0, lambda _arm, _: 20.0))
+    assert claim(results, "packet-ins a flow over 4 switches, path at once, confirmed").verdict == DIFFERS
+    assert claim(results, "median delay of first packets, path at once / each switch asks, 150").verdict == DIFFERS

@@ -1,0 +1,64 @@
+"""Loads on a shaped control link and on a real Open vSwitch, with stock Ryu behind them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from experiments.figures.pso import x_path_setup
+from experiments.figures.pso.setup import LINK_MBPS, LINK_PARAMETERS
+from experiments.loadgen.bench import LoadContext, measure
+from experiments.loadgen.controllers import RESPONDER, Controller, running
+from experiments.loadgen.decide.load import Load
+from experiments.loadgen.generator import SwitchRegistry
+from experiments.loadgen.link import LinkShape
+from experiments.loadgen.ports import free_port
+from experiments.loadgen.trials import full_load_pps
+from machine.environment import REPOSITORY
+from mininet_topos.catalogue import load_topology
+
+pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
+PATIENT = SwitchRegistry((), patience_s=30.0)
+
+
+def test_a_full_link_carries_its_rate_and_no_more() -> None:
+    full_pps = full_load_pps(LINK_PARAMETERS)
+    load = Load(1, 2 * full_pps, 2.0, buffered=True)
+    around = LoadContext(LinkShape(LINK_MBPS), PATIENT, send_buffer_bytes=16384)
+    found = measure(load, Controller((RESPONDER,)), around)
+    for each in found.result.classes.values():
+        assert each.refused > 0
+        assert each.offered == each.answered + each.refused + each.waiting + each.unanswered
+    assert sum(each.answers_pps for each in found.result.classes.values()) < 1.05 * full_pps
+    assert found.link_mbps is not None
+    assert found.link_mbps < 1.05 * LINK_MBPS
+
+
+def test_an_urgent_controller_may_keep_a_processor_to_itself() -> None:
+    with running(Controller((RESPONDER,)), "127.0.0.1", free_port()) as watched:
+        watched.go_first()
+        assert os.getpriority(os.PRIO_PROCESS, watched.pid) == -20
+        # Linux would take 50 ms of every second from a real-time process without rest.
+        assert os.sched_getscheduler(watched.pid) == os.SCHED_OTHER
+
+
+def test_a_real_switch_lets_packets_go_when_the_controller_answers() -> None:
+    load = Load(1, 100, 1.0)
+    around = LoadContext(LinkShape(LINK_MBPS), PATIENT, send_buffer_bytes=16384, real_switch=True)
+    controller = replace(Controller((RESPONDER,)), settings={"ARMOR_RESPONDER_FLOWS": "0"})
+    found = measure(load, controller, around)
+    for each in found.result.classes.values():
+        assert each.answered == each.offered > 0
+
+
+@pytest.mark.parametrize(("setting", "packet_ins_a_flow"), [("PATH=hop", 4), ("CONFIRM=on", 1)])
+def test_flows_through_four_switches_ask_once_a_switch_or_once(setting: str, packet_ins_a_flow: int) -> None:
+    name, _, value = setting.partition("=")
+    settings = {"ARMOR_TOPOLOGY": str(REPOSITORY / x_path_setup.LINE), f"ARMOR_REACTIVE_{name}": value}
+    line = load_topology(settings["ARMOR_TOPOLOGY"])
+    around = LoadContext(LinkShape(LINK_MBPS), PATIENT, send_buffer_bytes=16384, real_switch=True, line=line)
+    found = measure(Load(1, 50, 1.0), Controller(("ryu_apps/reactive.py",), settings=settings), around)
+    assert all(each.answered == each.offered > 0 for each in found.result.classes.values())
+    assert found.packet_ins == packet_ins_a_flow * found.result.ledger.n_sent

@@ -1,0 +1,75 @@
+"""JSON-RPC to the daemons: answers in pieces, requests in between, errors and silence."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from machine.json_rpc import JsonRpcClient, JsonRpcError, call, transact
+
+
+@contextmanager
+def server(folder: Path, *pieces: bytes) -> Iterator[Path]:
+    """A server that reads one request and answers in the given pieces, then hangs up."""
+    path = folder / "db.sock"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen()
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            for piece in pieces:
+                connection.sendall(piece)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield path
+    thread.join()
+    listener.close()
+
+
+def answer(result: object, error: object = None) -> bytes:
+    return json.dumps({"id": 1, "result": result, "error": error}).encode()
+
+
+def test_an_answer_in_pieces_is_put_together(tmp_path: Path) -> None:
+    whole = answer({"a": [1, {"b": "}"}], "c": "\u00fc"})
+    for cut in (1, 20, len(whole) - 1):
+        with server(tmp_path, whole[:cut], whole[cut:]) as path:
+            assert call(path, "list_dbs", []) == {"a": [1, {"b": "}"}], "c": "\u00fc"}
+        path.unlink()
+
+
+def test_an_error_answer_is_raised_with_its_words(tmp_path: Path) -> None:
+    with (
+        server(tmp_path, answer(None, "no such bridge")) as path,
+        pytest.raises(JsonRpcError, match="no such bridge"),
+    ):
+        call(path, "x", [])
+
+
+def test_hanging_up_half_way_is_an_error(tmp_path: Path) -> None:
+    with server(tmp_path, b'{"id": 1, "resu') as path, pytest.raises(JsonRpcError, match="connection closed"):
+        call(path, "x", [])
+
+
+def test_no_server_is_an_error_that_names_the_socket(tmp_path: Path) -> None:
+    with pytest.raises(JsonRpcError, match=r"none\.sock"):
+        call(tmp_path / "none.sock", "x", [])
+
+
+def test_a_refused_operation_of_a_transaction_is_raised(tmp_path: Path) -> None:
+    results = [{}, {"error": "constraint violation", "details": "too many"}]
+    with (
+        server(tmp_path, answer(results)) as path,
+        pytest.raises(JsonRpcError, match="constraint violation: too many"),
+    ):
+        transact(JsonRpcClient(f"unix:{path}"), "Open_vSwitch", [{"op": "comment", "comment": "x"}])

@@ -1,0 +1,78 @@
+"""A throw-away ovsdb-server in a temporary directory, started and ended by its process id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from machine.json_rpc import listens
+from tests.patience import patient_s, wait_until
+
+WAIT_S = 20.0
+
+
+class OvsdbServer:
+    """ovsdb-server with files of its own; it survives `kill_hard` in so far as its files do."""
+
+    def __init__(self, folder: Path, schemas: Mapping[str, Path]) -> None:
+        self.folder = folder
+        self.databases = [folder / f"{name}.db" for name in schemas]
+        for file, schema in zip(self.databases, schemas.values(), strict=True):
+            subprocess.run(["ovsdb-tool", "create", file, schema], check=True)
+        self.socket = folder / "db.sock"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def remote(self) -> str:
+        """Address for clients."""
+        return f"unix:{self.socket}"
+
+    def start(self) -> None:
+        """Start, and wait until clients can connect."""
+        self.socket.unlink(missing_ok=True)
+        with open(self.folder / "ovsdb-server.log", "ab") as log:
+            self.process = subprocess.Popen(
+                [
+                    "ovsdb-server",
+                    *map(str, self.databases),
+                    f"--remote=punix:{self.socket}",
+                    f"--unixctl={self.folder}/ovsdb.ctl",
+                    "--no-chdir",
+                    "-vconsole:warn",
+                ],
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+            )
+        wait_until(lambda: listens(self.socket), "ovsdb-server listens")
+
+    def kill_hard(self) -> None:
+        """SIGKILL: no good-bye, nothing flushed."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Ask it to end."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: int) -> None:
+        if self.process is not None:
+            os.kill(self.process.pid, number)
+            self.process.wait(patient_s(WAIT_S))
+            self.process = None
+
+
+@contextmanager
+def ovsdb_server(schemas: Mapping[str, Path]) -> Iterator[OvsdbServer]:
+    """A running server; everything is gone at the end. Socket paths must be short, hence no tmp_path."""
+    with tempfile.TemporaryDirectory(prefix="armor-") as folder:
+        server = OvsdbServer(Path(folder), schemas)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()

@@ -1,0 +1,91 @@
+"""Every subset of the rows that a failure can bring, tried one by one: the slow truth about partly updated networks."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+from mininet_topos.ports import HOST_PORT
+from ryu_apps.plan.addressing import dpid_of, hosts_of
+from ryu_apps.plan.interpret import Packet, interpret_switch
+from ryu_apps.plan.walk import Hop, Network, is_delivery
+
+ENDS = ("delivered", "dropped")
+
+
+class BruteForce:
+    """What can follow each hop of a packet while any subset of the rows of its switch is in place.
+
+    Parameters
+    ----------
+    network : Network
+        With the failed links; nothing has been sent yet.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.rows: dict[str, set] = {node: set() for node in network.topology.node_names}
+        self._hosts = list(hosts_of(network.topology).values())
+
+    def worst(self, source: int, target: int) -> str:
+        """`looped` if some choice of rows goes round, else `dropped` if some loses the packet, else `delivered`.
+
+        Rows count once any packet to any destination can bring them; so ask again until nothing changes.
+        """
+        start = Hop(self._hosts[source].node, HOST_PORT, Packet(self._hosts[source].ipv4, self._hosts[target].ipv4))
+        return self._worst(start, (), {})
+
+    def close(self, pairs) -> None:
+        """Find all rows that packets of these pairs can bring."""
+        known = -1
+        while known != (known := sum(map(len, self.rows.values()))):
+            for source, target in pairs:
+                self.worst(source, target)
+
+    def _worst(self, hop, passed, decided):
+        if hop in passed:
+            return "looped"
+        if hop not in decided:
+            fates = {
+                following if following in ENDS else self._worst(following, (*passed, hop), decided)
+                for following in self._following(hop)
+            }
+            decided[hop] = next(fate for fate in ("looped", "dropped", "delivered") if fate in fates)
+        return decided[hop]
+
+    def _following(self, hop):
+        """All that may come next: for every subset of the rows beside the standing ones."""
+        network = self.network
+        dead, dpid = network.failed_ports(hop.node), dpid_of(network.topology, hop.node)
+        live = {port for (node, port) in network.ports.direction_at if node == hop.node} | {HOST_PORT}
+        standing = tuple(network.rows[hop.node].values())
+        found = set()
+        plan = network.models[hop.node].plan
+        for chosen in subsets([row for row in self.rows[hop.node] if _serves(row, hop.packet)]):
+            result = interpret_switch(
+                network.models[hop.node], hop.packet, hop.in_port, frozenset(live - dead), (*chosen, *standing)
+            )
+            rows, released = network.dynamics.react(dpid, dead, result)
+            self.rows[hop.node].update(rows)
+            leaving = [(port, packet) for port, packet, _ in result.outputs] + list(released)
+            if not leaving:
+                found.add("dropped")
+            for port, packet in leaving:
+                if port == HOST_PORT and is_delivery(plan, packet):
+                    found.add("delivered")
+                else:
+                    arrival = network.arrival(hop.node, port)
+                    found.add("dropped" if arrival is None else Hop(*arrival, packet))
+        return found
+
+
+def _serves(row, packet):
+    """Whether a row is for this packet's commodity, whatever tag it carries or gets on its way through the switch."""
+    ends = {"ipv4_dst": packet.ipv4_dst, "ipv4_src": packet.ipv4_src}
+    return all(ends.get(name, value) == value for name, value, _ in row.match)
+
+
+def subsets(rows):
+    """All subsets without two rows of one key (a switch holds one of them)."""
+    for chosen in chain.from_iterable(combinations(rows, size) for size in range(len(rows) + 1)):
+        if len({row.key for row in chosen}) == len(chosen):
+            yield chosen

@@ -34,13 +34,14 @@ def two_trees(topology, root):
 
 
 def row(priority, actions, ipv4=0, **fields):
+    """A flow rule for what goes to an address, or, without one, for what the switch's own host sends."""
     fields |= {"eth_type": ETH_TYPE_IPV4, "ipv4_dst": ipv4} if ipv4 else {"in_port": HOST_PORT}
-    return rows.FlowRow(
-        Table.CLASSIFY, priority, rows.match(**fields), actions, cookie=cookie(NUMBER, Kind.PLANNED, 0, ipv4)
-    )
+    mark = cookie(NUMBER, Kind.PLANNED, 0, ipv4)
+    return rows.FlowRow(Table.CLASSIFY, priority, rows.match(**fields), actions, cookie=mark)
 
 
 def plan(topology, _options):
+    """Each switch's rules and fast failover groups, by datapath id."""
     ports, hosts, plans = assign_ports(topology).port_of, hosts_of(topology), {}
     trees = {root: two_trees(topology, root) for root in hosts}
     for node, local in hosts.items():
@@ -57,12 +58,12 @@ def plan(topology, _options):
             groups[group] = rows.GroupRow(group, "ff", tuple(buckets))
             flows.append(row(Priority.PRIMARY, (FORGET_IN_PORT, rows.Group(group)), ipv4, vlan_vid=UNTAGGED))
         parts = rows.sorted_flows(flows), tuple(groups[key] for key in sorted(groups))
-        dpid = dpid_of(topology, node)
-        plans[dpid] = rows.RulePlan(dpid, node, *parts, local_ipv4=(local.ipv4,))
+        plans[dpid_of(topology, node)] = rows.RulePlan(dpid_of(topology, node), node, *parts, local_ipv4=(local.ipv4,))
     return plans
 
 
 def guarantee(topology, _options):
+    """Whether a packet arrives, by source, target and failed links: any one link, if every second tree is whole."""
     nodes = topology.node_names
     whole = all(len(two_trees(topology, root)[1]) == len(nodes) for root in nodes)
     return lambda _source, _target, failed: whole and failed.bit_count() == 1

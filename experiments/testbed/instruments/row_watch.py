@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from typing import NoReturn
 
 from experiments.testbed.instruments.processes import ProgramEndedError, end_all
 from machine.event_log import EventLog
@@ -38,7 +39,7 @@ class Watched:
     is_heard: bool = False
 
 
-def watch(table_id: int, sockets: dict[str, str], log: EventLog) -> None:
+def watch(table_id: int, sockets: dict[str, str], log: EventLog) -> NoReturn:
     """Watch until the process is told to end.
 
     Raises

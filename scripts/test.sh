@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Format, lint, strict types, then every test; stops at the first that fails.
+# Format, lint, strict types, then every test. All of them run, also after one has failed.
 # Arguments go to pytest, which then runs in one process: scripts/test.sh -k interpret
 #
 # PROFILE=long: many times the examples and packets (tests/conftest.py, tests/examples.py), and emulation twice more.
 # COVERAGE=yes: report the lines and branches that no test has run.
+#
+# Two parts run beside each other. Emulated networks mostly wait, but need the processor at once when a packet comes; the
+# other tests compute, and run with the lowest priority (docs/decisions/test-time.md).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # No command may wait for an answer, whoever starts the checks.
@@ -11,30 +14,39 @@ exec </dev/null
 # Tests start a thousand Python processes, which should not compile Armor anew.
 unset PYTHONDONTWRITEBYTECODE
 
-profile=${PROFILE:-test}
-options=(--hypothesis-profile="$profile")
-silence=() report=()
-if [ -n "${COVERAGE:-}" ]; then
-    .venv/bin/coverage erase
-    options+=(--cov --cov-append)
-    silence=(--cov-report=) report=(--cov-report=term)
-fi
-# CI repeats the order of tests, as it repeats hypothesis' examples (tests/conftest.py); elsewhere each run has another.
-[ -z "${CI:-}" ] || options+=(--randomly-seed=1)
-
 scripts/lint.sh
-scripts/types.sh
 
 # A selection is small: one process.
 if [ $# -gt 0 ]; then
+    scripts/types.sh
     echo "== pytest"
-    exec .venv/bin/pytest "${options[@]}" "${report[@]}" "$@"
+    [ -z "${COVERAGE:-}" ] || set -- --cov --cov-report=term "$@"
+    exec .venv/bin/pytest --hypothesis-profile="${PROFILE:-test}" "$@"
 fi
-# Emulated networks would disturb each other's timing and that of other tests, so their tests run by themselves.
+
+[ -z "${COVERAGE:-}" ] || .venv/bin/coverage erase
+log=$(mktemp)
 workers=$(($(nproc) < 4 ? $(nproc) : 4))
-echo "== pytest: all but emulation, in $workers processes"
-scripts/recheck.sh "${options[@]}" "${silence[@]}" -m "not emulation" -n "$workers" --dist worksteal --durations=10
-for part in emulation $([ "$profile" = long ] && echo emulation emulation); do
-    echo "== pytest: $part, in one process"
-    scripts/recheck.sh "${options[@]}" "${report[@]}" -m "$part" --durations=10
+# A session of its own has a priority of its own beside other sessions, where the kernel groups them (autogroup).
+setsid nice -n 19 bash -c '
+    { echo 19 >/proc/self/autogroup; } 2>/dev/null || true
+    export ARMOR_TEST_PATIENCE=${ARMOR_TEST_PATIENCE:-4}  # others come first
+    scripts/types.sh && scripts/test_part.sh rest "not emulation" "$1"
+' bash "$workers" >"$log" 2>&1 &
+rest=$!
+trap 'kill -TERM -- "-$rest" 2>/dev/null || true; rm -f "$log"' EXIT
+
+failed=0
+times=1
+[ "${PROFILE:-}" != long ] || times=3
+for _ in $(seq "$times"); do
+    scripts/test_part.sh alone "emulation and alone" 0 || failed=1
+    scripts/test_part.sh emulation "emulation and not alone" 2 || failed=1
 done
+wait "$rest" || failed=1
+cat "$log"
+if [ -n "${COVERAGE:-}" ]; then
+    .venv/bin/coverage combine --quiet
+    .venv/bin/coverage report
+fi
+exit "$failed"

@@ -110,12 +110,12 @@ def test_plans_are_compared_with_open_vswitch(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.ovs
 def test_flows_are_split_by_hash_and_the_result_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["verify", "kuijia", "square", "--hash-split", "300", "--pair", "s1", "s3", "--weights", "3,1"]
+    argv = ["verify", "kuijia", "square", "--hash-split", "100", "--pair", "s1", "s3", "--weights", "3,1"]
     value = json_of(argv, capsys)
     assert (value["src"], value["dst"], value["weights"], value["slots"]) == ("s1", "s3", [0.75, 0.25], [768, 256])
     by_ranges = [each for each in value["spreads"] if each["split"] == "hash ranges"]
     assert [each["protocol"] for each in by_ranges] == ["tcp", "udp"]
-    assert all(sum(each["flows"]) == 300 and each["holds"] and not each["unrepaired"] for each in by_ranges)
+    assert all(sum(each["flows"]) == 100 and each["holds"] and not each["unrepaired"] for each in by_ranges)
     assert [failure["moved"] for each in by_ranges for failure in each["failures"]] == [0] * 4
     said = hash_split.hash_split_text(value)
     assert "the hash ranges keep the promise" in said

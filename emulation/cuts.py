@@ -133,6 +133,10 @@ class Cuts:
             ends += [(CONTROLLER, name) for at, name in wiring.controller_interface_of.items() if at in places]
         return self._shut_gates("controller", node or CONTROLLER, tuple(ends))
 
+    def kill(self, process: str, node: str | None = None) -> CutStamp:
+        """SIGKILL a process, which its supervisor starts again."""
+        return self._network.kill(process, node)
+
     # ---- repair
 
     def restore(self, target: LinkId | Direction | str) -> CutStamp:

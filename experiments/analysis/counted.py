@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.analysis.packet_counts import Counts
-from experiments.scenario.values import Traffic
+from experiments.scenario.stream import CountedTraffic, TcpTraffic, Traffic
 
 Json = dict[str, object]
 BIN_S = 0.1  # in which sender and receiver count
@@ -18,7 +18,7 @@ class DatagramCount:
 
     Attributes
     ----------
-    traffic : Traffic
+    traffic : CountedTraffic
     rate_pps : float
         What was offered: what the scenario asks for, or less if the network does not carry that.
     start_s : float
@@ -29,7 +29,7 @@ class DatagramCount:
         Copies too many, and datagrams whose first copy came after a later one.
     """
 
-    traffic: Traffic
+    traffic: CountedTraffic
     rate_pps: float
     start_s: float
     sent: tuple[int, ...]
@@ -71,7 +71,7 @@ class DatagramCount:
 class TcpCount:
     """One TCP stream: segments sent again from second 0 on; None where iperf3 does not say."""
 
-    traffic: Traffic
+    traffic: TcpTraffic
     retransmits: int | None
 
     def to_json(self) -> Json:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from experiments.analysis.result import Claim, Json
 from experiments.analysis.timeline import Stages
+from experiments.scenario.failure import failed_link
 from experiments.scenario.flow_values import BIN_S, FlowRecord
 from experiments.scenario.tunnel_values import Expected
 from experiments.scenario.values import Scenario, Variation
@@ -203,7 +204,7 @@ def _failures(run: FlowRun) -> list[Json]:
     victims = [record for record in run.records if record.kind == "victim"]
     return [
         {
-            "link": None if failure.link is None else [failure.link.a, failure.link.b],
+            "link": None if (link := failed_link(failure)) is None else [link.a, link.b],
             "what": failure.what,
             "kind": failure.kind,
             "at_s": failure.at_s,

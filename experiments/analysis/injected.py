@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.analysis.timeline import IN_FLIGHT_S, Window
-from experiments.scenario.values import KILL_KIND, Failure
+from experiments.scenario.failure import Failure
 from mininet_topos.topology import LinkId, Topology
 
 
@@ -32,14 +32,7 @@ def plan_actions(failures: Sequence[Failure]) -> list[Action]:
     """Every flip of a scenario, by time; repairs come before failures of the same second."""
     actions = []
     for number, failure in enumerate(failures):
-        if failure.kind == "flap" and failure.period_s is not None:
-            for cut in range(failure.times):
-                at_s = failure.at_s + cut * failure.period_s
-                actions += [Action(at_s, number, False), Action(at_s + failure.period_s / 2, number, True)]
-            continue
-        actions.append(Action(failure.at_s, number, False))
-        if failure.repair_at_s is not None:
-            actions.append(Action(failure.repair_at_s, number, True))
+        actions += [Action(step.at_s, number, step.live) for step in failure.steps]
     return sorted(actions, key=lambda action: (action.at_s, not action.live, action.failure))
 
 
@@ -50,11 +43,11 @@ def failure_window(number: int, failures: Sequence[Failure], flips: Sequence[Fli
     """
     own = [flip for flip in flips if flip.action.failure == number and not flip.action.live]
     start = own[0]
-    is_flap = failures[number].kind == "flap"
+    is_one_event = failures[number].is_one_event
     later = [
         flip.before_s
         for flip in flips
-        if flip.action.at_s > start.action.at_s and not (is_flap and flip.action.failure == number)
+        if flip.action.at_s > start.action.at_s and not (is_one_event and flip.action.failure == number)
     ]
     return Window(start.before_s, min([*later, end_s]), lead_s=IN_FLIGHT_S)
 
@@ -68,30 +61,6 @@ def repair_window(number: int, flips: Sequence[Flip], end_s: float) -> Window | 
     return Window(own[-1].before_s, min([*later, end_s]))
 
 
-def links_of_failure(failure: Failure, topology: Topology) -> frozenset[LinkId]:
-    """Links that carry nothing (or nothing one way) while a failure lasts.
-
-    A switch whose ovs-vswitchd was killed forwards nothing until it is restarted, like a node that is down.
-    """
-    if failure.link is not None:
-        return frozenset([failure.link])
-    is_node = failure.kind == "node" or (failure.kind == KILL_KIND and failure.process == "ovs-vswitchd")
-    if not is_node:
-        return frozenset()
-    return frozenset(link for link in topology.link_ids if failure.node in (link.a, link.b))
-
-
-def disturbed_links(failure: Failure, topology: Topology) -> frozenset[LinkId]:
-    """Links whose BFD sessions may go down because of a failure.
-
-    Besides those that carry nothing: a switch whose ovsdb-server was killed stalls for about a second when it is
-    connected to the restarted one.
-    """
-    if failure.kind == KILL_KIND and failure.process == "ovsdb-server":
-        return frozenset(link for link in topology.link_ids if failure.node in (link.a, link.b))
-    return links_of_failure(failure, topology)
-
-
 def failed_links(at_s: float, failures: Sequence[Failure], topology: Topology) -> frozenset[LinkId]:
     """Links that are down at a second of the plan (a failure's own second included).
 
@@ -99,10 +68,7 @@ def failed_links(at_s: float, failures: Sequence[Failure], topology: Topology) -
     """
     down: frozenset[LinkId] = frozenset()
     for failure in failures:
-        if failure.kind == KILL_KIND:
-            lasts = failure.at_s == at_s
-        else:
-            lasts = failure.at_s <= at_s and (failure.end_s is None or at_s < failure.end_s)
-        if lasts:
-            down |= links_of_failure(failure, topology)
+        lasts = failure.at_s <= at_s and (failure.end_s is None or at_s < failure.end_s)
+        if lasts or failure.at_s == at_s:
+            down |= failure.links_down(topology)
     return down

@@ -8,7 +8,8 @@ from experiments.analysis.injected import failed_links
 from experiments.analysis.packet_counts import Counts, Flight, count
 from experiments.analysis.record import Promise, Record
 from experiments.analysis.timeline import Window
-from experiments.scenario.values import Control, Traffic, Variation
+from experiments.scenario.stream import Traffic
+from experiments.scenario.values import Control, Variation
 from ryu_apps.schemes import find_scheme
 
 Judged = tuple[str, bool, str]

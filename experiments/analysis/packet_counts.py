@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from experiments.analysis.frames import Frame
 from experiments.analysis.probes import ProbeId, probe_id
+from experiments.scenario.traffic import probed_kinds
 from mininet_topos.topology import Direction
 
 WAYS = ("out", "back")
-_PING_WRAP = 1 << 16
 _SAME_S = 1.0  # numbers of pings come again after minutes; answers to a packet that came twice, at once
 
 
@@ -211,7 +211,7 @@ def fly(
         By time of departure; and how many arrivals have no departure (0 unless a tap missed frames).
     """
     departures = sorted(departures)
-    numbers = unwrap((sequence for _, sequence in departures), _PING_WRAP if way.kind == "ping" else 1 << 32)
+    numbers = unwrap((sequence for _, sequence in departures), 1 << probed_kinds()[way.kind].sequence_bits)
     index = _Departures(departures)
     arrivals_of: list[list[float]] = [[] for _ in departures]
     unexplained = 0

@@ -9,7 +9,8 @@ from experiments.analysis.counted import DatagramCount, TcpCount
 from experiments.analysis.dumps import DumpReport
 from experiments.analysis.injected import Flip
 from experiments.analysis.packet_counts import Flight, Way
-from experiments.scenario.values import Scenario, Traffic, Variation
+from experiments.scenario.stream import ProbedTraffic
+from experiments.scenario.values import Scenario, Variation
 from mininet_topos.topology import LinkId
 
 Promise = Callable[[str, str, frozenset[LinkId]], bool]
@@ -20,7 +21,7 @@ Promise = Callable[[str, str, frozenset[LinkId]], bool]
 class Stream:
     """One probed pair: its packets both ways; `flights[i]` belongs to `ways[i]`."""
 
-    traffic: Traffic
+    traffic: ProbedTraffic
     ways: tuple[Way, Way]
     flights: tuple[tuple[Flight, ...], tuple[Flight, ...]]
 

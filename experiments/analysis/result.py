@@ -10,7 +10,7 @@ from experiments.analysis.loss_claims import control_claims, count_in, loss_clai
 from experiments.analysis.packet_counts import Counts
 from experiments.analysis.record import Promise, Record, Stream
 from experiments.analysis.timeline import Stages, WayOutcome, Window, stages, way_outcome
-from experiments.scenario.values import Failure
+from experiments.scenario.failure import Failure, failed_link
 
 Json = dict[str, object]
 # A window must leave time for the scheme to act: detection by BFD at its slowest; and after a repair the 1 to 3 s
@@ -32,8 +32,9 @@ class FailureResult:
         """The shape of `run --json`; `cut_s` and `until_s` bound its time, in seconds after the run's zero."""
         counts = _total(outcome for pair in self.outcomes for outcome in pair)
         outage_ms = max((outcome.outage_ms for pair in self.outcomes for outcome in pair), default=0.0)
+        link = failed_link(self.failure)
         value: Json = {
-            "link": None if self.failure.link is None else [self.failure.link.a, self.failure.link.b],
+            "link": None if link is None else [link.a, link.b],
             "what": self.failure.what,
             "kind": self.failure.kind,
             "at_s": self.failure.at_s,
@@ -147,8 +148,8 @@ def _failure_result(record: Record, number: int) -> FailureResult:
     failure = failures[number]
     window = failure_window(number, failures, record.flips, record.end_s)
     outcomes = _outcomes(record.streams, window)
-    ends = {failure.link.a, failure.link.b} if failure.link else {failure.node}
-    beside = [t_s for node, t_s in record.detections if failure.link is None or node in ends]
+    link = failed_link(failure)
+    beside = [t_s for node, t_s in record.detections if link is None or node in (link.a, link.b)]
     repaired = repair_window(number, record.flips, record.end_s)
     return FailureResult(
         failure=failure,

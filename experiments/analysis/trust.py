@@ -108,9 +108,9 @@ def _stream_faults(stream: StreamHealth) -> list[str]:
     return faults
 
 
-def answers_counted(kind: str, answers: Sequence[Flight]) -> int:
-    """Answers as the program that probes counts them: irtt every copy, ping each number once."""
-    if kind == "ping":
+def answers_counted(answers: Sequence[Flight], *, copies: bool) -> int:
+    """Answers as the program that probes counts them: every copy, or each number once."""
+    if not copies:
         return len({flight.sequence for flight in answers if not flight.is_lost})
     return sum(len(flight.arrivals_s) for flight in answers)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.parser import choice, positive_number, whole_number
-from experiments.scenario.traffic import MIN_INTERVAL_MS
+from experiments.scenario.stream import MIN_INTERVAL_MS
 from experiments.terminal.inputs import load_topology
 from experiments.terminal.output import emit
 from mininet_topos.errors import BadInputError
@@ -118,15 +118,17 @@ def demo_scenario(
     arguments: argparse.Namespace, topology: Topology, case: CrankbackCase, modes: Sequence[str]
 ) -> Scenario:
     """The scenario that shows a case."""
-    from experiments.scenario.values import Failure, Scenario, Traffic, Variation
+    from experiments.scenario.failures.silent import Silent
+    from experiments.scenario.traffic.probe import Probe
+    from experiments.scenario.values import Scenario, Variation
 
     chosen = modes if arguments.mode == EVERY_MODE else (arguments.mode,)
     return Scenario(
         topology_name=arguments.topology,
         topology=topology,
         variations=tuple(Variation(arguments.scheme, mode) for mode in (chosen if modes else (NO_MODE,))),
-        traffic=(Traffic(case.source, case.destination, "probe", arguments.interval_ms),),
-        failures=(Failure("silent", CUT_AT_S, case.link, repair_at_s=REPAIR_AT_S),),
+        traffic=(Probe(case.source, case.destination, interval_ms=arguments.interval_ms),),
+        failures=(Silent(CUT_AT_S, case.link, repair_at_s=REPAIR_AT_S),),
         duration_s=DURATION_S,
         seed=arguments.seed,
         bfd_interval_ms=arguments.bfd_interval_ms,

@@ -8,7 +8,8 @@ from typing import Any
 from experiments.analysis.crankback import find_case
 from experiments.analysis.injected import failed_links
 from experiments.report.blocks import Picture, Text
-from experiments.scenario.values import Failure, Scenario
+from experiments.scenario.failure import Failure, LinkFailure, failed_link
+from experiments.scenario.values import Scenario
 from experiments.terminal.inputs import parse
 from mininet_topos.draw import DrawSpec, split_walk, topology_svg
 from mininet_topos.errors import BadInputError
@@ -63,7 +64,7 @@ def _captured(scenario: Scenario, failure: Failure, packet: Json) -> DrawSpec:
         title=_title(scenario.topology, failure, ends),
         subtitle=f"as captured: a packet from {ends[0]} to {ends[1]} walks {hops} hop{'s' if hops != 1 else ''} back",
         failed=_failed(scenario, failure),
-        failed_nodes=(failure.node,) if failure.kind == "node" and failure.node else (),
+        failed_nodes=failure.failed_nodes,
         primary=tuple(walk[:first_back]),
         crankback=back,
         new_path=onward[first_back:],
@@ -73,14 +74,14 @@ def _captured(scenario: Scenario, failure: Failure, packet: Json) -> DrawSpec:
 
 def _planned(scenario: Scenario, failure: Failure) -> DrawSpec | None:
     """Primary and new path of the first pair that the failed link concerns, by shortest paths."""
-    topology = scenario.topology
-    if failure.link is None:
+    topology, link = scenario.topology, failed_link(failure)
+    if link is None:
         return None
     variation = scenario.variations[0]
     for traffic in scenario.traffic:
         ends = (traffic.source, traffic.destination)
         try:
-            case = find_case(topology, *ends, failure.link, variation.routes, variation.metric)
+            case = find_case(topology, *ends, link, variation.routes, variation.metric)
         except BadInputError:
             continue
         return DrawSpec(
@@ -97,10 +98,8 @@ def _planned(scenario: Scenario, failure: Failure) -> DrawSpec | None:
 def _failed(scenario: Scenario, failure: Failure) -> tuple[LinkId | Direction, ...]:
     """The failed link (or its one direction), and the links that had failed before and were still down."""
     down: list[LinkId | Direction] = sorted(failed_links(failure.at_s, scenario.failures, scenario.topology))
-    if failure.kind == "one-way" and failure.link is not None and failure.node is not None:
-        there = Direction(*failure.link)
-        back = Direction(there.dst, there.src, there.key)
-        down = [there if failure.node == there.src else back, *(link for link in down if link != failure.link)]
+    if isinstance(failure, LinkFailure):
+        down = [failure.drawn, *(link for link in down if link != failure.link)]
     return tuple(down)
 
 

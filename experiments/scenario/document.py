@@ -6,11 +6,13 @@ import json
 from dataclasses import asdict
 
 from experiments.scenario.controls import control_to_document
+from experiments.scenario.failures import failure_to_document
 from experiments.scenario.message_classes import pmt_to_document
 from experiments.scenario.protection import protection_to_document
 from experiments.scenario.replay import replay_to_document
+from experiments.scenario.traffic import stream_to_document
 from experiments.scenario.tunnel_values import FlowWish, Rerun, TunnelConfiguration
-from experiments.scenario.values import IN_BAND, KILL_KIND, Failure, Scenario, Traffic
+from experiments.scenario.values import IN_BAND, Scenario
 from ryu_apps.plan.choices import NO_MODE
 
 Document = dict[str, object]
@@ -61,9 +63,9 @@ def to_document(scenario: Scenario) -> Document:
         "control_at": scenario.control_at,
         "queues": scenario.queues,
         **_tunnels(scenario.tunnels),
-        "traffic": [_traffic(stream) for stream in scenario.traffic] or None,
+        "traffic": [stream_to_document(stream) for stream in scenario.traffic] or None,
         "flows": scenario.aggregates or [_flow(wish) for wish in scenario.flows] or None,
-        "failures": [_failure(failure) for failure in scenario.failures],
+        "failures": [failure_to_document(failure) for failure in scenario.failures],
         "reoptimise": None if scenario.rerun is None else _rerun(scenario.rerun),
         "expect": [_given(asdict(each)) for each in scenario.expected] or None,
     }
@@ -101,34 +103,3 @@ def _rerun(rerun: Rerun) -> Document:
 
 def _given(document: Document) -> Document:
     return {key: value for key, value in document.items() if value is not None}
-
-
-def _traffic(stream: Traffic) -> Document:
-    return _given(
-        {
-            "from": stream.source,
-            "to": stream.destination,
-            "kind": stream.kind,
-            "interval_ms": stream.interval_ms,
-            "rate_mbps": stream.rate_mbps,
-            "rate_pps": stream.rate_pps,
-            "size_bytes": stream.size_bytes,
-            "start_s": stream.start_s,
-            "stop_s": stream.stop_s,
-        }
-    )
-
-
-def _failure(failure: Failure) -> Document:
-    document: Document = {"at_s": failure.at_s, "repair_at_s": failure.repair_at_s}
-    if failure.kind == KILL_KIND:
-        document |= {"kill": failure.process, "node": failure.node}
-    elif failure.link is not None:
-        document |= {"link": list(failure.link), "kind": failure.kind}
-        document |= {"from": failure.node} if failure.kind == "one-way" else {}
-        document |= {"times": failure.times, "period_s": failure.period_s} if failure.kind == "flap" else {}
-    elif failure.kind == "node":
-        document["node"] = failure.node
-    else:
-        document["controller"] = True
-    return _given(document)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from experiments.scenario.controls import read_controls
+from experiments.scenario.failure import Failure
 from experiments.scenario.failures import read_failures
 from experiments.scenario.fields import (
     MAX_RATE_MBPS,
@@ -28,6 +29,7 @@ from experiments.scenario.in_band import read_control
 from experiments.scenario.message_classes import read_pmt
 from experiments.scenario.protection import read_protection
 from experiments.scenario.replay import read_replay
+from experiments.scenario.stream import Traffic
 from experiments.scenario.traffic import read_traffic
 from experiments.scenario.tunnel_values import FlowWish, Rerun
 from experiments.scenario.tunnels import (
@@ -40,12 +42,7 @@ from experiments.scenario.tunnels import (
     read_tunnel_configuration,
     require_capacities,
 )
-from experiments.scenario.values import (
-    Failure,
-    Scenario,
-    Traffic,
-    Variation,
-)
+from experiments.scenario.values import Scenario, Variation
 from mininet_topos.catalogue import is_topology_file
 from mininet_topos.errors import BadInputError
 from mininet_topos.lines import Line, read_lines

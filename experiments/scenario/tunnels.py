@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from experiments.scenario.failure import Failure
 from experiments.scenario.fields import (
     MAX_SECONDS,
     Context,
@@ -32,7 +33,6 @@ from experiments.scenario.tunnel_values import (
     Rerun,
     TunnelConfiguration,
 )
-from experiments.scenario.values import Failure
 from mininet_topos.lines import Line
 from mininet_topos.topology import MAX_MBPS, Topology
 from ryu_apps.plan.choices import NOTIFIERS, SHAPES

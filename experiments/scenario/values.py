@@ -4,113 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from experiments.scenario.failure import Failure
+from experiments.scenario.stream import Traffic
 from experiments.scenario.tunnel_values import Expected, FlowWish, Rerun, TunnelConfiguration
-from mininet_topos.topology import LinkId, Topology
+from mininet_topos.topology import Topology
 from ryu_apps.plan.choices import NO_MODE, uses_agent
 from ryu_apps.plan.protection import Protection
 from ryu_apps.pmt.rules import PolicyMapTable
 
 OUT_OF_BAND, IN_BAND = CONTROL_WAYS = ("out_of_band", "in_band")
-
-PROBE_KINDS = ("probe", "ping")
-LOAD_KINDS = ("iperf3-tcp", "iperf3-udp")
-PROGRAM_KINDS = PROBE_KINDS + LOAD_KINDS
-DATAGRAMS = "datagrams"
-TRAFFIC_KINDS = (*PROGRAM_KINDS, DATAGRAMS)
-
-LINK_KINDS = ("silent", "one-way", "carrier", "flap")
-NODE_KINDS = ("node",)
-CONTROLLER_KINDS = ("controller",)
-KILL_TARGETS = ("agent", "ovs-vswitchd", "ovsdb-server", "controller")
-KILL_KIND = "kill"
-FAILURE_KINDS = LINK_KINDS + NODE_KINDS + CONTROLLER_KINDS + (KILL_KIND,)
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """One stream between two hosts.
-
-    Probes carry stamps both ways; datagrams are numbered, go one way and are counted by their receiver; of TCP's load
-    is known what was sent again.
-
-    Attributes
-    ----------
-    source, destination : str
-        Node names; host k is attached to node k.
-    kind : str
-        One of `TRAFFIC_KINDS`.
-    interval_ms : float
-        Time between packets of a probe or ping; not used by the load kinds.
-    rate_mbps : float or None
-        Offered rate of iperf3-udp, and of iperf3-tcp (None: as much as goes); None for the rest.
-    rate_pps : float or None
-        Packets a second of datagrams, at most; None for the rest.
-    size_bytes : int or None
-        IP payload of a probe or ping (None: 64), UDP payload of datagrams (None: 200).
-    start_s, stop_s : float, float or None
-        Seconds after the run's zero; None means until the run ends.
-    """
-
-    source: str
-    destination: str
-    kind: str = "probe"
-    interval_ms: float = 2.0
-    rate_mbps: float | None = None
-    rate_pps: float | None = None
-    size_bytes: int | None = None
-    start_s: float = 0.0
-    stop_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """One thing that breaks, and when it is repaired.
-
-    Attributes
-    ----------
-    kind : str
-        One of `FAILURE_KINDS`.
-    link : LinkId or None
-        The link, for the link kinds.
-    node : str or None
-        The node that fails; the switch whose process is killed; the sending end of a one-way cut.
-    process : str or None
-        One of `KILL_TARGETS`, for kind "kill".
-    at_s, repair_at_s : float, float or None
-        Seconds after the run's zero; None is never repaired. A killed process is restarted by its supervisor.
-    times, period_s : int, float or None
-        Number of cuts of a flap and the time from one cut to the next; the link is down half of each period.
-    line : int
-        Line of the scenario file, for messages.
-    """
-
-    kind: str
-    at_s: float
-    link: LinkId | None = None
-    node: str | None = None
-    process: str | None = None
-    repair_at_s: float | None = None
-    times: int = 1
-    period_s: float | None = None
-    line: int = field(default=0, compare=False)
-
-    @property
-    def what(self) -> str:
-        """Name of the broken thing: "s2-s4", "s2", "controller", "agent of s4"."""
-        if self.kind == KILL_KIND:
-            return str(self.process) if self.node is None else f"{self.process} of {self.node}"
-        if self.link is not None:
-            return f"{self.link}" if self.kind != "one-way" else f"{self.link} from {self.node}"
-        return self.node if self.node is not None else "controller"
-
-    @property
-    def end_s(self) -> float | None:
-        """When the thing works again; None when never."""
-        if self.kind == "flap" and self.period_s is not None:
-            return self.at_s + (self.times - 0.5) * self.period_s
-        if self.kind == KILL_KIND:
-            return self.at_s
-        return self.repair_at_s
 
 
 @dataclass(frozen=True, slots=True)

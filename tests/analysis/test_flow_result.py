@@ -11,16 +11,17 @@ import pytest
 from experiments.analysis.flow_result import FlowRun, expected_of, flow_stages, is_met, judge_flows
 from experiments.cli.run_text import run_text
 from experiments.figures.charts.flows import draw_flows, smoothed
+from experiments.scenario.failures.silent import Silent
 from experiments.scenario.flow_values import FlowRecord, FlowTiming
 from experiments.scenario.tunnel_values import Expected, Rerun
-from experiments.scenario.values import Failure, Scenario, Variation
+from experiments.scenario.values import Scenario, Variation
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import LinkId
 from ryu_apps.plan.choices import NO_MODE
 
 SQUARE = load_topology("square")
-CUT = Failure("silent", 2.0, LinkId("s1", "s2", 0))
+CUT = Silent(2.0, LinkId("s1", "s2", 0))
 
 
 def record(name: str, kind: str, before: float, after: float, **more: object) -> FlowRecord:

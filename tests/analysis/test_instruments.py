@@ -15,10 +15,10 @@ import pytest
 
 from experiments.analysis.dumps import compare_dump
 from experiments.analysis.events import Event, detections, read_events
-from experiments.scenario.values import PROGRAM_KINDS, Traffic
+from experiments.scenario.traffic.ping import Ping
+from experiments.scenario.traffic.probe import Probe
 from experiments.testbed.instruments.clock import sample_offset_ns
 from experiments.testbed.instruments.dump import DumpError, read_switch
-from experiments.testbed.instruments.streams import programs
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.watching import PortWatch
 from machine.event_log import EVENTS_VARIABLE
@@ -126,19 +126,11 @@ def test_the_clock_offset_turns_one_clock_into_the_other() -> None:
     assert before_ns - slack_ns <= real_ns - offset_ns <= after_ns + slack_ns
 
 
-@pytest.mark.parametrize("kind", PROGRAM_KINDS)
-def test_every_kind_of_traffic_has_a_program_that_knows_its_goal(kind: str) -> None:
-    stream = Traffic("s1", "s2", kind, interval_ms=2.5, rate_mbps=3.0 if kind == "iperf3-udp" else None)
-    made = programs(stream, "10.0.0.2", 4.2, 1)
-    assert any("10.0.0.2" in word for word in made.client)
-    assert (made.server is None) == (kind == "ping")
-
-
 def test_probe_programs_keep_interval_and_length() -> None:
-    irtt = programs(Traffic("s1", "s2", "probe", interval_ms=2.5), "10.0.0.2", 4.2, 0).client
+    irtt = Probe("s1", "s2", interval_ms=2.5).programs("10.0.0.2", 4.2, 0).client
     assert irtt[irtt.index("-i") + 1] == "2500us"
     assert irtt[irtt.index("-d") + 1] == "4200ms"
-    ping = programs(Traffic("s1", "s2", "ping", interval_ms=2.5), "10.0.0.2", 4.2, 0).client
+    ping = Ping("s1", "s2", interval_ms=2.5).programs("10.0.0.2", 4.2, 0).client
     assert ping[-4:] == ("0.0025", "1680", "1", "56")
 
 

@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 from experiments.analysis.counted import BIN_S, DatagramCount, TcpCount
 from experiments.analysis.flows.iperf import sent_again
 from experiments.analysis.result import Claim, judge
-from experiments.scenario.values import Control, Replay, Traffic, Variation
+from experiments.scenario.traffic.datagrams import Datagrams
+from experiments.scenario.traffic.iperf3_tcp import Iperf3Tcp
+from experiments.scenario.values import Control, Replay, Variation
 from experiments.testbed.runs.loads import datagram_flows, rate_of
 from ryu_apps.plan.protection import Protection
 from tests.analysis.test_result import CUT_S, LINK, REPAIR_S, ZERO_S, always, flights, never, record
 
-DATAGRAMS = Traffic(LINK.a, LINK.b, "datagrams", rate_pps=1000.0)
-TCP = Traffic(LINK.a, LINK.b, "iperf3-tcp")
+DATAGRAMS = Datagrams(LINK.a, LINK.b, rate_pps=1000.0)
+TCP = Iperf3Tcp(LINK.a, LINK.b)
 BINS = 80
 SQR = Variation("sqr", "none", replay=Replay(("s1-s2",)))
 PROTECT = Variation("protect", "none", protection=Protection())
@@ -130,7 +132,6 @@ def test_segments_sent_again_count_from_a_second_on() -> None:
 
 
 def test_a_datagram_stream_becomes_a_flow_of_its_rate_and_size() -> None:
-    streams = (Traffic("s1", "s2"), replace(DATAGRAMS, size_bytes=700, start_s=2.0))
-    (flow,) = datagram_flows(streams)
+    (flow,) = datagram_flows([replace(DATAGRAMS, size_bytes=700, start_s=2.0)])
     assert (flow.source, flow.destination, flow.datagram_bytes, flow.start_s) == (LINK.a, LINK.b, 700, 2.0)
     assert rate_of(flow) == pytest.approx(1000)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.scenario.failures.controller import Controller
+from experiments.scenario.failures.kill import Kill
 from experiments.scenario.tunnel_values import TunnelConfiguration
-from experiments.scenario.values import Failure, Scenario, Variation
+from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.runs.parts import options_of, plans_while
 from experiments.testbed.runs.promise import promise_of, tunnel_promise
 from experiments.testbed.runs.tunnels import tunnel_planner
@@ -15,8 +17,8 @@ from ryu_apps.schemes import plan_network, route_schemes
 
 FIGURE2 = load_topology("figure2")
 LINKS = [FIGURE2.parse_link(name) for name in ("s4-s5", "s1-s2", "s3-s4")]
-AWAY = Failure("controller", 1.0)
-KILLED = Failure("kill", 1.0, process="controller")
+AWAY = Controller(1.0)
+KILLED = Kill(1.0, "controller")
 RESTORING = [name for name, scheme in route_schemes().items() if scheme.restoration is not None]
 
 

@@ -20,7 +20,10 @@ from experiments.analysis.timeline import STAGES
 from experiments.figures.charts import run_panels
 from experiments.figures.charts.delay import draw_delay, highest_delay, shown_time
 from experiments.figures.charts.labels import spread_labels
-from experiments.scenario.values import Failure, Replay, Scenario, Traffic, Variation
+from experiments.scenario.failures.node import Node
+from experiments.scenario.failures.silent import Silent
+from experiments.scenario.traffic.probe import Probe
+from experiments.scenario.values import Replay, Scenario, Variation
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import Direction
 from ryu_apps.plan.protection import Protection
@@ -46,8 +49,8 @@ def flights(lost: range, turned: frozenset[int] = frozenset()) -> tuple[Flight, 
 
 
 def record(lost: range, turned: frozenset[int] = frozenset(), **changes: object) -> Record:
-    traffic = Traffic(LINK.a, LINK.b)
-    failures = (Failure("silent", 1.0, LINK, repair_at_s=3.0),)
+    traffic = Probe(LINK.a, LINK.b)
+    failures = (Silent(1.0, LINK, repair_at_s=3.0),)
     variation = Variation("sdfast", "learned")
     scenario = Scenario("square", SQUARE, (variation,), (traffic,), failures, 8.0)
     ways = (Way("out", 1, 2, "probe", is_reply=False), Way("back", 2, 1, "probe", is_reply=True))
@@ -120,7 +123,7 @@ def test_a_scheme_that_promises_nothing_breaks_nothing() -> None:
 
 
 def test_a_pair_that_is_cut_off_is_not_claimed() -> None:
-    both = (Failure("node", 1.0, node="s2", repair_at_s=3.0),)
+    both = (Node(1.0, "s2", repair_at_s=3.0),)
     cut_off = replace(DEAD, scenario=replace(DEAD.scenario, failures=both))
     assert judge(cut_off, always).held
 
@@ -136,7 +139,7 @@ def test_too_short_a_time_after_a_repair_is_not_judged() -> None:
 
 
 def test_what_is_still_broken_after_a_repair_is_not_claimed() -> None:
-    failures = (*DEAD.scenario.failures, Failure("silent", 2.0, SQUARE.link_ids[1]))
+    failures = (*DEAD.scenario.failures, Silent(2.0, SQUARE.link_ids[1]))
     flips = (*DEAD.flips, Flip(Action(2.0, 1, False), 102.0, 102.0))
     both = replace(record(range(150, 850)), scenario=replace(DEAD.scenario, failures=failures), flips=flips)
     assert judge(both, lambda _source, _destination, down: not down).held

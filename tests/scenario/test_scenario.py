@@ -13,10 +13,14 @@ from hypothesis import strategies as st
 from emulation.decide.delay_line import MAX_LINK_DELAY_MS as MAX_EMULATED_LINK_MS
 from emulation.decide.options import MAX_CONTROL_DELAY_MS as MAX_EMULATED_MS
 from experiments.scenario.document import to_document
+from experiments.scenario.failure import Failure
+from experiments.scenario.failures import controller, flap, kill, node, one_way, silent
 from experiments.scenario.parse import MAX_CONTROL_DELAY_MS as MAX_SCENARIO_MS
 from experiments.scenario.parse import MAX_LINK_DELAY_MS as MAX_SCENARIO_LINK_MS
 from experiments.scenario.parse import ScenarioContext, parse_scenario
-from experiments.scenario.values import KILL_TARGETS, Control, Failure, Replay, Scenario, Traffic, Variation
+from experiments.scenario.stream import Traffic
+from experiments.scenario.traffic import iperf3_tcp, ping, probe
+from experiments.scenario.values import Control, Replay, Scenario, Variation
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Link, LinkId, Node, Topology
 from ryu_apps.plan.scheme import Scheme
@@ -62,8 +66,8 @@ def parse(text: str) -> Scenario:
 def test_a_short_scenario_gets_documented_defaults() -> None:
     scenario = parse(GOOD)
     assert scenario.variations == (Variation("sdfast", "learned"),)
-    assert scenario.traffic == (Traffic("s1", "s3", "probe", 2.0),)
-    assert scenario.failures == (Failure("silent", 2.0, LinkId("s1", "s2"), repair_at_s=4.0),)
+    assert scenario.traffic == (probe.Probe("s1", "s3", interval_ms=2.0),)
+    assert scenario.failures == (silent.Silent(2.0, LinkId("s1", "s2"), repair_at_s=4.0),)
     assert scenario.duration_s == 7.0
     assert scenario.wait_to_restore_s == 5.0
     assert scenario.bfd_interval_ms is None
@@ -285,12 +289,12 @@ def failures(draw: st.DrawFn) -> tuple[Failure, ...]:
             draw(
                 st.sampled_from(
                     [
-                        Failure("silent", at_s, link, repair_at_s=repair_at_s),
-                        Failure("one-way", at_s, link, node=link.b, repair_at_s=repair_at_s),
-                        Failure("flap", at_s, link, times=2, period_s=0.25),
-                        Failure("node", at_s, node="s3", repair_at_s=repair_at_s),
-                        Failure("controller", at_s, repair_at_s=repair_at_s),
-                        *(Failure("kill", at_s, node="s2", process=process) for process in KILL_TARGETS[:3]),
+                        silent.Silent(at_s, link, repair_at_s=repair_at_s),
+                        one_way.OneWay(at_s, link, sender=link.b, repair_at_s=repair_at_s),
+                        flap.Flap(at_s, link, times=2, period_s=0.25),
+                        node.Node(at_s, "s3", repair_at_s=repair_at_s),
+                        controller.Controller(at_s, repair_at_s=repair_at_s),
+                        *(kill.Kill(at_s, process, "s2") for process in kill.PROCESSES[:3]),
                     ]
                 )
             )
@@ -301,16 +305,16 @@ def failures(draw: st.DrawFn) -> tuple[Failure, ...]:
 
 @given(
     failures(),
-    st.sampled_from(["probe", "ping", "iperf3-tcp"]),
+    st.sampled_from([probe.Probe, ping.Ping, iperf3_tcp.Iperf3Tcp]),
     st.integers(0, 9),
     st.one_of(st.none(), st.integers(1, 200)),
 )
 def test_a_scenario_written_out_reads_back_equal(
-    failures: tuple[Failure, ...], kind: str, seed: int, bfd_interval_ms: int | None
+    failures: tuple[Failure, ...], kind: type[Traffic], seed: int, bfd_interval_ms: int | None
 ) -> None:
     variations = (Variation("sdfast", "learned"), Variation("sdfast", "agent"), Variation("shortest", "none"))
     scenario = Scenario(
-        "ring", RING, variations, (Traffic("s2", "s4", kind),), failures, 60.0, seed, bfd_interval_ms
+        "ring", RING, variations, (kind("s2", "s4"),), failures, 60.0, seed, bfd_interval_ms
     )  # fmt: skip
     assert parse(json.dumps(to_document(scenario))) == scenario
 

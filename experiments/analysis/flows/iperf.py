@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from experiments.scenario.flow_values import BIN_S, Flow
+from experiments.scenario.iperf3 import pacing_words
 
 _INTERVAL = re.compile(
     r"^\[\s*\d+\]\s+(?P<start>\d+\.\d+)-(?P<end>\d+\.\d+)\s+sec\s+\S+\s+\S?Bytes\s+"
@@ -40,15 +41,6 @@ def client_words(flow: Flow, address: str, source_port: int, dscp: int, seconds:
     if flow.offered_mbps is not None:
         words += pacing_words(flow.offered_mbps)
     return (*words, *(("--dscp", str(dscp)) if dscp else ()))
-
-
-def pacing_words(rate_mbps: float) -> list[str]:
-    """Options that keep a TCP client's rate by pacing of the socket.
-
-    iperf3's own limit (-b) is one on the mean since the start: a client that was held back would send more than it
-    offers as soon as it can.
-    """
-    return ["--fq-rate", f"{rate_mbps * 1e6:.0f}"]
 
 
 def sent_again(report: str, from_s: float) -> int | None:

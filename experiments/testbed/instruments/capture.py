@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from experiments.analysis.frames import FILE_HEADER_BYTES, CaptureError
-from experiments.analysis.probes import IRTT_PORT
+from experiments.scenario.traffic.probe import PORT as IRTT_PORT
 from experiments.testbed.instruments.processes import end_all, require_running
 
 if TYPE_CHECKING:

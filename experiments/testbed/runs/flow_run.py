@@ -152,9 +152,7 @@ def _result(
 def failed_at_once(scenario: Scenario) -> frozenset[LinkId]:
     """Links that the scenario's failures take away."""
     topology = scenario.topology
-    links = {failure.link for failure in scenario.failures if failure.link is not None}
-    nodes = {failure.node for failure in scenario.failures if failure.link is None}
-    return frozenset(links | {link for link in topology.link_ids if link.a in nodes or link.b in nodes})
+    return frozenset(link for failure in scenario.failures for link in failure.links_down(topology))
 
 
 def timing_of(scenario: Scenario) -> FlowTiming:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import time
 from collections.abc import Callable
 
@@ -9,8 +10,8 @@ from emulation.cuts import Cuts
 from emulation.decide.cuts import CutStamp
 from emulation.network import EmulatedNetwork
 from experiments.analysis.injected import Action, Flip, plan_actions
-from experiments.scenario.values import KILL_KIND, Failure, Scenario
-from mininet_topos.topology import Direction, LinkId
+from experiments.scenario.failure import failed_link
+from experiments.scenario.values import Scenario
 
 _SPIN_S = 0.002
 _LONGEST_NAP_S = 0.2
@@ -35,8 +36,8 @@ class Injector:
 
     def arm(self) -> None:
         """Prepare all silent failures, so that each is one system call when its time comes."""
-        links = {failure.link for failure in self._failures if failure.link is not None}
-        self._cuts.arm(sorted(links))
+        links = {failed_link(failure) for failure in self._failures} - {None}
+        self._cuts.arm(sorted(link for link in links if link))
 
     def run(self, zero_s: float, until_s: float, between: Callable[[], None]) -> list[Flip]:
         """Carry out the plan until second `until_s` of it.
@@ -60,38 +61,9 @@ class Injector:
 
     def _carry_out(self, action: Action) -> CutStamp:
         failure = self._failures[action.failure]
-        if failure.kind == KILL_KIND:
-            return self._network.kill(str(failure.process), failure.node)
-        if action.live:
-            return self._cuts.restore(_target(failure))
-        if failure.kind in ("silent", "flap"):
-            return self._cuts.silent(_link(failure))
-        if failure.kind == "carrier":
-            return self._cuts.carrier(_link(failure))
-        if failure.kind == "one-way":
-            return self._cuts.one_way(_direction(failure))
-        if failure.kind == "node":
-            return self._cuts.node(str(failure.node))
-        return self._cuts.controller()
-
-
-def _link(failure: Failure) -> LinkId:
-    if failure.link is None:
-        raise ValueError(f"a {failure.kind} failure needs a link")
-    return failure.link
-
-
-def _direction(failure: Failure) -> Direction:
-    link = _link(failure)
-    return Direction(*link) if failure.node == link.a else Direction(link.b, link.a, link.key)
-
-
-def _target(failure: Failure) -> LinkId | Direction | str:
-    if failure.kind == "one-way":
-        return _direction(failure)
-    if failure.link is not None:
-        return failure.link
-    return failure.node or "controller"
+        act = failure.repair if action.live else failure.fail
+        stamp: CutStamp = pkgutil.resolve_name(act.function)(self._cuts, *act.arguments)
+        return stamp
 
 
 def sleep_until(t_s: float, between: Callable[[], None]) -> None:

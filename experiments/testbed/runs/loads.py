@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pkgutil
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
 
 from experiments.analysis.counted import DatagramCount, TcpCount
 from experiments.analysis.flows.iperf import sent_again
 from experiments.scenario.flow_values import FIRST_PORT, Flow
-from experiments.scenario.values import DATAGRAMS, Scenario, Traffic
+from experiments.scenario.stream import CountedTraffic, TcpTraffic
+from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.streams import StreamError, Streams
 from experiments.testbed.traffic.ports import unplaced
 from experiments.testbed.traffic.udp import UdpFlows
@@ -18,7 +22,6 @@ from experiments.testbed.traffic.udp import UdpFlows
 if TYPE_CHECKING:
     from emulation.network import EmulatedNetwork
 
-DEFAULT_DATAGRAM_BYTES = 200
 HEADROOM = 1.25  # what is offered in the run is so much less than what was carried without loss
 STEP = 0.7
 LOWEST_PPS = 50.0
@@ -26,8 +29,8 @@ _TRY_S, _LEAD_S = 1.0, 0.7
 _BITS_PER_BYTE = 8e-6  # Mbit
 
 
-def datagram_flows(traffic: Sequence[Traffic]) -> tuple[Flow, ...]:
-    """The datagram streams of a scenario as flows, in its order."""
+def datagram_flows(streams: Sequence[CountedTraffic]) -> tuple[Flow, ...]:
+    """Counted streams as flows, in their order."""
     return tuple(
         with_rate(
             Flow(
@@ -38,12 +41,11 @@ def datagram_flows(traffic: Sequence[Traffic]) -> tuple[Flow, ...]:
                 offered_mbps=1.0,
                 port=FIRST_PORT + number,
                 start_s=stream.start_s,
-                datagram_bytes=stream.size_bytes or DEFAULT_DATAGRAM_BYTES,
+                datagram_bytes=stream.size_bytes,
             ),
-            stream.rate_pps or LOWEST_PPS,
+            stream.rate_pps,
         )
-        for number, stream in enumerate(traffic)
-        if stream.kind == DATAGRAMS
+        for number, stream in enumerate(streams)
     )
 
 
@@ -83,29 +85,119 @@ def carried(network: EmulatedNetwork, flows: Sequence[Flow], say: Callable[[str]
     return tuple(with_rate(flow, share * rate_of(flow)) for flow in flows)
 
 
-def datagram_counts(scenario: Scenario, flows: Sequence[Flow], senders: UdpFlows) -> tuple[DatagramCount, ...]:
-    """Packet counts of all datagram streams once their end has come."""
-    seen = senders.seen()
-    streams = [stream for stream in scenario.traffic if stream.kind == DATAGRAMS]
-    return tuple(
-        DatagramCount(
-            traffic=stream,
-            rate_pps=rate_of(flow),
-            start_s=seen[flow.name].start_s,
-            sent=seen[flow.name].sent,
-            arrived=seen[flow.name].arrived,
-            duplicated=seen[flow.name].duplicated,
-            reordered=seen[flow.name].reordered,
+class CountedStreams(Protocol):
+    """What sends and counts the streams of one kind of `CountedTraffic`; it is made before the run's zero."""
+
+    def __enter__(self) -> CountedStreams:
+        """Start what receives."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop everything."""
+
+    def start(self, start_s: float, stop_s: float) -> None:
+        """Send and count from one moment to another (CLOCK_MONOTONIC)."""
+
+    def counts(self) -> tuple[DatagramCount, ...]:
+        """Packet counts of all streams once their end has come."""
+
+
+class CountedDatagrams:
+    """Sends numbered UDP datagrams.
+
+    Parameters
+    ----------
+    network : EmulatedNetwork
+        Nothing is broken in it yet: it is tried what it carries without loss.
+    streams : sequence of CountedTraffic
+    say : callable
+        Told what is going on.
+
+    Raises
+    ------
+    StreamError
+        As `carried`.
+    """
+
+    def __init__(self, network: EmulatedNetwork, streams: Sequence[CountedTraffic], say: Callable[[str], None]) -> None:
+        self._streams = streams
+        self._flows = carried(network, datagram_flows(streams), say)
+        self._senders = UdpFlows(network, unplaced(self._flows))
+
+    def __enter__(self) -> CountedDatagrams:
+        """Start the receivers."""
+        self._senders.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop everything."""
+        self._senders.__exit__(kind, error, trace)
+
+    def start(self, start_s: float, stop_s: float) -> None:
+        """Send from one moment to another (CLOCK_MONOTONIC)."""
+        self._senders.start(start_s, stop_s)
+
+    def counts(self) -> tuple[DatagramCount, ...]:
+        """What was sent and what came, once the end has come (`StreamError` when a program ended early)."""
+        seen = self._senders.seen()
+        return tuple(
+            DatagramCount(
+                traffic=stream,
+                rate_pps=rate_of(flow),
+                start_s=seen[flow.name].start_s,
+                sent=seen[flow.name].sent,
+                arrived=seen[flow.name].arrived,
+                duplicated=seen[flow.name].duplicated,
+                reordered=seen[flow.name].reordered,
+            )
+            for stream, flow in zip(self._streams, self._flows, strict=True)
         )
-        for stream, flow in zip(streams, flows, strict=True)
-    )
+
+
+class Counters:
+    """The counted streams of a scenario, kind by kind; they run while the context lasts."""
+
+    def __init__(self, network: EmulatedNetwork, scenario: Scenario, say: Callable[[str], None]) -> None:
+        self._network, self._scenario, self._say = network, scenario, say
+        self._stack, self._made = ExitStack(), list[CountedStreams]()
+
+    def __enter__(self) -> Counters:
+        """Make what sends each kind (`StreamError` as these do)."""
+        by_sender: dict[str, list[CountedTraffic]] = {}
+        for stream in self._scenario.traffic:
+            if isinstance(stream, CountedTraffic):
+                by_sender.setdefault(stream.sender, []).append(stream)
+        with ExitStack() as stack:
+            for sender, streams in by_sender.items():
+                made: CountedStreams = pkgutil.resolve_name(sender)(self._network, streams, self._say)
+                self._made.append(stack.enter_context(made))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop everything."""
+        self._stack.__exit__(kind, error, trace)
+
+    def start(self, start_s: float, stop_s: float) -> None:
+        """Send and count from one moment to another (CLOCK_MONOTONIC)."""
+        for each in self._made:
+            each.start(start_s, stop_s)
+
+    def counts(self) -> tuple[DatagramCount, ...]:
+        """Packet counts of all streams once their end has come."""
+        return tuple(count for each in self._made for count in each.counts())
 
 
 def tcp_counts(scenario: Scenario, streams: Streams) -> tuple[TcpCount, ...]:
     """What TCP has sent again since second 0, by the reports of its clients, which have ended."""
     found = []
     for number, stream in enumerate(scenario.traffic):
-        if stream.kind == "iperf3-tcp":
+        if isinstance(stream, TcpTraffic):
             report = streams.output_of(number).read_text(encoding="utf-8", errors="replace")
             since_s = scenario.settle_s if stream.start_s == 0 else 0.0
             found.append(TcpCount(stream, sent_again(report, since_s)))

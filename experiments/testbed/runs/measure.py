@@ -12,19 +12,18 @@ from pathlib import Path
 
 from emulation.network import EmulatedNetwork
 from experiments.analysis.counted import DatagramCount, TcpCount
-from experiments.analysis.injected import Flip, disturbed_links
+from experiments.analysis.injected import Flip
 from experiments.analysis.packet_counts import Clock
 from experiments.analysis.trust import Health
-from experiments.scenario.values import KILL_KIND, PROBE_KINDS, PROGRAM_KINDS, Scenario, Traffic
+from experiments.scenario.stream import ProbedTraffic, Traffic
+from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.capture import Captures, Tap
 from experiments.testbed.instruments.clock import sample_offset_ns
 from experiments.testbed.instruments.streams import Streams
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.inject import Injector, sleep_until
-from experiments.testbed.runs.loads import carried, datagram_counts, datagram_flows, tcp_counts
+from experiments.testbed.runs.loads import Counters, tcp_counts
 from experiments.testbed.runs.watching import PortWatch, watched_switches
-from experiments.testbed.traffic.ports import unplaced
-from experiments.testbed.traffic.udp import UdpFlows
 from mininet_topos.errors import ArmorError
 
 PortKey = tuple[str, int]
@@ -88,8 +87,7 @@ def measure(
     captures = Captures(network, taps_of(network, scenario), work.path / "captures")
     with Streams(network, scenario.traffic, work.path / "streams") as streams, watch, ExitStack() as stack:
         injector.arm()
-        flows = carried(network, datagram_flows(scenario.traffic), say)
-        datagrams = stack.enter_context(UdpFlows(network, unplaced(flows)))
+        datagrams = stack.enter_context(Counters(network, scenario, say))
         offset_ns = sample_offset_ns()
         with captures:
             zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
@@ -99,7 +97,7 @@ def measure(
             flips, end_s, flapped = _break(injector, clients, flaps, zero_s, say)
             say("last packets")
             streams.finish()
-            counted = datagram_counts(scenario, flows, datagrams)
+            counted = datagrams.counts()
         drift_ns = sample_offset_ns() - offset_ns
         own_counts = tuple(streams.own_counts(number) for number in range(len(scenario.traffic)))
         tcp = tcp_counts(scenario, streams)
@@ -135,7 +133,7 @@ def _break(
 
 def taps_of(network: EmulatedNetwork, scenario: Scenario) -> list[Tap]:
     """Taps on the hosts that are probed, and on what every switch sends on its links."""
-    probes = [stream for stream in scenario.traffic if stream.kind in PROBE_KINDS]
+    probes = [stream for stream in scenario.traffic if isinstance(stream, ProbedTraffic)]
     nodes = dict.fromkeys(node for stream in probes for node in (stream.source, stream.destination))
     hosts = [Tap(network.hosts[node].name, f"{network.hosts[node].name}-eth0") for node in nodes]
     return hosts + [Tap(node, network.interface(node, port), "out") for node, port in network.ports.direction_at]
@@ -146,7 +144,7 @@ class Flaps:
 
     def __init__(self, network: EmulatedNetwork, scenario: Scenario, *, may_raise: bool) -> None:
         self._network, self._may_raise = network, may_raise
-        self._broken = {link for failure in scenario.failures for link in disturbed_links(failure, scenario.topology)}
+        self._broken = {link for failure in scenario.failures for link in failure.disturbed_links(scenario.topology)}
         self._before = network.flap_counts()
 
     def unexplained(self) -> dict[PortKey, int]:
@@ -172,7 +170,7 @@ class _Clients:
     def __init__(self, streams: Streams, scenario: Scenario, zero_s: float) -> None:
         self._streams, self._zero_s = streams, zero_s
         self._end_s = scenario.duration_s
-        self._waiting = [each for each in enumerate(scenario.traffic) if each[1].kind in PROGRAM_KINDS]
+        self._waiting = list(enumerate(scenario.traffic))
 
     def start_due(self) -> None:
         """Start what is due; streams from second 0 on begin in the warm-up."""
@@ -207,7 +205,7 @@ def network_health(
 
 def unasked_restarts(network: EmulatedNetwork, scenario: Scenario) -> tuple[str, ...]:
     """Processes that died though the scenario kills none of their kind there."""
-    killed = {(failure.process, failure.node) for failure in scenario.failures if failure.kind == KILL_KIND}
+    killed = {failure.kills for failure in scenario.failures if failure.kills is not None}
     places = {name: site.place for name, site in network.sites.items()}
     asked = {(process, "controller" if node is None else places[node]) for process, node in killed}
     return tuple(

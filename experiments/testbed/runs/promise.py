@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.analysis.record import Promise
-from experiments.scenario.values import CONTROLLER_KINDS, Failure, Scenario, Variation
+from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.runs.parts import options_of
 from mininet_topos.topology import Direction, LinkId
 from ryu_apps.plan.addressing import hosts_of
@@ -20,7 +20,7 @@ def tunnel_promise(scenario: Scenario, planner: TunnelPlanner) -> Promise:
     With whoever tells of failed tunnels, the controller or agents, and where the scheme recovers, one living tunnel is
     enough; otherwise all have to live, since nobody knows which of them a packet's hash chose.
     """
-    has_notifier = planner.options.by_agents or not any(map(_is_of_controller, scenario.failures))
+    has_notifier = planner.options.by_agents or not any(failure.takes_controller for failure in scenario.failures)
     told = planner.failover.recovers and has_notifier
     commodities = [
         ingress_entry.commodity
@@ -46,7 +46,7 @@ def promise_of(scenario: Scenario, variation: Variation, plans: dict[int, RulePl
     with its controller, or its switches alone where the scenario takes the controller away.
     """
     topology, scheme = scenario.topology, find_route_scheme(variation.scheme)
-    has_controller = not any(_is_of_controller(failure) for failure in scenario.failures)
+    has_controller = not any(failure.takes_controller for failure in scenario.failures)
     guarantee = scheme.restored_guarantee if has_controller else scheme.guarantee
     promised = guarantee(topology, options_of(variation))
     network = Network(topology, plans, Learning())
@@ -61,10 +61,6 @@ def promise_of(scenario: Scenario, variation: Variation, plans: dict[int, RulePl
         return promised(topology.index_of[source], topology.index_of[destination], mask)
 
     return promise
-
-
-def _is_of_controller(failure: Failure) -> bool:
-    return failure.kind in CONTROLLER_KINDS or failure.process == "controller"
 
 
 def primary_path(network: Network, source: str, destination: str) -> tuple[Direction, ...]:

@@ -11,7 +11,8 @@ from experiments.analysis.frames import Frame, parse_pcap
 from experiments.analysis.packet_counts import Sighting, Way, fly, sightings_of, stamps_of
 from experiments.analysis.record import Record, Stream
 from experiments.analysis.trust import Health, StreamHealth, answers_counted, assess, pace
-from experiments.scenario.values import PROBE_KINDS, Scenario, Traffic, Variation
+from experiments.scenario.stream import ProbedTraffic
+from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.runs.measure import Measured
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Topology
@@ -43,7 +44,7 @@ def make_record(
     """
     events = read_events(events_text)
     joined = _Joined(scenario.topology, measured)
-    numbered = [(number, stream) for number, stream in enumerate(scenario.traffic) if stream.kind in PROBE_KINDS]
+    numbered = [(number, stream) for number, stream in enumerate(scenario.traffic) if isinstance(stream, ProbedTraffic)]
     streams, healths = [], []
     for number, traffic in numbered:
         stream, unexplained = joined.stream(traffic)
@@ -96,7 +97,7 @@ class _Joined:
                 for sighting in sightings_of(frames, direction, self._clock):
                     self._sightings.setdefault(sighting.probe[:4], []).append(sighting)
 
-    def stream(self, traffic: Traffic) -> tuple[Stream, int]:
+    def stream(self, traffic: ProbedTraffic) -> tuple[Stream, int]:
         """One probed pair, and how many of its packets arrived without a departure."""
         source, destination = self._hosts[traffic.source], self._hosts[traffic.destination]
         out = Way("out", source.ipv4, destination.ipv4, traffic.kind, is_reply=False)
@@ -119,7 +120,7 @@ def _stream_health(stream: Stream, unexplained: int, own: tuple[int, int] | None
         name=stream.name,
         warm_up_lost=len(early),
         unexplained=unexplained,
-        tapped=(len(requests), answers_counted(stream.traffic.kind, answers)),
+        tapped=(len(requests), answers_counted(answers, copies=stream.traffic.counts_copies)),
         own=own,
         pace=pace(requests, stream.traffic.interval_ms),
     )

@@ -292,7 +292,7 @@ def make_ready(network: EmulatedNetwork, plans: dict[int, RulePlan], variation: 
 
 def controller_is_away(scenario: Scenario) -> bool:
     """Whether the controller is still cut off when the scenario ends."""
-    return any(failure.kind == "controller" and failure.end_s is None for failure in scenario.failures)
+    return any(failure.takes_controller and failure.end_s is None for failure in scenario.failures)
 
 
 def wait_returned(

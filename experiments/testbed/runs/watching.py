@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from experiments.analysis.events import read_events
-from experiments.analysis.injected import links_of_failure
-from experiments.scenario.values import Failure
+from experiments.scenario.failure import Failure
 from experiments.testbed.instruments.processes import end_all, require_running
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.parts import NotReadyError
@@ -28,7 +27,7 @@ _STOP_S = 2.0
 
 def watched_switches(failures: tuple[Failure, ...], topology: Topology) -> tuple[str, ...]:
     """Switches whose ports can notice one of the failures, in node order."""
-    links = {link for failure in failures for link in links_of_failure(failure, topology)}
+    links = {link for failure in failures for link in failure.links_down(topology)}
     return tuple(node for node in topology.node_names if any(node in (link.a, link.b) for link in links))
 
 

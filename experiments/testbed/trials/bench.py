@@ -18,11 +18,13 @@ from experiments.analysis.injected import Flip
 from experiments.analysis.packet_counts import Clock
 from experiments.campaign.kinds.probed import DownloadParameters
 from experiments.campaign.values import Trial, parameters_of
-from experiments.scenario.values import PROBE_KINDS, Scenario, Variation
+from experiments.scenario.iperf3 import FIRST_PORT
+from experiments.scenario.stream import ProbedTraffic
+from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.instruments.capture import DRAIN_S, Captures, Tap
 from experiments.testbed.instruments.clock import sample_offset_ns
 from experiments.testbed.instruments.downloads import Download, Downloads
-from experiments.testbed.instruments.streams import IPERF3_PORT, Streams
+from experiments.testbed.instruments.streams import Streams
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.inject import Injector
 from experiments.testbed.runs.measure import Flaps, Measured, PortKey, unasked_restarts
@@ -37,7 +39,7 @@ from ryu_apps.schemes import plan_network
 
 # Tagged load would flood the taps of switches; `vlan` shifts the offsets of what follows it, so it stands last.
 SWITCH_FILTER = "icmp or (vlan and icmp)"
-HOST_FILTER = f"icmp or (udp dst portrange {IPERF3_PORT}-{IPERF3_PORT + 999})"
+HOST_FILTER = f"icmp or (udp dst portrange {FIRST_PORT}-{FIRST_PORT + 999})"
 _LEAD_S = 0.3  # from the start of the clients to their first packets
 _LAST_ANSWERS_S = 0.2
 _LOAD_EXTRA_S = 3.0  # load is ended, it does not end by itself
@@ -102,19 +104,18 @@ class Bench:
             offset_ns = sample_offset_ns()
             zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
             for number, stream in enumerate(scenario.traffic):
-                extra_s = 0.0 if stream.kind in PROBE_KINDS else _LOAD_EXTRA_S
+                extra_s = 0.0 if isinstance(stream, ProbedTraffic) else _LOAD_EXTRA_S
                 streams.start(number, zero_s - time.monotonic() + scenario.duration_s + extra_s)
             flips = injector.run(zero_s, scenario.duration_s, lambda: None)
             end_s = time.monotonic()
             flapped = flaps.check()
             # Where answers are missing a sender would wait for them; stopped, it counts none that is under way.
-            stopped = streams.interrupt("ping")
+            stopped = streams.interrupt()
             self.cuts.restore_all()
-            streams.finish(PROBE_KINDS)
+            streams.finish(ProbedTraffic)
             drift_ns = sample_offset_ns() - offset_ns
             own = tuple(
-                streams.own_counts(number) if stream.kind in PROBE_KINDS and number not in stopped else None
-                for number, stream in enumerate(scenario.traffic)
+                None if number in stopped else streams.own_counts(number) for number in range(len(scenario.traffic))
             )
         measured = Measured(
             zero_s=zero_s,

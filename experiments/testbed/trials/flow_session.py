@@ -17,7 +17,8 @@ from experiments.analysis.flows.classes import flow_classes, fluid_rates
 from experiments.campaign.kinds.flows import FlowsParameters
 from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
 from experiments.figures.kuijia.testbed import Traffic
-from experiments.scenario.values import Failure, Scenario
+from experiments.scenario.failures.silent import Silent
+from experiments.scenario.values import Scenario
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts
 from experiments.testbed.runs.parts import BFD_S, controller_command, wait_installed
@@ -86,7 +87,7 @@ def scenario_of(trial: Trial, traffic: Traffic) -> Scenario:
         topology=traffic.topology,
         variations=(variation_of(arm_of(trial)),),
         traffic=(),
-        failures=tuple(Failure("silent", timing.before_s, link=link) for link in sorted(traffic.failures[0])),
+        failures=tuple(Silent(timing.before_s, link) for link in sorted(traffic.failures[0])),
         duration_s=timing.total_s,
         seed=trial.seed,
     )

@@ -23,7 +23,8 @@ from experiments.analysis.trust import assess
 from experiments.campaign.kinds.ingress import IngressParameters
 from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
 from experiments.figures.kuijia.testbed import Traffic
-from experiments.scenario.values import Failure, Scenario
+from experiments.scenario.failures.silent import Silent
+from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.dump import read_switch
 from experiments.testbed.instruments.processes import end_all, require_running
 from experiments.testbed.runs.folder import Work
@@ -74,7 +75,7 @@ def observe(bench: IngressBench, trial: Trial) -> tuple[Json, Return]:
     network, planner, own = bench.network, bench.planner, parameters_of(trial, IngressParameters)
     link = planner.topology.parse_link(trial.links[0])
     expected = ingresses_of(planner, link)
-    failure = Failure("silent", 0.0, link=link)
+    failure = Silent(0.0, link)
     scenario = Scenario(trial.topology, planner.topology, (), (), (failure,), duration_s=own.update_s, seed=trial.seed)
     flaps, load_per_core = Flaps(network, scenario, may_raise=False), os.getloadavg()[0] / (os.cpu_count() or 1)
     log_bytes = bench.work.events.stat().st_size

@@ -10,7 +10,9 @@ from pathlib import Path
 from experiments.analysis.result import RunResult
 from experiments.campaign.kinds.lossless import LosslessParameters
 from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
-from experiments.scenario.values import Failure, Replay, Scenario, Traffic
+from experiments.scenario.failures import link_failure
+from experiments.scenario.traffic.probe import Probe
+from experiments.scenario.values import Replay, Scenario
 from experiments.testbed.runs.folder import ResultFolder
 from experiments.testbed.runs.parts import NotReadyError, require_programs
 from experiments.testbed.runs.run import FailedRun, plan_scenario, run_scenario
@@ -54,8 +56,8 @@ def scenario_of(trial: Trial, topology: Topology) -> Scenario:
         topology_name=trial.topology,
         topology=topology,
         variations=(variation,),
-        traffic=tuple(Traffic(*pair, interval_ms=own.probe_ms) for pair in trial.pairs),
-        failures=(Failure(own.cut, timing.before_s, link=link),),
+        traffic=tuple(Probe(*pair, interval_ms=own.probe_ms) for pair in trial.pairs),
+        failures=(link_failure(own.cut, timing.before_s, link),),
         duration_s=timing.total_s,
         seed=trial.seed,
         bfd_interval_ms=own.bfd_ms,

@@ -13,9 +13,9 @@ from experiments.analysis.frames import Frame, parse_pcap
 from experiments.analysis.packet_counts import Clock
 from experiments.analysis.trust import assess
 from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.scenario.iperf3 import FIRST_PORT
 from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.capture import Tap
-from experiments.testbed.instruments.streams import IPERF3_PORT
 from experiments.testbed.runs.measure import network_health
 from experiments.testbed.runs.promise import primary_path
 from experiments.testbed.runs.record import make_record
@@ -119,7 +119,7 @@ def datagrams_of(
             frames[destination],
             hosts[source].ipv4,
             hosts[destination].ipv4,
-            IPERF3_PORT + number,
+            FIRST_PORT + number,
             clock,
         )
         for (source, destination), number in numbers.items()

@@ -18,10 +18,10 @@ from experiments.analysis.datagrams import datagrams, goodput_mbps
 from experiments.analysis.frames import FILE_HEADER_BYTES, UDP, Frame, parse_pcap
 from experiments.analysis.packet_counts import Clock
 from experiments.analysis.timeline import Window
+from experiments.scenario.traffic.ping import PACED_PING
 from experiments.testbed.instruments.capture import Captures, Tap
 from experiments.testbed.instruments.dump import fingerprint
 from experiments.testbed.instruments.paced_ping import checksum, echo_request, is_answer
-from experiments.testbed.instruments.streams import PACED_PING
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.row_text import flow_text, group_text

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from experiments.scenario.flow_values import Flow, Placed
-from experiments.scenario.values import Traffic
+from experiments.scenario.traffic.probe import Probe
 from experiments.testbed.instruments.capture import Captures, Tap
 from experiments.testbed.instruments.downloads import Downloads
 from experiments.testbed.instruments.processes import ProgramEndedError, require_running, require_unkilled
@@ -93,7 +93,7 @@ def test_an_error_of_the_measurement_is_not_hidden_by_a_killed_tap(network, tmp_
 
 @pytest.mark.parametrize(("victim", "name"), [(0, "irtt server at s2"), (1, "probe from s1 to s2")])
 def test_a_killed_client_or_server_of_a_stream_is_named(network, tmp_path, victim: int, name: str) -> None:
-    with Streams(network, (Traffic("s1", "s2", interval_ms=10.0),), tmp_path) as streams:
+    with Streams(network, (Probe("s1", "s2", interval_ms=10.0),), tmp_path) as streams:
         streams.start(0, 1.0)
         end(network.programs[victim])
         with pytest.raises(ProgramEndedError, match=name):

@@ -16,7 +16,7 @@ from experiments.analysis.record import Record, Stream
 from experiments.analysis.timeline import Window
 from experiments.campaign.kinds.probed import WatchedParameters
 from experiments.campaign.values import Arm, Load, Timing, Trial
-from experiments.scenario.values import Traffic
+from experiments.scenario.traffic.ping import Ping
 from experiments.testbed.trials.decide.row import (
     PACKET_MEASURES,
     PHASES,
@@ -65,7 +65,7 @@ def seen(out, back=None, *, failures=1, datagrams=(), joined=True, detected_s=(C
     scenario = scenario_of(made, SQUARE, 20)
     ways = (Way("out", 1, 2, "ping", is_reply=False), Way("back", 2, 1, "ping", is_reply=True))
     answers = [Flight(f.sequence, f.arrivals_s[0], (f.arrivals_s[0] + 0.001,)) for f in out if f.arrivals_s]
-    stream = Stream(Traffic(*PAIR, kind="ping", interval_ms=10), ways, (out, back or tuple(answers)))
+    stream = Stream(Ping(*PAIR, interval_ms=10), ways, (out, back or tuple(answers)))
     record = Record(
         scenario=scenario,
         variation=scenario.variations[0],

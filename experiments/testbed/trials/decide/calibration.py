@@ -9,7 +9,8 @@ from experiments.analysis.datagrams import Datagram
 from experiments.analysis.record import Record
 from experiments.analysis.timeline import Window
 from experiments.campaign.values import Arm, Json, Timing, Trial
-from experiments.scenario.values import Traffic
+from experiments.scenario.stream import Traffic
+from experiments.scenario.traffic.iperf3_udp import Iperf3Udp
 from mininet_topos.topology import LinkId, Topology
 
 # Shorter intervals hold for seconds, not for the hour that a campaign takes: one that is too short by a hair makes
@@ -92,7 +93,7 @@ def frame_mbps(found: Iterable[Datagram], window: Window) -> float:
 
 def full_link_traffic(link: LinkId, capacity_mbps: float) -> Traffic:
     """A stream between the link's ends that is more than it carries."""
-    return Traffic(link.a, link.b, kind="iperf3-udp", rate_mbps=OVERFILL * capacity_mbps)
+    return Iperf3Udp(link.a, link.b, rate_mbps=OVERFILL * capacity_mbps)
 
 
 def lonely_link(topology: Topology) -> LinkId:

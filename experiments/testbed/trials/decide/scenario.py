@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from experiments.campaign.kinds.probed import DownloadParameters, WatchedParameters
 from experiments.campaign.values import Arm, Load, Timing, Trial, parameters_of
-from experiments.scenario.values import Failure, Scenario, Traffic, Variation
+from experiments.scenario.failures.silent import Silent
+from experiments.scenario.stream import Traffic
+from experiments.scenario.traffic.iperf3_udp import Iperf3Udp
+from experiments.scenario.traffic.ping import Ping
+from experiments.scenario.values import Scenario, Variation
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import LinkId, Topology, with_capacity
 
@@ -91,7 +95,7 @@ def scenario_of(trial: Trial, topology: Topology, bfd_interval_ms: int) -> Scena
         topology=with_capacity(topology, load.capacity_mbps),
         variations=(variation_of(arm_of(trial)),),
         traffic=traffic_of(trial.pairs, load),
-        failures=tuple(Failure("silent", cut_s, link=link) for link in links_of(trial, topology)),
+        failures=tuple(Silent(cut_s, link) for link in links_of(trial, topology)),
         duration_s=timing.total_s,
         seed=trial.seed,
         bfd_interval_ms=bfd_interval_ms,
@@ -103,7 +107,7 @@ def scenario_of(trial: Trial, topology: Topology, bfd_interval_ms: int) -> Scena
 
 def traffic_of(pairs: tuple[tuple[str, str], ...], load: Load) -> tuple[Traffic, ...]:
     """Pings of all pairs, then UDP of all pairs."""
-    pings = [Traffic(*pair, kind="ping", interval_ms=load.ping_interval_ms) for pair in pairs if load.pings]
+    pings = [Ping(*pair, interval_ms=load.ping_interval_ms) for pair in pairs if load.pings]
     rate_mbps = load.udp_mbps
-    udp = [Traffic(*pair, kind="iperf3-udp", rate_mbps=rate_mbps) for pair in pairs if rate_mbps is not None]
+    udp = [Iperf3Udp(*pair, rate_mbps=rate_mbps) for pair in pairs if rate_mbps is not None]
     return (*pings, *udp)

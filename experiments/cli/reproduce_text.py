@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments.campaign.act.registration import registration_text
 from experiments.campaign.durations import in_words
 from experiments.campaign.order import NOT_RUN
 from experiments.terminal.output import table
@@ -135,5 +136,5 @@ def _ending(value: Json) -> str:
     lines.append(trials)
     if value["calibration"] and not value["calibration"]["trustworthy"]:
         lines.append(f"NOT TRUSTWORTHY: {'; '.join(value['calibration']['problems'])}")
-    lines.append(f"everything is in {value['folder']}")
+    lines += [registration_text(value["registration"]), f"everything is in {value['folder']}"]
     return "\n".join(lines)

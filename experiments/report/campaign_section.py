@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
+from experiments.campaign.act.registration import registration_of, registration_text
 from experiments.report.blocks import Block, Cell, Facts, Fold, Grid, Part, Section, Text
 from experiments.report.claims import name_of, verdict_counts
 from experiments.report.folders import CampaignFolder
 from experiments.report.origin import environment_part, origin_text, repeat_part
 from experiments.report.words import NONE, label, listed, milliseconds, number, value_text
+from machine.environment import REPOSITORY
 from mininet_topos.wording import counted
 
 Json = dict[str, Any]
@@ -18,7 +20,8 @@ Json = dict[str, Any]
 
 def campaign_section(folder: CampaignFolder, place: str) -> Section:
     """What a campaign asked and what became of it; its ids have sections of their own."""
-    blocks: list[Block] = [Text(_summary(folder)), Text(origin_text(folder.environment))]
+    registered = registration_text(registration_of(folder.environment.get("commit"), REPOSITORY))
+    blocks: list[Block] = [Text(_summary(folder)), Text(origin_text(folder.environment)), Text(f"The {registered}.")]
     blocks += _unfinished(folder)
     lacking = [name for name in _asked(folder) if name not in {name_of(figure) for figure in folder.figures}]
     if lacking:

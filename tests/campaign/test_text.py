@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from experiments.campaign.act.registration import UNKNOWN
 from experiments.campaign.order import NOT_RUN
 from experiments.cli.reproduce_text import campaign_text, result_text
 
@@ -34,6 +35,7 @@ def campaign(*results: dict[str, Any]) -> dict[str, Any]:
     return {"results": list(results), "failed": [], "verdicts": {"holds": 1}, "trials": 2, "failed_trials": 0} | {
         "attempts": 2,
         "untrustworthy_trials": 0,
+        "registration": UNKNOWN,
         "calibration": None,
         "folder": "results/x",
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from experiments.campaign.act.discovery import find_kinds
 from experiments.campaign.act.engine import Progress, Runner, run_campaign
+from experiments.campaign.act.registration import registration_of
 from experiments.campaign.act.store import CALIBRATION, ENVIRONMENT, Store
 from experiments.campaign.calibration import DEFAULT_BFD_INTERVAL_MS, bfd_interval_ms, calibration_text, judged
 from experiments.campaign.durations import needs_network
@@ -18,7 +19,7 @@ from experiments.campaign.judging import campaign_value, judge_figure, result_of
 from experiments.campaign.order import remaining
 from experiments.campaign.selection import Request, describe
 from experiments.campaign.values import Json, LaboratorySettings, Trial
-from machine.environment import environment_facts
+from machine.environment import REPOSITORY, environment_facts
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -136,7 +137,9 @@ def conclude(store: Store, figures: Mapping[str, PaperFigure], out: Path, ids: S
         results.append({**result, "folder": str(out / name)})
         pictures.write_json(f"{name}/{VERDICT}", results[-1])
         _draw(out / name, figure)
-    return campaign_value(results, rows, {"calibration": calibration, "folder": str(out)})
+    run_commit = (store.read_json(ENVIRONMENT) or {}).get("commit")
+    facts = {"calibration": calibration, "folder": str(out), "registration": registration_of(run_commit, REPOSITORY)}
+    return campaign_value(results, rows, facts)
 
 
 def _conclude(

@@ -105,9 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadInputError(f"'armor te sweep' takes no topology; remove {arguments.topology!r}")
         if arguments.figure is None:
             raise BadInputError(f"'armor te sweep' needs --figure; use one of {', '.join(FIGURES)}")
-        from experiments.te.figures import sweep_figure
+        from experiments.cli.te_sweep import sweep
 
-        return sweep_figure(arguments)
+        return sweep(arguments)
     if arguments.out is not None:
         refuse_unwritable(arguments.out)
     if arguments.topology is None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from experiments.campaign.act.engine import RunTrial
+from experiments.campaign.act.attempts import RunTrial
 from experiments.campaign.kinds.control import (
     CPU,
     IN_BAND,

@@ -9,8 +9,7 @@ from pathlib import Path
 from experiments.report.blocks import Block, Page, Section, Text
 from experiments.report.campaign_section import campaign_section
 from experiments.report.claims import VERDICT_KEY, figure_section, name_of, overview_grid, verdict_counts
-from experiments.report.folders import CampaignFolder, FigureResult, Folder, RunFolder, SweepFolder, read_folder
-from experiments.report.origin import environment_part, origin_text, repeat_part
+from experiments.report.folders import CampaignFolder, FigureResult, Folder, RunFolder, read_folder
 from experiments.report.run_section import run_section, run_summary
 from experiments.report.words import anchor, listed
 from mininet_topos.errors import BadInputError
@@ -69,8 +68,6 @@ def _of_folder(folder: Folder, place: str) -> Chapter:
     if isinstance(folder, RunFolder):
         section = run_section(folder, place)
         return Chapter((section,), (), f"{section.title}. {run_summary(folder, None)}")
-    if isinstance(folder, SweepFolder):
-        return _sweep(folder, place)
     return _campaign(folder, place)
 
 
@@ -79,17 +76,3 @@ def _campaign(folder: CampaignFolder, place: str) -> Chapter:
     figures = tuple((figure, anchor(place, name_of(figure))) for figure in folder.figures)
     line = section.blocks[0].text if isinstance(section.blocks[0], Text) else ""
     return Chapter((*(figure_section(*pair) for pair in figures), section), figures, f"{section.title}. {line}")
-
-
-def _sweep(folder: SweepFolder, place: str) -> Chapter:
-    """A sweep computes; its figure, environment and command make one section."""
-    made = figure_section(folder.figure, place)
-    blocks = (
-        Text(origin_text(folder.environment).replace("Measured", "Computed", 1)),
-        *made.blocks,
-        environment_part(folder.environment),
-        repeat_part(folder.path, folder.environment),
-    )
-    trials = counted(int(folder.figure.verdict.get("trials", 0)), "row")
-    line = f"Sweep {made.title}: {trials} computed. {verdict_counts([folder.figure])}".rstrip(". ") + "."
-    return Chapter((Section(f"Sweep {made.title}", place, blocks),), ((folder.figure, place),), line)

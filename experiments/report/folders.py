@@ -1,4 +1,4 @@
-"""Folders of results as values: a run (or demo), a campaign, a sweep. Reading only."""
+"""Folders of results as values: a run (or demo), a campaign. Reading only."""
 
 from __future__ import annotations
 
@@ -42,17 +42,8 @@ class FigureResult:
 
 
 @dataclass(frozen=True)
-class SweepFolder:
-    """What `armor te sweep` wrote."""
-
-    path: Path
-    environment: Json
-    figure: FigureResult
-
-
-@dataclass(frozen=True)
 class CampaignFolder:
-    """What `armor reproduce` wrote, finished or not."""
+    """What `armor reproduce` or `armor te sweep` wrote, finished or not."""
 
     path: Path
     description: Json
@@ -62,7 +53,7 @@ class CampaignFolder:
     figures: tuple[FigureResult, ...]
 
 
-Folder = RunFolder | SweepFolder | CampaignFolder
+Folder = RunFolder | CampaignFolder
 
 
 def read_folder(path: Path) -> Folder:
@@ -84,10 +75,8 @@ def read_folder(path: Path) -> Folder:
         return _campaign(path)
     if (path / SCENARIO).is_file():
         return _run(path)
-    if (path / VERDICT).is_file() and (path / ROWS).is_file():
-        return SweepFolder(path, read_object(path / ENVIRONMENT), _figure(path, read_object(path / VERDICT)))
     raise BadInputError(
-        f"{str(path)!r} holds no results (neither {CAMPAIGN}, {SCENARIO} nor {VERDICT} with {ROWS}); "
+        f"{str(path)!r} holds no results (neither {CAMPAIGN} nor {SCENARIO}); "
         "name a folder that 'armor run', 'armor reproduce' or 'armor te sweep' has written"
     )
 

@@ -63,7 +63,6 @@ UPWARD = frozenset(
         ("experiments.testbed", "experiments.figures"),
         ("experiments.loadgen", "experiments.figures"),
         ("experiments.campaign.act", "experiments.figures"),
-        ("experiments.te", "experiments.cli"),
     }
 )
 

@@ -162,23 +162,3 @@ def campaign_folder(path, trials=("t/1", "t/2", "t/3", "t/4"), rows=None, claims
     write_json(path / "sdfast-fig5" / "verdict.json", {**verdict, "claims": list(claims), "table": table})
     (path / "sdfast-fig5" / "figure.svg").write_bytes(SVG)
     return path
-
-
-def sweep_folder(path):
-    """A folder of `armor te sweep`."""
-    path.mkdir(parents=True)
-    held = {"name": "largest distance", "unit": "points", "paper": "highly comparable", "measured": 0.0762}
-    claims = [{**held, "low": 0.0, "high": 0.1, "verdict": "held"}]
-    verdict = {
-        "id": "kuijia-fig4",
-        "quick": True,
-        "verdict": "held",
-        "claims": claims,
-        "trials": 96,
-        "failed_trials": 0,
-    }
-    write_json(path / "verdict.json", verdict)
-    write_json(path / "environment.json", {"command": ["armor", "te", "sweep"], "finished": "2026-01-02T03:04:05+0000"})
-    write_rows(path / "rows.jsonl", [{"version": 1}])
-    (path / "figure.svg").write_bytes(SVG)
-    return path

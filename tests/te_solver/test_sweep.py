@@ -1,24 +1,15 @@
-"""Sweeps: resumable, the same results whoever computes, figures redrawn from rows, claims judged."""
+"""What computed figures of traffic engineering compute, and how their claims are judged."""
 
 from __future__ import annotations
-
-import json
-import multiprocessing
-import os
-import signal
-import warnings
-from pathlib import Path
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
+from experiments.campaign.kinds.te_schemes import compute
+from experiments.campaign.values import CampaignPlan
 from experiments.campaign.verdicts import DIFFERS, HOLDS, MEASURED
-from experiments.cli.main import main
+from experiments.figures.beyond import te_schemes
 from experiments.figures.kuijia import fig4
-from experiments.te import scheme_sweep
-from experiments.te.sweep import SweepOptions, Unit, run_sweep
-from mininet_topos.errors import ArmorError, BadInputError
 from te_solver import all_failures as effect
 from te_solver import ladder
 from te_solver.choices import BASE_POINTS
@@ -30,83 +21,6 @@ from tests.te_solver.strategies import gnm_problem
 
 pytest.importorskip("cvxpy")
 pytest.importorskip("matplotlib")
-
-
-def square(parameters):
-    return {"square": parameters["number"] ** 2}
-
-
-def broken(parameters):
-    raise BadInputError(f"unit {parameters['number']} was computed again")
-
-
-def kill_itself(_parameters):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-UNITS = [Unit(f"unit{number}", {"number": number}) for number in range(5)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_results_come_in_the_order_of_the_units(tmp_path, workers):
-    done = run_sweep(UNITS, square, tmp_path, SweepOptions(workers))
-    assert [result["square"] for result in done.results] == [0, 1, 4, 9, 16]
-    assert done.computed == 5
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"unit{k}.json" for k in range(5)]
-
-
-def test_a_broken_off_sweep_goes_on_where_it_stopped(tmp_path):
-    run_sweep(UNITS[:3], square, tmp_path, SweepOptions())
-    done = run_sweep(UNITS, square, tmp_path, SweepOptions())
-    assert done.computed == 2
-    assert run_sweep(UNITS, broken, tmp_path, SweepOptions()).computed == 0
-    with pytest.raises(BadInputError, match="unit 0"):
-        run_sweep(UNITS, broken, tmp_path, SweepOptions(again=True))
-
-
-def test_other_parameters_are_computed_again(tmp_path):
-    run_sweep([Unit("unit", {"number": 2})], square, tmp_path, SweepOptions())
-    assert run_sweep([Unit("unit", {"number": 3})], square, tmp_path, SweepOptions()).results == ({"square": 9},)
-
-
-def test_a_damaged_unit_is_named(tmp_path):
-    (tmp_path / "unit0.json").write_text("{")
-    with pytest.raises(BadInputError, match=r"unit0\.json"):
-        run_sweep(UNITS, square, tmp_path, SweepOptions())
-
-
-@pytest.mark.slow
-def test_a_cluster_computes_the_same(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp"
-    ) as cluster:
-        done = run_sweep(UNITS, square, tmp_path, SweepOptions(dask=cluster.scheduler_address))
-    assert [result["square"] for result in done.results] == [0, 1, 4, 9, 16]
-
-
-def test_a_cluster_that_goes_away_is_an_error_and_what_is_finished_is_kept(tmp_path, monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    answers = [
-        ("finished", (UNITS[0], {"square": 0}, 0.0)),
-        ("cancelled", distributed.client.FutureCancelledError("1", "")),
-    ]
-    monkeypatch.setattr(distributed, "Client", lambda *_, **__: Mock())
-    monkeypatch.setattr(
-        distributed,
-        "as_completed",
-        lambda *_, **__: iter([(Mock(status=status), answer) for status, answer in answers]),
-    )
-    with pytest.raises(ArmorError, match=r"gave up \(cancelled\); finished units are kept"):
-        run_sweep(UNITS, square, tmp_path, SweepOptions(dask="tcp://127.0.0.1:1"))
-    assert [path.name for path in tmp_path.iterdir()] == ["unit0.json"]
-
-
-def test_a_cluster_that_is_not_there_is_an_error(tmp_path):
-    pytest.importorskip("distributed")
-    with pytest.raises(BadInputError, match="no dask scheduler"):
-        run_sweep(UNITS, square, tmp_path, SweepOptions(dask="nonsense"))
 
 
 def unit_of(base_point, graph, run):
@@ -205,27 +119,13 @@ def test_the_claim_of_figure_4_is_judged_from_the_centre(kuijia, verdict):
     assert vertex.verdict == MEASURED
 
 
-def test_a_unit_of_the_scheme_sweep_has_every_scheme_and_their_laws():
-    parameters = {"topology": "gscale", "run": 0, "load": 1.2, "seed": 1}
-    schemes = scheme_sweep.compute(parameters)["schemes"]
+def test_a_trial_of_the_schemes_has_every_scheme_and_their_laws():
+    trial = next(each for each in te_schemes.trials(CampaignPlan(True, 1)) if "gscale-run0-load1.2" in each.trial_id)
+    schemes = compute(trial)["schemes"]
     assert schemes["ffc3"]["admitted"] <= schemes["ffc2"]["admitted"] <= schemes["ffc1"]["admitted"] <= 1
     assert schemes["ffc1"]["lost"] == pytest.approx(1 - schemes["ffc1"]["admitted"], abs=1e-6)
     assert schemes["reoptimise"]["lost"] <= schemes["precomputed"]["lost"] + 1e-6
     assert schemes["kuijia"]["aboriginal_lost"] == pytest.approx(0, abs=1e-9)
-
-
-@pytest.mark.slow
-def test_sweep_command_writes_rows_pictures_and_verdict(tmp_path, capsys):
-    argv = ["te", "sweep", "--figure", "kuijia-fig4", "--quick", "--out", str(tmp_path / "f"), "--json"]
-    code = main(argv)
-    value = json.loads(capsys.readouterr().out)
-    assert code == (1 if value["verdict"] == DIFFERS else 0)
-    assert {"id", "quick", "verdict", "claims", "trials", "failed_trials", "seconds", "folder"} <= set(value)
-    rows = [json.loads(line) for line in (tmp_path / "f" / "rows.jsonl").read_text().splitlines()]
-    assert len(rows) == value["trials"] == 2 * 2 * 2
-    assert [claim.to_json() for claim in fig4.claims(rows)] == value["claims"]
-    for name in ("figure.png", "figure.svg", "verdict.json", "environment.json"):
-        assert (tmp_path / "f" / name).stat().st_size > 100
 
 
 def test_pairs_of_figure_4_differ_from_run_to_run_and_graph_to_graph():
@@ -242,23 +142,3 @@ def test_columns_of_the_failure_table_are_all_named():
         effect.KUIJIA, effect.PRECOMPUTED, effect.PIVOTS, effect.GAP,
     )  # fmt: skip
     assert sorted(names) == list(range(effect.COLUMNS))
-
-
-@pytest.mark.slow
-def test_a_folder_that_can_no_longer_be_written_ends_the_workers_without_a_word(tmp_path: Path, monkeypatch) -> None:
-    def full(_path: Path, _text: str) -> None:
-        raise OSError(28, "No space left on device")
-
-    before = set(multiprocessing.active_children())
-    monkeypatch.setattr("experiments.te.sweep.write_whole", full)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(OSError, match="No space left"):
-            run_sweep(UNITS, square, tmp_path, SweepOptions(workers=2))
-    assert not [worker for worker in set(multiprocessing.active_children()) - before if worker.is_alive()]
-
-
-@pytest.mark.slow
-def test_a_worker_that_is_killed_is_told_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ArmorError, match=r"a worker process was killed, .*; ask for fewer --workers"):
-        run_sweep(UNITS, kill_itself, tmp_path, SweepOptions(workers=2))

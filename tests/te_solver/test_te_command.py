@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from experiments.campaign.act.discovery import find_figures, find_kinds
+from experiments.campaign.values import CampaignPlan
 from experiments.cli import te
 from experiments.cli.main import main
-from experiments.te.figures import FIGURES
 from te_solver.outcome import CLASSES
 from te_solver.schemes import SCHEMES
 
@@ -26,8 +27,10 @@ def output_of(capsys, *argv):
     return code, capsys.readouterr()
 
 
-def test_words_of_the_command_line_are_those_of_the_core():
-    assert tuple(FIGURES) == te.FIGURES
+def test_every_figure_of_a_sweep_is_computed():
+    kinds, plan = find_kinds(), CampaignPlan(True, 1)
+    for name in te.FIGURES:
+        assert not any(kinds[trial.kind].root for trial in find_figures()[name].trials(plan))
 
 
 @pytest.mark.parametrize("fast", [[], ["--fast"]])

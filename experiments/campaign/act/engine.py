@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from itertools import groupby
 from typing import Protocol, runtime_checkable
 
+from experiments.campaign.act.attempts import Attempt, RunTrial, attempt, now
 from experiments.campaign.act.store import Store
-from experiments.campaign.order import FAILED, MAX_ATTEMPTS, OK, attempts_of, in_order, remaining, trial_row
+from experiments.campaign.act.workers import SpreadRunner
+from experiments.campaign.order import FAILED, MAX_ATTEMPTS, attempts_of, in_order, remaining, trial_row
 from experiments.campaign.values import Json, Trial
 from mininet_topos.errors import ArmorError, MissingRequirementError
-
-RunTrial = Callable[[Trial], Json]
 
 
 @runtime_checkable
@@ -70,9 +70,14 @@ def run_campaign(
     todo = remaining(in_order(trials), rows)
     progress.start()
     attempts = {trial: len(statuses) for trial, statuses in attempts_of(rows).items()}
-    for _, group in groupby(todo, key=lambda trial: (trial.session_key, id(runners[trial.kind]))):
+    for _, group in groupby(todo, key=lambda trial: _together(trial, runners[trial.kind])):
         session = list(group)
         _Session(runners[session[0].kind], store, quick, progress, attempts).run(session)
+
+
+def _together(trial: Trial, runner: Runner) -> Hashable:
+    """What neighbours have in common that run together; computed trials need no network."""
+    return (None if isinstance(runner, SpreadRunner) else trial.session_key, id(runner))
 
 
 class _Session:
@@ -87,6 +92,9 @@ class _Session:
 
     def run(self, trials: Sequence[Trial]) -> None:
         """Run all trials."""
+        if isinstance(self.runner, SpreadRunner):
+            self._spread(self.runner, trials)
+            return
         waiting = deque(trials)
         while waiting:
             with ExitStack() as stack:
@@ -95,12 +103,24 @@ class _Session:
                 while run is not None and waiting and self._attempt(waiting, run):
                     pass
 
+    def _spread(self, runner: SpreadRunner, trials: Sequence[Trial]) -> None:
+        """Try all at once, and again those that failed."""
+        waiting = list(trials)
+        while waiting:
+            again = []
+            with closing(runner.attempts(waiting)) as found:
+                for each in found:
+                    self.progress.begin(each.trial, self._next_attempt(each.trial))
+                    if not self._keep(each, more={"cpu_seconds": round(each.cpu_seconds, 3)}):
+                        again.append(each.trial)
+            waiting = again
+
     def _open(self, stack: ExitStack, waiting: deque[Trial]) -> RunTrial | None:
         """Open a session; when that fails, it is the first trial's failure, and at last that of all that wait."""
         if not isinstance(self.runner, SessionRunner):
             return self.runner
         trial = waiting[0]
-        started, start_s = _now(), time.monotonic()
+        started, start_s = now(), time.monotonic()
         try:
             return stack.enter_context(self.runner.session(trial))
         except MissingRequirementError:
@@ -108,9 +128,10 @@ class _Session:
         except ArmorError as error:
             reason = f"its network could not be built: {error}"
         given_up = self._next_attempt(trial) >= MAX_ATTEMPTS
+        measured, seconds = {"status": FAILED, "error": reason}, time.monotonic() - start_s
         for failed in list(waiting) if given_up else [trial]:
             self.progress.begin(failed, self._next_attempt(failed))
-            self._keep(failed, {"status": FAILED, "error": reason}, (started, start_s), given_up)
+            self._keep(Attempt(failed, measured, started, seconds), given_up=given_up)
             if given_up:
                 waiting.popleft()
         return None
@@ -119,32 +140,25 @@ class _Session:
         """Try the first trial that waits; tell whether it went well."""
         trial = waiting[0]
         self.progress.begin(trial, self._next_attempt(trial))
-        started, start_s = _now(), time.monotonic()
-        try:
-            self._keep(trial, {**run(trial), "status": OK, "error": None}, (started, start_s), True)
-        except MissingRequirementError:
-            raise
-        except ArmorError as error:
-            is_last = self._next_attempt(trial) >= MAX_ATTEMPTS
-            self._keep(trial, {"status": FAILED, "error": str(error)}, (started, start_s), is_last)
-            if is_last:
-                waiting.popleft()
-            return False
-        waiting.popleft()
-        return True
+        found = attempt(run, trial)
+        if self._keep(found):
+            waiting.popleft()
+        return found.is_good
 
     def _next_attempt(self, trial: Trial) -> int:
         return self.attempts.get(trial.trial_id, 0) + 1
 
-    def _keep(self, trial: Trial, measured: Json, start: tuple[str, float], is_last: bool) -> None:
-        """Store a row: what follows from the trial, what was measured, when and how long."""
-        attempt = self._next_attempt(trial)
-        clock = {"started": start[0], "seconds": round(time.monotonic() - start[1], 3)}
-        row = {**trial_row(trial, self.quick), **clock, **measured, "trial": trial.trial_id, "attempt": attempt}
+    def _keep(self, found: Attempt, more: Mapping[str, float] | None = None, *, given_up: bool = False) -> bool:
+        """Store a row: what follows from the trial, what was measured, when and how long; tell whether it is the last.
+
+        A good attempt is, one that was tried often enough, and one that nobody will try again (`given_up`).
+        """
+        trial, number = found.trial, self._next_attempt(found.trial)
+        is_last = given_up or found.is_good or number >= MAX_ATTEMPTS
+        clock = {"started": found.started, "seconds": round(found.seconds, 3), **(more or {})}
+        name = {"trial": trial.trial_id, "attempt": number}
+        row = {**trial_row(trial, self.quick), **clock, **found.measured, **name}
         self.store.append(row)
-        self.attempts[trial.trial_id] = attempt
+        self.attempts[trial.trial_id] = number
         self.progress.end(trial, row, is_last)
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        return is_last

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -106,6 +106,19 @@ class Store:
         if (self.path / PACKED_ROWS).exists() and not (self.path / ROWS).exists():
             raise BadInputError(f"{str(self.path)!r} is kept packed; unpack it first: gunzip {self.path / PACKED_ROWS}")
 
+    def begin_again(self, description: Json, kept: Callable[[Json], Json | None]) -> None:
+        """Describe another campaign, which keeps what `kept` makes of a row (None: not this one).
+
+        Raises
+        ------
+        BadInputError
+            As `writing`.
+        """
+        with self.writing():
+            rows = [row for row in map(kept, self.rows()) if row is not None]
+            write_whole(self.path / ROWS, "".join(f"{row_text(row)}\n" for row in rows), durable=True)
+            self.write_json(CAMPAIGN, {"format_version": FORMAT_VERSION, **description})
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the folder for this process; a torn last line, left by a kill, is cut off.
@@ -144,11 +157,7 @@ class Store:
         """
         if self._file is None:
             raise RuntimeError("rows are appended inside `writing` only")
-        try:
-            line = json.dumps(row, ensure_ascii=False, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise ArmorError(f"the row of trial {row.get('trial')!r} is no JSON value ({error})") from error
-        self._file.write(line.encode() + b"\n")
+        self._file.write(row_text(row).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -203,6 +212,14 @@ class Store:
         if not isinstance(row, dict) or not {"trial", "status"} <= set(row):
             raise BadInputError(f"{str(self.path / ROWS)!r}, line {number}, is no row of a trial; remove it")
         return row
+
+
+def row_text(row: Json) -> str:
+    """A row as its line (`ArmorError` when it is no JSON value)."""
+    try:
+        return json.dumps(row, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ArmorError(f"the row of trial {row.get('trial')!r} is no JSON value ({error})") from error
 
 
 def _refuse_constant(word: str) -> NoReturn:

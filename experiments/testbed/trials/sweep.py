@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from experiments.campaign.act.engine import RunTrial
+from experiments.campaign.act.attempts import RunTrial
 from experiments.campaign.values import Json, LaboratorySettings, Trial
 from experiments.figures.kuijia import fields, fig4, fig8
 from experiments.figures.pso import fig10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.campaign.act.engine import RunTrial
+from experiments.campaign.act.attempts import RunTrial
 from experiments.campaign.kinds.verify import VerifyParameters
 from experiments.campaign.values import Arm, Json, LaboratorySettings, Trial, parameters_of
 from experiments.verify.verify import coverage

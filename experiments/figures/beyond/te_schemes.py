@@ -7,22 +7,18 @@ counted against the unprotected optimum, so that what a scheme never admitted co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.campaign.figure import Table
+from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.te_schemes import SchemesParameters
+from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.verdicts import ClaimResult
 from experiments.figures.charts.canvas import INK, PALETTE, new_figure
-from experiments.te.sweep import Json, Unit
-from mininet_topos.topology import FailureScenario
-from te_solver.demands import gravity
-from te_solver.network import to_network
-from te_solver.schemes import SCHEMES, SchemeOptions, fail, plan_schemes
-from te_solver.solve import SolveOptions, solve
-from te_solver.tunnels import to_problem
-from te_solver.values import Problem
+from te_solver.schemes import SCHEMES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,63 +30,60 @@ LOADS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.6)
 RUNS = 5
 CAPACITY_MBPS = 1000.0
 RESERVING = ("ffc1", "ffc2", "ffc3", "teavar")
-RESULT_VERSION = 1
+ID, PRICE_ID = "te-schemes", "te-ffc-price"
 
 
-def units(seed: int, runs: int = RUNS) -> list[Unit]:
-    """One unit a topology, run and load."""
-    return [
-        Unit(
-            f"{topology}-run{run}-load{load:.1f}",
-            {"version": RESULT_VERSION, "topology": topology, "run": run, "load": load, "seed": seed},
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """One trial a topology, matrix and load; both figures share them."""
+    runs = plan.rounds or (1 if plan.quick else RUNS)
+    return tuple(
+        Trial(
+            trial_id=f"{ID}/{topology}-run{run}-load{load:.1f}",
+            kind="te-schemes",
+            topology=topology,
+            arm=None,
+            round=run + 1,
+            failures=1,
+            links=(),
+            pairs=(),
+            load=None,
+            timing=None,
+            seed=plan.seed,
+            parameters=SchemesParameters(run, load, CAPACITY_MBPS),
         )
         for topology in TOPOLOGIES
         for run in range(runs)
         for load in LOADS
-    ]
+    )
 
 
-def compute(parameters: Mapping[str, Any]) -> Json:
-    """For every scheme: share of the optimum admitted, and mean share of it lost over all single link failures."""
-    problem = _problem(parameters["topology"], parameters["load"], 1000 * parameters["seed"] + parameters["run"])
-    options = SchemeOptions(SolveOptions(method="fast"))
-    plans = plan_schemes(problem, list(SCHEMES), options)
-    optimum_mbps = float(plans["reoptimise"].granted_mbps.sum())
-    schemes = {}
-    for name, plan in plans.items():
-        outcomes = [
-            fail(name, plan, FailureScenario(links=frozenset({link})), options)
-            for link in problem.network.topology.link_ids
-        ]
-        loads = problem.tunnels.arc_loads(plan.rates_mbps)
-        schemes[name] = {
-            "admitted": float(plan.granted_mbps.sum()) / optimum_mbps,
-            "lost": max(0.0, float(np.mean([1 - outcome.total.after_mbps / optimum_mbps for outcome in outcomes]))),
-            "aboriginal_lost": float(np.mean([outcome.aboriginal.lost for outcome in outcomes])),
-            "mean_link_utilization": float(np.mean(loads / problem.network.capacity_mbps)),
-        }
-    return {"optimum_mbps": optimum_mbps, "asked_mbps": float(problem.demands_mbps.sum()), "schemes": schemes}
+def _no_claims(_rows: Sequence[Json]) -> list[ClaimResult]:
+    return []
 
 
 def by_scheme(rows: Sequence[Json]) -> list[Json]:
     """One row a unit and scheme."""
     return [
-        {**row["parameters"], "optimum_mbps": row["optimum_mbps"], "scheme": name, **values}
+        {
+            **row["parameters"],
+            "topology": row["topology"],
+            "optimum_mbps": row["optimum_mbps"],
+            "scheme": name,
+            **values,
+        }
         for row in rows
+        if row["trial"].startswith(f"{ID}/") and "schemes" in row
         for name, values in row["schemes"].items()
     ]
 
 
 def mean_of(rows: Sequence[Json], key: str, topology: str, scheme: str) -> list[float]:
-    """Mean over the runs of one number, for every load."""
-    return [
-        float(
-            np.mean(
-                [row[key] for row in rows if (row["topology"], row["scheme"], row["load"]) == (topology, scheme, load)]
-            )
-        )
-        for load in LOADS
-    ]
+    """Mean over the runs of one number, for every load; not a number where no run is there."""
+    found: dict[float, list[float]] = {load: [] for load in LOADS}
+    for row in rows:
+        if (row["topology"], row["scheme"]) == (topology, scheme):
+            found[row["load"]].append(row[key])
+    return [float(np.mean(values)) if values else float("nan") for values in found.values()]
 
 
 def draw_losses(rows: Sequence[Json], caption: str) -> Figure:
@@ -138,11 +131,9 @@ def _draw(rows: Sequence[Json], key: str, schemes: Sequence[str], label: str, ti
     return figure
 
 
-def _problem(topology_name: str, load: float, seed: int) -> Problem:
-    from mininet_topos.catalogue import load_topology
+def _figure(name: str, title: str, draw: Callable[[Sequence[Json], str], Figure]) -> PaperFigure:
+    return PaperFigure(name, "beyond", title, trials, _no_claims, draw, table)
 
-    topology = load_topology(topology_name)
-    network = to_network(topology, CAPACITY_MBPS)
-    problem = to_problem(network, gravity(topology, CAPACITY_MBPS, seed))
-    fullest = solve(problem, SolveOptions("min-max-utilisation")).value
-    return problem.with_volumes(problem.demands_mbps * load / fullest)
+
+LOSSES = _figure(ID, "what a failed link costs each scheme of traffic engineering", draw_losses)
+PRICE = _figure(PRICE_ID, "what schemes that reserve for failures do not admit", draw_price)

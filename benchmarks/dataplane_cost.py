@@ -4,7 +4,7 @@
 
 Needs root. Frames of h1 go to h2 through two nodes, everything on one processor and as fast as it takes them, so the
 time from one to the next is the processor time of the whole way, Python's sending included. Then the same with
-the kernel counting how long programs run. Arms and frame lengths take turns, forwards and backwards, so that drift hits
+the kernel counting how long programs run. Variants and frame lengths take turns, forwards and backwards, so that drift hits
 all alike. Every trial is a JSON line of the result file.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from benchmarks.environment import environment
-from dataplane.cost_trial import ARMS, Cost, measure
+from dataplane.cost_trial import VARIANTS, Cost, measure
 from dataplane.two_paths import two_paths
 from mininet_topos.errors import ArmorError
 
@@ -29,17 +29,17 @@ RESULTS = Path(__file__).parent / "results" / "dataplane_cost.jsonl"
 
 
 def trials(repetitions: int, frames: int) -> Iterator[dict[str, object]]:
-    """Rows of all arms; a bench is built for each repetition."""
+    """Rows of all variants; a testbed is built for each repetition."""
     processor = max(os.sched_getaffinity(0))
-    cases = [(arm, size) for size in FRAME_BYTES for arm in ARMS]
+    cases = [(variant, size) for size in FRAME_BYTES for variant in VARIANTS]
     for repetition in range(repetitions):
-        with two_paths() as bench:
-            for arm, size in cases if repetition % 2 == 0 else reversed(cases):
+        with two_paths() as testbed:
+            for variant, size in cases if repetition % 2 == 0 else reversed(cases):
                 row = {"repetition": repetition, "load": os.getloadavg()[0]}
                 try:
-                    yield {**row, "status": "ok", **asdict(measure(bench, arm, size, frames, processor))}
+                    yield {**row, "status": "ok", **asdict(measure(testbed, variant, size, frames, processor))}
                 except ArmorError as error:
-                    yield {**row, "status": "failed", "arm": arm, "frame_bytes": size, "error": str(error)}
+                    yield {**row, "status": "failed", "variant": variant, "frame_bytes": size, "error": str(error)}
 
 
 def spread(values: list[float]) -> str:
@@ -50,22 +50,22 @@ def spread(values: list[float]) -> str:
 
 def summary(rows: list[dict[str, object]]) -> Iterator[str]:
     """One line a case, for people."""
-    yield "bytes  arm           whole way, ns             s1's program, ns          s2's program, ns          lost"
-    names = ("arm", "frame_bytes", "frames", "whole_ns", "first_node_ns", "second_node_ns", "lost")
+    yield "bytes  variant           whole way, ns             s1's program, ns          s2's program, ns          lost"
+    names = ("variant", "frame_bytes", "frames", "whole_ns", "first_node_ns", "second_node_ns", "lost")
     done = [Cost(**{name: row[name] for name in names}) for row in rows if row["status"] == "ok"]  # type: ignore[arg-type]
     for size in FRAME_BYTES:
-        for arm in ARMS:
-            mine = [cost for cost in done if (cost.arm, cost.frame_bytes) == (arm, size)]
+        for variant in VARIANTS:
+            mine = [cost for cost in done if (cost.variant, cost.frame_bytes) == (variant, size)]
             if len(mine) < 2:
-                yield f"{size:5}  {arm:12}  {len(mine)} of its trials did not fail"
+                yield f"{size:5}  {variant:12}  {len(mine)} of its trials did not fail"
                 continue
             parts = (spread([getattr(cost, name) for cost in mine]) for name in names[3:6])
             lost = sum(cost.lost for cost in mine)
-            yield f"{size:5}  {arm:12}  {'  '.join(parts)}  {lost} of {sum(2 * cost.frames for cost in mine)}"
+            yield f"{size:5}  {variant:12}  {'  '.join(parts)}  {lost} of {sum(2 * cost.frames for cost in mine)}"
 
 
 def main() -> int:
-    """Run the arms, write the rows, print a summary."""
+    """Run the variants, write the rows, print a summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=9)
     parser.add_argument("--frames", type=int, default=6000)

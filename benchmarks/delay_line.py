@@ -24,7 +24,7 @@ from statistics import median
 from benchmarks.environment import environment
 from emulation.decide.delay_line import PROGRAM_NAME, trial_of
 from emulation.delay_line import find_delay_line
-from emulation.delay_trial import DelayBench, delay_bench, errors_us, send_stamped
+from emulation.delay_trial import DelayTestbed, delay_testbed, errors_us, send_stamped
 from mininet_topos.errors import ArmorError, MissingRequirementError
 
 CASES = tuple((links, rate_pps) for rate_pps in (1000, 10_000) for links in (1, 8, 28))
@@ -32,24 +32,24 @@ SENDER_PPS = 90_000  # what one Python process can send
 RESULTS = Path(__file__).parent / "results" / "delay_line.jsonl"
 
 
-def send_from_processes(bench: DelayBench, links: int, rate_pps: int, seconds: float) -> int:
-    """Load every link of a bench from as many processes as that needs; frames sent into each link."""
+def send_from_processes(testbed: DelayTestbed, links: int, rate_pps: int, seconds: float) -> int:
+    """Load every link of a testbed from as many processes as that needs; frames sent into each link."""
     workers = -(-links * rate_pps // SENDER_PPS)
     groups = [range(first, links, workers) for first in range(workers)]
     with multiprocessing.get_context("fork").Pool(workers) as pool:
-        sent = pool.starmap(send_stamped, [(bench.shell_pid, group, rate_pps, seconds) for group in groups])
+        sent = pool.starmap(send_stamped, [(testbed.shell_pid, group, rate_pps, seconds) for group in groups])
     return min(sent)
 
 
 def trial(program: Path, links: int, rate_pps: int, delay_ms: float, seconds: float) -> dict[str, object]:
     """One row: errors on the first link, and what the line says of all."""
-    with delay_bench(program, links, delay_ms) as bench, bench.receiver(0) as receiver:
-        began_cpu_s, began_s = bench.cpu_s(), time.monotonic()
-        sent = send_from_processes(bench, links, rate_pps, seconds)
+    with delay_testbed(program, links, delay_ms) as testbed, testbed.receiver(0) as receiver:
+        began_cpu_s, began_s = testbed.cpu_s(), time.monotonic()
+        sent = send_from_processes(testbed, links, rate_pps, seconds)
         took_s = time.monotonic() - began_s
         time.sleep(delay_ms / 1000 + 0.2)
-        cpu_s = bench.cpu_s() - began_cpu_s
-        report = bench.report()
+        cpu_s = testbed.cpu_s() - began_cpu_s
+        report = testbed.report()
         seen = trial_of(delay_ms, sent, errors_us(receiver, delay_ms))
     relayed = sum(line.relayed for line in report.lines)
     return {

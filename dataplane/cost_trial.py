@@ -20,7 +20,7 @@ from dataplane.protect import ProtectNode
 from dataplane.sqr import SqrSwitch
 from dataplane.two_paths import H1_ADDRESS, H2_ADDRESS, TwoPaths, count_stream, numbered_frames, numbers_in
 
-ARMS = ("plain", "unprotected", "protected", "sqr", "sqr-in-send")
+VARIANTS = ("plain", "unprotected", "protected", "sqr", "sqr-in-send")
 S1_ADDRESS, S2_ADDRESS = IPv4Address("192.0.2.1"), IPv4Address("192.0.2.2")
 THERE, BACK = Connection(7, S1_ADDRESS, S2_ADDRESS), Connection(7, S2_ADDRESS, S1_ADDRESS)
 PATHS = ("p1", "p2")
@@ -40,7 +40,7 @@ class Cost:
     A run in which a packet is cloned contains the sending of the clone.
     """
 
-    arm: str
+    variant: str
     frame_bytes: int
     frames: int
     whole_ns: float
@@ -51,13 +51,13 @@ class Cost:
 
 @contextmanager
 def protected_nodes(
-    bench: TwoPaths, flows: Sequence[tuple[FlowMatch, Connection]], program: str = "protect"
+    testbed: TwoPaths, flows: Sequence[tuple[FlowMatch, Connection]], program: str = "protect"
 ) -> Iterator[tuple[ProtectNode, ProtectNode]]:
-    """Put 1+1 protection on both nodes of a bench, from h1 to h2 by these flows, and back for all packets of h2.
+    """Put 1+1 protection on both nodes of a testbed, from h1 to h2 by these flows, and back for all packets of h2.
 
     Parameters
     ----------
-    bench : TwoPaths
+    testbed : TwoPaths
     flows : sequence of (FlowMatch, Connection)
         Protected flows at s1, of the connection `THERE`.
     program : {"protect", "forward"}
@@ -66,8 +66,8 @@ def protected_nodes(
     with ExitStack() as stack:
         back = [(FROM_H2, BACK)] if flows else []
         nodes = (
-            stack.enter_context(ProtectNode(bench.s1, S1_ADDRESS, [THERE, BACK], flows)),
-            stack.enter_context(ProtectNode(bench.s2, S2_ADDRESS, [THERE, BACK], back)),
+            stack.enter_context(ProtectNode(testbed.s1, S1_ADDRESS, [THERE, BACK], flows)),
+            stack.enter_context(ProtectNode(testbed.s2, S2_ADDRESS, [THERE, BACK], back)),
         )
         for node in nodes:
             node.between("h", plain="p1", paths=PATHS, program=program)
@@ -77,12 +77,12 @@ def protected_nodes(
 
 
 @contextmanager
-def sqr_nodes(bench: TwoPaths, port: SqrPort) -> Iterator[tuple[SqrSwitch, ProtectNode]]:
+def sqr_nodes(testbed: TwoPaths, port: SqrPort) -> Iterator[tuple[SqrSwitch, ProtectNode]]:
     """Put SQR on what h1 sends at s1, and plain forwarding on all else; h2's packets return by p3, which stays."""
     with ExitStack() as stack:
-        first = stack.enter_context(ProtectNode(bench.s1, S1_ADDRESS))
-        second = stack.enter_context(ProtectNode(bench.s2, S2_ADDRESS))
-        switch = stack.enter_context(SqrSwitch(bench.s1, [port]))
+        first = stack.enter_context(ProtectNode(testbed.s1, S1_ADDRESS))
+        second = stack.enter_context(ProtectNode(testbed.s2, S2_ADDRESS))
+        switch = stack.enter_context(SqrSwitch(testbed.s1, [port]))
         first.between("p3", plain="h", paths=PATHS, program="forward")
         second.between("h", plain="p3", paths=PATHS, program="forward")
         for path in PATHS:
@@ -91,29 +91,29 @@ def sqr_nodes(bench: TwoPaths, port: SqrPort) -> Iterator[tuple[SqrSwitch, Prote
 
 
 @contextmanager
-def arm(bench: TwoPaths, name: str) -> Iterator[tuple[Callable[[], RunTime], Callable[[], RunTime]]]:
+def variant(testbed: TwoPaths, name: str) -> Iterator[tuple[Callable[[], RunTime], Callable[[], RunTime]]]:
     """Set up what is compared; gives the run times of the programs of both nodes."""
     with ExitStack() as stack:
         if name.startswith("sqr"):
             port = SqrPort("h", "p1", "p2", slots=_SLOTS, in_send=name == "sqr-in-send")
-            switch, second = stack.enter_context(sqr_nodes(bench, port))
+            switch, second = stack.enter_context(sqr_nodes(testbed, port))
             yield lambda: switch.run_time("h"), lambda: second.run_time("forward")
         else:
             program = "forward" if name == "plain" else "protect"
             flows = [(FROM_H1, THERE)] if name == "protected" else []
-            first, second = stack.enter_context(protected_nodes(bench, flows, program))
+            first, second = stack.enter_context(protected_nodes(testbed, flows, program))
             yield lambda: first.run_time(program), lambda: second.run_time(program)
 
 
-def measure(bench: TwoPaths, name: str, frame_bytes: int, frames: int, processor: int) -> Cost:
+def measure(testbed: TwoPaths, name: str, frame_bytes: int, frames: int, processor: int) -> Cost:
     """Send frames as fast as one processor takes them all the way, first unobserved, then with run times counted.
 
     Parameters
     ----------
-    bench : TwoPaths
+    testbed : TwoPaths
         Nothing is attached to it.
     name : str
-        One of `ARMS`.
+        One of `VARIANTS`.
     frame_bytes : int
         Length of the frames.
     frames : int
@@ -121,9 +121,9 @@ def measure(bench: TwoPaths, name: str, frame_bytes: int, frames: int, processor
     processor : int
         On which sender, nodes and receiver work.
     """
-    for node in (bench.s1, bench.s2):
+    for node in (testbed.s1, testbed.s2):
         pin_receive(node, "h", processor)
-    with arm(bench, name) as (first, second), bench.listen() as receiver, bench.sender() as sender:
+    with variant(testbed, name) as (first, second), testbed.listen() as receiver, testbed.sender() as sender:
         whole_ns = median(_send_all(sender, frame_bytes, range(frames), processor)) / GROUP
         with run_time_statistics():
             before = first(), second()

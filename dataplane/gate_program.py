@@ -2,7 +2,7 @@
 
 Linux marks a packet while programs on an ingress run (`nf_skip_egress`, net/core/dev.c since 5.16), and an nftables
 chain on the egress does not see what they redirect. A program on the egress does. It takes every packet and says that
-all went well, as a cable that is cut somewhere does: an action that drops would be an error that the sender sees.
+all went well, as a cable that is broken somewhere does: an action that drops would be an error that the sender sees.
 """
 
 from __future__ import annotations

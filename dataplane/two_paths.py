@@ -64,14 +64,14 @@ def count_stream(sent: int, numbers: Sequence[int]) -> StreamCount:
 
 @dataclass(frozen=True)
 class TwoPaths:
-    """The bench: ids of processes in its four namespaces."""
+    """The testbed: ids of processes in its four namespaces."""
 
     h1: int
     s1: int
     s2: int
     h2: int
 
-    def cut(self, link: str, *, own_end: bool = False) -> int:
+    def fail(self, link: str, *, own_end: bool = False) -> int:
         """Take a link down at s2, or at s1 itself (`own_end`); returns CLOCK_MONOTONIC nanoseconds of the order."""
         return self._set(link, "down", own_end)
 
@@ -189,7 +189,7 @@ def numbers_in(receiver: socket.socket, silence_s: float = _SILENCE_S) -> list[i
 
 @contextmanager
 def two_paths() -> Iterator[TwoPaths]:
-    """Build the bench; it is gone afterwards, also after kill -9 of this program.
+    """Build the testbed; it is gone afterwards, also after kill -9 of this program.
 
     Raises
     ------

@@ -35,7 +35,7 @@ _TICK_S = 0.0005  # frames of a tick leave back to back; finer would be the send
 
 
 @dataclass(frozen=True)
-class DelayBench:
+class DelayTestbed:
     """A delay line between interfaces x0, x1, ... (senders) and y0, y1, ... (receivers) of one namespace."""
 
     shell_pid: int
@@ -65,8 +65,8 @@ class DelayBench:
 
 
 @contextmanager
-def delay_bench(program: Path, links: int, delay_ms: float, *, realtime: bool = True) -> Iterator[DelayBench]:
-    """Build a bench of `links` links; it is gone afterwards, also after kill -9 of this program.
+def delay_testbed(program: Path, links: int, delay_ms: float, *, realtime: bool = True) -> Iterator[DelayTestbed]:
+    """Build a testbed of `links` links; it is gone afterwards, also after kill -9 of this program.
 
     Parameters
     ----------
@@ -86,21 +86,21 @@ def delay_bench(program: Path, links: int, delay_ms: float, *, realtime: bool = 
     """
     with ExitStack() as stack:
         shell_pid = stack.enter_context(private_namespace())
-        run_batch(shell_pid, ["ip", "-batch", "-"], _bench_lines(links))
+        run_batch(shell_pid, ["ip", "-batch", "-"], _testbed_lines(links))
         relays = [Relay(f"p{number}", f"q{number}", delay_ms) for number in range(links)]
         command = delay_line_command(program, relays, realtime=realtime)
         line = stack.enter_context(child(inside(shell_pid, command)))
         _read_report(line)
-        yield DelayBench(shell_pid, line)
+        yield DelayTestbed(shell_pid, line)
 
 
 def send_stamped(shell_pid: int, links: Sequence[int], rate_pps: int, seconds: float) -> int:
-    """Send frames that carry the time of their sending into links of a bench, at a steady rate.
+    """Send frames that carry the time of their sending into links of a testbed, at a steady rate.
 
     Parameters
     ----------
     shell_pid : int
-        Of the bench.
+        Of the testbed.
     links : sequence of int
         Numbers of the links.
     rate_pps : int
@@ -159,8 +159,8 @@ def try_delay_line(program: Path, *, delay_ms: float = 5.0, rate_pps: int = 1000
     CommandError
         The namespace cannot be built.
     """
-    with delay_bench(program, 1, delay_ms) as bench, bench.receiver(0) as receiver:
-        sent = send_stamped(bench.shell_pid, [0], rate_pps, seconds)
+    with delay_testbed(program, 1, delay_ms) as testbed, testbed.receiver(0) as receiver:
+        sent = send_stamped(testbed.shell_pid, [0], rate_pps, seconds)
         time.sleep(delay_ms / 1000 + 0.1)
         return trial_of(delay_ms, sent, errors_us(receiver, delay_ms))
 
@@ -174,7 +174,7 @@ def _sender(shell_pid: int, number: int) -> socket.socket:
     return call_inside(shell_pid, make)
 
 
-def _bench_lines(links: int) -> list[str]:
+def _testbed_lines(links: int) -> list[str]:
     lines = []
     for number in range(links):
         lines += [

@@ -20,7 +20,7 @@ from emulation.delay_line import find_delay_line
 from emulation.delay_trial import try_delay_line
 from emulation.features import TRIALS, kernel_features
 from emulation.network import EmulatedNetwork
-from emulation.queue_bench import try_queue_bench
+from emulation.queue_testbed import try_queue_testbed
 from emulation.requirements import PROBE_PROGRAMS, PROGRAMS
 from machine.places import CommandError, run_program
 from mininet_topos.errors import ArmorError
@@ -176,7 +176,7 @@ def _delay_trial() -> tuple[DelayTrial | None, str]:
 def _queue_trial() -> tuple[QueueVerdict | None, str]:
     """Whether this kernel serves priority queues strictly, or why that could not be tried."""
     try:
-        return try_queue_bench(), ""
+        return try_queue_testbed(), ""
     except (ArmorError, OSError) as error:
         return None, str(error)
 

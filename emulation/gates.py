@@ -20,12 +20,12 @@ _REPLY_BYTES = 1 << 16
 
 
 class GateError(ArmorError):
-    """The kernel refuses a cut or a repair."""
+    """The kernel refuses a failure or a repair."""
 
 
 @dataclass
 class PlaceGates:
-    """The gates of one place: index of each armed interface, which are shut, and the sockets that move them."""
+    """The gates of one place: index of each prepared interface, which are shut, and the sockets that move them."""
 
     pid: int
     netfilter: socket.socket
@@ -50,7 +50,7 @@ class Gates:
         self._shell_pid, self._mechanism, self._program = shell_pid, mechanism, program
         self._places: dict[str, PlaceGates] = {}
 
-    def arm(self, place: str, interfaces: Iterable[str]) -> None:
+    def prepare(self, place: str, interfaces: Iterable[str]) -> None:
         """Put open gates before interfaces of a place; those that have one keep it.
 
         Raises
@@ -63,9 +63,9 @@ class Gates:
         if not new:
             return
         if self._mechanism == NFT:
-            run_batch(gates.pid, ["nft", "-f", "-"], nft.arm_lines(new))
+            run_batch(gates.pid, ["nft", "-f", "-"], nft.prepare_lines(new))
         else:
-            run_batch(gates.pid, ["tc", "-batch", "-"], clsact.arm_lines(new))
+            run_batch(gates.pid, ["tc", "-batch", "-"], clsact.prepare_lines(new))
         indexes = call_inside(gates.pid, lambda: [socket.if_nametoindex(name) for name in new])
         gates.index_of.update(zip(new, indexes, strict=True))
 
@@ -76,13 +76,13 @@ class Gates:
             self._places[place] = PlaceGates(pid, netfilter, route)
         return self._places[place]
 
-    def flip(self, live_of: Mapping[tuple[str, str], bool]) -> tuple[float, float]:
+    def switch(self, live_of: Mapping[tuple[str, str], bool]) -> tuple[float, float]:
         """Open or shut gates, one message a place, all sent back to back.
 
         Parameters
         ----------
         live_of : mapping of (place, interface) to whether it may send
-            All armed before; a gate that stands as asked already stays.
+            All prepared before; a gate that stands as asked already stays.
 
         Returns
         -------
@@ -111,9 +111,9 @@ class Gates:
 
     def _message(self, gates: PlaceGates, live_of: Mapping[str, bool]) -> tuple[socket.socket, bytes]:
         if self._mechanism == NFT:
-            return gates.netfilter, nft.flip_message(live_of)
+            return gates.netfilter, nft.switch_message(live_of)
         by_index = {gates.index_of[name]: live for name, live in live_of.items()}
-        return gates.route, clsact.flip_message(by_index, self._program)
+        return gates.route, clsact.switch_message(by_index, self._program)
 
     def set_carrier(self, place: str, interface: str, up: bool) -> tuple[float, float]:
         """Set one end of a cable up or down; the other end's carrier follows.

@@ -38,8 +38,8 @@ from emulation.delay_trial import try_delay_line
 from emulation.features import kernel_features
 from emulation.guard import end_run, start_guard
 from emulation.in_band import ControlPath
-from emulation.queue_bench import machine_queue_facts
 from emulation.queue_follower import follow_queues
+from emulation.queue_testbed import machine_queue_facts
 from emulation.queue_trial import try_queues
 from emulation.requirements import require_emulation
 from emulation.runfile import RunFile
@@ -119,7 +119,7 @@ class EmulatedNetwork(RunningNetwork):
         self._environment = {**_CONTROLLER_ENVIRONMENT, **(environment or {})}
         if events is not None:
             self._environment[EVENTS_VARIABLE] = str(events.resolve())
-        self._uncut_wiring = self.wiring
+        self._whole_wiring = self.wiring
         self._notes: list[str] = []
         self._programs = []
         self._places: dict[str, Place] = {}
@@ -247,7 +247,7 @@ class EmulatedNetwork(RunningNetwork):
         return "netdev", f"kernel {self._features.release} has no openvswitch datapath, so the userspace one is used"
 
     def _choose_delays(self) -> None:
-        """Leave delays to netem, or cut the delayed links in two for the delay line, and see how exact that is."""
+        """Leave delays to netem, or split the delayed links in two for the delay line, and see how exact that is."""
         self._relays, self.delay_trial = (), None
         program, options = find_delay_line(), self.options
         if not needs_delay_line(options, netem=self._features.netem, program=program, release=self._features.release):

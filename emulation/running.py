@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from emulation import bfd_probe, status
-from emulation.decide.cuts import CutStamp
 from emulation.decide.delay_line import DELAY_LINE, DelayReport, DelayTrial, Relay
+from emulation.decide.failure_injection import InjectionStamp
 from emulation.decide.options import EmulationOptions
 from emulation.decide.queue_trial import QueueVerdict
 from emulation.decide.queues import QueueTree
@@ -88,7 +88,7 @@ class RunningNetwork:
     # Set by a part whose packets nftables does not see: what takes them at a silent failure (dataplane.gate_program).
     gate_program: int | None = None
     _relays: tuple[Relay, ...]
-    _uncut_wiring: Wiring
+    _whole_wiring: Wiring
     _programs: list[subprocess.Popen[Any]]
     _places: dict[str, Place]
 
@@ -222,30 +222,30 @@ class RunningNetwork:
         """Whether "agent", "ovs-vswitchd", "ovsdb-server" of a switch, or "controller", runs now."""
         return self._supervisor.is_running(process, self._owner(process, node))
 
-    def kill(self, process: str, node: str | None = None) -> CutStamp:
+    def kill(self, process: str, node: str | None = None) -> InjectionStamp:
         """SIGKILL a process; with `options.supervise` it is started again."""
         owner = self._owner(process, node)
         before = time.monotonic()
         self._supervisor.kill(process, owner)
-        return self.note_cut("kill", f"{process}@{owner}", before, time.monotonic(), live=False)
+        return self.note_injection("kill", f"{process}@{owner}", before, time.monotonic(), live=False)
 
-    def hold(self, process: str, node: str | None = None) -> CutStamp:
+    def hold(self, process: str, node: str | None = None) -> InjectionStamp:
         """SIGKILL a process and leave it dead until `release`."""
         owner = self._owner(process, node)
         before = time.monotonic()
         self._supervisor.hold(process, owner)
-        return self.note_cut("hold", f"{process}@{owner}", before, time.monotonic(), live=False)
+        return self.note_injection("hold", f"{process}@{owner}", before, time.monotonic(), live=False)
 
-    def release(self, process: str, node: str | None = None) -> CutStamp:
+    def release(self, process: str, node: str | None = None) -> InjectionStamp:
         """Start a held process again."""
         owner = self._owner(process, node)
         before = time.monotonic()
         self._supervisor.release(process, owner)
-        return self.note_cut("hold", f"{process}@{owner}", before, time.monotonic(), live=True)
+        return self.note_injection("hold", f"{process}@{owner}", before, time.monotonic(), live=True)
 
-    def note_cut(self, kind: str, target: str, before_s: float, after_s: float, *, live: bool) -> CutStamp:
+    def note_injection(self, kind: str, target: str, before_s: float, after_s: float, *, live: bool) -> InjectionStamp:
         """Make the stamp of something injected, and write its event."""
-        stamp = CutStamp(kind, target, live, before_s, after_s)
+        stamp = InjectionStamp(kind, target, live, before_s, after_s)
         self._events.write("inject", before_s, kind=kind, target=target, live=live, before_s=before_s, after_s=after_s)
         return stamp
 
@@ -374,4 +374,4 @@ class RunningNetwork:
         """The network as a `mininet.net.Mininet` (for its CLI, `pingAll`, scripts); do not stop it there."""
         from emulation import mininet_nodes  # Mininet is optional until here
 
-        return mininet_nodes.as_mininet(self._places, self._uncut_wiring, self.hosts)
+        return mininet_nodes.as_mininet(self._places, self._whole_wiring, self.hosts)

@@ -61,7 +61,7 @@ def _rescale(plan: TrafficPlan, dead: BoolArray, _failed: BoolArray, _options: S
     return rescale(plan, dead)
 
 
-def _demote(plan: TrafficPlan, dead: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
+def _low_queue(plan: TrafficPlan, dead: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
     return rate_rescale(plan, dead)
 
 
@@ -90,7 +90,7 @@ SCHEMES = {
     scheme.name: scheme
     for scheme in (
         Scheme("rescaling", "proportional rescaling by the ingress switch", _rescale),
-        Scheme("kuijia", "the same, victims in a lower queue", _demote),
+        Scheme("kuijia", "the same, victims in a lower queue", _low_queue),
         Scheme(
             "precomputed",
             "weights for this failure from a second linear program, victims in a lower queue",

@@ -1,7 +1,7 @@
 """The silent failure by traffic control: a filter behind clsact drops what an interface sends.
 
-For kernels before 5.16, and for networks with packet programs, whose packets nftables does not see. Armed is a clsact
-qdisc; the cut adds a filter, the repair deletes it: matchall whose action is to drop, or a program that takes all.
+For kernels before 5.16, and for networks with packet programs, whose packets nftables does not see. Prepared is a clsact
+qdisc; the failure adds a filter, the repair deletes it: matchall whose action is to drop, or a program that takes all.
 Numbers are those of linux/pkt_sched.h, linux/pkt_cls.h and linux/rtnetlink.h.
 """
 
@@ -31,12 +31,12 @@ _TC_ACT_SHOT = 2
 _TCA_BPF_FD, _TCA_BPF_NAME, _TCA_BPF_FLAGS, _ACT_DIRECT = 6, 7, 8, 1
 
 
-def arm_lines(interfaces: Iterable[str]) -> list[str]:
+def prepare_lines(interfaces: Iterable[str]) -> list[str]:
     """Lines for `tc -batch -` that make room for a gate at each interface."""
     return [f"qdisc replace dev {name} clsact" for name in interfaces]
 
 
-def flip_message(live_of: Mapping[int, bool], program: int | None = None) -> bytes:
+def switch_message(live_of: Mapping[int, bool], program: int | None = None) -> bytes:
     """Route-netlink messages that open (True) or shut (False) gates that stand the other way now.
 
     Parameters

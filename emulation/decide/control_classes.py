@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulation.decide.queues import QueueSetup
 from emulation.decide.wiring import CONTROLLER_IPV4, OPENFLOW_PORT
 from ryu_apps.control.priority.decide.channels import connections
-from ryu_apps.control.priority.decide.switch_table import CLASS_KEY, HOME, PMT_KEY
+from ryu_apps.control.priority.decide.switch_table import CLASS_KEY, MAIN, PMT_KEY
 from ryu_apps.pmt.rules import PolicyMapTable
 from ryu_apps.pmt.serial import to_json
 
@@ -67,7 +67,7 @@ def controller_words(bridge: str, table: PolicyMapTable | None) -> list[str]:
     words, names = [], []
     for row in connections(table, OPENFLOW_PORT):
         names.append(f"@{bridge}-class{row.class_id}")
-        role = HOME if row.is_home else str(row.class_id)
+        role = MAIN if row.is_main else str(row.class_id)
         words += ["--", f"--id={names[-1]}", "create", "Controller", f'target="tcp:{CONTROLLER_IPV4}:{row.port}"']
         words += [*columns, f"other_config:dscp={row.dscp}", f'external_ids:{CLASS_KEY}="{role}"']
     # A string within a string: ovs-vsctl reads columns as JSON does.

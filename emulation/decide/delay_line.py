@@ -1,6 +1,6 @@
 """Delay without netem: which lines the delay line carries, its command line, and what it reports.
 
-Kernels without netem cannot delay packets. Then every delayed link, between switches or to the controller, is cut in
+Kernels without netem cannot delay packets. Then every delayed link, between switches or to the controller, is split in
 two, and a small program (`dataplane/delay_line`) stands in the middle, in a namespace of its own, and carries frames
 from one half to the other after the delay. It passes the carrier on too.
 """
@@ -167,21 +167,21 @@ def needs_delay_line(options: EmulationOptions, *, netem: bool, program: Path | 
 
 
 def with_relays(wiring: Wiring, relays: Sequence[Relay]) -> Wiring:
-    """The same wiring with the cable of every relay cut in two, the inner halves in the delay place.
+    """The same wiring with the cable of every relay split in two, the inner halves in the delay place.
 
     An inner interface bears the name of the outer one it is joined to.
     """
     relayed = {frozenset((relay.a, relay.b)) for relay in relays}
-    cut: list[Cable] = []
+    split: list[Cable] = []
     index = _FIRST_INDEX
     for cable in wiring.cables:
         if frozenset((cable.a.interface, cable.b.interface)) not in relayed:
-            cut.append(cable)
+            split.append(cable)
             continue
         for outer in (cable.a, cable.b):
-            cut.append(Cable(outer, replace(outer, place=DELAY_PLACE, mac=None, index=index)))
+            split.append(Cable(outer, replace(outer, place=DELAY_PLACE, mac=None, index=index)))
             index += 1
-    return replace(wiring, cables=tuple(cut))
+    return replace(wiring, cables=tuple(split))
 
 
 def delays_of(link: Link) -> tuple[float, float]:

@@ -23,7 +23,7 @@ FEATURES = {
     "u32": ("control packets first", "modprobe cls_u32, or run without shaping", True),
 }
 # Silent failures are done by the first of these that the kernel has.
-CUT_FEATURES = ("nft_egress", "clsact")
+DROP_FEATURES = ("nft_egress", "clsact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def judge(facts: MachineFacts) -> Diagnosis:
         *_program_checks(facts),
         Check("mininet", facts.mininet is not None, facts.mininet or "not importable", "run make setup"),
         *_feature_checks(facts),
-        _cut_check(facts),
+        _drop_check(facts),
         _delay_check(facts),
         _queue_check(facts),
         _load_check(facts),
@@ -142,14 +142,14 @@ def _feature_checks(facts: MachineFacts) -> Sequence[Check]:
     return checks
 
 
-def _cut_check(facts: MachineFacts) -> Check:
+def _drop_check(facts: MachineFacts) -> Check:
     repair = "use a kernel of 5.16 or later, or modprobe sch_ingress cls_matchall act_gact"
     if not facts.features:
         return Check(
             "silent failures", False, "not tried, since that needs root", "run as root to try it", required=False
         )
-    usable = [feature for feature in CUT_FEATURES if not facts.features[feature]]
-    detail = f"by {usable[0]}" if usable else "; ".join(f"{name}: {facts.features[name]}" for name in CUT_FEATURES)
+    usable = [feature for feature in DROP_FEATURES if not facts.features[feature]]
+    detail = f"by {usable[0]}" if usable else "; ".join(f"{name}: {facts.features[name]}" for name in DROP_FEATURES)
     return Check("silent failures", bool(usable), detail, repair)
 
 

@@ -1,6 +1,6 @@
 """The silent failure by nftables: chains that drop everything an interface sends, switched by one message.
 
-A chain per interface is armed beforehand (policy accept, no rule). The flip is one netlink batch that
+A chain per interface is prepared beforehand (policy accept, no rule). The switch-over is one netlink batch that
 sets policies, so that it takes a system call and not the start of a program (10 to 30 ms). An ingress
 drop would be too late: packet sockets, which the userspace datapath reads, see packets before it.
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from emulation.decide.netlink import NLM_F_ACK, NLM_F_REQUEST, attribute, message
 
-TABLE = "armor_cuts"
+TABLE = "armor_failures"
 _NFPROTO_NETDEV = 5
 _NFNL_SUBSYS_NFTABLES = 10
 _NFNL_BATCH_BEGIN, _NFNL_BATCH_END = 0x10, 0x11
@@ -28,7 +28,7 @@ def chain_name(interface: str) -> str:
     return "c_" + interface.replace("-", "_")
 
 
-def arm_lines(interfaces: Iterable[str]) -> list[str]:
+def prepare_lines(interfaces: Iterable[str]) -> list[str]:
     """Lines for `nft -f -` that put an open gate in front of the wire of each interface."""
     chains = [
         f"add chain netdev {TABLE} {chain_name(name)} "
@@ -38,7 +38,7 @@ def arm_lines(interfaces: Iterable[str]) -> list[str]:
     return [f"add table netdev {TABLE}", *chains]
 
 
-def flip_message(live_of: Mapping[str, bool]) -> bytes:
+def switch_message(live_of: Mapping[str, bool]) -> bytes:
     """Netlink batch that opens (True) or shuts (False) the gates of interfaces, all in one transaction.
 
     Parameters

@@ -136,8 +136,8 @@ def class_of(queue_id: int) -> str:
 
 
 # SD-FAST whose packets that met a failure wait behind all others.
-DEMOTED = QueueSetup(
-    "demoted", 3, default_queue=1, queue_of_pcp=((Status.CRANKBACK.value, 2), (Status.RECOVERED.value, 2))
+LOW_QUEUE = QueueSetup(
+    "low-queue", 3, default_queue=1, queue_of_pcp=((Status.CRANKBACK.value, 2), (Status.RECOVERED.value, 2))
 )
 
 
@@ -161,7 +161,7 @@ def queue_setup(setup: PrioritySetup) -> QueueSetup:
     )
 
 
-QUEUE_SETUPS = {setup.name: setup for setup in (*map(queue_setup, PRIORITY_SETUPS.values()), DEMOTED)}
+QUEUE_SETUPS = {setup.name: setup for setup in (*map(queue_setup, PRIORITY_SETUPS.values()), LOW_QUEUE)}
 
 
 @dataclass(frozen=True, slots=True)

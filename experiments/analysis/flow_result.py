@@ -31,7 +31,7 @@ class FlowRun:
         Link direction -> "before", "after" -> queue -> Mbit/s.
     stays : frozenset of str
         Flows whose path is the same before and after.
-    cut_s : float
+    failure_s : float
         CLOCK_MONOTONIC.
     detections_s, installs_s : tuple of float
         When switches reported failed ports, and when ingress switches had confirmed their new rows.
@@ -48,7 +48,7 @@ class FlowRun:
     fluid: Mapping[str, Mapping[str, float]]
     links: Mapping[str, Mapping[str, Mapping[int, float]]]
     stays: frozenset[str]
-    cut_s: float
+    failure_s: float
     detections_s: tuple[float, ...] = ()
     installs_s: tuple[float, ...] = ()
     bfd_interval_ms: int | None = None
@@ -194,7 +194,7 @@ def _counts(records: Sequence[FlowRecord]) -> Json:
         "lost": sent - received,
         "duplicated": sum(record.duplicated or 0 for record in records),
         "reordered": sum(record.reordered or 0 for record in records),
-        "came_back": 0,
+        "backtracked": 0,
     }
 
 
@@ -209,20 +209,20 @@ def _failures(run: FlowRun) -> list[Json]:
             "kind": failure.kind,
             "at_s": failure.at_s,
             "repair_at_s": None,
-            "cut_s": failure.at_s,
+            "failure_s": failure.at_s,
             "until_s": run.scenario.duration_s,
             "stages_ms": stages,
             "recovered": all(record.after_mbps > 0 for record in victims),
             "outage_ms": None,
             "lost": _counts(run.records)["lost"],
-            "came_back": None,
+            "backtracked": None,
         }
         for failure in run.scenario.failures
     ]
 
 
 def flow_stages(run: FlowRun) -> Stages:
-    """Stages of the failure, milliseconds after the cut.
+    """Stages of the failure, milliseconds after it.
 
     Throughput has ten samples a second, so `first_good` (every victim has received something that was sent over its
     new tunnel) and `steady` (every flow that was hit has converged) are known to a tenth of a second; single packets
@@ -230,7 +230,7 @@ def flow_stages(run: FlowRun) -> Stages:
     """
     victims = [record for record in run.records if record.kind == "victim"]
     hit = [record for record in run.records if record.kind in ("victim", "direct")]
-    detect, switched = (_first(stamps, run.cut_s) for stamps in (run.detections_s, run.installs_s))
+    detect, switched = (_first(stamps, run.failure_s) for stamps in (run.detections_s, run.installs_s))
     good = [_first_good(record, switched) for record in victims]
     steady = [record.convergence_s for record in hit]
     return Stages(
@@ -241,8 +241,8 @@ def flow_stages(run: FlowRun) -> Stages:
     )
 
 
-def _first(stamps_s: Sequence[float], cut_s: float) -> float | None:
-    after = [1000 * (stamp - cut_s) for stamp in stamps_s if stamp >= cut_s]
+def _first(stamps_s: Sequence[float], failure_s: float) -> float | None:
+    after = [1000 * (stamp - failure_s) for stamp in stamps_s if stamp >= failure_s]
     return min(after, default=None)
 
 

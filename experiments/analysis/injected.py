@@ -12,7 +12,7 @@ from mininet_topos.topology import LinkId, Topology
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One flip of the injector: at which second of the plan, and whether the thing works afterwards."""
+    """One event of the injector: at which second of the plan, and whether the thing works afterwards."""
 
     at_s: float
     failure: int
@@ -20,7 +20,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class InjectedEvent:
     """An action as it happened; stamps right before and after it (CLOCK_MONOTONIC, seconds)."""
 
     action: Action
@@ -29,35 +29,35 @@ class Flip:
 
 
 def plan_actions(failures: Sequence[Failure]) -> list[Action]:
-    """Every flip of a scenario, by time; repairs come before failures of the same second."""
+    """Every event of a scenario, by time; repairs come before failures of the same second."""
     actions = []
     for number, failure in enumerate(failures):
         actions += [Action(step.at_s, number, step.live) for step in failure.steps]
     return sorted(actions, key=lambda action: (action.at_s, not action.live, action.failure))
 
 
-def failure_window(number: int, failures: Sequence[Failure], flips: Sequence[Flip], end_s: float) -> Window:
-    """Time of one failure: from its first cut to the next thing that happens, or to the end of the run.
+def failure_window(number: int, failures: Sequence[Failure], injected: Sequence[InjectedEvent], end_s: float) -> Window:
+    """Time of one failure: from its beginning to the next thing that happens, or to the end of the run.
 
-    The flips of one flap are one thing, and so are failures that are planned for the same second.
+    The events of one flap are one thing, and so are failures that are planned for the same second.
     """
-    own = [flip for flip in flips if flip.action.failure == number and not flip.action.live]
+    own = [event for event in injected if event.action.failure == number and not event.action.live]
     start = own[0]
     is_one_event = failures[number].is_one_event
     later = [
-        flip.before_s
-        for flip in flips
-        if flip.action.at_s > start.action.at_s and not (is_one_event and flip.action.failure == number)
+        event.before_s
+        for event in injected
+        if event.action.at_s > start.action.at_s and not (is_one_event and event.action.failure == number)
     ]
     return Window(start.before_s, min([*later, end_s]), lead_s=IN_FLIGHT_S)
 
 
-def repair_window(number: int, flips: Sequence[Flip], end_s: float) -> Window | None:
+def repair_window(number: int, injected: Sequence[InjectedEvent], end_s: float) -> Window | None:
     """Time from the last repair of a failure to the next thing that happens; None when it is not repaired."""
-    own = [flip for flip in flips if flip.action.failure == number and flip.action.live]
+    own = [event for event in injected if event.action.failure == number and event.action.live]
     if not own:
         return None
-    later = [flip.before_s for flip in flips if flip.action.at_s > own[-1].action.at_s]
+    later = [event.before_s for event in injected if event.action.at_s > own[-1].action.at_s]
     return Window(own[-1].before_s, min([*later, end_s]))
 
 

@@ -24,7 +24,7 @@ def loss_claims(record: Record, promise: Promise) -> list[Judged]:
     promised anything there, which takes what is reordered for lost.
     """
     variation = record.variation
-    if variation.arm or (variation.protection is None and variation.replay is None):
+    if variation.variant or (variation.protection is None and variation.replay is None):
         return []
     in_order = find_scheme(variation.scheme).keeps_order
     claims = []
@@ -46,7 +46,7 @@ def control_claims(record: Record, promise: Promise) -> list[Judged]:
     return [
         _control_claim(record, promise, control)
         for control in record.scenario.controls
-        if (control.scheme, control.arm) == (record.variation.scheme, record.variation.arm)
+        if (control.scheme, control.variant) == (record.variation.scheme, record.variation.variant)
     ]
 
 
@@ -108,7 +108,7 @@ def _both_ways(traffic: Traffic) -> tuple[tuple[str, str], tuple[str, str]]:
 def _unpromised(record: Record, promise: Promise, source: str, destination: str) -> list[tuple[float, float]]:
     """Spans of time between two things that happen in which delivery is not promised."""
     scenario = record.scenario
-    moments = [(flip.action.at_s, flip.before_s) for flip in record.flips]
+    moments = [(event.action.at_s, event.before_s) for event in record.injected]
     spans = []
     for (at_s, start_s), (_, end_s) in zip(moments, [*moments[1:], (scenario.duration_s, record.end_s)], strict=True):
         down = failed_links(at_s, scenario.failures, scenario.topology)

@@ -118,7 +118,7 @@ class Counts:
     """Packet counts of some flights; sent = received + lost always.
 
     `duplicated` counts surplus copies, `reordered` packets that arrived after a later one (RFC 4737, type P),
-    `came_back` packets that crossed a link both ways.
+    `backtracked` packets that crossed a link both ways.
     """
 
     sent: int = 0
@@ -126,7 +126,7 @@ class Counts:
     lost: int = 0
     duplicated: int = 0
     reordered: int = 0
-    came_back: int = 0
+    backtracked: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
@@ -135,7 +135,7 @@ class Counts:
             self.lost + other.lost,
             self.duplicated + other.duplicated,
             self.reordered + other.reordered,
-            self.came_back + other.came_back,
+            self.backtracked + other.backtracked,
         )
 
 
@@ -152,7 +152,7 @@ def count(flights: Sequence[Flight]) -> Counts:
         lost=len(flights) - len(received),
         duplicated=sum(len(flight.arrivals_s) - 1 for flight in received),
         reordered=reordered,
-        came_back=sum(bool(flight.back_hops) for flight in flights),
+        backtracked=sum(bool(flight.back_hops) for flight in flights),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from experiments.analysis.counted import DatagramCount, TcpCount
 from experiments.analysis.dumps import DumpReport
-from experiments.analysis.injected import Flip
+from experiments.analysis.injected import InjectedEvent
 from experiments.analysis.packet_counts import Flight, Way
 from experiments.scenario.stream import ProbedTraffic
 from experiments.scenario.values import Scenario, Variation
@@ -50,7 +50,7 @@ class Record:
     scenario: Scenario
     variation: Variation
     streams: tuple[Stream, ...]
-    flips: tuple[Flip, ...]
+    injected: tuple[InjectedEvent, ...]
     zero_s: float
     end_s: float
     detections: tuple[tuple[str, float], ...] = ()

@@ -29,7 +29,7 @@ class FailureResult:
     after_repair: tuple[tuple[WayOutcome, WayOutcome], ...] | None
 
     def to_json(self, zero_s: float) -> Json:
-        """The shape of `run --json`; `cut_s` and `until_s` bound its time, in seconds after the run's zero."""
+        """The shape of `run --json`; `failure_s` and `until_s` bound its time, in seconds after the run's zero."""
         counts = _total(outcome for pair in self.outcomes for outcome in pair)
         outage_ms = max((outcome.outage_ms for pair in self.outcomes for outcome in pair), default=0.0)
         link = failed_link(self.failure)
@@ -39,13 +39,13 @@ class FailureResult:
             "kind": self.failure.kind,
             "at_s": self.failure.at_s,
             "repair_at_s": self.failure.end_s,
-            "cut_s": round(self.window.start_s - zero_s, 6),
+            "failure_s": round(self.window.start_s - zero_s, 6),
             "until_s": round(self.window.end_s - zero_s, 6),
             "stages_ms": self.stages.to_dict(),
             "recovered": all(outcome.has_recovered for pair in self.outcomes for outcome in pair),
             "outage_ms": round(outage_ms, 3),
             "lost": counts.lost,
-            "came_back": counts.came_back,
+            "backtracked": counts.backtracked,
         }
         if self.after_repair is not None:
             value["lost_after_repair"] = _total(outcome for pair in self.after_repair for outcome in pair).lost
@@ -99,7 +99,7 @@ class RunResult:
             "run": variation.name,
             "scheme": variation.scheme,
             "mode": variation.mode,
-            "arm": variation.arm,
+            "variant": variation.variant,
             "planner": variation.planner,
             "routes": variation.routes,
             "bfd_interval_ms": self.record.bfd_interval_ms,
@@ -146,11 +146,11 @@ def judge(record: Record, promise: Promise) -> RunResult:
 def _failure_result(record: Record, number: int) -> FailureResult:
     failures = record.scenario.failures
     failure = failures[number]
-    window = failure_window(number, failures, record.flips, record.end_s)
+    window = failure_window(number, failures, record.injected, record.end_s)
     outcomes = _outcomes(record.streams, window)
     link = failed_link(failure)
     beside = [t_s for node, t_s in record.detections if link is None or node in (link.a, link.b)]
-    repaired = repair_window(number, record.flips, record.end_s)
+    repaired = repair_window(number, record.injected, record.end_s)
     return FailureResult(
         failure=failure,
         window=window,
@@ -176,7 +176,7 @@ def _return_claims(record: Record, results: Sequence[FailureResult], promise: Pr
     """Delivery after each repair, and at the end switches that hold their plans and nothing stale."""
     claims = []
     for number, result in enumerate(results):
-        window = repair_window(number, record.flips, record.end_s)
+        window = repair_window(number, record.injected, record.end_s)
         if window is None or result.after_repair is None or window.end_s - window.start_s < MIN_RETURN_S:
             continue
         name = f"is delivered after the repair of {result.failure.what}"
@@ -231,5 +231,5 @@ def _counts_json(counts: Counts) -> Json:
         "lost": counts.lost,
         "duplicated": counts.duplicated,
         "reordered": counts.reordered,
-        "came_back": counts.came_back,
+        "backtracked": counts.backtracked,
     }

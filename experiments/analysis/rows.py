@@ -90,5 +90,5 @@ def _outcome_columns(failure: FailureResult, outcome: WayOutcome) -> Json:
         "lost": counts.lost,
         "duplicated": counts.duplicated,
         "reordered": counts.reordered,
-        "came_back": counts.came_back,
+        "backtracked": counts.backtracked,
     }

@@ -1,15 +1,15 @@
-"""The stages of a recovery: from stamps of cuts, port states and probe packets to milliseconds after the cut.
+"""The stages of a recovery: from stamps of failures, port states and probe packets to milliseconds after the failure.
 
 | stage | what it is |
 |---|---|
 | detect | a switch beside the failure says that its port is no longer live (PORT_STATUS) |
 | switch_over | the first rerouting: an agent installs rows, or the first packet crosses a link off its route so far |
-| first_good | arrival of the first packet that was sent after the cut and was delivered |
+| first_good | arrival of the first packet that was sent after the failure and was delivered |
 | last_lost | sending of the last packet that was lost |
 | last_crankback | the last time that a packet came back over a link that it had crossed before |
 | steady | arrival of the first delivered packet after which none is lost or comes back any more |
 
-A failure's window runs from its cut to the next thing that the scenario does. Over several affected ways (two
+A failure's window runs from its beginning to the next thing that the scenario does. Over several affected ways (two
 for each pair), detect and switch_over are the earliest, the others the latest: the failure is over when it is
 over for all.
 """
@@ -28,7 +28,7 @@ STAGES = ("detect", "switch_over", "first_good", "last_lost", "last_crankback", 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The time that belongs to one failure: from the cut to the next planned event (CLOCK_MONOTONIC, seconds).
+    """The time that belongs to one failure: from its beginning to the next planned event (CLOCK_MONOTONIC, seconds).
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Milliseconds after the cut; None where a stage does not apply or never came."""
+    """Milliseconds after the failure; None where a stage does not apply or never came."""
 
     detect: float | None = None
     switch_over: float | None = None
@@ -134,7 +134,7 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
 def _turns_and_detours(flights: Sequence[Flight], window: Window) -> tuple[list[float], list[float]]:
     """Stamps in the window at which packets came back, and at which they left the route that was usual before it.
 
-    Packets that left just before the cut count too: they may meet it on their way.
+    Packets that left just before the failure count too: they may meet it on their way.
     """
     before = [flight for flight in flights if not flight.is_lost and flight.arrivals_s[0] < window.start_s]
     usual = {hop.direction for hop in before[-1].hops} if before else None
@@ -156,7 +156,7 @@ def stages(
     Parameters
     ----------
     window : Window
-        The failure's time; its start is the cut.
+        The failure's time, from its beginning.
     outcomes : sequence of WayOutcome
         One for each way of each pair.
     detections_s : sequence of float

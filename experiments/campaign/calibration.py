@@ -1,6 +1,6 @@
 """What calibration found, judged: may the numbers of this campaign be trusted?
 
-The laboratory measures (a few seconds with the campaign's load and no failure), this module decides. A machine that
+The testbed measures (a few seconds with the campaign's load and no failure), this module decides. A machine that
 falls short does not stop a campaign: its figures say so in their captions.
 """
 
@@ -19,7 +19,7 @@ LEAST_LINK_SHARE = 0.95
 LEAST_UDP_SHARE = 0.99
 MOST_PING_LOSS = 0.001
 MOST_LOAD_PER_CORE = 1.0
-# What the laboratory measures with the load of a mixed trial.
+# What the testbed measures with the load of a mixed trial.
 _UNDER_LOAD = ("bfd", "ping", "udp", "link")
 # The controller's packets overtake the others on a full link; a tenth is far below what a full queue costs.
 MOST_CONTROL_SHARE = 0.1
@@ -31,7 +31,7 @@ def problems(facts: Mapping[str, object]) -> tuple[str, ...]:
     Parameters
     ----------
     facts : mapping
-        As the laboratory measured them; a key that is missing or None was not measured and is not held against the
+        As the testbed measured them; a key that is missing or None was not measured and is not held against the
         machine.
 
     Examples

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from experiments.campaign.kind import TrialKind
 from experiments.campaign.order import in_order, sessions
-from experiments.campaign.values import Arm, Trial
+from experiments.campaign.values import Trial, Variant
 
 CALIBRATION_S = 30.0
 # Building a network and taking it down; agents take the rows of pairs through their databases.
@@ -17,9 +17,9 @@ _AGENT_SESSION_S = 25.0
 Kinds = Mapping[str, TrialKind]
 
 
-def session_seconds(arm: Arm | None) -> float:
-    """What building the network of an arm takes."""
-    return _AGENT_SESSION_S if arm is not None and arm.uses_agent else _SESSION_S
+def session_seconds(variant: Variant | None) -> float:
+    """What building the network of a variant takes."""
+    return _AGENT_SESSION_S if variant is not None and variant.uses_agent else _SESSION_S
 
 
 class Estimate(NamedTuple):
@@ -33,7 +33,7 @@ def estimates(trials: Sequence[Trial], kinds: Kinds) -> dict[str, Estimate]:
     """Estimate of every trial by its id, in order; the first of a session carries what building it takes."""
     found: dict[str, Estimate] = {}
     for session in sessions(in_order(trials)):
-        builds_s = session_seconds(session[0].arm) if kinds[session[0].kind].emulated else 0.0
+        builds_s = session_seconds(session[0].variant) if kinds[session[0].kind].emulated else 0.0
         for trial in session:
             found[trial.trial_id] = Estimate(trial.kind, kinds[trial.kind].seconds(trial) + builds_s)
             builds_s = 0.0

@@ -1,4 +1,4 @@
-"""Whether the files of a campaign are what this code has written: they may be cut, edited, or another campaign's."""
+"""Whether the files of a campaign are what this code has written: they may be truncated, edited, or another campaign's."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class TrialKind:
     name : str
         As trials and rows give it.
     runner : str
-        "module:function", what makes its runner from `LaboratorySettings`. Kinds with one runner share sessions. A
+        "module:function", what makes its runner from `TestbedSettings`. Kinds with one runner share sessions. A
         name, so that who reads rows needs nothing that acts.
     seconds : callable
         What a trial takes on a network that is there, for estimates: measured on four cores.

@@ -16,8 +16,8 @@ NOT_RUN = "it has not run yet"
 def in_order(trials: Iterable[Trial]) -> tuple[Trial, ...]:
     """Trials in the order in which they run; a trial that several figures ask for runs once.
 
-    Rounds are outermost, and inside a round the arms take turns (A B C, then A B C), so that whatever drifts over
-    hours hits all arms alike. Trials that can share a network stand together.
+    Rounds are outermost, and inside a round the variants take turns (A B C, then A B C), so that whatever drifts over
+    hours hits all variants alike. Trials that can share a network stand together.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def sessions(trials: Sequence[Trial]) -> tuple[tuple[Trial, ...], ...]:
 
 def trial_row(trial: Trial, quick: bool) -> Json:
     """What follows from the trial itself: the columns that every row has, good or failed."""
-    arm, load, own = trial.arm, trial.load, trial.parameters.to_json()
+    variant, load, own = trial.variant, trial.load, trial.parameters.to_json()
     return {
         "version": ROW_VERSION,
         "trial": trial.trial_id,
@@ -78,11 +78,11 @@ def trial_row(trial: Trial, quick: bool) -> Json:
         "seed": trial.seed,
         "kind": trial.kind,
         "topology": trial.topology,
-        "arm": arm.name if arm else None,
-        "scheme": arm.scheme if arm else None,
-        "mode": arm.mode if arm else None,
-        "planner": arm.planner if arm else None,
-        "control_delay_ms": (arm.control_delay_ms or 0.0) if arm else None,
+        "variant": variant.name if variant else None,
+        "scheme": variant.scheme if variant else None,
+        "mode": variant.mode if variant else None,
+        "planner": variant.planner if variant else None,
+        "control_delay_ms": (variant.control_delay_ms or 0.0) if variant else None,
         "round": trial.round,
         "failures": trial.failures,
         "links": list(trial.links),

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything that decides which trials a campaign has; `arms` None means all."""
+    """Everything that decides which trials a campaign has; `variants` None means all."""
 
     ids: tuple[str, ...]
     plan: CampaignPlan
-    arms: tuple[str, ...] | None = None
+    variants: tuple[str, ...] | None = None
 
     def to_json(self) -> Json:
         """How campaign.json keeps it."""
@@ -32,7 +32,7 @@ class Request:
             "quick": self.plan.quick,
             "seed": self.plan.seed,
             "rounds": self.plan.rounds,
-            "arms": None if self.arms is None else list(self.arms),
+            "variants": None if self.variants is None else list(self.variants),
         }
 
     @classmethod
@@ -46,7 +46,7 @@ class Request:
         """
         try:
             plan = CampaignPlan(bool(value["quick"]), int(value["seed"]), value["rounds"])
-            return cls(tuple(value["ids"]), plan, None if value["arms"] is None else tuple(value["arms"]))
+            return cls(tuple(value["ids"]), plan, None if value["variants"] is None else tuple(value["variants"]))
         except (KeyError, TypeError, ValueError) as error:
             raise BadInputError(f"campaign.json does not say what was asked for ({error}); measure again") from error
 
@@ -93,27 +93,29 @@ def of_paper(paper: str, figures: Figures) -> tuple[str, ...]:
 
 
 def trials_of(request: Request, figures: Figures) -> dict[str, tuple[Trial, ...]]:
-    """Per id its trials, without the arms that were not asked for (trials without an arm stay).
+    """Per id its trials, without the variants that were not asked for (trials without a variant stay).
 
     Raises
     ------
     BadInputError
-        An id or arm is unknown.
+        An id or variant is unknown.
     """
     found = {}
     for name in request.ids:
         if name not in figures:
             raise BadInputError(f"{name!r} is no id; {suggest(name, list(figures))}")
         found[name] = figures[name].trials(request.plan)
-    if request.arms is None:
+    if request.variants is None:
         return found
-    known = list(dict.fromkeys(trial.arm.name for trials in found.values() for trial in trials if trial.arm))
-    for arm in request.arms:
-        if arm not in known:
-            raise BadInputError(f"--arms names {arm!r}, no arm of {', '.join(request.ids)}; {suggest(arm, known)}")
-    wanted = set(request.arms)
+    known = list(dict.fromkeys(trial.variant.name for trials in found.values() for trial in trials if trial.variant))
+    for variant in request.variants:
+        if variant not in known:
+            raise BadInputError(
+                f"--variants names {variant!r}, no variant of {', '.join(request.ids)}; {suggest(variant, known)}"
+            )
+    wanted = set(request.variants)
     return {
-        name: tuple(trial for trial in trials if trial.arm is None or trial.arm.name in wanted)
+        name: tuple(trial for trial in trials if trial.variant is None or trial.variant.name in wanted)
         for name, trials in found.items()
     }
 

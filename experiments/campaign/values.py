@@ -1,7 +1,7 @@
 """Vocabulary of a campaign: what a trial is, before anything runs.
 
 A campaign is a list of trials. A trial is one measurement with all that decides it; trials that share a topology, an
-arm, a round and a capacity share one emulated network, which is their session.
+variant, a round and a capacity share one emulated network, which is their session.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GIVE_UP_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class Variant:
     """What is compared: a scheme, and how it is run.
 
     `control_delay_ms` is one way; None where it decides nothing, because no controller takes part in the recovery.
@@ -45,7 +45,7 @@ class Arm:
 
         Examples
         --------
-        >>> Arm("sdfast", "agent", "pair").name, Arm("cbc", control_delay_ms=5).name, Arm("cb").name
+        >>> Variant("sdfast", "agent", "pair").name, Variant("cbc", control_delay_ms=5).name, Variant("cb").name
         ('sdfast-agent-pair', 'cbc-5ms', 'cb')
         """
         if self.mode != NO_MODE:
@@ -72,7 +72,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Lengths of the three windows: before the cut, until everybody should have converged, and after that."""
+    """Lengths of the three windows: before the failure, until everybody should have converged, and after that."""
 
     before_s: float
     transient_s: float
@@ -89,7 +89,7 @@ class SessionKey:
     """What trials must have in common to run on one emulated network; `network` names what else its rules come from."""
 
     topology: str
-    arm: Arm | None
+    variant: Variant | None
     round: int
     capacity_mbps: float | None
     network: str = ""
@@ -100,7 +100,7 @@ _NONE = Parameters()
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One measurement: `links` are all cut at once (none when `failures` is 0), `pairs` are measured at once.
+    """One measurement: `links` all fail at once (none when `failures` is 0), `pairs` are measured at once.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Trial:
     trial_id: str
     kind: str
     topology: str
-    arm: Arm | None
+    variant: Variant | None
     round: int
     failures: int
     links: tuple[str, ...]
@@ -127,7 +127,7 @@ class Trial:
     def session_key(self) -> SessionKey:
         """The network that this trial needs."""
         capacity_mbps = self.load.capacity_mbps if self.load else None
-        return SessionKey(self.topology, self.arm, self.round, capacity_mbps, self.parameters.session)
+        return SessionKey(self.topology, self.variant, self.round, capacity_mbps, self.parameters.session)
 
     def to_json(self) -> Json:
         """JSON value from which the trial can be told apart from any other."""
@@ -135,7 +135,7 @@ class Trial:
             "trial": self.trial_id,
             "kind": self.kind,
             "topology": self.topology,
-            "arm": None if self.arm is None else self.arm.to_json(),
+            "variant": None if self.variant is None else self.variant.to_json(),
             "round": self.round,
             "failures": self.failures,
             "links": list(self.links),
@@ -158,7 +158,7 @@ class CampaignPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class LaboratorySettings:
+class TestbedSettings:
     """What all emulated networks of a campaign share.
 
     `work` is a folder for raw files, removed at the end; `bfd_interval_ms` is what calibration chose; `say` is told

@@ -1,11 +1,11 @@
 """One failure, from topology file to measured recovery (needs root).
 
   armor demo                       Darkstrand, SD-FAST in learned mode and then in agent mode
-  armor demo --scheme ffg          the same cut under fast-failover groups
+  armor demo --scheme ffg          the same failure under fast-failover groups
   armor demo usnet --mode agent
 
 The pair and the link are those whose first packets walk back farthest. A probe is sent every 2 ms both ways while
-the link is cut silently; the timeline, the packets that came back, and two pictures are the result.
+the link fails silently; the timeline, the packets that backtracked, and two pictures are the result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from experiments.testbed.runs.folder import ResultFolder
     from mininet_topos.topology import Topology
 
-CUT_AT_S, REPAIR_AT_S, DURATION_S = 1.0, 4.0, 9.0
+FAILURE_AT_S, REPAIR_AT_S, DURATION_S = 1.0, 4.0, 9.0
 WAIT_TO_RESTORE_S = 2.0
 EVERY_MODE = "both"
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--pair", metavar="H1,H2", help="two hosts; default: the pair with the longest walk back")
     parser.add_argument(
-        "--link", metavar="LINK", help="the link to cut, as s2-s4; default: the one with the longest walk"
+        "--link", metavar="LINK", help="the link to fail, as s2-s4; default: the one with the longest walk"
     )
     parser.add_argument(
         "--interval-ms", type=positive_number("--interval-ms", 1000.0, MIN_INTERVAL_MS), default=2.0, help="default: 2"
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     from experiments.testbed.runs.folder import ResultFolder
 
     folder = ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"demo-{scheme.name}")
-    value = run_and_write(scenario, planned, folder, None, f"{topology.name}: {case.link} is cut silently at 0 ms")
+    value = run_and_write(scenario, planned, folder, None, f"{topology.name}: {case.link} fails silently at 0 ms")
     draw_case(topology, case, folder, recovered=has_recovered(value))
     from experiments.cli.demo_text import demo_text
 
@@ -128,7 +128,7 @@ def demo_scenario(
         topology=topology,
         variations=tuple(Variation(arguments.scheme, mode) for mode in (chosen if modes else (NO_MODE,))),
         traffic=(Probe(case.source, case.destination, interval_ms=arguments.interval_ms),),
-        failures=(Silent(CUT_AT_S, case.link, repair_at_s=REPAIR_AT_S),),
+        failures=(Silent(FAILURE_AT_S, case.link, repair_at_s=REPAIR_AT_S),),
         duration_s=DURATION_S,
         seed=arguments.seed,
         bfd_interval_ms=arguments.bfd_interval_ms,
@@ -148,13 +148,13 @@ def draw_case(topology: Topology, case: CrankbackCase, folder: ResultFolder, *, 
 
     labels = {node.name: f"{node.name} {node.label}".strip() for node in topology.nodes}
     place = next(index for index, hop in enumerate(case.primary) if topology.link_id(hop) == case.link)
-    walked_back = case.primary[place - case.hops_back : place]
+    crankback_path = case.primary[place - case.hops_back : place]
     spec = DrawSpec(
         title=f"{topology.name}: {labels[case.source]} to {labels[case.destination]}",
         subtitle=f"{case.link} fails; the first packets walk {case.hops_back} hops back",
         failed=(case.link,),
         primary=case.primary,
-        crankback=tuple(Direction(hop.dst, hop.src, hop.key) for hop in reversed(walked_back)) if recovered else (),
+        crankback=tuple(Direction(hop.dst, hop.src, hop.key) for hop in reversed(crankback_path)) if recovered else (),
         new_path=case.new_path if recovered else (),
         ends=(case.source, case.destination),
     )

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from mininet_topos.topology import Topology
 
 STAGES = (
-    ("detect", "detect", "a switch at the cut reports its port dead"),
+    ("detect", "detect", "a switch beside the failure reports its port dead"),
     ("switch_over", "switch over", "the first packet is rerouted, or an agent installs rows"),
-    ("first_good", "first good", "the first packet sent after the cut arrives"),
+    ("first_good", "first good", "the first packet sent after the failure arrives"),
     ("last_lost", "last lost", "the last packet that is lost leaves its host"),
     ("last_crankback", "last crankback", "the last time that a packet crosses a link backwards"),
     ("steady", "steady", "from here on nothing is lost and nothing comes back"),
@@ -56,7 +56,7 @@ def heading(topology: Topology, case: CrankbackCase, interval_ms: float, *, reco
             f"{topology.name}: {labels[case.source]} to {labels[case.destination]}, "
             f"a probe every {interval_ms:g} ms both ways",
             f"  primary   {' '.join(node_path(case.primary))}",
-            f"  cut       {link}, silently: carriers stay, only BFD can notice",
+            f"  failure   {link}, silently: carriers stay, only BFD can notice",
             f"  new path  {' '.join(node_path(case.new_path))} ({walk})",
         )
     )
@@ -91,10 +91,10 @@ def _timeline(failure: dict[str, Any]) -> list[str]:
 def _accounts(run: dict[str, Any], failure: dict[str, Any]) -> list[str]:
     (probe,) = run["probes"]
     rows = [
-        (label, *(f"{probe[way][name]:,}" for name in ("sent", "received", "lost", "came_back", "duplicated")))
+        (label, *(f"{probe[way][name]:,}" for name in ("sent", "received", "lost", "backtracked", "duplicated")))
         for way, label in (("out", f"{probe['from']} to {probe['to']}"), ("back", f"{probe['to']} to {probe['from']}"))
     ]
-    header = ("packets", "sent", "delivered", "lost", "came back", "twice")
+    header = ("packets", "sent", "delivered", "lost", "backtracked", "twice")
     lines = [f"  {line}" for line in table(rows, header, right=(1, 2, 3, 4, 5)).splitlines()]
     return [
         *lines,

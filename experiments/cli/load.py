@@ -6,7 +6,7 @@
   sudo armor load --app experiments/loadgen/responder.py --link-mbps 2 --rate 1200 --buffered
 
 Delays count from the instant at which a packet was due (docs/load.md). The exit code is 1 when a controller that it
-started ended under the load, and, with --against, when an arm's throughput differs from the first one's by more than
+started ended under the load, and, with --against, when a variant's throughput differs from the first one's by more than
 --within per cent.
 """
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from experiments.campaign.values import Json
-    from experiments.loadgen.bench import LoadContext
     from experiments.loadgen.controllers import Controller
     from experiments.loadgen.decide.load import Load
+    from experiments.loadgen.testbed import LoadContext
     from ryu_apps.pmt.rules import PolicyMapTable
 
 DEFAULT_PMT = "examples/pmt/out_of_band.yaml"
 MAX_SECONDS = 3600.0
-ARMS = ("stock", "pso")
+VARIANTS = ("stock", "pso")
 BEHAVIOURS = ("none", "flood", "malformed", "endless", "connections", "stall")
 
 
@@ -72,8 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_controller_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--controller", metavar="HOST:PORT", help="a controller that runs already")
     group.add_argument("--app", metavar="NAMES", help="start ryu-manager with these apps, and stop it afterwards")
-    group.add_argument("--against", metavar="ARMS", help="stock,pso: the same loads for both, taking turns")
-    group.add_argument("--pmt", metavar="FILE", help=f"classes of the arm pso (default {DEFAULT_PMT})")
+    group.add_argument("--against", metavar="VARIANTS", help="stock,pso: the same loads for both, taking turns")
+    group.add_argument("--pmt", metavar="FILE", help=f"classes of the variant pso (default {DEFAULT_PMT})")
     group.add_argument("--channels", metavar="FILE", help="a connection for each class of this Policy Map Table")
     group.add_argument("--repetitions", type=whole_number("--repetitions", 1, 1000), default=1, metavar="N")
     group.add_argument("--within", type=positive_number("--within"), default=5.0, metavar="P", help="per cent")
@@ -90,8 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _load_running(arguments)
     if not arguments.against:
         refuse_given(arguments, ("pmt", "within"), "is for --against; leave it out, or use --channels")
-    arms = _arms(arguments.against) if arguments.against else ("pso" if arguments.channels else "stock",)
-    controllers = {arm: _controller(arguments, arm) for arm in arms}
+    variants = _variants(arguments.against) if arguments.against else ("pso" if arguments.channels else "stock",)
+    controllers = {variant: _controller(arguments, variant) for variant in variants}
     runs = _measure_all(arguments, controllers)
     return _tell(arguments, runs)
 
@@ -115,16 +115,16 @@ def _load_running(arguments: argparse.Namespace) -> int:
 
 
 def _measure_all(arguments: argparse.Namespace, controllers: dict[str, Controller]) -> dict[str, list[Json]]:
-    from experiments.loadgen.bench import measure
     from experiments.loadgen.decide.compare import orders
+    from experiments.loadgen.testbed import measure
 
-    runs: dict[str, list[Json]] = {arm: [] for arm in controllers}
+    runs: dict[str, list[Json]] = {variant: [] for variant in controllers}
     with progress(None, "armor", "") as bar:
-        for number, arm in orders(tuple(controllers), arguments.repetitions):
-            say = _prefixed(f"{arm}, {number} of {arguments.repetitions}: ", bar.set_description_str)
-            controller = controllers[arm]
+        for number, variant in orders(tuple(controllers), arguments.repetitions):
+            say = _prefixed(f"{variant}, {number} of {arguments.repetitions}: ", bar.set_description_str)
+            controller = controllers[variant]
             found = measure(_load(arguments, number), controller, _load_context(arguments, controller), say)
-            runs[arm].append(found.to_json())
+            runs[variant].append(found.to_json())
     return runs
 
 
@@ -136,7 +136,7 @@ def _prefixed(prefix: str, say: Callable[[str], object]) -> Callable[[str], None
 
 
 def _load(arguments: argparse.Namespace, number: int) -> Load:
-    """The load of a repetition; every arm gets the same one."""
+    """The load of a repetition; every variant gets the same one."""
     from experiments.loadgen.decide.load import Load
 
     return Load(
@@ -151,23 +151,23 @@ def _load(arguments: argparse.Namespace, number: int) -> Load:
     )
 
 
-def _controller(arguments: argparse.Namespace, arm: str) -> Controller:
+def _controller(arguments: argparse.Namespace, variant: str) -> Controller:
     from experiments.loadgen.controllers import PSO_APP, RESPONDER, Controller, app_file
 
     apps = tuple(arguments.app.split(",")) if arguments.app else (RESPONDER,)
     for name in apps:
         app_file(name)
-    if arm == "stock":
+    if variant == "stock":
         return Controller(apps)
     path = arguments.pmt or arguments.channels or DEFAULT_PMT
     return Controller((PSO_APP, *apps), _read_pmt(path), _pmt_path(path))
 
 
 def _load_context(arguments: argparse.Namespace, controller: Controller) -> LoadContext:
-    from experiments.loadgen.bench import LoadContext
     from experiments.loadgen.generator import SwitchRegistry
     from experiments.loadgen.link import LinkShape
     from experiments.loadgen.misbehave import rogue_beside
+    from experiments.loadgen.testbed import LoadContext
 
     shape = None
     if arguments.link_mbps:
@@ -178,7 +178,7 @@ def _load_context(arguments: argparse.Namespace, controller: Controller) -> Load
 
 
 def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:
-    """Print tables; tell whether the arms' throughput is close enough."""
+    """Print tables; tell whether the variants' throughput is close enough."""
     from experiments.loadgen.decide.compare import (
         HEADER,
         result_rows,
@@ -189,28 +189,31 @@ def _tell(arguments: argparse.Namespace, runs: dict[str, list[Json]]) -> int:
     )
 
     lines = []
-    for arm, each in runs.items():
+    for variant, each in runs.items():
         for number, found in enumerate(each, 1):
-            lines += [f"{arm}, repetition {number}: {_what(found)}", table(result_rows(found), HEADER, range(1, 11))]
+            lines += [
+                f"{variant}, repetition {number}: {_what(found)}",
+                table(result_rows(found), HEADER, range(1, 11)),
+            ]
             lines += [f"warning: {warning}" for warning in found["warnings"]] + [""]
     answers, cpu = spreads(runs, "answers_pps"), spreads(runs, "controller_cpu_percent")
-    for arm, estimate in throughputs(runs).items():
-        used = f"; controller {cpu[arm]} % of a core" if arm in cpu else ""
-        lines.append(f"{arm}: {with_interval(estimate, 'answers/s')}; median {answers[arm]}{used}")
+    for variant, estimate in throughputs(runs).items():
+        used = f"; controller {cpu[variant]} % of a core" if variant in cpu else ""
+        lines.append(f"{variant}: {with_interval(estimate, 'answers/s')}; median {answers[variant]}{used}")
     changes = throughput_changes(runs, arguments.seed) if len(runs) > 1 else {}
     held = all(change is not None and abs(change.value) <= arguments.within for change in changes.values())
-    for arm, change in changes.items():
+    for variant, change in changes.items():
         verdict = "within" if change and abs(change.value) <= arguments.within else "not within"
         first = next(iter(runs))
-        lines.append(f"{arm} against {first}: {with_interval(change, '%')}, {verdict} {arguments.within:g} %")
-    ended = [arm for arm, each in runs.items() if any(found.get("controller_ended") for found in each)]
-    lines += [f"{arm}: the controller ended under the load" for arm in ended]
+        lines.append(f"{variant} against {first}: {with_interval(change, '%')}, {verdict} {arguments.within:g} %")
+    ended = [variant for variant, each in runs.items() if any(found.get("controller_ended") for found in each)]
+    lines += [f"{variant}: the controller ended under the load" for variant in ended]
     value = {
         "runs": runs,
-        "throughput_pps": {arm: estimate._asdict() for arm, estimate in throughputs(runs).items()},
-        "median_answers_pps": {arm: spread._asdict() for arm, spread in answers.items()},
-        "median_cpu_percent": {arm: spread._asdict() for arm, spread in cpu.items()},
-        "throughput_change_percent": {arm: change and change._asdict() for arm, change in changes.items()},
+        "throughput_pps": {variant: estimate._asdict() for variant, estimate in throughputs(runs).items()},
+        "median_answers_pps": {variant: spread._asdict() for variant, spread in answers.items()},
+        "median_cpu_percent": {variant: spread._asdict() for variant, spread in cpu.items()},
+        "throughput_change_percent": {variant: change and change._asdict() for variant, change in changes.items()},
         "held": held,
         "controllers_ended": ended,
     }
@@ -230,12 +233,12 @@ def _what(found: Json) -> str:
     return f"{shown}; {cpu}"
 
 
-def _arms(text: str) -> tuple[str, ...]:
-    arms = tuple(part.strip() for part in text.split(","))
-    for arm in arms:
-        if arm not in ARMS or arms.count(arm) > 1:
+def _variants(text: str) -> tuple[str, ...]:
+    variants = tuple(part.strip() for part in text.split(","))
+    for variant in variants:
+        if variant not in VARIANTS or variants.count(variant) > 1:
             raise BadInputError(f"--against is {text!r}; use stock,pso")
-    return arms
+    return variants
 
 
 def _share(text: str) -> float:

@@ -72,7 +72,7 @@ def _check(arguments: argparse.Namespace) -> int:
         hold_note(f"note: {remark}")
     value = _value(table) | {
         "connections": [
-            {"class_id": row.class_id, "port": row.port, "dscp": row.dscp, "home": row.is_home} for row in rows
+            {"class_id": row.class_id, "port": row.port, "dscp": row.dscp, "home": row.is_main} for row in rows
         ],
         "notes": list(remarks),
     }

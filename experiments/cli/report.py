@@ -1,6 +1,6 @@
 """Make one HTML page from folders of results; it needs no network to be read, and prints well.
 
-  armor report results/20261121-063827-run-two_cuts
+  armor report results/20261121-063827-run-two_failures
   armor report results/sd-fast results/te/kuijia-fig4 --out page.html
 
 Folders are those of 'armor run', 'armor demo', 'armor reproduce' (finished or not) and 'armor te sweep'. Without --out

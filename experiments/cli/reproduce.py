@@ -23,14 +23,14 @@ from experiments.terminal.output import note
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
-    from experiments.campaign.act.campaign import Laboratory
+    from experiments.campaign.act.campaign import CampaignTestbed
     from experiments.campaign.act.engine import Runner
     from experiments.campaign.act.store import Store
     from experiments.campaign.figure import PaperFigure
-    from experiments.campaign.values import Json, LaboratorySettings, Trial
+    from experiments.campaign.values import Json, TestbedSettings, Trial
 
 INTERRUPTED = 130
-_CHOICES = ("ids", "paper", "all", "quick", "rounds", "arms")
+_CHOICES = ("ids", "paper", "all", "quick", "rounds", "variants")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rounds", type=whole_number("--rounds", 1, 1000), metavar="N", help="rounds (default: those of each id)"
     )
-    parser.add_argument("--arms", metavar="NAMES", help="some of the arms, with commas, as cb,cbc-5ms (default: all)")
+    parser.add_argument(
+        "--variants", metavar="NAMES", help="some of the variants, with commas, as cb,cbc-5ms (default: all)"
+    )
     parser.add_argument("--resume", metavar="FOLDER", help="go on with a campaign that was broken off")
     parser.add_argument("--redraw", metavar="FOLDER", help="judge and draw again from stored rows, without measuring")
 
@@ -56,11 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.redraw is not None:
         return _redraw(arguments)
     if arguments.resume is not None:
-        return _resume(arguments, NetworkLaboratory())
-    return _start(arguments, NetworkLaboratory())
+        return _resume(arguments, NetworkTestbed())
+    return _start(arguments, NetworkTestbed())
 
 
-class NetworkLaboratory:
+class NetworkTestbed:
     """Trials on this machine."""
 
     def require(self, trials: Sequence[Trial]) -> None:
@@ -88,13 +90,13 @@ class NetworkLaboratory:
         features = kernel_features()
         return {"emulation": {"datapath": "kernel" if features.openvswitch else "netdev", "netem": features.netem}}
 
-    def calibrate(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Json:
+    def calibrate(self, trials: Sequence[Trial], settings: TestbedSettings) -> Json:
         """Measure the machine with the campaign's load."""
         from experiments.testbed.trials.calibrate import measure_calibration
 
         return measure_calibration(trials, settings)
 
-    def runners(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Mapping[str, Runner]:
+    def runners(self, trials: Sequence[Trial], settings: TestbedSettings) -> Mapping[str, Runner]:
         """A runner for every kind of these trials; nothing is imported that they do not need."""
         from experiments.campaign.act.discovery import make_runners
 
@@ -109,7 +111,7 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
     if modes == ["list"]:
         asked = [
             *arguments.ids[:1],
-            *(arguments.given[name] for name in ("paper", "all", "arms") if name in arguments.given),
+            *(arguments.given[name] for name in ("paper", "all", "variants") if name in arguments.given),
         ]
         if asked:
             raise BadInputError(f"--list shows all ids; leave {asked[0]} away")
@@ -129,25 +131,27 @@ def _registry() -> tuple[Mapping[str, PaperFigure], Mapping[str, tuple[str, ...]
     return find_figures(), aliases_of(find_figures())
 
 
-def _start(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
+def _start(arguments: argparse.Namespace, testbed: CampaignTestbed) -> int:
     from experiments.campaign.act.campaign import begin, folder_name
     from experiments.campaign.selection import Request, choose_ids, run_order, trials_of
     from experiments.campaign.values import CampaignPlan
 
     figures, aliases = _registry()
     ids = choose_ids(arguments.ids, arguments.paper, arguments.all, figures, aliases)
-    arms = None if arguments.arms is None else tuple(part.strip() for part in arguments.arms.split(","))
-    request = Request(ids, CampaignPlan(arguments.quick, arguments.seed, arguments.rounds), arms)
+    variants = None if arguments.variants is None else tuple(part.strip() for part in arguments.variants.split(","))
+    request = Request(ids, CampaignPlan(arguments.quick, arguments.seed, arguments.rounds), variants)
     by_id = trials_of(request, figures)
     trials = run_order(by_id)
     if not trials:
-        raise BadInputError(f"--arms {arguments.arms!r} leaves no trial of {', '.join(ids)}; name other arms")
-    laboratory.require(trials)
+        raise BadInputError(
+            f"--variants {arguments.variants!r} leaves no trial of {', '.join(ids)}; name other variants"
+        )
+    testbed.require(trials)
     store = begin(Path(arguments.out) if arguments.out else folder_name(ids), request, by_id)
-    return _measure(arguments, store, trials, laboratory)
+    return _measure(arguments, store, trials, testbed)
 
 
-def _resume(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
+def _resume(arguments: argparse.Namespace, testbed: CampaignTestbed) -> int:
     from experiments.campaign.selection import Request, refuse_changes, run_order, trials_of
 
     store = _opened(Path(arguments.resume))
@@ -155,8 +159,8 @@ def _resume(arguments: argparse.Namespace, laboratory: Laboratory) -> int:
     by_id = trials_of(Request.from_json(store.description), _registry()[0])
     refuse_changes(store.description, by_id, arguments.resume)
     trials = run_order(by_id)
-    laboratory.require(trials)
-    return _measure(arguments, store, trials, laboratory)
+    testbed.require(trials)
+    return _measure(arguments, store, trials, testbed)
 
 
 def _opened(folder: Path) -> Store:
@@ -178,7 +182,7 @@ def _redraw(arguments: argparse.Namespace) -> int:
     return _conclude(arguments, store, Path(arguments.out) if arguments.out else store.path, ids)
 
 
-def _measure(arguments: argparse.Namespace, store: Store, trials: Sequence[Trial], laboratory: Laboratory) -> int:
+def _measure(arguments: argparse.Namespace, store: Store, trials: Sequence[Trial], testbed: CampaignTestbed) -> int:
     from experiments.campaign.act.campaign import measure
     from experiments.campaign.act.discovery import find_kinds
     from experiments.campaign.durations import estimates, in_words, total_seconds
@@ -190,7 +194,7 @@ def _measure(arguments: argparse.Namespace, store: Store, trials: Sequence[Trial
     note(f"{len(todo)} of {len(trials)} trials to run, about {about}; rows go to {store.path}")
     try:
         with campaign_progress(todo) as progress:
-            measure(store, trials, laboratory, progress, progress.say, progress.tell)
+            measure(store, trials, testbed, progress, progress.say, progress.tell)
     except KeyboardInterrupt:
         note(f"armor: interrupted; go on with: armor reproduce --resume {store.path}")
         return INTERRUPTED

@@ -1,7 +1,7 @@
 """Run a scenario file on an emulated network and measure it (needs root).
 
-  armor run examples/two_cuts.yaml
-  armor run examples/two_cuts.yaml --json --out results/mine
+  armor run examples/two_failures.yaml
+  armor run examples/two_failures.yaml --json --out results/mine
 
 The file's format is described in docs/scenario_format.md. The exit code is 1 when a scheme broke what it promises.
 """

@@ -12,7 +12,7 @@ Run = dict[str, Any]
 def name_of(run: Run) -> str:
     """Heading of a run."""
     mode = mode_words(run["mode"])
-    mode += f", {run['arm']}" if run.get("arm") else ""
+    mode += f", {run['variant']}" if run.get("variant") else ""
     bfd = f", BFD 3 x {run['bfd_interval_ms']} ms" if run.get("bfd_interval_ms") else ""
     return f"== {run['scheme']}{mode}{bfd}"
 

@@ -44,8 +44,8 @@ def run_text(run: Run) -> str:
 
 
 def failures_table(failures: list[Run]) -> str:
-    """Stages of every failure, milliseconds after its cut."""
-    header = ["failure", "at", *(label for _, label in STAGES), "outage", "lost", "came back"]
+    """Stages of every failure, milliseconds after it."""
+    header = ["failure", "at", *(label for _, label in STAGES), "outage", "lost", "backtracked"]
     rows = [
         [
             f"{failure['what']} {failure['kind']}",
@@ -53,18 +53,18 @@ def failures_table(failures: list[Run]) -> str:
             *(milliseconds(failure["stages_ms"][name]) for name, _ in STAGES),
             milliseconds(failure["outage_ms"]) if failure["lost"] else "0",
             failure["lost"],
-            failure["came_back"],
+            failure["backtracked"],
         ]
         for failure in failures
     ]
     text = table(rows, header, right=range(1, len(header)))
-    return text + "\n(stages and outage in milliseconds after the cut)"
+    return text + "\n(stages and outage in milliseconds after the failure)"
 
 
 def probes_table(probes: list[Run]) -> str:
     """Packet counts of each probe and way."""
-    header = ["probe", "way", "sent", "received", "lost", "duplicated", "reordered", "came back"]
-    names = ("sent", "received", "lost", "duplicated", "reordered", "came_back")
+    header = ["probe", "way", "sent", "received", "lost", "duplicated", "reordered", "backtracked"]
+    names = ("sent", "received", "lost", "duplicated", "reordered", "backtracked")
     rows = [
         [f"{probe['from']} > {probe['to']} {probe['kind']}", label, *(f"{probe[way][name]:,}" for name in names)]
         for probe in probes

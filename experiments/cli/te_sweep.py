@@ -15,7 +15,7 @@ from experiments.campaign.act.workers import SpreadRunner
 from experiments.campaign.durations import estimates
 from experiments.campaign.order import OK, remaining
 from experiments.campaign.selection import Request, describe, run_order, trials_of
-from experiments.campaign.values import CampaignPlan, Json, LaboratorySettings, Trial
+from experiments.campaign.values import CampaignPlan, Json, TestbedSettings, Trial
 from experiments.campaign.verdicts import DIFFERS
 from experiments.cli.campaign_progress import campaign_progress
 from experiments.cli.reproduce_text import result_text
@@ -38,11 +38,11 @@ class ComputingLaboratory:
         """None: no network is built."""
         return {}
 
-    def calibrate(self, _trials: Sequence[Trial], _settings: LaboratorySettings) -> Json:
+    def calibrate(self, _trials: Sequence[Trial], _settings: TestbedSettings) -> Json:
         """Nothing: no network is built."""
         raise RuntimeError("computed trials need no calibration")
 
-    def runners(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Mapping[str, SpreadRunner]:
+    def runners(self, trials: Sequence[Trial], settings: TestbedSettings) -> Mapping[str, SpreadRunner]:
         """One that spreads its trials, for each kind."""
         made = make_runners(trials, settings)
         return {
@@ -65,8 +65,8 @@ def sweep(arguments: argparse.Namespace) -> int:
     todo = remaining(trials, store.rows())
     note(f"{len(todo)} of {len(trials)} trials to compute; rows go to {store.path}")
     with campaign_progress(estimates(todo, find_kinds())) as progress:
-        laboratory = ComputingLaboratory(arguments.workers, arguments.dask)
-        measure(store, trials, laboratory, progress, progress.say, progress.tell)
+        testbed = ComputingLaboratory(arguments.workers, arguments.dask)
+        measure(store, trials, testbed, progress, progress.say, progress.tell)
     results = {result["id"]: result for result in conclude(store, figures, path)["results"]}
     names = {trial.trial_id for trial in todo}
     value = {

@@ -65,7 +65,7 @@ class Controller:
         from ryu_apps.control.priority.decide.channels import connections
 
         rows = connections(self.table, port)
-        return tuple(Target(host, row.port, row.dscp, send_buffer_bytes, is_class=not row.is_home) for row in rows)
+        return tuple(Target(host, row.port, row.dscp, send_buffer_bytes, is_class=not row.is_main) for row in rows)
 
     def marks(self) -> tuple[int, ...]:
         """DSCPs of its connections, most urgent first; empty for one that makes no difference."""

@@ -18,8 +18,7 @@ from experiments.campaign.kinds.control import (
     ControlParameters,
     LinkParameters,
 )
-from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
-from experiments.loadgen.bench import LoadContext, Measured, measure
+from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.loadgen.controllers import PSO_APP, RESPONDER, Controller, Watched
 from experiments.loadgen.cross_traffic import cross_traffic
 from experiments.loadgen.decide.load import FRAME_BYTES, Load
@@ -27,6 +26,7 @@ from experiments.loadgen.decide.packets import packet_in_bytes
 from experiments.loadgen.generator import MOST_LATENESS_MS, SwitchRegistry
 from experiments.loadgen.link import ControlLink, LinkShape
 from experiments.loadgen.misbehave import rogue_beside
+from experiments.loadgen.testbed import LoadContext, Measured, measure
 from machine.environment import REPOSITORY
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
@@ -193,6 +193,6 @@ _REGIMES: dict[str, Callable[[Trial, ControlParameters], Json]] = {
 }
 
 
-def control_runner(_settings: LaboratorySettings) -> RunTrial:
+def control_runner(_settings: TestbedSettings) -> RunTrial:
     """What runs such trials."""
     return run_control

@@ -27,7 +27,7 @@ def campaign_section(folder: CampaignFolder, place: str) -> Section:
     if lacking:
         blocks.append(Text(f"Not drawn or judged yet: {listed(lacking)}.", "warning"))
     blocks += _calibration(folder.calibration)
-    blocks.append(_arms_part(folder.rows))
+    blocks.append(_variants_part(folder.rows))
     blocks += _trouble(folder.rows)
     blocks.append(Part("All trials", (_fold(folder.rows),)))
     blocks += [environment_part(folder.environment), repeat_part(folder.path, folder.environment)]
@@ -96,42 +96,40 @@ def _calibration(stored: Json | None) -> list[Block]:
     return [Part("Calibration", (*warnings, Facts(facts)))]
 
 
-def _arms_part(rows: Sequence[Json]) -> Part:
-    """Attempts and means by kind, topology, failures and arm."""
+def _variants_part(rows: Sequence[Json]) -> Part:
+    """Attempts and means by kind, topology, failures and variant."""
     groups: dict[tuple[str, str, int, str], list[Json]] = {}
     for row in rows:
         key = (
             str(row.get("kind")),
             str(row.get("topology")),
             int(row.get("failures") or 0),
-            str(row.get("arm") or NONE),
+            str(row.get("variant") or NONE),
         )
         groups.setdefault(key, []).append(row)
     cells = tuple(
-        (kind, topology, number(failures), arm, *_means(group))
-        for (kind, topology, failures, arm), group in sorted(groups.items())
+        (kind, topology, number(failures), variant, *_means(group))
+        for (kind, topology, failures, variant), group in sorted(groups.items())
     )
     header = (
         "kind",
         "topology",
-        "cut links",
-        "arm",
+        "failed links",
+        "variant",
         "good",
         "failed",
         "doubtful",
         "convergence, ms",
         "backtracking, ms",
     )
-    caption = (
-        "Attempts by arm. Times are means over the good ones after the cut; a dash: none, or still going on at the end."
-    )
-    return Part("By arm", (Grid(caption, header, cells, right=(2, 4, 5, 6, 7, 8)),))
+    caption = "Attempts by variant. Times are means over the good ones after the failure; a dash: none, or still going on at the end."
+    return Part("By variant", (Grid(caption, header, cells, right=(2, 4, 5, 6, 7, 8)),))
 
 
 def _means(rows: Sequence[Json]) -> tuple[str, ...]:
     good = [row for row in rows if row["status"] == "ok"]
     converged = [row["convergence_ms"] for row in good if row.get("convergence_ms") is not None]
-    turned = [row["backtracking_ms"]["from_cut"] for row in good if row.get("backtracking_ms")]
+    turned = [row["backtracking_ms"]["from_failure"] for row in good if row.get("backtracking_ms")]
     return (
         number(len(good)),
         number(len(rows) - len(good)),
@@ -182,7 +180,7 @@ def _fold(rows: Sequence[Json]) -> Fold:
             number(row.get("attempt")),
             _status(row),
             milliseconds(row.get("convergence_ms")),
-            milliseconds((row.get("backtracking_ms") or {}).get("from_cut")),
+            milliseconds((row.get("backtracking_ms") or {}).get("from_failure")),
             number(row.get("crankback_frames")),
             number(row.get("seconds")),
             ", ".join(map(str, row.get("links") or ())) or NONE,
@@ -197,7 +195,7 @@ def _fold(rows: Sequence[Json]) -> Fold:
         "backtracking, ms",
         "frames back",
         "seconds",
-        "cut links",
+        "failed links",
     )
     grid = Grid("Every attempt, in the order of time.", header, cells, right=(1, 3, 4, 5, 6))
     return Fold(f"All {counted(len(rows), 'attempt')}", (grid,))

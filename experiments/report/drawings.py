@@ -49,7 +49,7 @@ def failure_drawing(scenario: Scenario, number: int, result: Json, returned: Ite
 
 def _first_packet(returned: Iterable[Json], result: Json) -> Json | None:
     """The first packet that was sent during the failure and came back, the one with the longest way back first."""
-    during = [row for row in returned if result["cut_s"] - 0.1 <= row["sent_s"] < result["until_s"]]
+    during = [row for row in returned if result["failure_s"] - 0.1 <= row["sent_s"] < result["until_s"]]
     return min(during, key=lambda row: (-int(row["back_hops"]), row["sent_s"]), default=None)
 
 

@@ -88,11 +88,11 @@ def _warnings(runs: Sequence[Json]) -> list[str]:
 
 
 def _accounts(runs: Sequence[Json]) -> Grid:
-    header = ("run", "mode", "planner", "BFD, ms", "sent", "lost", "came back", "reordered", "duplicated")
+    header = ("run", "mode", "planner", "BFD, ms", "sent", "lost", "backtracked", "reordered", "duplicated")
     rows = []
     for run in runs:
         settings = (str(run.get(key) or NONE) for key in ("mode", "planner"))
-        counts = (number(run.get(key)) for key in ("sent", "lost", "came_back", "reordered", "duplicated"))
+        counts = (number(run.get(key)) for key in ("sent", "lost", "backtracked", "reordered", "duplicated"))
         trust = "yes" if run.get("trustworthy") else Cell("no", "direction")
         verdict = (
             Cell("∅ broke off", "differs") if run.get("error") else verdict_cell("held" if run["held"] else "failed")
@@ -148,12 +148,12 @@ def _stage_grid(results: Sequence[tuple[Json, Json]]) -> Grid:
             str(run["run"]),
             *(milliseconds(result["stages_ms"].get(name)) for name in STAGE_WORDS),
             milliseconds(result["outage_ms"]),
-            *(number(result.get(key)) for key in ("lost", "came_back", "lost_after_repair")),
+            *(number(result.get(key)) for key in ("lost", "backtracked", "lost_after_repair")),
         )
         for run, result in results
     )
-    header = ("run", *STAGE_WORDS.values(), "outage", "lost", "came back", "lost after repair")
-    caption = "Stages in ms after the cut, over all probes and both ways; a dash means that it never came."
+    header = ("run", *STAGE_WORDS.values(), "outage", "lost", "backtracked", "lost after repair")
+    caption = "Stages in ms after the failure, over all probes and both ways; a dash means that it never came."
     return Grid(caption, header, rows, right=tuple(range(1, len(header))))
 
 
@@ -170,16 +170,16 @@ def _probe_fold(folder: RunFolder, failure: Json) -> Fold:
             f"{row['from']} > {row['to']}, {row['way']}",
             str(row["probe"]),
             *(milliseconds(row.get(key)) for key in stages),
-            *(number(row.get(key)) for key in ("sent", "lost", "came_back")),
+            *(number(row.get(key)) for key in ("sent", "lost", "backtracked")),
         )
         for row in rows
     )
     header = (
         *("run", "stream", "kind"),
         *(key.removesuffix("_ms").replace("_", " ") for key in stages),
-        *("sent", "lost", "came back"),
+        *("sent", "lost", "backtracked"),
     )
-    grid = Grid("Times in ms after the cut.", header, cells, right=tuple(range(3, len(header))))
+    grid = Grid("Times in ms after the failure.", header, cells, right=tuple(range(3, len(header))))
     return Fold(f"By stream and way ({counted(len(rows), 'row')})", (grid,))
 
 

@@ -1,4 +1,4 @@
-"""The stages of a recovery as a strip: one lane a run, time in milliseconds after the cut, as SVG text."""
+"""The stages of a recovery as a strip: one lane a run, time in milliseconds after the failure, as SVG text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STAGE_WORDS = {
     "last_crankback": "last crankback",
     "steady": "steady",
 }
-INK, FAINT, CUT, MARK = "#24292f", "#57606a", "#cf222e", "#0b5cad"
+INK, FAINT, FAILURE, MARK = "#24292f", "#57606a", "#cf222e", "#0b5cad"
 WIDTH, LEFT, RIGHT, LANE, FOOT = 960.0, 128.0, 44.0, 84.0, 34.0
 # Labels are at least this far apart; the longest word is about this wide in 11 point letters.
 _GAP = 76.0
@@ -26,7 +26,7 @@ _GAP = 76.0
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A run's name and its stages (ms after the cut; None where a stage never came)."""
+    """A run's name and its stages (ms after the failure; None where a stage never came)."""
 
     name: str
     stages_ms: Mapping[str, float | None]
@@ -75,7 +75,7 @@ def _lane(lane: Lane, top: float, end_ms: float) -> list[str]:
     parts = [
         f'<text x="8" y="{base + 4:g}" fill="{INK}" font-weight="bold">{plain(lane.name)}</text>',
         f'<line x1="{LEFT:g}" y1="{base:g}" x2="{WIDTH - RIGHT:g}" y2="{base:g}" stroke="#a8b3bf" stroke-width="2"/>',
-        f'<path d="M{LEFT:g} {base - 9:g}v18" stroke="{CUT}" stroke-width="2.5"/>',
+        f'<path d="M{LEFT:g} {base - 9:g}v18" stroke="{FAILURE}" stroke-width="2.5"/>',
     ]
     if not marks:
         parts.append(
@@ -106,7 +106,7 @@ def _axis(top: float, end_ms: float) -> list[str]:
         x = _x(value, end_ms)
         parts.append(f'<path d="M{x:.1f} {top:g}v5" stroke="{FAINT}"/>')
         parts.append(f'<text x="{x:.1f}" y="{top + 18:g}" text-anchor="middle" fill="{FAINT}">{value:g}</text>')
-    parts.append(f'<text x="8" y="{top + 18:g}" fill="{FAINT}">ms after the cut</text>')
+    parts.append(f'<text x="8" y="{top + 18:g}" fill="{FAINT}">ms after the failure</text>')
     return parts
 
 

@@ -22,7 +22,7 @@ from experiments.scenario.values import Control, Variation
 from mininet_topos.lines import Line
 
 KEYS = ("scheme", "name", "packets", "outage_percent", *SETTINGS)
-_ARM_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,30}")
+_VARIANT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,30}")
 MAX_PERCENT = 1000.0
 
 Controls = tuple[tuple[Control, ...], tuple[Variation, ...]]
@@ -41,11 +41,11 @@ def read_controls(context: Context, line: Line | None, variations: Sequence[Vari
     controls: list[Control] = []
     found = list(variations)
     for entry in () if line is None else sequence(context, line, "controls"):
-        control, arms = _control(context, entry, variations)
-        if any((each.scheme, each.arm) == (control.scheme, control.arm) for each in controls):
+        control, variants = _control(context, entry, variations)
+        if any((each.scheme, each.variant) == (control.scheme, control.variant) for each in controls):
             raise context.error(entry, f"a control of {control.run!r} stands twice; keep one of them")
         controls.append(control)
-        found += arms
+        found += variants
     return tuple(controls), tuple(found)
 
 
@@ -55,7 +55,7 @@ def control_to_document(control: Control) -> dict[str, object]:
     if control.outage_percent is not None:
         document["outage_percent"] = list(control.outage_percent)
     if control.replay is not None:
-        document |= {"name": control.arm, **{key: getattr(control.replay, key) for key in SETTINGS}}
+        document |= {"name": control.variant, **{key: getattr(control.replay, key) for key in SETTINGS}}
     return {key: value for key, value in document.items() if value is not None}
 
 
@@ -80,14 +80,14 @@ def _control(context: Context, entry: Line, variations: Sequence[Variation]) -> 
         raise context.error(fields[changed[0]], f"{changed[0]} is for schemes that keep packets, not for {scheme!r}")
     kept = with_settings(context, fields, alike[0].replay)
     control = Control(scheme, _name(context, entry, fields.get("name")), kept, packets, percent)
-    return control, [replace(each, arm=control.arm, replay=kept) for each in alike]
+    return control, [replace(each, variant=control.variant, replay=kept) for each in alike]
 
 
 def _name(context: Context, entry: Line, line: Line | None) -> str:
     if line is None:
         raise context.error(entry, "a control with settings is a run of its own; give it a name")
     name = word(context, line, "name")
-    if not _ARM_NAME.fullmatch(name):
+    if not _VARIANT_NAME.fullmatch(name):
         raise context.error(line, f"name {name!r} becomes the name of a folder; use small letters, digits and '-'")
     return name
 

@@ -16,7 +16,7 @@ TIMES = (Key("at_s", seconds), REPAIR_AT_S)
 
 
 class Act(NamedTuple):
-    """What the injector calls: "module:function", with the network's `Cuts` and these arguments; it returns a stamp."""
+    """What the injector calls: "module:function", with the network's `FailureInjection` and these arguments; it returns a stamp."""
 
     function: str
     arguments: tuple[Any, ...]
@@ -78,7 +78,7 @@ class Failure:
     @property
     def repair(self) -> Act:
         """How it is repaired; what is called `what` unless the kind says otherwise."""
-        return Act("emulation.cuts:Cuts.restore", (self.what,))
+        return Act("emulation.failure_injection:FailureInjection.restore", (self.what,))
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -113,9 +113,9 @@ class FlowTiming:
     settle_s : float
         From the start of the flows to the run's zero: TCP finds its rate.
     before_s : float
-        From zero to the cut: the window of the rates before.
+        From zero to the failure: the window of the rates before.
     after_s : float
-        From the cut to the end.
+        From the failure to the end.
     final_s : float
         The last part of `after_s`: the window of the rates after.
     """
@@ -179,7 +179,7 @@ class FlowRecord:
     tunnel, tunnel_after : int or None
         Where it was before and after the failure.
     before_mbps, after_mbps : float
-        Mean payload rates at the receiver, over the window before the cut and over the last seconds.
+        Mean payload rates at the receiver, over the window before the failure and over the last seconds.
     lost_percent_before, lost_percent_after : float or None
         UDP: datagrams of the window that never arrived. TCP, as Kuijia's section 5.2 means it: 0 before, and after the
         throughput that is gone, (before - after) / before.
@@ -189,7 +189,7 @@ class FlowRecord:
     samples_mbps : tuple of float
         Ten a second, over the whole run.
     start_ms : float
-        First sample, in milliseconds relative to the cut (negative).
+        First sample, in milliseconds relative to the failure (negative).
     sent, received, duplicated, reordered : int or None
         UDP datagrams of the whole run.
     """

@@ -270,8 +270,8 @@ def _check_together(
     of_routes = [each.scheme for each in variations if each.scheme not in of_tunnels]
     if "flows" in fields and "traffic" in fields:
         raise context.error(fields["traffic"], "traffic and flows are both given; measure one of them at a time")
-    if "queues" in fields and ((fields["queues"].value == "demoted") if of_tunnels else False):
-        raise context.error(fields["queues"], f"queues demoted is not for {of_tunnels[0]}; use single, four or eight")
+    if "queues" in fields and ((fields["queues"].value == "low-queue") if of_tunnels else False):
+        raise context.error(fields["queues"], f"queues low-queue is not for {of_tunnels[0]}; use single, four or eight")
     for key in _KEYS_OF_TUNNELS:
         if key in fields and of_routes:
             raise context.error(fields[key], f"{key} is for schemes of tunnels, not for {of_routes[0]!r}; remove it")

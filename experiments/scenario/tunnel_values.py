@@ -8,7 +8,7 @@ from experiments.scenario.flow_values import Flow
 from ryu_apps.plan.choices import NOTIFIERS, PRIORITIES, SHAPES
 from te_solver.choices import OBJECTIVES, TUNNEL_KINDS
 
-QUEUES = (*PRIORITIES, "demoted")
+QUEUES = (*PRIORITIES, "low-queue")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Variation:
     """One run of a scenario: the scheme and how it is planned; `mode` is "none" for a scheme that has but one.
 
     `protection` are the protected flows of scheme protect, `replay` is what scheme sqr keeps; None with the others.
-    `arm` names a run of its own beside that of its scheme, one of the scenario's controls.
+    `variant` names a run of its own beside that of its scheme, one of the scenario's controls.
     """
 
     scheme: str
@@ -46,7 +46,7 @@ class Variation:
     max_failures: int | None = None
     protection: Protection | None = None
     replay: Replay | None = None
-    arm: str = ""
+    variant: str = ""
 
     @property
     def uses_agent(self) -> bool:
@@ -57,7 +57,7 @@ class Variation:
     def name(self) -> str:
         """Short name, also a folder name: "sdfast-learned", "ffg", "sqr-small-ring"."""
         return "-".join(
-            [self.scheme, *([] if self.mode == NO_MODE else [self.mode]), *([self.arm] if self.arm else [])]
+            [self.scheme, *([] if self.mode == NO_MODE else [self.mode]), *([self.variant] if self.variant else [])]
         )
 
 
@@ -67,8 +67,8 @@ class Control:
 
     Attributes
     ----------
-    scheme, arm : str
-        Whose run; `arm` names one that the control adds, with `replay` in place of the scheme's own settings.
+    scheme, variant : str
+        Whose run; `variant` names one that the control adds, with `replay` in place of the scheme's own settings.
     replay : Replay or None
     packets : int or None
         It loses at least so many.
@@ -77,7 +77,7 @@ class Control:
     """
 
     scheme: str
-    arm: str = ""
+    variant: str = ""
     replay: Replay | None = None
     packets: int | None = None
     outage_percent: tuple[float, float] | None = None
@@ -85,7 +85,7 @@ class Control:
     @property
     def run(self) -> str:
         """ "shortest", "sqr small-ring"."""
-        return f"{self.scheme} {self.arm}".strip()
+        return f"{self.scheme} {self.variant}".strip()
 
 
 @dataclass(frozen=True)

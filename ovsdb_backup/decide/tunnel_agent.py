@@ -1,7 +1,7 @@
 """What the agent of a switch does about failed tunnels: pure.
 
 A switch beside a failed link tells both ends of every tunnel over it, by packets that walk the tunnel back (the link
-down indication of RFC 6427); the end where a commodity begins cuts its slots anew. LDIs are repeated while the link is
+down indication of RFC 6427); the end where a commodity begins repartitions its slots. LDIs are repeated while the link is
 dead and believed for a while only, so nothing has to be remembered about a repair that nobody tells.
 """
 
@@ -167,7 +167,7 @@ def step(state: TunnelState, event: Event, now_s: float) -> tuple[TunnelState, t
         One clock for all events.
     """
     state = _noted(state, event, now_s)
-    state, changes = _cut(_judged(state, now_s))
+    state, changes = _repartition(_judged(state, now_s))
     state, removed = _sorted_out(state, now_s)
     state, ldis = _ldi(state, now_s)
     change = _change(changes, removed)
@@ -246,7 +246,7 @@ def _next_failed_tunnels(before: FailedTunnels, dead: frozenset[int]) -> FailedT
 Change = tuple[tuple[FlowRow, ...], tuple[FlowRow, ...], tuple[bytes, ...]]
 
 
-def _cut(state: TunnelState) -> tuple[TunnelState, list[Change]]:
+def _repartition(state: TunnelState) -> tuple[TunnelState, list[Change]]:
     """Bring the rows of every commodity to what its failed tunnels ask for."""
     rows, changes = dict(state.rows), []
     for ingress_entry in state.configuration.ingress_entries:

@@ -23,11 +23,11 @@ from ryu_apps.backup_database.decide.tables import (
     check_text,
     claim_operations,
     discard_operations,
-    flip_operations,
     plan_of_rows,
     plan_rows,
     read_operations,
     remove_operations,
+    swap_operations,
     write_operations,
 )
 from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH, VERSION
@@ -122,7 +122,7 @@ class BackupStore:
                     return current
                 mine = _claim(client, bridge, found)
                 self._write(client, bridge, mine, tables)
-                _flip(client, bridge, (current, mine), columns)
+                _swap(client, bridge, (current, mine), columns)
                 return mine
         except JsonRpcError as error:
             raise BackupStoreError(f"the plan of {bridge} was not acknowledged: {error}") from error
@@ -201,10 +201,10 @@ def _claim(client: JsonRpcClient, bridge: str, found: Row | None) -> int:
     raise BackupStoreError(f"{READ_ATTEMPTS} other writers of {bridge} came first; stop all but one")
 
 
-def _flip(client: JsonRpcClient, bridge: str, generations: tuple[int, int], columns: Row) -> None:
+def _swap(client: JsonRpcClient, bridge: str, generations: tuple[int, int], columns: Row) -> None:
     old, new = generations
     try:
-        _transact(client, flip_operations(bridge, old, new, columns))
+        _transact(client, swap_operations(bridge, old, new, columns))
     except _RefusedError as error:
         _transact(client, discard_operations(bridge, new))
         if error.kind not in _LOST_RACE:

@@ -1,6 +1,6 @@
 """Hash ranges: which slots of a flow's hash belong to whom, and the masked matches that say so.
 
-A share is cut at the nearest slot, so what anybody gets of a cut differs from its weight by less than one slot:
+A share ends at the nearest slot, so what anybody gets of a partition differs from its weight by less than one slot:
 1/1024 of a pair's flows.
 """
 
@@ -35,13 +35,13 @@ class HashRange:
 WHOLE = HashRange(0, N_SLOTS)
 
 
-def cut(ranges: Sequence[HashRange], weights: Sequence[float]) -> tuple[tuple[HashRange, int], ...]:
-    """Cut slots into parts of the sizes that weights ask for, each at the nearest slot.
+def partition(ranges: Sequence[HashRange], weights: Sequence[float]) -> tuple[tuple[HashRange, int], ...]:
+    """Partition slots into parts of the sizes that weights ask for, each at the nearest slot.
 
     Parameters
     ----------
     ranges : sequence of HashRange
-        What is cut, in this order, as if it were one piece.
+        What is partitioned, in this order, as if it were one piece.
     weights : sequence of float
         Any scale; all 0 means equal parts.
 
@@ -58,7 +58,7 @@ def cut(ranges: Sequence[HashRange], weights: Sequence[float]) -> tuple[tuple[Ha
 
     Examples
     --------
-    >>> cut([HashRange(0, 10)], [3, 2])
+    >>> partition([HashRange(0, 10)], [3, 2])
     ((HashRange(first=0, stop=6), 0), (HashRange(first=6, stop=10), 1))
     """
     if not weights or not all(math.isfinite(weight) and weight >= 0 for weight in weights):

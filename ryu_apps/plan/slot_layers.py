@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ryu_apps.plan.hash_ranges import N_SLOTS, WHOLE, HashRange, cut
+from ryu_apps.plan.hash_ranges import N_SLOTS, WHOLE, HashRange, partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ Layers = Callable[[Layer, Sequence[float], Events], tuple[Layer, ...]]
 
 def base_layer(weights: Sequence[float]) -> Layer:
     """All slots by the splitting weights."""
-    return tuple(Piece(slots, tunnel) for slots, tunnel in cut([WHOLE], weights))
+    return tuple(Piece(slots, tunnel) for slots, tunnel in partition([WHOLE], weights))
 
 
 def rebased_layer(held: Iterable[tuple[HashRange, int | None]], weights: Sequence[float]) -> Layer:
@@ -73,7 +73,7 @@ def rebased_layer(held: Iterable[tuple[HashRange, int | None]], weights: Sequenc
 def kuijia_layers(base: Layer, weights: Sequence[float], events: Events) -> tuple[Layer, ...]:
     """What each failure moves: the slots of the tunnels that died, and no other.
 
-    The slots that a failed tunnel held, its own and those it had taken over, are cut by the original weights of the
+    The slots that a failed tunnel held, its own and those it had taken over, are repartitioned by the original weights of the
     tunnels that are left, and their packets are victims from then on. With no tunnel left they are dropped.
 
     Parameters
@@ -93,17 +93,17 @@ def kuijia_layers(base: Layer, weights: Sequence[float], events: Events) -> tupl
         moved = [
             piece
             for tunnel in sorted(event)
-            for piece in _recut([each.slots for each in before if each.tunnel == tunnel], weights, dead)
+            for piece in _repartition([each.slots for each in before if each.tunnel == tunnel], weights, dead)
         ]
         layers += [tuple(sorted(moved, key=lambda piece: piece.slots.first))] if moved else []
     return tuple(layers)
 
 
 def rescaling_layers(_base: Layer, weights: Sequence[float], events: Events) -> tuple[Layer, ...]:
-    """What rescaling does (Kuijia section 4.1): all slots are cut anew by the weights of what is left, untagged.
+    """What rescaling does (Kuijia section 4.1): all slots are repartitioned by the weights of what is left, untagged.
 
     A step replaces the one before, so the layers below the newest cover nothing any more; they are empty, and only
-    count how often the slots were cut.
+    count how often the slots were repartitioned.
     """
     known: set[int] = set()
     steps = 0
@@ -112,7 +112,7 @@ def rescaling_layers(_base: Layer, weights: Sequence[float], events: Events) -> 
         known |= event
     if not steps:
         return ()
-    newest = tuple(Piece(piece.slots, piece.tunnel) for piece in _recut([WHOLE], weights, frozenset(known)))
+    newest = tuple(Piece(piece.slots, piece.tunnel) for piece in _repartition([WHOLE], weights, frozenset(known)))
     return (*((),) * (steps - 1), newest)
 
 
@@ -146,10 +146,10 @@ def _merged(holder: Sequence[tuple[int | None, bool]]) -> Layer:
     return tuple(Piece(HashRange(first, stop), *holder[first]) for first, stop in zip(starts, ends, strict=True))
 
 
-def _recut(slots: Sequence[HashRange], weights: Sequence[float], dead: frozenset[int]) -> Layer:
+def _repartition(slots: Sequence[HashRange], weights: Sequence[float], dead: frozenset[int]) -> Layer:
     """The slots among the tunnels that are left, as victims."""
     alive = [tunnel for tunnel in range(len(weights)) if tunnel not in dead]
     if not alive:
         return tuple(Piece(part, None, victim=True) for part in slots)
-    parts = cut(slots, [weights[tunnel] for tunnel in alive])
+    parts = partition(slots, [weights[tunnel] for tunnel in alive])
     return tuple(Piece(part, alive[owner], victim=True) for part, owner in parts)

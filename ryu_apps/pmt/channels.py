@@ -60,16 +60,16 @@ def async_masks(table: PolicyMapTable) -> tuple[AsyncMask, ...]:
     flow removed messages are state that nobody sends again, so only the main connection takes them, whatever their
     class: it is the one whose end an app hears of.
     """
-    home = home_class(table)
+    main = main_class(table)
     return tuple(
         AsyncMask(number, _PACKET_IN_REASONS, _PORT_STATUS_REASONS, _FLOW_REMOVED_REASONS)
-        if number == home
+        if number == main
         else AsyncMask(number, _PACKET_IN_REASONS, 0, 0)
         for number in range(len(table.classes) + 1)
     )
 
 
-def home_class(table: PolicyMapTable) -> int:
+def main_class(table: PolicyMapTable) -> int:
     """Class of the main connection, which apps see: that of traffic type 1, else the most urgent one."""
     rules = (rule for rule in table.rules if rule.traffic_type is TrafficType.CONFIGURATION)
     first = table.classes[0].class_id if table.classes else UNMATCHED_CLASS

@@ -1,4 +1,4 @@
-"""SD-FAST, and SQR before the ports of some links: a cut of such a link loses no packet."""
+"""SD-FAST, and SQR before the ports of some links: a failure of such a link loses no packet."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from mininet_topos.topology import LinkId
 from ryu_apps.plan.choices import NO_MODE
 
 SQUARE = load_topology("square")
-CUT = Silent(2.0, LinkId("s1", "s2", 0))
+FAILURE = Silent(2.0, LinkId("s1", "s2", 0))
 
 
 def record(name: str, kind: str, before: float, after: float, **more: object) -> FlowRecord:
@@ -50,7 +50,7 @@ def record(name: str, kind: str, before: float, after: float, **more: object) ->
 
 def run(*records: FlowRecord, expected: tuple[Expected, ...] = (), rerun: Rerun | None = None) -> FlowRun:
     variation = Variation("kuijia", NO_MODE)
-    failures = () if rerun else (CUT,)
+    failures = () if rerun else (FAILURE,)
     scenario = Scenario("square", SQUARE, (variation,), (), failures, 7.0, expected=expected, rerun=rerun)
     return FlowRun(
         scenario,
@@ -59,7 +59,7 @@ def run(*records: FlowRecord, expected: tuple[Expected, ...] = (), rerun: Rerun 
         fluid={each.name: {"before_mbps": 8.0, "after_mbps": 4.0} for each in records},
         links={"s1>s2": {"before": {1: 8.0}, "after": {1: 0.0, 2: 1.23456}}},
         stays=frozenset(each.name for each in records if each.kind != "victim"),
-        cut_s=100.0,
+        failure_s=100.0,
         detections_s=(99.0, 100.02, 100.03),
         installs_s=(98.0, 100.05),
     )
@@ -128,7 +128,7 @@ def test_wrong_rows_break_a_claim() -> None:
     assert not judge_flows(found, keeps_others=True).held
 
 
-def test_stages_are_those_after_the_cut() -> None:
+def test_stages_are_those_after_the_failure() -> None:
     stages = flow_stages(run(record("f1", "victim", 4.0, 2.0), record("f3", "direct", 8.0, 8.0, convergence_s=1.2)))
     assert stages.detect == pytest.approx(20)
     assert stages.switch_over == pytest.approx(50)

@@ -62,7 +62,7 @@ def test_window_mean_counts_whole_bins_only() -> None:
 
 
 @given(st.floats(0.1, 100), st.integers(10, 50), st.integers(60, 100))
-def test_a_flow_that_nothing_disturbs_has_converged_at_the_cut(mbps: float, before: int, after: int) -> None:
+def test_a_flow_that_nothing_disturbs_has_converged_at_the_failure(mbps: float, before: int, after: int) -> None:
     assert convergence_s([mbps] * (before + after), before / 10) == 0.0
 
 
@@ -93,9 +93,9 @@ def test_convergence_does_not_depend_on_the_unit(samples: list[float], scale: fl
 
 
 @given(RATES, st.integers(1, 30))
-def test_what_was_before_the_cut_does_not_count(samples: list[float], cut: int) -> None:
-    other = [0.0] * cut + samples[cut:]
-    assert convergence_s(samples, cut / 10, 1.0) == convergence_s(other, cut / 10, 1.0)
+def test_what_was_before_the_failure_does_not_count(samples: list[float], failure: int) -> None:
+    other = [0.0] * failure + samples[failure:]
+    assert convergence_s(samples, failure / 10, 1.0) == convergence_s(other, failure / 10, 1.0)
 
 
 def test_throughput_that_grew_is_no_loss_and_nothing_has_none() -> None:
@@ -109,7 +109,7 @@ def test_datagrams_are_lost_by_the_window_in_which_they_were_sent() -> None:
     assert datagrams_lost_percent([0, 0], [0, 0], 0.0, 0.2) is None
 
 
-def test_a_record_takes_its_windows_from_the_cut() -> None:
+def test_a_record_takes_its_windows_from_the_failure() -> None:
     timing = FlowTiming(settle_s=1, before_s=2, after_s=6, final_s=2)
     seen = FlowSeen(tuple([0.0] * 10 + [8.0] * 20 + [1.0] * 10 + [4.0] * 70), start_s=100.0, retransmits=3)
     record = to_record(placed("f", T1, T2, 8.0, True), "victim", seen, 103.0, timing)

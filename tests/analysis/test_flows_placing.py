@@ -24,7 +24,7 @@ from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.schemes import find_tunnel_scheme
 
-CUT = (frozenset({LinkId("s2", "s4", 0)}),)
+FAILURE = (frozenset({LinkId("s2", "s4", 0)}),)
 
 
 def square() -> Topology:
@@ -50,8 +50,8 @@ def planner(scheme: str, commodity: Commodity = EQUAL, priorities: str = "single
 def test_a_slot_that_is_wanted_puts_the_flow_where_it_is_meant_to_be(scheme: str, tunnel: int, moves_to: int) -> None:
     flow = Flow("f", "s1", "s4", tunnel=tunnel, moves_to=moves_to)
     made = planner(scheme)
-    for slot in wanted_slots(made, flow, CUT):
-        placed = place(made, flow, slot, 30000, CUT)
+    for slot in wanted_slots(made, flow, FAILURE):
+        placed = place(made, flow, slot, 30000, FAILURE)
         assert placed.before == PATHS[tunnel]
         assert placed.after == PATHS[tunnel if moves_to is None else moves_to]
 
@@ -61,16 +61,16 @@ def test_only_kuijia_s_victims_change_their_queue() -> None:
         made = planner(scheme)
         for tunnel, queue in expected.items():
             flow = Flow("f", "s1", "s4", tunnel=tunnel)
-            placed = place(made, flow, wanted_slots(made, flow, CUT)[0], 1, CUT)
+            placed = place(made, flow, wanted_slots(made, flow, FAILURE)[0], 1, FAILURE)
             assert (placed.queue_before, placed.queue_after) == (1, queue)
 
 
 def test_flows_without_a_survivor_are_dropped_and_te_moves_nobody() -> None:
     alone = Commodity("s1", "s4", PATHS[1:2], (1.0,))
     flow = Flow("f", "s1", "s4", tunnel=0)
-    lost = place(planner("kuijia", alone), flow, wanted_slots(planner("kuijia", alone), flow, CUT)[0], 1, CUT)
+    lost = place(planner("kuijia", alone), flow, wanted_slots(planner("kuijia", alone), flow, FAILURE)[0], 1, FAILURE)
     assert lost.after == ()
-    kept = place(planner("te"), flow, 0, 1, CUT)
+    kept = place(planner("te"), flow, 0, 1, FAILURE)
     assert kept.before == kept.after
 
 
@@ -79,8 +79,8 @@ def test_a_move_that_the_scheme_never_makes_is_refused() -> None:
     first = Commodity("s1", "s4", (PATHS[1], PATHS[0], PATHS[2]), (1 / 3, 1 / 3, 1 / 3))
     flow = Flow("f", "s1", "s4", tunnel=0, moves_to=2)
     with pytest.raises(BadInputError, match="moves no slot of it there"):
-        wanted_slots(planner("rescaling", first), flow, CUT)
-    assert wanted_slots(planner("kuijia", first), flow, CUT)
+        wanted_slots(planner("rescaling", first), flow, FAILURE)
+    assert wanted_slots(planner("kuijia", first), flow, FAILURE)
 
 
 def test_a_flow_whose_next_tunnel_dies_as_well_may_move_to_any() -> None:
@@ -91,16 +91,16 @@ def test_a_flow_whose_next_tunnel_dies_as_well_may_move_to_any() -> None:
 
 def test_flows_without_tunnels_or_of_an_unknown_class_are_refused() -> None:
     with pytest.raises(BadInputError, match="no tunnels lead from s2 to s3"):
-        wanted_slots(planner("kuijia"), Flow("f", "s2", "s3"), CUT)
+        wanted_slots(planner("kuijia"), Flow("f", "s2", "s3"), FAILURE)
     with pytest.raises(BadInputError, match="of class 'high'"):
-        wanted_slots(planner("kuijia", priorities="four"), Flow("f", "s1", "s4", priority="lo"), CUT)
+        wanted_slots(planner("kuijia", priorities="four"), Flow("f", "s1", "s4", priority="lo"), FAILURE)
     with pytest.raises(BadInputError, match="tunnel 7"):
-        wanted_slots(planner("kuijia"), Flow("f", "s1", "s4", tunnel=7), CUT)
+        wanted_slots(planner("kuijia"), Flow("f", "s1", "s4", tunnel=7), FAILURE)
 
 
 def test_a_class_is_told_by_its_dscp() -> None:
     flow = Flow("f", "s1", "s4", priority="high")
-    assert place(planner("kuijia", priorities="four"), flow, 0, 1, CUT).dscp == 26
+    assert place(planner("kuijia", priorities="four"), flow, 0, 1, FAILURE).dscp == 26
 
 
 def test_aggregates_of_the_paper_s_example() -> None:

@@ -17,7 +17,7 @@ from experiments.scenario.traffic.iperf3_tcp import Iperf3Tcp
 from experiments.scenario.values import Control, Replay, Variation
 from experiments.testbed.runs.loads import datagram_flows, rate_of
 from ryu_apps.plan.protection import Protection
-from tests.analysis.test_result import CUT_S, LINK, REPAIR_S, ZERO_S, always, flights, never, record
+from tests.analysis.test_result import FAILURE_S, LINK, REPAIR_S, ZERO_S, always, flights, never, record
 
 DATAGRAMS = Datagrams(LINK.a, LINK.b, rate_pps=1000.0)
 TCP = Iperf3Tcp(LINK.a, LINK.b)
@@ -67,11 +67,11 @@ def test_tcp_must_send_nothing_again_under_protection_and_sqr(retransmits: int |
     assert not held(claims(plain, tcp=(TcpCount(TCP, retransmits),)), "sends nothing again")
 
 
-def test_an_arm_is_promised_nothing_but_must_lose() -> None:
-    arm = replace(SQR, arm="small-ring")
-    control = Control("sqr", "small-ring", arm.replay, packets=100)
+def test_an_variant_is_promised_nothing_but_must_lose() -> None:
+    variant = replace(SQR, variant="small-ring")
+    control = Control("sqr", "small-ring", variant.replay, packets=100)
     for lost_bins, loses in ((range(10, 12), True), (range(0), False)):
-        found = claims(arm, controls=(control,), datagrams=(datagrams(lost_bins),))
+        found = claims(variant, controls=(control,), datagrams=(datagrams(lost_bins),))
         assert held(found, "loses at least 100 packets") == [loses]
         assert not held(found, "loses nothing")
     assert not held(claims(SQR, controls=(control,), datagrams=(datagrams(),)), "loses at least")
@@ -79,7 +79,7 @@ def test_an_arm_is_promised_nothing_but_must_lose() -> None:
 
 def test_what_is_lost_is_compared_with_what_was_sent_while_nothing_was_promised() -> None:
     plain = Variation("shortest", "none")
-    first, last = (round((edge - ZERO_S) / BIN_S) for edge in (CUT_S, REPAIR_S))
+    first, last = (round((edge - ZERO_S) / BIN_S) for edge in (FAILURE_S, REPAIR_S))
     whole = record(range(150, 350)).streams
 
     def promise(_source: str, _destination: str, down: frozenset) -> bool:

@@ -75,7 +75,7 @@ def test_unwrapping_undoes_the_wrap(start: int, steps: list[int]) -> None:
     assert [number - unwrapped[0] for number in unwrapped] == [number - start for number in numbers]
 
 
-def test_a_packet_that_came_back_is_counted_once() -> None:
+def test_a_packet_that_backtracked_is_counted_once() -> None:
     seen = [
         sighting(0.003, BACK_BA, 0, status=1),
         sighting(0.001, AB, 0),
@@ -85,12 +85,12 @@ def test_a_packet_that_came_back_is_counted_once() -> None:
     flights, _ = fly(OUT, [(0.0, 0), (0.010, 1)], [(0.005, 0), (0.015, 1)], seen)
     assert [[hop.t_s for hop in flight.back_hops] for flight in flights] == [[0.003], []]
     assert [hop.direction for hop in flights[0].hops] == [AB, BACK_BA, AX]
-    assert count(flights).came_back == 1
+    assert count(flights).backtracked == 1
 
 
 def test_a_packet_that_crosses_a_link_twice_the_same_way_did_not_come_back() -> None:
     flights, _ = fly(OUT, [(0.0, 0)], [(0.005, 0)], [sighting(0.001, AB, 0), sighting(0.002, AB, 0)])
-    assert count(flights).came_back == 0
+    assert count(flights).backtracked == 0
 
 
 def test_frames_of_other_streams_are_not_taken_for_this_one() -> None:
@@ -102,7 +102,7 @@ def test_frames_of_other_streams_are_not_taken_for_this_one() -> None:
 def test_parallel_links_are_different_links() -> None:
     twin = Direction("b", "a", 1)
     flights, _ = fly(OUT, [(0.0, 0)], [(0.005, 0)], [sighting(0.001, AB, 0), sighting(0.002, twin, 0)])
-    assert count(flights).came_back == 0
+    assert count(flights).backtracked == 0
 
 
 def test_accounts_add_up() -> None:
@@ -110,7 +110,7 @@ def test_accounts_add_up() -> None:
     parts = [Counts(*(generator.randrange(9) for _ in range(6))) for _ in range(3)]
     total = sum(parts, Counts())
     assert total.sent == sum(part.sent for part in parts)
-    assert total.came_back == sum(part.came_back for part in parts)
+    assert total.backtracked == sum(part.backtracked for part in parts)
 
 
 def test_capture_stamps_become_monotonic_seconds() -> None:

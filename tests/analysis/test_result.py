@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis.dumps import DumpReport
-from experiments.analysis.injected import Action, Flip
+from experiments.analysis.injected import Action, InjectedEvent
 from experiments.analysis.packet_counts import Flight, Sighting, Way
 from experiments.analysis.probes import ProbeId
 from experiments.analysis.record import Record, Stream
@@ -33,11 +33,11 @@ SQUARE = load_topology("square")
 LINK = SQUARE.link_ids[0]
 THERE, BACK, DETOUR = Direction(LINK.a, LINK.b), Direction(LINK.b, LINK.a), Direction(LINK.a, "s4")
 PROBE = ProbeId(1, 2, "probe", False, 0)
-ZERO_S, CUT_S, REPAIR_S, END_S = 100.0, 101.0, 103.0, 108.0
+ZERO_S, FAILURE_S, REPAIR_S, END_S = 100.0, 101.0, 103.0, 108.0
 
 
 def flights(lost: range, turned: frozenset[int] = frozenset()) -> tuple[Flight, ...]:
-    """A packet every 10 ms from 99.5 s on; number 150 leaves at the cut, number 350 at the repair, 850 at the end."""
+    """A packet every 10 ms from 99.5 s on; number 150 leaves at the failure, number 350 at the repair, 850 at the end."""
     made = []
     for number in range(850):
         sent_s = 99.5 + number / 100
@@ -58,7 +58,10 @@ def record(lost: range, turned: frozenset[int] = frozenset(), **changes: object)
         scenario=scenario,
         variation=variation,
         streams=(Stream(traffic, ways, (flights(lost, turned), flights(range(0)))),),
-        flips=(Flip(Action(1.0, 0, False), CUT_S, CUT_S), Flip(Action(3.0, 0, True), REPAIR_S, REPAIR_S)),
+        injected=(
+            InjectedEvent(Action(1.0, 0, False), FAILURE_S, FAILURE_S),
+            InjectedEvent(Action(3.0, 0, True), REPAIR_S, REPAIR_S),
+        ),
         zero_s=ZERO_S,
         end_s=END_S,
         detections=((LINK.a, 101.015), ("s3", 101.001)),
@@ -95,7 +98,7 @@ def test_json_has_the_promised_shape_and_the_accounts_close() -> None:
         "steady": 41.0,
     }
     assert value["sent"] == value["received"] + value["lost"] == 1600
-    assert (value["lost"], value["came_back"], value["duplicated"], value["reordered"]) == (3, 1, 0, 0)
+    assert (value["lost"], value["backtracked"], value["duplicated"], value["reordered"]) == (3, 1, 0, 0)
     assert value["trustworthy"] is True
     assert value["warnings"] == []
     assert value["held"] is True
@@ -140,8 +143,8 @@ def test_too_short_a_time_after_a_repair_is_not_judged() -> None:
 
 def test_what_is_still_broken_after_a_repair_is_not_claimed() -> None:
     failures = (*DEAD.scenario.failures, Silent(2.0, SQUARE.link_ids[1]))
-    flips = (*DEAD.flips, Flip(Action(2.0, 1, False), 102.0, 102.0))
-    both = replace(record(range(150, 850)), scenario=replace(DEAD.scenario, failures=failures), flips=flips)
+    injected = (*DEAD.injected, InjectedEvent(Action(2.0, 1, False), 102.0, 102.0))
+    both = replace(record(range(150, 850)), scenario=replace(DEAD.scenario, failures=failures), injected=injected)
     assert judge(both, lambda _source, _destination, down: not down).held
 
 
@@ -161,7 +164,7 @@ def test_rows_carry_every_parameter_and_redraw_the_picture(tmp_path: Path) -> No
     assert [row["sequence"] for row in packets if row["back_hops"]] == [153]
     (panel,) = run_panels.panels([result.to_json()], packets)
     assert sum(dot.delay_ms is None for dot in panel.dots) == 3
-    assert [round(dot.sent_ms) for dot in panel.dots if dot.came_back] == [30]
+    assert [round(dot.sent_ms) for dot in panel.dots if dot.backtracked] == [30]
     pytest.importorskip("matplotlib")
     draw_delay([panel], [tmp_path / "figure.png", tmp_path / "figure.svg"], "title")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")

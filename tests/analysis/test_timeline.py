@@ -19,7 +19,7 @@ PROBE = ProbeId(1, 2, "probe", False, 0)
 
 
 def story(lost: set[int], turned: set[int] = frozenset(), detoured: set[int] = frozenset()) -> list[Flight]:
-    """A packet every 10 ms from 9.5 s on; number 50 leaves at the cut. Delay 1 ms, 3 ms if it turned back."""
+    """A packet every 10 ms from 9.5 s on; number 50 leaves at the failure. Delay 1 ms, 3 ms if it turned back."""
     return [
         Flight(
             sequence=number,
@@ -53,10 +53,10 @@ def test_the_stages_of_a_recovery_are_found() -> None:
     }
     assert outcome.has_recovered
     assert round(outcome.outage_ms, 6) == 30.0
-    assert (outcome.counts.lost, outcome.counts.came_back) == (3, 2)
+    assert (outcome.counts.lost, outcome.counts.backtracked) == (3, 2)
 
 
-def test_a_packet_on_its_way_at_the_cut_is_a_victim_of_it() -> None:
+def test_a_packet_on_its_way_at_the_failure_is_a_victim_of_it() -> None:
     flights = story({20, 49, 50}, {51})
     outcome = way_outcome(flights, Window(WINDOW.start_s, WINDOW.end_s, lead_s=0.1))
     assert outcome.counts.lost == 2
@@ -64,7 +64,7 @@ def test_a_packet_on_its_way_at_the_cut_is_a_victim_of_it() -> None:
     assert way_outcome(flights, WINDOW).counts.lost == 1
 
 
-def test_when_only_a_packet_on_its_way_is_lost_the_last_lost_left_before_the_cut() -> None:
+def test_when_only_a_packet_on_its_way_is_lost_the_last_lost_left_before_the_failure() -> None:
     window = Window(WINDOW.start_s, WINDOW.end_s, lead_s=0.1)
     outcome = way_outcome(story({49}), window)
     found = stages(window, [outcome], detections_s=[], installs_s=[])

@@ -16,10 +16,10 @@ from ryu_apps.backup_database.decide.tables import (
     bridge_row,
     claim_operations,
     discard_operations,
-    flip_operations,
     plan_of_rows,
     plan_rows,
     remove_operations,
+    swap_operations,
     write_operations,
 )
 from ryu_apps.plan.rows import BackupRow, QueueRow, RulePlan
@@ -62,13 +62,13 @@ def test_every_transaction_that_writes_ends_in_a_durable_commit():
     claim_new, _first = claim_operations("s1", None)
     claim_next, number = claim_operations("s1", {"next_generation": 5})
     assert number == 5
-    flip = flip_operations("s1", 1, 2, {})
-    for operations in (claim_new, claim_next, flip, discard_operations("s1", 2), remove_operations("s1")):
+    swap = swap_operations("s1", 1, 2, {})
+    for operations in (claim_new, claim_next, swap, discard_operations("s1", 2), remove_operations("s1")):
         assert operations[-1] == {"op": "commit", "durable": True}
 
 
-def test_flip_compares_before_it_swaps_and_removes_only_what_is_older():
-    wait, update, *removals, _commit = flip_operations("s1", 4, 6, {"digest": "x"})
+def test_swap_compares_before_it_swaps_and_removes_only_what_is_older():
+    wait, update, *removals, _commit = swap_operations("s1", 4, 6, {"digest": "x"})
     assert (wait["op"], wait["rows"], wait["timeout"]) == ("wait", [{"generation": 4}], 0)
     assert update["row"] == {"digest": "x", "generation": 6}
     assert {removal["table"] for removal in removals} == set(PLAN_TABLES)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from experiments.campaign.values import Arm, Json, Load, Timing, Trial
+from experiments.campaign.values import Json, Load, Timing, Trial, Variant
 from mininet_topos.errors import ArmorError
 
 LOAD = Load(True, 10.0, 0.5, None, 5.0)
 TIMING = Timing(1.5, 1.0, 2.0)
 
 
-def trial(round_no: int, arm: str, failures: int = 0, kind: str = "mixed") -> Trial:
+def trial(round_no: int, variant: str, failures: int = 0, kind: str = "mixed") -> Trial:
     """One trial on a square, named by what tells it apart."""
     return Trial(
-        trial_id=f"square/r{round_no}/k{failures}/{kind}/{arm}",
+        trial_id=f"square/r{round_no}/k{failures}/{kind}/{variant}",
         kind=kind,
         topology="square",
-        arm=Arm(arm),
+        variant=Variant(variant),
         round=round_no,
         failures=failures,
         links=("s1-s2",)[:failures],
@@ -29,11 +29,11 @@ def trial(round_no: int, arm: str, failures: int = 0, kind: str = "mixed") -> Tr
     )
 
 
-def trials(rounds: int = 2, arms: str = "abc", most_failures: int = 1) -> list[Trial]:
-    """All combinations, arms outermost, as a figure may list them."""
+def trials(rounds: int = 2, variants: str = "abc", most_failures: int = 1) -> list[Trial]:
+    """All combinations, variants outermost, as a figure may list them."""
     return [
-        trial(round_no, arm, failures)
-        for arm in arms
+        trial(round_no, variant, failures)
+        for variant in variants
         for round_no in range(1, rounds + 1)
         for failures in range(most_failures + 1)
     ]
@@ -55,7 +55,7 @@ class FakeRunner:
             raise ArmorError("the switches did not start")
         self.open_sessions += 1
         assert self.open_sessions == 1
-        self.log.append(f"open {first.arm.name if first.arm else '-'} {first.round}")
+        self.log.append(f"open {first.variant.name if first.variant else '-'} {first.round}")
         try:
             yield self._run
         finally:

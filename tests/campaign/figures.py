@@ -9,14 +9,14 @@ from experiments.campaign.act.engine import Runner
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.order import good_rows
 from experiments.campaign.statistics import mean_interval
-from experiments.campaign.values import CampaignPlan, Json, LaboratorySettings, Trial
+from experiments.campaign.values import CampaignPlan, Json, TestbedSettings, Trial
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge
 from mininet_topos.errors import ArmorError, MissingRequirementError
 from tests.campaign.fakes import FakeRunner, trial, trials
 
 
 def _mixed(plan: CampaignPlan) -> tuple[Trial, ...]:
-    return tuple(trials(rounds=plan.rounds or (1 if plan.quick else 3), arms="ab"))
+    return tuple(trials(rounds=plan.rounds or (1 if plan.quick else 3), variants="ab"))
 
 
 def _decided(_: CampaignPlan) -> tuple[Trial, ...]:
@@ -24,7 +24,7 @@ def _decided(_: CampaignPlan) -> tuple[Trial, ...]:
 
 
 def _claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    values = [row["delay_ms"] for row in rows if row["arm"] == "b"]
+    values = [row["delay_ms"] for row in rows if row["variant"] == "b"]
     return [judge(Claim("delay of b", "ms", 5.0, AtMost(6.0)), mean_interval(values) if values else None)]
 
 
@@ -48,7 +48,7 @@ FIGURES = {
 ALIASES = {"fig-both": ("fig-delay", "fig-again")}
 
 
-class FakeLaboratory:
+class FakeTestbed:
     """Answers at once; `broken` names what fails, by part of a trial's name."""
 
     def __init__(self, broken: str | None = None, interrupted_at: int | None = None, missing: bool = False) -> None:
@@ -68,12 +68,12 @@ class FakeLaboratory:
         """No switch is started."""
         return {"emulation": {"datapath": f"none for {len(trials)} trials"}}
 
-    def calibrate(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Json:
+    def calibrate(self, trials: Sequence[Trial], settings: TestbedSettings) -> Json:
         """A machine whose links are slow."""
         self.calibrated.append((len(trials), settings.bfd_interval_ms))
         return {"bfd_interval_ms": 50, "link": {"capacity_mbps": 5.0, "reached_mbps": 4.2}}
 
-    def runners(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Mapping[str, Runner]:
+    def runners(self, trials: Sequence[Trial], settings: TestbedSettings) -> Mapping[str, Runner]:
         """Rows without a network."""
         self.started.append((len(trials), settings.bfd_interval_ms))
         return {"mixed": FakeRunner(self._measure), "verify": self._measure}

@@ -18,7 +18,7 @@ KINDS = find_kinds()
 
 
 def test_every_trial_has_an_estimate_and_the_first_of_a_session_carries_its_network() -> None:
-    found = estimates(trials(rounds=1, arms="a", most_failures=2), KINDS)
+    found = estimates(trials(rounds=1, variants="a", most_failures=2), KINDS)
     first, *rest = found.values()
     assert len(found) == 3
     assert all(value.seconds < first.seconds for value in rest)

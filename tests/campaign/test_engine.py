@@ -33,7 +33,7 @@ def run(path: Path, wanted: list[Trial], runner: Runner) -> Silent:
     return progress
 
 
-def test_trials_that_share_a_network_run_in_one_session_and_arms_take_turns(tmp_path: Path) -> None:
+def test_trials_that_share_a_network_run_in_one_session_and_variants_take_turns(tmp_path: Path) -> None:
     runner = FakeRunner()
     run(tmp_path, trials(), runner)
     opened = [line for line in runner.log if line.startswith("open")]
@@ -86,14 +86,14 @@ def test_a_trial_that_fails_twice_is_given_up_and_the_others_go_on(tmp_path: Pat
     progress = run(tmp_path, trials(rounds=1), FakeRunner(measure))
     attempts = attempts_of(Store(tmp_path).rows())
     assert {name: statuses for name, statuses in attempts.items() if "/k0/" in name} == {
-        f"square/r1/k0/mixed/{arm}": ["failed", "failed"] for arm in "abc"
+        f"square/r1/k0/mixed/{variant}": ["failed", "failed"] for variant in "abc"
     }
     assert len(good_rows(Store(tmp_path).rows())) == 3
     assert len(progress.finished) == 6
 
 
 def test_a_network_that_cannot_be_built_fails_all_its_trials_by_name(tmp_path: Path) -> None:
-    run(tmp_path, trials(rounds=1, arms="a", most_failures=2), FakeRunner(opens=lambda: False))
+    run(tmp_path, trials(rounds=1, variants="a", most_failures=2), FakeRunner(opens=lambda: False))
     rows = Store(tmp_path).rows()
     assert {row["trial"] for row in rows} == {f"square/r1/k{k}/mixed/a" for k in range(3)}
     assert all(row["error"] == "its network could not be built: the switches did not start" for row in rows)
@@ -102,7 +102,7 @@ def test_a_network_that_cannot_be_built_fails_all_its_trials_by_name(tmp_path: P
 
 def test_a_network_that_is_built_at_the_second_try_loses_nothing(tmp_path: Path) -> None:
     answers = iter([False, True])
-    run(tmp_path, trials(rounds=1, arms="a", most_failures=2), FakeRunner(opens=lambda: next(answers)))
+    run(tmp_path, trials(rounds=1, variants="a", most_failures=2), FakeRunner(opens=lambda: next(answers)))
     assert len(good_rows(Store(tmp_path).rows())) == 3
 
 

@@ -1,4 +1,4 @@
-"""Files of a campaign that were cut, edited or mixed: named by file and line, and nothing is overwritten."""
+"""Files of a campaign that were truncated, edited or mixed: named by file and line, and nothing is overwritten."""
 
 from __future__ import annotations
 

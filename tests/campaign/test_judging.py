@@ -61,7 +61,7 @@ def test_without_a_good_trial_there_is_no_data() -> None:
 
 
 def test_a_claim_without_data_because_of_failures_is_told_apart() -> None:
-    attempts = [failed(row, 2) if row["arm"] == "b" else row for row in rows()]
+    attempts = [failed(row, 2) if row["variant"] == "b" else row for row in rows()]
     judged = judge_figure(FIGURE, NAMES, attempts, None)
     assert (judged.verdict, judged.lacks_data) == ("no data", True)
     of_a = [name for name in NAMES if name.endswith("/a")]
@@ -70,7 +70,7 @@ def test_a_claim_without_data_because_of_failures_is_told_apart() -> None:
 
 
 def test_rows_of_other_ids_do_not_enter() -> None:
-    other = {**rows()[0], "trial": "elsewhere", "delay_ms": 1000.0, "arm": "b"}
+    other = {**rows()[0], "trial": "elsewhere", "delay_ms": 1000.0, "variant": "b"}
     assert (
         judge_figure(FIGURE, NAMES, [*rows(), other], None).claims == judge_figure(FIGURE, NAMES, rows(), None).claims
     )

@@ -12,7 +12,7 @@ from experiments.campaign.act.engine import SessionRunner
 from experiments.campaign.kinds.lossless import LosslessParameters
 from experiments.campaign.kinds.verify import VerifyParameters
 from experiments.campaign.order import first_difference
-from experiments.campaign.values import CampaignPlan, LaboratorySettings, parameters_of
+from experiments.campaign.values import CampaignPlan, TestbedSettings, parameters_of
 from mininet_topos.errors import BadInputError
 
 QUICK = {name: figure.trials(CampaignPlan(True, 1)) for name, figure in find_figures().items()}
@@ -44,7 +44,7 @@ def test_parameters_of_another_kind_are_refused() -> None:
 
 def test_kinds_share_sessions_where_they_name_one_runner(tmp_path) -> None:
     pytest.importorskip("mininet")
-    runners = make_runners(TRIALS, LaboratorySettings(tmp_path, True, 20, print))
+    runners = make_runners(TRIALS, TestbedSettings(tmp_path, True, 20, print))
     assert set(runners) == {trial.kind for trial in TRIALS}
     assert runners["mixed"] is runners["download"] is runners["flow"]
     assert isinstance(runners["mixed"], SessionRunner)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaign.order import failed_trials, first_difference, in_order, remaining, sessions, trial_row
-from experiments.campaign.values import Arm, CampaignPlan, Trial
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 from tests.campaign.fakes import trial, trials
 
 SOME_TRIALS = st.lists(
@@ -36,9 +36,9 @@ def test_ordering_twice_changes_nothing(some: list[Trial]) -> None:
     assert in_order(in_order(some)) == in_order(some)
 
 
-def test_the_arms_take_turns_in_every_round() -> None:
-    arms = [group[0].arm for group in sessions(in_order(trials()))]
-    assert arms == [Arm("a"), Arm("b"), Arm("c")] * 2
+def test_the_variants_take_turns_in_every_round() -> None:
+    variants = [group[0].variant for group in sessions(in_order(trials()))]
+    assert variants == [Variant("a"), Variant("b"), Variant("c")] * 2
 
 
 def test_two_trials_of_one_name_are_refused() -> None:
@@ -48,7 +48,7 @@ def test_two_trials_of_one_name_are_refused() -> None:
 
 
 def test_a_trial_remains_until_it_is_good_or_was_tried_twice() -> None:
-    wanted = [trial(1, arm) for arm in "abcd"]
+    wanted = [trial(1, variant) for variant in "abcd"]
     names = [one.trial_id for one in wanted]
     rows = [
         {"trial": names[0], "status": "ok"},
@@ -74,19 +74,19 @@ def test_differences_of_trial_lists_are_named() -> None:
     assert "pairs" in str(first_difference(stored, changed))
 
 
-def test_arms_are_named_by_what_tells_them_apart() -> None:
+def test_variants_are_named_by_what_tells_them_apart() -> None:
     names = [
-        Arm("sdfast", "agent", "pair").name,
-        Arm("sdfast", "learned").name,
-        Arm("cbc", control_delay_ms=0).name,
-        Arm("ffg_restoration", control_delay_ms=2.5).name,
-        Arm("cb").name,
+        Variant("sdfast", "agent", "pair").name,
+        Variant("sdfast", "learned").name,
+        Variant("cbc", control_delay_ms=0).name,
+        Variant("ffg_restoration", control_delay_ms=2.5).name,
+        Variant("cb").name,
     ]
     assert names == ["sdfast-agent-pair", "sdfast-learned-tree", "cbc-0ms", "ffg_restoration-2.5ms", "cb"]
 
 
 def test_a_trial_without_network_has_the_same_columns() -> None:
-    bare = replace(trial(1, "a", kind="verify"), arm=None, load=None, timing=None)
+    bare = replace(trial(1, "a", kind="verify"), variant=None, load=None, timing=None)
     assert trial_row(bare, True).keys() == trial_row(trial(1, "a"), True).keys()
     assert bare.session_key.capacity_mbps is None
 

@@ -7,7 +7,7 @@ from experiments.campaign.durations import Estimate, estimates, total_seconds
 from experiments.cli.campaign_progress import CampaignProgress
 from tests.campaign.fakes import trial, trials
 
-TRIALS = trials(rounds=1, arms="a", most_failures=3)
+TRIALS = trials(rounds=1, variants="a", most_failures=3)
 GOOD = {"status": "ok", "error": None, "seconds": 10.0}
 
 

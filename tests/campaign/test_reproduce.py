@@ -1,4 +1,4 @@
-"""`armor reproduce` with a laboratory that answers at once: folders, output, exit codes."""
+"""`armor reproduce` with a testbed that answers at once: folders, output, exit codes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from experiments.campaign.act.store import CALIBRATION, CAMPAIGN, ENVIRONMENT, R
 from experiments.campaign.order import good_rows
 from experiments.cli import reproduce
 from experiments.cli.main import main
-from tests.campaign.figures import ALIASES, FIGURES, FakeLaboratory
+from tests.campaign.figures import ALIASES, FIGURES, FakeTestbed
 
 pytest.importorskip("matplotlib")
-Use = Callable[[FakeLaboratory], FakeLaboratory]
+Use = Callable[[FakeTestbed], FakeTestbed]
 REPOSITORY = Path(__file__).resolve().parents[2]
 START = ["reproduce", "fig-delay", "x-decided", "--quick", "--out", "new"]
 
@@ -31,11 +31,11 @@ def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reproduce, "_registry", lambda: (FIGURES, ALIASES))
 
-    def choose(laboratory: FakeLaboratory) -> FakeLaboratory:
-        monkeypatch.setattr(reproduce, "NetworkLaboratory", lambda: laboratory)
-        return laboratory
+    def choose(testbed: FakeTestbed) -> FakeTestbed:
+        monkeypatch.setattr(reproduce, "NetworkTestbed", lambda: testbed)
+        return testbed
 
-    choose(FakeLaboratory())
+    choose(FakeTestbed())
     return choose
 
 
@@ -45,15 +45,15 @@ def said(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
 
 
 def test_a_campaign_leaves_rows_pictures_and_verdicts(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
-    laboratory = use(FakeLaboratory())
+    testbed = use(FakeTestbed())
     assert main(START) == 0
     names = {str(path.relative_to("new")) for path in Path("new").rglob("*") if path.is_file()}
     assert names == {CAMPAIGN, CALIBRATION, ENVIRONMENT, ROWS} | {
         f"{name}/{file}" for name in ("fig-delay", "x-decided") for file in ("figure.png", "figure.svg", "verdict.json")
     }
     assert len(good_rows(Store(Path("new")).rows())) == 6
-    assert laboratory.calibrated == [(6, 20)]
-    assert laboratory.started == [(6, 50)]  # the interval that calibration chose
+    assert testbed.calibrated == [(6, 20)]
+    assert testbed.started == [(6, 50)]  # the interval that calibration chose
     environment = json.loads(Path("new", ENVIRONMENT).read_text(encoding="utf-8"))
     assert environment["emulation"] == {"datapath": "none for 6 trials"}
     assert environment["resumed"] == []
@@ -74,16 +74,16 @@ def test_json_is_one_value_on_standard_output(use: Use, capsys: pytest.CaptureFi
 
 
 def test_what_is_only_decided_calibrates_nothing(use: Use) -> None:
-    laboratory = use(FakeLaboratory())
+    testbed = use(FakeTestbed())
     assert main(["reproduce", "x-decided", "--out", "new"]) == 0
-    assert laboratory.calibrated == []
+    assert testbed.calibrated == []
     assert not Path("new", CALIBRATION).exists()
 
 
 def test_failed_trials_are_told_by_name_and_the_exit_code_says_that_data_is_missing(
     use: Use, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    use(FakeLaboratory(broken="mixed/b"))
+    use(FakeTestbed(broken="mixed/b"))
     assert main(START) == 1
     out, err = said(capsys)
     assert "2 of 6 trials failed:" in out
@@ -93,7 +93,7 @@ def test_failed_trials_are_told_by_name_and_the_exit_code_says_that_data_is_miss
 
 
 def test_a_failure_that_leaves_data_is_no_failure_of_the_command(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
-    use(FakeLaboratory(broken="k1/mixed/b"))
+    use(FakeTestbed(broken="k1/mixed/b"))
     assert main(START) == 0
     assert "1 of 6 trials failed:" in said(capsys)[0]
 
@@ -102,7 +102,7 @@ def test_a_failure_that_leaves_data_is_no_failure_of_the_command(use: Use, capsy
 def test_an_interrupted_campaign_says_how_to_go_on_and_ends_alike(
     at: int, use: Use, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    laboratory = use(FakeLaboratory(interrupted_at=at))
+    testbed = use(FakeTestbed(interrupted_at=at))
     assert main(START) == 130
     out, err = said(capsys)
     assert out == ""
@@ -110,8 +110,8 @@ def test_an_interrupted_campaign_says_how_to_go_on_and_ends_alike(
     assert not Path("new/work").exists()
     assert main(["reproduce", "--resume", "new"]) == 0
     assert f"{6 - at} of 6 trials to run" in said(capsys)[1]
-    assert laboratory.measured == 6
-    assert len(laboratory.calibrated) == 1
+    assert testbed.measured == 6
+    assert len(testbed.calibrated) == 1
     assert len(good_rows(Store(Path("new")).rows())) == 6
     resumed = json.loads(Path("new", ENVIRONMENT).read_text(encoding="utf-8"))["resumed"]
     assert len(resumed) == 1
@@ -119,18 +119,18 @@ def test_an_interrupted_campaign_says_how_to_go_on_and_ends_alike(
 
 def test_a_finished_campaign_that_is_resumed_measures_nothing(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(START) == 0
-    laboratory = use(FakeLaboratory())
+    testbed = use(FakeTestbed())
     first = said(capsys)[0]
     assert main(["reproduce", "--resume", "new"]) == 0
     assert said(capsys)[0] == first
-    assert laboratory.started == []
+    assert testbed.started == []
 
 
 def test_redrawing_needs_rows_alone_and_gives_the_same(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*START, "--json"]) == 0
     first = json.loads(said(capsys)[0])
     picture = Path("new/fig-delay/figure.svg").read_bytes()
-    use(FakeLaboratory(missing=True))
+    use(FakeTestbed(missing=True))
     assert main(["reproduce", "--redraw", "new", "--json"]) == 0
     assert json.loads(said(capsys)[0]) == first
     assert Path("new/fig-delay/figure.svg").read_bytes() == picture
@@ -142,7 +142,7 @@ def test_redrawing_needs_rows_alone_and_gives_the_same(use: Use, capsys: pytest.
 def test_an_unfinished_campaign_can_be_redrawn_and_says_what_is_missing(
     use: Use, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    use(FakeLaboratory(interrupted_at=2))
+    use(FakeTestbed(interrupted_at=2))
     assert main(START) == 130
     said(capsys)
     assert main(["reproduce", "--redraw", "new"]) == 1
@@ -152,7 +152,7 @@ def test_an_unfinished_campaign_can_be_redrawn_and_says_what_is_missing(
 def test_other_trials_are_not_mixed_into_a_campaign(
     use: Use, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(FakeLaboratory(interrupted_at=2))
+    use(FakeTestbed(interrupted_at=2))
     assert main(START) == 130
     said(capsys)
     changed = {**FIGURES, "x-decided": FIGURES["fig-delay"]}
@@ -167,7 +167,7 @@ def test_other_trials_are_not_mixed_into_a_campaign(
 
 
 def test_a_missing_requirement_leaves_no_folder(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
-    use(FakeLaboratory(missing=True))
+    use(FakeTestbed(missing=True))
     assert main(START) == 2
     out, err = said(capsys)
     assert out == ""
@@ -175,9 +175,9 @@ def test_a_missing_requirement_leaves_no_folder(use: Use, capsys: pytest.Capture
     assert not Path("new").exists()
 
 
-def test_some_arms_can_be_measured_alone(use: Use) -> None:
-    assert main(["reproduce", "fig-delay", "--quick", "--arms", "b", "--out", "new"]) == 0
-    assert {row["arm"] for row in Store(Path("new")).rows()} == {"b"}
+def test_some_variants_can_be_measured_alone(use: Use) -> None:
+    assert main(["reproduce", "fig-delay", "--quick", "--variants", "b", "--out", "new"]) == 0
+    assert {row["variant"] for row in Store(Path("new")).rows()} == {"b"}
 
 
 def test_the_list_names_every_id_with_trials_and_durations(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,14 +196,14 @@ BAD = {
     "nothing": ([], "nothing to reproduce; name ids"),
     "unknown id": (["fig-dealy"], "'fig-dealy' is no id; did you mean 'fig-delay'?"),
     "unknown paper": (["--paper", "sqare"], "--paper 'sqare' is not known; did you mean 'square'?"),
-    "unknown arm": (["fig-delay", "--arms", "z"], "--arms names 'z', no arm of fig-delay"),
+    "unknown variant": (["fig-delay", "--variants", "z"], "--variants names 'z', no variant of fig-delay"),
     "ids and all": (["fig-delay", "--all"], "exclude each other"),
     "zero rounds": (["fig-delay", "--rounds", "0"], "--rounds is '0'"),
     "no campaign to go on with": (["--resume", "nowhere"], "'nowhere' holds no campaign.json"),
     "no campaign to draw": (["--redraw", "nowhere"], "'nowhere' holds no campaign.json"),
     "resume and redraw": (["--resume", "a", "--redraw", "b"], "--resume and --redraw exclude each other"),
     "resume with ids": (["fig-delay", "--resume", "a"], "--resume takes ids from the folder's campaign.json"),
-    "resume with arms": (["--resume", "a", "--arms", "b"], "--resume takes --arms from"),
+    "resume with variants": (["--resume", "a", "--variants", "b"], "--resume takes --variants from"),
     "resume elsewhere": (["--resume", "a", "--out", "b"], "--resume takes --out from"),
     "redraw quick": (["--redraw", "a", "--quick"], "--redraw takes --quick from"),
 }
@@ -240,9 +240,9 @@ ON_A_TERMINAL = """
 import sys
 from experiments.cli import reproduce
 from experiments.cli.main import main
-from tests.campaign.figures import ALIASES, FIGURES, FakeLaboratory
+from tests.campaign.figures import ALIASES, FIGURES, FakeTestbed
 reproduce._registry = lambda: (FIGURES, ALIASES)
-reproduce.NetworkLaboratory = lambda: FakeLaboratory(broken="k1/mixed/b")
+reproduce.NetworkTestbed = lambda: FakeTestbed(broken="k1/mixed/b")
 sys.exit(main(["reproduce", "fig-delay", "--quick", "--out", sys.argv[1]]))
 """
 

@@ -46,17 +46,17 @@ def test_trials_that_ids_share_run_once() -> None:
     assert len(run_order(by_id)) == len(by_id["fig-delay"]) == 4
 
 
-def test_arms_can_be_left_out_and_an_unknown_one_is_refused() -> None:
+def test_variants_can_be_left_out_and_an_unknown_one_is_refused() -> None:
     by_id = trials_of(Request(("fig-delay",), QUICK, ("b",)), FIGURES)
-    assert {one.arm.name for one in by_id["fig-delay"] if one.arm} == {"b"}
-    with pytest.raises(BadInputError, match="--arms names 'c', no arm of fig-delay"):
+    assert {one.variant.name for one in by_id["fig-delay"] if one.variant} == {"b"}
+    with pytest.raises(BadInputError, match="--variants names 'c', no variant of fig-delay"):
         trials_of(Request(("fig-delay",), QUICK, ("c",)), FIGURES)
 
 
-@pytest.mark.parametrize("arms", [None, ("a",)])
+@pytest.mark.parametrize("variants", [None, ("a",)])
 @pytest.mark.parametrize("plan", [QUICK, CampaignPlan(False, 7, 2)])
-def test_a_request_survives_its_file(plan: CampaignPlan, arms: tuple[str, ...] | None) -> None:
-    request = Request(("fig-delay",), plan, arms)
+def test_a_request_survives_its_file(plan: CampaignPlan, variants: tuple[str, ...] | None) -> None:
+    request = Request(("fig-delay",), plan, variants)
     assert Request.from_json(request.to_json()) == request
     with pytest.raises(BadInputError, match="does not say what was asked for"):
         Request.from_json({"ids": ["fig-delay"]})

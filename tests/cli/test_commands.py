@@ -145,10 +145,10 @@ STAGES = {
     "last_crankback": None,
     "steady": None,
 }
-WAY = {"sent": 10, "received": 7, "lost": 3, "duplicated": 0, "reordered": 0, "came_back": 0}
+WAY = {"sent": 10, "received": 7, "lost": 3, "duplicated": 0, "reordered": 0, "backtracked": 0}
 RUN = {
     "scheme": "ffg", "mode": "none",
-    "failures": [{"what": "s4-s5", "kind": "silent", "at_s": 1, "stages_ms": STAGES, "recovered": False, "outage_ms": 9.0, "lost": 3, "came_back": 0}],
+    "failures": [{"what": "s4-s5", "kind": "silent", "at_s": 1, "stages_ms": STAGES, "recovered": False, "outage_ms": 9.0, "lost": 3, "backtracked": 0}],
     "probes": [{"from": "s1", "to": "s5", "kind": "probe", "out": WAY, "back": WAY}],
     "claims": [{"name": "every switch holds its plan", "held": False, "detail": "s1: 0 rows missing, 1 stale"}],
     "held": False, "trustworthy": False, "warnings": ["BFD flapped"],

@@ -33,10 +33,10 @@ def test_the_choices_are_those_of_the_planner() -> None:
 @pytest.mark.slow
 def test_a_plan_is_printed_after_the_failures_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     whole = json_of(["plan", "kuijia", "gscale"], capsys)
-    cut = json_of(["plan", "kuijia", "gscale", "--failed", "s1-s2", "--failed", "s3-s1"], capsys)
-    assert cut["failed"] == ["s1-s2", "s1-s3"]
+    failed = json_of(["plan", "kuijia", "gscale", "--failed", "s1-s2", "--failed", "s3-s1"], capsys)
+    assert failed["failed"] == ["s1-s2", "s1-s3"]
     assert [switch["node"] for switch in whole["switches"]] == list(GSCALE.node_names)
-    sizes = [sum(len(switch["flows"]) for switch in value["switches"]) for value in (whole, cut)]
+    sizes = [sum(len(switch["flows"]) for switch in value["switches"]) for value in (whole, failed)]
     assert sizes[0] < sizes[1]
     assert [plan_from_json(switch).dpid for switch in whole["switches"]] == list(range(1, 13))
 

@@ -160,7 +160,7 @@ class DummyNetwork:
             self.ovs.set_controller(node, target)
 
     def set_link(self, link: str, up: bool) -> None:
-        """Cut or repair a link, at both ends."""
+        """Fail or repair a link, at both ends."""
         for port in self.ports_of(link):
             self.ovs.set_port(port, up)
 

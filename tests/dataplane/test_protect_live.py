@@ -1,4 +1,4 @@
-"""1+1 protection between real namespaces: paths cut in turn, TCP, hostile frames, the hairpin, and what is left."""
+"""1+1 protection between real namespaces: paths fail in turn, TCP, hostile frames, the hairpin, and what is left."""
 
 from __future__ import annotations
 
@@ -34,57 +34,59 @@ PIECES, PIECE_BYTES = 50, 20_000  # and pieces of a TCP stream
 
 
 @pytest.fixture
-def bench() -> Iterator[TwoPaths]:
+def testbed() -> Iterator[TwoPaths]:
     with two_paths() as made:
         yield made
 
 
-def cut_each_path(bench: TwoPaths, own_end: bool, between: int = BETWEEN) -> Callable[[Progress], None]:
+def fail_each_path(testbed: TwoPaths, own_end: bool, between: int = BETWEEN) -> Callable[[Progress], None]:
     def disturb(progress: Progress) -> None:
         for path in PATHS:
             progress.wait(between)
-            bench.cut(path, own_end=own_end)
+            testbed.fail(path, own_end=own_end)
             progress.wait(between)
-            bench.repair(path, own_end=own_end)
+            testbed.repair(path, own_end=own_end)
 
     return disturb
 
 
 @pytest.mark.parametrize("own_end", [False, True], ids=["far-end", "own-end"])
-def test_each_path_is_cut_in_turn_and_no_packet_is_lost_or_doubled(bench: TwoPaths, own_end: bool) -> None:
-    with protected_nodes(bench, ALL) as (first, second), bench.listen() as receiver:
-        sent = disturbed(lambda enough: bench.send(RATE_PPS, 0, enough=enough), cut_each_path(bench, own_end))
+def test_each_path_fails_in_turn_and_no_packet_is_lost_or_doubled(testbed: TwoPaths, own_end: bool) -> None:
+    with protected_nodes(testbed, ALL) as (first, second), testbed.listen() as receiver:
+        sent = disturbed(lambda enough: testbed.send(RATE_PPS, 0, enough=enough), fail_each_path(testbed, own_end))
         count = count_stream(sent, numbers_in(receiver))
         assert (count.lost, count.duplicated, count.reordered) == (0, 0, 0)
         assert first.counters().sent == second.counters().accepted == sent
-        # Both paths were really used, and really cut.
+        # Both paths were really used, and really failed.
         assert 0 < second.counters().duplicate < sent
 
 
-def test_without_protection_the_cut_of_its_path_loses_packets(bench: TwoPaths) -> None:
-    with protected_nodes(bench, ALL, program="forward"), bench.listen() as receiver:
-        sent = disturbed(lambda enough: bench.send(RATE_PPS, 0, enough=enough), cut_each_path(bench, own_end=False))
+def test_without_protection_the_failure_of_its_path_loses_packets(testbed: TwoPaths) -> None:
+    with protected_nodes(testbed, ALL, program="forward"), testbed.listen() as receiver:
+        sent = disturbed(
+            lambda enough: testbed.send(RATE_PPS, 0, enough=enough), fail_each_path(testbed, own_end=False)
+        )
         assert count_stream(sent, numbers_in(receiver)).lost > BETWEEN / 2
 
 
-def test_a_flow_that_is_not_protected_is_plain_at_both_nodes(bench: TwoPaths) -> None:
+def test_a_flow_that_is_not_protected_is_plain_at_both_nodes(testbed: TwoPaths) -> None:
     flows = [(FlowMatch(protocol=6), THERE)]
-    with protected_nodes(bench, flows) as (first, second), bench.listen() as receiver:
-        sent = bench.send(RATE_PPS, 0.1)
+    with protected_nodes(testbed, flows) as (first, second), testbed.listen() as receiver:
+        sent = testbed.send(RATE_PPS, 0.1)
         assert count_stream(sent, numbers_in(receiver)).lost == 0
         assert (first.counters().sent, second.counters().accepted) == (0, 0)
         assert first.counters().plain >= sent
 
 
-def tcp_transfer(bench: TwoPaths, enough: Callable[[int], bool], pause_s: float = 0.003) -> int:
+def tcp_transfer(testbed: TwoPaths, enough: Callable[[int], bool], pause_s: float = 0.003) -> int:
     """Send even pieces from h1 to h2 by TCP until they are enough, and return how many segments were sent again.
 
     Only what is missing counts: an acknowledgement that a busy machine delays is waited for (no tail loss probes, and
     at least five seconds).
     """
     patient = "sysctl -qw net.ipv4.tcp_early_retrans=0 && ip route change 10.0.0.0/24 dev h0 rto_min 5s"
-    run_program(inside(bench.h1, ["sh", "-c", patient]))
-    server = call_inside(bench.h2, lambda: socket.create_server(("10.0.0.2", 7000)))
+    run_program(inside(testbed.h1, ["sh", "-c", patient]))
+    server = call_inside(testbed.h2, lambda: socket.create_server(("10.0.0.2", 7000)))
     received: list[int] = []
 
     def serve() -> None:
@@ -94,7 +96,7 @@ def tcp_transfer(bench: TwoPaths, enough: Callable[[int], bool], pause_s: float 
 
     thread = threading.Thread(target=serve)
     thread.start()
-    with call_inside(bench.h1, lambda: socket.create_connection(("10.0.0.2", 7000), timeout=30)) as client:
+    with call_inside(testbed.h1, lambda: socket.create_connection(("10.0.0.2", 7000), timeout=30)) as client:
         pieces = 0
         while not enough(pieces):
             client.sendall(bytes(PIECE_BYTES))
@@ -108,21 +110,21 @@ def tcp_transfer(bench: TwoPaths, enough: Callable[[int], bool], pause_s: float 
     return int(again)
 
 
-def test_tcp_sends_no_segment_again_while_each_path_is_cut_in_turn(bench: TwoPaths) -> None:
-    with protected_nodes(bench, ALL) as (first, second):
-        cut = cut_each_path(bench, own_end=False, between=PIECES)
-        assert disturbed(lambda enough: tcp_transfer(bench, enough), cut) == 0
+def test_tcp_sends_no_segment_again_while_each_path_fails_in_turn(testbed: TwoPaths) -> None:
+    with protected_nodes(testbed, ALL) as (first, second):
+        fail = fail_each_path(testbed, own_end=False, between=PIECES)
+        assert disturbed(lambda enough: tcp_transfer(testbed, enough), fail) == 0
         for node in (first, second):
             assert node.counters().gso == 0
         assert first.counters().sent == second.counters().accepted > 4 * PIECES * PIECE_BYTES // 1448
 
 
-def test_merged_segments_of_a_host_with_offloads_are_counted_and_dropped(bench: TwoPaths) -> None:
-    run_program(inside(bench.h1, ["ethtool", "-K", "h0", "tx", "on", "tso", "on", "gso", "on"]))
-    with protected_nodes(bench, ALL) as (first, _), ExitStack() as stack:
-        server = stack.enter_context(call_inside(bench.h2, lambda: socket.create_server(("10.0.0.2", 7000))))
+def test_merged_segments_of_a_host_with_offloads_are_counted_and_dropped(testbed: TwoPaths) -> None:
+    run_program(inside(testbed.h1, ["ethtool", "-K", "h0", "tx", "on", "tso", "on", "gso", "on"]))
+    with protected_nodes(testbed, ALL) as (first, _), ExitStack() as stack:
+        server = stack.enter_context(call_inside(testbed.h2, lambda: socket.create_server(("10.0.0.2", 7000))))
         client = stack.enter_context(
-            call_inside(bench.h1, lambda: socket.create_connection(("10.0.0.2", 7000), timeout=30))
+            call_inside(testbed.h1, lambda: socket.create_connection(("10.0.0.2", 7000), timeout=30))
         )
         stack.enter_context(server.accept()[0])
         client.settimeout(0.2)
@@ -135,15 +137,15 @@ def test_merged_segments_of_a_host_with_offloads_are_counted_and_dropped(bench: 
                 continue
 
 
-def test_a_node_that_ends_one_connection_and_begins_another_does_both_with_one_packet(bench: TwoPaths) -> None:
+def test_a_node_that_ends_one_connection_and_begins_another_does_both_with_one_packet(testbed: TwoPaths) -> None:
     onward = Connection(9, S2_ADDRESS, H1_ADDRESS)
     with ExitStack() as stack:
-        first = stack.enter_context(ProtectNode(bench.s1, S1_ADDRESS, [THERE], ALL))
-        second = stack.enter_context(ProtectNode(bench.s2, S2_ADDRESS, [THERE, onward], [(FlowMatch(), onward)]))
+        first = stack.enter_context(ProtectNode(testbed.s1, S1_ADDRESS, [THERE], ALL))
+        second = stack.enter_context(ProtectNode(testbed.s2, S2_ADDRESS, [THERE, onward], [(FlowMatch(), onward)]))
         first.between("h", plain="p1", paths=PATHS)
         for path in PATHS:
             second.between(path, plain="h", paths=("h", "h"))
-        receiver, sender = stack.enter_context(bench.listen()), stack.enter_context(bench.sender())
+        receiver, sender = stack.enter_context(testbed.listen()), stack.enter_context(testbed.sender())
         receiver.setblocking(True)
         receiver.settimeout(20)
         frames = list(numbered_frames(100, range(20)))
@@ -157,9 +159,9 @@ def test_a_node_that_ends_one_connection_and_begins_another_does_both_with_one_p
         ] * 2
 
 
-def test_frames_too_short_for_their_headers_pass_as_they_are_and_stop_nothing(bench: TwoPaths) -> None:
+def test_frames_too_short_for_their_headers_pass_as_they_are_and_stop_nothing(testbed: TwoPaths) -> None:
     frames = [frame_head(60)[:length] for length in range(14, 42)]
-    with protected_nodes(bench, ALL) as (first, _), bench.sender() as sender, bench.listen() as receiver:
+    with protected_nodes(testbed, ALL) as (first, _), testbed.sender() as sender, testbed.listen() as receiver:
         for frame in frames:
             sender.send(frame)
         good = next(numbered_frames(100, [5]))

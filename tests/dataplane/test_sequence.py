@@ -127,10 +127,10 @@ def test_a_history_as_long_as_the_lag_accepts_each_packet_that_one_path_delivers
 
 @LAWS
 @given(st.integers(1, 150), st.integers(0, 150), st.integers(0, 30), st.integers(0, 30), st.integers(0, 1000))
-def test_no_packet_is_lost_while_one_path_works(count, cut, lag_a, lag_b, start):
+def test_no_packet_is_lost_while_one_path_works(count, failed_at, lag_a, lag_b, start):
     """Paths in order, each with its delay; one dies after some packet; any first number, so the numbers wrap."""
     copies = [(n + lag_a, 0, n) for n in range(1, count + 1)] + [
-        (n + lag_b, 1, n) for n in range(1, min(cut, count) + 1)
+        (n + lag_b, 1, n) for n in range(1, min(failed_at, count) + 1)
     ]
     arrivals = [start + number for *_, number in sorted(copies)]
     egress = Egress(start % 64, BITS, 32)
@@ -139,10 +139,10 @@ def test_no_packet_is_lost_while_one_path_works(count, cut, lag_a, lag_b, start)
 
 @LAWS
 @given(st.integers(1, 30), st.integers(0, 30), st.integers(0, 40), st.sampled_from((0, 32)))
-def test_a_faster_path_that_returns_loses_what_it_overtakes_and_a_history_recovers_it(lead, cut, outage, history):
+def test_a_faster_path_that_returns_loses_what_it_overtakes_and_a_history_recovers_it(lead, failed_at, outage, history):
     """While the faster path was away, the slower one's last `lead` packets are still on their way."""
-    count = cut + outage + lead + 20
-    fast = [(n, 0, n) for n in range(1, count + 1) if not cut < n <= cut + outage]
+    count = failed_at + outage + lead + 20
+    fast = [(n, 0, n) for n in range(1, count + 1) if not failed_at < n <= failed_at + outage]
     slow = [(n + lead, 1, n) for n in range(1, count + 1)]
     forwarded = take(Egress(bits=BITS, window=32, history=history), [n for *_, n in sorted(fast + slow)])[1]
     lost = count - len(forwarded)

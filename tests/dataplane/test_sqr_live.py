@@ -1,4 +1,4 @@
-"""SQR between real namespaces: cuts of all sorts, negative controls that must lose, and what is left afterwards."""
+"""SQR between real namespaces: failures of all sorts, negative controls that must lose, and what is left afterwards."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PORT = SqrPort("h", "p1", "p2", slots=8192, delta_ms=300, margin=MARGIN)
 
 
 @pytest.fixture
-def bench() -> Iterator[TwoPaths]:
+def testbed() -> Iterator[TwoPaths]:
     with two_paths() as made:
         yield made
 
@@ -56,22 +56,22 @@ class Outcome:
     events: list[SqrEvent]
 
 
-def stream(bench: TwoPaths, port: SqrPort, disturb: Callable[[SqrSwitch], None]) -> Outcome:
+def stream(testbed: TwoPaths, port: SqrPort, disturb: Callable[[SqrSwitch], None]) -> Outcome:
     """A numbered stream through a port that is disturbed on the way."""
 
     def after_a_while(progress: Progress) -> None:
         progress.wait(BEFORE)
         disturb(switch)
 
-    with sqr_nodes(bench, port) as (switch, _), bench.listen() as receiver:
-        sent = disturbed(lambda enough: bench.send(RATE_PPS, 0, enough=enough), after_a_while)
+    with sqr_nodes(testbed, port) as (switch, _), testbed.listen() as receiver:
+        sent = disturbed(lambda enough: testbed.send(RATE_PPS, 0, enough=enough), after_a_while)
         events = switch.wait_for(said("restored" if port.backup == port.primary else "replayed"), 20)
         return Outcome(count_stream(sent, numbers_in(receiver)), switch.counters("h"), events)
 
 
 @pytest.mark.parametrize("own_end", [False, True], ids=["far-end", "own-end"])
-def test_a_cut_that_the_send_sees_loses_nothing_and_doubles_the_margin(bench: TwoPaths, own_end: bool) -> None:
-    done = stream(bench, PORT, lambda _: bench.cut("p1", own_end=own_end) and None)
+def test_a_failure_that_the_send_sees_loses_nothing_and_doubles_the_margin(testbed: TwoPaths, own_end: bool) -> None:
+    done = stream(testbed, PORT, lambda _: testbed.fail("p1", own_end=own_end) and None)
     assert (done.count.lost, done.count.reordered) == (0, 0)
     # The margin before the packet that failed; netlink may be first, then it is what was sent within delta.
     detected = find(done.events, "detected")
@@ -82,11 +82,11 @@ def test_a_cut_that_the_send_sees_loses_nothing_and_doubles_the_margin(bench: Tw
     assert (done.counters.young, done.counters.pending, done.counters.replay_failed) == (0, 0, 0)
 
 
-def silence_until(bench: TwoPaths, packets: int) -> Callable[[SqrSwitch], None]:
-    """Cut p1 so that nobody sees it, and tell when so many packets more were sent into it."""
+def silence_until(testbed: TwoPaths, packets: int) -> Callable[[SqrSwitch], None]:
+    """Fail p1 so that nobody sees it, and tell when so many packets more were sent into it."""
 
     def disturb(switch: SqrSwitch) -> None:
-        bench.silence("p1")
+        testbed.silence("p1")
         enough = switch.counters("h").cached + packets
         wait_until(lambda: switch.counters("h").cached >= enough, "enough are sent into it", 60)
         switch.fail("h")
@@ -94,83 +94,83 @@ def silence_until(bench: TwoPaths, packets: int) -> Callable[[SqrSwitch], None]:
     return disturb
 
 
-def test_a_silent_failure_that_is_heard_of_within_delta_loses_nothing(bench: TwoPaths) -> None:
-    # The ring holds the whole stream: a slow machine may take long from the cut to the word of it.
+def test_a_silent_failure_that_is_heard_of_within_delta_loses_nothing(testbed: TwoPaths) -> None:
+    # The ring holds the whole stream: a slow machine may take long from the failure to the word of it.
     port = replace(PORT, in_send=False, slots=32768, delta_ms=60_000, replay_pps=10_000)
-    done = stream(bench, port, silence_until(bench, 50))
+    done = stream(testbed, port, silence_until(testbed, 50))
     assert done.counters.cached < port.slots
     assert (done.count.lost, done.count.reordered, done.counters.young, done.counters.pending) == (0, 0, 0, 0)
     assert done.count.duplicated > 0
     assert find(done.events, "detected").facts["source"] == "told"
 
 
-def test_a_delta_shorter_than_the_detection_loses(bench: TwoPaths) -> None:
-    done = stream(bench, replace(PORT, in_send=False, delta_ms=1), silence_until(bench, 300))
+def test_a_delta_shorter_than_the_detection_loses(testbed: TwoPaths) -> None:
+    done = stream(testbed, replace(PORT, in_send=False, delta_ms=1), silence_until(testbed, 300))
     assert done.count.lost > 200
     assert done.count.reordered == 0
 
 
-def test_a_ring_that_is_too_small_loses_and_says_so(bench: TwoPaths) -> None:
+def test_a_ring_that_is_too_small_loses_and_says_so(testbed: TwoPaths) -> None:
     port = replace(PORT, in_send=False, slots=16, margin=0, delta_ms=60_000)
-    done = stream(bench, port, silence_until(bench, 300))
+    done = stream(testbed, port, silence_until(testbed, 300))
     assert done.count.lost > 200
     assert done.counters.young > 200
 
 
-def test_a_full_queue_is_no_failed_port_and_an_interface_that_goes_down_still_is(bench: TwoPaths) -> None:
+def test_a_full_queue_is_no_failed_port_and_an_interface_that_goes_down_still_is(testbed: TwoPaths) -> None:
     words = "tc qdisc add dev p1 root tbf rate 100kbit burst 2kb limit 4kb".split()
-    run_program(inside(bench.s1, words))
-    with sqr_nodes(bench, PORT) as (switch, _):
-        bench.send(RATE_PPS, 0.2)
+    run_program(inside(testbed.s1, words))
+    with sqr_nodes(testbed, PORT) as (switch, _):
+        testbed.send(RATE_PPS, 0.2)
         assert switch.state("h") == "up"
         assert switch.counters("h").queue_full > 0
-        bench.cut("p1", own_end=True)
-        bench.send(RATE_PPS, 0.02)
+        testbed.fail("p1", own_end=True)
+        testbed.send(RATE_PPS, 0.02)
         switch.wait_for(said("replayed"), 20)
 
 
-def test_the_same_port_is_waited_for_and_protected_again(bench: TwoPaths) -> None:
+def test_the_same_port_is_waited_for_and_protected_again(testbed: TwoPaths) -> None:
     def flap(switch: SqrSwitch) -> None:
-        bench.cut("p1")
+        testbed.fail("p1")
         wait_until(lambda: switch.counters("h").held >= 100, "enough wait for the port", 60)
-        bench.repair("p1")
+        testbed.repair("p1")
 
-    done = stream(bench, replace(PORT, backup="p1", slots=32768), flap)
+    done = stream(testbed, replace(PORT, backup="p1", slots=32768), flap)
     assert (done.count.lost, done.count.reordered) == (0, 0)
     assert find(done.events, "replayed").facts["packets"] > 100
     assert find(done.events, "restored").t_ns > find(done.events, "replayed").t_ns
     assert done.counters.pending == 0
 
 
-def test_packets_wait_behind_the_replay_while_the_backup_is_made_ready(bench: TwoPaths) -> None:
-    done = stream(bench, replace(PORT, reconfiguration_ms=100), lambda _: bench.cut("p1") and None)
+def test_packets_wait_behind_the_replay_while_the_backup_is_made_ready(testbed: TwoPaths) -> None:
+    done = stream(testbed, replace(PORT, reconfiguration_ms=100), lambda _: testbed.fail("p1") and None)
     assert (done.count.lost, done.count.reordered) == (0, 0)
     assert find(done.events, "replayed").facts["since_detection_ns"] >= 100e6
     assert done.counters.held > 0
 
 
-def cut_once(bench: TwoPaths) -> Callable[[Progress], None]:
+def fail_once(testbed: TwoPaths) -> Callable[[Progress], None]:
     def disturb(progress: Progress) -> None:
         progress.wait(PIECES)
-        bench.cut("p1")
+        testbed.fail("p1")
 
     return disturb
 
 
-def test_tcp_sends_no_segment_again_through_a_cut(bench: TwoPaths) -> None:
-    with sqr_nodes(bench, PORT) as (switch, _):
-        assert disturbed(lambda enough: tcp_transfer(bench, enough), cut_once(bench)) == 0
+def test_tcp_sends_no_segment_again_through_a_failure(testbed: TwoPaths) -> None:
+    with sqr_nodes(testbed, PORT) as (switch, _):
+        assert disturbed(lambda enough: tcp_transfer(testbed, enough), fail_once(testbed)) == 0
         wait_until(lambda: switch.state("h") == "backup", "the backup carries everything")
 
 
-def test_a_checksum_that_the_host_left_to_its_card_is_filled_in_by_the_replay(bench: TwoPaths) -> None:
-    run_program(inside(bench.h1, ["ethtool", "-K", "h0", "tx", "on"]))
-    run_program(inside(bench.h1, ["ethtool", "-K", "h0", "tso", "off", "gso", "off"]))
-    with sqr_nodes(bench, replace(PORT, reconfiguration_ms=20)) as (switch, _):
-        disturbed(lambda enough: tcp_transfer(bench, enough), cut_once(bench))
+def test_a_checksum_that_the_host_left_to_its_card_is_filled_in_by_the_replay(testbed: TwoPaths) -> None:
+    run_program(inside(testbed.h1, ["ethtool", "-K", "h0", "tx", "on"]))
+    run_program(inside(testbed.h1, ["ethtool", "-K", "h0", "tso", "off", "gso", "off"]))
+    with sqr_nodes(testbed, replace(PORT, reconfiguration_ms=20)) as (switch, _):
+        disturbed(lambda enough: tcp_transfer(testbed, enough), fail_once(testbed))
         switch.wait_for(said("replayed"), 20)
         assert switch.counters("h").replayed > 0
-    errors = run_program(inside(bench.h2, ["nstat", "-asz", "TcpInCsumErrors"])).split()
+    errors = run_program(inside(testbed.h2, ["nstat", "-asz", "TcpInCsumErrors"])).split()
     assert errors[errors.index("TcpInCsumErrors") + 1] == "0"
 
 

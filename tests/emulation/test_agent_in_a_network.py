@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from emulation.cuts import Cuts
 from emulation.decide.options import EmulationOptions
 from emulation.decide.switch import SwitchSite
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from emulation.runfile import STATE_VARIABLE
 from mininet_topos import toy
@@ -83,8 +83,8 @@ def wait_path(network: EmulatedNetwork) -> None:
 
 
 def test_silent_failure_is_gone_round_and_undone_after_the_return(net: EmulatedNetwork) -> None:
-    with Cuts(net) as cuts:
-        cuts.silent(D_E)
+    with FailureInjection(net) as injection:
+        injection.silent(D_E)
         wait_path(net)
         wait_until(lambda: agent_rows(net, "s4"), "D has moved its backup rows in")
         wait_until(lambda: agent_rows(net, "s2"), "B has learned where packets turned round")
@@ -99,8 +99,8 @@ def test_silent_failure_is_gone_round_and_undone_after_the_return(net: EmulatedN
 def test_traffic_recovers_when_a_process_is_killed_during_the_failure(
     net: EmulatedNetwork, node: str, process: str
 ) -> None:
-    with Cuts(net) as cuts:
-        cuts.silent(D_E)
+    with FailureInjection(net) as injection:
+        injection.silent(D_E)
         wait_path(net)
         net.kill(process, node)
         time.sleep(0.2)
@@ -109,8 +109,8 @@ def test_traffic_recovers_when_a_process_is_killed_during_the_failure(
 
 @pytest.mark.parametrize("process", ["agent", "ovs-vswitchd", "ovsdb-server"])
 def test_traffic_recovers_when_a_process_is_killed_just_before_the_failure(net: EmulatedNetwork, process: str) -> None:
-    with Cuts(net) as cuts:
-        cuts.arm([D_E])
+    with FailureInjection(net) as injection:
+        injection.prepare([D_E])
         net.kill(process, "s4")
-        cuts.silent(D_E)
+        injection.silent(D_E)
         wait_path(net)

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from emulation.cuts import Cuts
 from emulation.decide.delay_line import parse_report
 from emulation.decide.options import EmulationOptions
 from emulation.delay_line import find_delay_line
+from emulation.failure_injection import FailureInjection
 from emulation.features import kernel_features
 from emulation.network import EmulatedNetwork
 from emulation.runfile import STATE_VARIABLE, ProcessId, is_alive, list_runs, start_ticks
@@ -35,7 +35,7 @@ A_MAC, B_MAC = bytes.fromhex("020000000001"), bytes.fromhex("020000000002")
 
 
 @dataclass
-class Bench:
+class Testbed:
     """a0 -- r0 [delay line] r1 -- b0: a0 in one namespace, the line in another, b0 in a third."""
 
     a: int
@@ -67,7 +67,7 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
+def testbed() -> Iterator[Testbed]:
     shells = [subprocess.Popen(["unshare", "--net", "sleep", "300"]) for _ in range(3)]
     try:
         pids = [shell.pid for shell in shells]
@@ -84,7 +84,7 @@ def bench() -> Iterator[Bench]:
             off = [word for name in ("tx", "tso", "gso", "gro") for word in (name, "off")]
             subprocess.run(inside(pid, ["ethtool", "-K", outer, *off]), check=True, stdout=subprocess.DEVNULL)
             subprocess.run(inside(pid, ["ip", "addr", "add", f"10.9.0.{mac[-1]}/24", "dev", outer]), check=True)
-        yield Bench(a, line, b)
+        yield Testbed(a, line, b)
     finally:
         for shell in shells:
             shell.kill()
@@ -105,11 +105,11 @@ def numbers(receiver: socket.socket, count: int) -> list[int]:
     return found
 
 
-def test_every_frame_takes_at_least_the_delay_and_none_is_lost_doubled_or_reordered(bench: Bench) -> None:
+def test_every_frame_takes_at_least_the_delay_and_none_is_lost_doubled_or_reordered(testbed: Testbed) -> None:
     with (
-        bench.carrying("r0,r1,20000,5000"),
-        bench.packet_socket(bench.a, "a0") as sender,
-        bench.packet_socket(bench.b, "b0") as receiver,
+        testbed.carrying("r0,r1,20000,5000"),
+        testbed.packet_socket(testbed.a, "a0") as sender,
+        testbed.packet_socket(testbed.b, "b0") as receiver,
     ):
         began = time.monotonic()
         for number in range(300):
@@ -122,14 +122,14 @@ def test_every_frame_takes_at_least_the_delay_and_none_is_lost_doubled_or_reorde
             numbers(receiver, 1)
 
 
-def test_reordering_is_there_when_asked_for_and_the_seed_repeats_it(bench: Bench) -> None:
+def test_reordering_is_there_when_asked_for_and_the_seed_repeats_it(testbed: Testbed) -> None:
     # These seeds draw times that are 168 ms apart or more: no order depends on when a busy machine sends the frames.
     orders = []
     for seed in ("6", "6", "87"):
         with (
-            bench.carrying("--reorder", "--seed", seed, "r0,r1,10000,1000000"),
-            bench.packet_socket(bench.a, "a0") as sender,
-            bench.packet_socket(bench.b, "b0") as receiver,
+            testbed.carrying("--reorder", "--seed", seed, "r0,r1,10000,1000000"),
+            testbed.packet_socket(testbed.a, "a0") as sender,
+            testbed.packet_socket(testbed.b, "b0") as receiver,
         ):
             for number in range(4):
                 sender.send(frame(number))
@@ -139,11 +139,11 @@ def test_reordering_is_there_when_asked_for_and_the_seed_repeats_it(bench: Bench
     assert orders[2] != orders[0]
 
 
-def test_a_tag_is_on_the_frame_again_at_the_other_end(bench: Bench) -> None:
+def test_a_tag_is_on_the_frame_again_at_the_other_end(testbed: Testbed) -> None:
     with (
-        bench.carrying("r0,r1,1000"),
-        bench.packet_socket(bench.a, "a0") as sender,
-        bench.packet_socket(bench.line, "r1") as tap,
+        testbed.carrying("r0,r1,1000"),
+        testbed.packet_socket(testbed.a, "a0") as sender,
+        testbed.packet_socket(testbed.line, "r1") as tap,
     ):
         plain, tag = frame(1), struct.pack("!HH", 0x8100, 5 << 13 | 203)
         sender.send(plain[:12] + tag + plain[12:])
@@ -152,11 +152,11 @@ def test_a_tag_is_on_the_frame_again_at_the_other_end(bench: Bench) -> None:
         assert sent == plain[:12] + tag + plain[12:]
 
 
-def test_a_full_line_drops_the_newest_frames_and_counts_them(bench: Bench) -> None:
+def test_a_full_line_drops_the_newest_frames_and_counts_them(testbed: Testbed) -> None:
     with (
-        bench.carrying("--frames", "16", "r0,r1,2000000") as line,
-        bench.packet_socket(bench.a, "a0") as sender,
-        bench.packet_socket(bench.b, "b0") as receiver,
+        testbed.carrying("--frames", "16", "r0,r1,2000000") as line,
+        testbed.packet_socket(testbed.a, "a0") as sender,
+        testbed.packet_socket(testbed.b, "b0") as receiver,
     ):
         for number in range(40):
             sender.send(frame(number))
@@ -188,9 +188,9 @@ def bytes_carried(client_pid: int, server_pid: int, address: str, count: int) ->
     return sum(received)
 
 
-def test_bulk_tcp_passes_whole_and_no_frame_is_above_the_mtu(bench: Bench) -> None:
-    with bench.carrying("r0,r1,2000") as line:
-        assert bytes_carried(bench.a, bench.b, "10.9.0.2", 20_000_000) == 20_000_000
+def test_bulk_tcp_passes_whole_and_no_frame_is_above_the_mtu(testbed: Testbed) -> None:
+    with testbed.carrying("r0,r1,2000") as line:
+        assert bytes_carried(testbed.a, testbed.b, "10.9.0.2", 20_000_000) == 20_000_000
         line.send_signal(signal.SIGUSR1)
         assert line.stdout is not None
         ahead, back = parse_report(line.stdout.readline()).lines
@@ -203,38 +203,38 @@ def carrier(pid: int, name: str) -> bool:
     return "LOWER_UP" in said.stdout
 
 
-def wait_carriers(bench: Bench, a: bool, b: bool) -> None:
-    wait_until(lambda: (carrier(bench.a, "a0"), carrier(bench.b, "b0")) == (a, b), f"carriers are {a}, {b}", 30)
+def wait_carriers(testbed: Testbed, a: bool, b: bool) -> None:
+    wait_until(lambda: (carrier(testbed.a, "a0"), carrier(testbed.b, "b0")) == (a, b), f"carriers are {a}, {b}", 30)
 
 
-def test_a_carrier_that_is_lost_at_one_end_is_lost_at_the_other_until_both_ends_are_up(bench: Bench) -> None:
+def test_a_carrier_that_is_lost_at_one_end_is_lost_at_the_other_until_both_ends_are_up(testbed: Testbed) -> None:
     def set_link(pid: int, name: str, state: str) -> None:
         subprocess.run(inside(pid, ["ip", "link", "set", name, state]), check=True)
 
-    with bench.carrying("r0,r1,1000"):
-        wait_carriers(bench, True, True)
-        set_link(bench.a, "a0", "down")
-        wait_carriers(bench, False, False)
-        set_link(bench.a, "a0", "up")
-        wait_carriers(bench, True, True)
-        set_link(bench.b, "b0", "down")
-        wait_carriers(bench, False, False)
-        set_link(bench.a, "a0", "down")
-        set_link(bench.b, "b0", "up")
-        wait_carriers(bench, False, False)
-        set_link(bench.a, "a0", "up")
-        wait_carriers(bench, True, True)
-        with bench.packet_socket(bench.a, "a0") as sender, bench.packet_socket(bench.b, "b0") as receiver:
+    with testbed.carrying("r0,r1,1000"):
+        wait_carriers(testbed, True, True)
+        set_link(testbed.a, "a0", "down")
+        wait_carriers(testbed, False, False)
+        set_link(testbed.a, "a0", "up")
+        wait_carriers(testbed, True, True)
+        set_link(testbed.b, "b0", "down")
+        wait_carriers(testbed, False, False)
+        set_link(testbed.a, "a0", "down")
+        set_link(testbed.b, "b0", "up")
+        wait_carriers(testbed, False, False)
+        set_link(testbed.a, "a0", "up")
+        wait_carriers(testbed, True, True)
+        with testbed.packet_socket(testbed.a, "a0") as sender, testbed.packet_socket(testbed.b, "b0") as receiver:
             for number in range(20):
                 sender.send(frame(number))
             assert numbers(receiver, 20) == list(range(20))
 
 
-def test_the_way_back_has_times_of_its_own(bench: Bench) -> None:
+def test_the_way_back_has_times_of_its_own(testbed: Testbed) -> None:
     with (
-        bench.carrying("r0,r1,0,0,200000,0"),
-        bench.packet_socket(bench.a, "a0") as a,
-        bench.packet_socket(bench.b, "b0") as b,
+        testbed.carrying("r0,r1,0,0,200000,0"),
+        testbed.packet_socket(testbed.a, "a0") as a,
+        testbed.packet_socket(testbed.b, "b0") as b,
     ):
         began = time.monotonic()
         a.send(frame(1))
@@ -262,11 +262,11 @@ def test_the_way_back_has_times_of_its_own(bench: Bench) -> None:
     ],
 )
 def test_wrong_arguments_are_one_sentence_that_names_them(
-    bench: Bench, arguments: list[str], code: int, words: str
+    testbed: Testbed, arguments: list[str], code: int, words: str
 ) -> None:
     program = str(find_delay_line())
     done = subprocess.run(
-        inside(bench.line, [program, *arguments]), capture_output=True, text=True, check=False, timeout=10
+        inside(testbed.line, [program, *arguments]), capture_output=True, text=True, check=False, timeout=10
     )
     assert done.returncode == code
     assert len(done.stderr.splitlines()) == 1
@@ -313,12 +313,12 @@ def test_a_bulk_transfer_passes_a_control_link_whole(slow_control: EmulatedNetwo
 
 
 @without_netem
-def test_a_cut_control_link_is_silent_behind_the_line_too(slow_control: EmulatedNetwork) -> None:
-    with Cuts(slow_control) as cuts:
-        cuts.controller("s2")
+def test_a_failure_control_link_is_silent_behind_the_line_too(slow_control: EmulatedNetwork) -> None:
+    with FailureInjection(slow_control) as injection:
+        injection.controller("s2")
         assert control_round_trips_ms(slow_control, "s2", count=2) == []
         assert len(control_round_trips_ms(slow_control, "s3", count=2)) == 2
-        cuts.restore("s2")
+        injection.restore("s2")
         assert len(control_round_trips_ms(slow_control, "s2", count=2)) == 2
 
 

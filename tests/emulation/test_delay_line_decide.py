@@ -1,4 +1,4 @@
-"""Links cut in two for the delay line: every half has its partner, and reports are read as printed."""
+"""Links split in two for the delay line: every half has its partner, and reports are read as printed."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ def test_outer_ends_stay_and_each_relay_joins_the_halves_of_one_control_link(
 ) -> None:
     links = min(nodes - 1 + extra, nodes * (nodes - 1) // 2)
     plain = wire(generators.random_connected("random", nodes, links, seed), shared)
-    cut = with_control_relays(plain)
-    ends = [end for cable in cut.cables for end in (cable.a, cable.b)]
+    split = with_control_relays(plain)
+    ends = [end for cable in split.cables for end in (cable.a, cable.b)]
     outer = [end for end in ends if end.place != DELAY_PLACE]
     assert set(outer) == {end for cable in plain.cables for end in (cable.a, cable.b)}
     assert max(Counter((end.place, end.interface) for end in ends).values()) == 1
     inner = {end.interface for end in ends if end.place == DELAY_PLACE}
-    relays = control_relays(cut, 5.0)
+    relays = control_relays(split, 5.0)
     assert sorted(inner) == sorted(name for relay in relays for name in (relay.a, relay.b))
     # Walking from a switch through its relay ends where the whole cable ended.
-    far_of = {cable.b.interface: cable.a for cable in cut.cables if cable.b.place == DELAY_PLACE}
+    far_of = {cable.b.interface: cable.a for cable in split.cables if cable.b.place == DELAY_PLACE}
     joined = {frozenset((far_of[relay.a], far_of[relay.b])) for relay in relays}
     assert joined == {frozenset((cable.a, cable.b)) for cable in plain.cables if cable.b.place == CONTROLLER}
 
 
 @given(st.integers(2, 8), st.integers(0, 5), st.integers(0, 1000), st.integers(0, 2))
-def test_of_the_links_just_those_with_a_delay_or_jitter_are_cut_each_with_its_own_times(
+def test_of_the_links_just_those_with_a_delay_or_jitter_are_split_each_with_its_own_times(
     nodes: int, extra: int, seed: int, spared: int
 ) -> None:
     links = min(nodes - 1 + extra, nodes * (nodes - 1) // 2)
@@ -86,7 +86,7 @@ def test_of_the_links_just_those_with_a_delay_or_jitter_are_cut_each_with_its_ow
     topology = replace(topology, links=tuple(timed(link) for link in topology.links))
     plain = wire(topology)
     relays = link_relays(topology, assign_ports(topology), plain)
-    cut = with_relays(plain, relays)
+    split = with_relays(plain, relays)
     assert len(relays) == max(0, len(times) - spared)
     for relay in relays:
         ways = [way for way in topology.link_at if plain.interface_of[way.src, assign_ports(topology).port_of[way]]]
@@ -94,8 +94,8 @@ def test_of_the_links_just_those_with_a_delay_or_jitter_are_cut_each_with_its_ow
         link, back = topology.link_at[there], topology.link_at[Direction(there.dst, there.src, there.key)]
         assert (relay.delay_ms, relay.jitter_ms) == (link.delay_ms, link.jitter_ms)
         assert relay.back == (back.delay_ms, back.jitter_ms)
-    assert len(cut.cables) == len(plain.cables) + len(relays)
-    numbers = [end.index for cable in cut.cables for end in (cable.a, cable.b) if end.place == DELAY_PLACE]
+    assert len(split.cables) == len(plain.cables) + len(relays)
+    numbers = [end.index for cable in split.cables for end in (cable.a, cable.b) if end.place == DELAY_PLACE]
     assert len(set(numbers)) == len(numbers) == 2 * len(relays)
 
 
@@ -106,10 +106,10 @@ def test_a_link_delay_that_cannot_be_emulated_is_refused_by_name() -> None:
 
 
 def test_what_is_sent_into_the_delay_line_has_its_offloads_off_at_both_outer_ends_only() -> None:
-    cut = with_control_relays(wire(toy.pair()))
-    assert relayed_interfaces(cut, "s1") == ("s1-ctl",)
-    assert relayed_interfaces(cut, CONTROLLER) == ("ctl-s1", "ctl-s2")
-    assert relayed_interfaces(cut, DELAY_PLACE) == ()
+    split = with_control_relays(wire(toy.pair()))
+    assert relayed_interfaces(split, "s1") == ("s1-ctl",)
+    assert relayed_interfaces(split, CONTROLLER) == ("ctl-s1", "ctl-s2")
+    assert relayed_interfaces(split, DELAY_PLACE) == ()
     assert relayed_interfaces(wire(toy.pair()), "s1") == ()
 
 

@@ -1,4 +1,4 @@
-"""Links between switches that the delay line delays: their times, and cuts that both ends see."""
+"""Links between switches that the delay line delays: their times, and failures that both ends see."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from emulation.cuts import Cuts
 from emulation.decide.options import EmulationOptions
+from emulation.failure_injection import FailureInjection
 from emulation.features import kernel_features
 from emulation.network import EmulatedNetwork
 from mininet_topos import toy
@@ -53,7 +53,7 @@ def test_links_delay_by_delay_and_jitter_and_the_line_has_been_tried_before(slow
     assert not [warning for warning in slow_links.warnings if "not emulated" in warning]
 
 
-def test_cuts_of_a_delayed_link_are_seen_at_both_ends_by_carrier_and_by_bfd(slow_links: EmulatedNetwork) -> None:
+def test_failures_of_a_delayed_link_are_seen_at_both_ends_by_carrier_and_by_bfd(slow_links: EmulatedNetwork) -> None:
     link = slow_links.topology.link_ids[0]
 
     def wait_live(live: bool) -> None:
@@ -62,12 +62,12 @@ def test_cuts_of_a_delayed_link_are_seen_at_both_ends_by_carrier_and_by_bfd(slow
             assert time.monotonic() < deadline, f"the ports are not both {'live' if live else 'dead'}"
             time.sleep(0.05)
 
-    with Cuts(slow_links) as cuts:
-        for cut in (cuts.carrier, cuts.silent):
+    with FailureInjection(slow_links) as injection:
+        for fail in (injection.carrier, injection.silent):
             wait_live(True)
-            cut(link)
+            fail(link)
             wait_live(False)
             assert link_round_trips_ms(slow_links, 1) == []
-            cuts.restore(link)
+            injection.restore(link)
         wait_live(True)
     assert link_round_trips_ms(slow_links, 3)

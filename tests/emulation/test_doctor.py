@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from emulation.decide.bfd import BfdChoice, choose_bfd_interval
 from emulation.decide.delay_line import DelayTrial
-from emulation.decide.doctor import CUT_FEATURES, FEATURES, MachineFacts, judge
+from emulation.decide.doctor import DROP_FEATURES, FEATURES, MachineFacts, judge
 from emulation.decide.queue_trial import PairOutcome, QueueVerdict, TrialPort
-from emulation.decide.queues import DEMOTED
+from emulation.decide.queues import LOW_QUEUE
 from emulation.doctor import diagnose
 from emulation.features import TRIALS
 from emulation.requirements import PROGRAMS, require_emulation
 from mininet_topos import toy
 from mininet_topos.errors import MissingRequirementError
 
-_PORT = TrialPort("bench", 0, capacity_mbps=10.0)
-STRICT = QueueVerdict(DEMOTED, (PairOutcome(_PORT, 1, 2, 96, 96, 120, 81, 0.5),))
-UNFAIR = QueueVerdict(DEMOTED, (PairOutcome(_PORT, 1, 2, 96, 80, 120, 97, 0.5),))
+_PORT = TrialPort("testbed", 0, capacity_mbps=10.0)
+STRICT = QueueVerdict(LOW_QUEUE, (PairOutcome(_PORT, 1, 2, 96, 96, 120, 81, 0.5),))
+UNFAIR = QueueVerdict(LOW_QUEUE, (PairOutcome(_PORT, 1, 2, 96, 80, 120, 97, 0.5),))
 EXACT = DelayTrial(delay_ms=5, sent=500, lost=0, error_p50_us=20, error_p99_us=90, error_max_us=300)
 HEALTHY = MachineFacts(
     is_root=True,
@@ -29,7 +29,7 @@ HEALTHY = MachineFacts(
     packages={"ovs-vswitchd": "openvswitch-switch", "nft": "nftables"},
     mininet="2.3.0",
     kernel="6.1",
-    features=dict.fromkeys((*FEATURES, *CUT_FEATURES), ""),
+    features=dict.fromkeys((*FEATURES, *DROP_FEATURES), ""),
     cpus=4,
     load_1min=0.2,
     clock_source="tsc",
@@ -100,11 +100,11 @@ def test_an_ordinary_user_is_told_that_kernel_features_were_not_tried() -> None:
 
 
 def test_every_feature_that_is_tried_is_judged() -> None:
-    assert set(TRIALS) == {*FEATURES, *CUT_FEATURES}
+    assert set(TRIALS) == {*FEATURES, *DROP_FEATURES}
 
 
 @pytest.mark.parametrize(("lacking", "used"), [("clsact", "nft_egress"), ("nft_egress", "clsact")])
-def test_either_way_of_cutting_is_enough_and_the_one_used_is_named(lacking: str, used: str) -> None:
+def test_either_way_of_dropping_is_enough_and_the_one_used_is_named(lacking: str, used: str) -> None:
     facts = replace(HEALTHY, features={**HEALTHY.features, lacking: "unknown"})
     check = next(check for check in judge(facts).checks if check.check == "silent failures")
     assert check.ok

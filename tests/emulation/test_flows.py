@@ -21,7 +21,7 @@ settle_s: 1
 shape: decomposed
 """
 # Of theta's three tunnels from s1 to s2 the second one, over s4 and s5, dies.
-CUT = """\
+FAILURE = """\
 scheme: kuijia
 flows:
   - {name: victim, from: h1, to: h2, kind: udp, mbps: 0.6, tunnel: 1, moves_to: 0}
@@ -69,7 +69,7 @@ def claim(result: dict[str, Any], name: str) -> dict[str, Any]:
 def test_only_the_victim_moves_and_the_switches_hold_the_rows_for_it_in_the_installed_shape(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], notified_by: str
 ) -> None:
-    result = run(f"{CUT}notified_by: {notified_by}\n", tmp_path, capsys)
+    result = run(f"{FAILURE}notified_by: {notified_by}\n", tmp_path, capsys)
     flows = {flow["name"]: flow for flow in result["flows"]}
     assert {name: flow["class"] for name, flow in flows.items()} == {
         "victim": "victim",

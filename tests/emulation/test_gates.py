@@ -1,4 +1,4 @@
-"""The netlink bytes of a cut: their shape, and that a real kernel does with them what they say."""
+"""The netlink bytes of a failure: their shape, and that a real kernel does with them what they say."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dataplane.gate_program import gate_program
 from emulation.decide import clsact
 from emulation.decide.netlink import carrier_message, read_errors
-from emulation.decide.nft import TABLE, chain_name, flip_message
+from emulation.decide.nft import TABLE, chain_name, switch_message
 from emulation.features import kernel_features
 from emulation.gates import CLSACT, NFT, GateError, Gates
 from mininet_topos.errors import MissingRequirementError
@@ -38,7 +38,7 @@ def messages_of(batch: bytes) -> list[tuple[int, bytes]]:
 
 @given(st.dictionaries(NAMES, st.booleans(), min_size=1, max_size=8))
 def test_a_batch_is_framed_and_holds_one_policy_per_interface(live_of: dict[str, bool]) -> None:
-    begin, *changes, end = messages_of(flip_message(live_of))
+    begin, *changes, end = messages_of(switch_message(live_of))
     assert (begin[0], end[0]) == (0x10, 0x11)
     assert len(changes) == len(live_of)
     for (interface, live), (kind, body) in zip(live_of.items(), changes, strict=True):
@@ -105,7 +105,7 @@ def sent_packets(pid: int) -> int:
 
 @given(st.dictionaries(st.integers(1, 2**31 - 1), st.booleans(), min_size=1, max_size=8))
 def test_a_filter_is_added_to_shut_and_deleted_to_open(live_of: dict[int, bool]) -> None:
-    messages = messages_of(clsact.flip_message(live_of))
+    messages = messages_of(clsact.switch_message(live_of))
     assert [kind for kind, _ in messages] == [45 if live else 44 for live in live_of.values()]
     for (index, live), (_, body) in zip(live_of.items(), messages, strict=True):
         _, _, _, seen, handle, parent, info = struct.unpack_from("=BBHiIII", body)
@@ -115,12 +115,12 @@ def test_a_filter_is_added_to_shut_and_deleted_to_open(live_of: dict[int, bool])
 
 
 def test_a_gate_by_a_program_names_it_in_the_filter() -> None:
-    ((kind, body),) = messages_of(clsact.flip_message({7: False}, 12))
+    ((kind, body),) = messages_of(clsact.switch_message({7: False}, 12))
     assert kind == 44
     assert b"bpf\0" in body
     assert struct.pack("=HHI", 8, 6, 12) in body  # TCA_BPF_FD
     assert struct.pack("=HHI", 8, 8, 1) in body  # TCA_BPF_FLAGS: its verdict counts
-    assert messages_of(clsact.flip_message({7: True}, 12)) == messages_of(clsact.flip_message({7: True}))
+    assert messages_of(clsact.switch_message({7: True}, 12)) == messages_of(clsact.switch_message({7: True}))
 
 
 @pytest.fixture
@@ -135,37 +135,37 @@ def program() -> Iterator[int]:
 @pytest.mark.emulation
 def test_a_gate_by_a_program_stops_packets_and_tells_nobody(namespace: int, program: int) -> None:
     gates = Gates(lambda _: namespace, CLSACT, program)
-    gates.arm("x", ["a0"])
+    gates.prepare("x", ["a0"])
     base = sent_packets(namespace)
     assert sent_packets(namespace) == base + 1
-    gates.flip({("x", "a0"): False})
+    gates.switch({("x", "a0"): False})
     assert sent_packets(namespace) == base + 1
-    gates.flip({("x", "a0"): True})
+    gates.switch({("x", "a0"): True})
     assert sent_packets(namespace) == base + 2
     gates.close()
 
 
 @pytest.fixture(params=[NFT, CLSACT])
 def mechanism(request: pytest.FixtureRequest) -> str:
-    """Each way of cutting that this kernel has."""
+    """Each way of dropping that this kernel has."""
     features = kernel_features()
     if not (features.nft_egress if request.param == NFT else features.clsact):
-        pytest.skip(f"kernel {features.release} cannot cut by {request.param}")
+        pytest.skip(f"kernel {features.release} cannot drop by {request.param}")
     return str(request.param)
 
 
 @pytest.mark.emulation
 def test_a_shut_gate_stops_packets_and_an_open_one_lets_them_pass(namespace: int, mechanism: str) -> None:
     gates = Gates(lambda _: namespace, mechanism)
-    gates.arm("x", ["a0"])
+    gates.prepare("x", ["a0"])
     base = sent_packets(namespace)
     assert sent_packets(namespace) == base + 1
-    before, after = gates.flip({("x", "a0"): False})
+    before, after = gates.switch({("x", "a0"): False})
     assert before <= after <= time.monotonic()
     assert sent_packets(namespace) == base + 1
-    gates.flip({("x", "a0"): False})  # once more changes nothing
+    gates.switch({("x", "a0"): False})  # once more changes nothing
     assert sent_packets(namespace) == base + 1
-    gates.flip({("x", "a0"): True})
+    gates.switch({("x", "a0"): True})
     assert sent_packets(namespace) == base + 2
     gates.close()
 
@@ -173,23 +173,23 @@ def test_a_shut_gate_stops_packets_and_an_open_one_lets_them_pass(namespace: int
 @pytest.mark.emulation
 def test_moving_a_gate_that_is_gone_is_an_error(namespace: int, mechanism: str) -> None:
     gates = Gates(lambda _: namespace, mechanism)
-    gates.arm("x", ["a0"])
+    gates.prepare("x", ["a0"])
     remove = {NFT: ["nft", "flush", "ruleset"], CLSACT: ["tc", "qdisc", "del", "dev", "a0", "clsact"]}
     subprocess.run(["nsenter", "--net", f"--target={namespace}", *remove[mechanism]], check=True)
     with pytest.raises(GateError, match="refuses"):
-        gates.flip({("x", "a0"): False})
+        gates.switch({("x", "a0"): False})
     gates.close()
 
 
 @pytest.mark.emulation
-def test_arming_twice_keeps_the_gates_and_adds_new_ones(namespace: int, mechanism: str) -> None:
+def test_preparing_twice_keeps_the_gates_and_adds_new_ones(namespace: int, mechanism: str) -> None:
     gates = Gates(lambda _: namespace, mechanism)
-    gates.arm("x", ["a0", "a0"])
-    gates.flip({("x", "a0"): False})
-    gates.arm("x", ["a0", "b0"])
+    gates.prepare("x", ["a0", "a0"])
+    gates.switch({("x", "a0"): False})
+    gates.prepare("x", ["a0", "b0"])
     base = sent_packets(namespace)
     assert sent_packets(namespace) == base
-    gates.flip({("x", "a0"): True, ("x", "b0"): False})
+    gates.switch({("x", "a0"): True, ("x", "b0"): False})
     assert sent_packets(namespace) == base + 1
     gates.close()
 
@@ -198,7 +198,7 @@ def test_arming_twice_keeps_the_gates_and_adds_new_ones(namespace: int, mechanis
 def test_sockets_opened_inside_leave_this_process_in_its_own_namespace(namespace: int, mechanism: str) -> None:
     own = os.readlink("/proc/self/ns/net")
     gates = Gates(lambda _: namespace, mechanism)
-    gates.arm("x", ["a0"])
+    gates.prepare("x", ["a0"])
     assert os.readlink("/proc/thread-self/ns/net") == own
     assert "a0" not in [name for _, name in socket.if_nameindex()]
     gates.close()

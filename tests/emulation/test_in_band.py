@@ -10,9 +10,9 @@ from statistics import median
 
 import pytest
 
-from emulation.cuts import Cuts
 from emulation.decide.options import EmulationOptions
 from emulation.decide.traffic import parse_class_counters
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from emulation.runfile import STATE_VARIABLE
 from machine.places import CommandError
@@ -155,13 +155,13 @@ def test_control_with_classes_survives_a_flood_of_data_and_control_without_suffe
 
 def test_control_goes_around_a_failed_link(classes: EmulatedNetwork) -> None:
     link = classes.topology.parse_link("s1-s2")
-    with Cuts(classes) as cuts:
-        cuts.silent(link)
+    with FailureInjection(classes) as injection:
+        injection.silent(link)
         port = towards_controller(classes, "s2")
         wait_until(lambda: not classes.live_ports("s2")[port], "BFD finds the failed link", 30)
         wait_until(lambda: not min(classes.live_ports("s1").values()), "at both ends", 30)
         assert len(handshakes_ms(classes, "s2", 3)) == 3
-        cuts.restore(link)
+        injection.restore(link)
     classes.wait_bfd_up(60)
 
 

@@ -21,7 +21,7 @@ from ryu_apps.control.priority.decide.channels import connections
 from ryu_apps.control.priority.decide.in_band import channel_of
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.ids import CONTROL_PORT
-from ryu_apps.plan.in_band.values import DataMark, Service
+from ryu_apps.plan.in_band.values import DataMarking, Service
 from ryu_apps.pmt.parse import parse_pmt
 
 PMTS = Path(__file__).resolve().parents[2] / "examples" / "pmt"
@@ -77,20 +77,20 @@ def test_connections_of_classes_keep_their_marks_in_band_and_data_may_not_have_t
         (row.port, row.dscp) for row in connections(TABLE, 6653)
     }
     assert Service(6641, at_controller=False, dscp=56) in channel.services
-    assert channel.data_marks == tuple(DataMark(dscp, 32) for dscp in range(40, 64))
+    assert channel.data_markings == tuple(DataMarking(dscp, 32) for dscp in range(40, 64))
 
 
 @pytest.mark.parametrize(("wish", "marks"), [("data_dscp: refuse\n", {None}), ("", set())])
 def test_data_with_marks_of_control_is_refused_or_left_as_the_table_says(wish: str, marks: set[None]) -> None:
     table = parse_pmt(wish + "rules:\n  - {traffic_type: 1, action: dscp:CS6}\n", "t")
-    assert {mark.becomes for mark in channel_of(table, "s1", 6653).data_marks} == marks
+    assert {mark.becomes for mark in channel_of(table, "s1", 6653).data_markings} == marks
 
 
 def test_without_a_table_there_is_one_connection_without_a_mark() -> None:
     channel = in_band_channel(EmulationOptions(in_band_at="s1"))
     assert [each for each in channel.services if each.at_controller] == [Service(6653)]
     assert {each.dscp for each in channel.services} == {None}
-    assert channel.data_marks == ()
+    assert channel.data_markings == ()
 
 
 def test_links_serve_bfd_then_the_marks_of_control_then_data() -> None:

@@ -14,7 +14,7 @@ from tests.undisturbed import undisturbed_run
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 
-# A ring of 8 packets holds 40 ms at this rate, and no session notices a cut so early; 5 s bound even a slow one.
+# A ring of 8 packets holds 40 ms at this rate, and no session notices a failure so early; 5 s bound even a slow one.
 SCENARIO = """\
 topology: figure2
 scheme: lossless

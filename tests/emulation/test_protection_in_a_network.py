@@ -1,4 +1,4 @@
-"""1+1 protection in an emulated network: cuts, restarts of either end, flows that come and go at run time."""
+"""1+1 protection in an emulated network: failures, restarts of either end, flows that come and go at run time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dataplane.loader import find_program_object
-from emulation.cuts import Cuts
 from emulation.decide.options import EmulationOptions
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.cli import protect
 from experiments.testbed.runs.hairpins import NODES_SETTING, PROTECT_SERVICE, hairpins, wait_attached
@@ -76,16 +76,16 @@ def counters(network: EmulatedNetwork) -> dict[str, Any]:
     return row
 
 
-def test_each_path_cut_in_turn_loses_nothing_and_doubles_nothing(net: EmulatedNetwork) -> None:
+def test_each_path_failed_in_turn_loses_nothing_and_doubles_nothing(net: EmulatedNetwork) -> None:
     first, second = (net.topology.parse_link(name) for name in ("s1-s2", "s1-s4"))
     before = counters(net)  # of each end since its own start
-    with Cuts(net) as cuts:
-        cuts.arm([first, second])
+    with FailureInjection(net) as injection:
+        injection.prepare([first, second])
         actions = (
-            (0.1, lambda: cuts.silent(first)),
-            (0.4, lambda: cuts.restore(first)),
-            (0.6, lambda: cuts.silent(second)),
-            (0.9, lambda: cuts.restore(second)),
+            (0.1, lambda: injection.silent(first)),
+            (0.4, lambda: injection.restore(first)),
+            (0.6, lambda: injection.silent(second)),
+            (0.9, lambda: injection.restore(second)),
         )
         numbers, sent = received(net, PACKETS, actions)
     assert numbers == list(range(sent))

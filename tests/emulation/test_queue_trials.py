@@ -37,7 +37,7 @@ from emulation.decide.queue_trial import (
     stamp,
 )
 from emulation.decide.queues import (
-    DEMOTED,
+    LOW_QUEUE,
     QUEUE_SETUPS,
     VLAN_NEW,
     VLAN_OLD,
@@ -52,7 +52,7 @@ from emulation.decide.traffic import (
 )
 from emulation.features import kernel_features
 from emulation.network import EmulatedNetwork
-from emulation.queue_bench import find_vlan_offset, machine_queue_facts, try_queue_bench
+from emulation.queue_testbed import find_vlan_offset, machine_queue_facts, try_queue_testbed
 from emulation.queue_trial import TrialWire, open_receiver, open_sender, run_trial
 from emulation.send_buffers import SendBufferError, can_widen_send_buffers, widen_send_buffer
 from experiments.testbed.packet_cost.switch import cost_switch, far_end, near_end
@@ -135,15 +135,15 @@ def test_the_delay_of_a_link_is_no_waiting() -> None:
 
 def test_a_verdict_counts_the_best_outcome_and_names_the_first_complaint() -> None:
     lost = replace(STRICT, high_received=70)
-    assert judge_queues(DEMOTED, [lost, STRICT]).ok
-    assert judge_queues(DEMOTED, [STRICT, lost]).ok
-    bad = judge_queues(DEMOTED, [lost, replace(lost, port=replace(PORT, port_no=3)), replace(STRICT, high=2, low=3)])
+    assert judge_queues(LOW_QUEUE, [lost, STRICT]).ok
+    assert judge_queues(LOW_QUEUE, [STRICT, lost]).ok
+    bad = judge_queues(LOW_QUEUE, [lost, replace(lost, port=replace(PORT, port_no=3)), replace(STRICT, high=2, low=3)])
     assert not bad.ok
     assert "s1 port 2: queue 1 lost 10 of 80" in bad.describe()
     assert "(and 1 more)" in bad.describe()
     assert next_load(bad.outcomes) == {(1, 2): [PORT, replace(PORT, port_no=3)]}
-    assert not QueueVerdict(DEMOTED, ()).ok
-    assert "not tried" in QueueVerdict(DEMOTED, ()).describe()
+    assert not QueueVerdict(LOW_QUEUE, ()).ok
+    assert "not tried" in QueueVerdict(LOW_QUEUE, ()).describe()
 
 
 def test_arrivals_are_summed_up_by_queue() -> None:
@@ -160,18 +160,18 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
 @as_root
 @pytest.mark.parametrize("setup", [queue_setup(EIGHT), queue_setup(FOUR)], ids=lambda setup: setup.name)
 def test_this_kernel_serves_queues_strictly(setup: QueueSetup) -> None:
-    verdict = try_queue_bench(tree_of(setup))
+    verdict = try_queue_testbed(tree_of(setup))
     assert verdict.ok, verdict.describe()
 
 
 @as_root
 def test_this_kernel_tells_tagged_packets_apart_at_the_offset_that_was_found() -> None:
-    facts = machine_queue_facts(DEMOTED, kernel_datapath=False)
+    facts = machine_queue_facts(LOW_QUEUE, kernel_datapath=False)
     assert facts.vlan_at == find_vlan_offset() in (VLAN_NEW, VLAN_OLD)
-    tree = replace(tree_of(DEMOTED), vlan_at=facts.vlan_at)
-    assert try_queue_bench(tree).ok
+    tree = replace(tree_of(LOW_QUEUE), vlan_at=facts.vlan_at)
+    assert try_queue_testbed(tree).ok
     wrong = VLAN_OLD if facts.vlan_at == VLAN_NEW else VLAN_NEW
-    assert not try_queue_bench(replace(tree, vlan_at=wrong)).ok
+    assert not try_queue_testbed(replace(tree, vlan_at=wrong)).ok
 
 
 def without_filters(line: str) -> str:
@@ -191,7 +191,7 @@ def with_turned_priorities(line: str) -> str:
 def test_a_tree_that_is_not_strict_is_found_out(mutate: object) -> None:
     tree = tree_of(queue_setup(SINGLE))
     lines = [mutate(line) for line in port_tc_plan(PortShape("near0", 10.0, None, 50, tree))]  # type: ignore[operator]
-    verdict = try_queue_bench(tree, [line for line in lines if line])
+    verdict = try_queue_testbed(tree, [line for line in lines if line])
     assert not verdict.ok
     assert "not strict" in verdict.describe()
 

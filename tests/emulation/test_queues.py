@@ -14,7 +14,7 @@ from emulation.build import place_shapes
 from emulation.decide.options import EmulationOptions
 from emulation.decide.queues import (
     CONTROL_CLASS,
-    DEMOTED,
+    LOW_QUEUE,
     QUEUE_SETUPS,
     QueueFacts,
     QueueSetup,
@@ -95,9 +95,9 @@ def test_control_packets_go_first_also_where_traffic_uses_queue_0() -> None:
     assert queue_of_class(four)[CONTROL_CLASS] == -1
 
 
-def test_packets_that_met_a_failure_are_demoted_by_their_status() -> None:
-    assert dict(DEMOTED.queue_of_pcp) == {Status.CRANKBACK: 2, Status.RECOVERED: 2}
-    assert DEMOTED.default_queue == 1
+def test_packets_that_met_a_failure_are_moved_to_the_low_priority_queue_by_their_status() -> None:
+    assert dict(LOW_QUEUE.queue_of_pcp) == {Status.CRANKBACK: 2, Status.RECOVERED: 2}
+    assert LOW_QUEUE.default_queue == 1
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,8 @@ def test_without_wide_send_buffers_queues_are_as_short_as_the_usual_one_needs() 
 
 def test_queues_need_links_that_are_shaped() -> None:
     with pytest.raises(BadInputError, match="shape is off"):
-        EmulationOptions(queues=DEMOTED, shape=False)
-    options = EmulationOptions(queues=DEMOTED)
+        EmulationOptions(queues=LOW_QUEUE, shape=False)
+    options = EmulationOptions(queues=LOW_QUEUE)
     topology = toy.pair()
     topology = replace(topology, links=tuple(replace(link, capacity_mbps=None) for link in topology.links))
     ports = assign_ports(topology)

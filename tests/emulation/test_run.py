@@ -1,4 +1,4 @@
-"""Whole runs on real switches: a cut is detected, recovered from, repaired, and leaves nothing behind."""
+"""Whole runs on real switches: a failure is detected, recovered from, repaired, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str, **sce
 
 
 def lasted_ms(failure: dict) -> float:
-    """From the cut to the repair, as they really were."""
-    return (failure["until_s"] - failure["cut_s"]) * 1000
+    """From the failure to the repair, as they really were."""
+    return (failure["until_s"] - failure["failure_s"]) * 1000
 
 
 def is_never_steady(failure: dict) -> bool:
@@ -83,7 +83,7 @@ def test_sdfast_recovers_by_walking_back_and_returns_after_the_repair(
     assert len(result["claims"]) == 3
     assert result["sent"] == result["received"] + result["lost"]
     assert failure["lost"] > 0
-    assert result["came_back"] >= 1
+    assert result["backtracked"] >= 1
     assert stages["detect"] > 0
     assert stages["switch_over"] > 0
     assert stages["last_lost"] < stages["steady"]
@@ -92,7 +92,7 @@ def test_sdfast_recovers_by_walking_back_and_returns_after_the_repair(
     for name in ("scenario.yaml", "environment.json", "events.jsonl", "probes.jsonl", "rows.jsonl", "verdict.json"):
         assert (folder / name).stat().st_size > 0
     packets = [json.loads(line) for line in (folder / "probes.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert sum(row["back_hops"] > 0 and row["sent_s"] >= 0 for row in packets) == result["came_back"]
+    assert sum(row["back_hops"] > 0 and row["sent_s"] >= 0 for row in packets) == result["backtracked"]
     assert not (folder / "work").exists()
     assert_nothing_is_left(own_state)
 
@@ -104,7 +104,7 @@ def test_shortest_paths_lose_everything_until_the_repair_and_that_breaks_no_prom
     (failure,) = result["failures"]
     assert code == 0, result["claims"]
     assert is_never_steady(failure)
-    assert failure["came_back"] == 0
+    assert failure["backtracked"] == 0
     assert failure["outage_ms"] == pytest.approx(lasted_ms(failure), abs=300)
     assert_nothing_is_left(own_state)
 
@@ -119,7 +119,7 @@ def test_crankback_delivers_on_ways_back_until_the_repair_and_breaks_no_promise(
     assert failure["recovered"]
     assert is_never_steady(failure)
     assert failure["stages_ms"]["last_crankback"] == pytest.approx(lasted_ms(failure), abs=300)
-    assert failure["came_back"] > 100
+    assert failure["backtracked"] > 100
     assert_nothing_is_left(own_state)
 
 
@@ -156,7 +156,7 @@ def test_an_interrupted_run_leaves_nothing_and_says_so(number: int, tmp_path: Pa
     events = tmp_path / "out" / "work" / "sdfast-learned" / "events.jsonl"
     wait_until(
         lambda: process.poll() is not None or (events.exists() and '"inject"' in events.read_text(encoding="utf-8")),
-        "the run has cut its link",
+        "the run has failed its link",
         120,
     )
     assert process.poll() is None, process.communicate()

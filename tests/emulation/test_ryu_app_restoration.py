@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.cuts import Cuts
 from emulation.decide.options import EmulationOptions
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.analysis.dumps import compare_dump
 from experiments.testbed.instruments.dump import read_switch
@@ -68,15 +68,15 @@ def differing(network, links):
 
 def test_switches_hold_the_pure_plan_around_failures_and_the_base_plan_after_the_repair(network):
     running, events = network
-    with Cuts(running) as cuts:
+    with FailureInjection(running) as injection:
         for count in (1, 2):
-            cuts.silent(LINKS[count - 1])
+            injection.silent(LINKS[count - 1])
             wait_until(
                 lambda count=count: differing(running, LINKS[:count]) == {}, f"the routes avoid {count} links", 60
             )
             assert undisturbed_answers(running, "h5", count=5, interval_s=0.05) == 5
         for link in LINKS:
-            cuts.restore(link)
+            injection.restore(link)
         wait_until(lambda: differing(running, []) == {}, "the planned routes are back", 60)
     assert undisturbed_answers(running, "h5", count=5, interval_s=0.05) == 5
     assert state(running)["errors"] == 0

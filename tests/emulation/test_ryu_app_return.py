@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.cuts import Cuts
 from emulation.decide.options import EmulationOptions
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from mininet_topos.catalogue import load_topology
 from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
@@ -113,12 +113,12 @@ def test_the_network_returns_in_a_few_rounds_under_traffic_and_forgets_the_failu
     running, events = network
     target = running.hosts["s5"].address
     ping = running.popen("h1", ["ping", "-q", "-i", "0.005", target], stdout=subprocess.PIPE, text=True)
-    with Cuts(running) as cuts:
-        cuts.silent(LINK)
+    with FailureInjection(running) as injection:
+        injection.silent(LINK)
         wait_until(lambda: "s4-s5" in state(running)["failed_links"], "the failure is known", 60)
         wait_until(lambda: any(recovery_rows(running).values()), "a switch has changed its rows", 60)
         assert running.ping("h2", "h5", count=5, interval_s=0.05) == 5
-        restored = cuts.restore(LINK)
+        restored = injection.restore(LINK)
     assert_forgotten(running, events, answers_wanted=5)
     done = [one for one in told(events) if one["event"] == "return_done" and "links" in one]
     own = [one for one in done if "s4-s5" in one["links"] and one["t_monotonic_s"] > restored.after_s]

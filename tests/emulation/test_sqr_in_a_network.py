@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dataplane.sqr import find_agent
-from emulation.cuts import Cuts
 from emulation.decide.options import EmulationOptions
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.scenario.values import Replay
 from experiments.testbed.runs.parts import controller_command
@@ -61,11 +61,11 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
 
 def test_a_link_that_dies_twice_loses_and_reorders_nothing_and_gets_its_traffic_back(net: EmulatedNetwork) -> None:
     link = net.topology.parse_link("s1-s2")
-    with Cuts(net) as cuts:
+    with FailureInjection(net) as injection:
         for _ in range(2):
-            numbers, sent = received(net, 300, ((0.3, lambda: cuts.carrier(link)),))
+            numbers, sent = received(net, 300, ((0.3, lambda: injection.carrier(link)),))
             assert list(dict.fromkeys(numbers)) == list(range(sent))
-            cuts.restore(link)
+            injection.restore(link)
             wait_until(lambda: is_back(net), "the link does not get its traffic back")
 
 
@@ -73,14 +73,14 @@ def test_a_silent_failure_is_told_by_bfd_and_loses_nothing_either(net: EmulatedN
     link = net.topology.parse_link("s1-s2")
     arrived = []
 
-    def cut() -> None:
-        cuts.silent(link)
+    def fail() -> None:
+        injection.silent(link)
         arrived.append(packets(net, "s2", "s1", "rx"))
 
-    with Cuts(net) as cuts:
-        cuts.arm([link])
-        numbers, sent = received(net, 1200, ((0.3, cut),))
-        assert packets(net, "s2", "s1", "rx") == arrived[0]  # what packet programs send is cut as well
+    with FailureInjection(net) as injection:
+        injection.prepare([link])
+        numbers, sent = received(net, 1200, ((0.3, fail),))
+        assert packets(net, "s2", "s1", "rx") == arrived[0]  # what packet programs send fails as well
         assert list(dict.fromkeys(numbers)) == list(range(sent))
     wait_until(lambda: is_back(net), "the link does not get its traffic back")
 

@@ -16,7 +16,7 @@ from machine.event_log import EventLog
 from tests.dummy_ovs import wait_until
 
 
-class Bench:
+class Testbed:
     """A supervisor with its run file and events in a temporary folder."""
 
     def __init__(self, folder: Path, *, restart: bool) -> None:
@@ -35,140 +35,140 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path, restart=True)
+def testbed(tmp_path: Path) -> Iterator[Testbed]:
+    made = Testbed(tmp_path, restart=True)
     yield made
     made.supervisor.close()
 
 
-def test_a_killed_process_comes_back_with_another_id_and_is_written_down(bench: Bench) -> None:
-    first = bench.supervisor.start(bench.spec("sleep", "60"))
-    bench.supervisor.kill("agent", "s1")
-    wait_until(lambda: bench.supervisor.restarts, "it was started again")
-    second = bench.supervisor.pid_of("agent", "s1")
+def test_a_killed_process_comes_back_with_another_id_and_is_written_down(testbed: Testbed) -> None:
+    first = testbed.supervisor.start(testbed.spec("sleep", "60"))
+    testbed.supervisor.kill("agent", "s1")
+    wait_until(lambda: testbed.supervisor.restarts, "it was started again")
+    second = testbed.supervisor.pid_of("agent", "s1")
     assert second != first
-    (restart,) = bench.supervisor.restarts
+    (restart,) = testbed.supervisor.restarts
     assert (restart.process, restart.place, restart.pid) == ("agent", "s1", second)
-    recorded = [record["pid"] for record in list_runs(bench.folder)[0].of_kind("process")]
+    recorded = [record["pid"] for record in list_runs(testbed.folder)[0].of_kind("process")]
     assert recorded == [first, second]
-    assert bench.event_names() == ["error", "restart"]
+    assert testbed.event_names() == ["error", "restart"]
 
 
-def test_children_carry_the_mark_of_the_run_and_their_own_variables(bench: Bench) -> None:
-    pid = bench.supervisor.start(bench.spec("sleep", "60"))
+def test_children_carry_the_mark_of_the_run_and_their_own_variables(testbed: Testbed) -> None:
+    pid = testbed.supervisor.start(testbed.spec("sleep", "60"))
     wait_until(lambda: not is_within_exec(pid), "the program has begun")
     variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    assert f"ARMOR_RUN={bench.run_file.run_id}".encode() in variables
+    assert f"ARMOR_RUN={testbed.run_file.run_id}".encode() in variables
     assert b"COLOUR=red" in variables
 
 
-def test_children_stand_in_their_own_session_so_that_ctrl_c_does_not_reach_them(bench: Bench) -> None:
-    pid = bench.supervisor.start(bench.spec("sleep", "60"))
+def test_children_stand_in_their_own_session_so_that_ctrl_c_does_not_reach_them(testbed: Testbed) -> None:
+    pid = testbed.supervisor.start(testbed.spec("sleep", "60"))
     assert os.getsid(pid) == pid
 
 
-def test_a_process_that_keeps_dying_is_left_dead_and_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_keeps_dying_is_left_dead_and_told(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "RESTART_WINDOW_S", 3600.0)  # however slowly this machine restarts it
-    bench.supervisor.start(bench.spec("false"))
-    wait_until(lambda: bench.supervisor.problems, "it is given up")
-    assert bench.supervisor.problems == [f"agent@s1 ended {MAX_RESTARTS} times within 3600 s; left dead"]
-    assert len(bench.supervisor.restarts) == MAX_RESTARTS - 1
-    assert not bench.supervisor.is_running("agent", "s1")
+    testbed.supervisor.start(testbed.spec("false"))
+    wait_until(lambda: testbed.supervisor.problems, "it is given up")
+    assert testbed.supervisor.problems == [f"agent@s1 ended {MAX_RESTARTS} times within 3600 s; left dead"]
+    assert len(testbed.supervisor.restarts) == MAX_RESTARTS - 1
+    assert not testbed.supervisor.is_running("agent", "s1")
 
 
 def test_without_restart_a_death_is_a_problem(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, restart=False)
-    bench.supervisor.start(bench.spec("sh", "-c", "exit 3"))
-    wait_until(lambda: bench.supervisor.problems, "its death is told")
-    assert bench.supervisor.problems == ["agent@s1 ended with status 3"]
-    bench.supervisor.close()
+    testbed = Testbed(tmp_path, restart=False)
+    testbed.supervisor.start(testbed.spec("sh", "-c", "exit 3"))
+    wait_until(lambda: testbed.supervisor.problems, "its death is told")
+    assert testbed.supervisor.problems == ["agent@s1 ended with status 3"]
+    testbed.supervisor.close()
 
 
-def test_a_held_process_stays_dead_until_it_is_released(bench: Bench) -> None:
-    bench.supervisor.start(bench.spec("sleep", "60"))
-    bench.supervisor.hold("agent", "s1")
-    assert not bench.supervisor.is_running("agent", "s1")
-    assert bench.supervisor.restarts == []
-    bench.supervisor.release("agent", "s1")
-    assert bench.supervisor.is_running("agent", "s1")
-    assert bench.event_names() == []
+def test_a_held_process_stays_dead_until_it_is_released(testbed: Testbed) -> None:
+    testbed.supervisor.start(testbed.spec("sleep", "60"))
+    testbed.supervisor.hold("agent", "s1")
+    assert not testbed.supervisor.is_running("agent", "s1")
+    assert testbed.supervisor.restarts == []
+    testbed.supervisor.release("agent", "s1")
+    assert testbed.supervisor.is_running("agent", "s1")
+    assert testbed.event_names() == []
 
 
-def test_starting_what_runs_is_refused(bench: Bench) -> None:
-    bench.supervisor.start(bench.spec("sleep", "60"))
+def test_starting_what_runs_is_refused(testbed: Testbed) -> None:
+    testbed.supervisor.start(testbed.spec("sleep", "60"))
     with pytest.raises(ProcessError, match="already runs"):
-        bench.supervisor.start(bench.spec("sleep", "60"))
+        testbed.supervisor.start(testbed.spec("sleep", "60"))
 
 
 def test_refused_real_time_priority_is_told_once_and_the_process_runs(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(os, "sched_setscheduler", refuse)
     for name in ("first", "second"):
-        bench.supervisor.start(bench.spec("sleep", "60", process=name, realtime=True))
-        assert bench.supervisor.is_running(name, "s1")
-    assert len(bench.supervisor.problems) == 1
-    assert "real-time" in bench.supervisor.problems[0]
+        testbed.supervisor.start(testbed.spec("sleep", "60", process=name, realtime=True))
+        assert testbed.supervisor.is_running(name, "s1")
+    assert len(testbed.supervisor.problems) == 1
+    assert "real-time" in testbed.supervisor.problems[0]
 
 
-def test_a_program_that_does_not_exist_is_named(bench: Bench) -> None:
+def test_a_program_that_does_not_exist_is_named(testbed: Testbed) -> None:
     with pytest.raises(ProcessError, match="no-such-program-anywhere"):
-        bench.supervisor.start(bench.spec("no-such-program-anywhere"))
+        testbed.supervisor.start(testbed.spec("no-such-program-anywhere"))
 
 
-def test_asking_for_a_process_that_does_not_run_lists_those_of_the_run(bench: Bench) -> None:
-    bench.supervisor.start(bench.spec("sleep", "60"))
+def test_asking_for_a_process_that_does_not_run_lists_those_of_the_run(testbed: Testbed) -> None:
+    testbed.supervisor.start(testbed.spec("sleep", "60"))
     with pytest.raises(ProcessError, match="agent@s1"):
-        bench.supervisor.pid_of("agent", "s9")
+        testbed.supervisor.pid_of("agent", "s9")
 
 
-def close_once_up(bench: Bench, *pids: int) -> None:
+def close_once_up(testbed: Testbed, *pids: int) -> None:
     """Close as soon as every process has said that it is up; none is there afterwards."""
-    for log in bench.folder.glob("*.log"):
+    for log in testbed.folder.glob("*.log"):
         wait_until(lambda log=log: "up" in log.read_text(encoding="ascii"), f"{log.stem} is up")
-    bench.supervisor.close()
+    testbed.supervisor.close()
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
-    assert bench.supervisor.restarts == []
+    assert testbed.supervisor.restarts == []
 
 
 def test_gentle_processes_may_say_good_bye(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "_TERMINATE_WAIT_S", 60.0)  # a moment, on this machine
-    bench = Bench(tmp_path, restart=True)
+    testbed = Testbed(tmp_path, restart=True)
     words = 'trap "echo bye; exit" TERM; echo up; while :; do sleep 0.01; done'
-    polite = bench.supervisor.start(bench.spec("sh", "-c", words, process="polite", gentle=True))
-    close_once_up(bench, polite)
+    polite = testbed.supervisor.start(testbed.spec("sh", "-c", words, process="polite", gentle=True))
+    close_once_up(testbed, polite)
     assert (tmp_path / "polite.log").read_text(encoding="ascii") == "up\nbye\n"
 
 
 def test_stubborn_processes_and_those_that_are_not_gentle_are_killed(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, restart=True)
+    testbed = Testbed(tmp_path, restart=True)
     stubborn = 'trap "" TERM; echo up; while :; do sleep 0.01; done'
     polite = 'trap "echo bye; exit" TERM; echo up; while :; do sleep 0.01; done'
     close_once_up(
-        bench,
-        bench.supervisor.start(bench.spec("sh", "-c", stubborn, process="stubborn", gentle=True)),
-        bench.supervisor.start(bench.spec("sh", "-c", polite, process="plain")),
+        testbed,
+        testbed.supervisor.start(testbed.spec("sh", "-c", stubborn, process="stubborn", gentle=True)),
+        testbed.supervisor.start(testbed.spec("sh", "-c", polite, process="plain")),
     )
     assert (tmp_path / "plain.log").read_text(encoding="ascii") == "up\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_is_told_and_does_not_end_the_watching(bench: Bench, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_does_not_end_the_watching(testbed: Testbed, tmp_path: Path) -> None:
     full = EventLog("test", tmp_path / "full.jsonl")
-    bench.supervisor._events = full
+    testbed.supervisor._events = full
     os.dup2(os.open("/dev/full", os.O_WRONLY), full._descriptor)
     for times in (1, 2):
-        bench.supervisor.start(bench.spec("sleep", "60", process=f"agent{times}"))
-        bench.supervisor.kill(f"agent{times}", "s1")
-        wait_until(lambda times=times: len(bench.supervisor.restarts) == times, "it was started again")
-    assert "the event log cannot be written (No space left on device)" in bench.supervisor.problems[0]
+        testbed.supervisor.start(testbed.spec("sleep", "60", process=f"agent{times}"))
+        testbed.supervisor.kill(f"agent{times}", "s1")
+        wait_until(lambda times=times: len(testbed.supervisor.restarts) == times, "it was started again")
+    assert "the event log cannot be written (No space left on device)" in testbed.supervisor.problems[0]
 
 
 def test_nothing_is_started_once_the_end_has_begun(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, restart=True)
-    bench.supervisor.close()
+    testbed = Testbed(tmp_path, restart=True)
+    testbed.supervisor.close()
     with pytest.raises(ProcessError, match="agent@s1 is not started: the network ends"):
-        bench.supervisor.start(bench.spec("sleep", "60"))
+        testbed.supervisor.start(testbed.spec("sleep", "60"))

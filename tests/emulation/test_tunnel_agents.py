@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.cuts import Cuts
 from emulation.decide.options import EmulationOptions
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.testbed.instruments.dump import read_switch
 from machine.places import run_program
@@ -72,9 +72,9 @@ def agent_failover_rows(network):
 def test_the_far_end_of_a_failed_tunnel_is_told_and_returns_after_the_repair(network):
     """s1 is not at the link s2-s4: it can only know of it by an LDI."""
     assert network.ping("h1", "h4") == 3
-    with Cuts(network) as cuts:
-        cuts.silent(LINK)
-        wait_until(lambda: agent_failover_rows(network) == {"s1", "s4"}, "both ends cut their slots anew", 60)
+    with FailureInjection(network) as injection:
+        injection.silent(LINK)
+        wait_until(lambda: agent_failover_rows(network) == {"s1", "s4"}, "both ends repartition their slots", 60)
         assert network.ping("h1", "h4", count=10) == 10
         network.kill("agent", "s1")
         wait_until(

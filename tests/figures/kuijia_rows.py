@@ -32,7 +32,7 @@ def synthetic_row(trial: Trial, noise: float = 0.002) -> Json:
     placed = placed_flows(traffic)
     fluid, timing = fluid_of(traffic, placed), flow_timing(trial.timing)
     classes = flow_classes(traffic.topology, placed, traffic.failures[0])
-    settles_s = 0.4 if trial.arm.scheme == "kuijia" else 12.0
+    settles_s = 0.4 if trial.variant.scheme == "kuijia" else 12.0
 
     def record(each: Placed) -> FlowRecord:
         name, is_udp = each.flow.name, each.flow.transport == "udp"

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from experiments.analysis import timeline
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.figures.sdfast import setup, x_packet_cost
 from tests.figures.found import figures_in
 
 FIGURES = figures_in("sdfast")
 WINDOWS = {"fail_free": [-1.5, 0.0], "transient": [0.0, 1.0], "converged": [1.0, 3.0]}
 PLAN = CampaignPlan(quick=False, seed=5, rounds=2)
-# Delay factor, share of UDP delivered, and seconds a file, once links are cut.
+# Delay factor, share of UDP delivered, and seconds a file, once links fail.
 BEHAVIOUR: dict[str, tuple[float, float, float]] = {
     "sdfast": (1.0, 0.99, 2.0),
     "cbc": (1.4, 0.9, 3.0),
@@ -30,7 +30,7 @@ Change = Callable[[Trial, Json], None]
 
 def head(trial: Trial) -> Json:
     """What the machine adds to every row."""
-    arm, load = trial.arm, trial.load
+    variant, load = trial.variant, trial.load
     return {
         "version": 1,
         "trial": trial.trial_id,
@@ -41,8 +41,8 @@ def head(trial: Trial) -> Json:
         "seed": trial.seed,
         "kind": trial.kind,
         "topology": trial.topology,
-        "arm": arm.name if arm else None,
-        "scheme": arm.scheme if arm else None,
+        "variant": variant.name if variant else None,
+        "scheme": variant.scheme if variant else None,
         "round": trial.round,
         "failures": trial.failures,
         "links": list(trial.links),
@@ -62,7 +62,7 @@ def phase(trial: Trial, rtt_ms: float, delivered: float) -> Json:
         "sent": 100,
         "received": received,
         "lost": 100 - received,
-        "came_back": 0,
+        "backtracked": 0,
         "rtt_mean_ms": rtt_ms if received else None,
         "rtt_p50_ms": rtt_ms if received else None,
         "rtt_p99_ms": rtt_ms if received else None,
@@ -73,9 +73,9 @@ def phase(trial: Trial, rtt_ms: float, delivered: float) -> Json:
 
 
 def pair_of(trial: Trial, ends: tuple[str, str], generator: np.random.Generator) -> Json:
-    """What a pair got: the same base delay for every arm, times what the arm does to it."""
-    assert trial.arm is not None
-    factor, delivered, seconds = BEHAVIOUR[trial.arm.scheme] if trial.failures else (1.0, 1.0, 1.5)
+    """What a pair got: the same base delay for every variant, times what the variant does to it."""
+    assert trial.variant is not None
+    factor, delivered, seconds = BEHAVIOUR[trial.variant.scheme] if trial.failures else (1.0, 1.0, 1.5)
     base = 1.0 + float(generator.uniform(0.0, 2.0))
     jitter = float(generator.normal(1.0, 0.02))
     size = setup.DOWNLOAD_BYTES
@@ -92,8 +92,8 @@ def pair_of(trial: Trial, ends: tuple[str, str], generator: np.random.Generator)
             "transient": phase(trial, base * factor * jitter, delivered),
             "converged": phase(trial, base * factor * jitter, delivered),
         },
-        "came_back_out": int(trial.failures and generator.integers(1, 3)),
-        "came_back_back": int(trial.failures and generator.integers(1, 3)),
+        "backtracked_out": int(trial.failures and generator.integers(1, 3)),
+        "backtracked_back": int(trial.failures and generator.integers(1, 3)),
         "outage_ms": 20.0,
         "backtracking_rtt_ms": 3.0 if trial.failures else None,
         "backtracking_rtt_back_ms": 4.0 if trial.failures else None,
@@ -102,15 +102,15 @@ def pair_of(trial: Trial, ends: tuple[str, str], generator: np.random.Generator)
 
 
 def network_row(trial: Trial) -> Json:
-    """Row of a trial that would need a network; the numbers follow from round and pair, so that arms are paired."""
-    assert trial.arm is not None
+    """Row of a trial that would need a network; the numbers follow from round and pair, so that variants are paired."""
+    assert trial.variant is not None
     generator = np.random.default_rng((trial.seed, trial.round))
     stages: dict[str, float | None] = dict.fromkeys(timeline.STAGES)
-    walked: Json | None = {"from_cut": 0.0, "from_detection": 0.0}
+    walked: Json | None = {"from_failure": 0.0, "from_detection": 0.0}
     if trial.failures:
-        slow = {"sdfast": 0.0, "cb": 3000.0}.get(trial.arm.scheme, 20.0 + 2 * (trial.arm.control_delay_ms or 0))
+        slow = {"sdfast": 0.0, "cb": 3000.0}.get(trial.variant.scheme, 20.0 + 2 * (trial.variant.control_delay_ms or 0))
         stages |= {name: value + slow * (name == "last_crankback") for name, value in STAGES.items()}
-        walked = {"from_cut": 33.0 + slow, "from_detection": 15.0 + slow} if trial.arm.scheme != "cb" else None
+        walked = {"from_failure": 33.0 + slow, "from_detection": 15.0 + slow} if trial.variant.scheme != "cb" else None
     return {
         **head(trial),
         "windows_s": WINDOWS,
@@ -123,8 +123,8 @@ def network_row(trial: Trial) -> Json:
 
 def verify_row(trial: Trial) -> Json:
     """Row of the interpreter: unprotected networks drop, the others deliver but for what no tag names."""
-    assert trial.arm is not None
-    lost = {"shortest": 100, "ffg": 80}.get(trial.arm.scheme, 3 * max(0, trial.failures - 2))
+    assert trial.variant is not None
+    lost = {"shortest": 100, "ffg": 80}.get(trial.variant.scheme, 3 * max(0, trial.failures - 2))
     outcomes = {"delivered": 100 - lost, "dropped": lost, "looped": 0, "disconnected": 20 * (trial.failures > 1)}
     sizes = {name: {"most": 12, "mean": 10.5} for name in ("flows", "groups", "backups")}
     result = {
@@ -142,7 +142,7 @@ def verify_row(trial: Trial) -> Json:
 
 
 def cost_row(trial: Trial) -> Json:
-    """Row of the bench: uncached lookups cost by the length of the chain, cached ones do not."""
+    """Row of the testbed: uncached lookups cost by the length of the chain, cached ones do not."""
     results = [
         {
             "path": path,
@@ -181,6 +181,6 @@ def set_phases(row: Json, phases: Iterable[str], **values: Any) -> None:
             pair["phases"][name].update(values)
 
 
-def is_arm(row: Json, *arms: Arm) -> bool:
-    """Tell whether a row is of one of these arms."""
-    return row["arm"] in {arm.name for arm in arms}
+def is_variant(row: Json, *variants: Variant) -> bool:
+    """Tell whether a row is of one of these variants."""
+    return row["variant"] in {variant.name for variant in variants}

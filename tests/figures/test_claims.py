@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.campaign.values import GIVE_UP_S, Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import GIVE_UP_S, CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import DIFFERS, DIRECTION, HOLDS, MEASURED, NO_DATA, ClaimResult
 from experiments.figures.sdfast import (
     comparisons,
@@ -22,7 +22,7 @@ from experiments.figures.sdfast import (
     x_stages,
 )
 from tests.examples import examples
-from tests.figures.synthetic import BEHAVIOUR, FIGURES, is_arm, rows_of, set_phases
+from tests.figures.synthetic import BEHAVIOUR, FIGURES, is_variant, rows_of, set_phases
 
 AFTER = ("transient", "converged")
 
@@ -33,7 +33,7 @@ def judged(results: list[ClaimResult]) -> list[ClaimResult]:
 
 
 def with_delays(factors: dict[str, float]) -> list[Json]:
-    """Rows of Figure 5 in which every pair's delay after the cut is its base delay times its scheme's factor."""
+    """Rows of Figure 5 in which every pair's delay after the failure is its base delay times its scheme's factor."""
 
     def change(_trial: Trial, row: Json) -> None:
         for pair in row["pairs"]:
@@ -62,7 +62,7 @@ def test_the_change_is_the_ratio_of_the_factors_whatever_the_pairs_are(factor: f
     assert first.verdict == (HOLDS if -69 <= 100 * (1 / factor - 1) <= -39 else DIRECTION if factor > 1 else DIFFERS)
 
 
-def test_only_pairs_whose_primary_is_cut_and_that_stay_joined_count() -> None:
+def test_only_pairs_whose_primary_fails_and_that_stay_joined_count() -> None:
     def spoil(_trial: Trial, row: Json) -> None:
         if row["failures"]:
             first, second = row["pairs"][:2]
@@ -79,7 +79,7 @@ def test_only_pairs_whose_primary_is_cut_and_that_stay_joined_count() -> None:
 
 def test_a_scheme_that_loses_everything_of_a_pair_gains_no_speed_by_it() -> None:
     def lose(_trial: Trial, row: Json) -> None:
-        if row["failures"] and is_arm(row, setup.AGENT_PAIR):
+        if row["failures"] and is_variant(row, setup.AGENT_PAIR):
             for pair in row["pairs"][:6]:
                 for name in AFTER:
                     pair["phases"][name].update(received=0, lost=100, rtt_mean_ms=None)
@@ -93,9 +93,9 @@ def test_a_scheme_that_loses_everything_of_a_pair_gains_no_speed_by_it() -> None
 
 def test_throughput_that_overlaps_is_not_in_order() -> None:
     def overlap(_trial: Trial, row: Json) -> None:
-        if row["failures"] and not is_arm(row, setup.CB):
+        if row["failures"] and not is_variant(row, setup.CB):
             for number, pair in enumerate(row["pairs"]):
-                better = 0.02 * is_arm(row, setup.AGENT_PAIR)
+                better = 0.02 * is_variant(row, setup.AGENT_PAIR)
                 share = 0.8 + better + 0.15 * (-1) ** number
                 for name in AFTER:
                     pair["phases"][name]["goodput_mbps"] = share * row["udp_mbps"]
@@ -119,7 +119,7 @@ def test_backtracking_that_is_27_per_cent_of_cbc_holds_and_more_does_not() -> No
     def to(share: float) -> list[Json]:
         def change(_trial: Trial, row: Json) -> None:
             value = 40.0 * (share if row["scheme"] == "sdfast" else 1.0) * row["round"]
-            row["backtracking_ms"] = {"from_cut": 50.0 + value, "from_detection": value}
+            row["backtracking_ms"] = {"from_failure": 50.0 + value, "from_detection": value}
 
         return rows_of("sdfast-fig9", change=change)
 
@@ -130,7 +130,7 @@ def test_backtracking_that_is_27_per_cent_of_cbc_holds_and_more_does_not() -> No
 
 def test_a_trial_that_still_walks_back_counts_with_the_length_of_the_run_and_is_named() -> None:
     def endless(_trial: Trial, row: Json) -> None:
-        if is_arm(row, setup.AGENT_PAIR) and row["round"] == 1:
+        if is_variant(row, setup.AGENT_PAIR) and row["round"] == 1:
             row["backtracking_ms"] = None
 
     result = judged(fig9.claims(rows_of("sdfast-fig9", change=endless)))[0]
@@ -139,13 +139,13 @@ def test_a_trial_that_still_walks_back_counts_with_the_length_of_the_run_and_is_
     assert "1 trials still walked back" in result.note
 
 
-@pytest.mark.parametrize(("arm", "verdicts"), [(setup.CBC, [DIFFERS]), (setup.CBC_AT_ONCE, [HOLDS])])
-def test_an_opponent_that_walks_nothing_back_is_data_and_not_a_gap(arm: Arm, verdicts: list[str]) -> None:
+@pytest.mark.parametrize(("variant", "verdicts"), [(setup.CBC, [DIFFERS]), (setup.CBC_AT_ONCE, [HOLDS])])
+def test_an_opponent_that_walks_nothing_back_is_data_and_not_a_gap(variant: Variant, verdicts: list[str]) -> None:
     def change(_trial: Trial, row: Json) -> None:
-        if is_arm(row, arm):
-            row["backtracking_ms"] = {"from_cut": 0.0, "from_detection": 0.0}
-        elif is_arm(row, setup.AGENT_PAIR):
-            row["backtracking_ms"] = {"from_cut": 35.0, "from_detection": 5.0}
+        if is_variant(row, variant):
+            row["backtracking_ms"] = {"from_failure": 0.0, "from_detection": 0.0}
+        elif is_variant(row, setup.AGENT_PAIR):
+            row["backtracking_ms"] = {"from_failure": 35.0, "from_detection": 5.0}
 
     results = fig9.claims(rows_of("sdfast-fig9", change=change))
     assert [result.verdict for result in judged(results)] == verdicts
@@ -155,13 +155,13 @@ def test_an_opponent_that_walks_nothing_back_is_data_and_not_a_gap(arm: Arm, ver
 def test_figure_9_shows_all_three_control_delays_and_both_beginnings() -> None:
     names = [result.name for result in fig9.claims(rows_of("sdfast-fig9"))]
     for label in ("CBC 5 ms,", "CBC 0 ms,", "CBC 20 ms,"):
-        for words in ("since detection", "since the cut"):
+        for words in ("since detection", "since the failure"):
             assert any(f"SD-FAST against {label}" in name and words in name for name in names)
 
 
 def test_unfinished_transfers_count_with_the_time_until_they_were_given_up() -> None:
     def change(_trial: Trial, row: Json) -> None:
-        if row["failures"] and is_arm(row, setup.CB):
+        if row["failures"] and is_variant(row, setup.CB):
             row["pairs"][0]["download"] = {"seconds": None, "bytes": 1000, "finished": False, "goodput_mbps": None}
 
     rows = rows_of("sdfast-fig10a", change=change)
@@ -196,10 +196,10 @@ def test_one_round_has_values_and_is_judged(name: str) -> None:
 def test_packets_beyond_the_bound_break_it() -> None:
     def change(_trial: Trial, row: Json) -> None:
         for pair in row["pairs"]:
-            pair.update(came_back_out=2, came_back_back=2)
-        if is_arm(row, setup.LEARNED) and row["round"] == 1:
+            pair.update(backtracked_out=2, backtracked_back=2)
+        if is_variant(row, setup.LEARNED) and row["round"] == 1:
             # 3 ms round trip + 10 ms at 200 packets/s, and one: 3.6 packets.
-            row["pairs"][0]["came_back_out"] = 4
+            row["pairs"][0]["backtracked_out"] = 4
 
     median, within, *_ = x_learned.claims(rows_of("x-learned", change=change))
     assert (median.measured, median.verdict) == (2.0, HOLDS)
@@ -209,7 +209,7 @@ def test_packets_beyond_the_bound_break_it() -> None:
 
 def test_one_loop_or_broken_promise_of_the_interpreter_is_no_longer_a_hold() -> None:
     def loop(trial: Trial, row: Json) -> None:
-        if trial.kind == "verify" and is_arm(row, setup.LEARNED) and trial.failures == 2:
+        if trial.kind == "verify" and is_variant(row, setup.LEARNED) and trial.failures == 2:
             row["result"].update(looped=1, broken=1)
 
     verdicts = {each.name: each.verdict for each in judged(x_multi.claims(rows_of("x-multi", change=loop)))}

@@ -55,7 +55,7 @@ def test_every_primary_crosses_exactly_one_of_the_links(name: str, seed: int) ->
 
 @anything
 @given(names, seeds)
-def test_the_network_stays_connected_however_many_of_the_links_are_cut(name: str, seed: int) -> None:
+def test_the_network_stays_connected_however_many_of_the_links_fail(name: str, seed: int) -> None:
     topology = load_topology(name)
     for draw in drawn(name, seed):
         assert len(set(draw.links)) == MOST_FAILURES
@@ -139,7 +139,7 @@ def test_packets_of_drawn_pairs_come_to_know_of_no_more_links_than_tags_name(nam
 
 
 @pytest.mark.slow
-def test_learned_rules_deliver_every_pair_of_a_round_however_many_links_are_cut() -> None:
+def test_learned_rules_deliver_every_pair_of_a_round_however_many_links_fail() -> None:
     topology = load_topology("darkstrand")
     addresses = {node: host.ipv4 for node, host in hosts_of(topology).items()}
     plans = plan_network("sdfast", topology, PlanOptions(mode="learned", planner="tree"))

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaign.order import trial_row
-from experiments.campaign.values import CampaignPlan, LaboratorySettings, Trial
+from experiments.campaign.values import CampaignPlan, TestbedSettings, Trial
 from experiments.figures.beyond import x_in_band
 from experiments.loadgen.decide.bounce import UDP_PORTS, class_columns, turned
 from experiments.testbed.trials.in_band_trial import HEADER_BYTES, InBandRunner, data_pps, make_network
@@ -28,9 +28,9 @@ DELAY_MS = {(x_in_band.FIFO.name, True): 300.0, (x_in_band.PSO.name, True): 6.0}
 
 
 def row_of(trial: Trial, **changes: Any) -> dict[str, Any]:
-    assert trial.arm is not None
+    assert trial.variant is not None
     is_full = trial.parameters.data_share == x_in_band.OVERLOAD
-    delay = DELAY_MS.get((trial.arm.name, is_full), 2.0)
+    delay = DELAY_MS.get((trial.variant.name, is_full), 2.0)
     columns = {"offered": 200, "answered": 200, "lost_percent": 0.0, "mean_ms": delay, "p99_ms": 2 * delay}
     return {
         **trial_row(trial, True),
@@ -46,16 +46,18 @@ def verdicts(rows: list[dict[str, Any]]) -> list[str]:
     return [result.verdict for result in FIGURE.claims(rows) if result.band is not None]
 
 
-def test_both_arms_get_every_load_in_every_round_and_take_turns_in_going_first() -> None:
+def test_both_variants_get_every_load_in_every_round_and_take_turns_in_going_first() -> None:
     for plan, rounds, shares in (
         (FULL, x_in_band.ROUNDS, x_in_band.DATA_SHARES),
         (QUICK, x_in_band.QUICK_ROUNDS, x_in_band.QUICK_SHARES),
     ):
         trials = FIGURE.trials(plan)
-        assert len({trial.trial_id for trial in trials}) == len(trials) == rounds * len(shares) * len(x_in_band.ARMS)
-        firsts = [next(trial.arm for trial in trials if trial.round == number) for number in range(1, rounds + 1)]
+        assert (
+            len({trial.trial_id for trial in trials}) == len(trials) == rounds * len(shares) * len(x_in_band.VARIANTS)
+        )
+        firsts = [next(trial.variant for trial in trials if trial.round == number) for number in range(1, rounds + 1)]
         assert firsts[:2] == [x_in_band.FIFO, x_in_band.PSO]
-        assert len({trial.session_key for trial in trials}) == rounds * len(x_in_band.ARMS)
+        assert len({trial.session_key for trial in trials}) == rounds * len(x_in_band.VARIANTS)
     assert x_in_band.OVERLOAD in x_in_band.QUICK_SHARES
 
 
@@ -65,9 +67,9 @@ def test_offered_data_fills_the_share_of_the_link_that_the_load_says() -> None:
     assert data_pps(own) * frame_bits == pytest.approx(1.2 * own.capacity_mbps * 1e6)
 
 
-def test_arms_differ_in_classes_and_queues_and_share_the_rest() -> None:
-    trials = {trial.arm: trial for trial in FIGURE.trials(QUICK)}
-    fifo, pso = (make_network(trials[arm]) for arm in x_in_band.ARMS)
+def test_variants_differ_in_classes_and_queues_and_share_the_rest() -> None:
+    trials = {trial.variant: trial for trial in FIGURE.trials(QUICK)}
+    fifo, pso = (make_network(trials[variant]) for variant in x_in_band.VARIANTS)
     assert fifo.options.pmt is None
     assert pso.options.pmt is not None
     for network in (fifo, pso):
@@ -102,7 +104,7 @@ def test_failed_rows_and_those_of_other_ids_are_left_out() -> None:
     assert FIGURE.claims([*rows, *strange, *others]) == FIGURE.claims(rows)
     assert FIGURE.claims([])[0].measured is None
     header, lines = FIGURE.table(rows)
-    assert len(lines) == len(x_in_band.QUICK_SHARES) * len(x_in_band.ARMS)
+    assert len(lines) == len(x_in_band.QUICK_SHARES) * len(x_in_band.VARIANTS)
     assert {len(line) for line in lines} == {len(header)}
 
 
@@ -186,8 +188,8 @@ def test_the_sender_waits_no_longer_than_it_was_told_for_what_does_not_come_back
 
 @pytest.mark.emulation
 def test_a_trial_gives_its_row(tmp_path: Path) -> None:
-    trial = next(trial for trial in FIGURE.trials(QUICK) if trial.arm == x_in_band.PSO)
-    settings = LaboratorySettings(tmp_path, quick=True, bfd_interval_ms=100, say=lambda _: None)
+    trial = next(trial for trial in FIGURE.trials(QUICK) if trial.variant == x_in_band.PSO)
+    settings = TestbedSettings(tmp_path, quick=True, bfd_interval_ms=100, say=lambda _: None)
     with InBandRunner(settings).session(trial) as run:
         row = run(trial)
     assert {name: each["offered"] for name, each in row["classes"].items()} == {"high": 200, "low": 200}

@@ -23,7 +23,7 @@ def row(notifier: Notifier, number: int, *from_detection_ms: float | None) -> Js
         "parameters": {"network": notifier.name},
         "bfd_interval_ms": 20,
         "ingresses": [
-            {"node": f"s{place}", "from_cut_ms": None if ms is None else 50.0 + ms, "from_detection_ms": ms}
+            {"node": f"s{place}", "from_failure_ms": None if ms is None else 50.0 + ms, "from_detection_ms": ms}
             for place, ms in enumerate(from_detection_ms)
         ],
     }
@@ -67,7 +67,7 @@ def test_update_times_are_pooled_over_ingresses_and_failures() -> None:
     assert sorted(ingress.updates_ms(ROWS, AGENT, "from_detection_ms")) == sorted(
         [*(1.0 + number for number in range(10)), *[2.0] * 10]
     )
-    assert ingress.updates_ms(ROWS, FAR, "from_cut_ms") == [63.0]
+    assert ingress.updates_ms(ROWS, FAR, "from_failure_ms") == [63.0]
     assert ingress.missed(ROWS) == {AGENT.name: 0, NEAR.name: 0, FAR.name: 1}
 
 
@@ -85,7 +85,7 @@ def test_percentiles_are_measured_and_the_paper_has_none() -> None:
 def test_the_table_says_how_many_updates_and_failures_there_were() -> None:
     found = ingress.table(ROWS)
     assert found.header == ingress.HEADER
-    assert found.rows[0][:2] == ("agent", "the cut")
+    assert found.rows[0][:2] == ("agent", "the failure")
     assert [line[-2:] for line in found.rows] == [("20", "10")] * 4 + [("1", "1")] * 2
     assert ingress.table([]).rows == ()
 

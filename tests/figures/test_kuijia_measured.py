@@ -49,12 +49,12 @@ def verdicts(name: str, rows: list[Json]) -> dict[str, str]:
     return {claim.name: claim.verdict for claim in figure_of(name).claims(rows)}
 
 
-def changed(rows: list[Json], arm: str | None, kind: str, **values: Any) -> list[Json]:
-    """Rows in which all flows of an arm and class have other values; a callable gets the old one."""
+def changed(rows: list[Json], variant: str | None, kind: str, **values: Any) -> list[Json]:
+    """Rows in which all flows of a variant and class have other values; a callable gets the old one."""
     found = copy.deepcopy(rows)
     for row in found:
         for flow in row["flows"]:
-            if row["arm"] == (arm or row["arm"]) and flow["class"] == kind:
+            if row["variant"] == (variant or row["variant"]) and flow["class"] == kind:
                 for key, value in values.items():
                     flow[key] = value(flow[key]) if callable(value) else value
     return found
@@ -79,7 +79,7 @@ def test_ids_share_trials_and_schemes_take_turns_on_networks_of_one_demand() -> 
     groups = sessions(every)
     assert [len(group) for group in groups] == [2] * 6 + [1] * 10
     for first, second in zip(groups[::2], groups[1::2], strict=True):
-        assert (first[0].arm, second[0].arm) == (KUIJIA, RESCALING)
+        assert (first[0].variant, second[0].variant) == (KUIJIA, RESCALING)
         assert first[0].parameters.network == second[0].parameters.network
     shared = {trial.trial_id: trial for trial in figure_of("indirect").trials(QUICK)}
     assert all(shared[trial.trial_id] == trial for trial in figure_of("fig10").trials(QUICK))
@@ -94,7 +94,7 @@ def test_quick_trials_are_the_first_round_of_the_full_run_but_for_their_windows(
     assert len(full) == 2 * 3 * 5
 
 
-@pytest.mark.parametrize("trial", figure_of("fig10").trials(QUICK)[-2:], ids=lambda trial: trial.arm.name)
+@pytest.mark.parametrize("trial", figure_of("fig10").trials(QUICK)[-2:], ids=lambda trial: trial.variant.name)
 def test_aggregates_add_up_to_the_allocation_and_go_where_they_are_meant_to(trial: Any) -> None:
     traffic = Traffic(trial)
     allocation = testbed.allocation_of(1, 1, 1600, "single")
@@ -105,7 +105,7 @@ def test_aggregates_add_up_to_the_allocation_and_go_where_they_are_meant_to(tria
         hit = any(traffic.topology.link_id(hop) in traffic.failures[0] for hop in placed.before)
         assert placed.tunnel_before == placed.flow.tunnel
         assert (placed.tunnel_after != placed.tunnel_before) == hit
-        assert (placed.queue_after != placed.queue_before) == (hit and trial.arm == KUIJIA)
+        assert (placed.queue_after != placed.queue_before) == (hit and trial.variant == KUIJIA)
         if hit and placed.flow.moves_to is not None:
             assert placed.tunnel_after == placed.flow.moves_to
 
@@ -218,7 +218,7 @@ def test_high_priority_traffic_that_changes_by_more_than_2_percent_differs() -> 
     cut = copy.deepcopy(rows)
     for row in cut:
         for flow in row["flows"]:
-            if flow["priority"] == "high" and flow["class"] == "direct" and row["arm"] == KUIJIA.name:
+            if flow["priority"] == "high" and flow["class"] == "direct" and row["variant"] == KUIJIA.name:
                 flow["samples_mbps"] = [0.9 * mbps for mbps in flow["samples_mbps"]]
                 first = round(-flow["start_ms"] / 100)
                 flow["samples_mbps"][:first] = [mbps / 0.9 for mbps in flow["samples_mbps"][:first]]
@@ -251,7 +251,14 @@ def test_claims_without_rows_have_no_data_and_other_rows_do_not_matter(name: str
     mixed = {row["trial"]: row for row in (*others, *own)}
     wanted = {trial.trial_id for trial in figure.trials(FULL)}
     assert figure.claims([row for row in mixed.values() if row["trial"] in wanted]) == figure.claims(own)
-    sweep = {"trial": "kuijia-fig8/all", "kind": "sweep", "topology": "x", "arm": None, "parameters": {}, "points": []}
+    sweep = {
+        "trial": "kuijia-fig8/all",
+        "kind": "sweep",
+        "topology": "x",
+        "variant": None,
+        "parameters": {},
+        "points": [],
+    }
     assert figure.claims([sweep, *own]) == figure.claims(own)
 
 

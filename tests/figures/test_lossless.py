@@ -19,8 +19,8 @@ QUICK, FULL = (CampaignPlan(quick=quick, seed=3) for quick in (True, False))
 
 
 def row_of(trial: Trial) -> dict[str, Any]:
-    assert trial.arm is not None
-    alone, silent = trial.arm.scheme == "sdfast", trial.parameters.cut == "silent"
+    assert trial.variant is not None
+    alone, silent = trial.variant.scheme == "sdfast", trial.parameters.failure == "silent"
     lost = (500 if silent else 3) if alone else 0
     return {
         **trial_row(trial, True),
@@ -31,7 +31,7 @@ def row_of(trial: Trial) -> dict[str, Any]:
         "lost": lost,
         "duplicated": 0 if alone else 90,
         "reordered": 0 if alone else 4,
-        "came_back": 6,
+        "backtracked": 6,
         "outages_ms": [lost / 1.6, lost / 1.6],
     }
 
@@ -53,20 +53,20 @@ def test_every_case_walks_back_from_a_link_of_its_own_and_the_longest_comes_firs
     assert min(case.hops_back for case in cases) >= 1
 
 
-def test_a_case_is_run_by_every_arm_with_both_sorts_of_cut_and_in_a_quick_run_with_one() -> None:
+def test_a_case_is_run_by_every_variant_with_both_sorts_of_failure_and_in_a_quick_run_with_one() -> None:
     for plan, sorts in ((FULL, [2] * x_lossless.CASES), (QUICK, [1] * x_lossless.QUICK_CASES)):
         cuts: dict[str, set[str]] = {}
-        arms: dict[str, set[str]] = {}
+        variants: dict[str, set[str]] = {}
         for trial in FIGURE.trials(plan):
-            assert trial.arm is not None
-            cuts.setdefault(trial.links[0], set()).add(trial.parameters.cut)
-            arms.setdefault(trial.links[0], set()).add(trial.arm.name)
+            assert trial.variant is not None
+            cuts.setdefault(trial.links[0], set()).add(trial.parameters.failure)
+            variants.setdefault(trial.links[0], set()).add(trial.variant.name)
         assert [len(found) for found in cuts.values()] == sorts
-        assert all(found == set(x_lossless.LABELS) for found in arms.values())
-    assert {trial.parameters.cut for trial in FIGURE.trials(QUICK)} == set(x_lossless.CUTS)
+        assert all(found == set(x_lossless.LABELS) for found in variants.values())
+    assert {trial.parameters.failure for trial in FIGURE.trials(QUICK)} == set(x_lossless.FAILURES)
 
 
-def test_a_trial_is_a_scenario_with_one_cut_that_lasts_and_ports_that_keep_only_for_the_arm_with_sqr() -> None:
+def test_a_trial_is_a_scenario_with_one_failure_that_lasts_and_ports_that_keep_only_for_the_variant_with_sqr() -> None:
     topology = load_topology(x_lossless.TOPOLOGY)
     for trial in FIGURE.trials(QUICK):
         scenario = scenario_of(trial, topology)
@@ -94,11 +94,11 @@ def test_one_lost_packet_with_sqr_breaks_the_claim() -> None:
 
 def test_a_case_that_sends_nothing_back_was_no_crankback() -> None:
     rows = rows_of()
-    x_lossless.rows_of(rows, x_lossless.LOSSLESS)[0]["came_back"] = 0
+    x_lossless.rows_of(rows, x_lossless.LOSSLESS)[0]["backtracked"] = 0
     assert verdicts(rows)[1] == "differs"
 
 
-def test_losses_without_sqr_are_held_to_rate_and_outage_of_silent_cuts() -> None:
+def test_losses_without_sqr_are_held_to_rate_and_outage_of_silent_failures() -> None:
     rows = rows_of()
     for row in x_lossless.rows_of(rows, x_lossless.SDFAST, "silent"):
         row["outages_ms"] = [1000.0, 1000.0]

@@ -33,11 +33,11 @@ VALUES: dict[str, dict[str, dict[str, float]]] = {
 
 
 def measured(trial: Trial) -> dict[str, float]:
-    assert trial.arm is not None
+    assert trial.variant is not None
     if trial.parameters.what != setup.JITTER:
-        return VALUES[trial.parameters.what][trial.arm.name]
-    jitter_ms, share = trial.parameters.jitter_ms, 1 / 3 if trial.arm == setup.PROTECTED else 1 / 2
-    deviation_ms = (0.236 if trial.arm == setup.PROTECTED else 0.289) * jitter_ms
+        return VALUES[trial.parameters.what][trial.variant.name]
+    jitter_ms, share = trial.parameters.jitter_ms, 1 / 3 if trial.variant == setup.PROTECTED else 1 / 2
+    deviation_ms = (0.236 if trial.variant == setup.PROTECTED else 0.289) * jitter_ms
     return {"mean_ms": setup.BASE_DELAY_MS + share * jitter_ms, "deviation_ms": deviation_ms, "arrived": 400}
 
 
@@ -50,22 +50,22 @@ def rows_of(figure_id: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("figure", figures_in("p4protect").values(), ids=lambda figure: figure.id)
-def test_the_arms_of_a_case_stand_side_by_side_in_every_round_and_names_tell_trials_apart(figure: Any) -> None:
+def test_the_variants_of_a_case_stand_side_by_side_in_every_round_and_names_tell_trials_apart(figure: Any) -> None:
     trials = figure.trials(QUICK)
     assert len({trial.trial_id for trial in trials}) == len(trials)
-    arms = {trial.arm for trial in trials}
+    variants = {trial.variant for trial in trials}
     cases = [json.dumps([trial.round, trial.parameters.to_json()]) for trial in trials]
-    for place in range(0, len(trials), len(arms)):
-        group = trials[place : place + len(arms)]
-        assert len(set(cases[place : place + len(arms)])) == 1
-        assert {trial.arm for trial in group} == arms
+    for place in range(0, len(trials), len(variants)):
+        group = trials[place : place + len(variants)]
+        assert len(set(cases[place : place + len(variants)])) == 1
+        assert {trial.variant for trial in group} == variants
 
 
 def test_one_lost_packet_breaks_the_claim_that_none_is_lost() -> None:
     rows = rows_of(setup.LOSS)
     assert [result.verdict for result in loss.claims(rows)] == ["holds", "holds", "measured", "holds"]
     rows[-1] = {**rows[-1], "lost": 1}
-    assert rows[-1]["arm"] == "protected"
+    assert rows[-1]["variant"] == "protected"
     lost = loss.claims(rows)[0]
     assert (lost.measured, lost.verdict) == (1.0, "differs")
 

@@ -38,12 +38,12 @@ def test_figures_are_drawn_with_their_caption(name: str) -> None:
 @pytest.mark.parametrize("name", list(FIGURES))
 def test_figures_are_drawn_when_trials_failed(name: str) -> None:
     rows = rows_of(name, CampaignPlan(quick=True, seed=2))
-    for few in (rows[:1], rows[1::2], [row for row in rows if row["arm"] != "cbc-5ms"]):
+    for few in (rows[:1], rows[1::2], [row for row in rows if row["variant"] != "cbc-5ms"]):
         FIGURES[name].draw(few, "").savefig(io.BytesIO(), format="png", dpi=20)
 
 
 @pytest.mark.parametrize("name", list(FIGURES))
-def test_tables_are_rectangular_and_name_every_arm_once_for_each_case(name: str) -> None:
+def test_tables_are_rectangular_and_name_every_variant_once_for_each_case(name: str) -> None:
     rows = rows_of(name)
     table = FIGURES[name].table(rows)
     assert table.rows
@@ -71,12 +71,12 @@ def test_ids_are_found_by_folder_numbers_in_their_order_and_ids_beyond_papers_la
     assert aliases_of(find_figures()) == {"sdfast-fig10": ("sdfast-fig10a", "sdfast-fig10b")}
 
 
-def test_paths_are_those_that_the_bench_measures() -> None:
+def test_paths_are_those_that_the_testbed_measures() -> None:
     assert set(x_packet_cost.COST_PATHS) == set(PATHS)
 
 
-def test_every_arm_has_a_colour_of_its_own() -> None:
+def test_every_variant_has_a_colour_of_its_own() -> None:
     from experiments.figures.sdfast.setup import COLOURS
 
-    arms = {*setup.ON_DARKSTRAND, *setup.BACKTRACKING}
-    assert len({COLOURS[arm] for arm in arms}) == len(arms)
+    variants = {*setup.ON_DARKSTRAND, *setup.BACKTRACKING}
+    assert len({COLOURS[variant] for variant in variants}) == len(variants)

@@ -23,12 +23,12 @@ Delay = Callable[[str, float], float]
 Lost = Callable[[str, float], float]
 
 
-def fifo_fills(arm: str, nl: float) -> float:
-    return 90.0 if arm == "fifo" and nl > 0.8 else 2.0
+def fifo_fills(variant: str, nl: float) -> float:
+    return 90.0 if variant == "fifo" and nl > 0.8 else 2.0
 
 
-def fifo_loses(arm: str, nl: float) -> float:
-    return 5.0 if arm == "fifo" and nl > 0.8 else 0.0
+def fifo_loses(variant: str, nl: float) -> float:
+    return 5.0 if variant == "fifo" and nl > 0.8 else 0.0
 
 
 def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) -> Json:
@@ -37,10 +37,10 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
         batches = {fig10.FIRST: [5.0, 6.0, 7.0], fig10.LAST: [8.0, 9.0, 10.0]}
         own: Json = {"parameters": trial.parameters.to_json(), "batches_us": batches}
     else:
-        assert trial.arm is not None
+        assert trial.variant is not None
         nl = trial.parameters.nl
-        mean_ms = delay(trial.arm.name, nl) + 0.01 * trial.round
-        percent = lost(trial.arm.name, nl)
+        mean_ms = delay(trial.variant.name, nl) + 0.01 * trial.round
+        percent = lost(trial.variant.name, nl)
         each = {
             "offered": 1000,
             "answered": round(1000 - 10 * percent),
@@ -57,7 +57,7 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
             "classes": {"high": dict(each), "low": dict(each)},
             "answers_pps": 1000.0,
             "link_mbps": setup.LINK_MBPS,
-            "link_classes": {setup.HOME_CLASS: {"bytes": 20}, "rest": {"bytes": 80}},
+            "link_classes": {setup.MAIN_CLASS: {"bytes": 20}, "rest": {"bytes": 80}},
             "frame_bytes": FRAME_BYTES,
             "window_s": 5.0,
             "controller_rss_mb": 80.0,
@@ -66,8 +66,15 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
             "packet_ins": 2000,
             "flows": 2000,
         }
-    arm = trial.arm.name if trial.arm else None
-    head = {"trial": trial.trial_id, "arm": arm, "round": trial.round, "status": "ok", "quick": True, "seconds": 5.0}
+    variant = trial.variant.name if trial.variant else None
+    head = {
+        "trial": trial.trial_id,
+        "variant": variant,
+        "round": trial.round,
+        "status": "ok",
+        "quick": True,
+        "seconds": 5.0,
+    }
     return {**head, **own}
 
 
@@ -80,13 +87,13 @@ def claim(results: Sequence[ClaimResult], beginning: str) -> ClaimResult:
     return found
 
 
-def test_arms_follow_each_other_and_take_turns_in_being_first() -> None:
+def test_variants_follow_each_other_and_take_turns_in_being_first() -> None:
     order = in_order(BY_ID["pso-fig7"].trials(PLAN))
     link = [trial for trial in order if trial.parameters.regime == setup.LINK]
     pairs = list(zip(link[::2], link[1::2], strict=True))
-    assert all(one.parameters.nl == other.parameters.nl and one.arm != other.arm for one, other in pairs)
+    assert all(one.parameters.nl == other.parameters.nl and one.variant != other.variant for one, other in pairs)
     assert all(one.seed == other.seed for one, other in pairs)
-    assert {one.arm for one, _ in pairs} == set(setup.ARMS)
+    assert {one.variant for one, _ in pairs} == set(setup.VARIANTS)
 
 
 def test_figures_7_and_8_share_their_trials_of_emulated_switches() -> None:
@@ -117,14 +124,14 @@ def test_a_pso_that_keeps_its_promise_holds(name: str) -> None:
 
 
 def test_a_pso_that_is_no_better_differs() -> None:
-    results = BY_ID["pso-fig7"].claims(rows_of("pso-fig7", lambda _arm, nl: 90 if nl > 0.8 else 2))
+    results = BY_ID["pso-fig7"].claims(rows_of("pso-fig7", lambda _variant, nl: 90 if nl > 0.8 else 2))
     found = claim(results, "hop delay, PSO / FIFO")
     assert found.verdict == DIFFERS
     assert found.measured == pytest.approx(1.0)
 
 
 def test_a_lost_high_packet_breaks_the_goal_of_none() -> None:
-    results = BY_ID["pso-fig7"].claims(rows_of("pso-fig7", lost=lambda _arm, nl: 0.05 if nl > 1 else 0.0))
+    results = BY_ID["pso-fig7"].claims(rows_of("pso-fig7", lost=lambda _variant, nl: 0.05 if nl > 1 else 0.0))
     assert claim(results, "high class lost with PSO, NL 1.1").verdict == DIFFERS
     assert claim(results, "high class lost with PSO, NL > 0.8").verdict == HOLDS
 
@@ -132,7 +139,7 @@ def test_a_lost_high_packet_breaks_the_goal_of_none() -> None:
 def test_a_controller_that_answers_nothing_is_judged_by_its_loss() -> None:
     rows = rows_of("x-misbehaving")
     for row in rows:
-        if (row["arm"], row["behaviour"]) == ("fifo", "endless"):
+        if (row["variant"], row["behaviour"]) == ("fifo", "endless"):
             row["classes"]["high"].update(answered=0, lost_percent=100.0, mean_ms=None, p99_ms=None)
     results = BY_ID["x-misbehaving"].claims(rows)
     assert claim(results, "high class lost, FIFO (stock Ryu), lists without end").measured == 100.0
@@ -150,7 +157,7 @@ def test_the_knee_is_the_last_load_before_congestion() -> None:
     rows = rows_of("pso-fig7")
     assert knee(rows, Choice(setup.LINK), HIGH, "fifo") == 0.8
     assert knee(rows, Choice(setup.LINK), HIGH, "pso") == 1.2
-    crowded = rows_of("pso-fig7", lost=lambda _arm, _nl: 1.0)
+    crowded = rows_of("pso-fig7", lost=lambda _variant, _nl: 1.0)
     assert knee(crowded, Choice(setup.LINK), HIGH, "fifo") is None
 
 
@@ -180,31 +187,35 @@ def test_every_id_is_judged_tabled_and_drawn(name: str) -> None:
 def path_rows(packet_ins: Callable[[str], float], delay: Delay) -> list[Json]:
     rows = []
     for trial in BY_ID[x_path_setup.ID].trials(PLAN):
-        assert trial.arm is not None
+        assert trial.variant is not None
         row = made_up(trial, delay)
-        rows.append(row | {"packet_ins": round(row["flows"] * packet_ins(trial.arm.name))})
+        rows.append(row | {"packet_ins": round(row["flows"] * packet_ins(trial.variant.name))})
     return rows
 
 
-def test_arms_of_path_setup_have_the_same_arrivals_and_take_turns_in_being_first() -> None:
+def test_variants_of_path_setup_have_the_same_arrivals_and_take_turns_in_being_first() -> None:
     trials = BY_ID[x_path_setup.ID].trials(PLAN)
-    rounds = [trials[at : at + len(x_path_setup.ARMS)] for at in range(0, len(trials), len(x_path_setup.ARMS))]
+    rounds = [trials[at : at + len(x_path_setup.VARIANTS)] for at in range(0, len(trials), len(x_path_setup.VARIANTS))]
     assert all(
-        {trial.arm for trial in each} == set(x_path_setup.ARMS) and len({t.seed for t in each}) == 1 for each in rounds
+        {trial.variant for trial in each} == set(x_path_setup.VARIANTS) and len({t.seed for t in each}) == 1
+        for each in rounds
     )
-    assert len({each[0].arm for each in rounds}) == setup.repetitions(PLAN)
+    assert len({each[0].variant for each in rounds}) == setup.repetitions(PLAN)
     assert len({trial.trial_id for trial in trials}) == len(trials)
 
 
 def test_a_path_at_once_that_saves_packet_ins_and_time_holds() -> None:
-    rows = path_rows(lambda arm: 4.0 if arm == "each-asks" else 1.0, lambda arm, _: 20.0 if arm == "each-asks" else 5.0)
+    rows = path_rows(
+        lambda variant: 4.0 if variant == "each-asks" else 1.0,
+        lambda variant, _: 20.0 if variant == "each-asks" else 5.0,
+    )
     results = BY_ID[x_path_setup.ID].claims(rows)
     assert [result.verdict for result in results if result.band] == [HOLDS] * 4
     assert claim(results, "packet-ins a flow over 4 switches, each switch asks").measured == 4.0
-    assert len(BY_ID[x_path_setup.ID].table(rows).rows) == len(x_path_setup.FLOWS_PPS) * len(x_path_setup.ARMS)
+    assert len(BY_ID[x_path_setup.ID].table(rows).rows) == len(x_path_setup.FLOWS_PPS) * len(x_path_setup.VARIANTS)
 
 
 def test_a_path_at_once_that_saves_nothing_differs() -> None:
-    results = BY_ID[x_path_setup.ID].claims(path_rows(lambda _arm: 4.0, lambda _arm, _: 20.0))
+    results = BY_ID[x_path_setup.ID].claims(path_rows(lambda _variant: 4.0, lambda _variant, _: 20.0))
     assert claim(results, "packet-ins a flow over 4 switches, path at once, confirmed").verdict == DIFFERS
     assert claim(results, "median delay of first packets, path at once / each switch asks, 150").verdict == DIFFERS

@@ -22,7 +22,7 @@ FULL, QUICK = CampaignPlan(False, 3), CampaignPlan(True, 3)
 
 
 def carried_mbps(name: str, links: tuple[str, ...], pairs: tuple[tuple[str, str], ...], mbps: float) -> float:
-    """Load of the fullest direction with these links cut, counted link by link."""
+    """Load of the fullest direction with these links failed, counted link by link."""
     topology = load_topology(name)
     routes = ResidualRoutes(topology)
     table = routes.next_links(frozenset(topology.parse_link(link) for link in links))
@@ -48,7 +48,7 @@ def test_no_shortest_path_is_overloaded_and_the_fullest_is_well_used(seed: int, 
     assert min(highest.values()) > 0.98 * setup.FULLEST_LINK * setup.CAPACITY_MBPS
 
 
-def test_arms_and_numbers_of_failures_of_a_round_share_pairs_links_and_rate() -> None:
+def test_variants_and_numbers_of_failures_of_a_round_share_pairs_links_and_rate() -> None:
     by_round: dict[int, set[object]] = {}
     links: dict[tuple[int, int], set[object]] = {}
     for trial in setup.mixed_trials(FULL, "darkstrand", setup.EVERY_NUMBER, setup.ON_DARKSTRAND):
@@ -88,7 +88,7 @@ def test_rounds_follow_the_plan() -> None:
     assert setup.rounds_of(CampaignPlan(True, 1, rounds=2)) == 2
 
 
-def test_flow_trials_cut_a_different_link_each_round_on_the_primaries_of_their_pairs() -> None:
+def test_flow_trials_fail_a_different_link_each_round_on_the_primaries_of_their_pairs() -> None:
     topology = load_topology("darkstrand")
     primaries = primary_paths(topology)
     trials = list(setup.flow_trials(FULL, [setup.LEARNED]))

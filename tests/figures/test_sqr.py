@@ -15,14 +15,14 @@ QUICK = CampaignPlan(quick=True, seed=1, rounds=2)
 
 
 def measured(trial: Trial) -> dict[str, float]:
-    assert trial.arm is not None
+    assert trial.variant is not None
     given = trial.parameters.to_json()
     if given["what"] == setup.FIG9:
-        lost = 0 if trial.arm == setup.SQR else int(given["detection_ms"] * 20)
-        return {"lost": lost, "duplicated": 100 if trial.arm == setup.SQR else 0, "reordered": 0}
+        lost = 0 if trial.variant == setup.SQR else int(given["detection_ms"] * 20)
+        return {"lost": lost, "duplicated": 100 if trial.variant == setup.SQR else 0, "reordered": 0}
     if given["what"] == setup.FIG13:
         return {"window": given["rate_pps"] * given["delta_ms"] / 1000, "rate_pps": given["rate_pps"]}
-    extra = 0 if trial.arm == setup.PLAIN else 200
+    extra = 0 if trial.variant == setup.PLAIN else 200
     return {"first_node_ns": 100 + extra, "second_node_ns": 100, "whole_ns": 10_000 + extra}
 
 
@@ -38,7 +38,7 @@ def test_one_lost_packet_breaks_the_claim_that_none_is_lost() -> None:
     rows = rows_of(setup.FIG9)
     assert [result.verdict for result in fig9.claims(rows)][:2] == ["holds", "holds"]
     assert [result.measured for result in fig9.claims(rows)][2:] == [each * 20 for each in setup.DETECTION_MS]
-    assert rows[-1]["arm"] == "sqr"
+    assert rows[-1]["variant"] == "sqr"
     rows[-1] = {**rows[-1], "lost": 1}
     assert fig9.claims(rows)[0].verdict == "differs"
 

@@ -17,7 +17,7 @@ IDS = ("sqr-fig3", "sqr-fig7", "sqr-fig8", "sqr-fig10", "sqr-fig11", "sqr-fig12"
 SIZES = [5_000, 20_000, 80_000]
 FLOWS = 300
 NORMAL_MS = 0.5
-# By arm: completion times of hit flows in turn (of three sizes), and how long after its failure each began.
+# By variant: completion times of hit flows in turn (of three sizes), and how long after its failure each began.
 HIT_MS = {
     "sb": [1000.5, 62.5, 1012.0],
     "sb-sqr": [10.5, 9.0, 11.0],
@@ -27,33 +27,33 @@ HIT_MS = {
 AFTER_MS = [-0.2, 2.0, 3.0]
 
 
-def flows_row(arm: str) -> dict[str, Any]:
+def flows_row(variant: str) -> dict[str, Any]:
     times = [NORMAL_MS] * FLOWS
     hits = []
-    for turn in range(0 if arm == "no-failure" else 9):
-        number, after, took = 3 * turn * 10 + turn % 3, AFTER_MS[turn % 3], HIT_MS[arm][turn % 3]
+    for turn in range(0 if variant == "no-failure" else 9):
+        number, after, took = 3 * turn * 10 + turn % 3, AFTER_MS[turn % 3], HIT_MS[variant][turn % 3]
         times[number] = took
-        hits.append([number, after, took - 0.2, 0 if arm.endswith("sqr") else 1])
+        hits.append([number, after, took - 0.2, 0 if variant.endswith("sqr") else 1])
     return {
         "flows": FLOWS,
         "unfinished": 0,
         "sizes_bytes": [SIZES[number % 3] for number in range(FLOWS)],
         "completion_ms": times,
         "hits": hits,
-        "outages_ms": [10.0, 10.1] if arm.startswith("sb") else [0.4, 0.5],
+        "outages_ms": [10.0, 10.1] if variant.startswith("sb") else [0.4, 0.5],
     }
 
 
-def stream_row(arm: str) -> dict[str, Any]:
+def stream_row(variant: str) -> dict[str, Any]:
     at_ms = [float(each) for each in range(-50, 100, 2)]
     return {
-        "timeouts": 1 if arm == "sb" else 0,
+        "timeouts": 1 if variant == "sb" else 0,
         "loss_probes": 0,
-        "retransmits": 150 if arm == "sb" else 0,
-        "stalled_ms": 60.0 if arm == "sb" else 11.0,
+        "retransmits": 150 if variant == "sb" else 0,
+        "stalled_ms": 60.0 if variant == "sb" else 11.0,
         "rate_mbps": 190.0,
-        "cwnd_at_cut": 160,
-        "smallest_cwnd": 16 if arm == "sb" else 160,
+        "cwnd_at_failure": 160,
+        "smallest_cwnd": 16 if variant == "sb" else 160,
         "at_ms": at_ms,
         "cwnd_segments": [160] * len(at_ms),
         "sent_bytes": [25_000 * place for place in range(len(at_ms))],
@@ -61,10 +61,10 @@ def stream_row(arm: str) -> dict[str, Any]:
 
 
 def row_of(trial: Trial) -> dict[str, Any]:
-    assert trial.arm is not None
+    assert trial.variant is not None
     own = stream_row if trial.parameters.what == flow_setup.STREAM else flows_row
     shared = {**trial_row(trial, True), "parameters": trial.parameters.to_json()}
-    return {**shared, **own(trial.arm.name)}
+    return {**shared, **own(trial.variant.name)}
 
 
 def rows_of(figure_id: str) -> list[dict[str, Any]]:
@@ -88,13 +88,15 @@ def test_without_rows_nothing_is_claimed_and_pictures_still_draw(figure: PaperFi
         assert all(len(row) == len(table.header) for row in table.rows)
 
 
-def test_figures_of_short_flows_share_their_trials_and_arms_take_turns() -> None:
+def test_figures_of_short_flows_share_their_trials_and_variants_take_turns() -> None:
     shared = [FIGURES[each].trials(QUICK) for each in ("sqr-fig8", "sqr-fig10", "sqr-fig11", "sqr-fig12")]
     assert all(trials == shared[0] for trials in shared)
     one_round = [trial for trial in shared[0] if trial.round == 1]
     assert len({trial.seed for trial in one_round}) == 1
-    arms = [trial.arm.name for trial in one_round if trial.arm and trial.parameters.workload == "web-search"]
-    assert arms == [arm.name for arm in flow_setup.ALL_ARMS]
+    variants = [
+        trial.variant.name for trial in one_round if trial.variant and trial.parameters.workload == "web-search"
+    ]
+    assert variants == [variant.name for variant in flow_setup.ALL_VARIANTS]
 
 
 def test_flows_away_from_every_timer_break_the_claim_of_clusters() -> None:
@@ -117,9 +119,9 @@ def test_hit_flows_that_sent_nothing_again_are_none_of_the_clusters() -> None:
 def test_one_time_out_with_sqr_breaks_the_claim() -> None:
     rows = rows_of("sqr-fig7")
     assert first("sqr-fig7", rows).verdict == "holds"
-    assert claims_of("sqr-fig7", rows)["smallest congestion window after the cut, SB' alone"].measured == 10.0
+    assert claims_of("sqr-fig7", rows)["smallest congestion window after the failure, SB' alone"].measured == 10.0
     rows[-1]["timeouts"] = 1
-    assert rows[-1]["arm"] == "sb-sqr"
+    assert rows[-1]["variant"] == "sb-sqr"
     assert first("sqr-fig7", rows).verdict == "differs"
 
 

@@ -1,4 +1,4 @@
-"""Arms take turns, and differences of throughput compare the same repetition."""
+"""Variants take turns, and differences of throughput compare the same repetition."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from experiments.loadgen.decide.compare import COUNTS, orders, result_rows, throughput_changes
 
-ARMS = ("stock", "pso")
+VARIANTS = ("stock", "pso")
 
 
 @given(st.integers(1, 20))
-def test_every_arm_runs_every_repetition_once_and_leads_half_of_them(repetitions: int) -> None:
-    order = orders(ARMS, repetitions)
-    assert Counter(order) == Counter((number, arm) for number in range(1, repetitions + 1) for arm in ARMS)
-    leads = Counter(arm for place, (_, arm) in enumerate(order) if place % 2 == 0)
+def test_every_variant_runs_every_repetition_once_and_leads_half_of_them(repetitions: int) -> None:
+    order = orders(VARIANTS, repetitions)
+    assert Counter(order) == Counter((number, variant) for number in range(1, repetitions + 1) for variant in VARIANTS)
+    leads = Counter(variant for place, (_, variant) in enumerate(order) if place % 2 == 0)
     assert abs(leads["stock"] - leads["pso"]) <= 1
 
 
-def test_a_drift_that_hits_both_arms_alike_is_no_difference() -> None:
+def test_a_drift_that_hits_both_variants_alike_is_no_difference() -> None:
     rates = [100.0, 400.0, 50.0, 900.0]
     runs = {"stock": [{"answers_pps": rate} for rate in rates], "pso": [{"answers_pps": rate * 0.9} for rate in rates]}
     change = throughput_changes(runs, 1)["pso"]

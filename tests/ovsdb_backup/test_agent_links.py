@@ -37,7 +37,7 @@ def address(listener: socket.socket) -> str:
     return f"unix:{listener.getsockname()}"
 
 
-def test_messages_are_found_however_the_bytes_are_cut(listener):
+def test_messages_are_found_however_the_bytes_fail(listener):
     link = SwitchLink(address(listener))
     assert link.open(0.0)
     switch, _peer = listener.accept()

@@ -27,7 +27,7 @@ Step = tuple[str, int, Packet]
 
 
 class AgentNetwork:
-    """Switches with their planned rows, agents beside them, and links that may be cut."""
+    """Switches with their planned rows, agents beside them, and links that may fail."""
 
     def __init__(self, topology: Topology, planner: str = "tree") -> None:
         self.topology = topology
@@ -43,7 +43,7 @@ class AgentNetwork:
             self.worlds[node] = connected_world(Site(node, plans[dpid_of(topology, node)], link_ports))
 
     def set_link(self, link: LinkId, up: bool) -> None:
-        """Cut a link, or repair it; the agents at both ends hear of it."""
+        """Fail a link, or repair it; the agents at both ends hear of it."""
         (self.cut.discard if up else self.cut.add)(link)
         for direction in self.topology.directions(link):
             world, port_no = self.worlds[direction.src], self.ports.port_of[direction]
@@ -130,12 +130,12 @@ SMALL = ("figure2", "square", "ladder", "theta", "dumbbell", "parallel", "ring:6
 
 @examples(30)
 @given(st.sampled_from(SMALL), st.sampled_from(["tree", "pair"]), st.integers(0, 2**32 - 1), st.integers(1, 2))
-def test_every_packet_arrives_and_after_a_while_none_turns_back(name, planner, seed, n_cuts):
+def test_every_packet_arrives_and_after_a_while_none_turns_back(name, planner, seed, n_failures):
     chance = random.Random(seed)
     network = AgentNetwork(load_topology(name), planner)
     pairs = all_pairs(network.topology)
-    cuts = chance.sample(network.topology.link_ids, min(n_cuts, network.sets.max_failures))
-    for link in cuts:
+    failed_links = chance.sample(network.topology.link_ids, min(n_failures, network.sets.max_failures))
+    for link in failed_links:
         network.set_link(link, up=False)
         some = chance.sample(pairs, min(len(pairs), 20))
         for pair in some:
@@ -157,18 +157,18 @@ def test_after_repair_wait_and_return_the_network_is_as_new(name, planner, seed)
     network = AgentNetwork(load_topology(name), planner)
     pairs = all_pairs(network.topology)
     first = {pair: network.send(*pair) for pair in pairs}
-    cuts = chance.sample(network.topology.link_ids, network.sets.max_failures)
-    for link in cuts:
+    failed_links = chance.sample(network.topology.link_ids, network.sets.max_failures)
+    for link in failed_links:
         network.set_link(link, up=False)
         network.exchange(chance.sample(pairs, min(len(pairs), 30)), rounds=2)
-    for link in chance.sample(cuts, len(cuts)):
+    for link in chance.sample(failed_links, len(failed_links)):
         network.set_link(link, up=True)
         network.exchange(chance.sample(pairs, min(len(pairs), 10)), rounds=1)
         network.wait(chance.choice([0.0, 1000.0]))
         network.controller_returns(link)
         network.exchange(chance.sample(pairs, min(len(pairs), 10)), rounds=1)
     network.wait(1000.0)
-    for link in cuts:
+    for link in failed_links:
         network.controller_returns(link)
     assert network.agent_rows == []
     assert {pair: network.send(*pair) for pair in pairs} == first
@@ -187,7 +187,7 @@ def test_replies_do_not_turn_back_after_the_first_recovered_packet():
         assert arrived
         arrived, path = network.send(destination, source)
         assert arrived
-        assert len(path) == len(set(path)), f"the reply turns back after the cut of {link}: {path}"
+        assert len(path) == len(set(path)), f"the reply turns back after the failure of {link}: {path}"
         network.set_link(link, up=True)
         network.wait(1000.0)
         network.controller_returns(link)

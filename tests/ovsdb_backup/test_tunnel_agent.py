@@ -178,7 +178,7 @@ def test_whatever_fails_and_returns_every_end_knows_its_failed_tunnels(steps: li
                 assert dead == ingress_entry.commodity.dead(agents.topology, failed), node
 
 
-def test_a_failure_after_a_failure_recuts_only_what_died() -> None:
+def test_a_failure_after_a_failure_repartitions_only_what_died() -> None:
     agents, planner = Agents(planner_of()), planner_of()
     first, second = FIGURE1.parse_link("s2-s4"), FIGURE1.parse_link("s1-s3")
     agents.set_failed([first], 0.0)

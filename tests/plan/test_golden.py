@@ -17,7 +17,7 @@ from tests.schemes import FIRST_OUTSIDE, modes_of
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
-# The paper's Figure 2 at B, where its crankback turns; a square in whole; two cuts at once; parallel links; a real
+# The paper's Figure 2 at B, where its crankback turns; a square in whole; two failures at once; parallel links; a real
 # network's switch with three neighbours.
 PLACES = (("figure2", "s2", 1), ("square", "s2", 2), ("parallel", "s1", 1), ("darkstrand", "s4", 1))
 # Golden texts are of Armor's own schemes.

@@ -1,4 +1,4 @@
-"""Slots are cut without gaps or overlaps, to the nearest slot, and said as masks."""
+"""Slots fail without gaps or overlaps, to the nearest slot, and said as masks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.hash_ranges import N_SLOTS, WHOLE, HashRange, cut, masked_slots
+from ryu_apps.plan.hash_ranges import N_SLOTS, WHOLE, HashRange, masked_slots, partition
 from tests.plan.kuijia.strategies import WEIGHTS
 
 
@@ -25,8 +25,8 @@ def slots_of(parts: list[HashRange]) -> list[int]:
 
 
 @given(ranges(), WEIGHTS)
-def test_a_cut_deals_every_slot_once_and_in_order(whole: list[HashRange], weights: list[float]) -> None:
-    parts = cut(whole, weights)
+def test_a_partition_deals_every_slot_once_and_in_order(whole: list[HashRange], weights: list[float]) -> None:
+    parts = partition(whole, weights)
     assert slots_of([part for part, _ in parts]) == slots_of(whole)
     assert all(part.size > 0 for part, _ in parts)
     owners = [owner for _, owner in parts]
@@ -37,7 +37,7 @@ def test_a_cut_deals_every_slot_once_and_in_order(whole: list[HashRange], weight
 def test_a_share_differs_from_its_weight_by_less_than_one_slot(whole: list[HashRange], weights: list[float]) -> None:
     size = sum(part.size for part in whole)
     known = weights if any(weights) else [1.0] * len(weights)
-    dealt = cut(whole, weights)
+    dealt = partition(whole, weights)
     for number, weight in enumerate(known):
         share = sum(part.size for part, owner in dealt if owner == number)
         assert abs(share - size * weight / math.fsum(known)) <= 1 + 1e-9
@@ -46,7 +46,7 @@ def test_a_share_differs_from_its_weight_by_less_than_one_slot(whole: list[HashR
 
 @given(WEIGHTS, st.floats(0.001, 1000))
 def test_only_the_proportions_of_weights_count(weights: list[float], scale: float) -> None:
-    one, other = (cut([WHOLE], each) for each in (weights, [weight * scale for weight in weights]))
+    one, other = (partition([WHOLE], each) for each in (weights, [weight * scale for weight in weights]))
     sizes = [[part.size for part, _ in parts] for parts in (one, other)]
     # A border in the middle between two slots may be rounded either way after scaling.
     assert [owner for _, owner in one] == [owner for _, owner in other]
@@ -81,7 +81,7 @@ def test_masks_are_as_few_as_can_be(first: int, stop: int) -> None:
 
 
 def test_half_three_tenths_and_a_fifth_need_eleven_matches() -> None:
-    parts = cut([WHOLE], [0.5, 0.3, 0.2])
+    parts = partition([WHOLE], [0.5, 0.3, 0.2])
     assert [(part.first, part.stop) for part, _ in parts] == [(0, 512), (512, 819), (819, 1024)]
     assert sum(len(masked_slots(part)) for part, _ in parts) == 11
 
@@ -93,4 +93,4 @@ def test_all_slots_are_one_match_of_no_bits() -> None:
 @pytest.mark.parametrize("weights", [[], [1.0, -0.1], [math.nan], [math.inf, 1.0]])
 def test_weights_that_mean_nothing_are_refused(weights: list[float]) -> None:
     with pytest.raises(BadInputError, match="splitting weights"):
-        cut([WHOLE], weights)
+        partition([WHOLE], weights)

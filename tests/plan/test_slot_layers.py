@@ -71,7 +71,7 @@ def test_after_any_failures_failed_tunnels_hold_nothing_and_what_moved_is_a_vict
 
 @given(histories())
 def test_victims_are_split_by_the_original_weights_of_the_survivors(history: History) -> None:
-    """Each failed tunnel's slots are cut once for each failure, each time to less than one slot."""
+    """Each failed tunnel's slots fail once for each failure, each time to less than one slot."""
     weights, events = history
     dead = frozenset().union(*events)
     alive = [number for number in range(len(weights)) if number not in dead]
@@ -150,7 +150,7 @@ def test_figure_3a_rescaling_gives_six_and_four_tenths() -> None:
     assert [round(float(share), 3) for share in shares(after).values()] == [0.6, 0.4]
 
 
-def test_figure_3b_kuijia_cuts_the_range_of_t1_by_three_to_two_and_tags_it() -> None:
+def test_figure_3b_kuijia_partitions_the_range_of_t1_by_three_to_two_and_tags_it() -> None:
     before, after = base_layer(FIGURE3), kuijia(FIGURE3, [frozenset({0})])
     assert before == (Piece(HashRange(0, 512), 0), Piece(HashRange(512, 819), 1), Piece(HashRange(819, 1024), 2))
     assert after == (
@@ -205,7 +205,7 @@ def test_traffic_engineering_alone_does_nothing_about_failures() -> None:
     assert no_layers(base_layer(FIGURE3), FIGURE3, [frozenset({0})]) == ()
 
 
-def test_rescaling_twice_keeps_only_the_newest_cut() -> None:
+def test_rescaling_twice_keeps_only_the_newest_partition() -> None:
     layers = rescaling_layers(
         base_layer(FIGURE3), FIGURE3, [frozenset({0}), frozenset(), frozenset({0}), frozenset({1})]
     )

@@ -32,7 +32,7 @@ def test_more_queues_than_marks_have_no_channels():
 
 
 @pytest.mark.parametrize(("name", "chosen"), [("out_of_band.yaml", 1), ("in_band.yaml", 1), (None, 0)])
-def test_the_home_connection_hears_of_ports_and_all_may_get_packets(name, chosen):
+def test_the_main_connection_hears_of_ports_and_all_may_get_packets(name, chosen):
     table = example(name) if name else PolicyMapTable()
     masks = async_masks(table)
     assert [mask.class_id for mask in masks] == list(range(len(channel_rows(table))))

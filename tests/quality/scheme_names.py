@@ -1,7 +1,7 @@
 """No module but a scheme's own knows the scheme by its name, and modes are asked what they do.
 
 `complaints` looks for names of schemes and modes in text constants that decide something: compared, looked up, listed,
-matched, or kept under a name. A name that is only handed on - `Arm("sdfast", "agent")` - decides nothing.
+matched, or kept under a name. A name that is only handed on - `Variant("sdfast", "agent")` - decides nothing.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _words(nodes: Iterable[ast.expr]) -> Iterator[str]:
 
 
 def _last_name(node: ast.expr) -> str:
-    """`mode` of `variation.mode`, `arm_mode` and `row["mode"]`."""
+    """`mode` of `variation.mode`, `variant_mode` and `row["mode"]`."""
     if isinstance(node, ast.Subscript):
         return next(_words([node.slice]), "")
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

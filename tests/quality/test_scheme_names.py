@@ -36,7 +36,7 @@ TABLES = (
     'found = {"agent": 1}',
 )
 HARMLESS = (
-    'ARM = Arm("sdfast", "agent", "pair")',
+    'VARIANT = Variant("sdfast", "agent", "pair")',
     'plans = plan_network("shortest", topology, options)',
     'if notified_by == "agent": pass',
     'words = ("agent", "controller")',

@@ -59,19 +59,19 @@ def write_rows(path, rows):
 
 
 def run_verdict(name="sdfast-learned"):
-    counts = {"sent": 1000, "received": 993, "lost": 7, "duplicated": 0, "reordered": 0, "came_back": 1}
+    counts = {"sent": 1000, "received": 993, "lost": 7, "duplicated": 0, "reordered": 0, "backtracked": 1}
     failure = {
         "link": ["s9", "s10"],
         "what": "s9-s10",
         "kind": "silent",
         "at_s": 2.0,
         "repair_at_s": 10.0,
-        "cut_s": 2.0,
+        "failure_s": 2.0,
         "until_s": 10.0,
         "stages_ms": STAGES,
         "outage_ms": 14.5,
         "lost": 7,
-        "came_back": 1,
+        "backtracked": 1,
         "lost_after_repair": 0,
     }
     return {
@@ -131,8 +131,8 @@ def run_folder(path, name="sdfast-learned", failed=None):
 
 def trial_row(trial, status="ok", **more):
     row = {"version": 1, "trial": trial, "attempt": 1, "status": status, "error": None, "kind": "mixed"}
-    row |= {"topology": "darkstrand", "arm": "cbc-5ms", "failures": 4, "links": ["s6-s9"], "seconds": 6.5}
-    row |= {"convergence_ms": 120.5, "backtracking_ms": {"from_cut": 80.25, "from_detection": 60.0}}
+    row |= {"topology": "darkstrand", "variant": "cbc-5ms", "failures": 4, "links": ["s6-s9"], "seconds": 6.5}
+    row |= {"convergence_ms": 120.5, "backtracking_ms": {"from_failure": 80.25, "from_detection": 60.0}}
     return {**row, "trustworthy": True, "warnings": [], **more}
 
 
@@ -158,7 +158,7 @@ def campaign_folder(path, trials=("t/1", "t/2", "t/3", "t/4"), rows=None, claims
         "verdict": "holds",
         "caption": "not trustworthy",
     }
-    table = {"header": ["arm", "delay, ms"], "rows": [["cb", "4.25"], ["SD-FAST", 2.5]]}
+    table = {"header": ["variant", "delay, ms"], "rows": [["cb", "4.25"], ["SD-FAST", 2.5]]}
     write_json(path / "sdfast-fig5" / "verdict.json", {**verdict, "claims": list(claims), "table": table})
     (path / "sdfast-fig5" / "figure.svg").write_bytes(SVG)
     return path

@@ -19,7 +19,7 @@ from experiments.report.words import MINUS, VERDICTS, command_line, interval, nu
 from experiments.scenario.values import Scenario
 from tests.report import folders
 
-RESULT = {"cut_s": 2.0, "until_s": 10.0}
+RESULT = {"failure_s": 2.0, "until_s": 10.0}
 
 
 @given(st.floats(min_value=1e-6, max_value=1e6))
@@ -87,7 +87,7 @@ def drawing(failures, returned=()):
     return failure_drawing(scenario, len(scenario.failures) - 1, RESULT, returned)
 
 
-def test_one_way_cut_is_drawn_with_its_direction():
+def test_one_way_failure_is_drawn_with_its_direction():
     both = drawing("{link: [s9, s10], at_s: 2}", [folders.probe_row()])
     one = drawing("{link: [s9, s10], kind: one-way, from: s9, at_s: 2}", [folders.probe_row()])
     other = drawing("{link: [s9, s10], kind: one-way, from: s10, at_s: 2}", [folders.probe_row()])

@@ -112,7 +112,7 @@ def test_images_are_whole_pictures(every_folder):
 
 
 def test_text_from_files_stays_text(tmp_path):
-    rows = [folders.trial_row(EVIL, "failed", error=EVIL, links=[EVIL], arm=EVIL)]
+    rows = [folders.trial_row(EVIL, "failed", error=EVIL, links=[EVIL], variant=EVIL)]
     claim = dict.fromkeys(folders.CLAIM, EVIL)
     campaign = folders.campaign_folder(tmp_path / "<b>bold", trials=[EVIL], rows=rows, claims=[claim])
     verdict = folders.run_verdict(EVIL)
@@ -170,7 +170,7 @@ def test_every_attempt_is_in_the_list_of_all(every_folder):
     assert [word for word in listed.split() if word.startswith("t/")] == ["t/1", "t/2", "t/3", "t/3"]
 
 
-def test_means_by_arm_leave_failed_attempts_out(every_folder):
+def test_means_by_variant_leave_failed_attempts_out(every_folder):
     words = outline(every_folder[1]).words
     assert "mixed darkstrand 4 cbc-5ms 2 2 1 110.2 80.2" in words  # (100.0 + 120.5) / 2
 

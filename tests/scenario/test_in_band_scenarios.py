@@ -31,13 +31,13 @@ CLASSES = f"pmt: {PMT}\ncapacity_mbps: 10\n"
 def test_the_controller_hangs_where_the_scenario_says_and_the_document_gives_it_back(
     lines: str, at: str | None
 ) -> None:
-    scenario = parse(HEAD + lines, "cut.yaml")
+    scenario = parse(HEAD + lines, "run.yaml")
     assert scenario.control_at == at
-    assert parse(json.dumps(to_document(scenario)), "cut.yaml") == scenario
+    assert parse(json.dumps(to_document(scenario)), "run.yaml") == scenario
 
 
 def test_the_network_of_a_run_has_its_control_in_band(tmp_path: Path) -> None:
-    scenario = parse(HEAD + f"control: in_band\ncontrol_at: s2\n{CLASSES}", "cut.yaml")
+    scenario = parse(HEAD + f"control: in_band\ncontrol_at: s2\n{CLASSES}", "run.yaml")
     network = emulated_network(scenario, scenario.variations[0], Work(tmp_path), 100)
     assert network.options.in_band_at == "s2"
     assert network.control_plan is not None
@@ -47,21 +47,21 @@ def test_the_network_of_a_run_has_its_control_in_band(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("control: inband", "cut.yaml:5: control 'inband' is not known; did you mean 'in_band'?"),
-        ("control_at: s1", "cut.yaml:5: control_at is for control: in_band"),
-        ("control: in_band\ncontrol_at: s9", "cut.yaml:6: control_at 's9' is no node of 'square'"),
-        ("control: in_band\ncontrol_delay_ms: 3", "cut.yaml:6: in-band control has no links of its own"),
-        (f"topology: ring:4\ncontrol: in_band\npmt: {PMT}", "cut.yaml:6: link s1>s2 of 'ring:4' has no capacity"),
+        ("control: inband", "run.yaml:5: control 'inband' is not known; did you mean 'in_band'?"),
+        ("control_at: s1", "run.yaml:5: control_at is for control: in_band"),
+        ("control: in_band\ncontrol_at: s9", "run.yaml:6: control_at 's9' is no node of 'square'"),
+        ("control: in_band\ncontrol_delay_ms: 3", "run.yaml:6: in-band control has no links of its own"),
+        (f"topology: ring:4\ncontrol: in_band\npmt: {PMT}", "run.yaml:6: link s1>s2 of 'ring:4' has no capacity"),
         (f"control: in_band\n{CLASSES}queues: single", "as queues does; remove one"),
     ],
 )
 def test_what_cannot_be_is_named_with_its_line(lines: str, words: str) -> None:
     with pytest.raises(BadInputError) as caught:
-        parse((HEAD if "topology" not in lines else HEAD.partition("\n")[2]) + lines + "\n", "cut.yaml")
+        parse((HEAD if "topology" not in lines else HEAD.partition("\n")[2]) + lines + "\n", "run.yaml")
     assert words in str(caught.value)
 
 
 def test_schemes_of_tunnels_and_classes_do_not_share_the_queues_of_links() -> None:
     text = HEAD.replace("shortest", "kuijia") + f"demands: 'random:2:5'\ncontrol: in_band\n{CLASSES}"
     with pytest.raises(BadInputError, match="as scheme 'kuijia' does; remove one"):
-        parse(text, "cut.yaml")
+        parse(text, "run.yaml")

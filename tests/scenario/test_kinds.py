@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.cuts import Cuts
+from emulation.failure_injection import FailureInjection
 from experiments.scenario.document import to_document
 from experiments.scenario.failure import Failure, LinkFailure
 from experiments.scenario.failures import failure_kinds, failure_to_document, link_failure
@@ -65,7 +65,7 @@ def test_the_acts_of_a_failure_take_its_arguments(name: str) -> None:
     failure = failure_of(name)
     acts = [failure.fail, *([failure.repair] if any(step.live for step in failure.steps) else [])]
     for act in acts:
-        inspect.signature(pkgutil.resolve_name(act.function)).bind(Cuts, *act.arguments)
+        inspect.signature(pkgutil.resolve_name(act.function)).bind(FailureInjection, *act.arguments)
 
 
 @pytest.mark.parametrize("name", failure_kinds())

@@ -60,7 +60,7 @@ failures:
 
 
 def parse(text: str) -> Scenario:
-    return parse_scenario(text, "cut.yaml", SCENARIO_CONTEXT)
+    return parse_scenario(text, "run.yaml", SCENARIO_CONTEXT)
 
 
 def test_a_short_scenario_gets_documented_defaults() -> None:
@@ -89,7 +89,7 @@ def test_link_delays_reach_every_link_are_emulated_when_stated_and_survive_being
     assert parse(with_line("delay_ms: 2\nlink_delays: false")).link_delays is False
     from_a_file = ScenarioContext(lambda _name: RING, schemes("sdfast"))
     text = GOOD.replace("topology: ring", "topology: ./ring.json")
-    assert parse_scenario(text, "cut.yaml", from_a_file).link_delays is True
+    assert parse_scenario(text, "run.yaml", from_a_file).link_delays is True
 
 
 def test_scenarios_accept_the_control_delays_that_the_emulation_can_make() -> None:
@@ -148,85 +148,85 @@ def with_traffic(stream: str) -> str:
 
 
 BAD = {
-    "unknown topology": (GOOD.replace("ring", "rang"), "cut.yaml:1: topology 'rang' is not known; use ring"),
-    "missing topology": ("scheme: ffg", "cut.yaml:1: a scenario needs a topology"),
-    "unknown scheme": (GOOD.replace("sdfast", "sdfsat"), "cut.yaml:2: scheme 'sdfsat' is not known; did you mean 'sdfast'?"),
-    "missing scheme": (GOOD.replace("scheme: sdfast\n", ""), "cut.yaml:1: a scenario needs a scheme"),
-    "scheme twice": (GOOD.replace("scheme: sdfast", "schemes: [ffg, ffg]"), "cut.yaml:2: scheme 'ffg' stands twice"),
-    "scheme and schemes": (with_line("schemes: [ffg]"), "cut.yaml:7: scheme and schemes are both given"),
-    "list for scheme": (GOOD.replace("scheme: sdfast", "scheme: [ffg]"), "cut.yaml:2: scheme takes one word"),
-    "no schemes": (GOOD.replace("scheme: sdfast", "schemes: []"), "cut.yaml:2: schemes is empty"),
-    "unknown key": (with_line("topologi: x"), "cut.yaml:7: a scenario has no key 'topologi'; did you mean 'topology'?"),
-    "duplicate key": (with_line("scheme: ffg"), "cut.yaml:7: key 'scheme' stands twice (also on line 2)"),
-    "unknown mode": (with_line("mode: lerned"), "cut.yaml:7: mode 'lerned' is not known; did you mean 'learned'?"),
-    "link that does not exist": (with_failure("{link: [s1, s3], at_s: 1}"), "cut.yaml:6: link [s1, s3] does not exist in 'ring'; s1 is joined to s2, s2, s5"),
-    "link text that does not exist": (with_failure("{link: s1-s3, at_s: 1}"), "cut.yaml:6: topology 'ring' has no link 's1-s3'"),
-    "parallel link that does not exist": (with_failure("{link: [s2, s3, 1], at_s: 1}"), "cut.yaml:6: link [s2, s3, 1] does not exist"),
-    "link of one end": (with_failure("{link: [s2], at_s: 1}"), "cut.yaml:6: link has 1 entries"),
-    "link end unknown": (with_failure("{link: [s2, s9], at_s: 1}"), "cut.yaml:6: link end 's9' is no node of 'ring'"),
-    "node unknown": (with_failure("{node: x1, at_s: 1}"), "cut.yaml:6: node 'x1' is no node of 'ring'"),
-    "no target": (with_failure("{at_s: 1}"), "cut.yaml:6: a failure names nothing that fails"),
-    "two targets": (with_failure("{link: [s1, s2], node: s1, at_s: 1}"), "cut.yaml:6: a failure names both link and node"),
-    "no time": (with_failure("{node: s1}"), "cut.yaml:6: a failure needs at_s"),
-    "negative time": (with_failure("{node: s1, at_s: -1}"), "cut.yaml:6: at_s is -1; give a number of at least 0"),
-    "time not a number": (with_failure("{node: s1, at_s: soon}"), "cut.yaml:6: at_s must be a number; it is 'soon'"),
-    "time NaN": (with_failure("{node: s1, at_s: .nan}"), "cut.yaml:6: at_s is nan"),
-    "time infinite": (with_failure("{node: s1, at_s: .inf}"), "cut.yaml:6: at_s is inf"),
-    "repair first": (with_failure("{node: s1, at_s: 3, repair_at_s: 3}"), "cut.yaml:6: repair_at_s 3 is not after at_s 3"),
-    "unknown kind": (with_failure("{link: [s1, s2], kind: silnt, at_s: 1}"), "cut.yaml:6: kind 'silnt' is not known; did you mean 'silent'?"),
-    "node of a link kind": (with_failure("{node: s1, kind: silent, at_s: 1}"), "cut.yaml:6: kind 'silent' is not known; use one of node"),
-    "flap with repair": (with_failure("{link: [s1, s2], kind: flap, at_s: 1, repair_at_s: 2}"), "cut.yaml:6: repair_at_s does not go with a flap failure"),
-    "times without flap": (with_failure("{link: [s1, s2], times: 3, at_s: 1}"), "cut.yaml:6: times does not go with a silent failure"),
-    "one-way from elsewhere": (with_failure("{link: [s1, s2], kind: one-way, from: s3, at_s: 1}"), "cut.yaml:6: from 's3' is no end of s1-s2"),
-    "down twice": (GOOD + "  - {link: [s1, s2], at_s: 3}\n", "cut.yaml:7: s1-s2 fails at 3 s but is down until 4 s (line 6)"),
+    "unknown topology": (GOOD.replace("ring", "rang"), "run.yaml:1: topology 'rang' is not known; use ring"),
+    "missing topology": ("scheme: ffg", "run.yaml:1: a scenario needs a topology"),
+    "unknown scheme": (GOOD.replace("sdfast", "sdfsat"), "run.yaml:2: scheme 'sdfsat' is not known; did you mean 'sdfast'?"),
+    "missing scheme": (GOOD.replace("scheme: sdfast\n", ""), "run.yaml:1: a scenario needs a scheme"),
+    "scheme twice": (GOOD.replace("scheme: sdfast", "schemes: [ffg, ffg]"), "run.yaml:2: scheme 'ffg' stands twice"),
+    "scheme and schemes": (with_line("schemes: [ffg]"), "run.yaml:7: scheme and schemes are both given"),
+    "list for scheme": (GOOD.replace("scheme: sdfast", "scheme: [ffg]"), "run.yaml:2: scheme takes one word"),
+    "no schemes": (GOOD.replace("scheme: sdfast", "schemes: []"), "run.yaml:2: schemes is empty"),
+    "unknown key": (with_line("topologi: x"), "run.yaml:7: a scenario has no key 'topologi'; did you mean 'topology'?"),
+    "duplicate key": (with_line("scheme: ffg"), "run.yaml:7: key 'scheme' stands twice (also on line 2)"),
+    "unknown mode": (with_line("mode: lerned"), "run.yaml:7: mode 'lerned' is not known; did you mean 'learned'?"),
+    "link that does not exist": (with_failure("{link: [s1, s3], at_s: 1}"), "run.yaml:6: link [s1, s3] does not exist in 'ring'; s1 is joined to s2, s2, s5"),
+    "link text that does not exist": (with_failure("{link: s1-s3, at_s: 1}"), "run.yaml:6: topology 'ring' has no link 's1-s3'"),
+    "parallel link that does not exist": (with_failure("{link: [s2, s3, 1], at_s: 1}"), "run.yaml:6: link [s2, s3, 1] does not exist"),
+    "link of one end": (with_failure("{link: [s2], at_s: 1}"), "run.yaml:6: link has 1 entries"),
+    "link end unknown": (with_failure("{link: [s2, s9], at_s: 1}"), "run.yaml:6: link end 's9' is no node of 'ring'"),
+    "node unknown": (with_failure("{node: x1, at_s: 1}"), "run.yaml:6: node 'x1' is no node of 'ring'"),
+    "no target": (with_failure("{at_s: 1}"), "run.yaml:6: a failure names nothing that fails"),
+    "two targets": (with_failure("{link: [s1, s2], node: s1, at_s: 1}"), "run.yaml:6: a failure names both link and node"),
+    "no time": (with_failure("{node: s1}"), "run.yaml:6: a failure needs at_s"),
+    "negative time": (with_failure("{node: s1, at_s: -1}"), "run.yaml:6: at_s is -1; give a number of at least 0"),
+    "time not a number": (with_failure("{node: s1, at_s: soon}"), "run.yaml:6: at_s must be a number; it is 'soon'"),
+    "time NaN": (with_failure("{node: s1, at_s: .nan}"), "run.yaml:6: at_s is nan"),
+    "time infinite": (with_failure("{node: s1, at_s: .inf}"), "run.yaml:6: at_s is inf"),
+    "repair first": (with_failure("{node: s1, at_s: 3, repair_at_s: 3}"), "run.yaml:6: repair_at_s 3 is not after at_s 3"),
+    "unknown kind": (with_failure("{link: [s1, s2], kind: silnt, at_s: 1}"), "run.yaml:6: kind 'silnt' is not known; did you mean 'silent'?"),
+    "node of a link kind": (with_failure("{node: s1, kind: silent, at_s: 1}"), "run.yaml:6: kind 'silent' is not known; use one of node"),
+    "flap with repair": (with_failure("{link: [s1, s2], kind: flap, at_s: 1, repair_at_s: 2}"), "run.yaml:6: repair_at_s does not go with a flap failure"),
+    "times without flap": (with_failure("{link: [s1, s2], times: 3, at_s: 1}"), "run.yaml:6: times does not go with a silent failure"),
+    "one-way from elsewhere": (with_failure("{link: [s1, s2], kind: one-way, from: s3, at_s: 1}"), "run.yaml:6: from 's3' is no end of s1-s2"),
+    "down twice": (GOOD + "  - {link: [s1, s2], at_s: 3}\n", "run.yaml:7: s1-s2 fails at 3 s but is down until 4 s (line 6)"),
     "down for good": (GOOD.replace(", repair_at_s: 4", "") + "  - {link: [s1, s2], at_s: 9}\n", "is down for good (line 6)"),
-    "kill without node": (with_failure("{kill: agent, at_s: 1}"), "cut.yaml:6: kill: agent needs the switch"),
-    "kill unknown": (with_failure("{kill: agnet, node: s1, at_s: 1}"), "cut.yaml:6: kill 'agnet' is not known; did you mean 'agent'?"),
-    "kill controller of a node": (with_failure("{kill: controller, node: s1, at_s: 1}"), "cut.yaml:6: node does not go with a kill: controller failure"),
-    "controller false": (with_failure("{controller: false, at_s: 1}"), "cut.yaml:6: controller is False; write 'controller: true'"),
-    "host unknown": (with_traffic("{from: h9, to: h1}"), "cut.yaml:4: from 'h9' is no host of 'ring'"),
-    "host to itself": (with_traffic("{from: h1, to: s1}"), "cut.yaml:4: traffic goes from s1 to itself"),
-    "no destination": (with_traffic("{from: h1}"), "cut.yaml:4: a traffic entry needs 'to'"),
-    "interval 0": (with_traffic("{from: h1, to: h2, interval_ms: 0}"), "cut.yaml:4: interval_ms is 0; give a number of at least 0.5"),
-    "rate missing": (with_traffic("{from: h1, to: h2, kind: iperf3-udp}"), "cut.yaml:4: kind iperf3-udp needs rate_mbps"),
-    "rate of a probe": (with_traffic("{from: h1, to: h2, rate_mbps: 3}"), "cut.yaml:4: rate_mbps does not go with kind probe"),
-    "packet rate of a ping": (with_traffic("{from: h1, to: h2, kind: ping, rate_pps: 3}"), "cut.yaml:4: rate_pps does not go with kind ping"),
-    "datagrams without a rate": (with_traffic("{from: h1, to: h2, kind: datagrams}"), "cut.yaml:4: kind datagrams needs rate_pps"),
-    "datagrams that stop": (with_traffic("{from: h1, to: h2, kind: datagrams, rate_pps: 9, stop_s: 3}"), "cut.yaml:4: datagrams are sent until the run ends"),
-    "stream twice": (GOOD.replace("s3}", "s3}\n  - {from: h3, to: h1}"), "cut.yaml:5: a probe between s1 and s3 stands twice"),
-    "stop before start": (with_traffic("{from: h1, to: h2, start_s: 3, stop_s: 2}"), "cut.yaml:4: stop_s 2 is not after start_s 3"),
-    "no traffic": (GOOD.replace("\n  - {from: h1, to: s3}", " []"), "cut.yaml:3: a scenario needs traffic"),
-    "traffic not a list": (GOOD.replace("\n  - {from: h1, to: s3}", " h1"), "cut.yaml:3: traffic must be a list"),
-    "capacity 0": (with_line("default_capacity_mbps: 0"), "cut.yaml:7: default_capacity_mbps is 0; give a number of at least 0.1 and at most 1e+06"),
-    "bfd 0": (with_line("bfd_interval_ms: 0"), "cut.yaml:7: bfd_interval_ms is 0; give a whole number from 1 to 10000"),
-    "negative control delay": (with_line("control_delay_ms: -1"), "cut.yaml:7: control_delay_ms is -1; give a number of at least 0"),
+    "kill without node": (with_failure("{kill: agent, at_s: 1}"), "run.yaml:6: kill: agent needs the switch"),
+    "kill unknown": (with_failure("{kill: agnet, node: s1, at_s: 1}"), "run.yaml:6: kill 'agnet' is not known; did you mean 'agent'?"),
+    "kill controller of a node": (with_failure("{kill: controller, node: s1, at_s: 1}"), "run.yaml:6: node does not go with a kill: controller failure"),
+    "controller false": (with_failure("{controller: false, at_s: 1}"), "run.yaml:6: controller is False; write 'controller: true'"),
+    "host unknown": (with_traffic("{from: h9, to: h1}"), "run.yaml:4: from 'h9' is no host of 'ring'"),
+    "host to itself": (with_traffic("{from: h1, to: s1}"), "run.yaml:4: traffic goes from s1 to itself"),
+    "no destination": (with_traffic("{from: h1}"), "run.yaml:4: a traffic entry needs 'to'"),
+    "interval 0": (with_traffic("{from: h1, to: h2, interval_ms: 0}"), "run.yaml:4: interval_ms is 0; give a number of at least 0.5"),
+    "rate missing": (with_traffic("{from: h1, to: h2, kind: iperf3-udp}"), "run.yaml:4: kind iperf3-udp needs rate_mbps"),
+    "rate of a probe": (with_traffic("{from: h1, to: h2, rate_mbps: 3}"), "run.yaml:4: rate_mbps does not go with kind probe"),
+    "packet rate of a ping": (with_traffic("{from: h1, to: h2, kind: ping, rate_pps: 3}"), "run.yaml:4: rate_pps does not go with kind ping"),
+    "datagrams without a rate": (with_traffic("{from: h1, to: h2, kind: datagrams}"), "run.yaml:4: kind datagrams needs rate_pps"),
+    "datagrams that stop": (with_traffic("{from: h1, to: h2, kind: datagrams, rate_pps: 9, stop_s: 3}"), "run.yaml:4: datagrams are sent until the run ends"),
+    "stream twice": (GOOD.replace("s3}", "s3}\n  - {from: h3, to: h1}"), "run.yaml:5: a probe between s1 and s3 stands twice"),
+    "stop before start": (with_traffic("{from: h1, to: h2, start_s: 3, stop_s: 2}"), "run.yaml:4: stop_s 2 is not after start_s 3"),
+    "no traffic": (GOOD.replace("\n  - {from: h1, to: s3}", " []"), "run.yaml:3: a scenario needs traffic"),
+    "traffic not a list": (GOOD.replace("\n  - {from: h1, to: s3}", " h1"), "run.yaml:3: traffic must be a list"),
+    "capacity 0": (with_line("default_capacity_mbps: 0"), "run.yaml:7: default_capacity_mbps is 0; give a number of at least 0.1 and at most 1e+06"),
+    "bfd 0": (with_line("bfd_interval_ms: 0"), "run.yaml:7: bfd_interval_ms is 0; give a whole number from 1 to 10000"),
+    "negative control delay": (with_line("control_delay_ms: -1"), "run.yaml:7: control_delay_ms is -1; give a number of at least 0"),
     "control delay of an hour": (with_line("control_delay_ms: 3.6e6"), "at least 0 and at most 10000"),
-    "control delay as a word": (with_line("control_delay_ms: 5ms"), "cut.yaml:7: control_delay_ms must be a number"),
-    "negative link delay": (with_line("delay_ms: -1"), "cut.yaml:7: delay_ms is -1; give a number of at least 0"),
-    "long jitter": (with_line("jitter_ms: 1e5"), "cut.yaml:7: jitter_ms is 100000.0; give a number"),
-    "link delays as a word": (with_line("link_delays: maybe"), "cut.yaml:7: link_delays must be true or false"),
-    "negative seed": (with_line("seed: -1"), "cut.yaml:7: seed is -1"),
-    "negative wait": (with_line("wait_to_restore_s: -2"), "cut.yaml:7: wait_to_restore_s is -2"),
-    "too short": (with_line("duration_s: 3"), "cut.yaml:6: failure of s1-s2 reaches beyond duration_s 3"),
-    "duration 0": (with_line("duration_s: 0"), "cut.yaml:7: duration_s is 0"),
-    "boolean seed": (with_line("seed: true"), "cut.yaml:7: seed is True"),
-    "broken YAML": ("topology: [ring\nscheme: x", "cut.yaml:2: this is not YAML"),
-    "binary": ("\x00\x01", "cut.yaml: this is not text"),
-    "empty": ("", "cut.yaml is empty"),
-    "a list": ("- topology", "cut.yaml:1: a scenario must be a mapping"),
-    "alias": ("a: &x 1\nb: *x", "cut.yaml:1: anchors (&) and aliases (*) are not read"),
-    "tag": ("topology: !!python/object:os.system ring", "cut.yaml:1: tag 'python/object:os.system' is not read"),
-    "list as key": ("? [a]\n: 1", "cut.yaml:1: a key must be a word"),
-    "deep": ("a: " + "[" * 50, "cut.yaml:1: nested more than 20 deep"),
-    "an escape that names no character": ('topology: "\\U00110000"', "cut.yaml: this is not text"),
-    "a control character": (GOOD.replace("ring", '"ri\\eng"'), "cut.yaml:1: topology is 'ri\\x1bng', with characters that cannot be shown"),
-    "after many years": (with_failure("{node: s1, at_s: 1e9}"), "cut.yaml:6: at_s is 1000000000.0; give a number of at least 0 and at most 86400"),
-    "flaps of many years": (with_failure("{link: [s1, s2], kind: flap, times: 1000, period_s: 1000, at_s: 1}"), "cut.yaml:1: the last event is after 999501 s"),
-    "traffic after the end": (GOOD.replace("s3}", "s3, start_s: 20}") + "duration_s: 9\n", "cut.yaml:7: duration_s 9 ends before traffic from s1 begins, at 20 s"),
-    "endless wait": (with_line("wait_to_restore_s: 1e308"), "cut.yaml:7: wait_to_restore_s is 1e+308"),
-    "rate of no program": (with_traffic("{from: h1, to: h2, kind: iperf3-udp, rate_mbps: 1e-9}"), "cut.yaml:4: rate_mbps is 1e-09"),
-    "link beyond what is emulated": (with_line("capacity_mbps: 1e9"), "cut.yaml:7: capacity_mbps is 1000000000.0"),
-    "two documents": ("a: 1\n---\nb: 2", "cut.yaml:2: this is not YAML"),
+    "control delay as a word": (with_line("control_delay_ms: 5ms"), "run.yaml:7: control_delay_ms must be a number"),
+    "negative link delay": (with_line("delay_ms: -1"), "run.yaml:7: delay_ms is -1; give a number of at least 0"),
+    "long jitter": (with_line("jitter_ms: 1e5"), "run.yaml:7: jitter_ms is 100000.0; give a number"),
+    "link delays as a word": (with_line("link_delays: maybe"), "run.yaml:7: link_delays must be true or false"),
+    "negative seed": (with_line("seed: -1"), "run.yaml:7: seed is -1"),
+    "negative wait": (with_line("wait_to_restore_s: -2"), "run.yaml:7: wait_to_restore_s is -2"),
+    "too short": (with_line("duration_s: 3"), "run.yaml:6: failure of s1-s2 reaches beyond duration_s 3"),
+    "duration 0": (with_line("duration_s: 0"), "run.yaml:7: duration_s is 0"),
+    "boolean seed": (with_line("seed: true"), "run.yaml:7: seed is True"),
+    "broken YAML": ("topology: [ring\nscheme: x", "run.yaml:2: this is not YAML"),
+    "binary": ("\x00\x01", "run.yaml: this is not text"),
+    "empty": ("", "run.yaml is empty"),
+    "a list": ("- topology", "run.yaml:1: a scenario must be a mapping"),
+    "alias": ("a: &x 1\nb: *x", "run.yaml:1: anchors (&) and aliases (*) are not read"),
+    "tag": ("topology: !!python/object:os.system ring", "run.yaml:1: tag 'python/object:os.system' is not read"),
+    "list as key": ("? [a]\n: 1", "run.yaml:1: a key must be a word"),
+    "deep": ("a: " + "[" * 50, "run.yaml:1: nested more than 20 deep"),
+    "an escape that names no character": ('topology: "\\U00110000"', "run.yaml: this is not text"),
+    "a control character": (GOOD.replace("ring", '"ri\\eng"'), "run.yaml:1: topology is 'ri\\x1bng', with characters that cannot be shown"),
+    "after many years": (with_failure("{node: s1, at_s: 1e9}"), "run.yaml:6: at_s is 1000000000.0; give a number of at least 0 and at most 86400"),
+    "flaps of many years": (with_failure("{link: [s1, s2], kind: flap, times: 1000, period_s: 1000, at_s: 1}"), "run.yaml:1: the last event is after 999501 s"),
+    "traffic after the end": (GOOD.replace("s3}", "s3, start_s: 20}") + "duration_s: 9\n", "run.yaml:7: duration_s 9 ends before traffic from s1 begins, at 20 s"),
+    "endless wait": (with_line("wait_to_restore_s: 1e308"), "run.yaml:7: wait_to_restore_s is 1e+308"),
+    "rate of no program": (with_traffic("{from: h1, to: h2, kind: iperf3-udp, rate_mbps: 1e-9}"), "run.yaml:4: rate_mbps is 1e-09"),
+    "link beyond what is emulated": (with_line("capacity_mbps: 1e9"), "run.yaml:7: capacity_mbps is 1000000000.0"),
+    "two documents": ("a: 1\n---\nb: 2", "run.yaml:2: this is not YAML"),
 }  # fmt: skip
 
 
@@ -270,7 +270,7 @@ FAILURE_KEYS = st.sampled_from(
 def test_any_document_is_read_or_refused_in_one_line(extra: dict, failures: list) -> None:
     document = {"topology": "ring", "scheme": "ffg", "traffic": [{"from": "h1", "to": "h2"}], "failures": failures}
     complaint = complaint_about(json.dumps(document | extra))
-    assert complaint is None or (complaint.startswith("cut.yaml") and "\n" not in complaint)
+    assert complaint is None or (complaint.startswith("run.yaml") and "\n" not in complaint)
 
 
 def links() -> st.SearchStrategy[LinkId]:
@@ -325,18 +325,18 @@ def test_protected_flows_belong_to_scheme_protect_and_survive_being_written_down
         GOOD.replace("scheme: sdfast", "schemes: [protect, shortest]")
         + "protect: [{from: h1, to: h3, protocol: udp}]\n"
     )
-    protected = parse_scenario(text, "cut.yaml", scenario_context)
+    protected = parse_scenario(text, "run.yaml", scenario_context)
     first, second = protected.variations
     assert [flow.source for flow in first.protection.flows] == ["s1", "s3"]
     assert second.protection is None
-    assert parse_scenario(json.dumps(to_document(protected)), "cut.yaml", scenario_context) == protected
+    assert parse_scenario(json.dumps(to_document(protected)), "run.yaml", scenario_context) == protected
     for wrong, words in (
-        (text.replace("protect: [", "protect: [{from: h1, to: h9}, "), "cut.yaml:7: protected flow 1 has to 'h9'"),
-        (text.replace("[protect, shortest]", "[shortest]"), "cut.yaml:7: protect is for schemes that protect flows"),
+        (text.replace("protect: [", "protect: [{from: h1, to: h9}, "), "run.yaml:7: protected flow 1 has to 'h9'"),
+        (text.replace("[protect, shortest]", "[shortest]"), "run.yaml:7: protect is for schemes that protect flows"),
         (text.partition("protect: [{")[0], "scheme protect needs flows"),
     ):
         with pytest.raises(BadInputError, match=words.replace("[", r"\[")):
-            parse_scenario(wrong, "cut.yaml", scenario_context)
+            parse_scenario(wrong, "run.yaml", scenario_context)
 
 
 CONTROLLED = (
@@ -348,14 +348,14 @@ CONTROLLED = (
 
 def test_a_control_with_settings_is_a_run_of_its_own_and_survives_being_written_down() -> None:
     scenario_context = ScenarioContext(load, schemes("sqr", "ffg"))
-    made = parse_scenario(CONTROLLED, "cut.yaml", scenario_context)
+    made = parse_scenario(CONTROLLED, "run.yaml", scenario_context)
     assert [each.name for each in made.variations] == ["sqr", "ffg", "sqr-short"]
     assert made.variations[2].replay == Replay(("s1-s2",), 1024, 5.0)
     assert made.controls == (
         Control("ffg", outage_percent=(80.0, 120.0)),
         Control("sqr", "short", Replay(("s1-s2",), 1024, 5.0), packets=9),
     )
-    assert parse_scenario(json.dumps(to_document(made)), "cut.yaml", scenario_context) == made
+    assert parse_scenario(json.dumps(to_document(made)), "run.yaml", scenario_context) == made
 
 
 @pytest.mark.parametrize(
@@ -378,22 +378,22 @@ def test_a_control_with_settings_is_a_run_of_its_own_and_survives_being_written_
 def test_a_control_that_says_nothing_or_too_much_is_refused(right: str, wrong: str, words: str) -> None:
     assert CONTROLLED.count(right) == 1
     with pytest.raises(BadInputError, match=re.escape(words)):
-        parse_scenario(CONTROLLED.replace(right, wrong), "cut.yaml", ScenarioContext(load, schemes("sqr", "ffg")))
+        parse_scenario(CONTROLLED.replace(right, wrong), "run.yaml", ScenarioContext(load, schemes("sqr", "ffg")))
 
 
 def test_buffered_links_belong_to_scheme_sqr_and_survive_being_written_down() -> None:
     scenario_context = ScenarioContext(load, schemes("sqr", "ffg"))
     text = GOOD.replace("scheme: sdfast", "schemes: [sqr, ffg]") + "sqr: {links: [[s1, s2]], slots: 1024}\n"
-    kept = parse_scenario(text, "cut.yaml", scenario_context)
+    kept = parse_scenario(text, "run.yaml", scenario_context)
     assert kept.variations[0].replay == Replay(("s1-s2",), 1024)
     assert kept.variations[1].replay is None
-    assert parse_scenario(json.dumps(to_document(kept)), "cut.yaml", scenario_context) == kept
+    assert parse_scenario(json.dumps(to_document(kept)), "run.yaml", scenario_context) == kept
     for wrong, words in (
         (text.replace("1024", "1000"), "slots is 1000; give a power of two"),
-        (text.replace("[s1, s2]]", "[s1, s4]]"), "cut.yaml:7: link"),
+        (text.replace("[s1, s2]]", "[s1, s4]]"), "run.yaml:7: link"),
         (text.replace("slots", "slotz"), "did you mean"),
         (text.replace("schemes: [sqr, ffg]", "scheme: ffg"), "sqr is for schemes that buffer packets"),
         (text.partition("sqr: {")[0], "scheme sqr needs links"),
     ):
         with pytest.raises(BadInputError, match=words):
-            parse_scenario(wrong, "cut.yaml", scenario_context)
+            parse_scenario(wrong, "run.yaml", scenario_context)

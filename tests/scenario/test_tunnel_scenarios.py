@@ -39,7 +39,7 @@ failures:
 
 def parse(text: str) -> Scenario:
     scenario_context = ScenarioContext(lambda _name: SQUARE, {name: find_scheme(name) for name in SCHEMES})
-    return parse_scenario(text, "cut.yaml", scenario_context)
+    return parse_scenario(text, "run.yaml", scenario_context)
 
 
 def test_flows_get_documented_defaults() -> None:
@@ -93,8 +93,8 @@ def test_schemes_of_tunnels_have_three_queues_unless_others_are_asked_for() -> N
     text = GOOD.replace("[rescaling, kuijia]", "[sdfast]").replace(", tunnel: [s1, s2, s4], moves_to: 2", "")
     routes = parse(text)
     assert queues_of(routes, routes.variations[0]) is None
-    demoted = parse(text + "queues: demoted\n")
-    assert getattr(queues_of(demoted, demoted.variations[0]), "name", None) == "demoted"
+    low_queue = parse(text + "queues: low-queue\n")
+    assert getattr(queues_of(low_queue, low_queue.variations[0]), "name", None) == "low-queue"
 
 
 BAD = [
@@ -102,7 +102,7 @@ BAD = [
     ("topology: figure1\nscheme: kuijia\ntraffic: [{from: h1, to: h2}]\n", "add 'capacity_mbps: 10'"),
     (GOOD + "split: select\n", "split select is for 'armor plan' only"),
     (GOOD + "queues: fuor\n", "did you mean 'four'?"),
-    (GOOD + "queues: demoted\n", "queues demoted is not for rescaling"),
+    (GOOD + "queues: low-queue\n", "queues low-queue is not for rescaling"),
     (GOOD + "shape: flat\n", "shape 'flat' is not known"),
     (GOOD + "notified_by: rumour\n", "notified_by 'rumour' is not known"),
     (
@@ -144,7 +144,7 @@ def test_mistakes_are_named_with_their_line(text: str, complaint: str) -> None:
     with pytest.raises(BadInputError) as error:
         parse(text)
     assert complaint in str(error.value)
-    assert str(error.value).startswith("cut.yaml:")
+    assert str(error.value).startswith("run.yaml:")
 
 
 @pytest.mark.parametrize(

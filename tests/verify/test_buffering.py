@@ -129,7 +129,12 @@ def test_a_stream_that_meets_no_failure_arrives_once_and_in_order() -> None:
         "s1", Packet(hosts["s1"].ipv4, hosts["s3"].ipv4), Timing(4)
     )
     assert stream_outcome.came == list(range(stream_outcome.sent))
-    assert (stream_outcome.lost, stream_outcome.duplicated, stream_outcome.reordered, stream_outcome.walked_back) == (
+    assert (
+        stream_outcome.lost,
+        stream_outcome.duplicated,
+        stream_outcome.reordered,
+        stream_outcome.crankback_path,
+    ) == (
         0,
         0,
         0,

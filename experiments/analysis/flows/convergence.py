@@ -31,10 +31,10 @@ def window_mean(samples: Sequence[float], start_s: float, stop_s: float) -> floa
     return sum(samples[first:stop]) / (stop - first) if stop > first else 0.0
 
 
-def convergence_s(samples: Sequence[float], cut_s: float, final_s: float = FINAL_S) -> float | None:
-    """Seconds from the cut to a stable throughput (Kuijia section 5.2 asks for the time, and leaves the rule open).
+def convergence_s(samples: Sequence[float], failure_s: float, final_s: float = FINAL_S) -> float | None:
+    """Seconds from the failure to a stable throughput (Kuijia section 5.2 asks for the time, and leaves the rule open).
 
-    The rule: the first moment after the cut from which on the moving mean over the last second stays within 10 % of
+    The rule: the first moment after the failure from which on the moving mean over the last second stays within 10 % of
     the mean of the last `final_s` seconds. A moving mean counts from the moment at which its second begins, so that a
     flow that nothing disturbs has converged at 0.
 
@@ -42,8 +42,8 @@ def convergence_s(samples: Sequence[float], cut_s: float, final_s: float = FINAL
     ----------
     samples : sequence of float
         Mbit/s, ten a second.
-    cut_s : float
-        When the link was cut, in seconds of the samples.
+    failure_s : float
+        When the link failed, in seconds of the samples.
     final_s : float
 
     Returns
@@ -52,7 +52,7 @@ def convergence_s(samples: Sequence[float], cut_s: float, final_s: float = FINAL
         None when the flow came to nothing, so that there is no rate to be close to, or never stays close.
     """
     width = round(MOVING_MEAN_S / BIN_S)
-    first = _bins(cut_s, len(samples) * BIN_S, len(samples))[0]
+    first = _bins(failure_s, len(samples) * BIN_S, len(samples))[0]
     final = window_mean(samples, len(samples) * BIN_S - final_s, len(samples) * BIN_S)
     if final < _TINY_MBPS or len(samples) - first < width:
         return None
@@ -62,7 +62,7 @@ def convergence_s(samples: Sequence[float], cut_s: float, final_s: float = FINAL
         return 0.0
     if far[-1] == starts[-1]:
         return None
-    return max(0.0, (far[-1] + 1) * BIN_S - cut_s)
+    return max(0.0, (far[-1] + 1) * BIN_S - failure_s)
 
 
 def throughput_lost_percent(before_mbps: float, after_mbps: float) -> float | None:
@@ -79,7 +79,7 @@ def datagrams_lost_percent(sent: Sequence[int], arrived: Sequence[int], start_s:
     return None if not total else 100.0 * (total - sum(arrived[first:stop])) / total
 
 
-def to_record(placed: Placed, kind: str, seen: FlowSeen, cut_s: float, timing: FlowTiming) -> FlowRecord:
+def to_record(placed: Placed, kind: str, seen: FlowSeen, failure_s: float, timing: FlowTiming) -> FlowRecord:
     """The record of one flow.
 
     Parameters
@@ -88,13 +88,13 @@ def to_record(placed: Placed, kind: str, seen: FlowSeen, cut_s: float, timing: F
     kind : str
         Its class.
     seen : FlowSeen
-    cut_s : float
+    failure_s : float
         CLOCK_MONOTONIC.
     timing : FlowTiming
     """
-    cut, end = cut_s - seen.start_s, cut_s - seen.start_s + timing.after_s
+    failure, end = failure_s - seen.start_s, failure_s - seen.start_s + timing.after_s
     samples = seen.received_mbps[: max(0, int(end / BIN_S + 1e-6))]
-    before = (cut - timing.before_s, cut)
+    before = (failure - timing.before_s, failure)
     after = (end - timing.final_s, end)
     before_mbps, after_mbps = (window_mean(samples, *window) for window in (before, after))
     if placed.flow.transport == "udp":
@@ -117,9 +117,9 @@ def to_record(placed: Placed, kind: str, seen: FlowSeen, cut_s: float, timing: F
         lost_percent_before=lost[0],
         lost_percent_after=lost[1],
         retransmits=seen.retransmits,
-        convergence_s=convergence_s(samples, cut, timing.final_s),
+        convergence_s=convergence_s(samples, failure, timing.final_s),
         samples_mbps=tuple(round(sample, 4) for sample in samples),
-        start_ms=-1000.0 * cut,
+        start_ms=-1000.0 * failure,
         sent=sum(seen.sent) if udp else None,
         received=sum(seen.arrived) if udp else None,
         duplicated=seen.duplicated if udp else None,

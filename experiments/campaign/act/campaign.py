@@ -18,7 +18,7 @@ from experiments.campaign.durations import needs_network
 from experiments.campaign.judging import campaign_value, judge_figure, result_of
 from experiments.campaign.order import remaining
 from experiments.campaign.selection import Request, describe
-from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.campaign.values import Json, TestbedSettings, Trial
 from machine.environment import REPOSITORY, environment_facts
 from mininet_topos.errors import BadInputError
 
@@ -34,7 +34,7 @@ TOLD_VERSION = 1
 Say = Callable[[str], None]
 
 
-class Laboratory(Protocol):
+class CampaignTestbed(Protocol):
     """Where trials run."""
 
     def require(self, trials: Sequence[Trial]) -> None:
@@ -43,10 +43,10 @@ class Laboratory(Protocol):
     def facts(self, trials: Sequence[Trial]) -> Json:
         """More for environment.json: what networks will be made of."""
 
-    def calibrate(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Json:
+    def calibrate(self, trials: Sequence[Trial], settings: TestbedSettings) -> Json:
         """Measure what `experiments.campaign.calibration` judges."""
 
-    def runners(self, trials: Sequence[Trial], settings: LaboratorySettings) -> Mapping[str, Runner]:
+    def runners(self, trials: Sequence[Trial], settings: TestbedSettings) -> Mapping[str, Runner]:
         """A runner for every kind of these trials."""
 
 
@@ -62,7 +62,7 @@ def begin(path: Path, request: Request, by_id: Mapping[str, Sequence[Trial]]) ->
 
 
 def measure(
-    store: Store, trials: Sequence[Trial], laboratory: Laboratory, progress: Progress, say: Say, tell: Say
+    store: Store, trials: Sequence[Trial], testbed: CampaignTestbed, progress: Progress, say: Say, tell: Say
 ) -> None:
     """Run the trials that have no good row yet.
 
@@ -71,7 +71,7 @@ def measure(
     store : Store
     trials : sequence of Trial
         All of the campaign, in order.
-    laboratory : Laboratory
+    testbed : CampaignTestbed
     progress : Progress
     say, tell : callable
         `say` is told what goes on, `tell` what a reader should see and keep.
@@ -88,13 +88,13 @@ def measure(
         if not todo:
             return
         description = store.description
-        _write_environment(store, description["seed"], laboratory.facts(trials))
-        settings = LaboratorySettings(work, description["quick"], DEFAULT_BFD_INTERVAL_MS, say)
-        calibration = _calibration(store, trials, todo, laboratory, settings)
+        _write_environment(store, description["seed"], testbed.facts(trials))
+        settings = TestbedSettings(work, description["quick"], DEFAULT_BFD_INTERVAL_MS, say)
+        calibration = _calibration(store, trials, todo, testbed, settings)
         if calibration is not None:
             tell(calibration_text(calibration))
             settings = replace(settings, bfd_interval_ms=bfd_interval_ms(calibration))
-        run_campaign(trials, laboratory.runners(trials, settings), store, description["quick"], progress)
+        run_campaign(trials, testbed.runners(trials, settings), store, description["quick"], progress)
 
 
 def conclude(store: Store, figures: Mapping[str, PaperFigure], out: Path, ids: Sequence[str] = ()) -> Json:
@@ -167,14 +167,14 @@ def _calibration(
     store: Store,
     trials: Sequence[Trial],
     todo: Sequence[Trial],
-    laboratory: Laboratory,
-    settings: LaboratorySettings,
+    testbed: CampaignTestbed,
+    settings: TestbedSettings,
 ) -> Json | None:
     """Stored or measured facts, judged; a resumed campaign keeps its BFD interval, whatever the machine does now."""
     stored = store.read_json(CALIBRATION)
     if stored is not None or not needs_network(todo, find_kinds()):
         return stored
-    stored = judged(laboratory.calibrate(trials, settings))
+    stored = judged(testbed.calibrate(trials, settings))
     store.write_json(CALIBRATION, stored)
     return stored
 

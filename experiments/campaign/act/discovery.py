@@ -12,7 +12,7 @@ from types import ModuleType
 from experiments.campaign.act.engine import Runner
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.kind import TrialKind
-from experiments.campaign.values import LaboratorySettings, Trial
+from experiments.campaign.values import TestbedSettings, Trial
 
 _FIGURES, _KINDS = "experiments.figures", "experiments.campaign.kinds"
 _BEYOND = "beyond"
@@ -55,13 +55,13 @@ def find_kinds() -> Mapping[str, TrialKind]:
     return {kind.name: kind for kind in values if isinstance(kind, TrialKind)}
 
 
-def make_runners(trials: Iterable[Trial], settings: LaboratorySettings) -> Mapping[str, Runner]:
+def make_runners(trials: Iterable[Trial], settings: TestbedSettings) -> Mapping[str, Runner]:
     """A runner for every kind of some trials; nothing is imported that these do not need.
 
     Parameters
     ----------
     trials : iterable of Trial
-    settings : LaboratorySettings
+    settings : TestbedSettings
         `work` receives raw files, which are removed with each trial.
     """
     names = {name: find_kinds()[name].runner for name in dict.fromkeys(trial.kind for trial in trials)}
@@ -69,9 +69,9 @@ def make_runners(trials: Iterable[Trial], settings: LaboratorySettings) -> Mappi
     return {name: made[runner] for name, runner in names.items()}
 
 
-def _named(runner: str) -> Callable[[LaboratorySettings], Runner]:
+def _named(runner: str) -> Callable[[TestbedSettings], Runner]:
     module, _, attribute = runner.partition(":")
-    found: Callable[[LaboratorySettings], Runner] = getattr(importlib.import_module(module), attribute)
+    found: Callable[[TestbedSettings], Runner] = getattr(importlib.import_module(module), attribute)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Kind "flows": TCP or UDP over chosen tunnels of a network that stays up, and a link that is cut."""
+"""Kind "flows": TCP or UDP over chosen tunnels of a network that stays up, and a link that fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FlowsParameters(Parameters):
     network : str
         Demands and set-up of queues: trials with others cannot share a network.
     drawing, seed : int
-        Pairs, and the link that is cut.
+        Pairs, and the link that fails.
     transport : str
         "tcp" or "udp".
     queues : str

@@ -14,7 +14,7 @@ class LosslessParameters(Parameters):
 
     Attributes
     ----------
-    cut : str
+    failure : str
         How the link fails: "silent" or "carrier".
     hops_back : int or None
         Links that the first packets walk back.
@@ -29,7 +29,7 @@ class LosslessParameters(Parameters):
         Slots that a ring keeps free.
     """
 
-    cut: str
+    failure: str
     hops_back: int | None
     probe_ms: float
     bfd_ms: int

@@ -17,11 +17,11 @@ class PathsParameters(Parameters):
 
 @dataclass(frozen=True, slots=True)
 class LossParameters(PathsParameters):
-    """A numbered stream while paths fail in turn: `cuts` are (path, seconds after the start, outage in seconds)."""
+    """A numbered stream while paths fail in turn: `failures` are (path, seconds after the start, outage in seconds)."""
 
     rate_pps: int
     stream_s: float
-    cuts: tuple[tuple[str, float, float], ...]
+    failures: tuple[tuple[str, float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class SilentParameters(PathsParameters):
     detection_ms: float
     rate_pps: int
     stream_s: float
-    cut_at_s: float
+    failure_at_s: float
     frame_bytes: int
     spare_ms: float
 
@@ -71,7 +71,7 @@ class WindowParameters(PathsParameters):
     frame_bytes: int
     windows: int
     apart_s: float
-    cut_at_s: float
+    failure_at_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class StreamParameters(PathsParameters):
     """One long flow through a bottleneck, whose path fails once; sampled every `sample_ms`."""
 
     seconds: float
-    cut_s: float
+    failure_s: float
     sample_ms: float
     window_ms: float
     mbps: float

@@ -1,6 +1,6 @@
-"""Kinds "mixed", "flow" and "download": pings, UDP and files on an emulated network whose links are cut at once.
+"""Kinds "mixed", "flow" and "download": pings, UDP and files on an emulated network whose links fail at once.
 
-They share a session: the network of an arm, round and capacity stays up from one to the next.
+They share a session: the network of a variant, round and capacity stays up from one to the next.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class WatchedParameters(Parameters):
 
 @dataclass(frozen=True, slots=True)
 class DownloadParameters(WatchedParameters):
-    """How long downloads run before the cut, and after what time they are given up."""
+    """How long downloads run before the failure, and after what time they are given up."""
 
     head_start_s: float = 0.5
     give_up_s: float = 20.0

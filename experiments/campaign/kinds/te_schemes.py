@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.campaign.kind import TrialKind
 from experiments.campaign.parameters import Parameters
-from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
+from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import FailureScenario
 from te_solver.demands import gravity
@@ -69,7 +69,7 @@ def _problem(trial: Trial) -> Problem:
     return problem.with_volumes(problem.demands_mbps * own.load / fullest)
 
 
-def runner(_settings: LaboratorySettings) -> Callable[[Trial], Json]:
+def runner(_settings: TestbedSettings) -> Callable[[Trial], Json]:
     """What runs such trials: they need nothing that acts."""
     return compute
 

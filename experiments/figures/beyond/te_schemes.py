@@ -41,7 +41,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
             trial_id=f"{ID}/{topology}-run{run}-load{load:.1f}",
             kind="te-schemes",
             topology=topology,
-            arm=None,
+            variant=None,
             round=run + 1,
             failures=1,
             links=(),

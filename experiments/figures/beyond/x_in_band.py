@@ -15,7 +15,7 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.in_band import InBandParameters
 from experiments.campaign.order import OK
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import AtLeast, AtMost, Claim, ClaimResult, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, PALETTE, say_empty, whisker
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 ID, KIND, TOPOLOGY = "x-in-band", "in_band", "ring:4"
-FIFO, PSO = Arm("in-band-fifo"), Arm("in-band-pso")
-ARMS = (FIFO, PSO)
+FIFO, PSO = Variant("in-band-fifo"), Variant("in-band-pso")
+VARIANTS = (FIFO, PSO)
 LABELS = {FIFO.name: "FIFO", PSO.name: "PSO"}
 PMT = "examples/pmt/in_band_service.yaml"
 CONTROLLER_AT, ASKING, TARGET = "s1", "s3", "s1"
@@ -55,23 +55,23 @@ _DODGE = 0.012  # of the link, so that intervals stand beside each other
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """Every load by both arms, which take turns in going first; an arm keeps its network for a round."""
+    """Every load by both variants, which take turns in going first; a variant keeps its network for a round."""
     rounds = plan.rounds or (QUICK_ROUNDS if plan.quick else ROUNDS)
     shares = QUICK_SHARES if plan.quick else DATA_SHARES
     return tuple(
-        _trial(plan, number, arm, share)
+        _trial(plan, number, variant, share)
         for number in range(1, rounds + 1)
-        for arm in (ARMS if number % 2 else ARMS[::-1])
+        for variant in (VARIANTS if number % 2 else VARIANTS[::-1])
         for share in shares
     )
 
 
-def _trial(plan: CampaignPlan, number: int, arm: Arm, share: float) -> Trial:
+def _trial(plan: CampaignPlan, number: int, variant: Variant, share: float) -> Trial:
     return Trial(
-        trial_id=f"{ID}/r{number}/{share:g}/{arm.name}",
+        trial_id=f"{ID}/r{number}/{share:g}/{variant.name}",
         kind=KIND,
         topology=TOPOLOGY,
-        arm=arm,
+        variant=variant,
         round=number,
         failures=0,
         links=(),
@@ -91,20 +91,24 @@ def _trial(plan: CampaignPlan, number: int, arm: Arm, share: float) -> Trial:
             warm_s=WARM_S,
             wait_s=WAIT_S,
             data_bytes=DATA_BYTES,
-            pmt=PMT if arm == PSO else None,
+            pmt=PMT if variant == PSO else None,
         ),
     )
 
 
-def rows_of(rows: Sequence[Json], arm: Arm, share: float | None = None) -> list[Json]:
-    """Good rows of an arm, at one load or at all."""
+def rows_of(rows: Sequence[Json], variant: Variant, share: float | None = None) -> list[Json]:
+    """Good rows of a variant, at one load or at all."""
     good = {row["trial"]: row for row in rows if row["trial"].startswith(f"{ID}/") and row.get("status", OK) == OK}
-    return [row for row in good.values() if row["arm"] == arm.name and share in (None, row["parameters"]["data_share"])]
+    return [
+        row
+        for row in good.values()
+        if row["variant"] == variant.name and share in (None, row["parameters"]["data_share"])
+    ]
 
 
 def shares_of(rows: Sequence[Json]) -> list[float]:
     """Loads that have a good row."""
-    return sorted({row["parameters"]["data_share"] for arm in ARMS for row in rows_of(rows, arm)})
+    return sorted({row["parameters"]["data_share"] for variant in VARIANTS for row in rows_of(rows, variant)})
 
 
 def of_class(name: str, key: str) -> Measure:
@@ -126,8 +130,8 @@ def estimate(rows: Sequence[Json], measure: Measure) -> Estimate | None:
 def ratio(rows: Sequence[Json], share: float, measure: Measure) -> Estimate | None:
     """PSO over FIFO, the same rounds compared; None without a round that has both."""
     both = [
-        {row["round"]: value for row in rows_of(rows, arm, share) if (value := measure(row)) is not None}
-        for arm in ARMS
+        {row["round"]: value for row in rows_of(rows, variant, share) if (value := measure(row)) is not None}
+        for variant in VARIANTS
     ]
     change = change_interval(both[0], both[1], _SEED)
     if change is None:
@@ -151,10 +155,10 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     ]
     found += [
         judge(
-            Claim(f"use of the shared link, {LABELS[arm.name]}, {share}", "of it", None, AtLeast(LEAST_USE)),
-            estimate(rows_of(rows, arm, full), link_use),
+            Claim(f"use of the shared link, {LABELS[variant.name]}, {share}", "of it", None, AtLeast(LEAST_USE)),
+            estimate(rows_of(rows, variant, full), link_use),
         )
-        for arm in ARMS
+        for variant in VARIANTS
     ]
     others = [each for each in shares_of(rows) if each != full]
     found += [
@@ -178,14 +182,14 @@ _COLUMNS: tuple[tuple[str, Measure], ...] = (
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """A line for every load and arm."""
+    """A line for every load and variant."""
     lines = []
     for share in shares_of(rows):
-        for arm in ARMS:
-            own = rows_of(rows, arm, share)
+        for variant in VARIANTS:
+            own = rows_of(rows, variant, share)
             found = [estimate(own, measure) for _, measure in _COLUMNS]
             cells = (("-" if each is None else f"{each.value:,.2f}") for each in found)
-            lines.append((f"data at {share:g} of the link, {LABELS[arm.name]}", str(len(own)), *cells))
+            lines.append((f"data at {share:g} of the link, {LABELS[variant.name]}", str(len(own)), *cells))
     return Table(("", "rounds", *(name for name, _ in _COLUMNS)), tuple(lines))
 
 
@@ -217,9 +221,9 @@ def _draw(axes: Axes, rows: Sequence[Json], key: str) -> None:
     if not shares:
         say_empty(axes)
         return
-    for number, (arm, name) in enumerate(product(ARMS, CLASSES)):
+    for number, (variant, name) in enumerate(product(VARIANTS, CLASSES)):
         measure = of_class(name, key)
-        found = {share: estimate(rows_of(rows, arm, share), measure) for share in shares}
+        found = {share: estimate(rows_of(rows, variant, share), measure) for share in shares}
         points = [(share + (number - 1.5) * _DODGE, each) for share, each in found.items() if each is not None]
         axes.plot(
             [place for place, _ in points],
@@ -228,8 +232,8 @@ def _draw(axes: Axes, rows: Sequence[Json], key: str) -> None:
             marker="o",
             markersize=4,
             clip_on=False,
-            color=_COLOURS[arm.name],
-            label=f"{LABELS[arm.name]}, {name} class",
+            color=_COLOURS[variant.name],
+            label=f"{LABELS[variant.name]}, {name} class",
         )
         for place, each in points:
             whisker(axes, place, each)

@@ -1,7 +1,7 @@
 """Set-up of `x-lossless`: packets that must walk back from a failed link of Darkstrand, with and without SQR beside it.
 
 A pair exchanges UDP probes; a link of its primary path dies, chosen so that the first packets have to walk back. With
-SQR both ends of the link keep what they send into it. Cuts are of two sorts: the carrier goes, which the next sending
+SQR both ends of the link keep what they send into it. Failures are of two sorts: the carrier goes, which the next sending
 sees by itself, or the link falls silent, so that BFD has to notice.
 """
 
@@ -17,7 +17,7 @@ from experiments.analysis.crankback import CrankbackCase, crankback_cases
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.lossless import LosslessParameters
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Arm, CampaignPlan, Json, Timing, Trial
+from experiments.campaign.values import CampaignPlan, Json, Timing, Trial, Variant
 from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, Exactly, Within, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, PALETTE, say_empty
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 ID, KIND, TOPOLOGY = "x-lossless", "lossless", "darkstrand"
-SDFAST, LOSSLESS = Arm("sdfast", "learned"), Arm("lossless", "learned")
-SDFAST_AGENT, LOSSLESS_AGENT = Arm("sdfast", "agent"), Arm("lossless", "agent")
+SDFAST, LOSSLESS = Variant("sdfast", "learned"), Variant("lossless", "learned")
+SDFAST_AGENT, LOSSLESS_AGENT = Variant("sdfast", "agent"), Variant("lossless", "agent")
 # Without and with SQR, in both modes of SD-FAST.
-PAIRS_OF_ARMS = ((SDFAST, LOSSLESS), (SDFAST_AGENT, LOSSLESS_AGENT))
+PAIRS_OF_VARIANTS = ((SDFAST, LOSSLESS), (SDFAST_AGENT, LOSSLESS_AGENT))
 LABELS = {
     SDFAST.name: "SD-FAST alone, learned",
     LOSSLESS.name: "SD-FAST + SQR, learned",
     SDFAST_AGENT.name: "SD-FAST alone, agent",
     LOSSLESS_AGENT.name: "SD-FAST + SQR, agent",
 }
-CUTS = {"silent": "silent failure", "carrier": "carrier lost"}
+FAILURES = {"silent": "silent failure", "carrier": "carrier lost"}
 PROBE_MS = 2.0
 # BFD needs three of its intervals to see a silent failure, telling SQR of it takes 0.2 s; delta covers both twice.
 BFD_MS, DELTA_MS, SLOTS, MARGIN = 100, 1000.0, 8192, 64
@@ -83,24 +83,24 @@ def draw_cases(count: int, seed: int) -> tuple[CrankbackCase, ...]:
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """Every case with each sort of cut and by each arm; in a quick run the cases take the sorts in turn."""
-    sorts = list(CUTS)
+    """Every case with each sort of failure and by each variant; in a quick run the cases take the sorts in turn."""
+    sorts = list(FAILURES)
     cases = draw_cases(plan.rounds or (QUICK_CASES if plan.quick else CASES), plan.seed)
     return tuple(
-        _trial(case, number, cut, arm, plan.seed)
+        _trial(case, number, failure, variant, plan.seed)
         for number, case in enumerate(cases, start=1)
-        for cut in (sorts[number % len(sorts) - 1 :][:1] if plan.quick else sorts)
-        for pair in PAIRS_OF_ARMS
-        for arm in pair
+        for failure in (sorts[number % len(sorts) - 1 :][:1] if plan.quick else sorts)
+        for pair in PAIRS_OF_VARIANTS
+        for variant in pair
     )
 
 
-def _trial(case: CrankbackCase, number: int, cut: str, arm: Arm, seed: int) -> Trial:
+def _trial(case: CrankbackCase, number: int, failure: str, variant: Variant, seed: int) -> Trial:
     return Trial(
-        trial_id=f"{ID}/r{number}/{case.source}-{case.destination}-{cut}/{arm.name}",
+        trial_id=f"{ID}/r{number}/{case.source}-{case.destination}-{failure}/{variant.name}",
         kind=KIND,
         topology=TOPOLOGY,
-        arm=arm,
+        variant=variant,
         round=number,
         failures=1,
         links=(str(case.link),),
@@ -108,19 +108,19 @@ def _trial(case: CrankbackCase, number: int, cut: str, arm: Arm, seed: int) -> T
         load=None,
         timing=TIMING,
         seed=seed,
-        parameters=LosslessParameters(cut, case.hops_back, PROBE_MS, BFD_MS, SLOTS, DELTA_MS, MARGIN),
+        parameters=LosslessParameters(failure, case.hops_back, PROBE_MS, BFD_MS, SLOTS, DELTA_MS, MARGIN),
     )
 
 
-def rows_of(rows: Sequence[Json], arm: Arm, cut: str | None = None) -> list[Json]:
-    """Good rows of an arm, of one sort of cut or of all."""
+def rows_of(rows: Sequence[Json], variant: Variant, failure: str | None = None) -> list[Json]:
+    """Good rows of a variant, of one sort of failure or of all."""
     return [
         row
         for row in rows
         if row["trial"].startswith(f"{ID}/")
         and row.get("status", "ok") == "ok"
-        and row["arm"] == arm.name
-        and cut in (None, row["parameters"]["cut"])
+        and row["variant"] == variant.name
+        and failure in (None, row["parameters"]["failure"])
     ]
 
 
@@ -146,12 +146,12 @@ def by_outage(rows: Sequence[Json]) -> Estimate | None:
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Nothing is lost with SQR; SD-FAST alone loses what was sent while the link was dead and nobody knew."""
     results = []
-    for alone, helped in PAIRS_OF_ARMS:
+    for alone, helped in PAIRS_OF_VARIANTS:
         own, label = rows_of(rows, helped), LABELS[helped.name]
         results.append(
             judge(Claim(f"packets lost, {label}, all cases", "packets", 0.0, Exactly(0.0)), total(own, "lost"))
         )
-        walked = min((row["came_back"] for row in own), default=None)
+        walked = min((row["backtracked"] for row in own), default=None)
         back = None if walked is None else Estimate(float(walked), None, None)
         results.append(
             judge(Claim(f"packets that walked back in every case, {label}", "packets", 1.0, AtLeast(1.0)), back)
@@ -161,8 +161,8 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         claim = Claim(f"packets lost at silent failures by rate x outage, {label}", "ratio", 1.0, RATIO)
         results.append(judge(claim, by_outage(silent)))
         results += [
-            judge(Claim(f"packets lost, {words}, {label}", "packets"), mean(rows_of(rows, alone, cut), "lost"))
-            for cut, words in CUTS.items()
+            judge(Claim(f"packets lost, {words}, {label}", "packets"), mean(rows_of(rows, alone, failure), "lost"))
+            for failure, words in FAILURES.items()
         ]
         for field, words in (("duplicated", "came twice"), ("reordered", "reordered")):
             name = f"packets that {'were ' if field == 'reordered' else ''}{words}, {LABELS[helped.name]}"
@@ -171,19 +171,21 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """A line for every case and arm."""
+    """A line for every case and variant."""
     lines = []
     for row in rows:
         if row["trial"].startswith(f"{ID}/"):
             (source, destination), (link,) = row["pair"], row["links"]
-            name = f"{source} to {destination}, {link}, {CUTS[row['parameters']['cut']]}, {LABELS[row['arm']]}"
-            counts = (f"{row[field]:,}" for field in ("sent", "lost", "duplicated", "reordered", "came_back"))
+            name = (
+                f"{source} to {destination}, {link}, {FAILURES[row['parameters']['failure']]}, {LABELS[row['variant']]}"
+            )
+            counts = (f"{row[field]:,}" for field in ("sent", "lost", "duplicated", "reordered", "backtracked"))
             lines.append((name, str(row["parameters"]["hops_back"]), *counts, f"{max(row['outages_ms']):,.1f}"))
     return Table(HEADER, tuple(lines))
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
-    """Packets lost and doubled in every case, arms side by side."""
+    """Packets lost and doubled in every case, variants side by side."""
     figure, both = canvas.panels("SD-FAST beyond the papers: SQR at the switches beside the failure", len(_FIELDS))
     for axes, (field, words) in zip(both, _FIELDS.items(), strict=True):
         _draw(axes, rows, field)
@@ -193,24 +195,24 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     facts = [
         f"Darkstrand, UDP probes every {PROBE_MS:g} ms both ways, one link of the way dies for good; BFD every "
         f"{BFD_MS} ms. Under each case: how many hops its first packets walk back. SQR keeps the packets of "
-        f"{DELTA_MS:g} ms, and sends again what the cut may have lost: so packets come twice."
+        f"{DELTA_MS:g} ms, and sends again what the failure may have lost: so packets come twice."
     ]
     return canvas.finish(figure, facts, caption)
 
 
 def _draw(axes: Axes, rows: Sequence[Json], field: str) -> None:
-    arms = [arm for pair in PAIRS_OF_ARMS for arm in pair]
-    own = {arm: {_case_name(row): row for row in rows_of(rows, arm)} for arm in arms}
+    variants = [variant for pair in PAIRS_OF_VARIANTS for variant in pair]
+    own = {variant: {_case_name(row): row for row in rows_of(rows, variant)} for variant in variants}
     cases = list(dict.fromkeys(case for found in own.values() for case in found))
     if not cases:
         say_empty(axes)
         return
-    width = 0.8 / len(arms)
-    for number, (arm, found) in enumerate(own.items()):
+    width = 0.8 / len(variants)
+    for number, (variant, found) in enumerate(own.items()):
         for group, case in enumerate(cases):
             if case in found:
-                place = group + (number - (len(arms) - 1) / 2) * width
-                axes.bar(place, found[case][field], 0.92 * width, color=COLOURS[arm.name])
+                place = group + (number - (len(variants) - 1) / 2) * width
+                axes.bar(place, found[case][field], 0.92 * width, color=COLOURS[variant.name])
                 axes.annotate(
                     f"{found[case][field]:,}",
                     (place, found[case][field]),
@@ -220,7 +222,7 @@ def _draw(axes: Axes, rows: Sequence[Json], field: str) -> None:
                     fontsize=8,
                     color=INK,
                 )
-        axes.bar([0], [0], color=COLOURS[arm.name], label=LABELS[arm.name])
+        axes.bar([0], [0], color=COLOURS[variant.name], label=LABELS[variant.name])
     axes.set_yscale("symlog", linthresh=10)
     axes.set_ylim(bottom=0)
     axes.margins(y=0.15)
@@ -230,8 +232,8 @@ def _draw(axes: Axes, rows: Sequence[Json], field: str) -> None:
 def _case_name(row: Json) -> str:
     """Name of a case under its bars."""
     (source, destination) = row["pair"]
-    cut, hops = CUTS[row["parameters"]["cut"]], row["parameters"]["hops_back"]
-    return f"{source} to {destination}\n{cut}\n{hops} back"
+    failure, hops = FAILURES[row["parameters"]["failure"]], row["parameters"]["hops_back"]
+    return f"{source} to {destination}\n{failure}\n{hops} back"
 
 
 FIGURE = PaperFigure(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import Arm
+from experiments.campaign.values import Variant
 from mininet_topos.errors import MissingRequirementError
 
 if TYPE_CHECKING:
@@ -105,28 +105,28 @@ def whisker(axes: Axes, place: float, estimate: Estimate) -> None:
 def grouped(
     axes: Axes,
     groups: Sequence[str],
-    values: Mapping[Arm, Sequence[Estimate | None]],
-    labels: Mapping[Arm, str],
-    colours: Mapping[Arm, str],
-) -> dict[tuple[Arm, int], tuple[float, float]]:
-    """Bars of every arm in every group.
+    values: Mapping[Variant, Sequence[Estimate | None]],
+    labels: Mapping[Variant, str],
+    colours: Mapping[Variant, str],
+) -> dict[tuple[Variant, int], tuple[float, float]]:
+    """Bars of every variant in every group.
 
     Returns
     -------
     dict
-        (arm, number of the group) -> (place, width) of its bar, for marks upon it.
+        (variant, number of the group) -> (place, width) of its bar, for marks upon it.
     """
     if not values:
         say_empty(axes)
         return {}
     width = 0.84 / len(values)
     places = {}
-    for number, (arm, estimates) in enumerate(values.items()):
+    for number, (variant, estimates) in enumerate(values.items()):
         for group, estimate in enumerate(estimates):
             place = group + (number - (len(values) - 1) / 2) * width
-            places[arm, group] = (place, width)
-            bar(axes, place, estimate, 0.92 * width, color=colours[arm])
-        axes.bar([0], [0], color=colours[arm], label=labels[arm])
+            places[variant, group] = (place, width)
+            bar(axes, place, estimate, 0.92 * width, color=colours[variant])
+        axes.bar([0], [0], color=colours[variant], label=labels[variant])
     axes.set_xticks(range(len(groups)), groups, parse_math=False)
     axes.set_xlim(-0.5, len(groups) - 0.5)
     axes.margins(y=0.12)

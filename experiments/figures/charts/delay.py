@@ -31,17 +31,17 @@ _PANEL_HEIGHT_IN, _WIDTH_IN, _DPI = 3.1, 11.0, 150
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One packet: way ("out", "back"), sending (ms after the cut), delay (ms; None: lost), whether it came back."""
+    """One packet: way ("out", "back"), sending (ms after the failure), delay (ms; None: lost), whether it came back."""
 
     way: str
     sent_ms: float
     delay_ms: float | None
-    came_back: bool
+    backtracked: bool
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One run's picture: its title, its packets, its stages (ms after the cut), and the repair if there is one."""
+    """One run's picture: its title, its packets, its stages (ms after the failure), and the repair if there is one."""
 
     title: str
     dots: Sequence[Dot]
@@ -88,7 +88,7 @@ def draw_delay(panels: Sequence[Panel], paths: Sequence[Path], title: str) -> No
     )
     for axes, panel, span in zip(grid[:, 0], panels, spans, strict=True):
         _draw_panel(axes, panel, span, top_ms)
-    grid[-1, 0].set_xlabel("sending of the packet, ms after the cut")
+    grid[-1, 0].set_xlabel("sending of the packet, ms after the failure")
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold", color=INK)
@@ -97,7 +97,7 @@ def draw_delay(panels: Sequence[Panel], paths: Sequence[Path], title: str) -> No
 
 
 def shown_time(panels: Sequence[Panel]) -> tuple[float, float]:
-    """Part of the time axis that is shown: some time before the cut until well after the last stage."""
+    """Part of the time axis that is shown: some time before the failure until well after the last stage."""
     given = [value for panel in panels for value in panel.stages_ms.values() if value is not None]
     last_dot = max((dot.sent_ms for panel in panels for dot in panel.dots), default=0.0)
     end_ms = max(given, default=0.0)
@@ -118,9 +118,9 @@ def _draw_panel(axes: Axes, panel: Panel, span_ms: tuple[float, float], top_ms: 
     shown = [dot for dot in panel.dots if span_ms[0] <= dot.sent_ms <= span_ms[1]]
     axes.axvspan(0, min(panel.repair_ms or span_ms[1], span_ms[1]), color=FAULT_BAND, zorder=0)
     for way, name in (("out", "way there"), ("back", "way back")):
-        good = [dot for dot in shown if dot.way == way and dot.delay_ms is not None and not dot.came_back]
+        good = [dot for dot in shown if dot.way == way and dot.delay_ms is not None and not dot.backtracked]
         _dots(axes, good, WAY_COLORS[way], 9, f"delivered, {name}")
-    turned = [dot for dot in shown if dot.came_back and dot.delay_ms is not None]
+    turned = [dot for dot in shown if dot.backtracked and dot.delay_ms is not None]
     _dots(axes, turned, TURNED, 34, "came back on its way, delivered")
     lost = [dot.sent_ms for dot in shown if dot.delay_ms is None]
     (ticks,) = axes.plot(lost, [-0.055 * top_ms] * len(lost), "|", color=LOST, markersize=9, mew=1.4, label="lost")
@@ -151,16 +151,16 @@ def _dots(axes: Axes, dots: Sequence[Dot], color: str, size: float, label: str) 
 
 def _stage_lines(axes: Axes, stages_ms: dict[str, float | None], span_ms: tuple[float, float]) -> None:
     """Vertical lines with labels above the panel; labels of close stages are moved aside."""
-    marks = [("cut", 0.0)]
+    marks = [("failure", 0.0)]
     marks += [(STAGE_LABELS[name], value) for name, value in stages_ms.items() if value is not None]
     marks = sorted((mark for mark in marks if span_ms[0] <= mark[1] <= span_ms[1]), key=lambda mark: mark[1])
     width_ms = span_ms[1] - span_ms[0]
     places = spread_labels([value for _, value in marks], 0.082 * width_ms, span_ms)
     for (label, value), place in zip(marks, places, strict=True):
-        color = LOST if label == "cut" else INK
-        axes.axvline(value, color=color, lw=0.9, ls="-" if label == "cut" else (0, (3, 2)), zorder=2)
+        color = LOST if label == "failure" else INK
+        axes.axvline(value, color=color, lw=0.9, ls="-" if label == "failure" else (0, (3, 2)), zorder=2)
         note = axes.annotate(
-            f"{label}\n{value:.1f}" if label != "cut" else "cut\n0",
+            f"{label}\n{value:.1f}" if label != "failure" else "failure\n0",
             xy=(value, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(place, 1.045),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Run = dict[str, Any]
-CUT = "#cf222e"
+FAILURE = "#cf222e"
 # Victims warm, the others cool: what belongs together looks alike.
 COLOURS = {
     "victim": ("#e16f24", "#bf8700", "#cf222e", "#8b4513"),
@@ -88,13 +88,13 @@ def _panel(axes: Axes, run: Run) -> None:
                 alpha=1.0 if named else 0.6,
                 label=label,
             )
-    axes.axvline(0.0, color=CUT, linewidth=1.2, linestyle="--")
+    axes.axvline(0.0, color=FAILURE, linewidth=1.2, linestyle="--")
     axes.annotate(
         _event(run), (0.0, 1.0), (4, -4), xycoords=("data", "axes fraction"), textcoords="offset points",
-        color=CUT, fontsize=9, va="top", parse_math=False,
+        color=FAILURE, fontsize=9, va="top", parse_math=False,
     )  # fmt: skip
     axes.set_title(run["scheme"], color=INK, fontsize=11, loc="left", parse_math=False)
-    axes.set_xlabel("seconds after the cut" if run["failures"] else "seconds after the request", color=INK)
+    axes.set_xlabel("seconds after the failure" if run["failures"] else "seconds after the request", color=INK)
     highest = max((mbps for flow in run["flows"] for mbps in smoothed(flow["samples_mbps"])), default=1.0)
     axes.set_ylim(0, max(axes.get_ylim()[1] if axes.has_data() else 0.0, 1.18 * highest))
     axes.spines[["top", "right"]].set_visible(False)

@@ -45,10 +45,10 @@ def read_panels(folder: Path) -> list[Panel]:
 
 def _panel(run: Row, number: int, probes: Iterable[Row]) -> Panel:
     failure = run["failures"][number]
-    cut_s, until_s = failure["cut_s"], failure["until_s"]
-    dots = [_dot(row, cut_s) for row in probes if cut_s - _LEAD_S <= row["sent_s"] < until_s]
+    failure_s, until_s = failure["failure_s"], failure["until_s"]
+    dots = [_dot(row, failure_s) for row in probes if failure_s - _LEAD_S <= row["sent_s"] < until_s]
     mode = mode_words(run["mode"])
-    mode += f", {run['arm']}" if run.get("arm") else ""
+    mode += f", {run['variant']}" if run.get("variant") else ""
     loads = run.get("loads") or []
     whole = "" if number or not loads else f"run: {', '.join(map(_load, loads))}; probes: "
     outage = f", outage {failure['outage_ms']:.1f} ms" if failure["lost"] else ""
@@ -56,7 +56,7 @@ def _panel(run: Row, number: int, probes: Iterable[Row]) -> Panel:
         title=f"{run['scheme']}{mode}: {failure['kind']} failure of {failure['what']}",
         dots=dots,
         stages_ms=failure["stages_ms"],
-        note=f"{whole}{failure['lost']} lost, {failure['came_back']} came back{outage}",
+        note=f"{whole}{failure['lost']} lost, {failure['backtracked']} backtracked{outage}",
     )
 
 
@@ -67,6 +67,6 @@ def _load(load: Row) -> str:
     return "TCP unknown" if load["retransmits"] is None else f"TCP resent {load['retransmits']:,}"
 
 
-def _dot(row: Row, cut_s: float) -> Dot:
+def _dot(row: Row, failure_s: float) -> Dot:
     delay_ms = None if row["arrived_s"] is None else (row["arrived_s"] - row["sent_s"]) * 1000
-    return Dot(row["way"], (row["sent_s"] - cut_s) * 1000, delay_ms, row["back_hops"] > 0)
+    return Dot(row["way"], (row["sent_s"] - failure_s) * 1000, delay_ms, row["back_hops"] > 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import Estimate, mean_interval, median_interval
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import ClaimResult
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, PALETTE, PAPER, paper_handle, say_empty
@@ -44,7 +44,9 @@ _SHIFT_MBPS = {testbed.KUIJIA: -12.0, testbed.RESCALING: 12.0}
 DEMAND = "Mbit/s a pair (paper's scale)"
 Draw = Callable[[Sequence[Json], str], "Figure"]
 MakeTable = Callable[[Sequence[Json]], Table]
-_PAIRED = tuple(f"{testbed.ARM_NAMES[arm.name]}: {what}" for arm in testbed.ARMS for what in ("lost %", "fluid %"))
+_PAIRED = tuple(
+    f"{testbed.VARIANT_NAMES[variant.name]}: {what}" for variant in testbed.VARIANTS for what in ("lost %", "fluid %")
+)
 
 
 def tcp_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
@@ -62,14 +64,14 @@ def class_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return testbed.gscale_trials(plan, "tcp", testbed.FOUR)
 
 
-def points(rows: Sequence[Json], choice: Choice, arm: Arm, measure: Measure) -> Values:
-    """A measure of every trial of an arm."""
-    return by_point(chosen(rows, choice, arm), measure)
+def points(rows: Sequence[Json], choice: Choice, variant: Variant, measure: Measure) -> Values:
+    """A measure of every trial of a variant."""
+    return by_point(chosen(rows, choice, variant), measure)
 
 
 def both(rows: Sequence[Json], choice: Choice, measure: Measure) -> tuple[Values, Values]:
     """A measure under Kuijia and under rescaling."""
-    kuijia, rescaling = (points(rows, choice, arm, measure) for arm in testbed.ARMS)
+    kuijia, rescaling = (points(rows, choice, variant, measure) for variant in testbed.VARIANTS)
     return kuijia, rescaling
 
 
@@ -137,12 +139,12 @@ def loss_picture(title: str, cases: Mapping[str, tuple[Choice, Class]], band: fl
 
 
 def _draw_case(axes: Axes, rows: Sequence[Json], choice: Choice, which: Class) -> None:
-    for arm in testbed.ARMS:
-        here = chosen(rows, choice, arm)
-        draw_measure(axes, here, arm, lost_percent(which))
+    for variant in testbed.VARIANTS:
+        here = chosen(rows, choice, variant)
+        draw_measure(axes, here, variant, lost_percent(which))
         expected = by_demand(by_point(here, fluid_lost_percent(which)))
         rates = [each.value for each in expected.values()]
-        axes.plot(list(expected), rates, color=COLOURS[arm], lw=1.2, ls="--", marker="_", markersize=9, zorder=2)
+        axes.plot(list(expected), rates, color=COLOURS[variant], lw=1.2, ls="--", marker="_", markersize=9, zorder=2)
     axes.set_xlabel(DEMAND, color=INK)
     axes.set_ylabel("lost (%)", color=INK)
     axes.set_xticks(demands_of(rows))
@@ -152,15 +154,15 @@ def _draw_case(axes: Axes, rows: Sequence[Json], choice: Choice, which: Class) -
     axes.margins(x=0.08)
 
 
-def draw_measure(axes: Axes, rows: Sequence[Json], arm: Any, measure: Measure) -> None:
+def draw_measure(axes: Axes, rows: Sequence[Json], variant: Any, measure: Measure) -> None:
     """Mean over rounds with its interval, and every trial as a small dot beside."""
     values = by_point(rows, measure)
     estimates = by_demand(values)
-    shift = _SHIFT_MBPS[arm]
+    shift = _SHIFT_MBPS[variant]
     places = [demand + shift for demand in estimates]
     means = [estimate.value for estimate in estimates.values()]
-    style: dict[str, Any] = {"color": COLOURS[arm], "marker": MARKS[arm]}
-    axes.plot(places, means, lw=1.8, markersize=6, label=testbed.ARM_NAMES[arm.name], zorder=4, **style)
+    style: dict[str, Any] = {"color": COLOURS[variant], "marker": MARKS[variant]}
+    axes.plot(places, means, lw=1.8, markersize=6, label=testbed.VARIANT_NAMES[variant.name], zorder=4, **style)
     if len(values) > len(estimates):
         dots = [demand + 2 * shift for _, demand in values]
         axes.plot(dots, list(values.values()), ls="none", markersize=3, alpha=0.45, zorder=3, **style)
@@ -175,10 +177,10 @@ def _fluid_handle() -> Any:
 def facts_of(rows: Sequence[Json], choices: Sequence[Choice]) -> list[str]:
     """What the picture's trials are, in sentences."""
     own = [row for choice in dict.fromkeys(choices) for row in chosen(rows, choice)]
-    cut = sorted({f"{row['failed_links'][0]}" for row in own})
+    failed = sorted({f"{row['failed_links'][0]}" for row in own})
     rounds = len({row["round"] for row in own})
     return [
-        f"Gscale, {testbed.PAIRS} random pairs and one failed link a round ({', '.join(cut)}; rounds: {rounds}).",
+        f"Gscale, {testbed.PAIRS} random pairs and one failed link a round ({', '.join(failed)}; rounds: {rounds}).",
         f"Scaled 1:{testbed.SCALE:.0f}: links carry {testbed.LINK_MBPS:g} Mbit/s of payload, flows send "
         f"{100 * testbed.OFFERED_SHARE:.0f} % of their allocation.",
     ]
@@ -198,12 +200,14 @@ def loss_table(cases: Mapping[str, tuple[Choice, Class]]) -> MakeTable:
         for title, (choice, which) in cases.items():
             own = chosen(rows, choice)
             values = {
-                (arm, fluid): by_demand(by_point(chosen(own, choice, arm), measure(which)))
-                for arm in testbed.ARMS
+                (variant, fluid): by_demand(by_point(chosen(own, choice, variant), measure(which)))
+                for variant in testbed.VARIANTS
                 for fluid, measure in ((False, lost_percent), (True, fluid_lost_percent))
             }
             for demand in demands_of(own):
-                cells = (cell(values[arm, fluid].get(demand)) for arm in testbed.ARMS for fluid in (False, True))
+                cells = (
+                    cell(values[variant, fluid].get(demand)) for variant in testbed.VARIANTS for fluid in (False, True)
+                )
                 here = [row for row in own if row["parameters"]["demand_mbps"] == demand]
                 flows = sum(len(flows_of(row, which)) for row in here) / max(1, len(here))
                 found.append((title, str(demand), *cells, f"{flows:.0f}", str(len(here))))

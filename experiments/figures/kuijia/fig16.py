@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge, judge_difference
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import GRID, INK, PALETTE, say_empty
@@ -54,9 +54,9 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Traffic over a link by priority: high unchanged in both; low directly affected traffic cut by rescaling alone."""
     directions = busiest_directions(chosen(rows, CLASSES_TCP))
     results = []
-    changes: dict[Arm, Values] = {}
-    for arm in testbed.ARMS:
-        title = testbed.ARM_NAMES[arm.name]
+    changes: dict[Variant, Values] = {}
+    for variant in testbed.VARIANTS:
+        title = testbed.VARIANT_NAMES[variant.name]
         for which in (HIGH_DIRECT, HIGH_VICTIM):
             claim = Claim(
                 f"change of high-priority {which.kind} traffic of flows over the link, {title}",
@@ -64,8 +64,8 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
                 "unchanged",
                 Within(-2.0, 2.0),
             )
-            results.append(judge(claim, mean_of(_change(rows, arm, directions, which))))
-        changes[arm] = _change(rows, arm, directions, LOW_DIRECT)
+            results.append(judge(claim, mean_of(_change(rows, variant, directions, which))))
+        changes[variant] = _change(rows, variant, directions, LOW_DIRECT)
     name = "low-priority directly affected traffic that stays on the link"
     paper = 100.0 * (631.937 / 697.263 - 1)
     results += [
@@ -81,13 +81,13 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def _change(rows: Sequence[Json], arm: Arm, directions: Mapping[int, str], which: Class) -> Values:
+def _change(rows: Sequence[Json], variant: Variant, directions: Mapping[int, str], which: Class) -> Values:
     """Change (%) of the traffic of a class that crosses its round's link after the failure, since before it."""
 
     def measure(row: Json) -> float | None:
         return staying_change(row, directions[row["round"]], which) if row["round"] in directions else None
 
-    return points(rows, CLASSES_TCP, arm, measure)
+    return points(rows, CLASSES_TCP, variant, measure)
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
@@ -110,7 +110,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     canvas.legend(figure, axes_of[0])
     facts = [
         f"Flows that cross {', '.join(dict.fromkeys(directions.values()))}, measured at their receivers, mean over "
-        f"rounds; after: from {SETTLED_S:g} s after the cut on; white: less than before.",
+        f"rounds; after: from {SETTLED_S:g} s after the failure on; white: less than before.",
         *facts_of(rows, [CLASSES_TCP]),
     ]
     return canvas.finish(figure, facts, caption)
@@ -118,8 +118,8 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
 
 def _draw_stacks(axes: Axes, rows: Sequence[Json], directions: Mapping[int, str]) -> None:
     ticks: dict[float, str] = {}
-    for place, arm in enumerate(testbed.ARMS):
-        here = chosen(rows, CLASSES_TCP, arm)
+    for place, variant in enumerate(testbed.VARIANTS):
+        here = chosen(rows, CLASSES_TCP, variant)
         bottoms = [0.0, 0.0]
         for title, which in reversed(GROUPS.items()):
             means = group_mean(here, directions, which) or (0.0, 0.0)
@@ -129,7 +129,7 @@ def _draw_stacks(axes: Axes, rows: Sequence[Json], directions: Mapping[int, str]
                 axes.bar(where, mbps, 0.8, bottoms[side], color=_GROUP_COLOURS[title], label=label)
                 bottoms[side] += mbps
         axes.bar(2.4 * place + 1, max(0.0, bottoms[0] - bottoms[1]), 0.8, bottoms[1], color="none", edgecolor=GRID)
-        for shift, name in ((0.0, "before"), (0.5, f"\n{testbed.ARM_NAMES[arm.name]}"), (1.0, "after")):
+        for shift, name in ((0.0, "before"), (0.5, f"\n{testbed.VARIANT_NAMES[variant.name]}"), (1.0, "after")):
             ticks[2.4 * place + shift] = name
     axes.set_xticks(list(ticks), list(ticks.values()), fontsize=8)
     axes.tick_params(axis="x", length=0)
@@ -141,13 +141,13 @@ def table(rows: Sequence[Json]) -> Table:
     directions = busiest_directions(own)
     found = []
     for demand in demands_of(own):
-        for arm in testbed.ARMS:
-            here = [row for row in chosen(own, CLASSES_TCP, arm) if row["parameters"]["demand_mbps"] == demand]
+        for variant in testbed.VARIANTS:
+            here = [row for row in chosen(own, CLASSES_TCP, variant) if row["parameters"]["demand_mbps"] == demand]
             for title, which in GROUPS.items():
                 measured, fluid = (group_mean(here, directions, which, fluid=fluid) for fluid in (False, True))
                 if measured is not None and fluid is not None:
                     cells = (measured.before_mbps, measured.after_mbps, fluid.after_mbps)
-                    name = f"{title}, {testbed.ARM_NAMES[arm.name]}"
+                    name = f"{title}, {testbed.VARIANT_NAMES[variant.name]}"
                     found.append((name, str(demand), *(f"{cell:.1f}" for cell in cells)))
     header = ("traffic over the link", "Mbit/s a pair", "before Mbit/s", "after Mbit/s", "fluid after Mbit/s")
     return Table(header, tuple(found))

@@ -66,7 +66,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
             trial_id=f"{ID}/{name}",
             kind="sweep",
             topology=f"random:{NODES}:{LINKS}",
-            arm=None,
+            variant=None,
             round=parameters.run + 1,
             failures=1,
             links=(),

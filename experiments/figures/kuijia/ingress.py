@@ -1,8 +1,8 @@
 """How long an ingress switch takes to repartition its hash ranges after a failure: notified by controller or agents.
 
 Beyond the paper, whose controller tells. Gscale, five pairs drawn at random, three tunnels a pair, both directions; one
-link after another is cut silently. Rows say, of every ingress switch with a failed tunnel, when its last new row was in
-force (Open vSwitch's flow monitor), from the cut and from the first report of a failed port at the link.
+link after another fails silently. Rows say, of every ingress switch with a failed tunnel, when its last new row was in
+force (Open vSwitch's flow monitor), from the failure and from the first report of a failed port at the link.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.ingress import IngressParameters
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, PALETTE, say_empty
@@ -52,7 +52,7 @@ class Notifier(NamedTuple):
 
 
 NOTIFIERS = (Notifier("agent", 0.0), Notifier("controller", 0.0), Notifier("controller", 5.0))
-SINCE = {"from_cut_ms": "the cut", "from_detection_ms": "detection"}
+SINCE = {"from_failure_ms": "the failure", "from_detection_ms": "detection"}
 COLOURS = dict(zip(NOTIFIERS, (PALETTE[0], PALETTE[2], "#9a3f06"), strict=True))
 _STYLES = dict(zip(NOTIFIERS, ("-", "--", "-."), strict=True))
 
@@ -66,7 +66,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
             trial_id=f"{ID}/round{drawing:02d}-{notifier.notified_by}-{notifier.control_delay_ms:g}ms-{number:02d}-{link}",
             kind="ingress",
             topology=GSCALE,
-            arm=Arm("kuijia"),
+            variant=Variant("kuijia"),
             round=drawing + 1,
             failures=1,
             links=(link,),
@@ -143,7 +143,7 @@ def percentile_of(values: Sequence[float], percentile: int) -> Estimate | None:
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """Percentiles by notifier, from the cut and from detection."""
+    """Percentiles by notifier, from the failure and from detection."""
     found = []
     for notifier in NOTIFIERS:
         for since, words in SINCE.items():
@@ -156,15 +156,17 @@ def table(rows: Sequence[Json]) -> Table:
 
 
 def missed(rows: Sequence[Json]) -> Mapping[str, int]:
-    """Ingress switches with a failed tunnel that did not cut anew in time, by notifier."""
+    """Ingress switches with a failed tunnel that did not repartition in time, by notifier."""
     return {
-        notifier.name: sum(each["from_cut_ms"] is None for row in _rows_of(rows, notifier) for each in row["ingresses"])
+        notifier.name: sum(
+            each["from_failure_ms"] is None for row in _rows_of(rows, notifier) for each in row["ingresses"]
+        )
         for notifier in NOTIFIERS
     }
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
-    """Share of updates that are done, over time: from the cut, and from detection."""
+    """Share of updates that are done, over time: from the failure, and from detection."""
     figure, both = canvas.panels("Kuijia beyond the paper: when the ingress sends flows of failed tunnels elsewhere", 2)
     for axes, since in zip(both, SINCE, strict=True):
         _draw(axes, rows, since)
@@ -175,7 +177,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     failures = max((int(row[-1]) for row in found), default=0)
     not_in_time = sum(missed(rows).values())
     facts = [
-        f"Gscale, {failures} cuts for each line, every ingress switch with a failed tunnel counts; "
+        f"Gscale, {failures} failures for each line, every ingress switch with a failed tunnel counts; "
         f"BFD every {' or '.join(map(str, intervals)) or '?'} ms, three misses.",
         "An update is done when the last new row is in force (flow monitor of Open vSwitch). Detection: first report "
         f"of a failed port at the link. Idle network. Not updated in time: {not_in_time}.",
@@ -204,7 +206,7 @@ def _draw(axes: Axes, rows: Sequence[Json], since: str) -> None:
 FIGURE = PaperFigure(
     ID,
     "beyond",
-    "Beyond: when the ingress has cut its ranges anew, notified by agents or by the controller",
+    "Beyond: when the ingress has repartitioned its ranges, notified by agents or by the controller",
     trials,
     claims,
     draw,

@@ -11,7 +11,7 @@ from statistics import median
 from typing import NamedTuple
 
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json, Variant
 from experiments.figures.kuijia import testbed
 
 # A flow that carries less than this at the end has come to nothing, so it has no rate to converge to.
@@ -20,7 +20,7 @@ NOTHING_MBPS = 0.01
 # of the rule for convergence, larger ones do not (docs/decisions/kuijia-figures.md).
 LEAST_STEADY_MBPS = 1.0
 AFFECTED = ("victim", "direct")
-# Figure 16 has flows of ten packets a second, so it takes means over all that follows these seconds after the cut.
+# Figure 16 has flows of ten packets a second, so it takes means over all that follows these seconds after the failure.
 SETTLED_S = 5.0
 
 
@@ -44,15 +44,15 @@ Point = tuple[int, int]
 """Round and demand of a trial."""
 
 
-def chosen(rows: Iterable[Json], choice: Choice, arm: Arm | None = None) -> list[Json]:
-    """Rows of the chosen trials, of one arm or of all."""
+def chosen(rows: Iterable[Json], choice: Choice, variant: Variant | None = None) -> list[Json]:
+    """Rows of the chosen trials, of one variant or of all."""
     wanted = (choice.transport, choice.queues, choice.topology)
     return [
         row
         for row in rows
         if row["kind"] == "flows"
         and (row["parameters"]["transport"], row["parameters"]["queues"], row["topology"]) == wanted
-        and (arm is None or row["arm"] == arm.name)
+        and (variant is None or row["variant"] == variant.name)
     ]
 
 
@@ -208,7 +208,7 @@ def fluid_rates(row: Json, flow: Json) -> tuple[float, float]:
 
 
 def long_rates(row: Json, flow: Json) -> tuple[float, float]:
-    """Mean rates of a flow over the window before the cut, and from `SETTLED_S` after it to the end (Mbit/s)."""
+    """Mean rates of a flow over the window before the failure, and from `SETTLED_S` after it to the end (Mbit/s)."""
     stamped = list(zip(seconds_of(flow), flow["samples_mbps"], strict=True))
     before = [mbps for second, mbps in stamped if -row["windows_s"]["before_s"] <= second < 0]
     after = [mbps for second, mbps in stamped if second >= SETTLED_S]
@@ -220,6 +220,6 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def seconds_of(flow: Json) -> list[float]:
-    """Seconds of a flow's samples after the cut, at the middle of each."""
+    """Seconds of a flow's samples after the failure, at the middle of each."""
     first_s = flow["start_ms"] / 1000.0
     return [first_s + 0.1 * (number + 0.5) for number in range(len(flow["samples_mbps"]))]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import AtMost, Band, Claim, ClaimResult, Within, around, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, PALETTE, say_empty
@@ -67,26 +67,28 @@ def _degraded(rows: Sequence[Json], table: str, names: Sequence[str]) -> list[Cl
     return [_changed(rows, table, testbed.RESCALING, name, "degrades", AtMost(-1.0)) for name in names]
 
 
-def _changed(rows: Sequence[Json], table: str, arm: Arm, name: str, paper: str, band: Band) -> ClaimResult:
+def _changed(rows: Sequence[Json], table: str, variant: Variant, name: str, paper: str, band: Band) -> ClaimResult:
     values = [
         100.0 * (after / before - 1)
-        for before, after in zip(*(_rates(rows, table, arm, name, when) for when in ("before", "after")), strict=True)
+        for before, after in zip(
+            *(_rates(rows, table, variant, name, when) for when in ("before", "after")), strict=True
+        )
         if before
     ]
-    claim = Claim(f"change of {name}, {testbed.ARM_NAMES[arm.name]}", "%", paper, band)
+    claim = Claim(f"change of {name}, {testbed.VARIANT_NAMES[variant.name]}", "%", paper, band)
     return judge(claim, mean_interval(values) if values else None)
 
 
-def figure1_rate(rows: Sequence[Json], table: str, arm: Arm, name: str, when: str) -> Estimate | None:
+def figure1_rate(rows: Sequence[Json], table: str, variant: Variant, name: str, when: str) -> Estimate | None:
     """Throughput of one of f1 to f4, in the paper's Mbit/s."""
-    values = _rates(rows, table, arm, name, when)
+    values = _rates(rows, table, variant, name, when)
     return mean_interval(values) if values else None
 
 
-def _rates(rows: Sequence[Json], table: str, arm: Arm, name: str, when: str) -> list[float]:
+def _rates(rows: Sequence[Json], table: str, variant: Variant, name: str, when: str) -> list[float]:
     return [
         testbed.SCALE * flow[f"{when}_mbps"]
-        for row in chosen(rows, FIGURE1, arm)
+        for row in chosen(rows, FIGURE1, variant)
         if row["parameters"].get("table") == table
         for flow in row["flows"]
         if flow["name"] == name
@@ -98,9 +100,9 @@ def figure1_picture(table: str, title: str) -> Callable[[Sequence[Json], str], F
 
     def draw(rows: Sequence[Json], caption: str) -> Figure:
         figure, axes_of = canvas.panels(title, 2)
-        for axes, arm in zip(axes_of, (testbed.RESCALING, testbed.KUIJIA), strict=True):
-            axes.set_title(testbed.ARM_NAMES[arm.name], color=INK, fontsize=10, loc="left")
-            here = [row for row in chosen(rows, FIGURE1, arm) if row["parameters"].get("table") == table]
+        for axes, variant in zip(axes_of, (testbed.RESCALING, testbed.KUIJIA), strict=True):
+            axes.set_title(testbed.VARIANT_NAMES[variant.name], color=INK, fontsize=10, loc="left")
+            here = [row for row in chosen(rows, FIGURE1, variant) if row["parameters"].get("table") == table]
             if not here:
                 say_empty(axes)
                 continue
@@ -109,7 +111,7 @@ def figure1_picture(table: str, title: str) -> Callable[[Sequence[Json], str], F
         canvas.legend(figure, shown)
         facts = [
             f"Figure 1's network, scaled 1:{testbed.SCALE:.0f}, links of "
-            f"{testbed.LINK_MBPS * testbed.TABLE_HEADROOM[table]:g} Mbit/s of frames; s2-s4 is cut at 0, and with it "
+            f"{testbed.LINK_MBPS * testbed.TABLE_HEADROOM[table]:g} Mbit/s of frames; s2-s4 fails at 0, and with it "
             "the tunnel of f1 and f2; f1 goes over to the tunnel of f3, f2 to that of f4.",
             "First round; means of half a second at the receiver; dashed: the fluid model's rate after the failure.",
         ]
@@ -129,7 +131,7 @@ def _draw_flows(axes: Axes, row: Json) -> None:
         fluid = testbed.SCALE * row["fluid"][name]["after_mbps"]
         axes.plot([0.0, seconds[-1]], [fluid, fluid], color=colour, lw=1.0, ls="--", zorder=1)
     axes.axvline(0.0, color=INK, lw=1.0, ls=":")
-    axes.set_xlabel("seconds after the cut", color=INK)
+    axes.set_xlabel("seconds after the failure", color=INK)
     axes.set_ylabel("Mbit/s (measured times 100)", color=INK)
     axes.set_ylim(bottom=0)
 
@@ -139,15 +141,15 @@ def figure1_table(table: str) -> MakeTable:
 
     def make(rows: Sequence[Json]) -> Table:
         found = []
-        for arm in testbed.ARMS:
-            here = [row for row in chosen(rows, FIGURE1, arm) if row["parameters"].get("table") == table]
+        for variant in testbed.VARIANTS:
+            here = [row for row in chosen(rows, FIGURE1, variant) if row["parameters"].get("table") == table]
             if not here:
                 continue
             for name in (*VICTIMS, *ABORIGINAL):
-                before, after = (figure1_rate(rows, table, arm, name, when) for when in ("before", "after"))
+                before, after = (figure1_rate(rows, table, variant, name, when) for when in ("before", "after"))
                 fluid = testbed.SCALE * here[0]["fluid"][name]["after_mbps"]
                 cells = (cell(before, 0), cell(after, 0), f"{fluid:.0f}", str(len(here)))
-                found.append((f"{name}, {testbed.ARM_NAMES[arm.name]}", *cells))
+                found.append((f"{name}, {testbed.VARIANT_NAMES[variant.name]}", *cells))
         return Table(("flow", "before Mbit/s", "after Mbit/s", "fluid after Mbit/s", "trials"), tuple(found))
 
     return make

@@ -46,7 +46,7 @@ ABOVE_CAPACITY_MBPS = 1000
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """TCP convergence: below 1 s with Kuijia, above 10 s with rescaling once demand exceeds capacity."""
     kuijia, rescaling = both(rows, TCP, typical_convergence_s)
-    whole = {arm: points(rows, TCP, arm, whole_convergence_s) for arm in testbed.ARMS}
+    whole = {variant: points(rows, TCP, variant, whole_convergence_s) for variant in testbed.VARIANTS}
     above = [value for (_, demand), value in whole[testbed.RESCALING].items() if demand > ABOVE_CAPACITY_MBPS]
     name = "TCP convergence of affected flows"
     results = [
@@ -54,9 +54,9 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         judge_difference(f"{name}, median flow, rescaling less Kuijia", "s", ABOVE, difference(rescaling, kuijia)),
         judge(Claim(f"{name}, all flows, rescaling above capacity", "s", "over 10", AtLeast(10.0)), median_of(above)),
     ]
-    for arm in testbed.ARMS:
-        values = list(whole[arm].values())
-        claim = Claim(f"{name}, all flows, {testbed.ARM_NAMES[arm.name]}", "s")
+    for variant in testbed.VARIANTS:
+        values = list(whole[variant].values())
+        claim = Claim(f"{name}, all flows, {testbed.VARIANT_NAMES[variant.name]}", "s")
         results.append(judge(claim, median_of(values)))
     return results
 
@@ -75,10 +75,10 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         return canvas.finish(figure, [], caption)
     for axes, (name, measure) in zip(axes_of, measures, strict=False):
         axes.set_title(name, color=INK, fontsize=10, loc="left")
-        for arm in testbed.ARMS:
-            draw_measure(axes, chosen(own, TCP, arm), arm, measure)
+        for variant in testbed.VARIANTS:
+            draw_measure(axes, chosen(own, TCP, variant), variant, measure)
         axes.set_xlabel(DEMAND, color=INK)
-        axes.set_ylabel("seconds after the cut", color=INK)
+        axes.set_ylabel("seconds after the failure", color=INK)
         axes.set_xticks(demands_of(own))
         axes.set_ylim(bottom=0)
     axes_of[0].axhline(1.0, color=PAPER, lw=1.2, ls=":", zorder=1)
@@ -96,14 +96,14 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
 def _draw_flows(axes: Axes, rows: Sequence[Json]) -> None:
     """Share of flows that have settled, over time."""
     axes.set_title("flows that have settled", color=INK, fontsize=10, loc="left")
-    for arm in testbed.ARMS:
-        values = sorted(value for row in chosen(rows, TCP, arm) for value in convergences_s(row))
+    for variant in testbed.VARIANTS:
+        values = sorted(value for row in chosen(rows, TCP, variant) for value in convergences_s(row))
         if values:
             share = [100.0 * (number + 1) / len(values) for number in range(len(values))]
             middle = median_interval(values)
-            axes.step([0.0, *values], [0.0, *share], where="post", color=COLOURS[arm], lw=1.6)
-            axes.plot([middle.value], [50.0], marker=MARKS[arm], color=COLOURS[arm])
-    axes.set_xlabel("seconds after the cut", color=INK)
+            axes.step([0.0, *values], [0.0, *share], where="post", color=COLOURS[variant], lw=1.6)
+            axes.plot([middle.value], [50.0], marker=MARKS[variant], color=COLOURS[variant])
+    axes.set_xlabel("seconds after the failure", color=INK)
     axes.set_ylabel("flows (%)", color=INK)
     axes.set_ylim(0, 101)
     axes.set_xlim(left=-0.2)
@@ -114,8 +114,8 @@ def table(rows: Sequence[Json]) -> Table:
     found = []
     own = chosen(rows, TCP)
     for demand in demands_of(own):
-        for arm in testbed.ARMS:
-            here = [row for row in chosen(own, TCP, arm) if row["parameters"]["demand_mbps"] == demand]
+        for variant in testbed.VARIANTS:
+            here = [row for row in chosen(own, TCP, variant) if row["parameters"]["demand_mbps"] == demand]
             values = [value for row in here for value in convergences_s(row)]
             if values:
                 middle = median_interval(values)
@@ -123,7 +123,7 @@ def table(rows: Sequence[Json]) -> Table:
                 typical = [value for row in here if (value := typical_convergence_s(row)) is not None]
                 found.append(
                     (
-                        testbed.ARM_NAMES[arm.name],
+                        testbed.VARIANT_NAMES[variant.name],
                         str(demand),
                         f"{sum(typical) / len(typical):.2f}",
                         f"{middle.low:.2f}",

@@ -1,4 +1,4 @@
-"""Set-up of Kuijia's measured evaluation (sections 3 and 5): who sends what over which tunnels, and what is cut.
+"""Set-up of Kuijia's measured evaluation (sections 3 and 5): who sends what over which tunnels, and what fails.
 
 Gscale, five pairs drawn at random, three tunnels a pair, 0.8 to 1.6 Gbit/s a pair, and a link that fails. The network
 is 100 times slower: 1 Gbit/s is 10 Mbit/s of payload. Links are shaped 5 % faster than that, since Ethernet, IP, TCP
@@ -17,7 +17,7 @@ import numpy as np
 from experiments.analysis.flows.aggregates import aggregate_flows
 from experiments.campaign.kinds.flows import FlowsParameters
 from experiments.campaign.kinds.ingress import IngressParameters
-from experiments.campaign.values import Arm, CampaignPlan, Load, Timing, Trial, parameters_of
+from experiments.campaign.values import CampaignPlan, Load, Timing, Trial, Variant, parameters_of
 from experiments.scenario.flow_values import Flow
 from mininet_topos.build import from_edges, numbered_nodes
 from mininet_topos.catalogue import load_topology
@@ -44,9 +44,9 @@ OFFERED_SHARE = 0.97
 # Paper's Mbit/s; what is less is no traffic, and three segments a second at this scale.
 LEAST_ALLOCATED_MBPS = 10.0
 # The paper's testbed rescaled by moving victims only; rescaling by hash ranges moves others too.
-KUIJIA, RESCALING = Arm("kuijia"), Arm("rescaling_victims")
-ARMS = (KUIJIA, RESCALING)
-ARM_NAMES = {KUIJIA.name: "Kuijia", RESCALING.name: "rescaling"}
+KUIJIA, RESCALING = Variant("kuijia"), Variant("rescaling_victims")
+VARIANTS = (KUIJIA, RESCALING)
+VARIANT_NAMES = {KUIJIA.name: "Kuijia", RESCALING.name: "rescaling"}
 TRANSPORTS = ("tcp", "udp")
 SINGLE, FOUR = "single", "four"
 QUICK_TIMING = Timing(before_s=6.0, transient_s=9.0, converged_s=5.0)
@@ -55,7 +55,7 @@ _DRAWINGS_A_SEED = 1000
 # Tables 2 and 3: (offered by f1 and f2, by f3 and f4), Mbit/s of the paper.
 TABLE_LOADS = {"table2": (400.0, 800.0), "table3": (500.0, 1000.0)}
 TABLE_HEADROOM = {"table2": HEADROOM, "table3": 1.0}
-FIGURE1_CUT = LinkId("s2", "s4")
+FIGURE1_FAILURE = LinkId("s2", "s4")
 
 
 def figure1() -> Topology:
@@ -109,7 +109,7 @@ def failed_link(drawing: int, seed: int) -> LinkId:
         if survivors.all() and all(each.tunnel_mbps[dead].sum() >= LEAST_ALLOCATED_MBPS for each in allocations):
             candidates.append(link)
     if not candidates:
-        raise BadInputError(f"drawing {drawing} of seed {seed} has no link to cut; give another seed")
+        raise BadInputError(f"drawing {drawing} of seed {seed} has no link to fail; give another seed")
     lot = np.random.default_rng((seed, drawing)).integers(len(candidates))
     return candidates[int(lot)]
 
@@ -142,7 +142,7 @@ class Traffic:
 
     @cached_property
     def failures(self) -> tuple[frozenset[LinkId], ...]:
-        """What is cut, as plans name it."""
+        """What fails, as plans name it."""
         return (frozenset(self.topology.parse_link(name) for name in self.trial.links),)
 
     @cached_property
@@ -167,7 +167,7 @@ class Traffic:
     @cached_property
     def planner(self) -> TunnelPlanner:
         """Plans of the trial's scheme."""
-        scheme = find_tunnel_scheme(self.trial.arm.scheme if self.trial.arm else KUIJIA.scheme)
+        scheme = find_tunnel_scheme(self.trial.variant.scheme if self.trial.variant else KUIJIA.scheme)
         return TunnelPlanner(scheme, self.topology, self.commodities, TunnelOptions(priorities=self.queues))
 
     @property
@@ -240,7 +240,7 @@ def gscale_trials(plan: CampaignPlan, transport: str, queues: str = SINGLE) -> t
     return tuple(
         _trial(
             plan,
-            arm,
+            variant,
             (GSCALE, drawing, failed_link(drawing, plan.seed)),
             FlowsParameters(
                 network=f"{queues}-{demand_mbps}",
@@ -259,7 +259,7 @@ def gscale_trials(plan: CampaignPlan, transport: str, queues: str = SINGLE) -> t
         )
         for drawing in range(1, rounds_of(plan) + 1)
         for demand_mbps in demands
-        for arm in ARMS
+        for variant in VARIANTS
     )
 
 
@@ -268,8 +268,8 @@ def figure1_trials(plan: CampaignPlan, table: str) -> tuple[Trial, ...]:
     return tuple(
         _trial(
             plan,
-            arm,
-            (FIGURE1, drawing, FIGURE1_CUT),
+            variant,
+            (FIGURE1, drawing, FIGURE1_FAILURE),
             FlowsParameters(
                 network=f"{SINGLE}-{table}",
                 drawing=drawing,
@@ -283,18 +283,18 @@ def figure1_trials(plan: CampaignPlan, table: str) -> tuple[Trial, ...]:
             ),
         )
         for drawing in range(1, rounds_of(plan) + 1)
-        for arm in ARMS
+        for variant in VARIANTS
     )
 
 
-def _trial(plan: CampaignPlan, arm: Arm, where: tuple[str, int, LinkId], own: FlowsParameters) -> Trial:
+def _trial(plan: CampaignPlan, variant: Variant, where: tuple[str, int, LinkId], own: FlowsParameters) -> Trial:
     topology, drawing, link = where
     what = own.table or f"{own.network}/{own.transport}"
     return Trial(
-        trial_id=f"kuijia/{topology}/r{drawing}/{what}/{arm.name}",
+        trial_id=f"kuijia/{topology}/r{drawing}/{what}/{variant.name}",
         kind="flows",
         topology=topology,
-        arm=arm,
+        variant=variant,
         round=drawing,
         failures=1,
         links=(str(link),),

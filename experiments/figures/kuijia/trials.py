@@ -15,12 +15,12 @@ SHAPE_MARKS = dict(zip(SHAPES, "sxo", strict=True))
 
 
 def computed_trial(figure_id: str, name: str, topology: str, plan: CampaignPlan, parameters: Parameters) -> Trial:
-    """A trial without network, arm and load; `parameters` are all that decides it, `drawing` (from 0) its round."""
+    """A trial without network, variant and load; `parameters` are all that decides it, `drawing` (from 0) its round."""
     return Trial(
         trial_id=f"{figure_id}/{name}",
         kind="sweep",
         topology=topology,
-        arm=None,
+        variant=None,
         round=getattr(parameters, "drawing", 0) + 1,
         failures=0,
         links=(),

@@ -1,4 +1,4 @@
-"""What ids of the bench of two paths share, SQR's too: numbers of an arm in a case, as bars and tables."""
+"""What ids of the testbed of two paths share, SQR's too: numbers of a variant in a case, as bars and tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import Table
 from experiments.campaign.statistics import Estimate, mean_interval, median_interval
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json, Variant
 from experiments.figures.charts.canvas import INK, PALETTE, whisker
 from experiments.figures.kuijia.trials import own_rows
 from experiments.figures.p4protect import setup
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
 
 Value = Callable[[Json], float]
 QUARTILES = "median over rounds, and quartiles instead of the interval"
-COLOURS: Mapping[Arm, str] = {
+COLOURS: Mapping[Variant, str] = {
     setup.PLAIN: PALETTE[1],
     setup.UNPROTECTED: PALETTE[3],
     setup.PROTECTED: PALETTE[0],
 }
 SCALE = (
     "Two hosts, two nodes and two disjoint paths in network namespaces of one machine, no Open vSwitch; "
-    "arms one after another in every round."
+    "variants one after another in every round."
 )
 INTERVALS, _QUARTILES = "Whiskers: 95 % interval over rounds.", "Bars: median over rounds; whiskers: quartiles."
 Cases = Mapping[str, Json]
-Looks = Mapping[Arm, tuple[str, str]]
-LOOKS: Looks = {arm: (COLOURS[arm], setup.LABELS[arm.name]) for arm in COLOURS}
-ALL = {arm: setup.LABELS[arm.name] for arm in (setup.PLAIN, setup.UNPROTECTED, setup.PROTECTED)}
-TWO = {arm: label for arm, label in ALL.items() if arm != setup.UNPROTECTED}
+Looks = Mapping[Variant, tuple[str, str]]
+LOOKS: Looks = {variant: (COLOURS[variant], setup.LABELS[variant.name]) for variant in COLOURS}
+ALL = {variant: setup.LABELS[variant.name] for variant in (setup.PLAIN, setup.UNPROTECTED, setup.PROTECTED)}
+TWO = {variant: label for variant, label in ALL.items() if variant != setup.UNPROTECTED}
 
 
-def good_rows(rows: Sequence[Json], figure_id: str, arm: Arm, case: Json) -> list[Json]:
-    """Good rows of an arm whose parameters are those of a case."""
+def good_rows(rows: Sequence[Json], figure_id: str, variant: Variant, case: Json) -> list[Json]:
+    """Good rows of a variant whose parameters are those of a case."""
     return [
         row
         for row in own_rows(rows, figure_id)
         if row.get("status", "ok") == "ok"
-        and row["arm"] == arm.name
+        and row["variant"] == variant.name
         and all(row["parameters"][key] == wanted for key, wanted in case.items())
     ]
 
 
-def values(rows: Sequence[Json], figure_id: str, arm: Arm, case: Json, value: Value) -> list[float]:
-    """A value of every good row of an arm in a case, round by round."""
-    return [value(row) for row in good_rows(rows, figure_id, arm, case)]
+def values(rows: Sequence[Json], figure_id: str, variant: Variant, case: Json, value: Value) -> list[float]:
+    """A value of every good row of a variant in a case, round by round."""
+    return [value(row) for row in good_rows(rows, figure_id, variant, case)]
 
 
 def field_of(name: str) -> Value:
@@ -56,34 +56,39 @@ def field_of(name: str) -> Value:
     return lambda row: float(row[name])
 
 
-def mean_of(rows: Sequence[Json], figure_id: str, arm: Arm, case: Json, value: Value) -> Estimate | None:
+def mean_of(rows: Sequence[Json], figure_id: str, variant: Variant, case: Json, value: Value) -> Estimate | None:
     """Mean over rounds with its 95 % interval; None without rows."""
-    found = values(rows, figure_id, arm, case, value)
+    found = values(rows, figure_id, variant, case, value)
     return mean_interval(found) if found else None
 
 
-def median_of(rows: Sequence[Json], figure_id: str, arm: Arm, case: Json, value: Value) -> Estimate | None:
+def median_of(rows: Sequence[Json], figure_id: str, variant: Variant, case: Json, value: Value) -> Estimate | None:
     """Median over rounds with its quartiles, for costs: a round that others disturbed does not move it."""
-    found = values(rows, figure_id, arm, case, value)
+    found = values(rows, figure_id, variant, case, value)
     return median_interval(found) if found else None
 
 
 def ratio_of(
-    rows: Sequence[Json], figure_id: str, arms: tuple[Arm, Arm], case: Json, value: Value, scale: float = 1.0
+    rows: Sequence[Json],
+    figure_id: str,
+    variants: tuple[Variant, Variant],
+    case: Json,
+    value: Value,
+    scale: float = 1.0,
 ) -> Estimate | None:
-    """Median over rounds of one arm's value by the other's in the same round; None without rounds that have both."""
-    by_round = [{row["round"]: value(row) for row in good_rows(rows, figure_id, arm, case)} for arm in arms]
+    """Median over rounds of one variant's value by the other's in the same round; None without rounds that have both."""
+    by_round = [{row["round"]: value(row) for row in good_rows(rows, figure_id, variant, case)} for variant in variants]
     both = sorted(by_round[0].keys() & by_round[1].keys())
     found = [scale * by_round[0][number] / by_round[1][number] for number in both if by_round[1][number]]
     return median_interval(found) if found else None
 
 
 def bars(axes: Axes, rows: Sequence[Json], figure_id: str, looks: Looks, cases: Cases, value: Value) -> None:
-    """Medians of every arm in every case, side by side; `looks` are colour and label of the arms."""
+    """Medians of every variant in every case, side by side; `looks` are colour and label of the variants."""
     width = 0.8 / len(looks)
-    for number, (arm, (colour, label)) in enumerate(looks.items()):
+    for number, (variant, (colour, label)) in enumerate(looks.items()):
         for group, case in enumerate(cases.values()):
-            estimate = median_of(rows, figure_id, arm, case, value)
+            estimate = median_of(rows, figure_id, variant, case, value)
             place = group + (number - (len(looks) - 1) / 2) * width
             if estimate is None:
                 axes.plot([place], [0], marker="x", color=INK, markersize=5, clip_on=False)
@@ -103,21 +108,21 @@ def bars(axes: Axes, rows: Sequence[Json], figure_id: str, looks: Looks, cases: 
     axes.set_ylim(bottom=0)
 
 
-def label_of(arm: Arm) -> str:
-    """What pictures call an arm."""
-    return setup.LABELS[arm.name]
+def label_of(variant: Variant) -> str:
+    """What pictures call a variant."""
+    return setup.LABELS[variant.name]
 
 
 def table_of(
-    figure_id: str, labels: Mapping[Arm, str], cases: Cases, fields: Mapping[str, str]
+    figure_id: str, labels: Mapping[Variant, str], cases: Cases, fields: Mapping[str, str]
 ) -> Callable[[Sequence[Json]], Table]:
-    """Medians of some fields for every case and arm; `labels` names arms, `fields` maps fields of rows to headings."""
+    """Medians of some fields for every case and variant; `labels` names variants, `fields` maps fields of rows to headings."""
 
     def table(rows: Sequence[Json]) -> Table:
         lines = []
         for name, case in cases.items():
-            for arm, label in labels.items():
-                found = [median_of(rows, figure_id, arm, case, field_of(field)) for field in fields]
+            for variant, label in labels.items():
+                found = [median_of(rows, figure_id, variant, case, field_of(field)) for field in fields]
                 cells = ["-" if each is None else f"{each.value:,.4g}" for each in found]
                 lines.append((f"{name}, {label}" if name else label, *cells))
         return Table(("", *fields.values()), tuple(lines))

@@ -45,16 +45,16 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     results: list[ClaimResult] = []
     for size in setup.FRAME_BYTES:
         case = {"frame_bytes": size}
-        for arm in (setup.UNPROTECTED, setup.PROTECTED):
-            arms = (arm, setup.PLAIN)
-            sending = ratio_of(rows, setup.COST, arms, case, lambda row: row["first_node_ns"], 100.0)
-            text = f"program at the sending end, {setup.LABELS[arm.name]}, {size} bytes"
-            results.append(judge(Claim(text, "% of plain", PAPER_COST[arm.name], neutral=100.0), sending))
-        arms = (setup.PROTECTED, setup.PLAIN)
-        receiving = ratio_of(rows, setup.COST, arms, case, lambda row: row["second_node_ns"], 100.0)
+        for variant in (setup.UNPROTECTED, setup.PROTECTED):
+            variants = (variant, setup.PLAIN)
+            sending = ratio_of(rows, setup.COST, variants, case, lambda row: row["first_node_ns"], 100.0)
+            text = f"program at the sending end, {setup.LABELS[variant.name]}, {size} bytes"
+            results.append(judge(Claim(text, "% of plain", PAPER_COST[variant.name], neutral=100.0), sending))
+        variants = (setup.PROTECTED, setup.PLAIN)
+        receiving = ratio_of(rows, setup.COST, variants, case, lambda row: row["second_node_ns"], 100.0)
         text = f"program at the receiving end, a copy, {size} bytes"
         results.append(judge(Claim(text, "% of plain", PAPER_RECEIVING_COST, neutral=100.0), receiving))
-        whole = ratio_of(rows, setup.COST, arms, case, lambda row: row["whole_ns"], 100.0)
+        whole = ratio_of(rows, setup.COST, variants, case, lambda row: row["whole_ns"], 100.0)
         results.append(
             judge(Claim(f"whole way on one processor, 1+1, {size} bytes", "% of plain", neutral=100.0), whole)
         )

@@ -46,10 +46,10 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     results = []
     for flows in setup.FLOWS:
         case = {"flows": flows}
-        for arm in (setup.UNPROTECTED, setup.PROTECTED):
-            change = ratio_of(rows, setup.GOODPUT, (arm, setup.PLAIN), case, lambda row: row["goodput_mbps"], 100.0)
+        for variant in (setup.UNPROTECTED, setup.PROTECTED):
+            change = ratio_of(rows, setup.GOODPUT, (variant, setup.PLAIN), case, lambda row: row["goodput_mbps"], 100.0)
             less = None if change is None else _less(change, 100.0)
-            name = f"TCP claims, {setup.LABELS[arm.name]} against plain, {flows} flow{'s' if flows > 1 else ''}"
+            name = f"TCP claims, {setup.LABELS[variant.name]} against plain, {flows} flow{'s' if flows > 1 else ''}"
             band = Within(-GOODPUT_WITHIN, GOODPUT_WITHIN)
             results.append(judge(Claim(name, "%", 0.0, band), less))
     return [result.with_note(QUARTILES) for result in results]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.kinds.paths import JitterParameters
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Within, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import whisker
@@ -63,9 +63,9 @@ def pooled(rows: Sequence[Json], value: Value) -> Estimate | None:
     """Protected by plain, over all rounds and jitters but none; the paths' own delay is taken off the mean."""
     found: list[float] = []
     for jitter_ms in setup.JITTERS_MS[1:]:
-        arms = (setup.PROTECTED, setup.PLAIN)
-        estimate = values(rows, setup.JITTER, arms[1], {"jitter_ms": jitter_ms}, value)
-        protected = values(rows, setup.JITTER, arms[0], {"jitter_ms": jitter_ms}, value)
+        variants = (setup.PROTECTED, setup.PLAIN)
+        estimate = values(rows, setup.JITTER, variants[1], {"jitter_ms": jitter_ms}, value)
+        protected = values(rows, setup.JITTER, variants[0], {"jitter_ms": jitter_ms}, value)
         found += [one / other for one, other in zip(protected, estimate, strict=False) if other]
     return mean_interval(found) if found else None
 
@@ -73,18 +73,18 @@ def pooled(rows: Sequence[Json], value: Value) -> Estimate | None:
 def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Mean and deviation of one-way delays against jitter, with the model beside."""
     figure, axes = canvas.panels("P4-Protect, Figure 8: jitter of the paths", 2)
-    curves: tuple[tuple[str, str, Callable[[Arm, float], float]], ...] = (
+    curves: tuple[tuple[str, str, Callable[[Variant, float], float]], ...] = (
         ("mean_ms", "mean one-way delay, ms", _mean_model),
         ("deviation_ms", "standard deviation, ms", _deviation_model),
     )
     for place, (field, title, model) in enumerate(curves):
-        for arm in (setup.PLAIN, setup.PROTECTED):
+        for variant in (setup.PLAIN, setup.PROTECTED):
             found = [
-                mean_of(rows, setup.JITTER, arm, {"jitter_ms": each}, field_of(field)) for each in setup.JITTERS_MS
+                mean_of(rows, setup.JITTER, variant, {"jitter_ms": each}, field_of(field)) for each in setup.JITTERS_MS
             ]
-            _curve(axes[place], setup.JITTERS_MS, found, COLOURS[arm], label_of(arm))
-            modelled = [model(arm, each) for each in setup.JITTERS_MS]
-            axes[place].plot(setup.JITTERS_MS, modelled, color=COLOURS[arm], linestyle=":", linewidth=1.2)
+            _curve(axes[place], setup.JITTERS_MS, found, COLOURS[variant], label_of(variant))
+            modelled = [model(variant, each) for each in setup.JITTERS_MS]
+            axes[place].plot(setup.JITTERS_MS, modelled, color=COLOURS[variant], linestyle=":", linewidth=1.2)
         axes[place].set_xlabel("jitter of each path and direction: a delay from 0 to so many ms")
         axes[place].set_ylabel(title)
         axes[place].set_ylim(bottom=0)
@@ -98,13 +98,13 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
-def _mean_model(arm: Arm, jitter_ms: float) -> float:
-    return setup.BASE_DELAY_MS + (1 / 3 if arm == setup.PROTECTED else 1 / 2) * jitter_ms
+def _mean_model(variant: Variant, jitter_ms: float) -> float:
+    return setup.BASE_DELAY_MS + (1 / 3 if variant == setup.PROTECTED else 1 / 2) * jitter_ms
 
 
-def _deviation_model(arm: Arm, jitter_ms: float) -> float:
+def _deviation_model(variant: Variant, jitter_ms: float) -> float:
     # J / sqrt(12) for one even delay, J / sqrt(18) for the smaller of two.
-    variance = 1 / 18 if arm == setup.PROTECTED else 1 / 12
+    variance = 1 / 18 if variant == setup.PROTECTED else 1 / 12
     return float(variance**0.5 * jitter_ms)
 
 

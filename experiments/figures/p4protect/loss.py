@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """A numbered stream while each path is cut in turn."""
-    own = LossParameters(setup.LOSS, setup.LOSS_PPS, setup.LOSS_SECONDS, setup.LOSS_CUTS)
+    """A numbered stream while each path fails in turn."""
+    own = LossParameters(setup.LOSS, setup.LOSS_PPS, setup.LOSS_SECONDS, setup.LOSS_FAILURES)
     return two_path_trials(plan, {str(own.rate_pps): own}, (setup.PLAIN, setup.PROTECTED))
 
 
@@ -42,16 +42,17 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     for name in ("lost", "duplicated", "reordered"):
         found = values(rows, setup.LOSS, setup.PROTECTED, {}, field_of(name))
         sums[name] = Estimate(sum(found), None, None) if found else None
-    outage_s = sum(seconds for path, _, seconds in setup.LOSS_CUTS if path == "p1")
+    outage_s = sum(seconds for path, _, seconds in setup.LOSS_FAILURES if path == "p1")
     control = ratio_of_outage(rows, outage_s)
     results = [
         judge(
-            Claim(f"packets {name}, 1+1, each path cut in turn, all rounds", "packets", 0.0, Exactly(0.0)), sums[name]
+            Claim(f"packets {name}, 1+1, each path failed in turn, all rounds", "packets", 0.0, Exactly(0.0)),
+            sums[name],
         )
         for name in ("lost", "duplicated")
     ]
     results.append(
-        judge(Claim("packets reordered, 1+1, each path cut in turn, all rounds", "packets"), sums["reordered"])
+        judge(Claim("packets reordered, 1+1, each path failed in turn, all rounds", "packets"), sums["reordered"])
     )
     wanted = Claim(
         "packets lost without protection, by rate x outage of its path",
@@ -72,17 +73,19 @@ def ratio_of_outage(rows: Sequence[Json], outage_s: float) -> Estimate | None:
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
-    """Packets lost, doubled and reordered while each path is cut in turn."""
+    """Packets lost, doubled and reordered while each path fails in turn."""
     figure, (axes,) = canvas.panels("P4-Protect: a path dies, each in turn", 1)
-    arms = (setup.PLAIN, setup.PROTECTED)
+    variants = (setup.PLAIN, setup.PROTECTED)
     width = 0.35
-    for number, arm in enumerate(arms):
+    for number, variant in enumerate(variants):
         for group, name in enumerate(("lost", "duplicated", "reordered")):
-            estimate = mean_of(rows, setup.LOSS, arm, {}, field_of(name))
+            estimate = mean_of(rows, setup.LOSS, variant, {}, field_of(name))
             if estimate is None:
                 continue
             place = group + (number - 0.5) * width
-            axes.bar(place, estimate.value, 0.92 * width, color=COLOURS[arm], label=None if group else label_of(arm))
+            axes.bar(
+                place, estimate.value, 0.92 * width, color=COLOURS[variant], label=None if group else label_of(variant)
+            )
             whisker(axes, place, estimate)
             axes.annotate(
                 f"{estimate.value:,.0f}",
@@ -97,7 +100,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     axes.set_ylabel("packets a round")
     axes.set_ylim(bottom=0)
     figure.legend(*axes.get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=2)
-    outages = ", then ".join(f"{path} for {seconds:g} s" for path, _, seconds in setup.LOSS_CUTS)
+    outages = ", then ".join(f"{path} for {seconds:g} s" for path, _, seconds in setup.LOSS_FAILURES)
     facts = [f"{setup.LOSS_PPS:,} UDP packets a second for {setup.LOSS_SECONDS:g} s; {outages}.", SCALE, INTERVALS]
     return canvas.finish(figure, facts, caption)
 

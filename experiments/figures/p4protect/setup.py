@@ -1,7 +1,7 @@
 """Set-up of P4-Protect's trials: two hosts, two nodes, two disjoint paths in network namespaces, no Open vSwitch.
 
 The paper's switches forward at 100 Gbit/s and its hosts use segmentation offload; here one processor forwards packet by
-packet, so rates are scaled and ratios kept. Arms are interleaved: every round runs all of them one after another.
+packet, so rates are scaled and ratios kept. Variants are interleaved: every round runs all of them one after another.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from experiments.campaign.kinds.paths import PathsParameters
-from experiments.campaign.values import Arm, CampaignPlan, Trial
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 
 PAPER = "p4-protect"
 KIND = "paths"
 TOPOLOGY = "two-paths"
-PLAIN, UNPROTECTED, PROTECTED = Arm("plain"), Arm("unprotected"), Arm("protected")
+PLAIN, UNPROTECTED, PROTECTED = Variant("plain"), Variant("unprotected"), Variant("protected")
 LABELS = {
     PLAIN.name: "plain forwarding",
     UNPROTECTED.name: "node, flow not protected",
@@ -25,7 +25,7 @@ ROUNDS, QUICK_ROUNDS = 10, 3
 
 LOSS_PPS, LOSS_SECONDS = 50_000, 3.0
 # Each path in turn: (path, seconds after the start, outage).
-LOSS_CUTS = (("p1", 0.5, 0.8), ("p2", 1.9, 0.6))
+LOSS_FAILURES = (("p1", 0.5, 0.8), ("p2", 1.9, 0.6))
 FRAME_BYTES = (64, 1400)
 COST_FRAMES = 40_000
 FLOWS = (1, 4, 15)
@@ -35,23 +35,25 @@ PACKET_INTERVAL_MS, PACKETS, QUICK_PACKETS = 2.0, 2000, 1000
 BASE_DELAY_MS = 1.0  # of a path, before jitter
 
 
-def two_path_trials(plan: CampaignPlan, cases: Mapping[str, PathsParameters], arms: Sequence[Arm]) -> tuple[Trial, ...]:
-    """One trial for each round, case and arm, the arms of a case side by side; `cases` are given by their names."""
+def two_path_trials(
+    plan: CampaignPlan, cases: Mapping[str, PathsParameters], variants: Sequence[Variant]
+) -> tuple[Trial, ...]:
+    """One trial for each round, case and variant, the variants of a case side by side; `cases` are given by their names."""
     rounds = plan.rounds or (QUICK_ROUNDS if plan.quick else ROUNDS)
     return tuple(
-        _trial(f"r{number}/{name}/{arm.name}", arm, number, plan.seed + number, own)
+        _trial(f"r{number}/{name}/{variant.name}", variant, number, plan.seed + number, own)
         for number in range(1, rounds + 1)
         for name, own in cases.items()
-        for arm in arms
+        for variant in variants
     )
 
 
-def _trial(name: str, arm: Arm, number: int, seed: int, own: PathsParameters) -> Trial:
+def _trial(name: str, variant: Variant, number: int, seed: int, own: PathsParameters) -> Trial:
     return Trial(
         trial_id=f"{own.what}/{name}",
         kind=KIND,
         topology=TOPOLOGY,
-        arm=arm,
+        variant=variant,
         round=number,
         failures=0,
         links=(),

@@ -70,10 +70,10 @@ def out_of_band_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 
 
 def high_lost(
-    rows: Sequence[Json], choice: Choice, name: str, band: AtMost | None, arm: str, paper: float | None
+    rows: Sequence[Json], choice: Choice, name: str, band: AtMost | None, variant: str, paper: float | None
 ) -> ClaimResult:
-    """Share of the high class that an arm lost."""
-    return judge(Claim(name, "%", paper, band), estimate(chosen(rows, choice, arm), lost_percent(HIGH)))
+    """Share of the high class that a variant lost."""
+    return judge(Claim(name, "%", paper, band), estimate(chosen(rows, choice, variant), lost_percent(HIGH)))
 
 
 def delay_ratio(rows: Sequence[Json], choice: Choice, name: str, paper: float, most: float) -> ClaimResult:
@@ -95,16 +95,16 @@ def judged_knee(rows: Sequence[Json], choice: Choice, paper: float, where: str) 
 
 
 def delays_beside(rows: Sequence[Json], choice: Choice, above: tuple[float, ...]) -> list[ClaimResult]:
-    """Mean delays of both arms, below and above the knee; ours are of a slower link, so nothing is judged."""
+    """Mean delays of both variants, below and above the knee; ours are of a slower link, so nothing is judged."""
     low = Choice(choice.regime, tuple(nl for nl in _nls(choice) if nl not in above))
     high = Choice(choice.regime, above)
     return [
         judge(
-            Claim(f"mean delay, {arm.name.upper()}, {words}", "ms"),
-            estimate(chosen(rows, part, arm.name), mean_ms(HIGH)),
+            Claim(f"mean delay, {variant.name.upper()}, {words}", "ms"),
+            estimate(chosen(rows, part, variant.name), mean_ms(HIGH)),
         )
         for words, part in (("below", low), ("above", high))
-        for arm in setup.ARMS
+        for variant in setup.VARIANTS
     ]
 
 
@@ -126,26 +126,26 @@ def over_load(
     style: str = "-",
     label: str = "{}",
 ) -> None:
-    """A line of each arm over the load."""
+    """A line of each variant over the load."""
     if not chosen(rows, choice):
         if edge is not None:
             say_empty(axes)
         return
-    for arm in setup.ARMS:
+    for variant in setup.VARIANTS:
         points = []
         for nl in nls_of(rows, choice):
-            found = estimate(chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), arm.name), measure)
+            found = estimate(chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant.name), measure)
             if found is not None:
                 points.append((nl, found))
         axes.plot(
             [nl for nl, _ in points],
             [found.value for _, found in points],
-            marker=_MARKS[arm.name],
+            marker=_MARKS[variant.name],
             markersize=4,
-            color=COLOURS[arm.name],
+            color=COLOURS[variant.name],
             ls=style,
             lw=1.5,
-            label=label.format(setup.LABELS[arm.name]),
+            label=label.format(setup.LABELS[variant.name]),
         )
         for nl, found in points:
             whisker(axes, nl, found)
@@ -181,9 +181,9 @@ def paper_words(text: str) -> object:
 def repetitions_text(rows: Sequence[Json], choice: Choice) -> str:
     """How many trials a point has."""
     counts = [
-        len(chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), arm.name))
+        len(chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant.name))
         for nl in nls_of(rows, choice)
-        for arm in setup.ARMS
+        for variant in setup.VARIANTS
     ]
     if not counts:
         return ""
@@ -196,10 +196,10 @@ def load_table(rows: Sequence[Json], choices: Sequence[Choice]) -> Table:
     lines = []
     for choice in choices:
         for nl in nls_of(rows, choice):
-            for arm in setup.ARMS:
-                mine = chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), arm.name)
+            for variant in setup.VARIANTS:
+                mine = chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant.name)
                 bursts = f", bursts of {choice.burst_pkts}" if choice.burst_pkts else ""
-                name = f"{choice.regime}{bursts}, NL {nl:g}, {arm.name.upper()}"
+                name = f"{choice.regime}{bursts}, NL {nl:g}, {variant.name.upper()}"
                 lines.append((name, str(len(mine)), *(cell(mine, measure) for _, measure in _LOAD)))
     return Table(("load", "trials", *(name for name, _ in _LOAD)), tuple(lines))
 

@@ -107,10 +107,10 @@ def _cpu_beside(rows: Sequence[Json]) -> list[ClaimResult]:
         judge(Claim("CPU-bound: delay, PSO / FIFO, NL > 0.8", "ratio", neutral=1.0), ratio(rows, above, mean_ms(HIGH))),
         *(
             judge(
-                Claim(f"CPU-bound: high class lost with {arm.name.upper()}, NL > 0.8", "%"),
-                estimate(chosen(rows, above, arm.name), lost_percent(HIGH)),
+                Claim(f"CPU-bound: high class lost with {variant.name.upper()}, NL > 0.8", "%"),
+                estimate(chosen(rows, above, variant.name), lost_percent(HIGH)),
             )
-            for arm in setup.ARMS
+            for variant in setup.VARIANTS
         ),
         judge(
             Claim("CPU-bound: answers of all classes, PSO against FIFO, NL > 0.8", "%"),

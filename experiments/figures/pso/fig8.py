@@ -58,10 +58,10 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         *delays_beside(rows, Choice(setup.REAL), REAL_ABOVE_08),
         *(
             judge(
-                Claim(f"emulated switch: throughput with {arm.name.upper()}, share of offered, NL > 0.8", "%"),
-                estimate(chosen(rows, emulated, arm.name), answered_percent(HIGH)),
+                Claim(f"emulated switch: throughput with {variant.name.upper()}, share of offered, NL > 0.8", "%"),
+                estimate(chosen(rows, emulated, variant.name), answered_percent(HIGH)),
             )
-            for arm in setup.ARMS
+            for variant in setup.VARIANTS
         ),
     ]
 

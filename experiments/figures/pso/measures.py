@@ -15,7 +15,7 @@ SEED = 1  # of resamples, so that the same rows give the same intervals
 
 Measure = Callable[[Json], float | None]
 Key = tuple[int, float]
-"""(round, normalised load): both arms of a round have the same load and arrivals."""
+"""(round, normalised load): both variants of a round have the same load and arrivals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class Choice:
     burst_pkts: int | None = None
 
 
-def chosen(rows: Sequence[Json], choice: Choice, arm: str | None = None) -> list[Json]:
-    """Good rows of a choice, of one arm or of all, in the order of their rounds."""
+def chosen(rows: Sequence[Json], choice: Choice, variant: str | None = None) -> list[Json]:
+    """Good rows of a choice, of one variant or of all, in the order of their rounds."""
     good = {row["trial"]: row for row in rows if row["status"] == OK and row.get("regime") == choice.regime}
     found = [
         row
         for row in good.values()
-        if (arm is None or row["arm"] == arm)
+        if (variant is None or row["variant"] == variant)
         and (choice.nls is None or row["nl"] in choice.nls)
         and row["parameters"].get("burst_pkts") == choice.burst_pkts
     ]
@@ -98,9 +98,9 @@ def link_percent(row: Json) -> float | None:
 def acknowledgement_percent(row: Json) -> float | None:
     """Share of the link's bytes on PSO's main connection, where answers come: hardly more than TCP acknowledgements."""
     classes = row.get("link_classes")
-    if not classes or setup.HOME_CLASS not in classes:
+    if not classes or setup.MAIN_CLASS not in classes:
         return None
-    return float(100.0 * classes[setup.HOME_CLASS]["bytes"] / sum(each["bytes"] for each in classes.values()))
+    return float(100.0 * classes[setup.MAIN_CLASS]["bytes"] / sum(each["bytes"] for each in classes.values()))
 
 
 def estimate(rows: Sequence[Json], measure: Measure) -> Estimate | None:
@@ -110,14 +110,14 @@ def estimate(rows: Sequence[Json], measure: Measure) -> Estimate | None:
 
 
 def by_key(rows: Sequence[Json], measure: Measure) -> dict[Key, float]:
-    """Values by what both arms share."""
+    """Values by what both variants share."""
     found = {(row["round"], row["nl"]): measure(row) for row in rows}
     return {key: value for key, value in found.items() if value is not None}
 
 
 def change_percent(rows: Sequence[Json], choice: Choice, measure: Measure) -> Estimate | None:
     """Change from FIFO to PSO (%), the same rounds compared."""
-    fifo, pso = (by_key(chosen(rows, choice, arm.name), measure) for arm in (setup.FIFO, setup.PSO))
+    fifo, pso = (by_key(chosen(rows, choice, variant.name), measure) for variant in (setup.FIFO, setup.PSO))
     return change_interval(fifo, pso, SEED)
 
 
@@ -130,14 +130,14 @@ def ratio(rows: Sequence[Json], choice: Choice, measure: Measure) -> Estimate | 
     return Estimate(1 + change.value / 100, low, high)
 
 
-def knee(rows: Sequence[Json], choice: Choice, name: str, arm: str) -> float | None:
+def knee(rows: Sequence[Json], choice: Choice, name: str, variant: str) -> float | None:
     """Largest load up to which nothing is congested: loss at most 0.1 % and mean delay at most thrice the first load's.
 
     None without trials, or when the first load is congested itself.
     """
     found, first_ms = None, None
     for nl in nls_of(rows, choice):
-        mine = chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), arm)
+        mine = chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant)
         lost, delay = estimate(mine, lost_percent(name)), estimate(mine, mean_ms(name))
         if lost is None or delay is None:
             return None

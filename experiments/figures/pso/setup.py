@@ -14,10 +14,10 @@ from typing import Any
 
 from experiments.campaign.kinds import control
 from experiments.campaign.kinds.control import ControlParameters, LinkParameters
-from experiments.campaign.values import Arm, CampaignPlan, Trial
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 
-FIFO, PSO = Arm("fifo"), Arm("pso")
-ARMS = (FIFO, PSO)
+FIFO, PSO = Variant("fifo"), Variant("pso")
+VARIANTS = (FIFO, PSO)
 LABELS = {FIFO.name: "FIFO (stock Ryu)", PSO.name: "PSO"}
 
 LINK, REAL, CPU, IN_BAND = control.LINK, control.REAL, control.CPU, control.IN_BAND
@@ -41,7 +41,7 @@ LINK_MBPS = 2.0
 HIGH_PPS = 100.0  # of the high-priority flow, whatever the load is: 101 kbit/s for the paper's 1000
 LINK_QUEUE_PKTS, SWITCH_QUEUE_PKTS, SEND_BUFFER_BYTES = 100, 100, 16384
 SECONDS, QUICK_SECONDS, WARM_UP_S, PATIENCE_S = 5.0, 3.0, 1.0, 2.0
-HOME_CLASS = "dscp 56"  # of the main connection with example 1: CS7
+MAIN_CLASS = "dscp 56"  # of the main connection with example 1: CS7
 CPU_SWITCHES = 4
 CONTROL_NL = 0.2  # share of the shared link that control takes in-band; data fills the load up
 DATA_BYTES = 1000  # payload of a data packet
@@ -81,7 +81,7 @@ def repetitions(plan: CampaignPlan) -> int:
 
 
 def load_trials(plan: CampaignPlan, regime: str, nls: Sequence[float], **more: Any) -> tuple[Trial, ...]:
-    """Trials over the normalised load, both arms for each point one after the other.
+    """Trials over the normalised load, both variants for each point one after the other.
 
     Parameters
     ----------
@@ -94,12 +94,13 @@ def load_trials(plan: CampaignPlan, regime: str, nls: Sequence[float], **more: A
         What else tells these trials from others of the regime, as burst_pkts=32.
     """
     return tuple(
-        _trial(plan, regime, number, arm, {"nl": nl, **more}) for number, nl, arm in _in_turn(repetitions(plan), nls)
+        _trial(plan, regime, number, variant, {"nl": nl, **more})
+        for number, nl, variant in _in_turn(repetitions(plan), nls)
     )
 
 
-def _in_turn(times: int, points: Sequence[Any]) -> Iterator[tuple[int, Any, Arm]]:
-    """(number of the round, point, arm): a round is one point of one repetition, so that its arms follow each other.
+def _in_turn(times: int, points: Sequence[Any]) -> Iterator[tuple[int, Any, Variant]]:
+    """(number of the round, point, variant): a round is one point of one repetition, so that its variants follow each other.
 
     Who is first changes from point to point.
     """
@@ -107,15 +108,15 @@ def _in_turn(times: int, points: Sequence[Any]) -> Iterator[tuple[int, Any, Arm]
     for _ in range(times):
         for point in points:
             number += 1
-            for arm in ARMS if number % 2 else reversed(ARMS):
-                yield number, point, arm
+            for variant in VARIANTS if number % 2 else reversed(VARIANTS):
+                yield number, point, variant
 
 
-def _trial(plan: CampaignPlan, regime: str, number: int, arm: Arm, parameters: dict[str, Any]) -> Trial:
+def _trial(plan: CampaignPlan, regime: str, number: int, variant: Variant, parameters: dict[str, Any]) -> Trial:
     name = "-".join(str(value) for value in parameters.values())
-    pmt = PMT[regime] if arm == PSO else None
+    pmt = PMT[regime] if variant == PSO else None
     own = ControlParameters(regime, seconds_of(plan), LINK_PARAMETERS, pmt, **_OF_REGIME[regime], **parameters)
-    return control_trial(plan, f"{regime}/{name}", TOPOLOGY[regime], number, arm, own)
+    return control_trial(plan, f"{regime}/{name}", TOPOLOGY[regime], number, variant, own)
 
 
 def seconds_of(plan: CampaignPlan) -> float:
@@ -124,7 +125,7 @@ def seconds_of(plan: CampaignPlan) -> float:
 
 
 def control_trial(
-    plan: CampaignPlan, name: str, topology: str, number: int, arm: Arm, parameters: ControlParameters
+    plan: CampaignPlan, name: str, topology: str, number: int, variant: Variant, parameters: ControlParameters
 ) -> Trial:
     """A trial of kind "control": one load on one controller.
 
@@ -133,16 +134,16 @@ def control_trial(
     plan : CampaignPlan
     name, topology : str
     number : int
-        Of the round; arms of a round have the same arrivals.
-    arm : Arm
+        Of the round; variants of a round have the same arrivals.
+    variant : Variant
     parameters : ControlParameters
         All that decides the trial besides.
     """
     return Trial(
-        trial_id=f"pso/{name}/{number}/{arm.name}",
+        trial_id=f"pso/{name}/{number}/{variant.name}",
         kind="control",
         topology=topology,
-        arm=arm,
+        variant=variant,
         round=number,
         failures=0,
         links=(),

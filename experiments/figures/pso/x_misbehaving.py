@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """Trials with one switch that misbehaves, in every way, both arms one after the other."""
+    """Trials with one switch that misbehaves, in every way, both variants one after the other."""
     return tuple(
-        _trial(plan, MISBEHAVING, number, arm, {"nl": MISBEHAVING_NL, "behaviour": behaviour})
-        for number, behaviour, arm in _in_turn(repetitions(plan), BEHAVIOURS)
+        _trial(plan, MISBEHAVING, number, variant, {"nl": MISBEHAVING_NL, "behaviour": behaviour})
+        for number, behaviour, variant in _in_turn(repetitions(plan), BEHAVIOURS)
     )
 
 
@@ -32,10 +32,10 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """High class of well-behaved switches beside one that misbehaves."""
     found = []
     for behaviour in setup.BEHAVIOURS:
-        for arm in setup.ARMS:
-            mine = behaving(rows, behaviour, arm.name)
-            band = Exactly(0.0) if arm == setup.PSO else None
-            label = f"{setup.LABELS[arm.name]}, {setup.WORDS[behaviour]}"
+        for variant in setup.VARIANTS:
+            mine = behaving(rows, behaviour, variant.name)
+            band = Exactly(0.0) if variant == setup.PSO else None
+            label = f"{setup.LABELS[variant.name]}, {setup.WORDS[behaviour]}"
             found.append(judge(Claim(f"high class lost, {label}", "%", None, band), estimate(mine, lost_percent(HIGH))))
             delay = estimate(mine, of_class(HIGH, "p99_ms"))
             if delay is not None or not mine:  # where nothing was answered the loss says it all
@@ -44,9 +44,9 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return sorted(found, key=lambda result: result.band is None)
 
 
-def behaving(rows: Sequence[Json], behaviour: str, arm: str) -> list[Json]:
-    """Rows of one behaviour and arm."""
-    return [row for row in chosen(rows, Choice(setup.MISBEHAVING), arm) if row["behaviour"] == behaviour]
+def behaving(rows: Sequence[Json], behaviour: str, variant: str) -> list[Json]:
+    """Rows of one behaviour and variant."""
+    return [row for row in chosen(rows, Choice(setup.MISBEHAVING), variant) if row["behaviour"] == behaviour]
 
 
 def gained_mb(row: Json) -> float:
@@ -63,14 +63,14 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         ("memory of the controller, MB", lambda row: float(row["controller_rss_mb"])),
     )
     for axis, (words, measure) in zip(axes, measured, strict=True):
-        for side, arm in ((-0.2, setup.FIFO), (0.2, setup.PSO)):
+        for side, variant in ((-0.2, setup.FIFO), (0.2, setup.PSO)):
             for place, behaviour in enumerate(setup.BEHAVIOURS):
-                found = estimate(behaving(rows, behaviour, arm.name), measure)
+                found = estimate(behaving(rows, behaviour, variant.name), measure)
                 if found is None:
                     axis.plot([place + side], [LEAST_MS], "x", color=INK, markersize=6, clip_on=False, zorder=4)
                 else:
-                    canvas.bar(axis, place + side, found, 0.36, color=COLOURS[arm.name])
-            axis.bar([0], [0], color=COLOURS[arm.name], label=setup.LABELS[arm.name])
+                    canvas.bar(axis, place + side, found, 0.36, color=COLOURS[variant.name])
+            axis.bar([0], [0], color=COLOURS[variant.name], label=setup.LABELS[variant.name])
         names = [setup.WORDS[behaviour] for behaviour in setup.BEHAVIOURS]
         axis.set_xticks(range(len(names)), names, rotation=30, ha="right", rotation_mode="anchor")
         axis.set_ylabel(words, color=INK)
@@ -100,10 +100,10 @@ def table(rows: Sequence[Json]) -> Table:
     """High class of others, and memory, for every behaviour."""
     lines = []
     for behaviour in setup.BEHAVIOURS:
-        for arm in setup.ARMS:
-            mine = behaving(rows, behaviour, arm.name)
+        for variant in setup.VARIANTS:
+            mine = behaving(rows, behaviour, variant.name)
             if mine:
-                name = f"{setup.WORDS[behaviour]}, {arm.name.upper()}"
+                name = f"{setup.WORDS[behaviour]}, {variant.name.upper()}"
                 cells = (cell(mine, measure) for _, measure in _BESIDE)
                 lines.append((name, str(len(mine)), *cells, _named_errors(mine)))
     return Table(("behaviour", "trials", *(name for name, _ in _BESIDE), "errors named"), tuple(lines))

@@ -15,7 +15,7 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.control import PATH_SETUP, ControlParameters
 from experiments.campaign.order import OK
 from experiments.campaign.statistics import Estimate, change_interval
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Within, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, PALETTE
@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 
 ID, LINE = "x-path-setup", "examples/pso_line.json"
 N_SWITCHES = 4
-ASKS, AT_ONCE, CONFIRMED, BEHIND_PSO = Arm("each-asks"), Arm("at-once"), Arm("confirmed"), Arm("at-once-pso")
-ARMS = (ASKS, AT_ONCE, CONFIRMED, BEHIND_PSO)
+ASKS, AT_ONCE, CONFIRMED, BEHIND_PSO = (
+    Variant("each-asks"),
+    Variant("at-once"),
+    Variant("confirmed"),
+    Variant("at-once-pso"),
+)
+VARIANTS = (ASKS, AT_ONCE, CONFIRMED, BEHIND_PSO)
 LABELS = {
     ASKS.name: "each switch asks",
     AT_ONCE.name: "path at once",
@@ -51,34 +56,36 @@ _PATH_COLOURS = (PALETTE[2], PALETTE[6], PALETTE[7], PALETTE[0])
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """Every arm at every load, one after the other; who is first changes."""
+    """Every variant at every load, one after the other; who is first changes."""
     found = []
     for number, rate_pps in enumerate(FLOWS_PPS * setup.repetitions(plan)):
-        first = number // len(FLOWS_PPS) % len(ARMS)
-        found += [_trial(plan, number + 1, rate_pps, arm) for arm in (*ARMS[first:], *ARMS[:first])]
+        first = number // len(FLOWS_PPS) % len(VARIANTS)
+        found += [_trial(plan, number + 1, rate_pps, variant) for variant in (*VARIANTS[first:], *VARIANTS[:first])]
     return tuple(found)
 
 
-def _trial(plan: CampaignPlan, number: int, rate_pps: float, arm: Arm) -> Trial:
+def _trial(plan: CampaignPlan, number: int, rate_pps: float, variant: Variant) -> Trial:
     seconds = QUICK_SECONDS if plan.quick else SECONDS
     parameters = ControlParameters(
         PATH_SETUP,
         seconds,
         setup.LINK_PARAMETERS,
-        setup.PMT[setup.REAL] if arm == BEHIND_PSO else None,
-        tuple(SETTINGS[arm.name].items()),
+        setup.PMT[setup.REAL] if variant == BEHIND_PSO else None,
+        tuple(SETTINGS[variant.name].items()),
         flows_pps=rate_pps,
         high_share=HIGH_SHARE,
         line=LINE,
     )
-    return setup.control_trial(plan, f"{PATH_SETUP}/{rate_pps:g}", "line", number, arm, parameters)
+    return setup.control_trial(plan, f"{PATH_SETUP}/{rate_pps:g}", "line", number, variant, parameters)
 
 
-def rows_of(rows: Sequence[Json], arm: Arm, flows_pps: float | None = None) -> list[Json]:
-    """Good rows of an arm, at one load or at all."""
+def rows_of(rows: Sequence[Json], variant: Variant, flows_pps: float | None = None) -> list[Json]:
+    """Good rows of a variant, at one load or at all."""
     good = {row["trial"]: row for row in rows if row["status"] == OK and row.get("regime") == PATH_SETUP}
     return [
-        row for row in good.values() if row["arm"] == arm.name and flows_pps in (None, row["parameters"]["flows_pps"])
+        row
+        for row in good.values()
+        if row["variant"] == variant.name and flows_pps in (None, row["parameters"]["flows_pps"])
     ]
 
 
@@ -97,11 +104,11 @@ def lost_percent(row: Json) -> float | None:
     return 100.0 * (offered - answered) / offered if offered else None
 
 
-def ratio(rows: Sequence[Json], one: Arm, other: Arm, flows_pps: float, measure: Measure) -> Estimate | None:
-    """Mean of the second arm over that of the first, the same rounds compared."""
+def ratio(rows: Sequence[Json], one: Variant, other: Variant, flows_pps: float, measure: Measure) -> Estimate | None:
+    """Mean of the second variant over that of the first, the same rounds compared."""
     both = [
-        {row["round"]: value for row in rows_of(rows, arm, flows_pps) if (value := measure(row)) is not None}
-        for arm in (one, other)
+        {row["round"]: value for row in rows_of(rows, variant, flows_pps) if (value := measure(row)) is not None}
+        for variant in (one, other)
     ]
     change = change_interval(both[0], both[1], _SEED)
     if change is None:
@@ -116,10 +123,10 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     counts = ((ASKS, Within(3.9, 4.1)), (CONFIRMED, Within(0.99, 1.05)), (AT_ONCE, None))
     found = [
         judge(
-            Claim(f"packet-ins a flow over {N_SWITCHES} switches, {LABELS[arm.name]}", "", None, band),
-            estimate(rows_of(rows, arm), packet_ins_a_flow),
+            Claim(f"packet-ins a flow over {N_SWITCHES} switches, {LABELS[variant.name]}", "", None, band),
+            estimate(rows_of(rows, variant), packet_ins_a_flow),
         )
-        for arm, band in counts
+        for variant, band in counts
     ]
     for flows_pps, most in ((light, 1.0), (heavy, 0.5)):
         name = f"median delay of first packets, path at once / each switch asks, {flows_pps:g} flows/s"
@@ -146,14 +153,14 @@ _COLUMNS: tuple[tuple[str, Measure], ...] = (
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """A line for every load and arm."""
+    """A line for every load and variant."""
     lines = []
     for flows_pps in FLOWS_PPS:
-        for arm in ARMS:
-            mine = rows_of(rows, arm, flows_pps)
+        for variant in VARIANTS:
+            mine = rows_of(rows, variant, flows_pps)
             if mine:
                 cells = (with_spread(estimate(mine, measure)) for _, measure in _COLUMNS)
-                lines.append((f"{flows_pps:g} flows/s, {LABELS[arm.name]}", str(len(mine)), *cells))
+                lines.append((f"{flows_pps:g} flows/s, {LABELS[variant.name]}", str(len(mine)), *cells))
     return Table(("load", "trials", *(name for name, _ in _COLUMNS)), tuple(lines))
 
 
@@ -165,13 +172,13 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         ("median delay, high class, ms (log)", of_class(HIGH, "p50_ms")),
         ("median delay, low class, ms (log)", of_class(LOW, "p50_ms")),
     )
-    width = 0.8 / len(ARMS)
+    width = 0.8 / len(VARIANTS)
     for axis, (words, measure) in zip(axes, measured, strict=True):
-        for number, arm in enumerate(ARMS):
+        for number, variant in enumerate(VARIANTS):
             for place, flows_pps in enumerate(FLOWS_PPS):
-                found = estimate(rows_of(rows, arm, flows_pps), measure)
+                found = estimate(rows_of(rows, variant, flows_pps), measure)
                 canvas.bar(axis, place + (number - 1.5) * width, found, 0.92 * width, color=_PATH_COLOURS[number])
-            axis.bar([0], [0], color=_PATH_COLOURS[number], label=LABELS[arm.name])
+            axis.bar([0], [0], color=_PATH_COLOURS[number], label=LABELS[variant.name])
         names = [f"{flows_pps:g} flows/s" for flows_pps in FLOWS_PPS]
         axis.set_xticks(range(len(names)), names)
         axis.set_ylabel(words, color=INK)

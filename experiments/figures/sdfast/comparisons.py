@@ -1,6 +1,6 @@
 """What Figures 5 to 8 and 10 share: changes of delay and throughput against CB and CBC, their pictures and tables.
 
-Chosen before anything was measured: delays and throughputs are judged over everything after the cut (transient and
+Chosen before anything was measured: delays and throughputs are judged over everything after the failure (transient and
 converged together, as a mean over a run is), between the paper's SD-FAST (agent mode, pair planner) and CB or CBC with
 a control delay of 5 ms. Everything else is printed beside, without a verdict. CB and CBC use the tree planner, and the
 same tags as SD-FAST.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import Table
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Band, Claim, ClaimResult, around, judge
 from experiments.figures.charts.canvas import INK, PAPER, grouped, say_empty, whisker
 from experiments.figures.sdfast import measures, setup
@@ -53,42 +53,42 @@ def over_failures(plan: CampaignPlan) -> tuple[Trial, ...]:
     return tuple(setup.mixed_trials(plan, setup.DARKSTRAND, setup.EVERY_NUMBER, setup.RECOVERING))
 
 
-def versus(arms: tuple[Arm, Arm]) -> str:
-    """Words for a comparison: the second arm against the first."""
-    return f"{LABELS[arms[1]]} against {LABELS[arms[0]]}"
+def versus(variants: tuple[Variant, Variant]) -> str:
+    """Words for a comparison: the second variant against the first."""
+    return f"{LABELS[variants[1]]} against {LABELS[variants[0]]}"
 
 
 def where(choice: Choice) -> str:
     """Words for a choice: topology and failures."""
     numbers = choice.failures
     span = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-    links = "fail-free" if numbers == (0,) else f"{span} link{'' if span == '1' else 's'} cut"
+    links = "fail-free" if numbers == (0,) else f"{span} link{'' if span == '1' else 's'} failed"
     return f"{choice.topology}, {links}"
 
 
-def judged_delay(rows: Sequence[Json], choice: Choice, opponent: Arm, paper: float) -> ClaimResult:
-    """Change of the delay after the cut from an opponent to SD-FAST, held to the paper's."""
+def judged_delay(rows: Sequence[Json], choice: Choice, opponent: Variant, paper: float) -> ClaimResult:
+    """Change of the delay after the failure from an opponent to SD-FAST, held to the paper's."""
     return delay_change(rows, choice, (opponent, setup.AGENT_PAIR), AFTER, paper, around(paper, 15))
 
 
 def delay_change(
     rows: Sequence[Json],
     choice: Choice,
-    arms: tuple[Arm, Arm],
+    variants: tuple[Variant, Variant],
     window: str,
     paper: float | None = None,
     band: Band | None = None,
 ) -> ClaimResult:
-    """Change of the mean delay of a window from the first arm to the second."""
-    change = measures.change(rows, choice, arms, measures.delay_ms(window))
-    claim = Claim(f"delay, {versus(arms)}, {where(choice)}, {window}", "% change", paper, band)
-    lost = ", ".join(f"{LABELS[arm]} {_lost(rows, choice, arm, window)}" for arm in arms)
+    """Change of the mean delay of a window from the first variant to the second."""
+    change = measures.change(rows, choice, variants, measures.delay_ms(window))
+    claim = Claim(f"delay, {versus(variants)}, {where(choice)}, {window}", "% change", paper, band)
+    lost = ", ".join(f"{LABELS[variant]} {_lost(rows, choice, variant, window)}" for variant in variants)
     note = f"{change.used} of {change.counted} pair measurements, those answered in both; pings lost: {lost}"
     return judge(claim, change.estimate).with_note(note)
 
 
-def _lost(rows: Sequence[Json], choice: Choice, arm: Arm, window: str) -> str:
-    found = measures.pair_estimate(measures.chosen(rows, choice, arm), measures.lost_percent(window))
+def _lost(rows: Sequence[Json], choice: Choice, variant: Variant, window: str) -> str:
+    found = measures.pair_estimate(measures.chosen(rows, choice, variant), measures.lost_percent(window))
     return "unknown" if found is None else f"{found.value:.1f} %"
 
 
@@ -115,14 +115,14 @@ def fail_free_delays(rows: Sequence[Json]) -> list[ClaimResult]:
 def throughput_change(
     rows: Sequence[Json],
     choice: Choice,
-    arms: tuple[Arm, Arm],
+    variants: tuple[Variant, Variant],
     window: str,
     paper: float | None = None,
     band: Band | None = None,
 ) -> ClaimResult:
-    """Change of the mean throughput of a window from the first arm to the second."""
-    change = measures.change(rows, choice, arms, measures.goodput_mbps(window))
-    claim = Claim(f"throughput, {versus(arms)}, {where(choice)}, {window}", "% change", paper, band)
+    """Change of the mean throughput of a window from the first variant to the second."""
+    change = measures.change(rows, choice, variants, measures.goodput_mbps(window))
+    claim = Claim(f"throughput, {versus(variants)}, {where(choice)}, {window}", "% change", paper, band)
     return judge(claim, change.estimate).with_note(f"{change.used} pair measurements")
 
 
@@ -143,69 +143,73 @@ def throughputs_beside(rows: Sequence[Json], choice: Choice, all_windows: bool =
     return [*parts, *learned, *fail_free]
 
 
-def shown_arms(rows: Sequence[Json], topology: str) -> list[Arm]:
-    """Arms with trials of most failures on a topology."""
-    return [arm for arm in arms_of(rows, Choice("mixed", topology, (MOST_FAILURES,))) if arm in setup.ON_USNET]
+def shown_variants(rows: Sequence[Json], topology: str) -> list[Variant]:
+    """Variants with trials of most failures on a topology."""
+    return [
+        variant
+        for variant in variants_of(rows, Choice("mixed", topology, (MOST_FAILURES,)))
+        if variant in setup.ON_USNET
+    ]
 
 
 def draw_parts(
-    axes: Axes, rows: Sequence[Json], topology: str, arms: Sequence[Arm], measure_of: measures.MeasureOf
-) -> dict[tuple[Arm, int], tuple[float, float]]:
-    """Bars of every arm: the fail-free trials, then the parts of those with four links cut."""
+    axes: Axes, rows: Sequence[Json], topology: str, variants: Sequence[Variant], measure_of: measures.MeasureOf
+) -> dict[tuple[Variant, int], tuple[float, float]]:
+    """Bars of every variant: the fail-free trials, then the parts of those with four links failed."""
     values = {}
-    for arm in arms:
-        fail_free = measures.chosen(rows, Choice("mixed", topology, (0,)), arm)
-        cut = measures.chosen(rows, Choice("mixed", topology, (MOST_FAILURES,)), arm)
-        values[arm] = [
+    for variant in variants:
+        fail_free = measures.chosen(rows, Choice("mixed", topology, (0,)), variant)
+        failed = measures.chosen(rows, Choice("mixed", topology, (MOST_FAILURES,)), variant)
+        values[variant] = [
             measures.pair_estimate(fail_free, measure_of(AFTER)),
-            *(measures.pair_estimate(cut, measure_of(part)) for part in PARTS),
+            *(measures.pair_estimate(failed, measure_of(part)) for part in PARTS),
         ]
     return grouped(axes, GROUPS, values, LABELS, COLOURS)
 
 
 def draw_lines(axes: Axes, rows: Sequence[Json], measure: PairMeasure) -> None:
-    """A line of every arm over the number of failed links."""
+    """A line of every variant over the number of failed links."""
     choice = Choice("mixed", setup.DARKSTRAND, setup.EVERY_NUMBER)
-    arms = [arm for arm in arms_of(rows, choice) if arm in setup.RECOVERING]
-    if not arms:
+    variants = [variant for variant in variants_of(rows, choice) if variant in setup.RECOVERING]
+    if not variants:
         say_empty(axes)
-    for number, arm in enumerate(arms):
+    for number, variant in enumerate(variants):
         found: list[tuple[float, Estimate]] = []
         for failures in setup.EVERY_NUMBER:
-            trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), arm)
+            trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), variant)
             estimate = measures.pair_estimate(trials, measure)
             if estimate is not None:
-                found.append((failures + 0.06 * (number - (len(arms) - 1) / 2), estimate))
+                found.append((failures + 0.06 * (number - (len(variants) - 1) / 2), estimate))
         axes.plot(
             [place for place, _ in found],
             [estimate.value for _, estimate in found],
             marker="o",
             markersize=4,
-            color=COLOURS[arm],
-            label=LABELS[arm],
+            color=COLOURS[variant],
+            label=LABELS[variant],
         )
         for place, estimate in found:
             whisker(axes, place, estimate)
     axes.set_xticks(setup.EVERY_NUMBER)
-    axes.set_xlabel("links cut at once", color=INK)
+    axes.set_xlabel("links failed at once", color=INK)
     axes.set_ylim(bottom=0)
 
 
-def draw_changes(axes: Axes, rows: Sequence[Json], measure: PairMeasure, paper: dict[Arm, float]) -> None:
+def draw_changes(axes: Axes, rows: Sequence[Json], measure: PairMeasure, paper: dict[Variant, float]) -> None:
     """Change of both SD-FASTs against each opponent, for each number of failures and over all; the paper's as lines."""
     numbers = [*((count,) for count in setup.EVERY_NUMBER[1:]), setup.EVERY_NUMBER[1:]]
     styles = {setup.CB: ("o", "-"), setup.CBC: ("s", ":")}
-    for side, arm in ((-1, setup.AGENT_PAIR), (1, setup.LEARNED)):
+    for side, variant in ((-1, setup.AGENT_PAIR), (1, setup.LEARNED)):
         for step, opponent in enumerate(paper):
             marker = styles[opponent][0]
-            label = f"{LABELS[arm]} against {LABELS[opponent]}"
+            label = f"{LABELS[variant]} against {LABELS[opponent]}"
             for group, failures in enumerate(numbers):
                 found = measures.change(
-                    rows, Choice("mixed", setup.DARKSTRAND, failures), (opponent, arm), measure
+                    rows, Choice("mixed", setup.DARKSTRAND, failures), (opponent, variant), measure
                 ).estimate
                 if found is not None:
                     place = group + side * 0.14 + (step - 0.5) * 0.13
-                    axes.plot([place], [found.value], marker, color=COLOURS[arm], markersize=5.5, label=label)
+                    axes.plot([place], [found.value], marker, color=COLOURS[variant], markersize=5.5, label=label)
                     whisker(axes, place, found)
                     label = "_"
     for opponent, change in paper.items():
@@ -215,18 +219,18 @@ def draw_changes(axes: Axes, rows: Sequence[Json], measure: PairMeasure, paper: 
     if max(map(abs, axes.get_ylim())) > _WILD_PERCENT:
         axes.set_yscale("symlog", linthresh=100)
     axes.set_xticks(range(len(numbers)), [*(str(count) for (count,) in numbers[:-1]), "all"])
-    axes.set_xlabel("links cut at once", color=INK)
+    axes.set_xlabel("links failed at once", color=INK)
     axes.set_ylabel("change, %", color=INK)
     axes.legend(frameon=False, fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
 
 
-def cut_pairs(rows: Sequence[Json], choice: Choice) -> str:
-    """How many pairs an arm has, and which count."""
+def affected_pairs(rows: Sequence[Json], choice: Choice) -> str:
+    """How many pairs a variant has, and which count."""
     counts = [
-        sum(len(measures.counted_pairs(row)) for row in measures.chosen(rows, choice, arm))
-        for arm in arms_of(rows, choice)
+        sum(len(measures.counted_pairs(row)) for row in measures.chosen(rows, choice, variant))
+        for variant in variants_of(rows, choice)
     ]
-    return f"{max(counts, default=0)} pairs an arm, only those whose primary path is cut (all pairs when fail-free)."
+    return f"{max(counts, default=0)} pairs a variant, only those whose primary path fails (all pairs when fail-free)."
 
 
 def cell(estimate: Estimate | None, digits: int = 2) -> str:
@@ -245,33 +249,33 @@ def cell(estimate: Estimate | None, digits: int = 2) -> str:
     return f"{shown} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
-def arms_of(rows: Sequence[Json], choice: Choice) -> list[Arm]:
-    """Arms that have good rows of a choice, in the order of the figures."""
-    present = {row["arm"] for row in measures.chosen(rows, choice)}
-    return [arm for arm in LABELS if arm.name in present]
+def variants_of(rows: Sequence[Json], choice: Choice) -> list[Variant]:
+    """Variants that have good rows of a choice, in the order of the figures."""
+    present = {row["variant"] for row in measures.chosen(rows, choice)}
+    return [variant for variant in LABELS if variant.name in present]
 
 
 def delay_table(rows: Sequence[Json], choices: Iterable[Choice]) -> Table:
-    """Delay of every arm in the parts of the run, and what was lost meanwhile."""
+    """Delay of every variant in the parts of the run, and what was lost meanwhile."""
     return _mixed_table(rows, choices, measures.delay_ms, "delay, ms")
 
 
 def throughput_table(rows: Sequence[Json], choices: Iterable[Choice]) -> Table:
-    """Throughput of every arm in the parts of the run, in per cent of what was offered."""
+    """Throughput of every variant in the parts of the run, in per cent of what was offered."""
     return _mixed_table(rows, choices, measures.goodput_percent, "throughput, % of offered")
 
 
 def _mixed_table(rows: Sequence[Json], choices: Iterable[Choice], measure_of: MeasureOf, what: str) -> Table:
-    header = ("scheme", "topology", "links cut", "pairs", *(f"{what}, {part}" for part in PARTS), "pings lost, %")
+    header = ("scheme", "topology", "links failed", "pairs", *(f"{what}, {part}" for part in PARTS), "pings lost, %")
     found = []
     for choice in choices:
-        for arm, failures in product(arms_of(rows, choice), choice.failures):
-            trials = measures.chosen(rows, Choice(choice.kind, choice.topology, (failures,)), arm)
+        for variant, failures in product(variants_of(rows, choice), choice.failures):
+            trials = measures.chosen(rows, Choice(choice.kind, choice.topology, (failures,)), variant)
             if trials:
                 lost = measures.pair_estimate(trials, measures.lost_percent(AFTER))
                 pairs = str(sum(len(measures.counted_pairs(row)) for row in trials))
                 values = [cell(measures.pair_estimate(trials, measure_of(part))) for part in PARTS]
-                found.append((LABELS[arm], choice.topology, str(failures), pairs, *values, cell(lost, 1)))
+                found.append((LABELS[variant], choice.topology, str(failures), pairs, *values, cell(lost, 1)))
     return Table(header, tuple(found))
 
 

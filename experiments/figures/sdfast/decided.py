@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.setup import LABELS
@@ -18,9 +18,9 @@ LOOP_FREE = (setup.AGENT_PAIR, setup.LEARNED, setup.CB)
 DECIDED_LABELS = {
     **LABELS,
     **{
-        arm: find_scheme(arm.scheme).label
-        for arm in setup.VERIFIED
-        if arm not in LABELS or arm.control_delay_ms is not None
+        variant: find_scheme(variant.scheme).label
+        for variant in setup.VERIFIED
+        if variant not in LABELS or variant.control_delay_ms is not None
     },
 }
 
@@ -41,9 +41,9 @@ def joined_percent(result: Json, phase: str) -> float:
     return 100 * result[phase]["delivered"] / joined if joined else 100.0
 
 
-def of_arm(rows: Iterable[Json], arm: Arm) -> list[Json]:
-    """Rows of one arm."""
-    return [row for row in rows if row["arm"] == arm.name]
+def of_variant(rows: Iterable[Json], variant: Variant) -> list[Json]:
+    """Rows of one variant."""
+    return [row for row in rows if row["variant"] == variant.name]
 
 
 def counted(rows: Sequence[Json], what: str, name: str) -> ClaimResult:

@@ -1,7 +1,7 @@
-"""Which pairs talk and which links are cut: the drawing rule of SD-FAST's set-up.
+"""Which pairs talk and which links fail: the drawing rule of SD-FAST's set-up.
 
 The paper (section IV): 60 source-destination pairs in five rounds of twelve at once, one link failure in each of the
-twelve primary paths, the network still connected. Twelve different links cannot be cut on Darkstrand without parting
+twelve primary paths, the network still connected. Twelve different links cannot fail on Darkstrand without parting
 it (31 links join 28 nodes: four can go), so links are shared between pairs. The rule here, for one round:
 
 1. draw four links, all sets alike, until the network stays connected without them;
@@ -36,7 +36,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Pairs of a round, and its links in the order in which they are cut: k failures are the first k."""
+    """Pairs of a round, and its links in the order in which they fail: k failures are the first k."""
 
     pairs: tuple[Pair, ...]
     links: tuple[LinkId, ...]
@@ -112,7 +112,7 @@ def _draw(routes: ResidualRoutes, crossed: dict[Pair, frozenset[LinkId]], genera
 
 
 def _most_met(routes: ResidualRoutes, pair: Pair, links: frozenset[LinkId]) -> int:
-    """Most failed links that a packet of the pair, there or back, comes to know of, however many are cut."""
+    """Most failed links that a packet of the pair, there or back, comes to know of, however many fail."""
     sizes = range(MOST_MET + 1, len(links) + 1)  # of fewer links it cannot know more
     sets = [frozenset(some) for size in sizes for some in combinations(sorted(links), size)]
     return max(links_met(routes, way, failed) for failed in sets for way in (pair, pair[::-1]))

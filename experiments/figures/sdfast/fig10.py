@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import GIVE_UP_S, Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import GIVE_UP_S, CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, around, judge, judge_order
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, grouped, mark_paper, paper_handle
@@ -17,9 +17,9 @@ from experiments.figures.sdfast.comparisons import (
     OPPONENTS,
     SCALED,
     TABLES,
-    arms_of,
+    affected_pairs,
     cell,
-    cut_pairs,
+    variants_of,
     versus,
     where,
 )
@@ -72,25 +72,32 @@ def rate_claims(rows: Sequence[Json]) -> list[ClaimResult]:
 def _download(
     rows: Sequence[Json],
     choice: Choice,
-    arms: tuple[Arm, Arm],
+    variants: tuple[Variant, Variant],
     measure: PairMeasure,
     what: str,
     paper: float | None = None,
 ) -> ClaimResult:
-    change = measures.change(rows, choice, arms, measure)
+    change = measures.change(rows, choice, variants, measure)
     claim = Claim(
-        f"file transfer {what}, {versus(arms)}, {where(choice)}",
+        f"file transfer {what}, {versus(variants)}, {where(choice)}",
         "% change",
         paper,
         None if paper is None else around(paper, 20),
     )
-    given_up = ", ".join(f"{LABELS[arm]} {measures.unfinished(measures.chosen(rows, choice, arm))}" for arm in arms)
+    given_up = ", ".join(
+        f"{LABELS[variant]} {measures.unfinished(measures.chosen(rows, choice, variant))}" for variant in variants
+    )
     note = f"{change.used} transfers each; not finished in {GIVE_UP_S:g} s: {given_up}"
     return judge(claim, change.estimate).with_note(note)
 
 
-def _download_order(rows: Sequence[Json], measure: PairMeasure, unit: str, arms: tuple[Arm, ...]) -> ClaimResult:
-    estimates = {LABELS[arm]: measures.pair_estimate(measures.chosen(rows, DOWNLOAD, arm), measure) for arm in arms}
+def _download_order(
+    rows: Sequence[Json], measure: PairMeasure, unit: str, variants: tuple[Variant, ...]
+) -> ClaimResult:
+    estimates = {
+        LABELS[variant]: measures.pair_estimate(measures.chosen(rows, DOWNLOAD, variant), measure)
+        for variant in variants
+    }
     return judge_order(f"file transfer, CBC in between, {where(DOWNLOAD)}", unit, estimates)
 
 
@@ -104,40 +111,42 @@ def draw_rate(rows: Sequence[Json], caption: str) -> Figure:
     return _draw(rows, caption, measures.download_mbps, "Mbit/s", (setup.AGENT_PAIR, setup.CB, -62.0))
 
 
-def _draw(rows: Sequence[Json], caption: str, measure: PairMeasure, what: str, paper: tuple[Arm, Arm, float]) -> Figure:
+def _draw(
+    rows: Sequence[Json], caption: str, measure: PairMeasure, what: str, paper: tuple[Variant, Variant, float]
+) -> Figure:
     figure, (axes,) = canvas.panels("File transfer, Darkstrand", 1, 4.2)
     values = {
-        arm: [
+        variant: [
             measures.pair_estimate(
-                measures.chosen(rows, Choice("download", setup.DARKSTRAND, (failures,)), arm), measure
+                measures.chosen(rows, Choice("download", setup.DARKSTRAND, (failures,)), variant), measure
             )
             for failures in setup.FAIL_FREE_AND_MOST
         ]
-        for arm in arms_of(rows, Choice("download", setup.DARKSTRAND, setup.FAIL_FREE_AND_MOST))
+        for variant in variants_of(rows, Choice("download", setup.DARKSTRAND, setup.FAIL_FREE_AND_MOST))
     }
-    places = grouped(axes, ["fail-free", f"{MOST_FAILURES} links cut"], values, LABELS, COLOURS)
+    places = grouped(axes, ["fail-free", f"{MOST_FAILURES} links failed"], values, LABELS, COLOURS)
     base, marked, change = paper
     opponent = values.get(base, [None, None])[1]
     if opponent is not None and (marked, 1) in places:
         mark_paper(axes, places[marked, 1], opponent.value * (1 + change / 100))
     axes.set_ylabel(what, color=INK)
     canvas.legend(figure, axes, [paper_handle(f"paper: {change:g} % of {LABELS[base]}")])
-    unfinished = sum(measures.unfinished(measures.chosen(rows, DOWNLOAD, arm)) for arm in values)
+    unfinished = sum(measures.unfinished(measures.chosen(rows, DOWNLOAD, variant)) for variant in values)
     size = f"{setup.DOWNLOAD_BYTES / 1e6:g} MB a file over HTTP, twelve at once; {unfinished} not finished."
-    return canvas.finish(figure, [cut_pairs(rows, DOWNLOAD), size, SCALED], caption)
+    return canvas.finish(figure, [affected_pairs(rows, DOWNLOAD), size, SCALED], caption)
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """File transfers of every arm, fail-free and with four links cut."""
-    header = ("scheme", "links cut", "transfers", "seconds", "Mbit/s", "not finished")
+    """File transfers of every variant, fail-free and with four links failed."""
+    header = ("scheme", "links failed", "transfers", "seconds", "Mbit/s", "not finished")
     found = []
-    for arm, failures in product(setup.RECOVERING, setup.FAIL_FREE_AND_MOST):
-        trials = measures.chosen(rows, Choice("download", setup.DARKSTRAND, (failures,)), arm)
+    for variant, failures in product(setup.RECOVERING, setup.FAIL_FREE_AND_MOST):
+        trials = measures.chosen(rows, Choice("download", setup.DARKSTRAND, (failures,)), variant)
         if trials:
             known: list[PairMeasure] = [measures.download_s, measures.download_mbps]
             values = [cell(measures.pair_estimate(trials, measure)) for measure in known]
             count = str(len(measures.by_pair(trials, measures.download_s)))
-            found.append((LABELS[arm], str(failures), count, *values, str(measures.unfinished(trials))))
+            found.append((LABELS[variant], str(failures), count, *values, str(measures.unfinished(trials))))
     return Table(header, tuple(found))
 
 

@@ -1,4 +1,4 @@
-"""Figure 5: mean end-to-end delay, four links of Darkstrand (and of USNET) cut at once."""
+"""Figure 5: mean end-to-end delay, four links of Darkstrand (and of USNET) failed at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, mark_paper, paper_handle, widen
@@ -19,15 +19,15 @@ from experiments.figures.sdfast.comparisons import (
     SCALED,
     UNDER_FAILURE,
     USNET_UNDER_FAILURE,
+    affected_pairs,
     both_topologies,
-    cut_pairs,
     delay_change,
     delay_table,
     delays_beside,
     draw_parts,
     fail_free_delays,
     judged_delay,
-    shown_arms,
+    shown_variants,
 )
 from experiments.figures.sdfast.measures import AFTER, PairMeasure
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    """Mean end-to-end delay, four links of Darkstrand (and of USNET) cut at once."""
+    """Mean end-to-end delay, four links of Darkstrand (and of USNET) failed at once."""
     judged = [
         judged_delay(rows, UNDER_FAILURE, setup.CB, -54.0),
         judged_delay(rows, UNDER_FAILURE, setup.CBC, -27.0).with_note(CONVERGED_CBC),
@@ -51,7 +51,7 @@ def _ffg_delivers(rows: Sequence[Json]) -> ClaimResult:
     ffg = measures.chosen(rows, UNDER_FAILURE, setup.FFG)
     lost = measures.by_pair(ffg, measures.lost_percent("converged"))
     served = measures.estimate([100.0 if value < 50 else 0.0 for value in lost.values()])
-    claim = Claim("pairs that FFG serves, darkstrand, 4 links cut, converged", "% of pairs", "absent")
+    claim = Claim("pairs that FFG serves, darkstrand, 4 links failed, converged", "% of pairs", "absent")
     return judge(claim, served).with_note(
         "without an alternative at the failing switch FFG drops; those pairs are lost"
     )
@@ -61,10 +61,14 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Delay on both topologies above, lost pings below."""
     figure, axes = canvas.panels("End-to-end delay under failure, and what was lost meanwhile", 2, 6.6, 2)
     for column, topology in enumerate((setup.USNET, setup.DARKSTRAND)):
-        served = [arm for arm in shown_arms(rows, topology) if (arm, topology) != (setup.FFG, setup.DARKSTRAND)]
+        served = [
+            variant
+            for variant in shown_variants(rows, topology)
+            if (variant, topology) != (setup.FFG, setup.DARKSTRAND)
+        ]
         upper, lower = axes[column], axes[2 + column]
         places = draw_parts(upper, rows, topology, served, measures.delay_ms)
-        draw_parts(lower, rows, topology, shown_arms(rows, topology), measures.lost_percent)
+        draw_parts(lower, rows, topology, shown_variants(rows, topology), measures.lost_percent)
         upper.set_title(topology, loc="left", fontsize=10, color=INK)
         if topology == setup.DARKSTRAND:
             _mark(upper, rows, places, measures.delay_ms(AFTER), {setup.CB: -54.0, setup.CBC: -27.0})
@@ -74,7 +78,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     axes[2].set_ylabel("pings lost, %", color=INK)
     canvas.legend(figure, axes[3], _paper_lines("-54 %", "-27 %"))
     facts = [
-        f"{cut_pairs(rows, UNDER_FAILURE)} Mean round trip of pings that came back.",
+        f"{affected_pairs(rows, UNDER_FAILURE)} Mean round trip of pings that came back.",
         "FFG has no delay on Darkstrand: it drops what has no alternative at the failing switch (lower panel).",
         SCALED,
     ]
@@ -84,9 +88,9 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
 def _mark(
     axes: Axes,
     rows: Sequence[Json],
-    places: dict[tuple[Arm, int], tuple[float, float]],
+    places: dict[tuple[Variant, int], tuple[float, float]],
     measure: PairMeasure,
-    changes: dict[Arm, float],
+    changes: dict[Variant, float],
 ) -> None:
     """Lines across SD-FAST's last bar: the paper's change from each measured opponent."""
     place = places.get((setup.AGENT_PAIR, len(GROUPS) - 1))
@@ -104,7 +108,7 @@ def _paper_lines(against_cb: str, against_cbc: str) -> list[object]:
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """Delay of every arm in the parts of the run, on both topologies."""
+    """Delay of every variant in the parts of the run, on both topologies."""
     return delay_table(rows, MOST_TABLE)
 
 

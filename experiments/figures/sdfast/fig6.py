@@ -1,4 +1,4 @@
-"""Figure 6: mean throughput, four links of Darkstrand (and of USNET) cut at once."""
+"""Figure 6: mean throughput, four links of Darkstrand (and of USNET) failed at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import MEASURED, ClaimResult, judge_order
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK
@@ -20,10 +20,10 @@ from experiments.figures.sdfast.comparisons import (
     TABLES,
     UNDER_FAILURE,
     USNET_UNDER_FAILURE,
+    affected_pairs,
     both_topologies,
-    cut_pairs,
     draw_parts,
-    shown_arms,
+    shown_variants,
     throughput_change,
     throughput_table,
     throughputs_beside,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    """Mean throughput, four links of Darkstrand cut at once."""
+    """Mean throughput, four links of Darkstrand failed at once."""
     order = _throughput_order(rows, setup.AGENT_PAIR).with_note(f"{CONVERGED_CBC}; {TABLES}")
     beside = replace(_throughput_order(rows, setup.LEARNED), verdict=MEASURED, band=None)
     usnet = [
@@ -46,11 +46,11 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return [order, beside, *throughputs_beside(rows, UNDER_FAILURE, all_windows=True), *usnet]
 
 
-def _throughput_order(rows: Sequence[Json], sdfast: Arm) -> ClaimResult:
+def _throughput_order(rows: Sequence[Json], sdfast: Variant) -> ClaimResult:
     measure = measures.goodput_percent(AFTER)
     estimates = {
-        LABELS[arm]: measures.pair_estimate(measures.chosen(rows, UNDER_FAILURE, arm), measure)
-        for arm in (*OPPONENTS, sdfast)
+        LABELS[variant]: measures.pair_estimate(measures.chosen(rows, UNDER_FAILURE, variant), measure)
+        for variant in (*OPPONENTS, sdfast)
     }
     return judge_order(f"throughput, {where(UNDER_FAILURE)}, {AFTER}", "% of offered", estimates)
 
@@ -59,15 +59,15 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Throughput on both topologies."""
     figure, axes = canvas.panels("Throughput under failure", 2, 4.4)
     for axis, topology in zip(axes, (setup.USNET, setup.DARKSTRAND), strict=True):
-        draw_parts(axis, rows, topology, shown_arms(rows, topology), measures.goodput_percent)
+        draw_parts(axis, rows, topology, shown_variants(rows, topology), measures.goodput_percent)
         axis.set_title(topology, loc="left", fontsize=10, color=INK)
     axes[0].set_ylabel("UDP delivered, % of offered", color=INK)
     canvas.legend(figure, axes[1])
-    return canvas.finish(figure, [cut_pairs(rows, UNDER_FAILURE), SCALED], caption)
+    return canvas.finish(figure, [affected_pairs(rows, UNDER_FAILURE), SCALED], caption)
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """Throughput of every arm in the parts of the run, on both topologies."""
+    """Throughput of every variant in the parts of the run, on both topologies."""
     return throughput_table(rows, MOST_TABLE)
 
 

@@ -17,7 +17,7 @@ from experiments.figures.sdfast.comparisons import (
     OVER_TABLE,
     SCALED,
     UNDER_FAILURE,
-    cut_pairs,
+    affected_pairs,
     delay_table,
     delays_beside,
     draw_changes,
@@ -43,7 +43,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Delay and loss over the number of failed links, and the change against CB and CBC."""
-    figure, axes = canvas.panels("Delay against the number of failed links, all after the cut, Darkstrand", 3, 4.9)
+    figure, axes = canvas.panels("Delay against the number of failed links, all after the failure, Darkstrand", 3, 4.9)
     for axis, measure, what in (
         (axes[0], measures.delay_ms(AFTER), "mean round trip, ms"),
         (axes[1], measures.lost_percent(AFTER), "pings lost, %"),
@@ -54,12 +54,12 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     draw_changes(axes[2], rows, measures.delay_ms(AFTER), {setup.CB: -60.0, setup.CBC: -28.0})
     canvas.legend(figure, axes[0])
     return canvas.finish(
-        figure, [cut_pairs(rows, UNDER_FAILURE), SCALED, '"20 %" of the links cannot be cut.'], caption
+        figure, [affected_pairs(rows, UNDER_FAILURE), SCALED, '"20 %" of the links cannot fail.'], caption
     )
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """Delay of every arm for each number of failed links."""
+    """Delay of every variant for each number of failed links."""
     return delay_table(rows, OVER_TABLE)
 
 

@@ -17,7 +17,7 @@ from experiments.figures.sdfast.comparisons import (
     OVER_TABLE,
     SCALED,
     UNDER_FAILURE,
-    cut_pairs,
+    affected_pairs,
     draw_changes,
     draw_lines,
     over_failures,
@@ -43,18 +43,20 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Throughput over the number of failed links, and the change against CB and CBC."""
-    figure, axes = canvas.panels("Throughput against the number of failed links, all after the cut, Darkstrand", 2, 4.9)
+    figure, axes = canvas.panels(
+        "Throughput against the number of failed links, all after the failure, Darkstrand", 2, 4.9
+    )
     draw_lines(axes[0], rows, measures.goodput_percent(AFTER))
     axes[0].set_ylabel("UDP delivered, % of offered", color=INK)
     draw_changes(axes[1], rows, measures.goodput_mbps(AFTER), {setup.CB: 57.0, setup.CBC: 27.0})
     canvas.legend(figure, axes[0])
     return canvas.finish(
-        figure, [cut_pairs(rows, UNDER_FAILURE), SCALED, '"20 %" of the links cannot be cut.'], caption
+        figure, [affected_pairs(rows, UNDER_FAILURE), SCALED, '"20 %" of the links cannot fail.'], caption
     )
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """Throughput of every arm for each number of failed links."""
+    """Throughput of every variant for each number of failed links."""
     return throughput_table(rows, OVER_TABLE)
 
 

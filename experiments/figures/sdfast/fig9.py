@@ -1,4 +1,4 @@
-"""Figure 9: backtracking time, from captures of every link, four links cut at once; judged since detection."""
+"""Figure 9: backtracking time, from captures of every link, four links failed at once; judged since detection."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import DIFFERS, MEASURED, AtMost, Claim, ClaimResult, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, grouped, mark_paper, paper_handle, widen
@@ -23,27 +23,29 @@ if TYPE_CHECKING:
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """Four links of Darkstrand cut at once, by every arm that backtracks."""
+    """Four links of Darkstrand failed at once, by every variant that backtracks."""
     return tuple(setup.mixed_trials(plan, setup.DARKSTRAND, (MOST_FAILURES,), (*setup.BACKTRACKING, setup.CB)))
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    """Backtracking time, from captures of every link, four links cut at once."""
-    since = {"from_detection": "since detection", "from_cut": "since the cut"}
+    """Backtracking time, from captures of every link, four links failed at once."""
+    since = {"from_detection": "since detection", "from_failure": "since the failure"}
     found = []
-    for arm in (setup.AGENT_PAIR, setup.LEARNED):
+    for variant in (setup.AGENT_PAIR, setup.LEARNED):
         for opponent in (setup.CBC, setup.CBC_AT_ONCE, setup.CBC_FAR):
             for key, words in since.items():
-                judged = (arm, opponent, key) == (setup.AGENT_PAIR, setup.CBC, "from_detection")
-                found.append(_backtracking(rows, (opponent, arm), key, words, judged))
+                judged = (variant, opponent, key) == (setup.AGENT_PAIR, setup.CBC, "from_detection")
+                found.append(_backtracking(rows, (opponent, variant), key, words, judged))
     return sorted(found, key=lambda result: result.verdict == MEASURED)
 
 
-def _backtracking(rows: Sequence[Json], arms: tuple[Arm, Arm], key: str, words: str, judged: bool) -> ClaimResult:
-    found = measures.trial_change(rows, UNDER_FAILURE, arms, lambda row: measures.backtracking_ms(row, key))
-    name = f"backtracking time, {versus(arms)}, {where(UNDER_FAILURE)}, {words}"
+def _backtracking(
+    rows: Sequence[Json], variants: tuple[Variant, Variant], key: str, words: str, judged: bool
+) -> ClaimResult:
+    found = measures.trial_change(rows, UNDER_FAILURE, variants, lambda row: measures.backtracking_ms(row, key))
+    name = f"backtracking time, {versus(variants)}, {where(UNDER_FAILURE)}, {words}"
     claim = Claim(name, "% change", -73.0 if judged else None, AtMost(-73.0) if judged else None)
-    sides = [measures.chosen(rows, UNDER_FAILURE, arm) for arm in arms]
+    sides = [measures.chosen(rows, UNDER_FAILURE, variant) for variant in variants]
     values = " and ".join(
         _milliseconds(measures.estimate([measures.backtracking_ms(row, key) for row in side])) for side in sides
     )
@@ -55,7 +57,7 @@ def _backtracking(rows: Sequence[Json], arms: tuple[Arm, Arm], key: str, words: 
     if found is None and all(sides):
         # There is data: a zero to compare with. The paper's claim is a reduction, which nothing can be of zero.
         result = replace(result, verdict=DIFFERS if judged else MEASURED)
-        note += f"; no packet walked back under {LABELS[arms[0]]}, and no change of 0 can be given in per cent"
+        note += f"; no packet walked back under {LABELS[variants[0]]}, and no change of 0 can be given in per cent"
     return result.with_note(note)
 
 
@@ -64,20 +66,22 @@ def _milliseconds(estimate: Estimate | None) -> str:
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
-    """Backtracking time since detection and since the cut."""
-    figure, (axes,) = canvas.panels("Backtracking time, Darkstrand, four links cut at once", 1, 4.4)
-    keys = ("from_detection", "from_cut")
+    """Backtracking time since detection and since the failure."""
+    figure, (axes,) = canvas.panels("Backtracking time, Darkstrand, four links failed at once", 1, 4.4)
+    keys = ("from_detection", "from_failure")
     values = {
-        arm: [
-            measures.estimate([measures.backtracking_ms(row, key) for row in measures.chosen(rows, UNDER_FAILURE, arm)])
+        variant: [
+            measures.estimate(
+                [measures.backtracking_ms(row, key) for row in measures.chosen(rows, UNDER_FAILURE, variant)]
+            )
             for key in keys
         ]
-        for arm in setup.BACKTRACKING
-        if measures.chosen(rows, UNDER_FAILURE, arm)
+        for variant in setup.BACKTRACKING
+        if measures.chosen(rows, UNDER_FAILURE, variant)
     }
-    places = grouped(axes, ["since detection", "since the cut"], values, LABELS, COLOURS)
-    for (arm, group), (place, _) in places.items():
-        estimate = values[arm][group]
+    places = grouped(axes, ["since detection", "since the failure"], values, LABELS, COLOURS)
+    for (variant, group), (place, _) in places.items():
+        estimate = values[variant][group]
         if estimate is not None:
             top = estimate.value if estimate.high is None else estimate.high
             axes.annotate(
@@ -89,24 +93,24 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     axes.set_ylabel("last packet that went back, ms", color=INK)
     widen(axes)
     canvas.legend(figure, axes, [paper_handle("paper: -73 % of CBC 5 ms")])
-    trials = max((len(measures.chosen(rows, UNDER_FAILURE, arm)) for arm in values), default=0)
-    facts = [f"{trials} trial{'s' * (trials != 1)} an arm; from captures of every link."]
+    trials = max((len(measures.chosen(rows, UNDER_FAILURE, variant)) for variant in values), default=0)
+    facts = [f"{trials} trial{'s' * (trials != 1)} a variant; from captures of every link."]
     return canvas.finish(figure, [*facts, "CB walks back until the link returns.", SCALED], caption)
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """Backtracking time of every arm."""
-    header = ("scheme", "trials", "since detection, ms", "since the cut, ms", "still walking back at the end")
+    """Backtracking time of every variant."""
+    header = ("scheme", "trials", "since detection, ms", "since the failure, ms", "still walking back at the end")
     choice = Choice("mixed", setup.DARKSTRAND, (MOST_FAILURES,))
     found = []
-    for arm in (*setup.BACKTRACKING, setup.CB):
-        trials = measures.chosen(rows, choice, arm)
+    for variant in (*setup.BACKTRACKING, setup.CB):
+        trials = measures.chosen(rows, choice, variant)
         if trials:
             values = [
                 cell(measures.estimate([measures.backtracking_ms(row, key) for row in trials]), 1)
-                for key in ("from_detection", "from_cut")
+                for key in ("from_detection", "from_failure")
             ]
-            found.append((LABELS[arm], str(len(trials)), *values, str(measures.still_backtracking(trials))))
+            found.append((LABELS[variant], str(len(trials)), *values, str(measures.still_backtracking(trials))))
     return Table(header, tuple(found))
 
 

@@ -1,6 +1,6 @@
 """Numbers from the rows of trials: delay, loss and throughput of pairs, backtracking of trials.
 
-A pair counts when the cut hits its primary path and leaves it joined; in a fail-free trial every pair counts. Delay is
+A pair counts when the failure hits its primary path and leaves it joined; in a fail-free trial every pair counts. Delay is
 the mean round trip of the pings that came back, so what was lost stands beside every delay.
 """
 
@@ -13,15 +13,15 @@ from typing import Any
 
 from experiments.campaign.order import OK
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
-from experiments.campaign.values import GIVE_UP_S, Arm, Json
+from experiments.campaign.values import GIVE_UP_S, Json, Variant
 
 WINDOWS = {
     "fail-free": ("fail_free",),
     "transient": ("transient",),
     "converged": ("converged",),
-    "after the cut": ("transient", "converged"),
+    "after the failure": ("transient", "converged"),
 }
-AFTER = "after the cut"
+AFTER = "after the failure"
 
 PairKey = tuple[int, int, str, str]
 """(round, failures, source, destination)."""
@@ -45,14 +45,14 @@ def good_rows(rows: Iterable[Json]) -> list[Json]:
     return list({row["trial"]: row for row in rows if row["status"] == OK}.values())
 
 
-def chosen(rows: Sequence[Json], choice: Choice, arm: Arm | None = None) -> list[Json]:
-    """Good rows of a choice, of one arm or of all."""
+def chosen(rows: Sequence[Json], choice: Choice, variant: Variant | None = None) -> list[Json]:
+    """Good rows of a choice, of one variant or of all."""
     return [
         row
         for row in good_rows(rows)
         if (row["kind"], row["topology"]) == (choice.kind, choice.topology)
         and row["failures"] in choice.failures
-        and (arm is None or row["arm"] == arm.name)
+        and (variant is None or row["variant"] == variant.name)
     ]
 
 
@@ -171,25 +171,25 @@ def pair_estimate(rows: Sequence[Json], measure: PairMeasure) -> Estimate | None
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Relative change from one arm to another (%), over the pairs that both have a value for."""
+    """Relative change from one variant to another (%), over the pairs that both have a value for."""
 
     estimate: Estimate | None
     used: int
     counted: int
 
 
-def change(rows: Sequence[Json], choice: Choice, arms: tuple[Arm, Arm], measure: PairMeasure) -> Change:
-    """Change from the first arm to the second.
+def change(rows: Sequence[Json], choice: Choice, variants: tuple[Variant, Variant], measure: PairMeasure) -> Change:
+    """Change from the first variant to the second.
 
     Parameters
     ----------
     rows : sequence of dict
     choice : Choice
-    arms : (Arm, Arm)
+    variants : (Variant, Variant)
         Baseline, and what is compared with it.
     measure : callable
     """
-    sides = [chosen(rows, choice, arm) for arm in arms]
+    sides = [chosen(rows, choice, variant) for variant in variants]
     base, other = (by_pair(side, measure) for side in sides)
     counted = set.intersection(*(set(by_pair(side, lambda *_: 0.0)) for side in sides))
     common = sorted(counted & set(base) & set(other))
@@ -203,7 +203,7 @@ def seed_of(rows: Sequence[Json]) -> int:
 
 
 def backtracking_ms(row: Json, since: str) -> float:
-    """Time until the last packet went back, since the cut or since detection ("from_cut", "from_detection").
+    """Time until the last packet went back, since the failure or since detection ("from_failure", "from_detection").
 
     A trial in which packets still went back at the end counts with the length of the run.
     """
@@ -215,18 +215,20 @@ def backtracking_ms(row: Json, since: str) -> float:
 
 def still_backtracking(rows: Iterable[Json]) -> int:
     """Trials in which packets still went back at the end."""
-    return sum(row["backtracking_ms"] is None or row["backtracking_ms"]["from_cut"] is None for row in rows)
+    return sum(row["backtracking_ms"] is None or row["backtracking_ms"]["from_failure"] is None for row in rows)
 
 
 def trial_change(
-    rows: Sequence[Json], choice: Choice, arms: tuple[Arm, Arm], measure: Callable[[Json], float]
+    rows: Sequence[Json], choice: Choice, variants: tuple[Variant, Variant], measure: Callable[[Json], float]
 ) -> Estimate | None:
-    """Change (%) from one arm to another of a number that a trial has, over rounds."""
-    base, other = ({(row["round"], row["failures"]): measure(row) for row in chosen(rows, choice, arm)} for arm in arms)
+    """Change (%) from one variant to another of a number that a trial has, over rounds."""
+    base, other = (
+        {(row["round"], row["failures"]): measure(row) for row in chosen(rows, choice, variant)} for variant in variants
+    )
     return change_interval(base, other, seed_of(rows))
 
 
 def stage_ms(row: Json, stage: str) -> float | None:
-    """One of the stages of a recovery, ms after the cut; None where it does not apply."""
+    """One of the stages of a recovery, ms after the failure; None where it does not apply."""
     value: Any = row["stages_ms"].get(stage)
     return None if value is None else float(value)

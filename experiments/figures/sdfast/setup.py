@@ -1,4 +1,4 @@
-"""Set-up of SD-FAST's evaluation: arms, loads, windows, and the trials of every figure.
+"""Set-up of SD-FAST's evaluation: variants, loads, windows, and the trials of every figure.
 
 Scaled to an emulation on one machine: links of 5 Mbit/s instead of the paper's unshaped ones, seconds instead of ten
 minutes, a file of half a megabyte instead of 200 to 350 MB. Ratios are what is compared.
@@ -14,7 +14,7 @@ from experiments.analysis.crankback import CrankbackCase, crankback_cases
 from experiments.campaign.kinds.cost import CostParameters
 from experiments.campaign.kinds.probed import DownloadParameters, WatchedParameters
 from experiments.campaign.kinds.verify import VerifyParameters
-from experiments.campaign.values import Arm, CampaignPlan, Load, Timing, Trial
+from experiments.campaign.values import CampaignPlan, Load, Timing, Trial, Variant
 from experiments.figures.charts.canvas import PALETTE
 from experiments.figures.sdfast.draws import MOST_FAILURES, Draw, Pair, draw_rounds, most_sharing
 from mininet_topos.catalogue import list_topologies, load_topology
@@ -26,7 +26,7 @@ FULL_ROUNDS = 5
 QUICK_ROUNDS = 1
 
 CAPACITY_MBPS = 5.0
-# Traffic on shortest paths fills the fullest link to this share, before the cut and after it.
+# Traffic on shortest paths fills the fullest link to this share, before the failure and after it.
 FULLEST_LINK = 0.7
 # Agents of 28 switches share this machine's cores; a longer interval asks less of all of them in the same instant.
 PING_INTERVAL_MS = 20.0
@@ -39,23 +39,23 @@ QUICK_SAMPLE, FULL_SAMPLE = 40, 500
 QUICK_COST_REPETITIONS, FULL_COST_REPETITIONS = 5, 20
 
 # The paper's planner and mode, which its figures judge, and ours beside it.
-AGENT_PAIR = Arm("sdfast", "agent", "pair")
-LEARNED = Arm("sdfast", "learned", "tree")
-FFG, CB = Arm("ffg"), Arm("cb")
+AGENT_PAIR = Variant("sdfast", "agent", "pair")
+LEARNED = Variant("sdfast", "learned", "tree")
+FFG, CB = Variant("ffg"), Variant("cb")
 # The delay at which figures with one CBC are judged, fixed before anything was measured.
-CBC = Arm("cbc", control_delay_ms=5.0)
-CBC_AT_ONCE, CBC_FAR = Arm("cbc", control_delay_ms=0.0), Arm("cbc", control_delay_ms=20.0)
-RESTORATION = Arm("restoration", control_delay_ms=5.0)
-FFG_RESTORATION = Arm("ffg_restoration", control_delay_ms=5.0)
+CBC = Variant("cbc", control_delay_ms=5.0)
+CBC_AT_ONCE, CBC_FAR = Variant("cbc", control_delay_ms=0.0), Variant("cbc", control_delay_ms=20.0)
+RESTORATION = Variant("restoration", control_delay_ms=5.0)
+FFG_RESTORATION = Variant("ffg_restoration", control_delay_ms=5.0)
 # What the interpreter decides knows no delay.
-RESTORATION_AT_ONCE = Arm("restoration", control_delay_ms=0.0)
-FFG_RESTORATION_AT_ONCE = Arm("ffg_restoration", control_delay_ms=0.0)
-SHORTEST = Arm("shortest")
+RESTORATION_AT_ONCE = Variant("restoration", control_delay_ms=0.0)
+FFG_RESTORATION_AT_ONCE = Variant("ffg_restoration", control_delay_ms=0.0)
+SHORTEST = Variant("shortest")
 
-_OWN = {arm: find_scheme(arm.scheme) for arm in (AGENT_PAIR, FFG, CB, CBC, RESTORATION, FFG_RESTORATION)}
+_OWN = {variant: find_scheme(variant.scheme) for variant in (AGENT_PAIR, FFG, CB, CBC, RESTORATION, FFG_RESTORATION)}
 # A scheme keeps its colour from picture to picture.
-COLOURS: Mapping[Arm, str] = {
-    **{arm: scheme.colour for arm, scheme in _OWN.items()},
+COLOURS: Mapping[Variant, str] = {
+    **{variant: scheme.colour for variant, scheme in _OWN.items()},
     LEARNED: PALETTE[6],
     CBC_AT_ONCE: "#f0a878",
     CBC_FAR: "#9a3f06",
@@ -66,7 +66,7 @@ LABELS = {
     LEARNED: f"{_OWN[AGENT_PAIR].label} learned",
     FFG: _OWN[FFG].label,
     CB: _OWN[CB].label,
-    **{arm: f"{_OWN[CBC].label} {arm.control_delay_ms:g} ms" for arm in (CBC, CBC_AT_ONCE, CBC_FAR)},
+    **{variant: f"{_OWN[CBC].label} {variant.control_delay_ms:g} ms" for variant in (CBC, CBC_AT_ONCE, CBC_FAR)},
     RESTORATION: _OWN[RESTORATION].label,
     FFG_RESTORATION: _OWN[FFG_RESTORATION].label,
 }
@@ -104,52 +104,54 @@ def draws_of(topology: str, rounds: int, seed: int) -> tuple[Draw, ...]:
 
 
 def udp_mbps(topology: Topology, draw: Draw) -> float:
-    """Rate that each pair offers, so that no shortest path is overloaded, whichever of the draw's links are cut.
+    """Rate that each pair offers, so that no shortest path is overloaded, whichever of the draw's links fail.
 
-    What is lost or queued beyond that is the doing of the scheme. Every arm and every number of failures of a round
+    What is lost or queued beyond that is the doing of the scheme. Every variant and every number of failures of a round
     has the same rate.
     """
     fullest = max(most_sharing(topology, draw.pairs, frozenset(draw.links[:count])) for count in EVERY_NUMBER)
     return math.floor(1000 * FULLEST_LINK * CAPACITY_MBPS / fullest) / 1000
 
 
-def mixed_trials(plan: CampaignPlan, topology: str, numbers: Sequence[int], arms: Sequence[Arm]) -> Iterator[Trial]:
-    """Pings and UDP on the pairs of each round, with so many links cut at once."""
+def mixed_trials(
+    plan: CampaignPlan, topology: str, numbers: Sequence[int], variants: Sequence[Variant]
+) -> Iterator[Trial]:
+    """Pings and UDP on the pairs of each round, with so many links failed at once."""
     network = load_topology(topology)
     for number, draw in enumerate(draws_of(topology, rounds_of(plan), plan.seed), 1):
         load = Load(True, PING_INTERVAL_MS, udp_mbps(network, draw), None, CAPACITY_MBPS)
-        for arm in arms:
+        for variant in variants:
             for failures in numbers:
-                yield _emulated(plan, "mixed", topology, arm, (number, failures, draw), load)
+                yield _emulated(plan, "mixed", topology, variant, (number, failures, draw), load)
 
 
-def download_trials(plan: CampaignPlan, numbers: Sequence[int], arms: Sequence[Arm]) -> Iterator[Trial]:
+def download_trials(plan: CampaignPlan, numbers: Sequence[int], variants: Sequence[Variant]) -> Iterator[Trial]:
     """A file for every pair at once on Darkstrand, fetched with wget."""
     load = Load(False, PING_INTERVAL_MS, None, DOWNLOAD_BYTES, CAPACITY_MBPS)
     for number, draw in enumerate(draws_of(DARKSTRAND, rounds_of(plan), plan.seed), 1):
-        for arm in arms:
+        for variant in variants:
             for failures in numbers:
-                yield _emulated(plan, "download", DARKSTRAND, arm, (number, failures, draw), load)
+                yield _emulated(plan, "download", DARKSTRAND, variant, (number, failures, draw), load)
 
 
-def flow_trials(plan: CampaignPlan, arms: Sequence[Arm]) -> Iterator[Trial]:
-    """A few fast pings with long walks back, one link cut; every round has its own link."""
+def flow_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Trial]:
+    """A few fast pings with long walks back, one link failed; every round has its own link."""
     load = Load(True, FAST_PING_INTERVAL_MS, None, None, CAPACITY_MBPS)
     walks = longest_walks(load_topology(DARKSTRAND))[: rounds_of(plan)]
     for number, (link, pairs) in enumerate(walks, 1):
-        for arm in arms:
-            yield _emulated(plan, "flow", DARKSTRAND, arm, (number, 1, Draw(pairs, (link,))), load)
+        for variant in variants:
+            yield _emulated(plan, "flow", DARKSTRAND, variant, (number, 1, Draw(pairs, (link,))), load)
 
 
 def _emulated(
-    plan: CampaignPlan, kind: str, topology: str, arm: Arm, where: tuple[int, int, Draw], load: Load
+    plan: CampaignPlan, kind: str, topology: str, variant: Variant, where: tuple[int, int, Draw], load: Load
 ) -> Trial:
     number, failures, draw = where
     return Trial(
-        trial_id=f"{topology}/r{number}/k{failures}/{kind}/{arm.name}",
+        trial_id=f"{topology}/r{number}/k{failures}/{kind}/{variant.name}",
         kind=kind,
         topology=topology,
-        arm=arm,
+        variant=variant,
         round=number,
         failures=failures,
         links=tuple(str(link) for link in draw.links[:failures]),
@@ -190,12 +192,12 @@ def verify_trials(plan: CampaignPlan, topologies: Sequence[str], numbers: Sequen
     sample = QUICK_SAMPLE if plan.quick else FULL_SAMPLE
     for topology in topologies:
         for failures in numbers:
-            for arm in VERIFIED:
+            for variant in VERIFIED:
                 yield Trial(
-                    trial_id=f"{topology}/k{failures}/verify/{arm.scheme if arm.mode == NO_MODE else arm.name}",
+                    trial_id=f"{topology}/k{failures}/verify/{variant.scheme if variant.mode == NO_MODE else variant.name}",
                     kind="verify",
                     topology=topology,
-                    arm=arm,
+                    variant=variant,
                     round=1,
                     failures=failures,
                     links=(),
@@ -219,7 +221,7 @@ def cost_trials(plan: CampaignPlan) -> Iterator[Trial]:
             trial_id=f"cost/r{number}",
             kind="cost",
             topology=DARKSTRAND,
-            arm=None,
+            variant=None,
             round=number,
             failures=0,
             links=(),

@@ -14,7 +14,14 @@ from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK
 from experiments.figures.sdfast import setup
 from experiments.figures.sdfast.comparisons import NOTHING
-from experiments.figures.sdfast.decided import DECIDED_LABELS, LOOP_FREE, counted, coverage_rows, joined_percent, of_arm
+from experiments.figures.sdfast.decided import (
+    DECIDED_LABELS,
+    LOOP_FREE,
+    counted,
+    coverage_rows,
+    joined_percent,
+    of_variant,
+)
 from experiments.figures.sdfast.setup import LABELS
 
 if TYPE_CHECKING:
@@ -31,14 +38,14 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Every bundled topology, pair and single link failure."""
     decided = coverage_rows(rows, setup.bundled_topologies(), (1,))
     results = [counted(decided, "broken", "promises broken, every topology and scheme, single failures")]
-    for arm in LOOP_FREE:
-        own = of_arm(decided, arm)
-        results.append(counted(own, "looped", f"cases that loop, {LABELS[arm]}, single failures"))
-        results.append(_covered(own, f"cases delivered from the first packet on, {LABELS[arm]}", "transient", True))
+    for variant in LOOP_FREE:
+        own = of_variant(decided, variant)
+        results.append(counted(own, "looped", f"cases that loop, {LABELS[variant]}, single failures"))
+        results.append(_covered(own, f"cases delivered from the first packet on, {LABELS[variant]}", "transient", True))
     results.append(
-        _covered(of_arm(decided, setup.CBC_AT_ONCE), "cases delivered once converged, CBC", "converged", True)
+        _covered(of_variant(decided, setup.CBC_AT_ONCE), "cases delivered once converged, CBC", "converged", True)
     )
-    results.append(_covered(of_arm(decided, setup.FFG), "cases delivered, FFG", "converged", False))
+    results.append(_covered(of_variant(decided, setup.FFG), "cases delivered, FFG", "converged", False))
     return results
 
 
@@ -54,7 +61,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Topology by scheme, all single link failures: delivered from the first packet on, and once converged."""
     figure, axes = canvas.panels("Every pair and every single link failure of the bundled topologies", 2, 5.6)
     decided = coverage_rows(rows, setup.bundled_topologies(), (1,))
-    results = {(row["topology"], row["arm"]): row["result"] for row in decided}
+    results = {(row["topology"], row["variant"]): row["result"] for row in decided}
     topologies = [name for name in setup.bundled_topologies() if any(key[0] == name for key in results)]
     for axis, phase, title in (
         (axes[0], "transient", "delivered from the first packet on, %"),
@@ -68,10 +75,10 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
 
 
 def _heat_map(axes: Axes, results: dict[tuple[str, str], Json], topologies: Sequence[str], phase: str) -> None:
-    arms = setup.VERIFIED
-    grid = [[float("nan")] * len(arms) for _ in topologies]
-    for (line, topology), (column, arm) in product(enumerate(topologies), enumerate(arms)):
-        result = results.get((topology, arm.name))
+    variants = setup.VERIFIED
+    grid = [[float("nan")] * len(variants) for _ in topologies]
+    for (line, topology), (column, variant) in product(enumerate(topologies), enumerate(variants)):
+        result = results.get((topology, variant.name))
         text = "-"
         if result is not None:
             joined = result["cases"] > result[phase]["disconnected"]
@@ -83,8 +90,8 @@ def _heat_map(axes: Axes, results: dict[tuple[str, str], Json], topologies: Sequ
     if topologies:
         axes.imshow(grid, cmap="Blues", vmin=0, vmax=130, aspect="auto")
     axes.grid(False)
-    names = [DECIDED_LABELS[arm] for arm in arms]
-    axes.set_xticks(range(len(arms)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
+    names = [DECIDED_LABELS[variant] for variant in variants]
+    axes.set_xticks(range(len(variants)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
     axes.set_yticks(range(len(topologies)), topologies, fontsize=8)
 
 
@@ -105,12 +112,12 @@ def table(rows: Sequence[Json]) -> Table:
         "most backup rows",
     )
     decided = coverage_rows(rows, setup.bundled_topologies(), (1,))
-    by_key = {(row["topology"], row["arm"]): row["result"] for row in decided}
+    by_key = {(row["topology"], row["variant"]): row["result"] for row in decided}
     wanted = product(setup.bundled_topologies(), setup.VERIFIED)
     found = [
-        (DECIDED_LABELS[arm], topology, *_coverage_cells(by_key[topology, arm.name]))
-        for topology, arm in wanted
-        if (topology, arm.name) in by_key
+        (DECIDED_LABELS[variant], topology, *_coverage_cells(by_key[topology, variant.name]))
+        for topology, variant in wanted
+        if (topology, variant.name) in by_key
     ]
     return Table(header, tuple(found))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import median_interval
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Exactly, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK
@@ -27,7 +27,7 @@ REVALIDATION_MS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class SentBack:
-    """One flow in one direction: packets that came back on their way, and how many may."""
+    """One flow in one direction: packets that backtracked on their way, and how many may."""
 
     packets: int
     most: float
@@ -47,31 +47,33 @@ def sent_back(row: Json) -> list[SentBack]:
     found = []
     for pair in row["pairs"]:
         for count, round_trip in (
-            (pair["came_back_out"], pair["backtracking_rtt_ms"]),
-            (pair["came_back_back"], pair.get("backtracking_rtt_back_ms", pair["backtracking_rtt_ms"])),
+            (pair["backtracked_out"], pair["backtracking_rtt_ms"]),
+            (pair["backtracked_back"], pair.get("backtracking_rtt_back_ms", pair["backtracking_rtt_ms"])),
         ):
             if count and round_trip is not None:
                 found.append(SentBack(count, (round_trip + REVALIDATION_MS) / row["ping_interval_ms"] + 1))
     return found
 
 
-def flow_directions(rows: Sequence[Json], arm: Arm) -> list[SentBack]:
-    """Flow directions with packets that came back, of all trials of an arm."""
-    return [each for row in measures.chosen(rows, WALKS, arm) for each in sent_back(row)]
+def flow_directions(rows: Sequence[Json], variant: Variant) -> list[SentBack]:
+    """Flow directions with packets that backtracked, of all trials of a variant."""
+    return [each for row in measures.chosen(rows, WALKS, variant) for each in sent_back(row)]
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Crankback that ends in the switch itself, beside the agent and the controller."""
     results = []
-    for arm in (setup.LEARNED, setup.AGENT_PAIR, setup.CBC):
-        found = flow_directions(rows, arm)
-        is_ours = arm is setup.LEARNED
+    for variant in (setup.LEARNED, setup.AGENT_PAIR, setup.CBC):
+        found = flow_directions(rows, variant)
+        is_ours = variant is setup.LEARNED
         rate = f"{1000 / setup.FAST_PING_INTERVAL_MS:g} packets/s"
-        name = f"packets sent back per flow and direction, {LABELS[arm]}, {rate}"
+        name = f"packets sent back per flow and direction, {LABELS[variant]}, {rate}"
         median = median_interval([each.packets for each in found]) if found else None
         results.append(judge(Claim(name, "packets (median)", band=AtMost(2.0) if is_ours else None), median))
         within = measures.estimate([100.0 * (each.packets <= each.most) for each in found])
-        claim = Claim(f"flow directions within the bound, {LABELS[arm]}", "%", band=Exactly(100.0) if is_ours else None)
+        claim = Claim(
+            f"flow directions within the bound, {LABELS[variant]}", "%", band=Exactly(100.0) if is_ours else None
+        )
         most = f", at most {max(each.packets for each in found)} packets" if found else ""
         note = (
             f"{len(found)} flow directions{most}; bound: rate x (backtracking round trip + {REVALIDATION_MS:g} ms) + 1"
@@ -82,20 +84,20 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Packets sent back per flow and direction, with the bound of each."""
-    figure, (axes,) = canvas.panels("Packets sent back per flow and direction, one link of Darkstrand cut", 1, 4.4)
-    arms = setup.ENDING_THE_WALK
-    for place, arm in enumerate(arms):
-        found = sorted(flow_directions(rows, arm), key=lambda each: (each.packets, each.most))
+    figure, (axes,) = canvas.panels("Packets sent back per flow and direction, one link of Darkstrand failed", 1, 4.4)
+    variants = setup.ENDING_THE_WALK
+    for place, variant in enumerate(variants):
+        found = sorted(flow_directions(rows, variant), key=lambda each: (each.packets, each.most))
         for number, each in enumerate(found):
             x = place + 0.8 * ((number + 0.5) / len(found) - 0.5)
             axes.plot([x], [each.most], "_", color=INK, markersize=8, label="bound" if not place + number else "_")
-            label = "packets that came back" if not place + number else "_"
-            axes.plot([x], [each.packets], "o", color=COLOURS[arm], markersize=5, label=label)
+            label = "packets that backtracked" if not place + number else "_"
+            axes.plot([x], [each.packets], "o", color=COLOURS[variant], markersize=5, label=label)
         if found:
             middle = median_interval([each.packets for each in found]).value
-            axes.plot([place - 0.42, place + 0.42], [middle, middle], color=COLOURS[arm], lw=1.2, zorder=1)
-    axes.set_xticks(range(len(arms)), [LABELS[arm] for arm in arms])
-    axes.set_xlim(-0.6, len(arms) - 0.4)
+            axes.plot([place - 0.42, place + 0.42], [middle, middle], color=COLOURS[variant], lw=1.2, zorder=1)
+    axes.set_xticks(range(len(variants)), [LABELS[variant] for variant in variants])
+    axes.set_xlim(-0.6, len(variants) - 0.4)
     axes.set_ylim(bottom=0)
     axes.locator_params(axis="y", integer=True)
     axes.set_ylabel(f"packets at {1000 / setup.FAST_PING_INTERVAL_MS:g} packets/s", color=INK)
@@ -112,14 +114,14 @@ def table(rows: Sequence[Json]) -> Table:
     """Packets sent back per flow and direction."""
     header = ("scheme", "flow directions", "packets, median", "packets, most", "bound, mean", "within the bound")
     found = []
-    for arm in setup.ENDING_THE_WALK:
-        flows = flow_directions(rows, arm)
+    for variant in setup.ENDING_THE_WALK:
+        flows = flow_directions(rows, variant)
         if flows:
             packets = [each.packets for each in flows]
             bound = sum(each.most for each in flows) / len(flows)
             within = sum(each.packets <= each.most for each in flows)
             median = f"{median_interval(packets).value:g}"
-            found.append((LABELS[arm], str(len(flows)), median, str(max(packets)), f"{bound:.1f}", str(within)))
+            found.append((LABELS[variant], str(len(flows)), median, str(max(packets)), f"{bound:.1f}", str(within)))
     return Table(header, tuple(found))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import GRID, INK
@@ -21,7 +21,7 @@ from experiments.figures.sdfast.decided import (
     counted,
     coverage_rows,
     joined_percent,
-    of_arm,
+    of_variant,
 )
 from experiments.figures.sdfast.measures import Choice
 from experiments.figures.sdfast.setup import LABELS
@@ -50,30 +50,32 @@ def shares(result: Json, phase: str) -> dict[str, float]:
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """One to four links of Darkstrand at once: what the interpreter decides, and the measured sample."""
     results = []
-    for arm in LOOP_FREE:
-        decided = of_arm(coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL), arm)
-        results.append(counted(decided, "looped", f"cases that loop, {LABELS[arm]}, 1 to 4 links"))
+    for variant in LOOP_FREE:
+        decided = of_variant(coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL), variant)
+        results.append(counted(decided, "looped", f"cases that loop, {LABELS[variant]}, 1 to 4 links"))
     every = coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL)
     results.append(counted(every, "broken", "promises broken, every scheme, 1 to 4 links"))
     for row in every:
-        name = f"delivered once converged, {row['arm']}, {row['failures']} cut, interpreter"
+        name = f"delivered once converged, {row['variant']}, {row['failures']} failed, interpreter"
         result = judge(
             Claim(name, "% of joined cases"), Estimate(joined_percent(row["result"], "converged"), None, None)
         )
         results.append(result.with_note(_sets(row)))
-    return results + [_measured_sample(rows, arm, failures) for arm, failures in product(setup.ON_DARKSTRAND, SEVERAL)]
+    return results + [
+        _measured_sample(rows, variant, failures) for variant, failures in product(setup.ON_DARKSTRAND, SEVERAL)
+    ]
 
 
-def measured_delivery(rows: Sequence[Json], arm: Arm, failures: int) -> Estimate | None:
+def measured_delivery(rows: Sequence[Json], variant: Variant, failures: int) -> Estimate | None:
     """Pings answered in the converged window (% of those of a pair), over the pairs that count."""
-    trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), arm)
+    trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), variant)
     lost = measures.by_pair(trials, measures.lost_percent("converged"))
     return measures.estimate([100 - value for value in lost.values()])
 
 
-def _measured_sample(rows: Sequence[Json], arm: Arm, failures: int) -> ClaimResult:
-    claim = Claim(f"pings answered once converged, {LABELS[arm]}, {failures} cut, measured", "% of pings")
-    return judge(claim, measured_delivery(rows, arm, failures)).with_note("only pairs whose primary path is cut")
+def _measured_sample(rows: Sequence[Json], variant: Variant, failures: int) -> ClaimResult:
+    claim = Claim(f"pings answered once converged, {LABELS[variant]}, {failures} failed, measured", "% of pings")
+    return judge(claim, measured_delivery(rows, variant, failures)).with_note("only pairs whose primary path fails")
 
 
 def _sets(row: Json) -> str:
@@ -85,18 +87,18 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Outcomes once converged by the interpreter, stacked, and the answered pings of the measured sample."""
     figure, axes = canvas.panels("One to four links of Darkstrand at once, once converged", len(SEVERAL), 5.2)
     decided = {
-        (row["arm"], row["failures"]): row["result"] for row in coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL)
+        (row["variant"], row["failures"]): row["result"] for row in coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL)
     }
     for axis, failures in zip(axes, SEVERAL, strict=True):
-        for place, arm in enumerate(setup.VERIFIED):
-            if (arm.name, failures) in decided:
-                _stack(axis, place, shares(decided[arm.name, failures], "converged"))
-            measured = measured_delivery(rows, measured_arm(arm), failures)
+        for place, variant in enumerate(setup.VERIFIED):
+            if (variant.name, failures) in decided:
+                _stack(axis, place, shares(decided[variant.name, failures], "converged"))
+            measured = measured_delivery(rows, measured_variant(variant), failures)
             if measured is not None:
                 axis.plot([place], [measured.value], "D", color="white", mec=INK, markersize=5.5, zorder=4)
         sets = next((result["failure_sets"] for (_, count), result in decided.items() if count == failures), 0)
-        axis.set_title(f"{failures} cut, {sets} sets", loc="left", fontsize=10, color=INK)
-        names = [DECIDED_LABELS[arm] for arm in setup.VERIFIED]
+        axis.set_title(f"{failures} failed, {sets} sets", loc="left", fontsize=10, color=INK)
+        names = [DECIDED_LABELS[variant] for variant in setup.VERIFIED]
         axis.set_xticks(range(len(names)), names, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
         axis.set_xlim(-0.6, len(names) - 0.4)
         axis.set_ylim(0, 104)
@@ -107,7 +109,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     canvas.legend(figure, axes[0])
     facts = [
         "Bars: the interpreter, all pairs whose primary path is hit, after everything was learned or rewritten.",
-        "Diamonds: share of pings answered in emulated networks from one second after the cut, over the sampled pairs"
+        "Diamonds: share of pings answered in emulated networks from one second after the failure, over the sampled pairs"
         " that stay joined.",
     ]
     return canvas.finish(figure, facts, caption)
@@ -124,27 +126,29 @@ def table(rows: Sequence[Json]) -> Table:
     """Outcomes in the converged network by the interpreter, and the pings answered in the measured sample."""
     header = (
         "scheme",
-        "links cut",
+        "links failed",
         "failed sets",
         "cases",
         *(f"{name}, %" for name in OUTCOMES),
         "measured: answered, %",
     )
     found = []
-    for failures, arm in product(SEVERAL, setup.VERIFIED):
+    for failures, variant in product(SEVERAL, setup.VERIFIED):
         for row in coverage_rows(rows, (setup.DARKSTRAND,), (failures,)):
-            if row["arm"] == arm.name:
+            if row["variant"] == variant.name:
                 result = row["result"]
                 parts = [f"{share:.1f}" for share in shares(result, "converged").values()]
-                measured = cell(measured_delivery(rows, measured_arm(arm), failures), 1)
+                measured = cell(measured_delivery(rows, measured_variant(variant), failures), 1)
                 sets, cases = str(result["failure_sets"]), str(result["cases"])
-                found.append((DECIDED_LABELS[arm], str(failures), sets, cases, *parts, measured))
+                found.append((DECIDED_LABELS[variant], str(failures), sets, cases, *parts, measured))
     return Table(header, tuple(found))
 
 
-def measured_arm(arm: Arm) -> Arm:
-    """The arm that was run for one that the interpreter decided."""
-    return next((each for each in setup.ON_DARKSTRAND if (each.scheme, each.mode) == (arm.scheme, arm.mode)), arm)
+def measured_variant(variant: Variant) -> Variant:
+    """The variant that was run for one that the interpreter decided."""
+    return next(
+        (each for each in setup.ON_DARKSTRAND if (each.scheme, each.mode) == (variant.scheme, variant.mode)), variant
+    )
 
 
 FIGURE = PaperFigure(

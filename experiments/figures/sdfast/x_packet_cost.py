@@ -38,12 +38,12 @@ COST_PATHS = {
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """Repetitions of the bench."""
+    """Repetitions of the testbed."""
     return tuple(setup.cost_trials(plan))
 
 
 def cost_rows(rows: Sequence[Json]) -> list[Json]:
-    """Repetitions of the bench."""
+    """Repetitions of the testbed."""
     return [row for row in measures.good_rows(rows) if row["kind"] == "cost"]
 
 

@@ -1,4 +1,4 @@
-"""x-stages: stages of the recovery, scheme by scheme, with one and with four links cut at once."""
+"""x-stages: stages of the recovery, scheme by scheme, with one and with four links failed at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from experiments.analysis.timeline import STAGES
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import Arm, CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import MEASURED, Claim, ClaimResult, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import GRID, INK, PALETTE, say_empty, write_out
@@ -29,25 +29,25 @@ STAGE_MARKS = dict(zip(STAGES, ("o", "s", "^", "X", "D", "P"), strict=True))
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """One link and four links of Darkstrand, every arm."""
+    """One link and four links of Darkstrand, every variant."""
     return tuple(setup.mixed_trials(plan, setup.DARKSTRAND, (1, MOST_FAILURES), setup.ON_DARKSTRAND))
 
 
 def stage_values(rows: Iterable[Json], stage: str) -> list[float]:
-    """A stage of every trial that reached it, ms after the cut."""
+    """A stage of every trial that reached it, ms after the failure."""
     values = [measures.stage_ms(row, stage) for row in rows]
     return [value for value in values if value is not None]
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    """Stages of the recovery, arm by arm, with one and with four links cut at once."""
+    """Stages of the recovery, variant by variant, with one and with four links failed at once."""
     results = []
-    for failures, arm, stage in product((1, MOST_FAILURES), setup.ON_DARKSTRAND, STAGES):
-        trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), arm)
+    for failures, variant, stage in product((1, MOST_FAILURES), setup.ON_DARKSTRAND, STAGES):
+        trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), variant)
         values = stage_values(trials, stage)
         if trials:
-            name = f"{stage.replace('_', ' ')}, {LABELS[arm]}, {failures} cut"
-            result = judge(Claim(name, "ms after the cut"), measures.estimate(values))
+            name = f"{stage.replace('_', ' ')}, {LABELS[variant]}, {failures} failed"
+            result = judge(Claim(name, "ms after the failure"), measures.estimate(values))
             # A stage that no trial reached was measured too: CB never stops walking back.
             results.append(
                 replace(result, verdict=MEASURED).with_note(f"{len(values)} of {len(trials)} trials reached it")
@@ -56,20 +56,22 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
-    """A horizontal timeline for every arm: small marks are trials, large ones their median."""
+    """A horizontal timeline for every variant: small marks are trials, large ones their median."""
     figure, axes = canvas.panels("Stages of the recovery, Darkstrand", 2, 5.0)
-    arms = [arm for arm in setup.ON_DARKSTRAND if _stage_trials(rows, arm, 1) or _stage_trials(rows, arm, 4)]
+    variants = [
+        variant for variant in setup.ON_DARKSTRAND if _stage_trials(rows, variant, 1) or _stage_trials(rows, variant, 4)
+    ]
     for axis, failures in zip(axes, (1, MOST_FAILURES), strict=True):
-        for place, arm in enumerate(arms):
-            _timeline(axis, -place, _stage_trials(rows, arm, failures))
-        if not any(_stage_trials(rows, arm, failures) for arm in arms):
+        for place, variant in enumerate(variants):
+            _timeline(axis, -place, _stage_trials(rows, variant, failures))
+        if not any(_stage_trials(rows, variant, failures) for variant in variants):
             say_empty(axis)
-        axis.set_title(f"{failures} link{'s' * (failures > 1)} cut", loc="left", fontsize=10, color=INK)
+        axis.set_title(f"{failures} link{'s' * (failures > 1)} failed", loc="left", fontsize=10, color=INK)
         axis.set_xscale("log")
         write_out(axis.xaxis)
-        axis.set_xlabel("ms after the cut", color=INK)
-        axis.set_yticks([-place for place in range(len(arms))], [LABELS[arm] for arm in arms])
-        axis.set_ylim(-len(arms) + 0.4, 0.6)
+        axis.set_xlabel("ms after the failure", color=INK)
+        axis.set_yticks([-place for place in range(len(variants))], [LABELS[variant] for variant in variants])
+        axis.set_ylim(-len(variants) + 0.4, 0.6)
         axis.grid(True, axis="x", color=GRID, linewidth=0.7)
     for number, (stage, mark) in enumerate(STAGE_MARKS.items()):
         axes[0].plot([], [], mark, color=PALETTE[number], ls="none", label=stage.replace("_", " "))
@@ -81,8 +83,8 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
-def _stage_trials(rows: Sequence[Json], arm: Arm, failures: int) -> list[Json]:
-    return measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), arm)
+def _stage_trials(rows: Sequence[Json], variant: Variant, failures: int) -> list[Json]:
+    return measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), variant)
 
 
 def _timeline(axes: Axes, height: float, trials: Sequence[Json]) -> None:
@@ -100,15 +102,15 @@ def _timeline(axes: Axes, height: float, trials: Sequence[Json]) -> None:
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """Mean of every stage (ms after the cut), with its interval."""
+    """Mean of every stage (ms after the failure), with its interval."""
     names = tuple(f"{stage.replace('_', ' ')}, ms" for stage in STAGES)
     found = []
-    for failures, arm in product((1, MOST_FAILURES), setup.ON_DARKSTRAND):
-        trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), arm)
+    for failures, variant in product((1, MOST_FAILURES), setup.ON_DARKSTRAND):
+        trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), variant)
         if trials:
             values = [cell(measures.estimate(stage_values(trials, stage)), 1) for stage in STAGES]
-            found.append((LABELS[arm], str(failures), str(len(trials)), *values))
-    return Table(("scheme", "links cut", "trials", *names), tuple(found))
+            found.append((LABELS[variant], str(failures), str(len(trials)), *values))
+    return Table(("scheme", "links failed", "trials", *names), tuple(found))
 
 
 FIGURE = PaperFigure(

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.campaign.figure import Table
 from experiments.campaign.statistics import median_interval
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json, Variant
 from experiments.figures.charts.canvas import PALETTE
 from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup
@@ -18,7 +18,7 @@ from experiments.testbed.workloads.decide.sizes import DATA_MINING, WEB_SEARCH
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS: Mapping[Arm, str] = {
+COLOURS: Mapping[Variant, str] = {
     setup.NO_FAILURE: PALETTE[1],
     setup.SB: PALETTE[7],
     setup.SB_SQR: PALETTE[0],
@@ -36,10 +36,10 @@ FLOWS_TEXT = (
 )
 BESIDE = (
     f"Beside them transfers of {setup.BACKGROUND_BYTES // 1_000_000} MB at {setup.BACKGROUND_MBPS:g} Mbit/s both ways, "
-    f"{setup.BACKGROUND_PAUSE_MS:g} ms apart. Arms take turns in every round, with the same flows."
+    f"{setup.BACKGROUND_PAUSE_MS:g} ms apart. Variants take turns in every round, with the same flows."
 )
-BENCH = (
-    "Two hosts, two nodes and two paths in network namespaces of one machine, no Open vSwitch; arms one after another "
+TESTBED = (
+    "Two hosts, two nodes and two paths in network namespaces of one machine, no Open vSwitch; variants one after another "
     "in every round."
 )
 PAIRS = ((setup.SB, setup.SB_SQR), (setup.LRR, setup.LRR_SQR))
@@ -67,23 +67,23 @@ def range_name(sizes_bytes: tuple[int, int]) -> str:
     return f"{low} to {high} kB" if low else f"up to {high} kB"
 
 
-def flows_table(figure_id: str, arms: Sequence[Arm]) -> Callable[[Sequence[Json]], Table]:
-    """Completion times of all flows and of hit ones, for every workload and arm."""
+def flows_table(figure_id: str, variants: Sequence[Variant]) -> Callable[[Sequence[Json]], Table]:
+    """Completion times of all flows and of hit ones, for every workload and variant."""
 
     def table(rows: Sequence[Json]) -> Table:
         lines = []
         for workload in (WEB_SEARCH, DATA_MINING):
-            for arm in arms:
-                own = measures.rows_of(rows, arm, workload.name, figure_id)
+            for variant in variants:
+                own = measures.rows_of(rows, variant, workload.name, figure_id)
                 times = [each for row in own for each in measures.completions_ms(row)]
                 if times:
                     cells = [_shown(measures.tail(times, share)) for share in _SHARES]
                     lines.append(
                         (
-                            f"{workload.title}, {setup.LABELS[arm.name]}",
+                            f"{workload.title}, {setup.LABELS[variant.name]}",
                             f"{len(times):,}",
                             *cells,
-                            *_hit_cells(own, arm),
+                            *_hit_cells(own, variant),
                         )
                     )
         return Table(_HEADER, tuple(lines))
@@ -91,9 +91,9 @@ def flows_table(figure_id: str, arms: Sequence[Arm]) -> Callable[[Sequence[Json]
     return table
 
 
-def _hit_cells(rows: Sequence[Json], arm: Arm) -> tuple[str, str, str]:
+def _hit_cells(rows: Sequence[Json], variant: Variant) -> tuple[str, str, str]:
     times = [hit.completion_ms for hit in measures.all_hits(rows)]
-    if arm == setup.NO_FAILURE or not times:
+    if variant == setup.NO_FAILURE or not times:
         return "-", "-", "-"
     return f"{len(times):,}", _shown(median_interval(times).value), _shown(measures.tail(times, setup.TAIL_SHARE))
 

@@ -46,9 +46,9 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         helped = measures.rows_of(rows, setup.SB_SQR, table.name)
         calm = measures.rows_of(rows, setup.NO_FAILURE, table.name)
         steps(axes, _same_flows(helped, calm), COLOURS[setup.NO_FAILURE], "the same flows as with SQR, no failure")
-        for arm in (setup.SB_SQR, setup.SB):
-            times = [hit.completion_ms for hit in measures.all_hits(measures.rows_of(rows, arm, table.name))]
-            steps(axes, times, COLOURS[arm], f"hit, {setup.LABELS[arm.name]}")
+        for variant in (setup.SB_SQR, setup.SB):
+            times = [hit.completion_ms for hit in measures.all_hits(measures.rows_of(rows, variant, table.name))]
+            steps(axes, times, COLOURS[variant], f"hit, {setup.LABELS[variant.name]}")
         if axes.lines:
             axes.set_xscale("log")
             axes.set_ylim(0, 100)
@@ -75,5 +75,5 @@ FIGURE = PaperFigure(
     setup.flow_trials,
     claims,
     draw,
-    flows_table(setup.FLOWS, setup.ALL_ARMS),
+    flows_table(setup.FLOWS, setup.ALL_VARIANTS),
 )

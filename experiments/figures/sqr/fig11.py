@@ -32,7 +32,10 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     results = []
     for alone, helped in PAIRS:
         for sizes in setup.SIZE_RANGES:
-            both = [measures.by_round(measures.rows_of(rows, arm, WEB_SEARCH.name), sizes) for arm in (alone, helped)]
+            both = [
+                measures.by_round(measures.rows_of(rows, variant, WEB_SEARCH.name), sizes)
+                for variant in (alone, helped)
+            ]
             orders = measures.orders_apart(both[0], both[1], setup.TAIL_SHARE)
             name = f"99th percentile of hit flows {range_name(sizes)}, {setup.LABELS[helped.name]} lower by"
             result = judge(Claim(name, "orders", "3 to 4", AtLeast(ORDERS)), orders)
@@ -43,20 +46,20 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
 def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Least, median, 95th and 99th percentile and greatest completion time of hit flows, by size."""
     figure, (axes,) = canvas.panels("SQR, Figure 11: completion times of hit flows, web search", 1)
-    width = 0.8 / len(setup.ALL_ARMS)
-    for number, arm in enumerate(setup.ALL_ARMS):
-        own = measures.rows_of(rows, arm, WEB_SEARCH.name)
+    width = 0.8 / len(setup.ALL_VARIANTS)
+    for number, variant in enumerate(setup.ALL_VARIANTS):
+        own = measures.rows_of(rows, variant, WEB_SEARCH.name)
         for group, sizes in enumerate(setup.SIZE_RANGES):
             times = (
                 _all_in_range(own, sizes)
-                if arm == setup.NO_FAILURE
+                if variant == setup.NO_FAILURE
                 else measures.in_range(measures.all_hits(own), sizes)
             )
             if times:
-                place = group + (number - (len(setup.ALL_ARMS) - 1) / 2) * width
-                _summary(axes, place, times, COLOURS[arm])
-        axes.plot([], [], color=COLOURS[arm], lw=5, label=setup.LABELS[arm.name])
-    if len(axes.lines) > len(setup.ALL_ARMS):
+                place = group + (number - (len(setup.ALL_VARIANTS) - 1) / 2) * width
+                _summary(axes, place, times, COLOURS[variant])
+        axes.plot([], [], color=COLOURS[variant], lw=5, label=setup.LABELS[variant.name])
+    if len(axes.lines) > len(setup.ALL_VARIANTS):
         axes.set_yscale("log")
         for marker, text in (("_", "least, median, 99th percentile"), ("o", "95th percentile"), ("^", "greatest")):
             axes.plot([], [], marker=marker, color=INK, ls="none", ms=6, label=text)
@@ -103,5 +106,5 @@ FIGURE = PaperFigure(
     setup.flow_trials,
     claims,
     draw,
-    flows_table(setup.FLOWS, setup.ALL_ARMS),
+    flows_table(setup.FLOWS, setup.ALL_VARIANTS),
 )

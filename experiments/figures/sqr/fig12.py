@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, judge
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, PAPER, say_empty
@@ -39,10 +39,11 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def times_apart(rows: Sequence[Json], arms: tuple[Arm, Arm], workload: str) -> Estimate | None:
+def times_apart(rows: Sequence[Json], variants: tuple[Variant, Variant], workload: str) -> Estimate | None:
     """How many times longer the tail of all flows is without SQR, geometric mean over rounds."""
     both = [
-        {row["round"]: measures.completions_ms(row) for row in measures.rows_of(rows, arm, workload)} for arm in arms
+        {row["round"]: measures.completions_ms(row) for row in measures.rows_of(rows, variant, workload)}
+        for variant in variants
     ]
     orders = measures.orders_apart(both[0], both[1], setup.ALL_TAIL_SHARE)
     if orders is None:
@@ -56,14 +57,20 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     figure, both = canvas.panels("SQR, Figure 12: completion times of all flows", 2)
     for axes, table in zip(both, (WEB_SEARCH, DATA_MINING), strict=True):
         axes.set_title(table.title, fontsize=10, color=INK, loc="left")
-        for arm in setup.ALL_ARMS:
-            own = measures.rows_of(rows, arm, table.name)
+        for variant in setup.ALL_VARIANTS:
+            own = measures.rows_of(rows, variant, table.name)
             times = np.sort([each for row in own for each in measures.completions_ms(row)])
             if len(times):
                 shares = 100.0 * np.arange(len(times), 0, -1) / len(times)
-                style = "--" if arm in (setup.SB, setup.LRR) else "-"
+                style = "--" if variant in (setup.SB, setup.LRR) else "-"
                 axes.step(
-                    times, shares, where="post", color=COLOURS[arm], ls=style, lw=1.8, label=setup.LABELS[arm.name]
+                    times,
+                    shares,
+                    where="post",
+                    color=COLOURS[variant],
+                    ls=style,
+                    lw=1.8,
+                    label=setup.LABELS[variant.name],
                 )
         if axes.lines:
             axes.set_xscale("log")
@@ -85,5 +92,5 @@ FIGURE = PaperFigure(
     setup.flow_trials,
     claims,
     draw,
-    flows_table(setup.FLOWS, setup.ALL_ARMS),
+    flows_table(setup.FLOWS, setup.ALL_VARIANTS),
 )

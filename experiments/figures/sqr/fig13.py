@@ -15,7 +15,7 @@ from experiments.figures.charts.canvas import INK, PALETTE
 from experiments.figures.p4protect.comparisons import good_rows, table_of
 from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import setup
-from experiments.figures.sqr.comparisons import BENCH
+from experiments.figures.sqr.comparisons import TESTBED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ FORMULA_BAND = Within(0.9, 1.1)
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """What a window holds when a failure is told in the middle of a stream."""
-    windows = setup.FRAME_BYTES, setup.WINDOWS, setup.APART_S, setup.CUT_AT_S
+    windows = setup.FRAME_BYTES, setup.WINDOWS, setup.APART_S, setup.FAILURE_AT_S
     cases = {
         f"{rate}-{delta}": WindowParameters(setup.FIG13, rate, delta, *windows)
         for rate in setup.BUFFER_RATES_PPS
@@ -84,7 +84,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     figure.legend(*axes.get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
-    return canvas.finish(figure, [f"Frames of {setup.FRAME_BYTES} bytes. {BENCH}"], caption)
+    return canvas.finish(figure, [f"Frames of {setup.FRAME_BYTES} bytes. {TESTBED}"], caption)
 
 
 FIGURE = PaperFigure(

@@ -15,17 +15,19 @@ from experiments.figures.charts.canvas import INK
 from experiments.figures.p4protect.comparisons import QUARTILES, bars, field_of, good_rows, ratio_of, table_of
 from experiments.figures.p4protect.setup import COST_FRAMES, two_path_trials
 from experiments.figures.sqr import setup
-from experiments.figures.sqr.comparisons import BENCH
+from experiments.figures.sqr.comparisons import TESTBED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 PAPER_LATENCY_NS = 4.3
-COST_LOOKS = {arm: (setup.COLOURS[arm], setup.LABELS[arm.name]) for arm in (setup.PLAIN, setup.SQR, setup.IN_SEND)}
+COST_LOOKS = {
+    variant: (setup.COLOURS[variant], setup.LABELS[variant.name]) for variant in (setup.PLAIN, setup.SQR, setup.IN_SEND)
+}
 _COST_TABLE = table_of(
     setup.LATENCY,
-    {arm: label for arm, (_, label) in COST_LOOKS.items()},
+    {variant: label for variant, (_, label) in COST_LOOKS.items()},
     {f"{size} bytes": {"frame_bytes": size} for size in setup.COST_BYTES},
     {"first_node_ns": "at the switch, ns", "whole_ns": "whole way, ns"},
 )
@@ -41,20 +43,20 @@ def latency_claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """What keeping a copy adds to the program at the switch."""
     results = []
     for size in setup.COST_BYTES:
-        for arm in (setup.SQR, setup.IN_SEND):
+        for variant in (setup.SQR, setup.IN_SEND):
             case = {"frame_bytes": size}
-            added = _added_ns(rows, arm.name, case)
-            name = f"time added at the switch, {setup.LABELS[arm.name]}, {size} bytes"
+            added = _added_ns(rows, variant.name, case)
+            name = f"time added at the switch, {setup.LABELS[variant.name]}, {size} bytes"
             results.append(judge(Claim(name, "ns", PAPER_LATENCY_NS), added))
     return [result.with_note(QUARTILES) for result in results]
 
 
-def _added_ns(rows: Sequence[Json], arm_name: str, case: Json) -> Estimate | None:
+def _added_ns(rows: Sequence[Json], variant_name: str, case: Json) -> Estimate | None:
     """Median over rounds of the run time with SQR less that of plain forwarding in the same round."""
-    arm = next(each for each in (setup.SQR, setup.IN_SEND) if each.name == arm_name)
+    variant = next(each for each in (setup.SQR, setup.IN_SEND) if each.name == variant_name)
     with_sqr, plain = (
         {row["round"]: row["first_node_ns"] for row in good_rows(rows, setup.LATENCY, each, case)}
-        for each in (arm, setup.PLAIN)
+        for each in (variant, setup.PLAIN)
     )
     both = sorted(with_sqr.keys() & plain.keys())
     return median_interval([with_sqr[number] - plain[number] for number in both]) if both else None
@@ -91,7 +93,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         axes[place].set_title(title, fontsize=9.5, color=INK, loc="left")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
     facts = [
-        f"Run times are the kernel's own; seen by sending, a run contains the sending itself. {BENCH}",
+        f"Run times are the kernel's own; seen by sending, a run contains the sending itself. {TESTBED}",
         "Bars: median over rounds; whiskers: quartiles.",
     ]
     return canvas.finish(figure, facts, caption)

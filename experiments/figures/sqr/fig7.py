@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_STREAM_ARMS = (flow_setup.NO_FAILURE, flow_setup.SB, flow_setup.SB_SQR)
+_STREAM_VARIANTS = (flow_setup.NO_FAILURE, flow_setup.SB, flow_setup.SB_SQR)
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """One long flow whose path dies once."""
-    times = setup.STREAM_SECONDS, setup.STREAM_CUT_S, setup.SAMPLE_MS, setup.WINDOW_MS
+    times = setup.STREAM_SECONDS, setup.STREAM_FAILURE_S, setup.SAMPLE_MS, setup.WINDOW_MS
     bottleneck = setup.STREAM_MBPS, setup.STREAM_QUEUE_PACKETS
     own = StreamParameters(setup.STREAM, *times, *bottleneck, setup.BREAKING)
     return two_path_trials(plan, {str(own.seconds): own}, (setup.NO_FAILURE, setup.SB, setup.SB_SQR))
@@ -40,47 +40,49 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     timeouts = values(rows, setup.STREAM, setup.SB_SQR, {}, field_of("timeouts"))
     total = Estimate(sum(timeouts), None, None) if timeouts else None
     results = [judge(Claim("time-outs with SQR, all rounds", "time-outs", 0.0, Exactly(0.0)), total)]
-    for arm in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
-        label = setup.LABELS[arm.name]
+    for variant in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
+        label = setup.LABELS[variant.name]
         for field, name, unit in (
             ("retransmits", "segments sent again", "segments"),
-            ("stalled_ms", "longest time without progress around the cut", "ms"),
+            ("stalled_ms", "longest time without progress around the failure", "ms"),
         ):
-            found = mean_of(rows, setup.STREAM, arm, {}, field_of(field))
+            found = mean_of(rows, setup.STREAM, variant, {}, field_of(field))
             results.append(judge(Claim(f"{name}, {label}", unit), found))
-        kept = mean_of(rows, setup.STREAM, arm, {}, _window_kept)
-        results.append(judge(Claim(f"smallest congestion window after the cut, {label}", "% of that at the cut"), kept))
+        kept = mean_of(rows, setup.STREAM, variant, {}, _window_kept)
+        results.append(
+            judge(Claim(f"smallest congestion window after the failure, {label}", "% of that at the failure"), kept)
+        )
     return results
 
 
 def _window_kept(row: Json) -> float:
-    return 100.0 * float(row["smallest_cwnd"]) / float(row["cwnd_at_cut"])
+    return 100.0 * float(row["smallest_cwnd"]) / float(row["cwnd_at_failure"])
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
-    """Congestion window and sequence number of one flow around the cut."""
+    """Congestion window and sequence number of one flow around the failure."""
     figure, (window, sequence) = canvas.panels("SQR, Figure 7: a long flow whose path dies", 2)
-    for arm in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
-        own = good_rows(rows, setup.STREAM, arm, {})
+    for variant in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
+        own = good_rows(rows, setup.STREAM, variant, {})
         for row in sorted(own, key=lambda row: not row.get("trustworthy", True))[:1]:
             seconds = np.asarray(row["at_ms"]) / 1000
-            window.plot(seconds, row["cwnd_segments"], color=COLOURS[arm], lw=1.6, label=setup.LABELS[arm.name])
+            window.plot(seconds, row["cwnd_segments"], color=COLOURS[variant], lw=1.6, label=setup.LABELS[variant.name])
             shown = (seconds > -0.02) & (seconds < 0.08)
             sent = np.asarray(row["sent_bytes"])
             since = (sent - np.interp(0.0, seconds, sent)) / 1e6
-            sequence.plot(1000 * seconds[shown], since[shown], color=COLOURS[arm], lw=1.6, marker=".", ms=4)
+            sequence.plot(1000 * seconds[shown], since[shown], color=COLOURS[variant], lw=1.6, marker=".", ms=4)
     if not window.lines:
         say_empty(window)
         say_empty(sequence)
     else:
         for axes in (window, sequence):
-            axes.axvline(0.0, color=PAPER, lw=1.2, ls=":", label="cut")
+            axes.axvline(0.0, color=PAPER, lw=1.2, ls=":", label="failure")
         canvas.legend(figure, window)
     window.set_ylim(bottom=0)
-    window.set_xlabel("seconds since the cut", color=INK)
+    window.set_xlabel("seconds since the failure", color=INK)
     window.set_ylabel("congestion window, segments", color=INK)
-    sequence.set_xlabel("ms since the cut", color=INK)
-    sequence.set_ylabel("sent, MB since the cut", color=INK)
+    sequence.set_xlabel("ms since the failure", color=INK)
+    sequence.set_ylabel("sent, MB since the failure", color=INK)
     facts = [
         f"TCP CUBIC against {setup.STREAM_MBPS:g} Mbit/s at its host, TCP_INFO every {setup.SAMPLE_MS:g} ms, one "
         f"round. The path is dead for {MODEL.dead_ms:g} ms. {SCALE}"
@@ -97,7 +99,7 @@ FIGURE = PaperFigure(
     draw,
     table_of(
         setup.STREAM,
-        {arm: setup.LABELS[arm.name] for arm in _STREAM_ARMS},
+        {variant: setup.LABELS[variant.name] for variant in _STREAM_VARIANTS},
         {"": {}},
         {
             "timeouts": "time-outs",

@@ -71,5 +71,5 @@ FIGURE = PaperFigure(
     setup.flow_trials,
     claims,
     draw,
-    flows_table(setup.FLOWS, setup.ALL_ARMS),
+    flows_table(setup.FLOWS, setup.ALL_VARIANTS),
 )

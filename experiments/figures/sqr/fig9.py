@@ -15,7 +15,7 @@ from experiments.figures.charts.canvas import whisker
 from experiments.figures.p4protect.comparisons import field_of, mean_of, table_of, values
 from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import setup
-from experiments.figures.sqr.comparisons import BENCH
+from experiments.figures.sqr.comparisons import TESTBED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """A silent failure that is told after a while, with SQR and without."""
-    stream = setup.RATE_PPS, setup.SECONDS, setup.CUT_AT_S, setup.FRAME_BYTES, setup.SPARE_MS
+    stream = setup.RATE_PPS, setup.SECONDS, setup.FAILURE_AT_S, setup.FRAME_BYTES, setup.SPARE_MS
     cases = {str(each): SilentParameters(setup.FIG9, each, *stream) for each in setup.DETECTION_MS}
     return two_path_trials(plan, cases, (setup.RECOVERY, setup.SQR))
 
@@ -46,21 +46,21 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Packets lost and doubled against the time after which a failure is told."""
     figure, axes = canvas.panels("SQR, Figure 9: packets lost against route failure time", 2)
     for place, (field, title) in enumerate((("lost", "packets lost"), ("duplicated", "packets that came twice"))):
-        for arm in (setup.RECOVERY, setup.SQR):
+        for variant in (setup.RECOVERY, setup.SQR):
             found = [
                 (
                     each,
-                    mean_of(rows, setup.FIG9, arm, {"detection_ms": each}, field_of(field)),
+                    mean_of(rows, setup.FIG9, variant, {"detection_ms": each}, field_of(field)),
                 )
                 for each in setup.DETECTION_MS
             ]
             known = [(x, estimate) for x, estimate in found if estimate is not None]
-            label = setup.LABELS[arm.name]
+            label = setup.LABELS[variant.name]
             axes[place].plot(
                 [x for x, _ in known],
                 [each.value for _, each in known],
                 marker="o",
-                color=setup.COLOURS[arm],
+                color=setup.COLOURS[variant],
                 label=label,
             )
             for x, estimate in known:
@@ -70,7 +70,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         axes[place].set_ylim(bottom=0)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=2)
     facts = [
-        f"{setup.RATE_PPS:,} UDP packets a second; a path dies silently, once a round. {BENCH}",
+        f"{setup.RATE_PPS:,} UDP packets a second; a path dies silently, once a round. {TESTBED}",
         "Whiskers: 95 % interval over rounds.",
     ]
     return canvas.finish(figure, facts, caption)
@@ -85,7 +85,7 @@ FIGURE = PaperFigure(
     draw,
     table_of(
         setup.FIG9,
-        {arm: setup.LABELS[arm.name] for arm in (setup.RECOVERY, setup.SQR)},
+        {variant: setup.LABELS[variant.name] for variant in (setup.RECOVERY, setup.SQR)},
         {f"told after {each:g} ms": {"detection_ms": each} for each in setup.DETECTION_MS},
         {"lost": "lost", "duplicated": "twice", "reordered": "reordered"},
     ),

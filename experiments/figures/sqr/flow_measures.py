@@ -9,7 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Arm, Json
+from experiments.campaign.values import Json, Variant
 from experiments.figures.p4protect.comparisons import good_rows
 from experiments.figures.sqr import flow_setup as setup
 from experiments.testbed.workloads.decide.flows import GIVE_UP_MS
@@ -28,9 +28,11 @@ class Hit:
     retransmits: int
 
 
-def rows_of(rows: Sequence[Json], arm: Arm, workload: str | None = None, figure_id: str = setup.FLOWS) -> list[Json]:
-    """Good rows of an arm, of one workload or of all."""
-    return good_rows(rows, figure_id, arm, {} if workload is None else {"workload": workload})
+def rows_of(
+    rows: Sequence[Json], variant: Variant, workload: str | None = None, figure_id: str = setup.FLOWS
+) -> list[Json]:
+    """Good rows of a variant, of one workload or of all."""
+    return good_rows(rows, figure_id, variant, {} if workload is None else {"workload": workload})
 
 
 def completions_ms(row: Json) -> list[float]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from experiments.campaign.kinds.paths import BreakingParameters, FlowsParameters
-from experiments.campaign.values import Arm, CampaignPlan, Trial
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import setup
 from experiments.testbed.workloads.decide.breaking import FailureModel
@@ -22,8 +22,8 @@ PAPER = setup.PAPER
 ALONE, FLOWS, STREAM = "sqr-fig3", "sqr-flows", "sqr-fig7"
 FIG8, FIG10, FIG11, FIG12 = "sqr-fig8", "sqr-fig10", "sqr-fig11", "sqr-fig12"
 
-NO_FAILURE, SB, SB_SQR = Arm("no-failure"), Arm("sb"), Arm("sb-sqr")
-LRR, LRR_SQR = Arm("lrr"), Arm("lrr-sqr")
+NO_FAILURE, SB, SB_SQR = Variant("no-failure"), Variant("sb"), Variant("sb-sqr")
+LRR, LRR_SQR = Variant("lrr"), Variant("lrr-sqr")
 LABELS = {
     NO_FAILURE.name: "no failure",
     SB.name: "SB' alone",
@@ -32,7 +32,7 @@ LABELS = {
     LRR_SQR.name: "LRR + SQR",
 }
 TRANSFERS = "transfers"
-ALL_ARMS = (NO_FAILURE, SB, SB_SQR, LRR, LRR_SQR)
+ALL_VARIANTS = (NO_FAILURE, SB, SB_SQR, LRR, LRR_SQR)
 
 SCALE = 13
 MODEL = FailureModel(interval_ms=150.0, detection_ms=0.4, dead_ms=10.0, bound_ms=4.0, spare_ms=0.5)
@@ -60,14 +60,14 @@ SIZE_RANGES = ((0, 10_000), (10_000, 50_000), (50_000, LIMIT_BYTES))
 TAIL_SHARE = 0.99  # of hit flows
 ALL_TAIL_SHARE = 0.999  # of all flows
 
-STREAM_SECONDS, STREAM_CUT_S, SAMPLE_MS, WINDOW_MS = 4.0, 2.0, 2.0, 400.0
+STREAM_SECONDS, STREAM_FAILURE_S, SAMPLE_MS, WINDOW_MS = 4.0, 2.0, 2.0, 400.0
 STREAM_MBPS, STREAM_QUEUE_PACKETS = 200.0, 1000
 
 
 def flow_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """Both workloads with background traffic, recovery alone and with SQR, and without failures."""
     both = (flows_parameters(plan, FLOWS, table.name, TRANSFERS) for table in (WEB_SEARCH, DATA_MINING))
-    return two_path_trials(plan, {f"{own.workload}-{own.seconds}-{own.beside}": own for own in both}, ALL_ARMS)
+    return two_path_trials(plan, {f"{own.workload}-{own.seconds}-{own.beside}": own for own in both}, ALL_VARIANTS)
 
 
 def flows_parameters(plan: CampaignPlan, what: str, workload: str, beside: str) -> FlowsParameters:

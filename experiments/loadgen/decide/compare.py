@@ -34,16 +34,18 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def orders(arms: Sequence[str], repetitions: int) -> list[tuple[int, str]]:
-    """(repetition, arm) in the order of running: arms take turns, and who is first changes every time."""
+def orders(variants: Sequence[str], repetitions: int) -> list[tuple[int, str]]:
+    """(repetition, variant) in the order of running: variants take turns, and who is first changes every time."""
     return [
-        (number, arm) for number in range(1, repetitions + 1) for arm in (arms if number % 2 else tuple(reversed(arms)))
+        (number, variant)
+        for number in range(1, repetitions + 1)
+        for variant in (variants if number % 2 else tuple(reversed(variants)))
     ]
 
 
 def throughputs(runs: Mapping[str, Sequence[Json]]) -> dict[str, Estimate]:
-    """Answers a second of each arm, mean and 95 % interval."""
-    return {arm: mean_interval([run["answers_pps"] for run in each]) for arm, each in runs.items() if each}
+    """Answers a second of each variant, mean and 95 % interval."""
+    return {variant: mean_interval([run["answers_pps"] for run in each]) for variant, each in runs.items() if each}
 
 
 class Spread(NamedTuple):
@@ -58,30 +60,30 @@ class Spread(NamedTuple):
 
 
 def spreads(runs: Mapping[str, Sequence[Json]], key: str) -> dict[str, Spread]:
-    """Spread of one number of each arm's runs; arms whose runs do not have it are left out.
+    """Spread of one number of each variant's runs; variants whose runs do not have it are left out.
 
     Examples
     --------
     >>> print(spreads({"stock": [{"x": 3.0}, {"x": 1.0}, {"x": 2.5}]}, "x")["stock"])
     2.5 (1 to 3)
     """
-    values = {arm: [float(run[key]) for run in each if key in run] for arm, each in runs.items()}
-    return {arm: Spread(median(each), min(each), max(each)) for arm, each in values.items() if each}
+    values = {variant: [float(run[key]) for run in each if key in run] for variant, each in runs.items()}
+    return {variant: Spread(median(each), min(each), max(each)) for variant, each in values.items() if each}
 
 
 def throughput_changes(runs: Mapping[str, Sequence[Json]], seed: int) -> dict[str, Estimate | None]:
-    """Change of every arm's answers a second from the first arm's (%), the same repetition compared.
+    """Change of every variant's answers a second from the first variant's (%), the same repetition compared.
 
     Parameters
     ----------
-    runs : mapping of arm to runs, one a repetition
-        The first arm is the baseline.
+    runs : mapping of variant to runs, one a repetition
+        The first variant is the baseline.
     seed : int
         Of the resamples.
     """
     first, *others = runs
     baseline = _by_repetition(runs[first])
-    return {arm: change_interval(baseline, _by_repetition(runs[arm]), seed) for arm in others}
+    return {variant: change_interval(baseline, _by_repetition(runs[variant]), seed) for variant in others}
 
 
 def _by_repetition(runs: Sequence[Json]) -> dict[int, float]:

@@ -17,4 +17,4 @@ class Carrier(LinkFailure):
     @property
     def fail(self) -> Act:
         """Take the link down."""
-        return Act("emulation.cuts:Cuts.carrier", (self.link,))
+        return Act("emulation.failure_injection:FailureInjection.carrier", (self.link,))

@@ -35,7 +35,7 @@ class Controller(Failure):
     @property
     def fail(self) -> Act:
         """Shut the gates of all control links."""
-        return Act("emulation.cuts:Cuts.controller", ())
+        return Act("emulation.failure_injection:FailureInjection.controller", ())
 
     @property
     def takes_controller(self) -> bool:

@@ -35,7 +35,7 @@ class Flap(LinkFailure):
     @property
     def fail(self) -> Act:
         """Shut the gates of both ends."""
-        return Act("emulation.cuts:Cuts.silent", (self.link,))
+        return Act("emulation.failure_injection:FailureInjection.silent", (self.link,))
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -52,7 +52,7 @@ class Kill(Failure):
     @property
     def fail(self) -> Act:
         """Kill it."""
-        return Act("emulation.cuts:Cuts.kill", (self.process, self.node))
+        return Act("emulation.failure_injection:FailureInjection.kill", (self.process, self.node))
 
     @property
     def end_s(self) -> float:

@@ -28,7 +28,7 @@ class Node(Failure):
     @property
     def fail(self) -> Act:
         """Shut the gates of all its links, at both ends."""
-        return Act("emulation.cuts:Cuts.node", (self.node,))
+        return Act("emulation.failure_injection:FailureInjection.node", (self.node,))
 
     @property
     def failed_nodes(self) -> tuple[str, ...]:

@@ -53,9 +53,9 @@ class OneWay(LinkFailure):
     @property
     def fail(self) -> Act:
         """Shut the gate of the sender."""
-        return Act("emulation.cuts:Cuts.one_way", (self.drawn,))
+        return Act("emulation.failure_injection:FailureInjection.one_way", (self.drawn,))
 
     @property
     def repair(self) -> Act:
         """Open it again."""
-        return Act("emulation.cuts:Cuts.restore", (self.drawn,))
+        return Act("emulation.failure_injection:FailureInjection.restore", (self.drawn,))

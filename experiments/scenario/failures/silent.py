@@ -18,4 +18,4 @@ class Silent(LinkFailure):
     @property
     def fail(self) -> Act:
         """Shut the gates of both ends."""
-        return Act("emulation.cuts:Cuts.silent", (self.link,))
+        return Act("emulation.failure_injection:FailureInjection.silent", (self.link,))

@@ -162,9 +162,9 @@ def measure(repetitions: int, progress: Progress = lambda _: None, bursts: int =
     bursts : int
         Bursts of `BURST` packets a result.
     """
-    with session(bursts, progress) as bench:
+    with session(bursts, progress) as testbed:
         for repetition in range(1, repetitions + 1):
-            yield bench.run(repetition)
+            yield testbed.run(repetition)
 
 
 def _wire(path: CostPath) -> Wire:

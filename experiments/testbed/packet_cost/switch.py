@@ -77,7 +77,7 @@ class CostSwitch:
         self._control.run("revalidator/purge")
 
     def set_link(self, port_no: int, *, alive: bool) -> None:
-        """Raise or cut the link behind a port (carrier); return when the switch knows."""
+        """Raise or fail the link behind a port (carrier); return when the switch knows."""
         state = "up" if alive else "down"
         run_batch(self.holder, ["ip", "-batch", "-"], [f"link set {far_end(port_no)} {state}"])
         wanted = "LIVE" if alive else "LINK_DOWN"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from emulation.cuts import Cuts
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.analysis.dumps import compare_dump
 from experiments.analysis.events import detections, read_events
@@ -43,14 +43,14 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class FlowBench:
+class FlowTestbed:
     """A network that is ready, and what is planned on it.
 
     Attributes
     ----------
     network : EmulatedNetwork
         Its plans installed, its BFD sessions up.
-    cuts : Cuts
+    injection : FailureInjection
     work : Work
     plans : dict
         What the switches hold while nothing is broken.
@@ -59,20 +59,20 @@ class FlowBench:
     """
 
     network: EmulatedNetwork
-    cuts: Cuts
+    injection: FailureInjection
     work: Work
     plans: dict[int, RulePlan]
     planner: TunnelPlanner | None
 
 
 def run_flows(
-    bench: FlowBench, scenario: Scenario, variation: Variation, flows: Sequence[Flow], say: Say
+    testbed: FlowTestbed, scenario: Scenario, variation: Variation, flows: Sequence[Flow], say: Say
 ) -> FlowResult:
     """Measure the flows of a scenario around what happens in it.
 
     Parameters
     ----------
-    bench : FlowBench
+    testbed : FlowTestbed
     scenario, variation : Scenario, Variation
     flows : sequence of Flow
         With tunnels as numbers (`tunnels.flows_of`).
@@ -84,9 +84,9 @@ def run_flows(
     ArmorError
         A flow finds no place, or a program fails.
     """
-    network, planner = bench.network, bench.planner
-    injector = Injector(network, bench.cuts, scenario)
-    injector.arm()
+    network, planner = testbed.network, testbed.planner
+    injector = Injector(network, testbed.injection, scenario)
+    injector.prepare()
     failed = failed_at_once(scenario)
     after = planner if planner is None or scenario.rerun is None else rerun_planner(scenario, variation, planner)
     say("finding source ports")
@@ -95,17 +95,17 @@ def run_flows(
         placed = moved(placed, after)
     flaps = Flaps(network, scenario, may_raise=False)
     say(f"measuring {len(placed)} flows")
-    with PortWatch(network, watched_switches(scenario.failures, scenario.topology), bench.work):
+    with PortWatch(network, watched_switches(scenario.failures, scenario.topology), testbed.work):
         measured = measure_flows(
             network,
             placed,
-            lambda: _happen(bench, scenario, injector),
+            lambda: _happen(testbed, scenario, injector),
             timing_of(scenario),
             flow_classes(scenario.topology, placed, failed),
         )
     say("comparing rows with plans")
-    wrong = _wrong_rows(bench, scenario, after, failed)
-    return _result(bench, scenario, variation, placed, measured, _Seen(flaps, wrong, failed))
+    wrong = _wrong_rows(testbed, scenario, after, failed)
+    return _result(testbed, scenario, variation, placed, measured, _Seen(flaps, wrong, failed))
 
 
 @dataclass(frozen=True)
@@ -118,15 +118,15 @@ class _Seen:
 
 
 def _result(
-    bench: FlowBench,
+    testbed: FlowTestbed,
     scenario: Scenario,
     variation: Variation,
     placed: Sequence[Placed],
     measured: MeasuredFlows,
     seen: _Seen,
 ) -> FlowResult:
-    network, planner = bench.network, bench.planner
-    events = read_events(_text(bench.work))
+    network, planner = testbed.network, testbed.planner
+    events = read_events(_text(testbed.work))
     warnings, trustworthy = assess(
         network_health(network, seen.flaps.unexplained(), unasked_restarts(network, scenario), measured.load_per_core)
     )
@@ -138,7 +138,7 @@ def _result(
         fluid={} if planner is None else fluid_rates(capacities, placed, seen.failed),
         links=measured.links,
         stays=frozenset(each.flow.name for each in placed if each.before and each.before == each.after),
-        cut_s=measured.cut_s,
+        failure_s=measured.failure_s,
         detections_s=tuple(t_s for _, t_s in detections(events)),
         installs_s=tuple(event.t_s for event in events if event.name in _INSTALLED),
         bfd_interval_ms=network.bfd_interval_ms,
@@ -171,14 +171,16 @@ def moved(placed: Sequence[Placed], planner: TunnelPlanner) -> tuple[Placed, ...
     return tuple(found)
 
 
-def _wrong_rows(bench: FlowBench, scenario: Scenario, planner: TunnelPlanner | None, failed: frozenset[LinkId]) -> str:
+def _wrong_rows(
+    testbed: FlowTestbed, scenario: Scenario, planner: TunnelPlanner | None, failed: frozenset[LinkId]
+) -> str:
     """What is wrong with the rows of the switches, once whoever answers failures has had time; empty: nothing."""
     if planner is None:
         return ""
-    network = bench.network
+    network = testbed.network
     deadline = time.monotonic() + _ROWS_S
     while True:
-        plans = wanted_plans(network, planner, scenario, bench.work, failed)
+        plans = wanted_plans(network, planner, scenario, testbed.work, failed)
         wrong = [node for node, site in network.sites.items() if not _is_clean(site.mgmt_socket, plans[site.dpid])]
         if not wrong:
             return ""
@@ -204,14 +206,14 @@ def _place(
     return place_flows(network, planner, flows, (failed,) if failed else (), seed)
 
 
-def _happen(bench: FlowBench, scenario: Scenario, injector: Injector) -> None:
+def _happen(testbed: FlowTestbed, scenario: Scenario, injector: Injector) -> None:
     """What the scenario says: its failures, or a run of traffic engineering."""
     if scenario.rerun is None:
         at_s = scenario.failures[0].at_s
         injector.run(time.monotonic() - at_s, at_s, lambda: None)
         return
     words = [sys.executable, "-I", str(POST), _REST, scenario.rerun.given]
-    answer = bench.network.run("controller", words, timeout_s=_RERUN_S)
+    answer = testbed.network.run("controller", words, timeout_s=_RERUN_S)
     if "run" not in _json(answer.stdout):
         raise ArmorError(f"the controller does not run traffic engineering: {answer.stdout or answer.stderr}")
 

@@ -6,10 +6,10 @@ import pkgutil
 import time
 from collections.abc import Callable
 
-from emulation.cuts import Cuts
-from emulation.decide.cuts import CutStamp
+from emulation.decide.failure_injection import InjectionStamp
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
-from experiments.analysis.injected import Action, Flip, plan_actions
+from experiments.analysis.injected import Action, InjectedEvent, plan_actions
 from experiments.scenario.failure import failed_link
 from experiments.scenario.values import Scenario
 
@@ -24,22 +24,22 @@ class Injector:
     ----------
     network : EmulatedNetwork
         What is broken.
-    cuts : Cuts
+    injection : FailureInjection
         The tool; whoever owns it repairs everything at the end.
     scenario : Scenario
         Its failures are the plan.
     """
 
-    def __init__(self, network: EmulatedNetwork, cuts: Cuts, scenario: Scenario) -> None:
-        self._network, self._cuts, self.scenario = network, cuts, scenario
+    def __init__(self, network: EmulatedNetwork, injection: FailureInjection, scenario: Scenario) -> None:
+        self._network, self._injection, self.scenario = network, injection, scenario
         self._failures = scenario.failures
 
-    def arm(self) -> None:
+    def prepare(self) -> None:
         """Prepare all silent failures, so that each is one system call when its time comes."""
         links = {failed_link(failure) for failure in self._failures} - {None}
-        self._cuts.arm(sorted(link for link in links if link))
+        self._injection.prepare(sorted(link for link in links if link))
 
-    def run(self, zero_s: float, until_s: float, between: Callable[[], None]) -> list[Flip]:
+    def run(self, zero_s: float, until_s: float, between: Callable[[], None]) -> list[InjectedEvent]:
         """Carry out the plan until second `until_s` of it.
 
         Parameters
@@ -51,18 +51,18 @@ class Injector:
         between : callable
             Called now and then while nothing is to be done soon.
         """
-        flips = []
+        injected = []
         for action in plan_actions(self._failures):
             sleep_until(zero_s + action.at_s, between)
             stamp = self._carry_out(action)
-            flips.append(Flip(action, stamp.before_s, stamp.after_s))
+            injected.append(InjectedEvent(action, stamp.before_s, stamp.after_s))
         sleep_until(zero_s + until_s, between)
-        return flips
+        return injected
 
-    def _carry_out(self, action: Action) -> CutStamp:
+    def _carry_out(self, action: Action) -> InjectionStamp:
         failure = self._failures[action.failure]
         act = failure.repair if action.live else failure.fail
-        stamp: CutStamp = pkgutil.resolve_name(act.function)(self._cuts, *act.arguments)
+        stamp: InjectionStamp = pkgutil.resolve_name(act.function)(self._injection, *act.arguments)
         return stamp
 
 

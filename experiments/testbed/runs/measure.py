@@ -12,7 +12,7 @@ from pathlib import Path
 
 from emulation.network import EmulatedNetwork
 from experiments.analysis.counted import DatagramCount, TcpCount
-from experiments.analysis.injected import Flip
+from experiments.analysis.injected import InjectedEvent
 from experiments.analysis.packet_counts import Clock
 from experiments.analysis.trust import Health
 from experiments.scenario.stream import ProbedTraffic, Traffic
@@ -45,7 +45,7 @@ class Measured:
 
     zero_s: float
     end_s: float
-    flips: tuple[Flip, ...]
+    injected: tuple[InjectedEvent, ...]
     clock: Clock
     captures: dict[Tap, Path]
     missed: dict[Tap, int]
@@ -86,7 +86,7 @@ def measure(
     watch = PortWatch(network, watched_switches(scenario.failures, scenario.topology), work)
     captures = Captures(network, taps_of(network, scenario), work.path / "captures")
     with Streams(network, scenario.traffic, work.path / "streams") as streams, watch, ExitStack() as stack:
-        injector.arm()
+        injector.prepare()
         datagrams = stack.enter_context(Counters(network, scenario, say))
         offset_ns = sample_offset_ns()
         with captures:
@@ -94,7 +94,7 @@ def measure(
             clients = _Clients(streams, scenario, zero_s)
             datagrams.start(zero_s, zero_s + scenario.duration_s)
             flaps = Flaps(network, scenario, may_raise=may_raise)
-            flips, end_s, flapped = _break(injector, clients, flaps, zero_s, say)
+            injected, end_s, flapped = _break(injector, clients, flaps, zero_s, say)
             say("last packets")
             streams.finish()
             counted = datagrams.counts()
@@ -104,7 +104,7 @@ def measure(
     return Measured(
         zero_s=zero_s,
         end_s=end_s,
-        flips=flips,
+        injected=injected,
         clock=Clock(offset_ns + drift_ns // 2, drift_ns),
         captures=captures.files,
         missed=captures.missed(),
@@ -120,15 +120,15 @@ def measure(
 
 def _break(
     injector: Injector, clients: _Clients, flaps: Flaps, zero_s: float, say: Callable[[str], None]
-) -> tuple[tuple[Flip, ...], float, dict[PortKey, int]]:
-    """Run the scenario's failures while clients probe: what was flipped, when it ended, and which sessions flapped."""
+) -> tuple[tuple[InjectedEvent, ...], float, dict[PortKey, int]]:
+    """Run the scenario's failures while clients probe: what was injected, when it ended, and which sessions flapped."""
     between = partial(_between, clients, say, zero_s)
     say("warming up")
     clients.start_due()
     sleep_until(zero_s - _CHECK_S, between)
     flaps.check()
-    flips = tuple(injector.run(zero_s, injector.scenario.duration_s, between))
-    return flips, time.monotonic(), flaps.check()
+    injected = tuple(injector.run(zero_s, injector.scenario.duration_s, between))
+    return injected, time.monotonic(), flaps.check()
 
 
 def taps_of(network: EmulatedNetwork, scenario: Scenario) -> list[Tap]:

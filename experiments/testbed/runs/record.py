@@ -65,7 +65,7 @@ def make_record(
         scenario=scenario,
         variation=variation,
         streams=tuple(streams),
-        flips=measured.flips,
+        injected=measured.injected,
         zero_s=measured.zero_s,
         end_s=measured.end_s,
         detections=detections(events),

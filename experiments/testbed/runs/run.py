@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from emulation.cuts import Cuts
 from emulation.decide.options import BFD_CANDIDATES_MS
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.analysis.dumps import DumpReport
 from experiments.analysis.flow_result import FlowResult
@@ -18,7 +18,7 @@ from experiments.analysis.record import Promise
 from experiments.analysis.result import Json, RunResult, judge
 from experiments.scenario.flow_values import Flow
 from experiments.scenario.values import Scenario, Variation
-from experiments.testbed.runs.flow_run import FlowBench, failed_at_once, run_flows
+from experiments.testbed.runs.flow_run import FlowTestbed, failed_at_once, run_flows
 from experiments.testbed.runs.folder import ResultFolder, Work, run_environment
 from experiments.testbed.runs.inject import Injector
 from experiments.testbed.runs.measure import BfdUnstableError, measure
@@ -82,7 +82,7 @@ class FailedRun:
             "run": self.variation.name,
             "scheme": self.variation.scheme,
             "mode": self.variation.mode,
-            "arm": self.variation.arm,
+            "variant": self.variation.variant,
             "failures": [],
             "error": str(self.error),
             "held": False,
@@ -224,15 +224,15 @@ class _Run:
             keeping = partial(self.folder.keeping_logs, name)
             network = emulated_network(scenario, self.variation, work, interval_ms, (keeping,))
             # What is still broken at the end stays so until the switches' rows have been compared with their plans.
-            with network, Cuts(network) as cuts:
+            with network, FailureInjection(network) as injection:
                 make_ready(network, self.planned.plans, self.variation, self._say)
                 if is_tunnel_scheme(self.variation) and scenario.tunnels.notified_by == TELLING_AGENT:
                     self._say("waiting for the agents")
                     start_tunnel_agents(network, scenario, work)
                 if scenario.measures_flows:
-                    return self._flows(FlowBench(network, cuts, work, self.planned.plans, self.planned.planner))
+                    return self._flows(FlowTestbed(network, injection, work, self.planned.plans, self.planned.planner))
                 may_raise = scenario.bfd_interval_ms is None and next_interval(network.bfd_interval_ms) is not None
-                measured = measure(network, Injector(network, cuts, scenario), work, may_raise, self._say)
+                measured = measure(network, Injector(network, injection, scenario), work, may_raise, self._say)
                 self._say("waiting for the primaries to return")
                 dumps = () if self._cannot_refill() else self._dumps(network, work)
                 self.emulations[name] = network.describe()
@@ -258,9 +258,9 @@ class _Run:
 
         return wait_returned(network, scenario, lambda down: wanted_plans(network, planner, scenario, work, down))
 
-    def _flows(self, bench: FlowBench) -> FlowResult:
-        result = run_flows(bench, self.scenario, self.variation, self.planned.flows, self._say)
-        self.emulations[self.variation.name] = bench.network.describe()
+    def _flows(self, testbed: FlowTestbed) -> FlowResult:
+        result = run_flows(testbed, self.scenario, self.variation, self.planned.flows, self._say)
+        self.emulations[self.variation.name] = testbed.network.describe()
         return result
 
     def _cannot_refill(self) -> bool:

@@ -1,4 +1,4 @@
-"""Measures flows on a running network around a cut: throughput ten times a second, and what every queue carried."""
+"""Measures flows on a running network around a failure: throughput ten times a second, and what every queue carried."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from emulation.network import EmulatedNetwork
 
 _LEAD_S = 0.5  # from now to the first packets: programs start meanwhile
-_BEFORE_CUT_S = 0.7  # reading all counters takes a few tenths of a second, and must be over when the cut comes
+_BEFORE_FAILURE_S = 0.7  # reading all counters takes a few tenths of a second, and must be over when the failure comes
 _BEYOND_S = 0.5
 PortKey = tuple[str, int]
 Bytes = dict[PortKey, dict[int, int]]
@@ -35,15 +35,15 @@ class MeasuredFlows:
     links : mapping
         Link direction -> "before" and "after" -> queue -> Mbit/s, by the queues' own counters (whole frames); empty
         without priority queues.
-    cut_s, end_s : float
-        CLOCK_MONOTONIC, right before the cut was begun, and the end of the last window.
+    failure_s, end_s : float
+        CLOCK_MONOTONIC, right before the failure was begun, and the end of the last window.
     load_per_core : float
         When it began.
     """
 
     records: tuple[FlowRecord, ...]
     links: Mapping[str, Mapping[str, Mapping[int, float]]]
-    cut_s: float
+    failure_s: float
     end_s: float
     load_per_core: float
 
@@ -51,11 +51,11 @@ class MeasuredFlows:
 def measure_flows(
     network: EmulatedNetwork,
     flows: Sequence[Placed],
-    cut: Callable[[], object],
+    fail: Callable[[], object],
     timing: FlowTiming,
     classes: Mapping[str, str],
 ) -> MeasuredFlows:
-    """Send flows, cut, and keep what the receivers see.
+    """Send flows, inject the failure, and keep what the receivers see.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def measure_flows(
         Running, with its plans installed.
     flows : sequence of Placed
         `ports.place_flows`.
-    cut : callable
+    fail : callable
         Called once, at the end of the window before; what it breaks stays broken.
     timing : FlowTiming
     classes : mapping of str to str
@@ -79,30 +79,30 @@ def measure_flows(
     udp = [placed for placed in flows if placed.flow.transport == "udp"]
     with TcpFlows(network, tcp) as of_tcp, UdpFlows(network, udp) as of_udp:
         start_s = time.monotonic() + _LEAD_S
-        cut_at_s = start_s + timing.settle_s + timing.before_s
-        stop_s = cut_at_s + timing.after_s
+        failure_at_s = start_s + timing.settle_s + timing.before_s
+        stop_s = failure_at_s + timing.after_s
         of_udp.start(start_s, stop_s)
         _start_tcp(of_tcp, tcp, start_s, stop_s)
         first = _read(network, start_s + timing.settle_s)
-        second = _read(network, cut_at_s - _BEFORE_CUT_S)
-        _sleep_until(cut_at_s)
-        cut_s = time.monotonic()
-        cut()
-        end_s = cut_s + timing.after_s
+        second = _read(network, failure_at_s - _BEFORE_FAILURE_S)
+        _sleep_until(failure_at_s)
+        failure_s = time.monotonic()
+        fail()
+        end_s = failure_s + timing.after_s
         third = _read(network, end_s - timing.final_s)
         fourth = _read(network, end_s)
         # A program that is ended reports a last interval that is none, so the ends lie beyond what is looked at.
         _sleep_until(end_s + _BEYOND_S)
         seen = {**of_tcp.seen(start_s, end_s + _BEYOND_S), **of_udp.seen()}
-    records = tuple(_record(placed, classes, seen, cut_s, timing) for placed in flows)
+    records = tuple(_record(placed, classes, seen, failure_s, timing) for placed in flows)
     links = _links(network, (first, second), (third, fourth))
-    return MeasuredFlows(records, links, cut_s, end_s, load_per_core)
+    return MeasuredFlows(records, links, failure_s, end_s, load_per_core)
 
 
 def _record(
-    placed: Placed, classes: Mapping[str, str], seen: Mapping[str, FlowSeen], cut_s: float, timing: FlowTiming
+    placed: Placed, classes: Mapping[str, str], seen: Mapping[str, FlowSeen], failure_s: float, timing: FlowTiming
 ) -> FlowRecord:
-    return to_record(placed, classes[placed.flow.name], seen[placed.flow.name], cut_s, timing)
+    return to_record(placed, classes[placed.flow.name], seen[placed.flow.name], failure_s, timing)
 
 
 def _start_tcp(of_tcp: TcpFlows, flows: Sequence[Placed], start_s: float, stop_s: float) -> None:

@@ -43,7 +43,7 @@ def place_flows(
     planner : TunnelPlanner
     flows : iterable of Flow
     failures : sequence of frozenset of LinkId
-        What is going to be cut, one set for each moment.
+        What is going to fail, one set for each moment.
     seed : int
         Of the order in which ports are tried.
 

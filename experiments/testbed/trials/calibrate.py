@@ -11,14 +11,13 @@ from pathlib import Path
 from emulation.decide.queues import CS6_TOS
 from experiments.analysis.packet_counts import Clock
 from experiments.analysis.timeline import Window
-from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.campaign.values import Json, TestbedSettings, Trial
 from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.capture import DRAIN_S
 from experiments.testbed.instruments.clock import sample_offset_ns
 from experiments.testbed.instruments.streams import Streams
 from experiments.testbed.runs.parts import require_programs
 from experiments.testbed.runs.record import make_record
-from experiments.testbed.trials.bench import Bench, open_bench
 from experiments.testbed.trials.decide.calibration import (
     CANDIDATES_MS,
     FullLink,
@@ -33,6 +32,7 @@ from experiments.testbed.trials.decide.calibration import (
 )
 from experiments.testbed.trials.decide.scenario import load_of, scenario_of, timing_of
 from experiments.testbed.trials.session import datagrams_of, udp_of
+from experiments.testbed.trials.testbed import Testbed, open_testbed
 from mininet_topos.catalogue import load_topology
 
 _FILL_S = 0.7  # until the queue of the full link is full
@@ -40,7 +40,7 @@ _FULL_S = 4.0  # the pings take half of it
 _PINGS, _PING_INTERVAL_S = 20, 0.05
 
 
-def measure_calibration(trials: Sequence[Trial], settings: LaboratorySettings) -> Json:
+def measure_calibration(trials: Sequence[Trial], settings: TestbedSettings) -> Json:
     """What calibration.json says of a machine, before it is judged.
 
     A network with the load of the campaign's first mixed trial and no failure: the shortest BFD interval without a
@@ -51,7 +51,7 @@ def measure_calibration(trials: Sequence[Trial], settings: LaboratorySettings) -
     ----------
     trials : sequence of Trial
         Of the campaign. Without a mixed one nothing but the host's load is told.
-    settings : LaboratorySettings
+    settings : TestbedSettings
         Its BFD interval is not used.
 
     Raises
@@ -68,22 +68,22 @@ def measure_calibration(trials: Sequence[Trial], settings: LaboratorySettings) -
     scenario = scenario_of(trial, load_topology(trial.topology), CANDIDATES_MS[0])
     with (
         tempfile.TemporaryDirectory(dir=settings.work) as name,
-        open_bench(scenario, Path(name) / "network", settings.say) as bench,
+        open_testbed(scenario, Path(name) / "network", settings.say) as testbed,
     ):
         settings.say("measuring under load")
-        facts = _under_load(bench, trial, scenario, Path(name))
+        facts = _under_load(testbed, trial, scenario, Path(name))
         settings.say("filling a link")
-        facts = {**_full_link_of(bench, trial, Path(name) / "full"), **facts}
+        facts = {**_full_link_of(testbed, trial, Path(name) / "full"), **facts}
     return {**facts, **host, "seconds": round(time.monotonic() - began_s, 1)}
 
 
-def _under_load(bench: Bench, trial: Trial, scenario: Scenario, folder: Path) -> Json:
+def _under_load(testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path) -> Json:
     """Try the intervals, shortest first; the facts are those of the first that holds, or of the last."""
     tried: list[Json] = []
     facts: Json = {}
     for interval_ms in CANDIDATES_MS:
-        bench.set_bfd_interval(interval_ms)
-        measured, _ = bench.observe(scenario, folder / f"bfd-{interval_ms}")
+        testbed.set_bfd_interval(interval_ms)
+        measured, _ = testbed.observe(scenario, folder / f"bfd-{interval_ms}")
         record = make_record(scenario, scenario.variations[0], measured, "", (), ())
         found = udp_of(trial, scenario.topology, measured.captures, measured.clock)
         window = Window(measured.zero_s, measured.zero_s + timing_of(trial).total_s)
@@ -95,17 +95,17 @@ def _under_load(bench: Bench, trial: Trial, scenario: Scenario, folder: Path) ->
     return {"bfd_interval_ms": tried[-1]["interval_ms"], "bfd": tried, **facts}
 
 
-def _full_link_of(bench: Bench, trial: Trial, folder: Path) -> Json:
+def _full_link_of(testbed: Testbed, trial: Trial, folder: Path) -> Json:
     """Nothing is known of links that are as fast as the machine makes them."""
     capacity_mbps = load_of(trial).capacity_mbps
     if capacity_mbps is None:
         return without_load({})
-    return full_link_facts(_fill(bench, capacity_mbps, folder), capacity_mbps)
+    return full_link_facts(_fill(testbed, capacity_mbps, folder), capacity_mbps)
 
 
-def _fill(bench: Bench, capacity_mbps: float, folder: Path) -> FullLink:
+def _fill(testbed: Testbed, capacity_mbps: float, folder: Path) -> FullLink:
     """Fill a link for some seconds, and ask it how it is."""
-    network, marks = bench.network, bench.captures.marks()
+    network, marks = testbed.network, testbed.captures.marks()
     link = lonely_link(network.topology)
     flaps_before = sum(network.flap_counts().values())
     stream = full_link_traffic(link, capacity_mbps)
@@ -120,7 +120,7 @@ def _fill(bench: Bench, capacity_mbps: float, folder: Path) -> FullLink:
         time.sleep(max(0.0, start_s + _FULL_S - time.monotonic()))
         window = Window(start_s, time.monotonic())
     time.sleep(DRAIN_S)
-    captures = bench.captures.slices(marks, folder)
+    captures = testbed.captures.slices(marks, folder)
     found = datagrams_of(network.topology, captures, Clock(sample_offset_ns()), {(link.a, link.b): 0})
     flaps = sum(network.flap_counts().values()) - flaps_before
     reached_mbps = frame_mbps(found[link.a, link.b], window)

@@ -1,4 +1,4 @@
-"""Runs trials of kind "cost", each one repetition of the packet cost bench."""
+"""Runs trials of kind "cost", each one repetition of the packet cost testbed."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from experiments.campaign.kinds.cost import CostParameters
-from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
+from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.testbed import packet_cost
 
 
 class CostRunner:
-    """Keeps the bench's switch for all repetitions."""
+    """Keeps the testbed's switch for all repetitions."""
 
     @contextmanager
     def session(self, trial: Trial) -> Iterator[Callable[[Trial], Json]]:
-        """Start the bench's switch; a trial's round is the number of its repetition."""
-        with packet_cost.session(parameters_of(trial, CostParameters).bursts) as bench:
-            yield lambda each: bench.run(each.round)
+        """Start the testbed's switch; a trial's round is the number of its repetition."""
+        with packet_cost.session(parameters_of(trial, CostParameters).bursts) as testbed:
+            yield lambda each: testbed.run(each.round)
 
 
-def cost_runner(_settings: LaboratorySettings) -> CostRunner:
+def cost_runner(_settings: TestbedSettings) -> CostRunner:
     """What runs such trials."""
     return CostRunner()

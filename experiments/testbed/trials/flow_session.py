@@ -1,4 +1,4 @@
-"""Trials of kind "flows": TCP or UDP over chosen tunnels of a network that stays up, and a link that is cut."""
+"""Trials of kind "flows": TCP or UDP over chosen tunnels of a network that stays up, and a link that fails."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.cuts import Cuts
 from emulation.decide.options import EmulationOptions
 from emulation.decide.queues import QUEUE_SETUPS
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.analysis.events import read_events
 from experiments.analysis.flows.classes import flow_classes, fluid_rates
 from experiments.campaign.kinds.flows import FlowsParameters
-from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
+from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.figures.kuijia.testbed import Traffic
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.values import Scenario
@@ -25,7 +25,7 @@ from experiments.testbed.runs.parts import BFD_S, controller_command, wait_insta
 from experiments.testbed.traffic.measure import measure_flows
 from experiments.testbed.traffic.ports import place_flows
 from experiments.testbed.trials.decide.flow_row import SeenFlows, flow_row, flow_timing
-from experiments.testbed.trials.decide.scenario import arm_of, timing_of, variation_of
+from experiments.testbed.trials.decide.scenario import timing_of, variant_of, variation_of
 from experiments.testbed.trials.kept import KeptRunner, KeptSession
 from experiments.testbed.trials.returning import Return, Returning
 from mininet_topos.importers.json_file import to_json
@@ -34,49 +34,49 @@ _CONNECT_S = 60.0
 
 
 @dataclass(frozen=True)
-class FlowBench:
+class FlowTestbed:
     """A network that is up, with its plans installed."""
 
     network: EmulatedNetwork
-    cuts: Cuts
+    injection: FailureInjection
     work: Work
     returning: Returning
 
 
-class FlowSession(KeptSession[FlowBench]):
+class FlowSession(KeptSession[FlowTestbed]):
     """The trials with one scheme, demands and set-up of queues on one network."""
 
-    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[FlowBench]:
-        return open_flow_bench(trial, folder, self._settings)
+    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[FlowTestbed]:
+        return open_flow_testbed(trial, folder, self._settings)
 
-    def _measure(self, bench: FlowBench, trial: Trial, _folder: Path) -> tuple[Json, Return]:
-        return observe(bench, trial)
+    def _measure(self, testbed: FlowTestbed, trial: Trial, _folder: Path) -> tuple[Json, Return]:
+        return observe(testbed, trial)
 
 
-def observe(bench: FlowBench, trial: Trial) -> tuple[Json, Return]:
-    """Send a trial's flows, cut its link, repair it, and wait for the return; the row, and how it returned."""
-    traffic, network = Traffic(trial), bench.network
+def observe(testbed: FlowTestbed, trial: Trial) -> tuple[Json, Return]:
+    """Send a trial's flows, fail its link, repair it, and wait for the return; the row, and how it returned."""
+    traffic, network = Traffic(trial), testbed.network
     (failed,) = traffic.failures
     timing = flow_timing(timing_of(trial))
     placed = place_flows(network, traffic.planner, traffic.flows, traffic.failures, trial.seed)
     flaps = Flaps(network, scenario_of(trial, traffic), may_raise=False)
-    log_bytes = bench.work.events.stat().st_size
-    bench.cuts.arm(sorted(failed))
+    log_bytes = testbed.work.events.stat().st_size
+    testbed.injection.prepare(sorted(failed))
 
-    def cut() -> None:
+    def fail() -> None:
         for link in sorted(failed):
-            bench.cuts.silent(link)
+            testbed.injection.silent(link)
 
-    measured = measure_flows(network, placed, cut, timing, flow_classes(traffic.topology, placed, failed))
+    measured = measure_flows(network, placed, fail, timing, flow_classes(traffic.topology, placed, failed))
     health = network_health(
         network, flaps.check(), unasked_restarts(network, scenario_of(trial, traffic)), measured.load_per_core
     )
-    bench.cuts.restore_all()
-    events = read_events(bench.work.events.read_bytes()[log_bytes:].decode())
+    testbed.injection.restore_all()
+    events = read_events(testbed.work.events.read_bytes()[log_bytes:].decode())
     fluid = fluid_rates(traffic.network, placed, failed)
-    seen = SeenFlows(trial, placed, measured.records, measured.links, fluid, measured.cut_s, events, health)
+    seen = SeenFlows(trial, placed, measured.records, measured.links, fluid, measured.failure_s, events, health)
     row = {**flow_row(seen, timing), "load_per_core": round(measured.load_per_core, 2)}
-    return row, bench.returning.wait()
+    return row, testbed.returning.wait()
 
 
 def scenario_of(trial: Trial, traffic: Traffic) -> Scenario:
@@ -85,7 +85,7 @@ def scenario_of(trial: Trial, traffic: Traffic) -> Scenario:
     return Scenario(
         topology_name=trial.topology,
         topology=traffic.topology,
-        variations=(variation_of(arm_of(trial)),),
+        variations=(variation_of(variant_of(trial)),),
         traffic=(),
         failures=tuple(Silent(timing.before_s, link) for link in sorted(traffic.failures[0])),
         duration_s=timing.total_s,
@@ -94,7 +94,7 @@ def scenario_of(trial: Trial, traffic: Traffic) -> Scenario:
 
 
 @contextmanager
-def open_flow_bench(trial: Trial, folder: Path, settings: LaboratorySettings) -> Iterator[FlowBench]:
+def open_flow_testbed(trial: Trial, folder: Path, settings: TestbedSettings) -> Iterator[FlowTestbed]:
     """Build the network of a trial, its controller and its plans; everything is undone at the end.
 
     Raises
@@ -105,19 +105,19 @@ def open_flow_bench(trial: Trial, folder: Path, settings: LaboratorySettings) ->
     traffic, work = Traffic(trial), Work(folder)
     work.events.touch()
     plans = traffic.planner.plans()
-    variation = variation_of(arm_of(trial))
+    variation = variation_of(variant_of(trial))
     settings.say("building the network")
     network = flow_network(
         traffic, work, max(settings.bfd_interval_ms, parameters_of(trial, FlowsParameters).least_bfd_ms)
     )
-    with network, Cuts(network) as cuts:
+    with network, FailureInjection(network) as injection:
         settings.say("installing the tunnels")
         network.wait_connected(_CONNECT_S)
         wait_installed(network, plans, variation)
         network.wait_bfd_up(BFD_S)
         # To the controller, links whose sessions were not up yet had failed.
         wait_installed(network, plans, variation)
-        yield FlowBench(network, cuts, work, Returning(network, plans))
+        yield FlowTestbed(network, injection, work, Returning(network, plans))
 
 
 def flow_network(traffic: Traffic, work: Work, bfd_interval_ms: int) -> EmulatedNetwork:
@@ -137,7 +137,7 @@ def flow_network(traffic: Traffic, work: Work, bfd_interval_ms: int) -> Emulated
             capacity_scale=traffic.capacity_scale,
             queues=QUEUE_SETUPS[traffic.queues],
         ),
-        controller_command=controller_command(arm_of(traffic.trial).scheme),
+        controller_command=controller_command(variant_of(traffic.trial).scheme),
         environment={
             "ARMOR_TOPOLOGY": str(topology_file),
             "ARMOR_DEMANDS": str(demand_file) if demands else "",
@@ -153,6 +153,6 @@ def flow_network(traffic: Traffic, work: Work, bfd_interval_ms: int) -> Emulated
     )
 
 
-def flow_runner(settings: LaboratorySettings) -> KeptRunner:
+def flow_runner(settings: TestbedSettings) -> KeptRunner:
     """What runs such trials."""
     return KeptRunner(FlowSession, settings)

@@ -14,7 +14,7 @@ from emulation.decide.queues import QueueSetup
 from emulation.network import EmulatedNetwork
 from emulation.status import unconnected_switches
 from experiments.campaign.kinds.in_band import InBandParameters
-from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
+from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.loadgen.cross_traffic import cross_traffic
 from experiments.loadgen.decide.bounce import HIGH_PORT, LOW_PORT, class_columns
 from experiments.testbed.runs.parts import NotReadyError, require_programs
@@ -32,19 +32,19 @@ _FIFO_QUEUES = QueueSetup("one queue", 2, default_queue=1)
 
 
 class InBandRunner:
-    """Runs such trials; an arm keeps its network for a round.
+    """Runs such trials; a variant keeps its network for a round.
 
     Parameters
     ----------
-    settings : LaboratorySettings
+    settings : TestbedSettings
     """
 
-    def __init__(self, settings: LaboratorySettings) -> None:
+    def __init__(self, settings: TestbedSettings) -> None:
         self._settings = settings
 
     @contextmanager
     def session(self, trial: Trial) -> Iterator[Callable[[Trial], Json]]:
-        """Build the network of an arm, wait until packets come back, and give what measures one load.
+        """Build the network of a variant, wait until packets come back, and give what measures one load.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class InBandRunner:
 
 
 def make_network(trial: Trial) -> EmulatedNetwork:
-    """The network of a trial's arm, with control in-band; enter it to build it."""
+    """The network of a trial's variant, with control in-band; enter it to build it."""
     own = parameters_of(trial, InBandParameters)
     pmt = None if own.pmt is None else REPOSITORY / own.pmt
     table = None if pmt is None else parse_pmt(pmt.read_text(encoding="utf-8"), pmt.name)

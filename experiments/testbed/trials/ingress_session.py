@@ -1,4 +1,4 @@
-"""Trials of kind "ingress": a link of a network with tunnels is cut, and ingress switches cut their slots anew."""
+"""Trials of kind "ingress": a link of a network with tunnels fails, and ingress switches repartition their slots."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.cuts import Cuts
 from emulation.decide.options import EmulationOptions
 from emulation.decide.switch import SwitchSite
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.analysis.dumps import compare_dump
 from experiments.analysis.events import Event, read_events
 from experiments.analysis.trust import assess
 from experiments.campaign.kinds.ingress import IngressParameters
-from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
+from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.figures.kuijia.testbed import Traffic
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.values import Scenario
@@ -50,50 +50,50 @@ _POLL_S, _LINGER_S, _STOP_S = 0.05, 0.1, 2.0
 
 
 @dataclass(frozen=True)
-class IngressBench:
+class IngressTestbed:
     """A network that is up and watched, with its plans installed."""
 
     network: EmulatedNetwork
-    cuts: Cuts
+    injection: FailureInjection
     work: Work
     planner: TunnelPlanner
     returning: Returning
 
 
-class IngressSession(KeptSession[IngressBench]):
+class IngressSession(KeptSession[IngressTestbed]):
     """Failures of one drawing of pairs and one notifier, one after another."""
 
-    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[IngressBench]:
-        return open_ingress_bench(trial, folder, self._settings)
+    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[IngressTestbed]:
+        return open_ingress_testbed(trial, folder, self._settings)
 
-    def _measure(self, bench: IngressBench, trial: Trial, _folder: Path) -> tuple[Json, Return]:
-        return observe(bench, trial)
+    def _measure(self, testbed: IngressTestbed, trial: Trial, _folder: Path) -> tuple[Json, Return]:
+        return observe(testbed, trial)
 
 
-def observe(bench: IngressBench, trial: Trial) -> tuple[Json, Return]:
-    """Cut the trial's link, wait for the ingress switches, repair, and wait for the return."""
-    network, planner, own = bench.network, bench.planner, parameters_of(trial, IngressParameters)
+def observe(testbed: IngressTestbed, trial: Trial) -> tuple[Json, Return]:
+    """Fail the trial's link, wait for the ingress switches, repair, and wait for the return."""
+    network, planner, own = testbed.network, testbed.planner, parameters_of(trial, IngressParameters)
     link = planner.topology.parse_link(trial.links[0])
     expected = ingresses_of(planner, link)
     failure = Silent(0.0, link)
     scenario = Scenario(trial.topology, planner.topology, (), (), (failure,), duration_s=own.update_s, seed=trial.seed)
     flaps, load_per_core = Flaps(network, scenario, may_raise=False), os.getloadavg()[0] / (os.cpu_count() or 1)
-    log_bytes = bench.work.events.stat().st_size
+    log_bytes = testbed.work.events.stat().st_size
 
     def events() -> list[Event]:
-        return read_events(bench.work.events.read_bytes()[log_bytes:].decode())
+        return read_events(testbed.work.events.read_bytes()[log_bytes:].decode())
 
-    bench.cuts.arm([link])
-    cut_s = bench.cuts.silent(link).before_s
-    while time.monotonic() < cut_s + own.update_s and not expected <= updates_of(events(), cut_s).keys():
+    testbed.injection.prepare([link])
+    failure_s = testbed.injection.silent(link).before_s
+    while time.monotonic() < failure_s + own.update_s and not expected <= updates_of(events(), failure_s).keys():
         time.sleep(_POLL_S)
     time.sleep(_LINGER_S)  # an update may take several reports of the monitor
-    row = ingress_row(events(), expected, (link.a, link.b), cut_s)
+    row = ingress_row(events(), expected, (link.a, link.b), failure_s)
     health = network_health(network, flaps.check(), unasked_restarts(network, scenario), load_per_core)
-    bench.cuts.restore_all()
+    testbed.injection.restore_all()
     warnings, trustworthy = assess(health)
     told = {"warnings": list(warnings), "trustworthy": trustworthy, "load_per_core": round(load_per_core, 2)}
-    return {**row, **told}, bench.returning.wait()
+    return {**row, **told}, testbed.returning.wait()
 
 
 def ingresses_of(planner: TunnelPlanner, link: LinkId) -> set[str]:
@@ -107,7 +107,7 @@ def ingresses_of(planner: TunnelPlanner, link: LinkId) -> set[str]:
 
 
 @contextmanager
-def open_ingress_bench(trial: Trial, folder: Path, settings: LaboratorySettings) -> Iterator[IngressBench]:
+def open_ingress_testbed(trial: Trial, folder: Path, settings: TestbedSettings) -> Iterator[IngressTestbed]:
     """Build the network of a trial, what tells its ingress switches, and its watchers; undone at the end.
 
     Raises
@@ -123,7 +123,7 @@ def open_ingress_bench(trial: Trial, folder: Path, settings: LaboratorySettings)
     plans = planner.plans()
     settings.say(f"building the network, notified by {notified_by}")
     network = ingress_network(traffic, planner, work, settings.bfd_interval_ms)
-    with network, Cuts(network) as cuts:
+    with network, FailureInjection(network) as injection:
         if notified_by == "agent":
             for plan in plans.values():
                 install(network.sites[plan.node], plan)
@@ -133,7 +133,7 @@ def open_ingress_bench(trial: Trial, folder: Path, settings: LaboratorySettings)
         wait_clean(network, plans)
         nodes = planner.topology.node_names
         with PortWatch(network, nodes, work), watched_rows(network, nodes, work):
-            yield IngressBench(network, cuts, work, planner, Returning(network, plans))
+            yield IngressTestbed(network, injection, work, planner, Returning(network, plans))
 
 
 def ingress_network(traffic: Traffic, planner: TunnelPlanner, work: Work, bfd_interval_ms: int) -> EmulatedNetwork:
@@ -230,6 +230,6 @@ def _watched(work: Work) -> set[str]:
     return {str(event.fields["node"]) for event in events if event.name == "rows_watched"}
 
 
-def ingress_runner(settings: LaboratorySettings) -> KeptRunner:
+def ingress_runner(settings: TestbedSettings) -> KeptRunner:
     """What runs such trials."""
     return KeptRunner(IngressSession, settings)

@@ -12,23 +12,23 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
 from emulation.network import EmulatedNetwork
-from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.campaign.values import Json, TestbedSettings, Trial
 from experiments.testbed.runs.parts import require_programs
 from experiments.testbed.trials.returning import Return
 
 
 class HasNetwork(Protocol):
-    """A bench: a network that is up, and what watches it."""
+    """A testbed: a network that is up, and what watches it."""
 
     @property
     def network(self) -> EmulatedNetwork:
         """The network."""
 
 
-BenchT = TypeVar("BenchT", bound=HasNetwork)
+TestbedT = TypeVar("TestbedT", bound=HasNetwork)
 
 
-class KeptSession(ABC, Generic[BenchT]):
+class KeptSession(ABC, Generic[TestbedT]):
     """A network that stays up while trials with one session key run on it; entered and left as a context.
 
     A network that does not return to its plans after a trial is built anew before the next.
@@ -37,23 +37,23 @@ class KeptSession(ABC, Generic[BenchT]):
     ----------
     trial : Trial
         The first; it says which network is needed.
-    settings : LaboratorySettings
+    settings : TestbedSettings
     """
 
-    def __init__(self, trial: Trial, settings: LaboratorySettings) -> None:
+    def __init__(self, trial: Trial, settings: TestbedSettings) -> None:
         self._first, self._settings = trial, settings
         self._stack = ExitStack()
-        self._bench: BenchT | None = None
+        self._testbed: TestbedT | None = None
 
     @abstractmethod
-    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[BenchT]:
-        """What builds the bench of a trial; `folder` is its own."""
+    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[TestbedT]:
+        """What builds the testbed of a trial; `folder` is its own."""
 
     @abstractmethod
-    def _measure(self, bench: BenchT, trial: Trial, _folder: Path) -> tuple[Json, Return]:
+    def _measure(self, testbed: TestbedT, trial: Trial, _folder: Path) -> tuple[Json, Return]:
         """Row of a trial, and how the network came back; the folder goes with the trial."""
 
-    def __enter__(self) -> KeptSession[BenchT]:
+    def __enter__(self) -> KeptSession[TestbedT]:
         """Build the network.
 
         Raises
@@ -73,22 +73,22 @@ class KeptSession(ABC, Generic[BenchT]):
 
     def run(self, trial: Trial) -> Json:
         """Row of one trial."""
-        bench = self._bench or self._open()
+        testbed = self._testbed or self._open()
         with tempfile.TemporaryDirectory(dir=self._settings.work) as name:
-            self._bench = None  # whatever goes wrong from here on, nobody knows the state of the network
-            row, came_back = self._measure(bench, trial, Path(name))
-        if not came_back.wrong:
-            self._bench = bench
-        returned = {"seconds": round(came_back.seconds, 3), "wrong": came_back.wrong or None}
-        return {**row, "bfd_interval_ms": bench.network.bfd_interval_ms, "returned": returned}
+            self._testbed = None  # whatever goes wrong from here on, nobody knows the state of the network
+            row, restored = self._measure(testbed, trial, Path(name))
+        if not restored.wrong:
+            self._testbed = testbed
+        returned = {"seconds": round(restored.seconds, 3), "wrong": restored.wrong or None}
+        return {**row, "bfd_interval_ms": testbed.network.bfd_interval_ms, "returned": returned}
 
-    def _open(self) -> BenchT:
+    def _open(self) -> TestbedT:
         self._stack.close()
         folder = Path(tempfile.mkdtemp(dir=self._settings.work))
         self._stack.callback(shutil.rmtree, folder)
-        bench = self._stack.enter_context(self._build(self._first, folder))
-        self._bench = bench
-        return bench
+        testbed = self._stack.enter_context(self._build(self._first, folder))
+        self._testbed = testbed
+        return testbed
 
 
 class KeptRunner:
@@ -97,10 +97,10 @@ class KeptRunner:
     Parameters
     ----------
     session_class : type
-    settings : LaboratorySettings
+    settings : TestbedSettings
     """
 
-    def __init__(self, session_class: type[KeptSession[Any]], settings: LaboratorySettings) -> None:
+    def __init__(self, session_class: type[KeptSession[Any]], settings: TestbedSettings) -> None:
         self._session_class, self._settings = session_class, settings
 
     @contextmanager

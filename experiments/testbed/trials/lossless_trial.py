@@ -1,4 +1,4 @@
-"""Trials of kind "lossless": a run of a scenario with one cut, with SQR at both ends of the link or without."""
+"""Trials of kind "lossless": a run of a scenario with one failure, with SQR at both ends of the link or without."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 
 from experiments.analysis.result import RunResult
 from experiments.campaign.kinds.lossless import LosslessParameters
-from experiments.campaign.values import Json, LaboratorySettings, Trial, parameters_of
+from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.scenario.failures import link_failure
 from experiments.scenario.traffic.probe import Probe
 from experiments.scenario.values import Replay, Scenario
 from experiments.testbed.runs.folder import ResultFolder
 from experiments.testbed.runs.parts import NotReadyError, require_programs
 from experiments.testbed.runs.run import FailedRun, plan_scenario, run_scenario
-from experiments.testbed.trials.decide.scenario import arm_of, links_of, timing_of, variation_of
+from experiments.testbed.trials.decide.scenario import links_of, timing_of, variant_of, variation_of
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import Topology
 from ryu_apps.schemes import find_scheme
 
 
-def lossless_runner(settings: LaboratorySettings) -> Callable[[Trial], Json]:
+def lossless_runner(settings: TestbedSettings) -> Callable[[Trial], Json]:
     """What runs such trials, each on a network of its own: which ports are kept decides the switches' rows."""
 
     def run(trial: Trial) -> Json:
@@ -40,24 +40,24 @@ def lossless_runner(settings: LaboratorySettings) -> Callable[[Trial], Json]:
 
 
 def scenario_of(trial: Trial, topology: Topology) -> Scenario:
-    """The scenario of a trial: probes of one pair, and one cut that lasts.
+    """The scenario of a trial: probes of one pair, and one failure that lasts.
 
     Raises
     ------
     BadInputError
-        The trial lacks an arm or a timing, or cuts an unknown link.
+        The trial lacks a variant or a timing, or fails an unknown link.
     """
-    arm, timing, own = arm_of(trial), timing_of(trial), parameters_of(trial, LosslessParameters)
+    variant, timing, own = variant_of(trial), timing_of(trial), parameters_of(trial, LosslessParameters)
     (link,) = links_of(trial, topology)
-    buffers = find_scheme(arm.scheme).buffers
+    buffers = find_scheme(variant.scheme).buffers
     replay = Replay((str(link),), own.slots, own.delta_ms, own.margin) if buffers else None
-    variation = replace(variation_of(arm), replay=replay)
+    variation = replace(variation_of(variant), replay=replay)
     return Scenario(
         topology_name=trial.topology,
         topology=topology,
         variations=(variation,),
         traffic=tuple(Probe(*pair, interval_ms=own.probe_ms) for pair in trial.pairs),
-        failures=(link_failure(own.cut, timing.before_s, link),),
+        failures=(link_failure(own.failure, timing.before_s, link),),
         duration_s=timing.total_s,
         seed=trial.seed,
         bfd_interval_ms=own.bfd_ms,
@@ -67,7 +67,7 @@ def scenario_of(trial: Trial, topology: Topology) -> Scenario:
 def lossless_row(trial: Trial, result: RunResult) -> Json:
     """Columns of a trial: counts of both ways, the outage of each, and whether to trust them.
 
-    `lost` are packets sent from the cut on, or on their way then; `lost_before` are others, which no cut explains.
+    `lost` are packets sent from the failure on, or on their way then; `lost_before` are others, which no failure explains.
     """
     counts, (failure,) = result.counts, result.failures
     lost = sum(outcome.counts.lost for pair in failure.outcomes for outcome in pair)
@@ -80,7 +80,7 @@ def lossless_row(trial: Trial, result: RunResult) -> Json:
         "lost_before": counts.lost - lost,
         "duplicated": counts.duplicated,
         "reordered": counts.reordered,
-        "came_back": counts.came_back,
+        "backtracked": counts.backtracked,
         "outages_ms": [round(outcome.outage_ms, 3) for pair in failure.outcomes for outcome in pair],
         "broken_claims": [claim.name for claim in result.claims if not claim.held],
         "warnings": list(result.record.warnings),

@@ -35,13 +35,13 @@ from experiments.campaign.kinds.paths import (
     WindowParameters,
 )
 from experiments.campaign.parameters import Parameters
-from experiments.campaign.values import Arm, Json, LaboratorySettings, Trial
+from experiments.campaign.values import Json, TestbedSettings, Trial, Variant
 from experiments.testbed.trials.decide.paths import PathsError, delays, read_iperf
 from experiments.testbed.trials.workload_trials import run_flows, run_stream
 from machine.places import call_inside, child, inside, private_namespace, run_batch, run_program
 from mininet_topos.errors import MissingRequirementError
 
-_WITH_SQR = Arm("sqr")
+_WITH_SQR = Variant("sqr")
 _PORT = 7007
 _STAMP, _TIMESPEC = struct.Struct("!Q"), struct.Struct("@qq")
 _SO_TIMESTAMPNS, _SO_RCVBUFFORCE = 35, 33  # Linux, where the socket module lacks them
@@ -54,7 +54,7 @@ _IPERF_SPARE_S = 20.0
 
 
 class PathsRunner:
-    """Runs trials of kind "paths"; every trial has a bench of its own, since programs keep numbers."""
+    """Runs trials of kind "paths"; every trial has a testbed of its own, since programs keep numbers."""
 
     @contextmanager
     def session(self, _trial: Trial) -> Iterator[Callable[[Trial], Json]]:
@@ -65,59 +65,59 @@ class PathsRunner:
 def run_trial(trial: Trial) -> Json:
     """Row of one trial."""
     own = trial.parameters
-    with two_paths() as bench:
-        return RUNS[type(own)](bench, trial, own)
+    with two_paths() as testbed:
+        return RUNS[type(own)](testbed, trial, own)
 
 
 @contextmanager
-def nodes_of(bench: TwoPaths, arm: str) -> Iterator[tuple[ProtectNode, ProtectNode]]:
-    """Both nodes as an arm has them; `plain` and `unprotected` use one path."""
-    flows = [(FROM_H1, THERE)] if arm == "protected" else []
-    program = "forward" if arm == "plain" else "protect"
-    with protected_nodes(bench, flows, program) as nodes:
+def nodes_of(testbed: TwoPaths, variant: str) -> Iterator[tuple[ProtectNode, ProtectNode]]:
+    """Both nodes as a variant has them; `plain` and `unprotected` use one path."""
+    flows = [(FROM_H1, THERE)] if variant == "protected" else []
+    program = "forward" if variant == "plain" else "protect"
+    with protected_nodes(testbed, flows, program) as nodes:
         yield nodes
 
 
-def run_loss(bench: TwoPaths, trial: Trial, own: LossParameters) -> Json:
-    """A numbered UDP stream while each path is cut in turn."""
-    arm = _arm(trial)
-    with nodes_of(bench, arm) as (first, second), bench.listen() as receiver:
-        breaker = threading.Thread(target=_cut_in_turn, args=(bench, own.cuts))
+def run_loss(testbed: TwoPaths, trial: Trial, own: LossParameters) -> Json:
+    """A numbered UDP stream while each path fails in turn."""
+    variant = _variant(trial)
+    with nodes_of(testbed, variant) as (first, second), testbed.listen() as receiver:
+        breaker = threading.Thread(target=_fail_in_turn, args=(testbed, own.failures))
         breaker.start()
-        sent = bench.send(own.rate_pps, own.stream_s)
+        sent = testbed.send(own.rate_pps, own.stream_s)
         breaker.join()
         counted = count_stream(sent, numbers_in(receiver))
         numbered, accepted = first.counters().sent, second.counters().accepted
     return {**asdict(counted), "numbered": numbered, "accepted": accepted}
 
 
-def _cut_in_turn(bench: TwoPaths, cuts: Sequence[tuple[str, float, float]]) -> None:
+def _fail_in_turn(testbed: TwoPaths, failures: Sequence[tuple[str, float, float]]) -> None:
     began = time.monotonic()
-    for path, at_s, outage_s in cuts:
+    for path, at_s, outage_s in failures:
         time.sleep(max(0.0, began + at_s - time.monotonic()))
-        bench.cut(path)
+        testbed.fail(path)
         time.sleep(outage_s)
-        bench.repair(path)
+        testbed.repair(path)
 
 
-def run_cost(bench: TwoPaths, trial: Trial, own: CostParameters) -> Json:
+def run_cost(testbed: TwoPaths, trial: Trial, own: CostParameters) -> Json:
     """Processing time a packet."""
     processor = sorted(os.sched_getaffinity(0))[-1]
-    cost = measure(bench, _arm(trial), own.frame_bytes, own.frames, processor)
+    cost = measure(testbed, _variant(trial), own.frame_bytes, own.frames, processor)
     return asdict(cost)
 
 
-def run_goodput(bench: TwoPaths, trial: Trial, own: GoodputParameters) -> Json:
+def run_goodput(testbed: TwoPaths, trial: Trial, own: GoodputParameters) -> Json:
     """TCP flows at once."""
     flows, seconds = own.flows, own.seconds
     with ExitStack() as stack:
-        stack.enter_context(nodes_of(bench, _arm(trial)))
+        stack.enter_context(nodes_of(testbed, _variant(trial)))
         server = ["iperf3", "-s", "-1", "-p", str(_IPERF_PORT), "-B", str(H2_ADDRESS), "--forceflush"]
-        listening = stack.enter_context(child(inside(bench.h2, server)))
+        listening = stack.enter_context(child(inside(testbed.h2, server)))
         _wait_for_words(listening, "listening")
         words = ["iperf3", "-c", str(H2_ADDRESS), "-p", str(_IPERF_PORT), "-t", f"{seconds:g}", "-P", str(flows), "-J"]
         said = subprocess.run(
-            inside(bench.h1, words), capture_output=True, text=True, check=False, timeout=seconds + _IPERF_SPARE_S
+            inside(testbed.h1, words), capture_output=True, text=True, check=False, timeout=seconds + _IPERF_SPARE_S
         ).stdout
     return read_iperf(said)
 
@@ -129,16 +129,16 @@ def _wait_for_words(process: subprocess.Popen[str], words: str) -> None:
     raise PathsError(f"iperf3 ended before it said {words!r}; is its port taken?")
 
 
-def run_jitter(bench: TwoPaths, trial: Trial, own: JitterParameters) -> Json:
+def run_jitter(testbed: TwoPaths, trial: Trial, own: JitterParameters) -> Json:
     """One-way delays of UDP packets while both paths have jitter."""
     with ExitStack() as stack:
-        stack.enter_context(delayed_paths(bench, own.base_delay_ms, own.jitter_ms, trial.seed))
-        stack.enter_context(nodes_of(bench, _arm(trial)))
-        return delays(one_way_ms(bench, own.packets, own.interval_ms / 1000), own.packets)
+        stack.enter_context(delayed_paths(testbed, own.base_delay_ms, own.jitter_ms, trial.seed))
+        stack.enter_context(nodes_of(testbed, _variant(trial)))
+        return delays(one_way_ms(testbed, own.packets, own.interval_ms / 1000), own.packets)
 
 
 @contextmanager
-def delayed_paths(bench: TwoPaths, delay_ms: float, jitter_ms: float, seed: int) -> Iterator[None]:
+def delayed_paths(testbed: TwoPaths, delay_ms: float, jitter_ms: float, seed: int) -> Iterator[None]:
     """Put the delay line between both ends of the two paths; jitter is drawn for each packet and direction.
 
     Raises
@@ -151,8 +151,8 @@ def delayed_paths(bench: TwoPaths, delay_ms: float, jitter_ms: float, seed: int)
         raise MissingRequirementError(f"{PROGRAM_NAME} was not built; run make setup")
     with private_namespace() as middle:
         for path in PATHS:
-            run_program(inside(bench.s1, ["ip", "link", "delete", "dev", path]))
-            for node, half in ((bench.s1, "a"), (bench.s2, "b")):
+            run_program(inside(testbed.s1, ["ip", "link", "delete", "dev", path]))
+            for node, half in ((testbed.s1, "a"), (testbed.s2, "b")):
                 inner = f"{path}{half}"
                 line = f"link add dev {path} mtu {PATH_MTU} type veth peer name {inner} mtu {PATH_MTU} netns {middle}"
                 run_batch(node, ["ip", "-batch", "-"], [line, f"link set dev {path} up"])
@@ -163,7 +163,7 @@ def delayed_paths(bench: TwoPaths, delay_ms: float, jitter_ms: float, seed: int)
             yield
 
 
-def one_way_ms(bench: TwoPaths, count: int, interval_s: float) -> list[float]:
+def one_way_ms(testbed: TwoPaths, count: int, interval_s: float) -> list[float]:
     """Times from a packet's sending at h1 to its arrival at h2, which the kernel stamps."""
 
     def listening() -> socket.socket:
@@ -174,8 +174,8 @@ def one_way_ms(bench: TwoPaths, count: int, interval_s: float) -> list[float]:
         return made
 
     with (
-        call_inside(bench.h2, listening) as receiver,
-        call_inside(bench.h1, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
+        call_inside(testbed.h2, listening) as receiver,
+        call_inside(testbed.h1, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
     ):
         due = time.monotonic()
         for _ in range(count):
@@ -200,48 +200,48 @@ def _next_arrival_ms(receiver: socket.socket) -> float | None:
     return float(seconds * 10**9 + nanoseconds - _STAMP.unpack(data)[0]) / 1e6
 
 
-def run_silent_failure(bench: TwoPaths, trial: Trial, own: SilentParameters) -> Json:
+def run_silent_failure(testbed: TwoPaths, trial: Trial, own: SilentParameters) -> Json:
     """A numbered stream while a path dies and nobody sees it; the first node is told after a while."""
     with ExitStack() as stack:
-        if trial.arm == _WITH_SQR:
+        if trial.variant == _WITH_SQR:
             delta_ms = own.detection_ms + own.spare_ms
             port = SqrPort("h", "p1", "p2", _slots(own.rate_pps, 2 * delta_ms), delta_ms, in_send=False)
-            switch, _ = stack.enter_context(sqr_nodes(bench, port))
+            switch, _ = stack.enter_context(sqr_nodes(testbed, port))
             tell: Callable[[], None] = partial(switch.fail, "h")
         else:
-            first, _ = stack.enter_context(protected_nodes(bench, [], "forward"))
+            first, _ = stack.enter_context(protected_nodes(testbed, [], "forward"))
             tell = partial(first.between, "h", plain="p2", paths=PATHS, program="forward")
-        receiver = stack.enter_context(bench.listen())
+        receiver = stack.enter_context(testbed.listen())
         times: list[float] = []
-        breaker = threading.Thread(target=_silence_and_tell, args=(bench, own, tell, times))
+        breaker = threading.Thread(target=_silence_and_tell, args=(testbed, own, tell, times))
         breaker.start()
-        sent = bench.send(own.rate_pps, own.stream_s, own.frame_bytes)
+        sent = testbed.send(own.rate_pps, own.stream_s, own.frame_bytes)
         breaker.join()
         counted = count_stream(sent, numbers_in(receiver))
     began, silent, told = times
     return {**asdict(counted), "breaking_ms": 1000 * (silent - began), "failure_ms": 1000 * (told - began)}
 
 
-def _silence_and_tell(bench: TwoPaths, own: SilentParameters, tell: Callable[[], None], times: list[float]) -> None:
-    time.sleep(own.cut_at_s)
+def _silence_and_tell(testbed: TwoPaths, own: SilentParameters, tell: Callable[[], None], times: list[float]) -> None:
+    time.sleep(own.failure_at_s)
     times.append(time.monotonic())
-    bench.silence("p1")
+    testbed.silence("p1")
     times.append(time.monotonic())
     time.sleep(own.detection_ms / 1000)
     tell()
     times.append(time.monotonic())
 
 
-def run_window(bench: TwoPaths, _trial: Trial, own: WindowParameters) -> Json:
+def run_window(testbed: TwoPaths, _trial: Trial, own: WindowParameters) -> Json:
     """Tell of failures in the middle of a stream, each time to see what the window held, and mean that."""
     rate_pps, delta_ms = own.rate_pps, own.delta_ms
     port = SqrPort("h", "p1", "p2", _slots(rate_pps, 4 * delta_ms), delta_ms, in_send=False)
-    with sqr_nodes(bench, port) as (switch, _), bench.listen() as receiver:
+    with sqr_nodes(testbed, port) as (switch, _), testbed.listen() as receiver:
         notifier = threading.Thread(target=_tell_often, args=(switch, own))
-        seconds = own.windows * (delta_ms / 1000 + 2 * own.apart_s) + own.cut_at_s
+        seconds = own.windows * (delta_ms / 1000 + 2 * own.apart_s) + own.failure_at_s
         began = time.monotonic()
         notifier.start()
-        sent = bench.send(rate_pps, seconds, own.frame_bytes)
+        sent = testbed.send(rate_pps, seconds, own.frame_bytes)
         took_s = time.monotonic() - began
         notifier.join()
         counted = count_stream(sent, numbers_in(receiver))
@@ -267,10 +267,10 @@ def _slots(rate_pps: int, covered_ms: float) -> int:
     return 1 << (ceil(rate_pps * covered_ms / 1000) + _SPARE_SLOTS - 1).bit_length()
 
 
-def _arm(trial: Trial) -> str:
-    if trial.arm is None:
-        raise PathsError(f"trial {trial.trial_id!r} names no arm")
-    return trial.arm.name
+def _variant(trial: Trial) -> str:
+    if trial.variant is None:
+        raise PathsError(f"trial {trial.trial_id!r} names no variant")
+    return trial.variant.name
 
 
 RUNS: Mapping[type[Parameters], Callable[[TwoPaths, Trial, Any], Json]] = {
@@ -285,6 +285,6 @@ RUNS: Mapping[type[Parameters], Callable[[TwoPaths, Trial, Any], Json]] = {
 }
 
 
-def paths_runner(_settings: LaboratorySettings) -> PathsRunner:
+def paths_runner(_settings: TestbedSettings) -> PathsRunner:
     """What runs such trials."""
     return PathsRunner()

@@ -1,4 +1,4 @@
-"""A session: the trials of one arm, round and capacity, one after another on a network that is built once."""
+"""A session: the trials of one variant, round and capacity, one after another on a network that is built once."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from experiments.analysis.datagrams import Datagram, datagrams
 from experiments.analysis.frames import Frame, parse_pcap
 from experiments.analysis.packet_counts import Clock
 from experiments.analysis.trust import assess
-from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.campaign.values import Json, TestbedSettings, Trial
 from experiments.scenario.iperf3 import FIRST_PORT
 from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.capture import Tap
 from experiments.testbed.runs.measure import network_health
 from experiments.testbed.runs.promise import primary_path
 from experiments.testbed.runs.record import make_record
-from experiments.testbed.trials.bench import Bench, open_bench
 from experiments.testbed.trials.decide.download import download_row
 from experiments.testbed.trials.decide.row import Pair, PairFacts, Seen, network_row
 from experiments.testbed.trials.decide.scenario import links_of, scenario_of
 from experiments.testbed.trials.kept import KeptRunner, KeptSession
 from experiments.testbed.trials.returning import Return
+from experiments.testbed.trials.testbed import Testbed, open_testbed
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import hosts_of
@@ -32,36 +32,38 @@ from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Learning, Network
 
 
-class Session(KeptSession[Bench]):
-    """The trials of one arm, round and capacity on one network."""
+class Session(KeptSession[Testbed]):
+    """The trials of one variant, round and capacity on one network."""
 
-    def __init__(self, trial: Trial, settings: LaboratorySettings) -> None:
+    def __init__(self, trial: Trial, settings: TestbedSettings) -> None:
         super().__init__(trial, settings)
         self._topology = load_topology(trial.topology)
 
-    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[Bench]:
-        return open_bench(self._scenario(trial), folder / "network", self._settings.say)
+    def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[Testbed]:
+        return open_testbed(self._scenario(trial), folder / "network", self._settings.say)
 
-    def _measure(self, bench: Bench, trial: Trial, _folder: Path) -> tuple[Json, Return]:
+    def _measure(self, testbed: Testbed, trial: Trial, _folder: Path) -> tuple[Json, Return]:
         measure = self._download if trial.kind == "download" else self._mixed
-        return measure(bench, trial, self._scenario(trial), _folder)
+        return measure(testbed, trial, self._scenario(trial), _folder)
 
-    def _mixed(self, bench: Bench, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
-        log_bytes = bench.work.events.stat().st_size
-        measured, came_back = bench.observe(scenario, folder)
-        events = bench.events_since(log_bytes)
-        record = make_record(scenario, scenario.variations[0], measured, events, (), bench.network.warnings)
+    def _mixed(self, testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
+        log_bytes = testbed.work.events.stat().st_size
+        measured, restored = testbed.observe(scenario, folder)
+        events = testbed.events_since(log_bytes)
+        record = make_record(scenario, scenario.variations[0], measured, events, (), testbed.network.warnings)
         found = udp_of(trial, scenario.topology, measured.captures, measured.clock)
-        seen = Seen(trial, record, found, pair_facts(scenario.topology, bench.plans, trial))
-        return {**network_row(seen), "load_per_core": round(measured.load_per_core, 2)}, came_back
+        seen = Seen(trial, record, found, pair_facts(scenario.topology, testbed.plans, trial))
+        return {**network_row(seen), "load_per_core": round(measured.load_per_core, 2)}, restored
 
-    def _download(self, bench: Bench, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
-        fetched, came_back = bench.fetch(scenario, trial, folder)
-        health = network_health(bench.network, fetched.flaps, fetched.restarts, fetched.load_per_core)
-        row = download_row(trial, fetched.downloads, fetched.flips, pair_facts(scenario.topology, bench.plans, trial))
+    def _download(self, testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
+        fetched, restored = testbed.fetch(scenario, trial, folder)
+        health = network_health(testbed.network, fetched.flaps, fetched.restarts, fetched.load_per_core)
+        row = download_row(
+            trial, fetched.downloads, fetched.injected, pair_facts(scenario.topology, testbed.plans, trial)
+        )
         warnings, trustworthy = assess(health)
         told = {"warnings": list(warnings), "trustworthy": trustworthy}
-        return {**row, **told, "load_per_core": round(fetched.load_per_core, 2)}, came_back
+        return {**row, **told, "load_per_core": round(fetched.load_per_core, 2)}, restored
 
     def _scenario(self, trial: Trial) -> Scenario:
         return scenario_of(trial, self._topology, self._settings.bfd_interval_ms)
@@ -72,7 +74,7 @@ def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> 
     network = Network(topology, plans, Learning())
     failed = links_of(trial, topology)
     parts = topology.components(frozenset(failed))
-    walks_back = _walks_back(topology)
+    hops_back_of = _walks_back(topology)
 
     def facts(source: str, destination: str) -> PairFacts:
         primary, back = (
@@ -84,7 +86,7 @@ def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> 
             primary=primary,
             primary_back=back,
             joined=parts[source] == parts[destination],
-            hops_back=None if first is None else walks_back.get((source, destination, first)),
+            hops_back=None if first is None else hops_back_of.get((source, destination, first)),
         )
 
     return {pair: facts(*pair) for pair in trial.pairs}
@@ -126,6 +128,6 @@ def datagrams_of(
     }
 
 
-def probed_runner(settings: LaboratorySettings) -> KeptRunner:
+def probed_runner(settings: TestbedSettings) -> KeptRunner:
     """What runs such trials."""
     return KeptRunner(Session, settings)

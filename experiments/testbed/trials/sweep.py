@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from experiments.campaign.act.attempts import RunTrial
-from experiments.campaign.values import Json, LaboratorySettings, Trial
+from experiments.campaign.values import Json, TestbedSettings, Trial
 from experiments.figures.kuijia import fields, fig4, fig8
 from experiments.figures.pso import fig10
 from experiments.loadgen import classifying
@@ -23,6 +23,6 @@ def run_sweep(trial: Trial) -> Json:
     return _COMPUTED[trial.trial_id.partition("/")[0]](trial)
 
 
-def sweep_runner(_settings: LaboratorySettings) -> RunTrial:
+def sweep_runner(_settings: TestbedSettings) -> RunTrial:
     """What runs such trials."""
     return run_sweep

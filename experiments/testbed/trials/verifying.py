@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.campaign.act.attempts import RunTrial
 from experiments.campaign.kinds.verify import VerifyParameters
-from experiments.campaign.values import Arm, Json, LaboratorySettings, Trial, parameters_of
+from experiments.campaign.values import Json, TestbedSettings, Trial, Variant, parameters_of
 from experiments.verify.verify import coverage
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
@@ -31,22 +31,22 @@ def verify_row(trial: Trial) -> Json:
     Raises
     ------
     BadInputError
-        The trial has no arm, or the scheme, topology, failures or sample are not possible.
+        The trial has no variant, or the scheme, topology, failures or sample are not possible.
     """
-    if trial.arm is None:
-        raise BadInputError(f"the trial {trial.trial_id} names no scheme; give it an arm")
+    if trial.variant is None:
+        raise BadInputError(f"the trial {trial.trial_id} names no scheme; give it a variant")
     topology, parameters = load_topology(trial.topology), parameters_of(trial, VerifyParameters)
-    options = options_of(trial.arm, parameters.max_failures)
+    options = options_of(trial.variant, parameters.max_failures)
     sample = parameters.sample
-    return {"result": coverage(topology, trial.arm.scheme, options, trial.failures, sample, trial.seed)}
+    return {"result": coverage(topology, trial.variant.scheme, options, trial.failures, sample, trial.seed)}
 
 
-def options_of(arm: Arm, max_failures: int | None = None) -> PlanOptions:
-    """Plan options of an arm; a scheme without modes ("none") ignores the one that is given."""
-    mode = DEFAULT_MODE if arm.mode == NO_MODE else arm.mode
-    return PlanOptions(mode=mode, planner=arm.planner, max_failures=max_failures)
+def options_of(variant: Variant, max_failures: int | None = None) -> PlanOptions:
+    """Plan options of a variant; a scheme without modes ("none") ignores the one that is given."""
+    mode = DEFAULT_MODE if variant.mode == NO_MODE else variant.mode
+    return PlanOptions(mode=mode, planner=variant.planner, max_failures=max_failures)
 
 
-def verify_runner(_settings: LaboratorySettings) -> RunTrial:
+def verify_runner(_settings: TestbedSettings) -> RunTrial:
     """What runs such trials."""
     return verify_row

@@ -23,7 +23,7 @@ from experiments.testbed.workloads.run import (
 
 _LONGER_S = 10.0  # background goes on until the measured flows have ended
 _FLOWS_A_SECOND = 1000  # more than any machine sends, so that a trial never runs out of them
-# By the arm.
+# By the variant.
 _RECOVERIES: dict[str, Recovery | None] = {
     "no-failure": None,
     "sb": Recovery(same_port=True, replays=False),
@@ -33,13 +33,13 @@ _RECOVERIES: dict[str, Recovery | None] = {
 }
 
 
-def run_flows(bench: TwoPaths, trial: Trial, own: FlowsParameters) -> Json:
+def run_flows(testbed: TwoPaths, trial: Trial, own: FlowsParameters) -> Json:
     """Short flows one after another while the path breaks every so often."""
     count = round(own.seconds * _FLOWS_A_SECOND)
     flows = draw_flows(find_table(own.workload), count, own.limit_bytes, own.pause_ms / 1000, trial.seed)
     beside = background_of(own, trial.seed) if own.beside == "transfers" else None
     model, tcp = model_of(own.breaking), TcpSettings(own.breaking.rto_min_ms)
-    return run_workload(bench, recovery_of(trial), model, Sending(flows, own.seconds), tcp, beside, trial.seed)
+    return run_workload(testbed, recovery_of(trial), model, Sending(flows, own.seconds), tcp, beside, trial.seed)
 
 
 def background_of(own: FlowsParameters, seed: int) -> Sending:
@@ -51,12 +51,12 @@ def background_of(own: FlowsParameters, seed: int) -> Sending:
     return Sending(flows, seconds, BACKGROUND_PORT, own.background_mbps)
 
 
-def run_stream(bench: TwoPaths, trial: Trial, own: StreamParameters) -> Json:
+def run_stream(testbed: TwoPaths, trial: Trial, own: StreamParameters) -> Json:
     """One long flow whose path dies once."""
     bottleneck = Bottleneck(own.mbps, own.queue_packets)
-    bulk = Bulk(own.seconds, own.cut_s, own.sample_ms, own.window_ms, bottleneck)
+    bulk = Bulk(own.seconds, own.failure_s, own.sample_ms, own.window_ms, bottleneck)
     model, tcp = model_of(own.breaking), TcpSettings(own.breaking.rto_min_ms)
-    return run_bulk(bench, recovery_of(trial), model, bulk, tcp)
+    return run_bulk(testbed, recovery_of(trial), model, bulk, tcp)
 
 
 def model_of(breaking: BreakingParameters) -> FailureModel:
@@ -67,5 +67,5 @@ def model_of(breaking: BreakingParameters) -> FailureModel:
 
 
 def recovery_of(trial: Trial) -> Recovery | None:
-    """How a trial's arm recovers."""
-    return _RECOVERIES[str(trial.arm.name if trial.arm else "")]
+    """How a trial's variant recovers."""
+    return _RECOVERIES[str(trial.variant.name if trial.variant else "")]

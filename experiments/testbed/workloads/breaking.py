@@ -26,7 +26,7 @@ _RETURN_SHARE = 0.4  # of the interval between failures: traffic that was led ar
 
 @dataclass(frozen=True)
 class BrokenPath:
-    """Both nodes of a bench with their two paths, as a way of recovery has them."""
+    """Both nodes of a testbed with their two paths, as a way of recovery has them."""
 
     nodes: tuple[ProtectNode, ProtectNode]
     switches: tuple[SqrSwitch, ...]
@@ -73,13 +73,13 @@ class BrokenPath:
 
 @contextmanager
 def broken_path(
-    bench: TwoPaths, recovery: Recovery | None, model: FailureModel, protected_ports: Sequence[int]
+    testbed: TwoPaths, recovery: Recovery | None, model: FailureModel, protected_ports: Sequence[int]
 ) -> Iterator[BrokenPath]:
-    """Set both nodes of a bench up; everything is taken away again.
+    """Set both nodes of a testbed up; everything is taken away again.
 
     Parameters
     ----------
-    bench : TwoPaths
+    testbed : TwoPaths
     recovery : Recovery or None
         None: the path does not fail.
     model : FailureModel
@@ -88,13 +88,13 @@ def broken_path(
     """
     with ExitStack() as stack:
         nodes = (
-            stack.enter_context(ProtectNode(bench.s1, S1_ADDRESS)),
-            stack.enter_context(ProtectNode(bench.s2, S2_ADDRESS)),
+            stack.enter_context(ProtectNode(testbed.s1, S1_ADDRESS)),
+            stack.enter_context(ProtectNode(testbed.s2, S2_ADDRESS)),
         )
         for node in nodes:
             for path in PATHS:
                 node.between(path, plain="h", paths=PATHS, program="forward")
-                # What is asked for once does not delay a cut later.
+                # What is asked for once does not delay a failure later.
                 node.lead(path, "h")
         switches: tuple[SqrSwitch, ...] = ()
         if recovery is None or not recovery.replays:
@@ -105,7 +105,7 @@ def broken_path(
             port = _port(recovery, model, protected_ports)
             switches = tuple(
                 stack.enter_context(SqrSwitch(pid, [port], poll_us=_POLL_US, realtime=True))
-                for pid in (bench.s1, bench.s2)
+                for pid in (testbed.s1, testbed.s2)
             )
         yield BrokenPath(nodes, switches, recovery)
 

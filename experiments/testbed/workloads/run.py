@@ -76,7 +76,7 @@ class Sending:
         return json.dumps({**fields, **asdict(self.flows)})
 
 
-def set_tcp(bench: TwoPaths, settings: TcpSettings) -> None:
+def set_tcp(testbed: TwoPaths, settings: TcpSettings) -> None:
     """Set the TCP of both hosts.
 
     Raises
@@ -84,7 +84,7 @@ def set_tcp(bench: TwoPaths, settings: TcpSettings) -> None:
     CommandError
         The kernel refuses.
     """
-    for host in (bench.h1, bench.h2):
+    for host in (testbed.h1, testbed.h2):
         run_program(inside(host, ["sysctl", "-qw", f"net.ipv4.ip_local_port_range={_FREE_PORTS}"]))
         route = ["ip", "route", "change", "10.0.0.0/24", "dev", "h0", "rto_min", f"{settings.rto_min_ms:g}ms"]
         run_program(inside(host, route))
@@ -119,10 +119,10 @@ def _said(process: subprocess.Popen[str]) -> str:
 
 
 @contextmanager
-def background(bench: TwoPaths, sending: Sending | None, folder: Path) -> Iterator[None]:
+def background(testbed: TwoPaths, sending: Sending | None, folder: Path) -> Iterator[None]:
     """Flows in both directions beside the measured ones, while the block runs; they protect themselves."""
     with ExitStack() as stack:
-        ends = ((bench.h1, H1_ADDRESS, bench.h2, H2_ADDRESS), (bench.h2, H2_ADDRESS, bench.h1, H1_ADDRESS))
+        ends = ((testbed.h1, H1_ADDRESS, testbed.h2, H2_ADDRESS), (testbed.h2, H2_ADDRESS, testbed.h1, H1_ADDRESS))
         for source, own, destination, other in ends if sending else ():
             stack.enter_context(receiver(destination, other, BACKGROUND_PORT))
             plan = folder / f"from-{own}.json"
@@ -133,7 +133,7 @@ def background(bench: TwoPaths, sending: Sending | None, folder: Path) -> Iterat
 
 
 def run_workload(
-    bench: TwoPaths,
+    testbed: TwoPaths,
     recovery: Recovery | None,
     model: FailureModel,
     sending: Sending,
@@ -145,7 +145,7 @@ def run_workload(
 
     Parameters
     ----------
-    bench : TwoPaths
+    testbed : TwoPaths
         Nothing is attached to it.
     recovery : Recovery or None
         None: nothing breaks, and the times at which it would have are kept.
@@ -162,20 +162,20 @@ def run_workload(
     WorkloadError
         A sender or receiver ended too early, or a replay was not over before its path returned.
     """
-    set_tcp(bench, settings)
+    set_tcp(testbed, settings)
     with ExitStack() as stack:
         folder = stack.enter_context(scratch("flows")).folder
-        path = stack.enter_context(broken_path(bench, recovery, model, [sending.port]))
-        taking = stack.enter_context(receiver(bench.h2, H2_ADDRESS, sending.port))
+        path = stack.enter_context(broken_path(testbed, recovery, model, [sending.port]))
+        taking = stack.enter_context(receiver(testbed.h2, H2_ADDRESS, sending.port))
         plan = folder / "flows.json"
         plan.write_text(sending.plan(H1_ADDRESS, H2_ADDRESS), encoding="ascii")
-        stack.enter_context(background(bench, beside, folder))
+        stack.enter_context(background(testbed, beside, folder))
         begin_s = time.monotonic() + _HEAD_START_S
         times_s = [begin_s + each for each in failure_times_s(model, sending.seconds, seed)]
-        with Breaker(path, model, times_s) as breaker, _program(bench.h1, flow_sender, str(plan)) as sender:
+        with Breaker(path, model, times_s) as breaker, _program(testbed.h1, flow_sender, str(plan)) as sender:
             sent = read_sent(_said(sender))
         taken = read_taken(_said(taking))
-        netstat = tcp_counters(bench)
+        netstat = tcp_counters(testbed)
         outcomes = join(sending.flows.sizes_bytes, sent, taken, FIRST_PORTS[sending.port])
         told = _replays_of(path)
     return {
@@ -203,17 +203,17 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Bulk:
-    """One long flow: how long, when its path dies, how often it is looked at, and for how long after the cut."""
+    """One long flow: how long, when its path dies, how often it is looked at, and for how long after the failure."""
 
     seconds: float
-    cut_s: float
+    failure_s: float
     sample_ms: float
     window_ms: float
     bottleneck: Bottleneck
 
 
 def run_bulk(
-    bench: TwoPaths, recovery: Recovery | None, model: FailureModel, bulk: Bulk, settings: TcpSettings
+    testbed: TwoPaths, recovery: Recovery | None, model: FailureModel, bulk: Bulk, settings: TcpSettings
 ) -> Json:
     """Send one long flow from h1 to h2 and let its path die once; the columns of the trial.
 
@@ -222,32 +222,32 @@ def run_bulk(
     WorkloadError
         The flow broke off.
     """
-    set_tcp(bench, settings)
+    set_tcp(testbed, settings)
     words = [str(H2_ADDRESS), str(FLOW_PORT), f"{bulk.seconds:g}", f"{bulk.sample_ms:g}"]
     with ExitStack() as stack:
-        path = stack.enter_context(broken_path(bench, recovery, model, [FLOW_PORT]))
-        _narrow(bench, bulk.bottleneck)
-        stack.enter_context(receiver(bench.h2, H2_ADDRESS, FLOW_PORT))
-        times_s = [time.monotonic() + bulk.cut_s]
-        with Breaker(path, model, times_s) as breaker, _program(bench.h1, bulk_sender, *words) as sender:
+        path = stack.enter_context(broken_path(testbed, recovery, model, [FLOW_PORT]))
+        _narrow(testbed, bulk.bottleneck)
+        stack.enter_context(receiver(testbed.h2, H2_ADDRESS, FLOW_PORT))
+        times_s = [time.monotonic() + bulk.failure_s]
+        with Breaker(path, model, times_s) as breaker, _program(testbed.h1, bulk_sender, *words) as sender:
             samples = read_samples(_said(sender))
         told = _replays_of(path)
         row = bulk_row(samples, breaker.outages[0].shut_ns, bulk.window_ms)
-        return {**row, **tcp_counters(bench), **told}
+        return {**row, **tcp_counters(testbed), **told}
 
 
-def _narrow(bench: TwoPaths, bottleneck: Bottleneck) -> None:
+def _narrow(testbed: TwoPaths, bottleneck: Bottleneck) -> None:
     """Limit what h1 sends, before anything that dies or is kept; its TCP may fill the queue like a switch's."""
     tree = f"""qdisc add dev h0 root handle 1: htb default 1
 class add dev h0 parent 1: classid 1:1 htb rate {bottleneck.rate_mbps:g}mbit
 qdisc add dev h0 parent 1:1 pfifo limit {bottleneck.queue_packets}"""
-    run_batch(bench.h1, ["tc", "-batch", "-"], tree.splitlines())
-    run_program(inside(bench.h1, ["sysctl", "-qw", f"net.ipv4.tcp_limit_output_bytes={_HOST_QUEUE_BYTES}"]))
+    run_batch(testbed.h1, ["tc", "-batch", "-"], tree.splitlines())
+    run_program(inside(testbed.h1, ["sysctl", "-qw", f"net.ipv4.tcp_limit_output_bytes={_HOST_QUEUE_BYTES}"]))
 
 
-def tcp_counters(bench: TwoPaths) -> Json:
-    """What the TCP of h1 has done since the bench was made."""
-    text = call_inside(bench.h1, lambda: Path("/proc/thread-self/net/netstat").read_text(encoding="ascii"))
+def tcp_counters(testbed: TwoPaths) -> Json:
+    """What the TCP of h1 has done since the testbed was made."""
+    text = call_inside(testbed.h1, lambda: Path("/proc/thread-self/net/netstat").read_text(encoding="ascii"))
     found = read_netstat(text)
     return {name: found[counter] for name, counter in _COUNTERS.items()}
 

@@ -185,7 +185,7 @@ class _Walk:
             under_way += [arrival for arrival in arrivals if arrival is not None]
 
     def _arrival(self, here: Injection, port_no: int, vlan_tci: int) -> Injection | None:
-        """Where a sent packet comes in next; None at a host, or where the link is cut."""
+        """Where a sent packet comes in next; None at a host, or where the link fails."""
         ports, dead = self.network.ports, self.scene.failed_ports
         direction = ports.direction_at.get((here.node, port_no))
         if direction is None or (here.node, port_no) in dead:

@@ -119,8 +119,8 @@ class CompiledSwitches:
     def _react(self, contexts: Ints, punts: Emitted) -> tuple[Emitted, Emitted]:
         """Packets that the agents send on, and rows that they install; what looks alike to them is asked once."""
         context = contexts[punts.request]
-        at_home = self._is_local[self.wiring.context_node_of(context), punts.dst]
-        source = np.where(at_home | self.dynamics.reads_source, punts.src, 0)
+        on_main = self._is_local[self.wiring.context_node_of(context), punts.dst]
+        source = np.where(on_main | self.dynamics.reads_source, punts.src, 0)
         asked = np.stack([context, punts.port, source, punts.dst, punts.tci], axis=1)
         questions, question_of = np.unique(asked, axis=0, return_inverse=True)
         answers = [self._answer(*question) for question in questions.tolist()]

@@ -62,7 +62,7 @@ class StreamOutcome:
     sent: int
     came: list[int] = field(default_factory=list)
     looped: bool = False
-    walked_back: int = 0
+    crankback_path: int = 0
     links: set[LinkId] = field(default_factory=set)
 
     @property
@@ -92,7 +92,7 @@ class _Moving:
     packet: Packet
     number: int
     way: tuple[Direction, ...] = ()
-    walked_back: int = 0
+    crankback_path: int = 0
 
 
 class BufferedNetwork:
@@ -225,6 +225,8 @@ class _Run:
             self._stream_outcome.looped = True
             return
         back = Direction(direction.dst, direction.src, direction.key)
-        after = replace(moving, way=(*moving.way, direction), walked_back=moving.walked_back + (back in moving.way))
-        self._stream_outcome.walked_back = max(self._stream_outcome.walked_back, after.walked_back)
+        after = replace(
+            moving, way=(*moving.way, direction), crankback_path=moving.crankback_path + (back in moving.way)
+        )
+        self._stream_outcome.crankback_path = max(self._stream_outcome.crankback_path, after.crankback_path)
         self._arriving[self._now + 1].append((direction.dst, self._healthy.ports.port_of[back], after))

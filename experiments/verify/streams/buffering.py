@@ -64,8 +64,8 @@ class BufferingResult(CaseCounts):
         self.count(outcome, breaks=stream_outcome.looped or bool(promised and spoiled), what=f"{what}: {detail}")
         self.promised += promised
         self.reordered_cases += bool(stream_outcome.reordered)
-        self.crankback_cases += bool(stream_outcome.walked_back)
-        self.longest_crankback = max(self.longest_crankback, stream_outcome.walked_back)
+        self.crankback_cases += bool(stream_outcome.crankback_path)
+        self.longest_crankback = max(self.longest_crankback, stream_outcome.crankback_path)
         if joined:
             for name in _PACKETS:
                 setattr(self, name, getattr(self, name) + getattr(stream_outcome, name))

@@ -246,7 +246,7 @@ def write_operations(
         yield [*chunk, COMMIT]
 
 
-def flip_operations(bridge: str, old: int, new: int, columns: Row) -> list[Operation]:
+def swap_operations(bridge: str, old: int, new: int, columns: Row) -> list[Operation]:
     """The transaction that makes generation `new` current if `old` still is, and removes everything older."""
     update = {"op": "update", "table": "Bridge", "where": _named(bridge), "row": {**columns, "generation": new}}
     return [_unless_changed(bridge, {"generation": old}), update, *_remove_rows(bridge, "<", new), COMMIT]

@@ -14,7 +14,7 @@ from mininet_topos.errors import ArmorError
 from ryu_apps.control.datapath import read_messages
 from ryu_apps.control.priority.sender import Sender
 from ryu_apps.control.priority.sockets import keep_short, mark, prepare, why_unsent
-from ryu_apps.control.priority.waiting import Bell
+from ryu_apps.control.priority.waiting import Event
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import VERSION, MsgType, header
 from ryu_apps.pmt.channels import async_masks, set_async
@@ -23,7 +23,7 @@ from ryu_apps.pmt.rules import PolicyMapTable
 LOG = logging.getLogger("pso")
 
 
-class Board(Protocol):
+class Registry(Protocol):
     """Who knows all switches."""
 
     def channel_known(self, channel: ClassChannel) -> None:
@@ -52,7 +52,7 @@ class Link(Protocol):
     def deliver(self, message: bytes, class_id: int | None = None) -> None:
         """Give a message to the apps."""
 
-    def is_behind(self, class_id: int, caught_up: Bell) -> bool:
+    def is_behind(self, class_id: int, caught_up: Event) -> bool:
         """Whether a class connection need not be read for now."""
 
 
@@ -65,17 +65,17 @@ class ClassChannel:
     address : tuple
         Of the switch.
     class_id : int
-    board : Board
+    registry : Registry
     """
 
-    def __init__(self, connection: Any, address: Any, class_id: int, board: Board) -> None:
+    def __init__(self, connection: Any, address: Any, class_id: int, registry: Registry) -> None:
         self.address, self.class_id = address, class_id
         self.dpid: int | None = None
         self.link: Link | None = None
         self._is_ready = False
-        self._socket, self._board, self._is_open = connection, board, True
+        self._socket, self._registry, self._is_open = connection, registry, True
         self._urgent: deque[bytes] = deque()
-        self._work, self._caught_up = Bell(), Bell()
+        self._work, self._caught_up = Event(), Event()
         self._replies: dict[int, Callable[[], None]] = {}
         self._xids = itertools.count(1)
         prepare(connection)
@@ -96,11 +96,11 @@ class ClassChannel:
         try:
             read_messages(self._socket, lambda: self._is_open, self._received)
         except ArmorError as error:
-            self._board.error("malformed")
+            self._registry.error("malformed")
             LOG.error("per-class connection of %s is closed: %s", self.address, error)
         finally:
             self._is_open = False
-            self._board.channel_closed(self)
+            self._registry.channel_closed(self)
             hub.kill(late)
             hub.kill(writer)
             self._socket.close()
@@ -159,7 +159,7 @@ class ClassChannel:
 
     def _give_up(self) -> None:
         if self.dpid is None:
-            self._board.error("no handshake")
+            self._registry.error("no handshake")
             self.close()
 
     def _received(self, message: bytes) -> None:
@@ -171,7 +171,7 @@ class ClassChannel:
             self.control(encode.echo_reply(message))
         elif head.msg_type == MsgType.FEATURES_REPLY:
             self.dpid = decode.decode_features(message).dpid
-            self._board.channel_known(self)
+            self._registry.channel_known(self)
         elif head.msg_type == MsgType.BARRIER_REPLY:
             self._replies.pop(head.xid, _nothing)()
         elif head.msg_type == MsgType.ERROR and head.version == VERSION and self.link is not None:
@@ -204,7 +204,7 @@ class ClassChannel:
                     self._work.wait()
         except OSError as error:
             if self._is_open:
-                self._board.error(why_unsent(error))
+                self._registry.error(why_unsent(error))
             self.close()
 
 

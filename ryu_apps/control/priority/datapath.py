@@ -11,20 +11,20 @@ from ryu.lib import hub
 from ryu_apps.control.datapath import ServedDatapath
 from ryu_apps.control.priority.link import Link
 from ryu_apps.control.priority.sockets import mark, prepare, why_unsent
-from ryu_apps.pmt.channels import home_class
+from ryu_apps.pmt.channels import main_class
 
 LOG = logging.getLogger("pso")
 HANDSHAKE_S = 10.0
 
 
 class Service(Protocol):
-    """Who knows all home connections."""
+    """Who knows all main connections."""
 
-    def home_opened(self, datapath: Any) -> Link:
-        """A switch has opened its home connection."""
+    def main_opened(self, datapath: Any) -> Link:
+        """A switch has opened its main connection."""
 
-    def home_closed(self, link: Link) -> None:
-        """A home connection has ended."""
+    def main_closed(self, link: Link) -> None:
+        """A main connection has ended."""
 
     def error(self, kind: str) -> None:
         """Count an error."""
@@ -36,10 +36,10 @@ class PsoDatapath(ServedDatapath):
     pso: ClassVar[Service]
 
     def __init__(self, connection: Any, address: Any) -> None:
-        self.link = self.pso.home_opened(self)
+        self.link = self.pso.main_opened(self)
         super().__init__(connection, address)
         prepare(connection)
-        self.mark(self.link.dscps[home_class(self.link.table)])
+        self.mark(self.link.dscps[main_class(self.link.table)])
 
     def mark(self, dscp: int) -> None:
         """Mark what is sent on the main connection from now on."""
@@ -48,7 +48,7 @@ class PsoDatapath(ServedDatapath):
     def set_state(self, state: str) -> None:
         """Change state; the end comes after all that is dropped with it."""
         if state == DEAD_DISPATCHER and self.state != DEAD_DISPATCHER:
-            self.pso.home_closed(self.link)
+            self.pso.main_closed(self.link)
         super().set_state(state)
 
     def receive(self, message: bytes) -> None:
@@ -79,7 +79,7 @@ class PsoDatapath(ServedDatapath):
     def _send_loop(self) -> None:
         try:
             while self.state != DEAD_DISPATCHER:
-                chunk, closes = self.link.sender.next_home()
+                chunk, closes = self.link.sender.next_main()
                 if chunk:
                     self.socket.sendall(chunk)
                 if closes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.priority.channel import ClassChannel
-from ryu_apps.control.priority.decide.channels import class_order, controller_ids, home_id
+from ryu_apps.control.priority.decide.channels import class_order, controller_ids, main_id
 from ryu_apps.control.priority.decide.divert import (
     Diverted,
     divert,
@@ -20,12 +20,12 @@ from ryu_apps.control.priority.decide.divert import (
 from ryu_apps.control.priority.decide.fan_out import for_class_connection
 from ryu_apps.control.priority.receiver import Receiver
 from ryu_apps.control.priority.sender import Sender
-from ryu_apps.control.priority.waiting import Bell
+from ryu_apps.control.priority.waiting import Event
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.lengths import check_received
 from ryu_apps.openflow.wire import VERSION, MalformedMessageError, MsgType, WireError, header, split_messages
 from ryu_apps.plan.rows import FlowRow
-from ryu_apps.pmt.channels import channel_rows, home_class
+from ryu_apps.pmt.channels import channel_rows, main_class
 from ryu_apps.pmt.classify import Classifier
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
@@ -55,7 +55,7 @@ class Link:
         self._channels: dict[int, ClassChannel] = {}
         self._origins: dict[int, Diverted] = {}
         self._rows: tuple[FlowRow, ...] = ()
-        self._home_id = UNMATCHED_CLASS
+        self._main_id = UNMATCHED_CLASS
         self.told: dict[int, bytes] = {}  # by message type, for per-class connections that come later
         self._own_xids: set[int] = set()
         self._echo_xid: int | None = None
@@ -69,12 +69,12 @@ class Link:
 
     def has_own_connection(self, class_id: int) -> bool:
         """Whether the table gives a class a connection beside the main connection."""
-        return class_id in class_order(self.table) and class_id != home_class(self.table)
+        return class_id in class_order(self.table) and class_id != main_class(self.table)
 
     @property
     def classes(self) -> list[int]:
         """Classes that have a connection, the main connection's first."""
-        return [home_class(self.table), *sorted(self._channels)]
+        return [main_class(self.table), *sorted(self._channels)]
 
     # From the switch
 
@@ -124,7 +124,7 @@ class Link:
             message = restore(message, self._origins)
         self._receiver.take(self.datapath, message, self._class_of(message) if class_id is None else class_id)
 
-    def is_behind(self, class_id: int, caught_up: Bell) -> bool:
+    def is_behind(self, class_id: int, caught_up: Event) -> bool:
         """Whether a per-class connection need not be read for now; `caught_up` is rung when it should."""
         return self._receiver.is_behind(self.datapath, class_id, caught_up)
 
@@ -141,7 +141,7 @@ class Link:
         except WireError:
             messages, rest = [], buffer
         if rest:  # no whole message: the app's own business
-            return self.sender.put(buffer, home_class(self.table), closes)
+            return self.sender.put(buffer, main_class(self.table), closes)
         last = len(messages) - 1
         return all(self._send_one(message, closes and at == last) for at, message in enumerate(messages))
 
@@ -155,7 +155,7 @@ class Link:
         try:
             class_id = self._classifier.classify(message).class_id
         except MalformedMessageError:
-            class_id = home_class(self.table)  # the switch will say what it thinks of it
+            class_id = main_class(self.table)  # the switch will say what it thinks of it
         self._is_told_more = True
         is_sent = self.sender.put(message, class_id, closes)
         copy = for_class_connection(message)
@@ -177,14 +177,14 @@ class Link:
         if self._channels and self._is_told_more and self._echo_xid is None and self.sender.has_room:
             self._is_told_more = False
             self._echo_xid = next(self._xids)
-            self.sender.put(encode.echo_request(xid=self._echo_xid), home_class(self.table))
+            self.sender.put(encode.echo_request(xid=self._echo_xid), main_class(self.table))
 
     def _send_own(self, messages: list[bytes]) -> None:
         """Send what belongs to PSO; a barrier keeps what an app sends next behind it."""
         for message in (*messages, encode.barrier_request()):
             xid = next(self._xids)
             self._own_xids.add(xid)
-            self.sender.put(message[:4] + xid.to_bytes(4, "big") + message[8:], home_class(self.table))
+            self.sender.put(message[:4] + xid.to_bytes(4, "big") + message[8:], main_class(self.table))
 
     # Its connections
 
@@ -208,7 +208,7 @@ class Link:
         No connection is closed, except those of classes that are no more; the others keep their ids.
         """
         self.table, self._classifier = table, Classifier(table)
-        self.datapath.mark(self.dscps[home_class(table)])
+        self.datapath.mark(self.dscps[main_class(table)])
         for class_id, channel in tuple(self._channels.items()):
             if self.has_own_connection(class_id):
                 channel.mark(self.dscps[class_id])
@@ -230,8 +230,8 @@ class Link:
             LOG.error("packets of switch %s are not sorted: %s", self.datapath.id, error)
             return
         messages = sorting_messages(rows, self._rows)
-        wanted_id = home_id(self.table, ready)
-        if wanted_id != self._home_id:
+        wanted_id = main_id(self.table, ready)
+        if wanted_id != self._main_id:
             messages = [encode.set_controller_id(wanted_id), *messages]
-        self._rows, self._home_id = rows, wanted_id
+        self._rows, self._main_id = rows, wanted_id
         self._send_own(messages)

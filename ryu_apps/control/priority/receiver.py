@@ -18,7 +18,7 @@ from ryu.lib import hub
 from ryu_apps.control.priority.decide.channels import receive_treatment
 from ryu_apps.control.priority.decide.counters import RECEIVE, Counters
 from ryu_apps.control.priority.decide.queue import ClassQueue, Entry, Kind
-from ryu_apps.control.priority.waiting import Bell, Gate
+from ryu_apps.control.priority.waiting import Condition, Event
 
 MAX_UNSHEDDABLE_BYTES = 1 << 18  # of one switch: with more waiting the controller stops reading from it
 AT_ONCE = 8  # messages parsed before the apps handle them: what is more urgent waits for no more than these
@@ -50,10 +50,10 @@ class Receiver:
         self._queue, self._counters = queue, counters
         self._event_loops, self._delivered = event_loops, delivered
         self._unsheddable: dict[Any, int] = {}
-        self._paused: dict[tuple[Any, int], Bell] = {}
-        self._work, self._room = Bell(), Gate()
+        self._paused: dict[tuple[Any, int], Event] = {}
+        self._work, self._room = Event(), Condition()
 
-    def is_behind(self, datapath: Any, class_id: int, caught_up: Bell) -> bool:
+    def is_behind(self, datapath: Any, class_id: int, caught_up: Event) -> bool:
         """Whether so much of a class of a switch waits that its connection need not be read; if so, rings later.
 
         Reading and sorting cost as much as anything else here, so what would be shed anyway stays where it is: the
@@ -137,7 +137,7 @@ class AppEvents:
     def __init__(self, queue: ClassQueue, counters: Counters, event_loops: set[Any]) -> None:
         self._queue, self._counters, self._event_loops = queue, counters, event_loops
         self._internal: deque[tuple[Any, Any]] = deque()
-        self._work, self._room = Bell(), Gate()
+        self._work, self._room = Event(), Condition()
         self.maxsize = queue.capacity
 
     def put(self, item: tuple[Any, Any]) -> None:

@@ -18,7 +18,7 @@ from ryu_apps.control.priority.decide.counters import SEND, Counters
 from ryu_apps.control.priority.decide.policies import HeadBytes, Policy
 from ryu_apps.control.priority.decide.queue import ClassQueue, Entry, Kind
 from ryu_apps.control.priority.receiver import HARD_LIMIT
-from ryu_apps.control.priority.waiting import Bell, Gate
+from ryu_apps.control.priority.waiting import Condition, Event
 from ryu_apps.openflow.wire import MsgType, header
 
 CHUNK_BYTES = 8192  # written at once: what is more urgent waits for no more than this and the socket's own buffer
@@ -62,12 +62,12 @@ class Sender:
         self._queue = ClassQueue(self._lanes, _ByClass(policy), capacity)
         self._counters, self._event_loops = counters, event_loops
         self._apart: dict[int, Callable[[], None]] = {}
-        self._home_lanes = self._lanes
+        self._main_lanes = self._lanes
         self._dirty: set[int] = set()
         self._awaited: set[int] = set()
         self._barrier: Entry | None = None
         self._unanswered: set[int] = set()
-        self._work, self._room = Bell(), Gate()
+        self._work, self._room = Event(), Condition()
         self._wake_apart: dict[int, Callable[[], None]] = {}
         self.closed = False
 
@@ -99,10 +99,10 @@ class Sender:
         self._ring(class_id if is_apart else None)
         return True
 
-    def next_home(self) -> tuple[bytes, bool]:
+    def next_main(self) -> tuple[bytes, bool]:
         """What to write to the main connection now, and whether to close it then; waits for something."""
         while not self.closed:
-            chunk, closes = self._gather_home()
+            chunk, closes = self._gather_main()
             if chunk:
                 self._room.open()
                 return chunk, closes
@@ -137,14 +137,14 @@ class Sender:
             Sends a barrier on it, whose reply leads to `fence_passed`.
         """
         self._apart[class_id], self._wake_apart[class_id] = fence, wake
-        self._set_home_lanes()
+        self._set_main_lanes()
 
     def close_apart(self, class_id: int) -> None:
         """The connection of a class is gone; what waits for it goes over the main connection."""
         self._apart.pop(class_id, None)
         self._wake_apart.pop(class_id, None)
         self._dirty.discard(class_id)
-        self._set_home_lanes()
+        self._set_main_lanes()
         self.fence_passed(class_id)
 
     def fence_passed(self, class_id: int) -> None:
@@ -172,11 +172,11 @@ class Sender:
         else:
             self._wake_apart[class_id]()
 
-    def _set_home_lanes(self) -> None:
-        self._home_lanes = tuple(lane for lane in self._lanes if lane < _APART or lane % _APART not in self._apart)
+    def _set_main_lanes(self) -> None:
+        self._main_lanes = tuple(lane for lane in self._lanes if lane < _APART or lane % _APART not in self._apart)
         self._work.ring()
 
-    def _gather_home(self) -> tuple[bytes, bool]:
+    def _gather_main(self) -> tuple[bytes, bool]:
         chunk: list[bytes] = []
         size, closes = 0, False
         while size < CHUNK_BYTES and not closes:
@@ -192,7 +192,7 @@ class Sender:
         """The next message for the main connection; a barrier only once it covers the per-class connections too."""
         if self._barrier is not None and not self._awaited:
             return self._pass_barrier(self._barrier)
-        entry = self._queue.pop(self._home_lanes)
+        entry = self._queue.pop(self._main_lanes)
         if entry is None or entry.kind is not Kind.BARRIER:
             return entry
         if not self._dirty:

@@ -27,7 +27,7 @@ from ryu_apps.control.priority.link import Link
 from ryu_apps.control.priority.receiver import AppEvents, NoLimit, Receiver
 from ryu_apps.control.priority.sender import Sender
 from ryu_apps.openflow.wire import VERSION, MsgType
-from ryu_apps.pmt.channels import home_class
+from ryu_apps.pmt.channels import main_class
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
 LOG = logging.getLogger("pso")
@@ -44,7 +44,7 @@ class PsoService:
     table : PolicyMapTable
         With at least one rule.
     settings : PsoSettings
-    home_port : int
+    main_port : int
         Where Ryu listens.
 
     Raises
@@ -53,12 +53,12 @@ class PsoService:
         The table or the shares cannot be used.
     """
 
-    def __init__(self, table: PolicyMapTable, settings: PsoSettings, home_port: int) -> None:
+    def __init__(self, table: PolicyMapTable, settings: PsoSettings, main_port: int) -> None:
         self.table, self.settings = table, settings
         self.counters = Counters()
         self.links: dict[int, Link] = {}
-        connections(table, home_port)  # refused here, not when a switch comes
-        self._home_port = home_port
+        connections(table, main_port)  # refused here, not when a switch comes
+        self._main_port = main_port
         self._event_loops: set[Any] = set()
         self._channels: dict[tuple[int, int], ClassChannel] = {}
         self._events: list[AppEvents] = []
@@ -105,7 +105,7 @@ class PsoService:
             A port is taken.
         """
         for class_id in _ALL_CLASSES:  # whatever table a switch gets later
-            port = self._home_port + 1 + class_id
+            port = self._main_port + 1 + class_id
             try:
                 server = hub.StreamServer((host, port), self._serve_of(class_id))
             except OSError as error:
@@ -131,12 +131,12 @@ class PsoService:
 
     # Main connections
 
-    def home_opened(self, datapath: Any) -> Link:
+    def main_opened(self, datapath: Any) -> Link:
         """A switch has opened its main connection."""
         sender = Sender(_ALL_CLASSES, self._policy(), self.settings.send_queue, self.counters, self._event_loops)
         return Link(datapath, self.table, sender, self._receiver, self.error)
 
-    def home_closed(self, link: Link) -> None:
+    def main_closed(self, link: Link) -> None:
         """A main connection has ended: what it had still to say is of no use to anybody."""
         link.close()
         self._receiver.forget(link.datapath)
@@ -153,9 +153,9 @@ class PsoService:
         is_reply = message[0] == VERSION and message[1] == MsgType.FEATURES_REPLY
         is_known = datapath.id is not None and datapath.state != DEAD_DISPATCHER
         if is_reply and is_known and self.links.get(datapath.id) is not datapath.link:
-            self._home_known(datapath.link)
+            self._main_known(datapath.link)
 
-    def _home_known(self, link: Link) -> None:
+    def _main_known(self, link: Link) -> None:
         dpid = link.datapath.id
         before = self.links.get(dpid)
         self.links[dpid] = link
@@ -207,7 +207,7 @@ class PsoService:
         names = {each.class_id: str(each.action) for each in self.table.classes} | {UNMATCHED_CLASS: "unmatched"}
         return {
             "scheduler": self.settings.scheduler,
-            "home_class": home_class(self.table),
+            "main_class": main_class(self.table),
             "classes": [
                 {
                     "class_id": each,

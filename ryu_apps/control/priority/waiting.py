@@ -8,10 +8,10 @@ from eventlet import hubs
 from ryu.lib import hub
 
 
-class Bell:
+class Event:
     """Wakes the one greenlet that waits; rung before it waits, it is not forgotten.
 
-    Every message rings several bells, so a bell goes to eventlet's hub itself: half the price of a semaphore. Whoever
+    Every message rings several events, so a event goes to eventlet's hub itself: half the price of a semaphore. Whoever
     waits has to look for itself whether there is something to do.
     """
 
@@ -27,7 +27,7 @@ class Bell:
                 hubs.get_hub().schedule_call_global(0, self._wake)
 
     def wait(self) -> None:
-        """Wait for the bell, then silence it."""
+        """Wait for the event, then silence it."""
         if not self._is_rung:
             self._waiter = hub.getcurrent()
             try:
@@ -41,7 +41,7 @@ class Bell:
             self._waiter.switch()
 
 
-class Gate:
+class Condition:
     """Wakes all greenlets that wait at this moment, each to look whether its own wait is over."""
 
     def __init__(self) -> None:

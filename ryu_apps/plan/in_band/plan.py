@@ -231,7 +231,7 @@ class _Switch:
         for eth_type, names in ((ETH_IPV4, ("ipv4_src", "ipv4_dst")), (ETH_ARP, ("arp_spa", "arp_tpa"))):
             kept_out += [{"eth_type": eth_type, name: network} for name in names]
         self._guard(Priority.IN_BAND_GUARD, kept_out, _DROP)
-        for mark in self.channel.data_marks:
+        for mark in self.channel.data_markings:
             actions: tuple[Action, ...] = _DROP
             if mark.becomes is not None:
                 actions = (SetField("ip_dscp", mark.becomes), Resubmit(Table.CLASSIFY))

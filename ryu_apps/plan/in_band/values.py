@@ -22,7 +22,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class DataMark:
+class DataMarking:
     """A DSCP that packets from hosts may not carry over shared links: written anew, or (`becomes` None) dropped."""
 
     dscp: int
@@ -38,7 +38,7 @@ class Channel:
     controller_at : str
         Switch that the controller is attached to.
     services : tuple of Service
-    data_marks : tuple of DataMark
+    data_markings : tuple of DataMarking
     controller_ipv4, controller_mac, controller_port : int
         The controller's addresses, and the port of its switch.
 
@@ -50,7 +50,7 @@ class Channel:
 
     controller_at: str
     services: tuple[Service, ...]
-    data_marks: tuple[DataMark, ...] = ()
+    data_markings: tuple[DataMarking, ...] = ()
     controller_ipv4: int = CONTROLLER_IPV4
     controller_mac: int = control_mac(0)
     controller_port: int = CONTROL_PORT
@@ -59,12 +59,12 @@ class Channel:
         if not self.services:
             raise BadInputError("in-band control has no TCP port to carry; name the controller's, such as 6653")
         _check("TCP port", [(each.at_controller, each.tcp_port) for each in self.services], 0xFFFF)
-        _check("DSCP", [(True, each.dscp) for each in self.data_marks], HIGHEST_DSCP)
-        for dscp in (*(each.dscp for each in self.services), *(each.becomes for each in self.data_marks)):
+        _check("DSCP", [(True, each.dscp) for each in self.data_markings], HIGHEST_DSCP)
+        for dscp in (*(each.dscp for each in self.services), *(each.becomes for each in self.data_markings)):
             if dscp is not None and not 0 <= dscp <= HIGHEST_DSCP:
                 raise BadInputError(f"DSCP {dscp} does not exist; use 0..{HIGHEST_DSCP}")
-        remarked = {each.dscp for each in self.data_marks}
-        for each in self.data_marks:
+        remarked = {each.dscp for each in self.data_markings}
+        for each in self.data_markings:
             if each.becomes in remarked:
                 raise BadInputError(f"data with DSCP {each.dscp} would become {each.becomes}, which data may not carry")
 

@@ -142,15 +142,15 @@ class _Walker:
         if is_victim and (not failover.recovers or self.is_cut_off):
             lost = seen.delivered_to is None and not (self.is_cut_off and failover.recovers and seen.links)
             return None if lost else f"it should be lost, and went {_way(seen)}"
-        mark = traffic.victim if is_victim and failover.tags_victims else traffic.normal
+        marking = traffic.victim if is_victim and failover.tags_victims else traffic.normal
         alive = [path for number, path in enumerate(commodity.paths) if number not in self.dead]
         stays = not is_victim and failover.keeps_others
         if seen.delivered_to != commodity.dst or seen.links not in alive:
             return f"it should go by a living tunnel, and went {_way(seen)}"
         if stays and own is not None and seen.links != commodity.paths[own]:
             return f"its tunnel lives, and it went {_way(seen)}"
-        if set(seen.queues) != {mark.queue_id} or set(seen.tcs) != {mark.tc}:
-            return f"queues {seen.queues} and TCs {seen.tcs}, where {mark} belongs"
+        if set(seen.queues) != {marking.queue_id} or set(seen.tcs) != {marking.tc}:
+            return f"queues {seen.queues} and TCs {seen.tcs}, where {marking} belongs"
         return None
 
 

@@ -20,11 +20,11 @@ from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.decompose.count import count_fields
 from ryu_apps.plan.decompose.shapes import decompose
 from ryu_apps.plan.fields import ETH_IPV4
-from ryu_apps.plan.hash_ranges import WHOLE, cut, masked_slots
+from ryu_apps.plan.hash_ranges import WHOLE, masked_slots, partition
 from ryu_apps.plan.ids import SPARE_TABLES, Kind, Priority, Table, cookie
 from ryu_apps.plan.kuijia.commodities import Commodity, assign_labels, label_key, with_ways_back
 from ryu_apps.plan.kuijia.ingress import COMMODITY, SPREAD, Wiring, commodity_number, into_tunnel
-from ryu_apps.plan.kuijia.priorities import Mark
+from ryu_apps.plan.kuijia.priorities import ClassMarking
 from ryu_apps.plan.kuijia.transit import label_rows
 from ryu_apps.plan.rows import FlowRow, Load, match
 
@@ -64,27 +64,29 @@ def example_tables(n_priorities: int) -> dict[tuple[str, int], list[FlowRow]]:
     there_and_back = with_ways_back([Commodity("s1", "s4", paths, (1 / 3,) * 3)])
     labels = assign_labels(there_and_back)
     wiring = Wiring(_OWNER, assign_ports(topology), labels)
-    marks = [Mark(number, number) for number in range(n_priorities)]
+    markings = [ClassMarking(number, number) for number in range(n_priorities)]
     tables: dict[tuple[str, int], list[FlowRow]] = defaultdict(list)
     for path in there_and_back[0].paths:
-        for node, row in label_rows(_OWNER, path, labels[label_key(path)], marks, wiring.ports):
+        for node, row in label_rows(_OWNER, path, labels[label_key(path)], markings, wiring.ports):
             tables[node, row.table_id].append(row)
     for commodity in there_and_back:
-        for row in _ingress_rows(topology, commodity, marks, wiring):
+        for row in _ingress_rows(topology, commodity, markings, wiring):
             tables[commodity.src, row.table_id].append(row)
     return dict(tables)
 
 
-def _ingress_rows(topology: Topology, commodity: Commodity, marks: Sequence[Mark], wiring: Wiring) -> Iterator[FlowRow]:
+def _ingress_rows(
+    topology: Topology, commodity: Commodity, markings: Sequence[ClassMarking], wiring: Wiring
+) -> Iterator[FlowRow]:
     """Rows that find class and slot, and rows that map them to a tunnel, as an ingress switch of Kuijia holds them."""
     destination, owner = hosts_of(topology)[commodity.dst].ipv4, cookie(_OWNER, Kind.PLANNED)
-    for mark in marks:
-        number = commodity_number(dpid_of(topology, commodity.dst), mark.tc)
-        named = match(in_port=HOST_PORT, eth_type=ETH_IPV4, ip_dscp=mark.tc, ipv4_dst=destination)
+    for marking in markings:
+        number = commodity_number(dpid_of(topology, commodity.dst), marking.tc)
+        named = match(in_port=HOST_PORT, eth_type=ETH_IPV4, ip_dscp=marking.tc, ipv4_dst=destination)
         found = (SPREAD, Load(COMMODITY, 0, 32, number))
         yield FlowRow(Table.TE_INGRESS, Priority.PRIMARY, named, found, goto_table=Table.TE_HASH, cookie=owner)
-        for slots, tunnel in cut([WHOLE], commodity.weights):
-            actions = into_tunnel(commodity.paths[tunnel], mark, wiring)
+        for slots, tunnel in partition([WHOLE], commodity.weights):
+            actions = into_tunnel(commodity.paths[tunnel], marking, wiring)
             for masked in masked_slots(slots):
                 yield FlowRow(Table.TE_HASH, Priority.PRIMARY, match(reg0=masked, reg1=number), actions, cookie=owner)
 

@@ -19,7 +19,7 @@ from ryu_apps.plan.hash_ranges import N_SLOTS, masked_slots
 from ryu_apps.plan.ids import Kind, Priority, Table, cookie, tunnel_group
 from ryu_apps.plan.kuijia.commodities import Commodity, Path, label_key
 from ryu_apps.plan.kuijia.options import Prefix
-from ryu_apps.plan.kuijia.priorities import Mark, TrafficClass
+from ryu_apps.plan.kuijia.priorities import ClassMarking, TrafficClass
 from ryu_apps.plan.rows import (
     Action,
     Bucket,
@@ -169,17 +169,17 @@ def _send(ingress_entry: IngressEntry, wiring: Wiring, piece: Piece) -> tuple[Ac
     """Into a tunnel, marked; nothing, which drops and counts, when no tunnel is left."""
     if piece.tunnel is None:
         return ()
-    mark = ingress_entry.traffic.victim if piece.victim else ingress_entry.traffic.normal
-    return into_tunnel(ingress_entry.commodity.paths[piece.tunnel], mark, wiring)
+    marking = ingress_entry.traffic.victim if piece.victim else ingress_entry.traffic.normal
+    return into_tunnel(ingress_entry.commodity.paths[piece.tunnel], marking, wiring)
 
 
-def into_tunnel(path: Path, mark: Mark, wiring: Wiring) -> tuple[Action, ...]:
+def into_tunnel(path: Path, marking: ClassMarking, wiring: Wiring) -> tuple[Action, ...]:
     """Push a label and send. The TC is set, or Open vSwitch would copy bits of the DSCP into it."""
     return (
         PushMpls(),
         SetField("mpls_label", wiring.labels[label_key(path)]),
-        SetField("mpls_tc", mark.tc),
-        SetQueue(mark.queue_id),
+        SetField("mpls_tc", marking.tc),
+        SetQueue(marking.queue_id),
         Output(wiring.ports.port_of[path[0]]),
     )
 

@@ -26,7 +26,7 @@ from ryu_apps.plan.kuijia.ingress import (
     select_group,
 )
 from ryu_apps.plan.kuijia.options import TunnelOptions, prefixes_of
-from ryu_apps.plan.kuijia.priorities import Mark, queue_rows
+from ryu_apps.plan.kuijia.priorities import ClassMarking, queue_rows
 from ryu_apps.plan.kuijia.transit import guard_rows, label_rows, ldi_rows
 from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan, sorted_flows
 from ryu_apps.plan.scheme import Scheme
@@ -222,7 +222,7 @@ class TunnelPlanner:
 
     def _base_rows(self) -> dict[str, list[FlowRow]]:
         rows = {node: list(guard_rows(self.owner)) for node in self.topology.node_names}
-        marks: dict[Path, set[Mark]] = defaultdict(set)
+        markings: dict[Path, set[ClassMarking]] = defaultdict(set)
         for node, ingress_entries in self.ingress_entries.items():
             for ingress_entry in ingress_entries:
                 rows[node] += ingress_rows(ingress_entry, self.wiring, self.options.split)
@@ -232,10 +232,10 @@ class TunnelPlanner:
                     {ingress_entry.traffic.victim} if self.failover.tags_victims else set()
                 )
                 for path in ingress_entry.commodity.paths:
-                    marks[label_key(path)] |= own
-        for path, needed in marks.items():
+                    markings[label_key(path)] |= own
+        for path, needed in markings.items():
             named = (self.owner, path, self.labels[path])
-            for node, row in label_rows(*named, sorted(needed, key=lambda mark: mark.tc), self.wiring.ports):
+            for node, row in label_rows(*named, sorted(needed, key=lambda marking: marking.tc), self.wiring.ports):
                 rows[node].append(row)
             if self.options.by_agents:
                 for node, row in ldi_rows(*named, self.options.setup.ldi, self.wiring.ports):

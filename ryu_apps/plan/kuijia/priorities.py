@@ -15,7 +15,7 @@ from te_solver.values import DEFAULT_PRIORITY, HIGH_VICTIM, LOW, LOW_VICTIM
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ClassMarking:
     """What a packet in a tunnel is: the TC of its label and the queue that it waits in."""
 
     tc: int
@@ -29,15 +29,15 @@ class TrafficClass:
     Attributes
     ----------
     name : str
-    normal, victim : Mark
+    normal, victim : ClassMarking
         While its own tunnel carries it, and once another one has taken it over.
     dscp : int or None
         DSCP of its packets; None: all packets.
     """
 
     name: str
-    normal: Mark
-    victim: Mark
+    normal: ClassMarking
+    victim: ClassMarking
     dscp: int | None = None
 
 
@@ -52,7 +52,7 @@ class PrioritySetup:
     class_at : tuple of (int, int)
         Priority of a demand (1 to 4, or 6 for background) and the position of its class.
     n_queues : int
-    ldi : Mark
+    ldi : ClassMarking
         Of packets from switch to switch about failed tunnels (transit.py); no class has its TC.
     """
 
@@ -61,7 +61,7 @@ class PrioritySetup:
     classes: tuple[TrafficClass, ...]
     class_at: tuple[tuple[int, int], ...]
     n_queues: int
-    ldi: Mark
+    ldi: ClassMarking
 
     def class_of(self, priority: int) -> TrafficClass:
         """Class of a demand.
@@ -77,9 +77,9 @@ class PrioritySetup:
         return self.classes[positions[priority]]
 
 
-def _own(number: int) -> Mark:
+def _own(number: int) -> ClassMarking:
     """TC and queue of one number."""
-    return Mark(number, number)
+    return ClassMarking(number, number)
 
 
 _HIGH = range(DEFAULT_PRIORITY, HIGH_VICTIM)
@@ -87,13 +87,13 @@ _HIGH = range(DEFAULT_PRIORITY, HIGH_VICTIM)
 _DSCP = {1: 26, 2: 18, 3: 10, 4: 8, LOW: 0}
 
 # The TC of network control; where TCs are numbers of queues, that of the control queue.
-_FIRST = Mark(7, 0)
+_FIRST = ClassMarking(7, 0)
 
 # The paper's: TC 0 is aboriginal traffic, TC 1 is victim traffic.
 SINGLE = PrioritySetup(
     "single",
     "queue 0 control, 1 normal, 2 victims",
-    (TrafficClass("normal", Mark(0, 1), Mark(1, 2)),),
+    (TrafficClass("normal", ClassMarking(0, 1), ClassMarking(1, 2)),),
     (*((priority, 0) for priority in _HIGH), (LOW, 0)),
     3,
     _FIRST,

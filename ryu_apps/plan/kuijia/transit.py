@@ -14,7 +14,7 @@ from mininet_topos.topology import Direction
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS
 from ryu_apps.plan.ids import AGENT_CONTROLLER_ID, Kind, Priority, Table, cookie
 from ryu_apps.plan.kuijia.commodities import Path, reverse_path
-from ryu_apps.plan.kuijia.priorities import Mark
+from ryu_apps.plan.kuijia.priorities import ClassMarking
 from ryu_apps.plan.rows import Action, Controller, FlowRow, Output, PopMpls, SetQueue, match
 
 
@@ -34,7 +34,7 @@ def guard_rows(owner: int) -> tuple[FlowRow, ...]:
 
 
 def label_rows(
-    owner: int, path: Path, label: int, marks: Iterable[Mark], ports: PortMap
+    owner: int, path: Path, label: int, markings: Iterable[ClassMarking], ports: PortMap
 ) -> Iterator[tuple[str, FlowRow]]:
     """Rows of one tunnel in both directions, each with the switch that holds it.
 
@@ -44,7 +44,7 @@ def label_rows(
     path : Path
         Either direction.
     label : int
-    marks : iterable of Mark
+    markings : iterable of ClassMarking
         What packets of this tunnel may be; no two with one TC.
     ports : PortMap
 
@@ -54,21 +54,21 @@ def label_rows(
         The first switch of a direction needs no row: it sends by its hash ranges.
     """
     for way in (path, reverse_path(path)):
-        for mark in marks:
-            yield from _between(owner, way, label, mark, ports)
+        for marking in markings:
+            yield from _between(owner, way, label, marking, ports)
             # Popped and sent in one list: a look-up after the pop would send every packet through the switch twice.
-            deliver = (PopMpls(ETH_IPV4), SetQueue(mark.queue_id), Output(HOST_PORT))
-            yield way[-1].dst, _row(owner, label, mark, _in_port(ports, way[-1]), deliver)
+            deliver = (PopMpls(ETH_IPV4), SetQueue(marking.queue_id), Output(HOST_PORT))
+            yield way[-1].dst, _row(owner, label, marking, _in_port(ports, way[-1]), deliver)
 
 
-def ldi_rows(owner: int, path: Path, label: int, ldi: Mark, ports: PortMap) -> Iterator[tuple[str, FlowRow]]:
+def ldi_rows(owner: int, path: Path, label: int, ldi: ClassMarking, ports: PortMap) -> Iterator[tuple[str, FlowRow]]:
     """Rows that carry LDIs about one tunnel to the agents at its ends, each with the switch that holds it.
 
     Parameters
     ----------
     owner, path, label, ports
         As `label_rows`.
-    ldi : Mark
+    ldi : ClassMarking
         What LDIs are.
     """
     for way in (path, reverse_path(path)):
@@ -77,18 +77,18 @@ def ldi_rows(owner: int, path: Path, label: int, ldi: Mark, ports: PortMap) -> I
         yield way[-1].dst, _row(owner, label, ldi, _in_port(ports, way[-1]), to_agent)
 
 
-def _between(owner: int, way: Path, label: int, mark: Mark, ports: PortMap) -> Iterator[tuple[str, FlowRow]]:
+def _between(owner: int, way: Path, label: int, marking: ClassMarking, ports: PortMap) -> Iterator[tuple[str, FlowRow]]:
     """Rows of the switches between both ends."""
     for arriving, leaving in pairwise(way):
-        out: tuple[Action, ...] = (SetQueue(mark.queue_id), Output(ports.port_of[leaving]))
-        yield arriving.dst, _row(owner, label, mark, _in_port(ports, arriving), out)
+        out: tuple[Action, ...] = (SetQueue(marking.queue_id), Output(ports.port_of[leaving]))
+        yield arriving.dst, _row(owner, label, marking, _in_port(ports, arriving), out)
 
 
 def _in_port(ports: PortMap, arriving: Direction) -> int:
     return ports.port_of[Direction(arriving.dst, arriving.src, arriving.key)]
 
 
-def _row(owner: int, label: int, mark: Mark, in_port: int, actions: tuple[Action, ...]) -> FlowRow:
+def _row(owner: int, label: int, marking: ClassMarking, in_port: int, actions: tuple[Action, ...]) -> FlowRow:
     """The cookie carries the label where other rows carry a destination: counters by tunnel."""
-    fields = match(in_port=in_port, eth_type=ETH_MPLS, mpls_label=label, mpls_tc=mark.tc)
+    fields = match(in_port=in_port, eth_type=ETH_MPLS, mpls_label=label, mpls_tc=marking.tc)
     return FlowRow(Table.TE_TRANSIT, Priority.PRIMARY, fields, actions, cookie=cookie(owner, Kind.PLANNED, 0, label))

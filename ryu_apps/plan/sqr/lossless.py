@@ -1,4 +1,4 @@
-"""SD-FAST with SQR before the ports of some links: a cut of such a link loses no packet.
+"""SD-FAST with SQR before the ports of some links: a failure of such a link loses no packet.
 
 SD-FAST sends a packet for a failed port round; what was sent into the link before anybody noticed is lost. Here packets
 for a buffered link go through its virtual port (plan.sqr): once the link has died, that gives back the buffered packets

@@ -13,13 +13,13 @@ from ryu_apps.control.priority.decide.channels import (
     class_order,
     connections,
     controller_ids,
-    home_id,
+    main_id,
     receive_treatment,
     send_treatment,
 )
 from ryu_apps.control.priority.decide.queue import Kind
 from ryu_apps.openflow.wire import MsgType
-from ryu_apps.pmt.channels import home_class
+from ryu_apps.pmt.channels import main_class
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.rules import PolicyMapTable
 
@@ -33,8 +33,8 @@ def example(name: str) -> PolicyMapTable:
 OUT_OF_BAND = example("out_of_band")
 
 
-def test_the_papers_example_1_makes_five_connections_and_type_1_has_the_home_connection() -> None:
-    rows = [(row.class_id, row.port, row.dscp, row.is_home) for row in connections(OUT_OF_BAND, 6653)]
+def test_the_papers_example_1_makes_five_connections_and_type_1_has_the_main_connection() -> None:
+    rows = [(row.class_id, row.port, row.dscp, row.is_main) for row in connections(OUT_OF_BAND, 6653)]
     assert rows == [
         (1, 6653, 56, True),
         (0, 6654, 0, False),
@@ -56,14 +56,14 @@ def test_connections_have_ports_and_marks_of_their_own_and_more_urgent_classes_h
 
 def test_without_a_rule_for_type_1_the_most_urgent_class_is_home() -> None:
     table = parse_pmt("rules: [{traffic_type: 2, action: 'queue_id:4'}, {traffic_type: 3, action: 'queue_id:2'}]")
-    assert home_class(table) == 1
+    assert main_class(table) == 1
     assert class_name(table, 1) == "queue_id:2"
     assert class_name(table, 0) == "unmatched"
 
 
 @given(ready=st.sets(st.sampled_from((0, 2, 3, 4))))
 def test_every_class_has_a_connection_that_stands_and_plain_packet_ins_too(ready: set[int]) -> None:
-    own = home_id(OUT_OF_BAND, ready)
+    own = main_id(OUT_OF_BAND, ready)
     standing = {own, *ready}
     assert set(controller_ids(OUT_OF_BAND, ready).values()) <= standing
     assert 0 in standing  # where a plain output:CONTROLLER goes

@@ -114,7 +114,7 @@ def test_sorting_rows_do_not_show_in_flow_statistics() -> None:
     assert [stat.row for stat in seen] == [MISS]
 
 
-def test_a_class_without_a_connection_is_sorted_to_the_home_connection() -> None:
+def test_a_class_without_a_connection_is_sorted_to_the_main_connection() -> None:
     rows = sorting_rows(OUT_OF_BAND, controller_ids(OUT_OF_BAND, (2,)))
     to = {(row.table_id, row.priority): row.apply_actions for row in rows}
     for table_id in PSO_TABLES:

@@ -46,7 +46,7 @@ class Switch:
         self.sender.put(encode.echo_request(b"end"), UNMATCHED_CLASS)
         found: list[bytes] = []
         while not found or not found[-1].endswith(b"end"):
-            messages, _rest = split_messages(self.sender.next_home()[0])
+            messages, _rest = split_messages(self.sender.next_main()[0])
             found += messages
             for message in messages:
                 if message[1] == MsgType.BARRIER_REQUEST:

@@ -21,31 +21,31 @@ HEAD = "topology: square\nscheme: sdfast\ntraffic: [{from: h1, to: h3}]\nfailure
 
 def test_a_table_is_read_from_a_file_beside_the_scenario_or_from_the_scenario_itself(tmp_path) -> None:
     (tmp_path / "table.yaml").write_text(PMT.read_text(encoding="utf-8"), encoding="utf-8")
-    from_file = parse(HEAD + "pmt: table.yaml\n", str(tmp_path / "cut.yaml"))
+    from_file = parse(HEAD + "pmt: table.yaml\n", str(tmp_path / "run.yaml"))
     assert from_file.pmt == OUT_OF_BAND
-    inline = parse(HEAD + "pmt: {rules: [{traffic_type: 1, action: 'queue_id:0'}]}\n", "cut.yaml")
+    inline = parse(HEAD + "pmt: {rules: [{traffic_type: 1, action: 'queue_id:0'}]}\n", "run.yaml")
     assert inline.pmt == parse_pmt("rules: [{traffic_type: 1, action: 'queue_id:0'}]")
-    assert parse(HEAD, "cut.yaml").pmt is None
+    assert parse(HEAD, "run.yaml").pmt is None
 
 
 def test_the_document_of_a_scenario_gives_the_table_back() -> None:
     import json
 
-    scenario = parse(HEAD + f"pmt: {PMT}\n", "cut.yaml")
-    assert parse(json.dumps(to_document(scenario)), "cut.yaml").pmt == OUT_OF_BAND
+    scenario = parse(HEAD + f"pmt: {PMT}\n", "run.yaml")
+    assert parse(json.dumps(to_document(scenario)), "run.yaml").pmt == OUT_OF_BAND
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("pmt: no/such.yaml", "cut.yaml:5: no/such.yaml cannot be read"),
+        ("pmt: no/such.yaml", "run.yaml:5: no/such.yaml cannot be read"),
         ("pmt: {rules: [{traffic_type: 9, action: 'queue_id:0'}]}", "traffic_type: 9 is not known"),
-        ("pmt: [1]", "cut.yaml:5: pmt must be"),
+        ("pmt: [1]", "run.yaml:5: pmt must be"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_named_with_its_line(line, words) -> None:
     with pytest.raises(BadInputError) as caught:
-        parse(HEAD + line + "\n", "cut.yaml")
+        parse(HEAD + line + "\n", "run.yaml")
     assert words in str(caught.value)
 
 

@@ -123,8 +123,8 @@ def test_packet_outs_leave_on_their_classs_connection_and_come_back_home_when_it
             of_class.hello_of_class()
             until(lambda: REAL_TIME in ryu.connections(1), "the per-class connection is used")
             of_class.send(punt(10 * attempt, HIGH), punt(10 * attempt + 1, LOW))
-            home = {10 * attempt, 10 * attempt + 1}
-            switch.read_until(lambda got, home=home: home <= set(xids(got, MsgType.FLOW_MOD)), "flow-mods")
+            main = {10 * attempt, 10 * attempt + 1}
+            switch.read_until(lambda got, main=main: main <= set(xids(got, MsgType.FLOW_MOD)), "flow-mods")
             of_class.read_until(lambda got, xid=10 * attempt: xid in xids(got, MsgType.PACKET_OUT), "a packet-out")
             assert xids(of_class.received, *ANSWERS) == [10 * attempt]
             assert 10 * attempt not in xids(switch.received, MsgType.PACKET_OUT)
@@ -136,25 +136,25 @@ def test_packet_outs_leave_on_their_classs_connection_and_come_back_home_when_it
 
 def test_a_barrier_covers_packet_outs_of_other_connections(tmp_path) -> None:
     with RunningRyu(tmp_path, PSO, RECORDER, pmt=PMT, RECORDER_BARRIERS="1") as ryu:
-        home, of_class = PlayedSwitch(ryu.openflow_port), PlayedSwitch(ryu.openflow_port + 1 + REAL_TIME)
-        with home, of_class:
-            home.hello()
+        main, of_class = PlayedSwitch(ryu.openflow_port), PlayedSwitch(ryu.openflow_port + 1 + REAL_TIME)
+        with main, of_class:
+            main.hello()
             of_class.hello_of_class()
             until(lambda: REAL_TIME in ryu.connections(1), "the per-class connection is used")
-            home.send(punt(7, HIGH))
-            home.read_until(lambda got: 7 in xids(got, MsgType.BARRIER_REQUEST), "the app's first barrier")
+            main.send(punt(7, HIGH))
+            main.read_until(lambda got: 7 in xids(got, MsgType.BARRIER_REQUEST), "the app's first barrier")
             of_class.read_until(lambda got: 7 in xids(got, MsgType.PACKET_OUT), "its packet-out")
             n_fences = len(xids(of_class.received, MsgType.BARRIER_REQUEST))
-            home.send(punt(8, HIGH))
+            main.send(punt(8, HIGH))
             while len(xids(of_class.received, MsgType.BARRIER_REQUEST)) == n_fences:
                 of_class.read(answers=False)
             # The fence is not answered, so the barrier that it is for has not left: a message behind it would show.
             assert 8 not in xids(of_class.received, MsgType.PACKET_OUT)
-            home.send(with_xid(bare(MsgType.ECHO_REQUEST), 99))
-            home.read_until(lambda got: 99 in xids(got, MsgType.ECHO_REPLY), "an echo, which passes barriers")
-            assert 8 not in xids(home.received, MsgType.BARRIER_REQUEST)
+            main.send(with_xid(bare(MsgType.ECHO_REQUEST), 99))
+            main.read_until(lambda got: 99 in xids(got, MsgType.ECHO_REPLY), "an echo, which passes barriers")
+            assert 8 not in xids(main.received, MsgType.BARRIER_REQUEST)
             of_class.send(with_xid(bare(MsgType.BARRIER_REPLY), xids(of_class.received, MsgType.BARRIER_REQUEST)[-1]))
-            home.read_until(lambda got: 8 in xids(got, MsgType.BARRIER_REQUEST), "the app's second barrier")
+            main.read_until(lambda got: 8 in xids(got, MsgType.BARRIER_REQUEST), "the app's second barrier")
             of_class.read_until(lambda got: 8 in xids(got, MsgType.PACKET_OUT), "the packet-out behind it")
 
 
@@ -164,13 +164,13 @@ def test_a_class_connection_is_read_no_faster_than_its_messages_are_handled(tmp_
     settings = {"ARMOR_PSO_RECEIVE_QUEUE": capacity, "ARMOR_PSO_SEND_QUEUE": "4096", "RECORDER_BARRIERS": barriers}
     wanted = set(range(1, 801))
     with RunningRyu(tmp_path, PSO, RECORDER, pmt=PMT, **settings) as ryu:
-        home, of_class = PlayedSwitch(ryu.openflow_port), PlayedSwitch(ryu.openflow_port + 1 + REAL_TIME)
-        with home, of_class, ThreadPoolExecutor(2) as sides:
-            home.hello()
+        main, of_class = PlayedSwitch(ryu.openflow_port), PlayedSwitch(ryu.openflow_port + 1 + REAL_TIME)
+        with main, of_class, ThreadPoolExecutor(2) as sides:
+            main.hello()
             of_class.hello_of_class()
             until(lambda: REAL_TIME in ryu.connections(1), "the per-class connection is used")
             kinds = (
-                (home, MsgType.BARRIER_REQUEST if barriers else MsgType.FLOW_MOD),
+                (main, MsgType.BARRIER_REQUEST if barriers else MsgType.FLOW_MOD),
                 (of_class, MsgType.PACKET_OUT),
             )
             ends = [

@@ -11,7 +11,7 @@ from mininet_topos.errors import BadInputError
 from ryu_apps.control.priority.decide.channels import connections
 from ryu_apps.control.priority.decide.switch_table import (
     CLASS_KEY,
-    HOME,
+    MAIN,
     PMT_KEY,
     BridgeRow,
     ControllerRow,
@@ -25,7 +25,7 @@ from tests.control.priority.test_channels import OUT_OF_BAND, example
 from tests.dummy_ovs import DummyOvs
 
 IN_BAND = example("in_band")
-HOME_ROW = ControllerRow("u0", "tcp:10.0.0.9:6653", copied={"max_backoff": 1000})
+MAIN_ROW = ControllerRow("u0", "tcp:10.0.0.9:6653", copied={"max_backoff": 1000})
 
 
 def bridge(*controllers: ControllerRow, **external_ids: str) -> BridgeRow:
@@ -33,9 +33,9 @@ def bridge(*controllers: ControllerRow, **external_ids: str) -> BridgeRow:
 
 
 def test_a_first_push_marks_the_home_row_and_adds_one_row_a_class_beside_it() -> None:
-    operations = push_operations(bridge(HOME_ROW), OUT_OF_BAND)
+    operations = push_operations(bridge(MAIN_ROW), OUT_OF_BAND)
     added = [each["row"] for each in operations if each["op"] == "insert"]
-    wanted = {f"tcp:10.0.0.9:{row.port}": str(row.dscp) for row in connections(OUT_OF_BAND, 6653) if not row.is_home}
+    wanted = {f"tcp:10.0.0.9:{row.port}": str(row.dscp) for row in connections(OUT_OF_BAND, 6653) if not row.is_main}
     assert {row["target"]: dict(row["other_config"][1])["dscp"] for row in added} == wanted
     assert all(row["max_backoff"] == 1000 for row in added)
     updated = [each for each in operations if each["op"] == "update"]
@@ -44,16 +44,16 @@ def test_a_first_push_marks_the_home_row_and_adds_one_row_a_class_beside_it() ->
     assert mutations[-1] == ["external_ids", "insert", ["map", [[PMT_KEY, to_json(OUT_OF_BAND)]]]]
 
 
-def test_a_bridge_that_listens_for_controllers_too_still_has_one_home_connection() -> None:
-    alone, listening = bridge(HOME_ROW), bridge(HOME_ROW, ControllerRow("u1", "ptcp:6654"))
+def test_a_bridge_that_listens_for_controllers_too_still_has_one_main_connection() -> None:
+    alone, listening = bridge(MAIN_ROW), bridge(MAIN_ROW, ControllerRow("u1", "ptcp:6654"))
     assert push_operations(listening, OUT_OF_BAND) == push_operations(alone, OUT_OF_BAND)
 
 
-def test_a_table_without_rules_takes_the_class_connections_away_and_leaves_the_home_connection() -> None:
-    home = ControllerRow("u0", "tcp:10.0.0.9:6653", {"dscp": "56"}, {CLASS_KEY: HOME})
+def test_a_table_without_rules_takes_the_class_connections_away_and_leaves_the_main_connection() -> None:
+    main = ControllerRow("u0", "tcp:10.0.0.9:6653", {"dscp": "56"}, {CLASS_KEY: MAIN})
     others = ControllerRow("u1", "tcp:10.0.0.9:6656", {"dscp": "48"}, {CLASS_KEY: "2"})
     foreign = ControllerRow("u2", "tcp:10.0.0.77:6653")
-    operations = push_operations(bridge(home, others, foreign), PolicyMapTable())
+    operations = push_operations(bridge(main, others, foreign), PolicyMapTable())
     assert [each["op"] for each in operations] == ["mutate"]
     assert operations[0]["mutations"][0] == ["controller", "delete", ["set", [["uuid", "u1"]]]]
 
@@ -62,11 +62,11 @@ def test_a_table_without_rules_takes_the_class_connections_away_and_leaves_the_h
     ("controllers", "words"),
     [
         ((), "bridge s1 has 0 controllers"),
-        ((HOME_ROW, ControllerRow("u1", "tcp:10.0.0.8:6653")), "bridge s1 has 2 controllers"),
+        ((MAIN_ROW, ControllerRow("u1", "tcp:10.0.0.8:6653")), "bridge s1 has 2 controllers"),
         ((ControllerRow("u1", "ssl:10.0.0.8:6653"),), "is no tcp:HOST:PORT"),
     ],
 )
-def test_a_bridge_whose_home_connection_is_unknown_is_refused(controllers, words) -> None:
+def test_a_bridge_whose_main_connection_is_unknown_is_refused(controllers, words) -> None:
     with pytest.raises(BadInputError, match=words):
         push_operations(bridge(*controllers), OUT_OF_BAND)
 

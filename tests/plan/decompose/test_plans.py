@@ -25,7 +25,7 @@ from tests.examples import scaled
 from tests.plan.decompose.networks import GSCALE, commodities, gscale_plans, in_shape
 from tests.plan.decompose.tables import figure6
 
-CUTS: Failures = [frozenset({GSCALE.link_ids[number]}) for number in (3, 11)]
+FAILURES: Failures = [frozenset({GSCALE.link_ids[number]}) for number in (3, 11)]
 SETUPS = [("four", (1, 6)), ("eight", (1, 2, 3, 4, 6)), ("single", (1,))]
 
 
@@ -34,8 +34,8 @@ SETUPS = [("four", (1, 6)), ("eight", (1, 2, 3, 4, 6)), ("single", (1,))]
 @pytest.mark.parametrize(
     ("setup", "priorities", "failures", "strict"),
     [
-        *((*SETUPS[0], failures, strict) for failures in ((), CUTS) for strict in (True, False)),
-        *((*setup, failures, strict) for setup in SETUPS[1:] for failures, strict in (((), True), (CUTS, False))),
+        *((*SETUPS[0], failures, strict) for failures in ((), FAILURES) for strict in (True, False)),
+        *((*setup, failures, strict) for setup in SETUPS[1:] for failures, strict in (((), True), (FAILURES, False))),
     ],
 )
 def test_every_pair_crosses_as_before(
@@ -60,7 +60,7 @@ def test_every_pair_crosses_as_before(
 @pytest.mark.slow
 @pytest.mark.parametrize(("setup", "priorities"), SETUPS)
 def test_shapes_of_sound_plans_are_sound_and_each_saves_more(setup: str, priorities: tuple[int, ...]) -> None:
-    plans = gscale_plans(commodities(5, priorities, seed=4), setup, CUTS[:1])
+    plans = gscale_plans(commodities(5, priorities, seed=4), setup, FAILURES[:1])
     totals = []
     for shape in SHAPES:
         made, outcomes = in_shape(plans, shape)
@@ -88,7 +88,7 @@ def test_the_experiment_of_section_5_4_saves_more_than_the_papers_38_percent(see
 @pytest.mark.ovs
 @pytest.mark.parametrize("shape", [TWO_TABLE, DECOMPOSED])
 def test_a_real_switch_with_decomposed_tables_does_what_the_logical_tables_say(shape: str) -> None:
-    plans = gscale_plans(commodities(12, (1, 2, 6), seed=8), "eight", CUTS[:1])
+    plans = gscale_plans(commodities(12, (1, 2, 6), seed=8), "eight", FAILURES[:1])
     made, _ = in_shape(plans, shape)
     outcome = compare_tunnels(GSCALE, made, plans, samples=scaled(300), seed=3)
     assert (outcome.differences, outcome.first_difference) == (0, None)

@@ -10,7 +10,7 @@ from ryu_apps.plan.dump_parse import parse_flow, parse_group
 from ryu_apps.plan.ids import CONTROL_PORT
 from ryu_apps.plan.in_band.plan import plan_in_band
 from ryu_apps.plan.in_band.text import bundle_text
-from ryu_apps.plan.in_band.values import DataMark
+from ryu_apps.plan.in_band.values import DataMarking
 from ryu_apps.plan.rows import RulePlan
 from tests.dummy_ovs import DummyOvs
 from tests.plan.in_band.walking import channel_at
@@ -32,7 +32,7 @@ def final_flow(ovs: DummyOvs, bridge: str, packet: str) -> str:
 
 
 def test_rows_are_taken_in_one_bundle_and_read_back_as_they_were() -> None:
-    plan = plan_in_band(TOPOLOGY, channel_at("s2", data_marks=(DataMark(56, 32),))).plans[2]
+    plan = plan_in_band(TOPOLOGY, channel_at("s2", data_markings=(DataMarking(56, 32),))).plans[2]
     with DummyOvs() as ovs:
         install(ovs, plan)
         flows = ovs.ofctl("dump-flows", "s2", options=("--no-names",)).splitlines()

@@ -18,7 +18,7 @@ from ryu_apps.plan.check import check_plan
 from ryu_apps.plan.dump_parse import parse_flow, parse_group
 from ryu_apps.plan.ids import CONTROL_PORT, OFPP_LOCAL, Priority
 from ryu_apps.plan.in_band.plan import plan_in_band, way_mac
-from ryu_apps.plan.in_band.values import Channel, DataMark, Service
+from ryu_apps.plan.in_band.values import Channel, DataMarking, Service
 from ryu_apps.plan.in_band.ways import control_ways
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.options import PlanOptions
@@ -113,8 +113,8 @@ def test_switches_can_be_given_their_rows_in_the_order_in_which_they_are_reached
 @pytest.mark.parametrize("name", BIG)
 def test_rows_break_no_rule_beside_those_of_a_scheme(name: str) -> None:
     topology = load_topology(name)
-    marks = (DataMark(40, 8), DataMark(56, None))
-    plan = plan_in_band(topology, channel_at("s1", data_marks=marks))
+    marks = (DataMarking(40, 8), DataMarking(56, None))
+    plan = plan_in_band(topology, channel_at("s1", data_markings=marks))
     for scheme in ("shortest", "sdfast"):
         for joined in joined_with(plan, plan_network(scheme, topology, PlanOptions())).values():
             check_plan(joined)
@@ -217,7 +217,7 @@ def test_a_service_without_a_mark_keeps_the_one_that_it_has() -> None:
 @pytest.mark.parametrize(("dscp", "comes_as"), [(40, 8), (56, None), (34, 34), (0, 0)])
 def test_data_marked_as_control_is_marked_down_or_dropped_at_the_host_port(dscp: int, comes_as: int | None) -> None:
     topology = load_topology("pair")
-    plan = plan_in_band(topology, channel_at("s1", data_marks=(DataMark(40, 8), DataMark(56, None))))
+    plan = plan_in_band(topology, channel_at("s1", data_markings=(DataMarking(40, 8), DataMarking(56, None))))
     network = network_of(topology, joined_with(plan, plan_network("shortest", topology, PlanOptions())))
     first, second = hosts_of(topology).values()
     walked = walk(network, first.node, HOST_PORT, Packet(first.ipv4, second.ipv4, ip_dscp=dscp))
@@ -251,7 +251,9 @@ def test_a_link_that_nothing_passes_by_has_no_group() -> None:
 
 
 def test_rows_are_read_back_from_their_text() -> None:
-    for each in plan_in_band(load_topology("figure2"), channel_at("s2", data_marks=(DataMark(40, 8),))).plans.values():
+    for each in plan_in_band(
+        load_topology("figure2"), channel_at("s2", data_markings=(DataMarking(40, 8),))
+    ).plans.values():
         assert tuple(parse_flow(flow_text(row)) for row in each.flows) == each.flows
         assert tuple(parse_group(group_text(row)) for row in each.groups) == each.groups
 
@@ -264,7 +266,7 @@ def test_rows_are_read_back_from_their_text() -> None:
         (lambda: Channel("s1", (Service(6653), Service(6653))), "6653 stands twice"),
         (lambda: Channel("s1", (Service(70_000),)), "70000"),
         (lambda: Channel("s1", (Service(6653, dscp=64),)), "DSCP 64"),
-        (lambda: channel_at("s1", data_marks=(DataMark(40, 48), DataMark(48, 40))), "may not carry"),
+        (lambda: channel_at("s1", data_markings=(DataMarking(40, 48), DataMarking(48, 40))), "may not carry"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_value(make, words: str) -> None:

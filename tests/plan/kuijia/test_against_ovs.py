@@ -32,7 +32,7 @@ from tests.plan.kuijia.networks import figure1, figure1_traffic
 
 GSCALE = load_topology("gscale")
 FIGURE1 = figure1()
-CUTS: Failures = [frozenset({GSCALE.link_ids[number]}) for number in (3, 11)]
+FAILURES: Failures = [frozenset({GSCALE.link_ids[number]}) for number in (3, 11)]
 
 
 def allocated() -> tuple[Commodity, ...]:
@@ -46,9 +46,9 @@ def allocated() -> tuple[Commodity, ...]:
     ("scheme", "priorities", "failures"),
     [
         ("kuijia", "single", ()),
-        ("kuijia", "single", CUTS),
-        ("kuijia", "eight", CUTS[:1]),
-        ("rescaling", "single", CUTS[:1]),
+        ("kuijia", "single", FAILURES),
+        ("kuijia", "eight", FAILURES[:1]),
+        ("rescaling", "single", FAILURES[:1]),
         ("te", "four", ()),
     ],
 )

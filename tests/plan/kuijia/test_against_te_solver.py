@@ -35,7 +35,7 @@ PLAN = TrafficPlan(ALLOCATION, ALLOCATION.demand_mbps)
 @pytest.mark.slow
 @pytest.mark.parametrize("link", GSCALE.link_ids, ids=str)
 @pytest.mark.parametrize(("scheme", "respond"), [("kuijia", rate_rescale), ("rescaling", rescale)])
-def test_slots_after_a_cut_carry_what_the_solver_moves(scheme: str, respond: object, link: LinkId) -> None:
+def test_slots_after_a_failure_carry_what_the_solver_moves(scheme: str, respond: object, link: LinkId) -> None:
     dead = ALLOCATION.problem.tunnels.dead(ALLOCATION.problem.network.failed_arcs(FailureScenario(frozenset({link}))))
     answer = respond(PLAN, dead)  # type: ignore[operator]
     planner = TunnelPlanner(
@@ -55,7 +55,7 @@ def test_slots_after_a_cut_carry_what_the_solver_moves(scheme: str, respond: obj
             assert piece.tunnel is not None
             (moved if piece.victim else kept)[piece.tunnel] += piece.slots.size * mbps_per_slot
         mine = slice(starts[number], starts[number + 1])
-        room = 3 * mbps_per_slot + 1e-6  # one slot for the base cut, one for each of two cuts after it
+        room = 3 * mbps_per_slot + 1e-6  # one slot for the base partition, one for each of two failures after it
         if scheme == "rescaling":
             assert kept + moved == pytest.approx(answer.kept_mbps[mine] + answer.moved_mbps[mine], abs=room)
         else:

@@ -103,8 +103,8 @@ def all_by_s3(row: FlowRow) -> FlowRow:
     ("change", "words"),
     [
         (without_victims, "should go by a living tunnel, and went s1>s2 s2>s4"),
-        (in_the_normal_queue, "where Mark(tc=1, queue_id=2) belongs"),
-        (untagged, "where Mark(tc=1, queue_id=2) belongs"),
+        (in_the_normal_queue, "where ClassMarking(tc=1, queue_id=2) belongs"),
+        (untagged, "where ClassMarking(tc=1, queue_id=2) belongs"),
         (all_by_s3, "its tunnel lives, and it went s1>s3 s3>s4"),
     ],
 )

@@ -18,20 +18,20 @@ from ryu_apps.schemes import plan_tunnels
 from tests.plan.kuijia.networks import FIGURE2_OPTIONS, figure1, figure1_traffic
 
 GOLDEN = Path(__file__).parent / "golden"
-CUT = (frozenset({LinkId("s2", "s4")}),)
+FAILURE = (frozenset({LinkId("s2", "s4")}),)
 WEIGHTS = (0.5, 0.3, 0.2)
 HIGH, LOW = (replace(figure1_traffic(WEIGHTS), priority=priority) for priority in (1, 6))
 
-# Figure 2 before and after the cut at its four switches; Figure 3a; the eight queues of section 4.3; the comparison.
+# Figure 2 before and after the failure at its four switches; Figure 3a; the eight queues of section 4.3; the comparison.
 CASES = {
     "figure2-s1": ("s1", "kuijia", (figure1_traffic(),), FIGURE2_OPTIONS, ()),
     "figure2-s2": ("s2", "kuijia", (figure1_traffic(),), FIGURE2_OPTIONS, ()),
     "figure2-s3": ("s3", "kuijia", (figure1_traffic(),), FIGURE2_OPTIONS, ()),
     "figure2-s4": ("s4", "kuijia", (figure1_traffic(),), FIGURE2_OPTIONS, ()),
-    "figure2-s1-cut": ("s1", "kuijia", (figure1_traffic(),), FIGURE2_OPTIONS, CUT),
-    "figure3a-s1-cut": ("s1", "rescaling", (figure1_traffic(WEIGHTS),), TunnelOptions(), CUT),
-    "figure3b-s1-cut": ("s1", "kuijia", (figure1_traffic(WEIGHTS),), TunnelOptions(), CUT),
-    "eight-s1-cut": ("s1", "kuijia", (HIGH, LOW), TunnelOptions("eight"), CUT),
+    "figure2-s1-failed": ("s1", "kuijia", (figure1_traffic(),), FIGURE2_OPTIONS, FAILURE),
+    "figure3a-s1-failed": ("s1", "rescaling", (figure1_traffic(WEIGHTS),), TunnelOptions(), FAILURE),
+    "figure3b-s1-failed": ("s1", "kuijia", (figure1_traffic(WEIGHTS),), TunnelOptions(), FAILURE),
+    "eight-s1-failed": ("s1", "kuijia", (HIGH, LOW), TunnelOptions("eight"), FAILURE),
     "eight-s3": ("s3", "kuijia", (HIGH, LOW), TunnelOptions("eight"), ()),
     "select-s1": ("s1", "te", (figure1_traffic(WEIGHTS),), TunnelOptions(split="select"), ()),
 }

@@ -24,7 +24,7 @@ from ryu_apps.plan.kuijia.crossing import Crossing, cross
 from ryu_apps.plan.kuijia.ingress import MAX_LAYERS, failure_rows
 from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
-from ryu_apps.plan.kuijia.priorities import Mark
+from ryu_apps.plan.kuijia.priorities import ClassMarking
 from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.row_text import flow_text, group_text
@@ -34,7 +34,7 @@ from tests.examples import examples
 from tests.plan.deltas import apply_delta
 from tests.plan.kuijia.networks import FIGURE2_OPTIONS, figure1, figure1_traffic, path, running
 
-NORMAL, VICTIM = Mark(0, 1), Mark(1, 2)
+NORMAL, VICTIM = ClassMarking(0, 1), ClassMarking(1, 2)
 GSCALE = load_topology("gscale")
 
 
@@ -53,13 +53,13 @@ def packet_of(topology: Topology, commodity: Commodity) -> Packet:
     return Packet(hosts[commodity.src].ipv4, hosts[commodity.dst].ipv4, l4_src=7, l4_dst=9)
 
 
-def assert_held(crossing: Crossing, commodity: Commodity, tunnel: int, mark: Mark) -> None:
+def assert_held(crossing: Crossing, commodity: Commodity, tunnel: int, marking: ClassMarking) -> None:
     """The packet took this tunnel from end to end, marked so at every switch."""
     assert crossing.delivered_to == commodity.dst
     assert crossing.links == commodity.paths[tunnel]
-    assert set(crossing.queues) == {mark.queue_id}
+    assert set(crossing.queues) == {marking.queue_id}
     assert len(crossing.queues) == len(crossing.links) + 1
-    assert set(crossing.tcs) == {mark.tc}
+    assert set(crossing.tcs) == {marking.tc}
     assert len(crossing.labels) == 1
 
 
@@ -80,7 +80,7 @@ def test_every_pair_crosses_by_every_tunnel_in_the_normal_queue() -> None:
 
 
 @pytest.mark.parametrize("link", GSCALE.link_ids, ids=str)
-def test_any_cut_of_gscale_moves_only_its_own_flows_and_those_into_the_low_queue(link: LinkId) -> None:
+def test_any_failure_of_gscale_moves_only_its_own_flows_and_those_into_the_low_queue(link: LinkId) -> None:
     network = planner()
     failed = frozenset({link})
     switches = running(GSCALE, network.plans([failed]), failed)
@@ -102,7 +102,7 @@ def test_any_cut_of_gscale_moves_only_its_own_flows_and_those_into_the_low_queue
 
 
 @pytest.mark.parametrize("link", GSCALE.link_ids[::4], ids=str)
-def test_rescaling_delivers_after_any_cut_and_tags_nobody(link: LinkId) -> None:
+def test_rescaling_delivers_after_any_failure_and_tags_nobody(link: LinkId) -> None:
     network = planner("rescaling")
     failed = frozenset({link})
     plans = network.plans([failed])

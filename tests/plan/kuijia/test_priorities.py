@@ -25,9 +25,9 @@ CONTROL_DSCP = 32  # CS4 and above
 
 @pytest.mark.parametrize("setup", PRIORITY_SETUPS.values(), ids=lambda setup: setup.name)
 def test_marks_fit_the_label_and_the_port_and_are_told_apart_by_their_tc(setup) -> None:
-    marks = {mark for each in setup.classes for mark in (each.normal, each.victim)}
-    assert len({mark.tc for mark in marks}) == len({mark.queue_id for mark in marks}) == len(marks)
-    assert all(0 <= mark.tc < 8 and 0 <= mark.queue_id < setup.n_queues for mark in marks)
+    markings = {marking for each in setup.classes for marking in (each.normal, each.victim)}
+    assert len({marking.tc for marking in markings}) == len({marking.queue_id for marking in markings}) == len(markings)
+    assert all(0 <= marking.tc < 8 and 0 <= marking.queue_id < setup.n_queues for marking in markings)
     assert len({each.normal for each in setup.classes}) == len(setup.classes)
 
 
@@ -84,7 +84,7 @@ CLASSES = (with_priority(1, 0, 1, 0), with_priority(3, 1, 0, 0), with_priority(6
     ("dscp", "slot", "queue", "victim_queue", "hops"),
     [
         (26, 0, 1, 1, 1),  # high 1 goes straight and is not hit
-        (10, 0, 3, 5, 2),  # high 3 goes by s2, and after the cut before the low class
+        (10, 0, 3, 5, 2),  # high 3 goes by s2, and after the failure before the low class
         (0, 0, 6, 7, 2),
         (0, 1023, 6, 6, 2),
         (46, 0, 6, 7, 2),  # a DSCP that names no class: the last class takes it

@@ -116,8 +116,8 @@ def test_a_switch_that_dies_in_the_middle_is_an_error_and_leaves_nothing(state: 
             (line,) = {each for each in leftovers(state)[2] - before[2] if "ovs-vswitchd unix:" in each}
             os.kill(int(line.split()[0]), signal.SIGKILL)
 
-    with session(1, kill_the_switch) as bench, pytest.raises(ArmorError):
-        bench.run(1)
+    with session(1, kill_the_switch) as testbed, pytest.raises(ArmorError):
+        testbed.run(1)
     assert leftovers(state) == before
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from experiments.analysis.datagrams import Datagram
 from experiments.analysis.timeline import Window
 from experiments.campaign.calibration import bfd_interval_ms, problems
-from experiments.campaign.values import CampaignPlan, LaboratorySettings
+from experiments.campaign.values import CampaignPlan, TestbedSettings
 from experiments.figures.sdfast import setup
 from experiments.testbed.trials.calibrate import measure_calibration
 from experiments.testbed.trials.decide.calibration import (
@@ -41,7 +41,7 @@ def test_calibration_has_the_load_of_a_trial_and_no_failure() -> None:
 def test_a_campaign_without_load_measures_no_network_and_is_not_blamed_for_it(tmp_path) -> None:
     trials = list(setup.verify_trials(PLAN, ["gscale"], [1]))
     assert calibration_trial(trials) is None
-    facts = measure_calibration(trials, LaboratorySettings(tmp_path, True, 20, print))
+    facts = measure_calibration(trials, TestbedSettings(tmp_path, True, 20, print))
     assert facts["cores"] > 0
     assert facts["bfd"] is facts["ping"] is facts["link"] is None
     assert problems({**facts, "load_per_core": 0.0}) == ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from experiments.analysis.injected import Action, Flip
+from experiments.analysis.injected import Action, InjectedEvent
 from experiments.campaign.values import CampaignPlan
 from experiments.figures.sdfast import setup
 from experiments.testbed.trials.decide.download import download_row
@@ -29,18 +29,18 @@ class Fetched:
 def test_a_download_that_was_given_up_has_bytes_but_no_time() -> None:
     (first, second, *_) = TRIAL.pairs
     fetched = [Fetched(*first, 10.0, 14.0, 500_000), Fetched(*second, 10.0, None, 200_000)]
-    flips = [Flip(Action(0.5, n, live=False), 10.6 + n / 1000, 10.601 + n / 1000) for n in range(4)]
-    row = download_row(TRIAL, fetched, flips, FACTS)
+    injected = [InjectedEvent(Action(0.5, n, live=False), 10.6 + n / 1000, 10.601 + n / 1000) for n in range(4)]
+    row = download_row(TRIAL, fetched, injected, FACTS)
     done, given_up = (pair["download"] for pair in row["pairs"])
     assert done == {"seconds": 4.0, "bytes": 500_000, "finished": True, "goodput_mbps": 1.0}
     assert given_up == {"seconds": None, "bytes": 200_000, "finished": False, "goodput_mbps": None}
-    assert row["cut_after_start_s"] == pytest.approx(0.6)
-    assert row["cut_spread_ms"] == pytest.approx(4.0)
+    assert row["failure_after_start_s"] == pytest.approx(0.6)
+    assert row["failure_spread_ms"] == pytest.approx(4.0)
     assert {row["pairs"][0][name] for name in PACKET_MEASURES} == {None}
     assert json.loads(json.dumps(row)) == row
 
 
-def test_without_a_cut_there_is_no_time_of_it() -> None:
+def test_without_a_failure_there_is_no_time_of_it() -> None:
     row = download_row(TRIAL, [Fetched(*TRIAL.pairs[0], 10.0, 12.0, 500_000)], [], FACTS)
-    assert (row["cut_after_start_s"], row["cut_spread_ms"]) == (None, None)
+    assert (row["failure_after_start_s"], row["failure_spread_ms"]) == (None, None)
     assert row["pairs"][0]["download"]["finished"]

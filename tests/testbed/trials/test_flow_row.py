@@ -59,7 +59,7 @@ def test_a_row_is_json_and_tells_paths_queues_and_fluid() -> None:
     assert row["windows_s"] == {"before_s": 8.0, "after_s": 20.0, "final_s": 5.0}
 
 
-def test_stages_are_those_after_the_cut() -> None:
+def test_stages_are_those_after_the_failure() -> None:
     events = [
         Event(99.0, "controller", "restoration_begin"),
         Event(100.05, "controller", "restoration_begin"),
@@ -71,7 +71,7 @@ def test_stages_are_those_after_the_cut() -> None:
 
 
 @pytest.mark.parametrize(("lost", "sentences"), [(0.9, 0), (1.1, 1), (None, 0)])
-def test_udp_that_is_lost_before_the_cut_is_not_trusted(lost: float | None, sentences: int) -> None:
+def test_udp_that_is_lost_before_the_failure_is_not_trusted(lost: float | None, sentences: int) -> None:
     records = [record(transport="udp", lost_percent_before=lost)]
     assert len(lost_before(records)) == sentences
     row = flow_row(seen(records), TIMING)
@@ -80,7 +80,7 @@ def test_udp_that_is_lost_before_the_cut_is_not_trusted(lost: float | None, sent
 
 
 @pytest.mark.parametrize(("before_mbps", "sentences"), [(7.7, 0), (7.5, 1)])
-def test_tcp_that_misses_its_rate_before_the_cut_is_told_and_trusted(before_mbps: float, sentences: int) -> None:
+def test_tcp_that_misses_its_rate_before_the_failure_is_told_and_trusted(before_mbps: float, sentences: int) -> None:
     records = [record(before_mbps=before_mbps), record(transport="udp", before_mbps=0.0)]
     assert len(missing_before(records)) == sentences
     assert flow_row(seen(records[:1]), TIMING)["trustworthy"]

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("cvxpy")
 
 from emulation.runfile import STATE_VARIABLE
-from experiments.campaign.values import CampaignPlan, LaboratorySettings, Timing
+from experiments.campaign.values import CampaignPlan, TestbedSettings, Timing
 from experiments.figures.kuijia.testbed import KUIJIA, figure1_trials
 from experiments.testbed.trials.flow_session import FlowSession
 from experiments.testbed.trials.kept import KeptRunner
@@ -22,9 +22,9 @@ def test_victims_take_what_the_others_leave_and_the_network_comes_back(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(STATE_VARIABLE, str(tmp_path_factory.mktemp("state")))
-    trial = next(each for each in figure1_trials(CampaignPlan(True, 1), "table2") if each.arm == KUIJIA)
+    trial = next(each for each in figure1_trials(CampaignPlan(True, 1), "table2") if each.variant == KUIJIA)
     short = replace(trial, timing=Timing(2.0, 2.0, 3.0))
-    settings = LaboratorySettings(tmp_path, True, 100, lambda _words: None)
+    settings = TestbedSettings(tmp_path, True, 100, lambda _words: None)
     with KeptRunner(FlowSession, settings).session(short) as run:
         row = run(short)
     flows = {flow["name"]: flow for flow in row["flows"]}

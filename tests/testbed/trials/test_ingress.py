@@ -41,12 +41,12 @@ def test_the_row_says_of_every_ingress_how_long_it_took() -> None:
     assert ingress_row(EVENTS, {"s4", "s1"}, ("s2", "s7"), 10.0) == {
         "noticed_ms": {"s2": 50.0, "s7": 60.0},
         "ingresses": [
-            {"node": "s1", "from_cut_ms": 90.0, "from_detection_ms": 40.0},
-            {"node": "s4", "from_cut_ms": None, "from_detection_ms": None},
+            {"node": "s1", "from_failure_ms": 90.0, "from_detection_ms": 40.0},
+            {"node": "s4", "from_failure_ms": None, "from_detection_ms": None},
         ],
     }
 
 
 def test_without_a_detection_nothing_is_said_of_the_time_since_then() -> None:
     (found,) = ingress_row(EVENTS, {"s1"}, ("s3",), 10.0)["ingresses"]
-    assert (found["from_cut_ms"], found["from_detection_ms"]) == (90.0, None)
+    assert (found["from_failure_ms"], found["from_detection_ms"]) == (90.0, None)

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.analysis.datagrams import Datagram
-from experiments.analysis.injected import Action, Flip
+from experiments.analysis.injected import Action, InjectedEvent
 from experiments.analysis.packet_counts import Flight, Sighting, Way
 from experiments.analysis.probes import ProbeId
 from experiments.analysis.record import Record, Stream
 from experiments.analysis.timeline import Window
 from experiments.campaign.kinds.probed import WatchedParameters
-from experiments.campaign.values import Arm, Load, Timing, Trial
+from experiments.campaign.values import Load, Timing, Trial, Variant
 from experiments.scenario.traffic.ping import Ping
 from experiments.testbed.trials.decide.row import (
     PACKET_MEASURES,
@@ -37,21 +37,21 @@ LINK = SQUARE.link_ids[0]
 OUT, BACK = Direction(*LINK), Direction(LINK.b, LINK.a, LINK.key)
 PAIR = (LINK.a, LINK.b)
 TIMING = Timing(1.5, 1.0, 2.0)
-CUT_S, PACE_S = 100.0, 0.01
+FAILURE_S, PACE_S = 100.0, 0.01
 PROBE = ProbeId(1, 2, "ping", False, 0)
 
 
 def trial(failures=1, pairs=(PAIR,)):
     load = Load(pings=True, ping_interval_ms=10, udp_mbps=None, download_bytes=None, capacity_mbps=5)
     links = tuple(str(link) for link in SQUARE.link_ids[:failures])
-    return Trial("t", "mixed", "square", Arm("cb"), 1, failures, links, pairs, load, TIMING, 1, WatchedParameters())
+    return Trial("t", "mixed", "square", Variant("cb"), 1, failures, links, pairs, load, TIMING, 1, WatchedParameters())
 
 
 def flights(lost=(), turned=(), delay_s=0.001):
-    """A packet every 10 ms over the whole trial; number 150 leaves right after the cut."""
+    """A packet every 10 ms over the whole trial; number 150 leaves right after the failure."""
     story = []
     for number in range(450):
-        sent_s = CUT_S - 1.5 + number * PACE_S + 1e-6
+        sent_s = FAILURE_S - 1.5 + number * PACE_S + 1e-6
         hops = [Sighting(sent_s + 0.0002, OUT, PROBE, 0)]
         if number in turned:
             hops.append(Sighting(sent_s + 0.0005, BACK, PROBE, Status.CRANKBACK))
@@ -60,7 +60,7 @@ def flights(lost=(), turned=(), delay_s=0.001):
     return tuple(story)
 
 
-def seen(out, back=None, *, failures=1, datagrams=(), joined=True, detected_s=(CUT_S + 0.04,)):
+def seen(out, back=None, *, failures=1, datagrams=(), joined=True, detected_s=(FAILURE_S + 0.04,)):
     made = trial(failures)
     scenario = scenario_of(made, SQUARE, 20)
     ways = (Way("out", 1, 2, "ping", is_reply=False), Way("back", 2, 1, "ping", is_reply=True))
@@ -70,9 +70,11 @@ def seen(out, back=None, *, failures=1, datagrams=(), joined=True, detected_s=(C
         scenario=scenario,
         variation=scenario.variations[0],
         streams=(stream,),
-        flips=tuple(Flip(Action(1.5, 0, live=False), CUT_S, CUT_S + 0.0005) for _ in range(failures)),
-        zero_s=CUT_S - 1.5,
-        end_s=CUT_S + 3,
+        injected=tuple(
+            InjectedEvent(Action(1.5, 0, live=False), FAILURE_S, FAILURE_S + 0.0005) for _ in range(failures)
+        ),
+        zero_s=FAILURE_S - 1.5,
+        end_s=FAILURE_S + 3,
         detections=tuple(("s1", t_s) for t_s in detected_s),
     )
     facts = {PAIR: PairFacts(primary=(LINK,), primary_back=(LINK,), joined=joined, hops_back=0)}
@@ -87,17 +89,17 @@ def test_a_recovery_is_counted_in_the_windows_where_it_happened() -> None:
     row = network_row(seen(flights(lost=range(150, 156), turned=range(156, 160))))
     assert [phases_of(row)[name]["sent"] for name in PHASES] == [150, 100, 200]
     assert [phases_of(row)[name]["lost"] for name in PHASES] == [0, 6, 0]
-    assert [phases_of(row)[name]["came_back"] for name in PHASES] == [0, 4, 0]
+    assert [phases_of(row)[name]["backtracked"] for name in PHASES] == [0, 4, 0]
     assert phases_of(row)["fail_free"]["rtt_mean_ms"] == pytest.approx(2.0)
     assert row["convergence_ms"] == pytest.approx(90.5, abs=0.01)
     assert row["backtracking_ms"] == {
-        "from_cut": pytest.approx(90.5, abs=0.01),
+        "from_failure": pytest.approx(90.5, abs=0.01),
         "from_detection": pytest.approx(50.5, abs=0.01),
     }
-    assert row["crankback_frames"] == row["pairs"][0]["came_back_out"] == 4
+    assert row["crankback_frames"] == row["pairs"][0]["backtracked_out"] == 4
     assert row["pairs"][0]["outage_ms"] == pytest.approx(60)
     assert row["pairs"][0]["hit"] == [str(LINK)]
-    assert row["cut_spread_ms"] == pytest.approx(0.5)
+    assert row["failure_spread_ms"] == pytest.approx(0.5)
     assert set(PACKET_MEASURES) <= set(row["pairs"][0])
     assert json.loads(json.dumps(row)) == row
 
@@ -106,18 +108,18 @@ def test_who_walks_back_for_ever_has_no_end_of_backtracking_and_does_not_converg
     row = network_row(seen(flights(turned=range(154, 450))))
     assert row["backtracking_ms"] is None
     assert row["convergence_ms"] is None
-    assert phases_of(row)["converged"]["came_back"] == 200
+    assert phases_of(row)["converged"]["backtracked"] == 200
     assert phases_of(row)["converged"]["lost"] == 0
 
 
-def test_a_pair_that_is_cut_apart_does_not_decide_convergence() -> None:
+def test_a_disconnected_pair_does_not_decide_convergence() -> None:
     assert network_row(seen(flights(lost=range(150, 450)), joined=True))["convergence_ms"] is None
     row = network_row(seen(flights(lost=range(150, 450)), joined=False))
     assert row["convergence_ms"] is None
     assert row["pairs"][0]["joined"] is False
 
 
-def test_a_trial_without_a_cut_has_windows_but_no_stages() -> None:
+def test_a_trial_without_a_failure_has_windows_but_no_stages() -> None:
     row = network_row(seen(flights(), failures=0, detected_s=()))
     assert row["windows_s"] == {"fail_free": [-1.5, 0.0], "transient": [0.0, 1.0], "converged": [1.0, 3.0]}
     assert set(row["stages_ms"].values()) == {None}
@@ -131,9 +133,9 @@ def test_windows_and_bins_account_for_every_packet(lost: set[int], turned: set[i
     phases = phases_of(row).values()
     assert sum(phase["sent"] for phase in phases) == 450
     assert sum(phase["lost"] for phase in phases) == len(lost)
-    assert sum(phase["came_back"] for phase in phases) == len(turned)
+    assert sum(phase["backtracked"] for phase in phases) == len(turned)
     timeline = row["timeline"]
-    assert sum(timeline["came_back"]) == len(turned)
+    assert sum(timeline["backtracked"]) == len(turned)
     assert len(timeline["rtt_mean_ms"]) == len(timeline["delivered_share"]) == 225
     assert sum(share * 2 for share in timeline["delivered_share"]) == pytest.approx(450 - len(lost))
     assert all((rtt is None) == (share == 0) for rtt, share in zip(*_columns(timeline), strict=True))
@@ -162,17 +164,17 @@ def test_goodput_over_all_windows_is_what_arrived(sent: list[tuple[float, bool, 
 
 
 def test_a_packet_that_is_under_way_at_the_end_is_no_sign_of_endless_backtracking() -> None:
-    windows = phase_windows(TIMING, CUT_S)
-    after = Window(CUT_S, windows["converged"].end_s)
-    assert backtracking(flights(turned={439}), after, [CUT_S + 0.04]) is not None
-    assert backtracking(flights(turned={440}), after, [CUT_S + 0.04]) is None
-    assert backtracking(flights(), after, []) == {"from_cut": 0.0, "from_detection": 0.0}
-    assert backtracking(flights(turned={200}), after, []) == {"from_cut": 500.501, "from_detection": None}
+    windows = phase_windows(TIMING, FAILURE_S)
+    after = Window(FAILURE_S, windows["converged"].end_s)
+    assert backtracking(flights(turned={439}), after, [FAILURE_S + 0.04]) is not None
+    assert backtracking(flights(turned={440}), after, [FAILURE_S + 0.04]) is None
+    assert backtracking(flights(), after, []) == {"from_failure": 0.0, "from_detection": 0.0}
+    assert backtracking(flights(turned={200}), after, []) == {"from_failure": 500.501, "from_detection": None}
 
 
 def test_the_backtracking_time_is_that_of_the_first_packet_over_the_outermost_link() -> None:
     inner_out, inner_back = Direction("s2", "s3"), Direction("s3", "s2")
     walk = [(0.1, OUT), (0.3, inner_out), (0.6, inner_back), (1.0, BACK), (1.2, OUT)]
-    hops = tuple(Sighting(CUT_S + t_ms / 1000, direction, PROBE, 0) for t_ms, direction in walk)
-    assert backtracking_rtt_ms([Flight(0, CUT_S, (), hops)]) == pytest.approx(0.9)
+    hops = tuple(Sighting(FAILURE_S + t_ms / 1000, direction, PROBE, 0) for t_ms, direction in walk)
+    assert backtracking_rtt_ms([Flight(0, FAILURE_S, (), hops)]) == pytest.approx(0.9)
     assert backtracking_rtt_ms(flights()) is None

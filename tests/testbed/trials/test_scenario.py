@@ -18,7 +18,7 @@ PLAN = CampaignPlan(quick=True, seed=1)
 (CBC_FOUR,) = setup.mixed_trials(PLAN, "darkstrand", [4], [setup.CBC])
 
 
-def test_a_mixed_trial_sends_pings_and_udp_between_all_pairs_and_cuts_all_links_at_once() -> None:
+def test_a_mixed_trial_sends_pings_and_udp_between_all_pairs_and_fails_all_links_at_once() -> None:
     scenario = scenario_of(CBC_FOUR, DARKSTRAND, 20)
     kinds = [stream.kind for stream in scenario.traffic]
     assert kinds == ["ping"] * 12 + ["iperf3-udp"] * 12
@@ -30,9 +30,9 @@ def test_a_mixed_trial_sends_pings_and_udp_between_all_pairs_and_cuts_all_links_
     assert scenario.duration_s == pytest.approx(CBC_FOUR.timing.total_s)
 
 
-def test_the_control_delay_is_that_of_the_arm() -> None:
+def test_the_control_delay_is_that_of_the_variant() -> None:
     assert scenario_of(CBC_FOUR, DARKSTRAND, 20).control_delay_ms == 5
-    assert scenario_of(replace(CBC_FOUR, arm=setup.LEARNED), DARKSTRAND, 20).control_delay_ms == 0
+    assert scenario_of(replace(CBC_FOUR, variant=setup.LEARNED), DARKSTRAND, 20).control_delay_ms == 0
 
 
 def test_downloads_have_a_head_start_and_no_other_traffic() -> None:
@@ -45,10 +45,10 @@ def test_downloads_have_a_head_start_and_no_other_traffic() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"arm": None}, "names no scheme"),
+        ({"variant": None}, "names no scheme"),
         ({"timing": None}, "says not how long it lasts"),
         ({"load": None}, "says not what is sent"),
-        ({"links": ("s1-s999",)}, "cuts 's1-s999', which is no link of 'darkstrand'"),
+        ({"links": ("s1-s999",)}, "fails 's1-s999', which is no link of 'darkstrand'"),
     ],
 )
 def test_what_a_trial_lacks_is_named(change: dict[str, object], said: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 from emulation.clean import clean_all, marked_processes
 from emulation.runfile import STATE_VARIABLE, list_runs
 from experiments.campaign.kinds.probed import DownloadParameters, WatchedParameters
-from experiments.campaign.values import Arm, LaboratorySettings, Load, Timing, Trial
+from experiments.campaign.values import Load, TestbedSettings, Timing, Trial, Variant
 from experiments.testbed.trials.calibrate import measure_calibration
 from experiments.testbed.trials.session import Session, probed_runner
 from tests.dummy_ovs import wait_until
@@ -28,17 +28,17 @@ LOAD = Load(pings=True, ping_interval_ms=10, udp_mbps=0.5, download_bytes=None, 
 # In learned mode one packet of a destination comes back. A datagram would do as well, but only pings are followed.
 PINGS = replace(LOAD, udp_mbps=None)
 DOWNLOAD = Load(pings=False, ping_interval_ms=10, udp_mbps=None, download_bytes=30_000, capacity_mbps=5)
-LEARNED = Arm("sdfast", "learned")
+LEARNED = Variant("sdfast", "learned")
 BFD_MS = 50  # holds on a busy machine
 ENDED_S = 30.0
 
 
-def trial(kind="mixed", links=(), arm=LEARNED, load=LOAD):
+def trial(kind="mixed", links=(), variant=LEARNED, load=LOAD):
     """A trial on the topology of SD-FAST's figure 2; the failure of s4-s5 makes packets of s1 walk back to s2."""
-    name = f"figure2/k{len(links)}/{kind}/{arm.name}"
+    name = f"figure2/k{len(links)}/{kind}/{variant.name}"
     parameters = DownloadParameters() if kind == "download" else WatchedParameters()
     pairs = (("s1", "s5"), ("s8", "s2"))
-    return Trial(name, kind, "figure2", arm, 1, len(links), links, pairs, load, TIMING, 1, parameters)
+    return Trial(name, kind, "figure2", variant, 1, len(links), links, pairs, load, TIMING, 1, parameters)
 
 
 @pytest.fixture(autouse=True)
@@ -49,39 +49,37 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> LaboratorySettings:
-    return LaboratorySettings(tmp_path, quick=True, bfd_interval_ms=BFD_MS, say=lambda _what: None)
+def settings(tmp_path: Path) -> TestbedSettings:
+    return TestbedSettings(tmp_path, quick=True, bfd_interval_ms=BFD_MS, say=lambda _what: None)
 
 
 def phases(row, number=0):
     return row["pairs"][number]["phases"]
 
 
-def test_trials_of_a_session_share_a_network_that_returns_between_them(
-    settings: LaboratorySettings, state: Path
-) -> None:
+def test_trials_of_a_session_share_a_network_that_returns_between_them(settings: TestbedSettings, state: Path) -> None:
     runner = probed_runner(settings)
     with runner.session(trial()) as run:
         (built,) = list_runs(state)
         quiet = undisturbed(run, trial())
-        cut = undisturbed(run, trial(links=("s4-s5",), load=PINGS))
+        failed = undisturbed(run, trial(links=("s4-s5",), load=PINGS))
         fetched = run(trial("download", ("s4-s5",), load=DOWNLOAD))
         again = undisturbed(run, trial())
         assert [record.run_id for record in list_runs(state)] == [built.run_id]
-    for row in (quiet, cut, fetched, again):
+    for row in (quiet, failed, fetched, again):
         assert row["returned"]["wrong"] is None
         assert json.loads(json.dumps(row)) == row
     for row in (quiet, again):
-        assert [phase["lost"] + phase["came_back"] for phase in phases(row).values()] == [0, 0, 0]
+        assert [phase["lost"] + phase["backtracked"] for phase in phases(row).values()] == [0, 0, 0]
         assert all(phase["udp_received"] == phase["udp_sent"] > 0 for phase in phases(row).values())
-    assert phases(cut)["transient"]["lost"] > 0
-    assert sum(phase["came_back"] for phase in phases(cut).values()) > 0
-    assert phases(cut)["converged"]["lost"] == 0
-    assert cut["pairs"][0]["hit"] == ["s4-s5"]
-    assert cut["pairs"][0]["hops_back"] == 2
-    assert cut["crankback_frames"] >= cut["pairs"][0]["came_back_out"] * 2 > 0
-    assert cut["backtracking_ms"]["from_cut"] > max(0, cut["backtracking_ms"]["from_detection"])
-    assert cut["stages_ms"]["detect"] > 0
+    assert phases(failed)["transient"]["lost"] > 0
+    assert sum(phase["backtracked"] for phase in phases(failed).values()) > 0
+    assert phases(failed)["converged"]["lost"] == 0
+    assert failed["pairs"][0]["hit"] == ["s4-s5"]
+    assert failed["pairs"][0]["hops_back"] == 2
+    assert failed["crankback_frames"] >= failed["pairs"][0]["backtracked_out"] * 2 > 0
+    assert failed["backtracking_ms"]["from_failure"] > max(0, failed["backtracking_ms"]["from_detection"])
+    assert failed["stages_ms"]["detect"] > 0
     for pair in fetched["pairs"]:
         assert pair["download"]["finished"]
         assert pair["download"]["bytes"] == DOWNLOAD.download_bytes
@@ -89,18 +87,18 @@ def test_trials_of_a_session_share_a_network_that_returns_between_them(
     assert list(settings.work.iterdir()) == []
 
 
-def test_crankback_alone_never_ends_and_its_controller_ends_it(settings: LaboratorySettings) -> None:
+def test_crankback_alone_never_ends_and_its_controller_ends_it(settings: TestbedSettings) -> None:
     rows = {}
-    for arm in (Arm("cb"), Arm("cbc", control_delay_ms=20)):
-        with Session(trial(arm=arm), settings) as session:
-            made = trial(links=("s4-s5",), arm=arm)
-            rows[arm.scheme] = [undisturbed(session.run, made) for _ in range(2)]
+    for variant in (Variant("cb"), Variant("cbc", control_delay_ms=20)):
+        with Session(trial(variant=variant), settings) as session:
+            made = trial(links=("s4-s5",), variant=variant)
+            rows[variant.scheme] = [undisturbed(session.run, made) for _ in range(2)]
     for row in (*rows["cb"], *rows["cbc"]):
         assert phases(row)["converged"]["lost"] == 0
         assert row["returned"]["wrong"] is None
     for row in rows["cb"]:
         assert row["backtracking_ms"] is None
-        assert phases(row)["converged"]["came_back"] == phases(row)["converged"]["sent"]
+        assert phases(row)["converged"]["backtracked"] == phases(row)["converged"]["sent"]
     # Told over one control delay, rows written over another; the last packet before that left up to a pace earlier. A
     # busy machine stamps the detection late, or does not ping for a while, and both make the time shorter.
     longest_ms = max(row["backtracking_ms"]["from_detection"] for row in rows["cbc"])
@@ -108,7 +106,7 @@ def test_crankback_alone_never_ends_and_its_controller_ends_it(settings: Laborat
 
 
 def test_a_network_that_does_not_return_is_built_anew(
-    settings: LaboratorySettings, state: Path, monkeypatch: pytest.MonkeyPatch
+    settings: TestbedSettings, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Session(trial(), settings) as session:
         (built,) = list_runs(state)
@@ -121,7 +119,7 @@ def test_a_network_that_does_not_return_is_built_anew(
         assert anew.run_id != built.run_id
 
 
-def test_calibration_measures_everything_that_is_judged(settings: LaboratorySettings) -> None:
+def test_calibration_measures_everything_that_is_judged(settings: TestbedSettings) -> None:
     # A busy machine lets BFD take the full link for dead, and then no ping is answered: that says nothing of classes.
     tries = (measure_calibration([trial()], settings) for _ in range(TRIES))
     facts = next(each for each in tries if None not in each["full_link_delay_ms"].values())
@@ -136,10 +134,10 @@ def test_calibration_measures_everything_that_is_judged(settings: LaboratorySett
 BACKGROUND = """
 import sys
 from pathlib import Path
-from experiments.campaign.values import LaboratorySettings
+from experiments.campaign.values import TestbedSettings
 from experiments.testbed.trials.session import Session
 from tests.testbed.trials.test_session import trial
-settings = LaboratorySettings(Path(sys.argv[1]), True, 50, lambda what: None)
+settings = TestbedSettings(Path(sys.argv[1]), True, 50, lambda what: None)
 with Session(trial(), settings) as session:
     print("built", flush=True)
     while True:

@@ -99,19 +99,19 @@ def samples(*acknowledged: int, cwnd: int = 10) -> list[Sample]:
     return [Sample(place * MS, cwnd, each, each, 0) for place, each in enumerate(acknowledged)]
 
 
-def test_a_stall_is_the_longest_time_without_progress_around_the_cut() -> None:
-    # Nothing new is confirmed from 3 to 6 ms; the longer stall before the cut does not count.
+def test_a_stall_is_the_longest_time_without_progress_around_the_failure() -> None:
+    # Nothing new is confirmed from 3 to 6 ms; the longer stall before the failure does not count.
     seen = samples(0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 4, 5)
-    assert stalled_ms(seen, cut_ns=7 * MS, window_ms=100) == 3.0
-    assert stalled_ms(samples(0, 1, 2, 3, 4), cut_ns=2 * MS, window_ms=100) == 1.0
+    assert stalled_ms(seen, failure_ns=7 * MS, window_ms=100) == 3.0
+    assert stalled_ms(samples(0, 1, 2, 3, 4), failure_ns=2 * MS, window_ms=100) == 1.0
     # A flow that never goes on has stalled to the end.
-    assert stalled_ms(samples(0, 1, 2, 2, 2, 2), cut_ns=2 * MS, window_ms=100) == 3.0
+    assert stalled_ms(samples(0, 1, 2, 2, 2, 2), failure_ns=2 * MS, window_ms=100) == 3.0
 
 
-def test_a_row_of_a_long_flow_has_its_window_before_and_after_the_cut() -> None:
+def test_a_row_of_a_long_flow_has_its_window_before_and_after_the_failure() -> None:
     seen = [Sample(each * MS, 50 - each, 1000 * each, 900 * each, each) for each in range(11)]
-    row = bulk_row(seen, cut_ns=4 * MS, window_ms=3)
-    assert (row["cwnd_at_cut"], row["smallest_cwnd"], row["retransmits"]) == (47, 43, 10)
+    row = bulk_row(seen, failure_ns=4 * MS, window_ms=3)
+    assert (row["cwnd_at_failure"], row["smallest_cwnd"], row["retransmits"]) == (47, 43, 10)
     assert row["at_ms"][:2] == [-4.0, -3.0]
     assert row["rate_mbps"] == pytest.approx(8 * 9000 / 0.01 / 1e6)
     assert row["trustworthy"]
@@ -119,7 +119,7 @@ def test_a_row_of_a_long_flow_has_its_window_before_and_after_the_cut() -> None:
 
 def test_a_sender_that_got_no_processor_makes_its_trial_untrustworthy() -> None:
     seen = [Sample(0, 10, 0, 0, 0), Sample(100 * MS, 10, 5, 5, 0)]
-    assert not bulk_row(seen, cut_ns=50 * MS, window_ms=100)["trustworthy"]
+    assert not bulk_row(seen, failure_ns=50 * MS, window_ms=100)["trustworthy"]
 
 
 def test_a_long_flow_needs_two_samples() -> None:

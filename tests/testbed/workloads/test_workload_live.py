@@ -23,8 +23,8 @@ PATIENT_TCP = TcpSettings(rto_min_ms=2000)
 
 def workload(recovery: Recovery | None, tcp: TcpSettings) -> Json:
     flows = draw_flows(WEB_SEARCH, 3000, 100_000, 0.002, seed=1)
-    with two_paths() as bench:
-        return run_workload(bench, recovery, MODEL, Sending(flows, SECONDS), tcp, None, seed=1)
+    with two_paths() as testbed:
+        return run_workload(testbed, recovery, MODEL, Sending(flows, SECONDS), tcp, None, seed=1)
 
 
 def test_flows_whose_path_dies_wait_for_a_timer() -> None:
@@ -48,9 +48,9 @@ def test_with_sqr_no_flow_loses_its_syn_and_none_times_out(same_port: bool) -> N
 
 
 def test_a_long_flow_has_no_time_out_with_sqr() -> None:
-    bulk = Bulk(seconds=2.0, cut_s=1.0, sample_ms=5, window_ms=900, bottleneck=Bottleneck(20.0, 1000))
-    with two_paths() as bench:
-        row = run_bulk(bench, Recovery(same_port=True, replays=True), MODEL, bulk, PATIENT_TCP)
+    bulk = Bulk(seconds=2.0, failure_s=1.0, sample_ms=5, window_ms=900, bottleneck=Bottleneck(20.0, 1000))
+    with two_paths() as testbed:
+        row = run_bulk(testbed, Recovery(same_port=True, replays=True), MODEL, bulk, PATIENT_TCP)
     assert row["timeouts"] == 0
     assert row["sqr_s1"]["replays"] == 1
     assert row["stalled_ms"] > MODEL.dead_ms / 2

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from experiments.analysis.datagrams import Datagram
 from experiments.analysis.record import Record
 from experiments.analysis.timeline import Window
-from experiments.campaign.values import Arm, Json, Timing, Trial
+from experiments.campaign.values import Json, Timing, Trial, Variant
 from experiments.scenario.stream import Traffic
 from experiments.scenario.traffic.iperf3_udp import Iperf3Udp
 from mininet_topos.topology import LinkId, Topology
@@ -16,7 +16,7 @@ from mininet_topos.topology import LinkId, Topology
 # Shorter intervals hold for seconds, not for the hour that a campaign takes: one that is too short by a hair makes
 # trials untrustworthy one by one. 5 ms is also what an idle network needs a core for.
 CANDIDATES_MS = (20, 50, 100)
-ARM = Arm("sdfast", "learned", "tree")
+VARIANT = Variant("sdfast", "learned", "tree")
 TIMING = Timing(before_s=1.0, transient_s=1.0, converged_s=6.0)
 OVERFILL = 1.5  # offered to the link that is to be full, over its capacity
 _HEADER_BYTES = 14 + 20 + 8  # Ethernet, IPv4, UDP: what the shaper counts besides the payload
@@ -43,14 +43,14 @@ class FullLink:
 
 
 def calibration_trial(trials: Iterable[Trial]) -> Trial | None:
-    """The first mixed trial of a campaign without its cuts, on our own arm; None when no trial has such a load.
+    """The first mixed trial of a campaign without its failures, on our own variant; None when no trial has such a load.
 
     Its pairs and their load are those of a round, so that calibration sees what trials will see.
     """
     mixed = next((trial for trial in trials if trial.kind == "mixed"), None)
     if mixed is None:
         return None
-    return replace(mixed, trial_id="calibration", arm=ARM, failures=0, links=(), timing=TIMING)
+    return replace(mixed, trial_id="calibration", variant=VARIANT, failures=0, links=(), timing=TIMING)
 
 
 def without_load(facts: Json) -> Json:

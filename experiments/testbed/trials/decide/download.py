@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from experiments.analysis.injected import Flip
+from experiments.analysis.injected import InjectedEvent
 from experiments.analysis.timeline import STAGES
 from experiments.campaign.values import Json, Trial
 from experiments.testbed.trials.decide.row import PACKET_MEASURES, Pair, PairFacts, pair_head
@@ -36,16 +36,16 @@ class Fetched(Protocol):
 
 
 def download_row(
-    trial: Trial, downloads: Sequence[Fetched], flips: Sequence[Flip], facts: Mapping[Pair, PairFacts]
+    trial: Trial, downloads: Sequence[Fetched], injected: Sequence[InjectedEvent], facts: Mapping[Pair, PairFacts]
 ) -> Json:
     """What a trial of kind "download" measured, as the shape that rows.jsonl keeps; nothing of it is per window."""
     start_s = min((download.start_s for download in downloads), default=0.0)
-    cut_s = min((flip.before_s for flip in flips), default=None)
-    spread_s = None if cut_s is None else max(flip.after_s for flip in flips) - cut_s
+    failure_s = min((event.before_s for event in injected), default=None)
+    spread_s = None if failure_s is None else max(event.after_s for event in injected) - failure_s
     return {
         "windows_s": None,
-        "cut_after_start_s": None if cut_s is None else round(cut_s - start_s, 3),
-        "cut_spread_ms": None if spread_s is None else round(spread_s * 1000, 3),
+        "failure_after_start_s": None if failure_s is None else round(failure_s - start_s, 3),
+        "failure_spread_ms": None if spread_s is None else round(spread_s * 1000, 3),
         "stages_ms": dict.fromkeys(STAGES),
         "convergence_ms": None,
         "backtracking_ms": None,

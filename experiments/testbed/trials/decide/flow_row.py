@@ -13,7 +13,7 @@ from mininet_topos.topology import Direction
 
 # Datagrams that are lost before anything is broken (%): more says that the network does not carry what it should.
 MOST_LOST_PERCENT = 1.0
-# TCP that misses more of its rate before the cut (%) is told; small flows on full links keep to it less.
+# TCP that misses more of its rate before the failure (%) is told; small flows on full links keep to it less.
 MOST_MISSING_PERCENT = 5.0
 SETTLE_S = 3.0
 _TOLD = ("restoration_begin", "restoration_done")
@@ -33,8 +33,8 @@ class SeenFlows:
         Mbit/s by link direction, window and queue.
     fluid : mapping
         What the fluid delivers, by flow name.
-    cut_s : float
-        CLOCK_MONOTONIC of the cut.
+    failure_s : float
+        CLOCK_MONOTONIC of the failure.
     events : sequence of Event
         Of the trial.
     health : Health
@@ -45,7 +45,7 @@ class SeenFlows:
     records: Sequence[FlowRecord]
     links: Mapping[str, Mapping[str, Mapping[int, float]]]
     fluid: Mapping[str, Mapping[str, float]]
-    cut_s: float
+    failure_s: float
     events: Sequence[Event]
     health: Health
 
@@ -66,19 +66,19 @@ def flow_row(seen: SeenFlows, timing: FlowTiming) -> Json:
         "paths": {each.flow.name: {"before": _names(each.before), "after": _names(each.after)} for each in seen.placed},
         "links": {name: _of_windows(windows) for name, windows in seen.links.items()},
         "fluid": {name: dict(rates) for name, rates in seen.fluid.items()},
-        "stages_ms": stages_ms(seen.events, seen.cut_s),
+        "stages_ms": stages_ms(seen.events, seen.failure_s),
         "windows_s": {"before_s": timing.before_s, "after_s": timing.after_s, "final_s": timing.final_s},
         "warnings": [*lost, *warnings, *missing_before(seen.records)],
         "trustworthy": trustworthy and not lost,
     }
 
 
-def stages_ms(events: Iterable[Event], cut_s: float) -> dict[str, float | None]:
-    """Milliseconds from the cut until the controller heard of it, and until the last switch had its rows."""
+def stages_ms(events: Iterable[Event], failure_s: float) -> dict[str, float | None]:
+    """Milliseconds from the failure until the controller heard of it, and until the last switch had its rows."""
     found: dict[str, float | None] = dict.fromkeys(("told", "answered"))
     for name, event in zip(found, _TOLD, strict=True):
-        stamps = [each.t_s for each in events if each.name == event and each.t_s >= cut_s]
-        found[name] = round(1000.0 * (min(stamps) - cut_s), 2) if stamps else None
+        stamps = [each.t_s for each in events if each.name == event and each.t_s >= failure_s]
+        found[name] = round(1000.0 * (min(stamps) - failure_s), 2) if stamps else None
     return found
 
 
@@ -93,11 +93,15 @@ def lost_before(records: Iterable[FlowRecord]) -> list[str]:
 
 
 def missing_before(records: Iterable[FlowRecord]) -> list[str]:
-    """A sentence when TCP carried less than its rate before the cut."""
+    """A sentence when TCP carried less than its rate before the failure."""
     known = [each for each in records if each.transport == "tcp" and each.offered_mbps is not None]
     offered = sum(each.offered_mbps or 0.0 for each in known)
     missing = 100.0 * (1 - sum(each.before_mbps for each in known) / offered) if offered else 0.0
-    return [f"TCP carried {missing:.1f} % less than it offers before the cut"] if missing > MOST_MISSING_PERCENT else []
+    return (
+        [f"TCP carried {missing:.1f} % less than it offers before the failure"]
+        if missing > MOST_MISSING_PERCENT
+        else []
+    )
 
 
 def _of_windows(windows: Mapping[str, Mapping[int, float]]) -> Json:

@@ -10,48 +10,50 @@ from experiments.campaign.values import Json
 _MS_A_SECOND = 1000.0
 
 
-def updates_of(events: Iterable[Event], cut_s: float) -> dict[str, float]:
-    """When the last new row of each switch was in force (seconds after the cut); switches without any are absent."""
-    added = [event for event in events if event.name == "rows_changed" and event.fields["added"] and event.t_s >= cut_s]
-    return {str(event.fields["node"]): event.t_s - cut_s for event in sorted(added, key=lambda each: each.t_s)}
+def updates_of(events: Iterable[Event], failure_s: float) -> dict[str, float]:
+    """When the last new row of each switch was in force (seconds after the failure); switches without any are absent."""
+    added = [
+        event for event in events if event.name == "rows_changed" and event.fields["added"] and event.t_s >= failure_s
+    ]
+    return {str(event.fields["node"]): event.t_s - failure_s for event in sorted(added, key=lambda each: each.t_s)}
 
 
-def detections_of(events: Iterable[Event], ends: Sequence[str], cut_s: float) -> dict[str, float]:
-    """When the watcher first heard of a failed port at each end of the link (seconds after the cut)."""
+def detections_of(events: Iterable[Event], ends: Sequence[str], failure_s: float) -> dict[str, float]:
+    """When the watcher first heard of a failed port at each end of the link (seconds after the failure)."""
     heard = [
-        (event.t_s - cut_s, str(event.fields["node"]))
+        (event.t_s - failure_s, str(event.fields["node"]))
         for event in events
         if event.source == "watcher"
         and event.name == "port_status"
         and event.fields["node"] in ends
         and event.fields["live"] is False
-        and event.t_s >= cut_s
+        and event.t_s >= failure_s
     ]
     return {node: seconds for seconds, node in sorted(heard, reverse=True)}
 
 
-def ingress_row(events: Sequence[Event], expected: Iterable[str], ends: Sequence[str], cut_s: float) -> Json:
+def ingress_row(events: Sequence[Event], expected: Iterable[str], ends: Sequence[str], failure_s: float) -> Json:
     """Row of a failure.
 
     Parameters
     ----------
     events : sequence of Event
-        From the cut to the repair.
+        From the failure to the repair.
     expected : iterable of str
         Ingress switches with a failed tunnel.
     ends : sequence of str
         Switches at the link.
-    cut_s : float
-        CLOCK_MONOTONIC when the cut began.
+    failure_s : float
+        CLOCK_MONOTONIC when the failure began.
     """
-    updates, noticed = updates_of(events, cut_s), detections_of(events, ends, cut_s)
+    updates, noticed = updates_of(events, failure_s), detections_of(events, ends, failure_s)
     detected_s = min(noticed.values(), default=None)
     return {
         "noticed_ms": {node: _ms(seconds) for node, seconds in sorted(noticed.items())},
         "ingresses": [
             {
                 "node": node,
-                "from_cut_ms": None if node not in updates else _ms(updates[node]),
+                "from_failure_ms": None if node not in updates else _ms(updates[node]),
                 "from_detection_ms": (
                     None if node not in updates or detected_s is None else _ms(updates[node] - detected_s)
                 ),

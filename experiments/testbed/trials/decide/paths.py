@@ -11,7 +11,7 @@ from mininet_topos.errors import ArmorError
 
 
 class PathsError(ArmorError):
-    """A trial on the bench of two paths went wrong."""
+    """A trial on the testbed of two paths went wrong."""
 
 
 def delays(times_ms: Sequence[float], sent: int) -> Json:
@@ -23,7 +23,7 @@ def delays(times_ms: Sequence[float], sent: int) -> Json:
         Nothing arrived.
     """
     if not times_ms:
-        raise PathsError(f"none of {sent} packets arrived; the bench is broken")
+        raise PathsError(f"none of {sent} packets arrived; the testbed is broken")
     mean = fmean(times_ms)
     deviation = fmean([(each - mean) ** 2 for each in times_ms]) ** 0.5
     return {"sent": sent, "arrived": len(times_ms), "mean_ms": mean, "deviation_ms": deviation}

@@ -23,8 +23,8 @@ BIN_S = 0.02
 PHASES = ("fail_free", "transient", "converged")
 # Columns of a pair that need every packet's way; null where only files were fetched.
 PACKET_MEASURES = (
-    "came_back_out",
-    "came_back_back",
+    "backtracked_out",
+    "backtracked_back",
     "outage_ms",
     "convergence_ms",
     "backtracking_rtt_ms",
@@ -63,15 +63,15 @@ class Seen:
     facts: Mapping[Pair, PairFacts]
 
     @property
-    def cut_s(self) -> float:
-        """Stamp right before the first cut; without a cut the instant at which it would have been."""
+    def failure_s(self) -> float:
+        """Stamp right before the first failure; without a failure the instant at which it would have been."""
         planned_s = self.record.zero_s + timing_of(self.trial).before_s
-        return min((flip.before_s for flip in self.record.flips), default=planned_s)
+        return min((event.before_s for event in self.record.injected), default=planned_s)
 
 
 @dataclass(frozen=True)
 class _PairView:
-    """One pair's flights, and what became of both ways after the cut."""
+    """One pair's flights, and what became of both ways after the failure."""
 
     stream: Stream
     outcomes: tuple[WayOutcome, WayOutcome]
@@ -86,41 +86,46 @@ class _PairView:
 
     @property
     def convergence_ms(self) -> float | None:
-        """From the cut to the last packet that was lost or came back; None: some still are at the end."""
+        """From the failure to the last packet that was lost or came back; None: some still are at the end."""
         if any(outcome.steady_s is None for outcome in self.outcomes if outcome.counts.sent):
             return None
         last = [stamp for outcome in self.outcomes for stamp in (outcome.last_lost_s, outcome.last_crankback_s)]
         return max([(stamp - self.after.start_s) * 1000 for stamp in last if stamp is not None], default=0.0)
 
 
-def phase_windows(timing: Timing, cut_s: float) -> dict[str, Window]:
+def phase_windows(timing: Timing, failure_s: float) -> dict[str, Window]:
     """The three windows of a trial."""
     edges = (-timing.before_s, 0.0, timing.transient_s, timing.transient_s + timing.converged_s)
     return {
-        name: Window(cut_s + start, cut_s + end) for name, start, end in zip(PHASES, edges, edges[1:], strict=False)
+        name: Window(failure_s + start, failure_s + end)
+        for name, start, end in zip(PHASES, edges, edges[1:], strict=False)
     }
 
 
 def network_row(seen: Seen) -> Json:
     """Everything measured in a trial of kind "mixed" or "flow", as the shape that rows.jsonl keeps."""
-    timing, cut_s, record = timing_of(seen.trial), seen.cut_s, seen.record
-    windows = phase_windows(timing, cut_s)
-    after = Window(cut_s, windows["converged"].end_s)
+    timing, failure_s, record = timing_of(seen.trial), seen.failure_s, seen.record
+    windows = phase_windows(timing, failure_s)
+    after = Window(failure_s, windows["converged"].end_s)
     views = [_view(seen, stream, after) for stream in record.streams]
     detected_s = [t_s for _, t_s in record.detections if after.holds(t_s)]
     outcomes = [outcome for view in views for outcome in view.outcomes]
     found = stages(after, outcomes, detected_s, record.installs_s)
-    cut = bool(seen.trial.links)
+    has_failure = bool(seen.trial.links)
     return {
         "bfd_interval_ms": record.bfd_interval_ms,
-        "windows_s": {name: [_round(w.start_s - cut_s), _round(w.end_s - cut_s)] for name, w in windows.items()},
-        "cut_spread_ms": _round((max(flip.after_s for flip in record.flips) - cut_s) * 1000) if cut else None,
-        "stages_ms": found.to_dict() if cut else dict.fromkeys(found.to_dict()),
-        "convergence_ms": _convergence(views) if cut else None,
-        "backtracking_ms": backtracking(views_flights(views), after, detected_s) if cut else None,
+        "windows_s": {
+            name: [_round(w.start_s - failure_s), _round(w.end_s - failure_s)] for name, w in windows.items()
+        },
+        "failure_spread_ms": _round((max(event.after_s for event in record.injected) - failure_s) * 1000)
+        if has_failure
+        else None,
+        "stages_ms": found.to_dict() if has_failure else dict.fromkeys(found.to_dict()),
+        "convergence_ms": _convergence(views) if has_failure else None,
+        "backtracking_ms": backtracking(views_flights(views), after, detected_s) if has_failure else None,
         "crankback_frames": sum(_crankback_frames(flight, after) for flight in views_flights(views)),
         "pairs": [_pair(view, windows, seen.datagrams) for view in views],
-        "timeline": timeline([view.stream for view in views if view.is_hit], windows) if cut else None,
+        "timeline": timeline([view.stream for view in views if view.is_hit], windows) if has_failure else None,
         "trustworthy": record.trustworthy,
         "warnings": list(record.warnings),
     }
@@ -144,7 +149,7 @@ def _convergence(views: Sequence[_PairView]) -> float | None:
 
 
 def backtracking(flights: Sequence[Flight], after: Window, detected_s: Sequence[float]) -> Json | None:
-    """When the last packet backtracked, in milliseconds from the cut and from the first detection.
+    """When the last packet backtracked, in milliseconds from the failure and from the first detection.
 
     Zero when none did; None when packets still do at the end of the window.
 
@@ -153,18 +158,18 @@ def backtracking(flights: Sequence[Flight], after: Window, detected_s: Sequence[
     flights : sequence of Flight
         Of all pairs and both ways.
     after : Window
-        From the cut to the end.
+        From the failure to the end.
     detected_s : sequence of float
         Reports of failed ports.
     """
     stamps = [hop.t_s for flight in flights for hop in flight.back_hops if after.holds(hop.t_s)]
     if not stamps:
-        return {"from_cut": 0.0, "from_detection": 0.0}
+        return {"from_failure": 0.0, "from_detection": 0.0}
     last_s = max(stamps)
     if last_s > after.end_s - IN_FLIGHT_S:
         return None
     from_detection = _round((last_s - min(detected_s)) * 1000) if detected_s else None
-    return {"from_cut": _round((last_s - after.start_s) * 1000), "from_detection": from_detection}
+    return {"from_failure": _round((last_s - after.start_s) * 1000), "from_detection": from_detection}
 
 
 def _crankback_frames(flight: Flight, after: Window) -> int:
@@ -174,15 +179,15 @@ def _crankback_frames(flight: Flight, after: Window) -> int:
 def _pair(view: _PairView, windows: Mapping[str, Window], found: Mapping[Pair, Sequence[Datagram]]) -> Json:
     traffic = view.stream.traffic
     datagrams = found.get((traffic.source, traffic.destination), ())
-    came_back = [
+    backtracked = [
         sum(bool(flight.back_hops) and view.after.holds(flight.back_hops[0].t_s) for flight in flights)
         for flights in view.stream.flights
     ]
     return {
         **pair_head((traffic.source, traffic.destination), view.facts, view.failed),
         "phases": {name: _phase(view.stream, window, datagrams) for name, window in windows.items()},
-        "came_back_out": came_back[0],
-        "came_back_back": came_back[1],
+        "backtracked_out": backtracked[0],
+        "backtracked_back": backtracked[1],
         "outage_ms": _round(max(outcome.outage_ms for outcome in view.outcomes)),
         "convergence_ms": _maybe(view.convergence_ms),
         "backtracking_rtt_ms": _maybe(backtracking_rtt_ms(view.stream.flights[0])),
@@ -222,7 +227,7 @@ def _phase(stream: Stream, window: Window, datagrams: Sequence[Datagram]) -> Jso
         "sent": len(trips),
         "received": len(rtts),
         "lost": len(trips) - len(rtts),
-        "came_back": sum(bool(flight.back_hops) for flight in back),
+        "backtracked": sum(bool(flight.back_hops) for flight in back),
         "rtt_mean_ms": _maybe(float(np.mean(rtts)) if rtts else None),
         "rtt_p50_ms": _maybe(float(np.percentile(rtts, 50)) if rtts else None),
         "rtt_p99_ms": _maybe(float(np.percentile(rtts, 99)) if rtts else None),
@@ -233,7 +238,7 @@ def _phase(stream: Stream, window: Window, datagrams: Sequence[Datagram]) -> Jso
 
 
 def backtracking_rtt_ms(flights: Sequence[Flight]) -> float | None:
-    """Time of the first packet that came back: from crossing a link until it had crossed it back, the outermost link.
+    """Time of the first packet that backtracked: from crossing a link until it had crossed it back, the outermost link.
 
     So long does the switch where the detour begins go on sending packets the old way.
     """
@@ -253,16 +258,16 @@ def backtracking_rtt_ms(flights: Sequence[Flight]) -> float | None:
 
 
 def timeline(streams: Sequence[Stream], windows: Mapping[str, Window]) -> Json | None:
-    """Round-trip time, share of answered requests, and packets that came back, in bins over all these pairs.
+    """Round-trip time, share of answered requests, and packets that backtracked, in bins over all these pairs.
 
-    A request counts in the bin of its sending, a packet that came back in the bin in which it first did.
+    A request counts in the bin of its sending, a packet that backtracked in the bin in which it first did.
     """
     if not streams:
         return None
     start_s, end_s = windows[PHASES[0]].start_s, windows[PHASES[-1]].end_s
     bins = round((end_s - start_s) / BIN_S)
     rtts: list[list[float]] = [[] for _ in range(bins)]
-    sent, came_back = [0] * bins, [0] * bins
+    sent, backtracked = [0] * bins, [0] * bins
     for stream in streams:
         for request, rtt in round_trips_ms(stream):
             place = int((request.sent_s - start_s) / BIN_S)
@@ -272,13 +277,13 @@ def timeline(streams: Sequence[Stream], windows: Mapping[str, Window]) -> Json |
         for flight in (flight for flights in stream.flights for flight in flights if flight.back_hops):
             place = int((flight.back_hops[0].t_s - start_s) / BIN_S)
             if 0 <= place < bins:
-                came_back[place] += 1
+                backtracked[place] += 1
     return {
         "start_ms": _round((start_s - windows[PHASES[1]].start_s) * 1000),
         "bin_ms": round(BIN_S * 1000),
         "rtt_mean_ms": [_round(sum(each) / len(each)) if each else None for each in rtts],
         "delivered_share": [_round(len(r) / n) if n else None for r, n in zip(rtts, sent, strict=True)],
-        "came_back": came_back,
+        "backtracked": backtracked,
     }
 
 

@@ -1,9 +1,9 @@
-"""A trial of a campaign in the words of a scenario: what is sent, what is cut, and how long it is watched."""
+"""A trial of a campaign in the words of a scenario: what is sent, what fails, and how long it is watched."""
 
 from __future__ import annotations
 
 from experiments.campaign.kinds.probed import DownloadParameters, WatchedParameters
-from experiments.campaign.values import Arm, Load, Timing, Trial, parameters_of
+from experiments.campaign.values import Load, Timing, Trial, Variant, parameters_of
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.stream import Traffic
 from experiments.scenario.traffic.iperf3_udp import Iperf3Udp
@@ -13,22 +13,22 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.topology import LinkId, Topology, with_capacity
 
 
-def variation_of(arm: Arm) -> Variation:
-    """The scheme of an arm as a scenario names it."""
-    return Variation(arm.scheme, arm.mode, arm.planner)
+def variation_of(variant: Variant) -> Variation:
+    """The scheme of a variant as a scenario names it."""
+    return Variation(variant.scheme, variant.mode, variant.planner)
 
 
-def arm_of(trial: Trial) -> Arm:
-    """Arm of a trial.
+def variant_of(trial: Trial) -> Variant:
+    """Variant of a trial.
 
     Raises
     ------
     BadInputError
         It has none.
     """
-    if trial.arm is None:
-        raise BadInputError(f"trial {trial.trial_id!r} names no scheme; give it an arm")
-    return trial.arm
+    if trial.variant is None:
+        raise BadInputError(f"trial {trial.trial_id!r} names no scheme; give it a variant")
+    return trial.variant
 
 
 def timing_of(trial: Trial) -> Timing:
@@ -58,7 +58,7 @@ def load_of(trial: Trial) -> Load:
 
 
 def links_of(trial: Trial, topology: Topology) -> tuple[LinkId, ...]:
-    """Links that a trial cuts.
+    """Links that a trial fails.
 
     Raises
     ------
@@ -68,12 +68,12 @@ def links_of(trial: Trial, topology: Topology) -> tuple[LinkId, ...]:
     by_name = {str(link): link for link in topology.link_ids}
     unknown = [name for name in trial.links if name not in by_name]
     if unknown:
-        raise BadInputError(f"trial {trial.trial_id!r} cuts {unknown[0]!r}, which is no link of {topology.name!r}")
+        raise BadInputError(f"trial {trial.trial_id!r} fails {unknown[0]!r}, which is no link of {topology.name!r}")
     return tuple(by_name[name] for name in trial.links)
 
 
 def scenario_of(trial: Trial, topology: Topology, bfd_interval_ms: int) -> Scenario:
-    """The scenario of one trial: its streams and its cuts, all at the same second.
+    """The scenario of one trial: its streams and its failures, all at the same second.
 
     Parameters
     ----------
@@ -86,20 +86,20 @@ def scenario_of(trial: Trial, topology: Topology, bfd_interval_ms: int) -> Scena
     Raises
     ------
     BadInputError
-        The trial lacks an arm, a load or a timing, or cuts an unknown link.
+        The trial lacks a variant, a load or a timing, or fails an unknown link.
     """
     timing, load, own = timing_of(trial), load_of(trial), parameters_of(trial, WatchedParameters)
-    cut_s = own.head_start_s if isinstance(own, DownloadParameters) else timing.before_s
+    failure_s = own.head_start_s if isinstance(own, DownloadParameters) else timing.before_s
     return Scenario(
         topology_name=trial.topology,
         topology=with_capacity(topology, load.capacity_mbps),
-        variations=(variation_of(arm_of(trial)),),
+        variations=(variation_of(variant_of(trial)),),
         traffic=traffic_of(trial.pairs, load),
-        failures=tuple(Silent(cut_s, link) for link in links_of(trial, topology)),
+        failures=tuple(Silent(failure_s, link) for link in links_of(trial, topology)),
         duration_s=timing.total_s,
         seed=trial.seed,
         bfd_interval_ms=bfd_interval_ms,
-        control_delay_ms=arm_of(trial).control_delay_ms or 0.0,
+        control_delay_ms=variant_of(trial).control_delay_ms or 0.0,
         wait_to_restore_s=own.wait_to_restore_s,
         settle_s=own.settle_s,
     )

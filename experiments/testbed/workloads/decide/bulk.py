@@ -1,4 +1,4 @@
-"""How one long TCP flow got through a failure: its samples around the cut, and what they come to."""
+"""How one long TCP flow got through a failure: its samples around the failure, and what they come to."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ def read_samples(text: str) -> list[Sample]:
     return samples
 
 
-def bulk_row(samples: Sequence[Sample], cut_ns: int, window_ms: float) -> Json:
+def bulk_row(samples: Sequence[Sample], failure_ns: int, window_ms: float) -> Json:
     """Columns of a trial.
 
     Parameters
     ----------
     samples : sequence of Sample
-    cut_ns : int
+    failure_ns : int
         When the path died, or would have.
     window_ms : float
-        The smallest congestion window is looked for so long after the cut.
+        The smallest congestion window is looked for so long after the failure.
     """
-    before = [each.cwnd for each in samples if each.at_ns < cut_ns]
-    after = [each.cwnd for each in samples if 0 <= each.at_ns - cut_ns <= window_ms * 1e6]
+    before = [each.cwnd for each in samples if each.at_ns < failure_ns]
+    after = [each.cwnd for each in samples if 0 <= each.at_ns - failure_ns <= window_ms * 1e6]
     seconds = (samples[-1].at_ns - samples[0].at_ns) / 1e9
     gap_ms = max(late.at_ns - early.at_ns for early, late in pairwise(samples)) / 1e6
     return {
-        "at_ms": [round((each.at_ns - cut_ns) / 1e6, 2) for each in samples],
+        "at_ms": [round((each.at_ns - failure_ns) / 1e6, 2) for each in samples],
         "cwnd_segments": [each.cwnd for each in samples],
         "sent_bytes": [each.sent_bytes for each in samples],
         "retransmits": samples[-1].retransmits,
-        "cwnd_at_cut": before[-1] if before else None,
+        "cwnd_at_failure": before[-1] if before else None,
         "smallest_cwnd": min(after, default=None),
-        "stalled_ms": stalled_ms(samples, cut_ns, window_ms),
+        "stalled_ms": stalled_ms(samples, failure_ns, window_ms),
         "largest_gap_ms": gap_ms,
         "trustworthy": gap_ms <= LARGEST_GAP_MS,
         "warnings": [] if gap_ms <= LARGEST_GAP_MS else [f"the sender got no processor for {gap_ms:.0f} ms"],
@@ -71,8 +71,8 @@ def bulk_row(samples: Sequence[Sample], cut_ns: int, window_ms: float) -> Json:
     }
 
 
-def stalled_ms(samples: Sequence[Sample], cut_ns: int, window_ms: float) -> float:
-    """Longest time in which nothing new was confirmed, of those that end after the cut and begin soon after it.
+def stalled_ms(samples: Sequence[Sample], failure_ns: int, window_ms: float) -> float:
+    """Longest time in which nothing new was confirmed, of those that end after the failure and begin soon after it.
 
     It is as exact as samples are close.
     """
@@ -81,6 +81,6 @@ def stalled_ms(samples: Sequence[Sample], cut_ns: int, window_ms: float) -> floa
     waits = [
         late.at_ns - early.at_ns
         for early, late in pairwise(progress)
-        if late.at_ns > cut_ns and early.at_ns - cut_ns < window_ms * 1e6
+        if late.at_ns > failure_ns and early.at_ns - failure_ns < window_ms * 1e6
     ]
     return max(waits, default=samples[-1].at_ns - progress[-1].at_ns) / 1e6

@@ -1,6 +1,6 @@
 """Which connections a switch has under PSO, and what goes over each.
 
-A switch has one *home* connection, of the class of traffic type 1, which is the datapath that apps see. State never
+A switch has one *main* connection, of the class of traffic type 1, which is the datapath that apps see. State never
 travels anywhere else: commands, requests, replies, port status. It must not be lost when a connection falls, and a
 barrier holds for one connection alone. Each other class has a connection that carries what the network may lose
 anyway: packet-ins to the controller, packet-outs to the switch.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ryu_apps.control.priority.decide.queue import Kind
 from ryu_apps.openflow.wire import MsgType
-from ryu_apps.pmt.channels import channel_rows, home_class
+from ryu_apps.pmt.channels import channel_rows, main_class
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
 
@@ -24,29 +24,29 @@ class Connection:
     class_id: int
     port: int
     dscp: int
-    is_home: bool
+    is_main: bool
 
 
-def connections(table: PolicyMapTable, home_port: int) -> tuple[Connection, ...]:
+def connections(table: PolicyMapTable, main_port: int) -> tuple[Connection, ...]:
     """Connections of a switch, the main connection first.
 
     Parameters
     ----------
     table : PolicyMapTable
-    home_port : int
-        TCP port where the controller expects main connections; class k has `home_port` + 1 + k.
+    main_port : int
+        TCP port where the controller expects main connections; class k has `main_port` + 1 + k.
 
     Raises
     ------
     PmtError
         More queues than class selectors.
     """
-    home = home_class(table)
+    main = main_class(table)
     rows = [
-        Connection(class_id, home_port if class_id == home else home_port + 1 + class_id, row.dscp, class_id == home)
+        Connection(class_id, main_port if class_id == main else main_port + 1 + class_id, row.dscp, class_id == main)
         for class_id, row in enumerate(channel_rows(table))
     ]
-    return tuple(sorted(rows, key=lambda row: not row.is_home))
+    return tuple(sorted(rows, key=lambda row: not row.is_main))
 
 
 def class_order(table: PolicyMapTable) -> tuple[int, ...]:
@@ -74,13 +74,13 @@ def controller_ids(table: PolicyMapTable, ready: Collection[int]) -> dict[int, i
     dict of int to int
         Class to id. A class without a connection of its own shares the main connection, and never loses packet-ins.
     """
-    own_home_id = home_id(table, ready)
-    return {each: each if each in ready else own_home_id for each in class_order(table)}
+    own_main_id = main_id(table, ready)
+    return {each: each if each in ready else own_main_id for each in class_order(table)}
 
 
-def home_id(table: PolicyMapTable, ready: Collection[int]) -> int:
+def main_id(table: PolicyMapTable, ready: Collection[int]) -> int:
     """Controller id of the main connection: 0, to which plain `output:CONTROLLER` goes, unless class 0 has its own."""
-    return home_class(table) if UNMATCHED_CLASS in ready else UNMATCHED_CLASS
+    return main_class(table) if UNMATCHED_CLASS in ready else UNMATCHED_CLASS
 
 
 @dataclass(frozen=True, slots=True)

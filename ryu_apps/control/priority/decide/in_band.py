@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ryu_apps.control.priority.decide.channels import connections
-from ryu_apps.plan.in_band.values import HIGHEST_DSCP, Channel, DataMark, Service
+from ryu_apps.plan.in_band.values import HIGHEST_DSCP, Channel, DataMarking, Service
 from ryu_apps.pmt.rules import DataDscp, PolicyMapTable
 
 _SELECTOR_SHIFT = 3
@@ -23,7 +23,7 @@ def channel_of(
     controller_at : str
         Switch that the controller is attached to.
     openflow_port : int
-        TCP port of the (home) connection.
+        TCP port of the (main) connection.
     switch_ports : iterable of int
         TCP ports that switches listen on; they get the mark of the main connection.
 
@@ -39,13 +39,13 @@ def channel_of(
     services = [Service(row.port, dscp=row.dscp) for row in rows]
     services += [Service(port, at_controller=False, dscp=rows[0].dscp) for port in switch_ports]
     lowest = min((row.dscp for row in rows if row.dscp), default=None)
-    marks = () if lowest is None else tuple(_data_marks(table.data_dscp, lowest))
+    marks = () if lowest is None else tuple(_data_markings(table.data_dscp, lowest))
     return Channel(controller_at, tuple(services), marks)
 
 
-def _data_marks(wish: DataDscp | None, lowest: int) -> Iterator[DataMark]:
+def _data_markings(wish: DataDscp | None, lowest: int) -> Iterator[DataMarking]:
     """Marks of control that data may not have, as the table configuration; `lowest` is the least urgent one."""
     if wish is None:
         return
     becomes = None if wish is DataDscp.REFUSE else ((lowest >> _SELECTOR_SHIFT) - 1) << _SELECTOR_SHIFT
-    yield from (DataMark(dscp, becomes) for dscp in range(lowest, HIGHEST_DSCP + 1))
+    yield from (DataMarking(dscp, becomes) for dscp in range(lowest, HIGHEST_DSCP + 1))

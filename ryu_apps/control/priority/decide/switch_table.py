@@ -21,8 +21,8 @@ from ryu_apps.pmt.rules import PolicyMapTable
 from ryu_apps.pmt.serial import from_json, to_json
 
 PMT_KEY = "armor-pmt"
-CLASS_KEY = "armor-pso"  # of a controller row: "home", or the class whose connection it is
-HOME = "home"
+CLASS_KEY = "armor-pso"  # of a controller row: "main", or the class whose connection it is
+MAIN = "main"
 DATABASE = "Open_vSwitch"
 BRIDGE_COLUMNS = ("_uuid", "name", "datapath_id", "external_ids", "controller")
 CONTROLLER_COLUMNS = ("_uuid", "target", "other_config", "external_ids", "max_backoff", "inactivity_probe")
@@ -39,7 +39,7 @@ class ControllerRow:
     target: str
     other_config: Mapping[str, str] = field(default_factory=dict)
     external_ids: Mapping[str, str] = field(default_factory=dict)
-    copied: Mapping[str, Any] = field(default_factory=dict)  # columns that new rows take over from the home row
+    copied: Mapping[str, Any] = field(default_factory=dict)  # columns that new rows take over from the main row
 
     @property
     def role(self) -> str:
@@ -129,12 +129,12 @@ def push_operations(bridge: BridgeRow, table: PolicyMapTable) -> list[Operation]
     PmtError
         The table is too long, or has too many queues.
     """
-    home = _home_row(bridge)
-    wanted = _wanted(home, table)
-    kept = {row.target: row for row in bridge.controllers if row is home or row.role}
+    main = _main_row(bridge)
+    wanted = _wanted(main, table)
+    kept = {row.target: row for row in bridge.controllers if row is main or row.role}
     operations: list[Operation] = []
     for target, connection in wanted.items():
-        operations += _adjust(kept[target], connection) if target in kept else [_insert(home, target, connection)]
+        operations += _adjust(kept[target], connection) if target in kept else [_insert(main, target, connection)]
     new = [["named-uuid", f"class{each.class_id}"] for target, each in wanted.items() if target not in kept]
     stale = [["uuid", row.uuid] for target, row in kept.items() if target not in wanted]
     changes = [["controller", "delete", ["set", stale]], ["controller", "insert", ["set", new]]]
@@ -151,32 +151,32 @@ def push_operations(bridge: BridgeRow, table: PolicyMapTable) -> list[Operation]
     return operations
 
 
-def _home_row(bridge: BridgeRow) -> ControllerRow:
-    marked = [row for row in bridge.controllers if row.role == HOME]
+def _main_row(bridge: BridgeRow) -> ControllerRow:
+    marked = [row for row in bridge.controllers if row.role == MAIN]
     # A bridge that listens for controllers too, as those of plain `mn` do, still connects to one itself.
     others = [row for row in bridge.controllers if not row.role and not row.target.startswith("p")]
     candidates = marked or others
     if len(candidates) != 1:
         raise BadInputError(
             f"bridge {bridge.name} has {len(candidates)} controllers ({', '.join(r.target for r in candidates)}), and "
-            f"none says that it is the main connection; set external_ids:{CLASS_KEY}={HOME} of one, or leave just one"
+            f"none says that it is the main connection; set external_ids:{CLASS_KEY}={MAIN} of one, or leave just one"
         )
     return candidates[0]
 
 
-def _wanted(home: ControllerRow, table: PolicyMapTable) -> dict[str, Connection]:
+def _wanted(main: ControllerRow, table: PolicyMapTable) -> dict[str, Connection]:
     if not table.rules:
-        return {home.target: Connection(0, 0, int(home.other_config.get("dscp", 0)), True)}
-    found = _TARGET.fullmatch(home.target)
+        return {main.target: Connection(0, 0, int(main.other_config.get("dscp", 0)), True)}
+    found = _TARGET.fullmatch(main.target)
     if found is None:
-        raise BadInputError(f"controller {home.target!r} is no tcp:HOST:PORT, so classes cannot have ports beside it")
+        raise BadInputError(f"controller {main.target!r} is no tcp:HOST:PORT, so classes cannot have ports beside it")
     protocol, host, port = found.groups()
     return {f"{protocol}:{host}:{row.port}": row for row in connections(table, int(port))}
 
 
 def _adjust(row: ControllerRow, connection: Connection) -> list[Operation]:
     """Nothing when the row is right already: Open vSwitch looks at every row that is written."""
-    role = HOME if connection.is_home else str(connection.class_id)
+    role = MAIN if connection.is_main else str(connection.class_id)
     has_mark = row.other_config.get("dscp", "") == str(connection.dscp) or not connection.port
     if has_mark and row.role == role:
         return []
@@ -188,9 +188,9 @@ def _adjust(row: ControllerRow, connection: Connection) -> list[Operation]:
     return [{"op": "update", "table": "Controller", "where": where, "row": columns}]
 
 
-def _insert(home: ControllerRow, target: str, connection: Connection) -> Operation:
+def _insert(main: ControllerRow, target: str, connection: Connection) -> Operation:
     columns = {
-        **home.copied,
+        **main.copied,
         "target": target,
         "connection_mode": "out-of-band",
         "other_config": ["map", [["dscp", str(connection.dscp)]]],

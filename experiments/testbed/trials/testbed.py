@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from emulation.cuts import Cuts
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from emulation.status import set_bfd_interval
 from experiments.analysis.frames import CaptureError
-from experiments.analysis.injected import Flip
+from experiments.analysis.injected import InjectedEvent
 from experiments.analysis.packet_counts import Clock
 from experiments.campaign.kinds.probed import DownloadParameters
 from experiments.campaign.values import Trial, parameters_of
@@ -54,18 +54,18 @@ class Fetched:
     """Raw outcome of a trial of kind "download"."""
 
     downloads: tuple[Download, ...]
-    flips: tuple[Flip, ...]
+    injected: tuple[InjectedEvent, ...]
     flaps: dict[PortKey, int]
     restarts: tuple[str, ...]
     load_per_core: float
 
 
-class Bench:
+class Testbed:
     """A network that is up and watched.
 
     Parameters
     ----------
-    network, cuts, captures : EmulatedNetwork, Cuts, Captures
+    network, cuts, captures : EmulatedNetwork, FailureInjection, Captures
         All of them entered.
     work : Work
         Event log and raw files.
@@ -73,8 +73,10 @@ class Bench:
         What the switches hold while nothing is broken.
     """
 
-    def __init__(self, network: EmulatedNetwork, cuts: Cuts, captures: Captures, work: Work, plans: Plans) -> None:
-        self.network, self.cuts, self.captures, self.work, self.plans = network, cuts, captures, work, plans
+    def __init__(
+        self, network: EmulatedNetwork, injection: FailureInjection, captures: Captures, work: Work, plans: Plans
+    ) -> None:
+        self.network, self.injection, self.captures, self.work, self.plans = network, injection, captures, work, plans
         self._returning = Returning(network, plans)
 
     def events_since(self, offset: int) -> str:
@@ -91,27 +93,27 @@ class Bench:
             time.sleep(_BFD_SETTLE_S)
 
     def observe(self, scenario: Scenario, folder: Path) -> tuple[Measured, Return]:
-        """Send the traffic, cut, keep what the instruments see, repair, and wait for the return.
+        """Send the traffic, fail its links, keep what the instruments see, repair, and wait for the return.
 
         `folder` receives captures and the streams' output.
         """
         network, marks = self.network, self.captures.marks()
-        injector = Injector(network, self.cuts, scenario)
+        injector = Injector(network, self.injection, scenario)
         load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
         flaps = Flaps(network, scenario, may_raise=False)
         with Streams(network, scenario.traffic, folder / "streams") as streams:
-            injector.arm()
+            injector.prepare()
             offset_ns = sample_offset_ns()
             zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
             for number, stream in enumerate(scenario.traffic):
                 extra_s = 0.0 if isinstance(stream, ProbedTraffic) else _LOAD_EXTRA_S
                 streams.start(number, zero_s - time.monotonic() + scenario.duration_s + extra_s)
-            flips = injector.run(zero_s, scenario.duration_s, lambda: None)
+            injected = injector.run(zero_s, scenario.duration_s, lambda: None)
             end_s = time.monotonic()
             flapped = flaps.check()
             # Where answers are missing a sender would wait for them; stopped, it counts none that is under way.
             stopped = streams.interrupt()
-            self.cuts.restore_all()
+            self.injection.restore_all()
             streams.finish(ProbedTraffic)
             drift_ns = sample_offset_ns() - offset_ns
             own = tuple(
@@ -120,7 +122,7 @@ class Bench:
         measured = Measured(
             zero_s=zero_s,
             end_s=end_s,
-            flips=tuple(flips),
+            injected=tuple(injected),
             clock=Clock(offset_ns + drift_ns // 2, drift_ns),
             captures={},
             missed={},
@@ -130,26 +132,26 @@ class Bench:
             faults=network.faults,
             load_per_core=load_per_core,
         )
-        came_back = self.wait_returned()
+        restored = self.wait_returned()
         time.sleep(max(0.0, end_s + DRAIN_S + _LAST_ANSWERS_S - time.monotonic()))
-        return replace(measured, captures=self.captures.slices(marks, folder / "captures")), came_back
+        return replace(measured, captures=self.captures.slices(marks, folder / "captures")), restored
 
     def fetch(self, scenario: Scenario, trial: Trial, folder: Path) -> tuple[Fetched, Return]:
-        """Let every pair fetch its file while the scenario's links are cut; repair, and wait for the return."""
+        """Let every pair fetch its file while the scenario's links fail; repair, and wait for the return."""
         network, size_bytes = self.network, load_of(trial).download_bytes or 0
         own = parameters_of(trial, DownloadParameters)
-        injector = Injector(network, self.cuts, scenario)
+        injector = Injector(network, self.injection, scenario)
         load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
         flaps = Flaps(network, scenario, may_raise=False)
         with Downloads(network, trial.pairs, size_bytes, folder, trial.seed) as downloads:
-            injector.arm()
+            injector.prepare()
             zero_s = time.monotonic()
             downloads.start()
-            flips = injector.run(zero_s, own.head_start_s, lambda: None)
+            injected = injector.run(zero_s, own.head_start_s, lambda: None)
             fetched = downloads.wait(zero_s + own.give_up_s)
             flapped = flaps.check()
-        self.cuts.restore_all()
-        seen = Fetched(fetched, tuple(flips), flapped, unasked_restarts(network, scenario), load_per_core)
+        self.injection.restore_all()
+        seen = Fetched(fetched, tuple(injected), flapped, unasked_restarts(network, scenario), load_per_core)
         return seen, self.wait_returned()
 
     def wait_returned(self) -> Return:
@@ -158,7 +160,7 @@ class Bench:
 
 
 @contextmanager
-def open_bench(scenario: Scenario, folder: Path, say: Say) -> Iterator[Bench]:
+def open_testbed(scenario: Scenario, folder: Path, say: Say) -> Iterator[Testbed]:
     """Build the network of a scenario's only variation and watch it; everything is undone at the end.
 
     Raises
@@ -173,18 +175,18 @@ def open_bench(scenario: Scenario, folder: Path, say: Say) -> Iterator[Bench]:
     work.events.touch()
     network = emulated_network(scenario, variation, work, scenario.bfd_interval_ms)
     say("building the network")
-    with network, Cuts(network) as cuts:
+    with network, FailureInjection(network) as injection:
         make_ready(network, plans, variation, say)
         watch = PortWatch(network, tuple(network.sites), work)
-        captures = Captures(network, bench_taps(network), folder / "captures", drains=False)
+        captures = Captures(network, testbed_taps(network), folder / "captures", drains=False)
         with watch, captures:
-            yield Bench(network, cuts, captures, work, plans)
+            yield Testbed(network, injection, captures, work, plans)
         lost = captures.missed()
         if lost:
             raise CaptureError(f"the tap on {next(iter(lost)).device} missed {sum(lost.values())} frames")
 
 
-def bench_taps(network: EmulatedNetwork) -> list[Tap]:
+def testbed_taps(network: EmulatedNetwork) -> list[Tap]:
     """Taps on all hosts and on what every switch sends on its links."""
     hosts = [Tap(host.name, f"{host.name}-eth0", wanted=HOST_FILTER) for host in network.hosts.values()]
     return hosts + [

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from emulation.decide.queue_trial import QueueVerdict, TrialPort, make_frame
 from emulation.decide.queues import (
-    DEMOTED,
+    LOW_QUEUE,
     VLAN_NEW,
     VLAN_OLD,
     QueueFacts,
@@ -30,11 +30,11 @@ from ryu_apps.plan.kuijia.priorities import EIGHT
 
 _NEAR, _FAR = "near0", "far0"
 _PAIR = (f"link add {_NEAR} type veth peer name {_FAR}", f"link set {_NEAR} up", f"link set {_FAR} up")
-_PORT = TrialPort("bench", 0, capacity_mbps=10.0)
+_PORT = TrialPort("testbed", 0, capacity_mbps=10.0)
 _FRAMES, _LEAVE_S, _POLL_S = 5, 5.0, 0.01
 
 
-def try_queue_bench(tree: QueueTree | None = None, lines: Sequence[str] | None = None) -> QueueVerdict:
+def try_queue_testbed(tree: QueueTree | None = None, lines: Sequence[str] | None = None) -> QueueVerdict:
     """Try queues on a link of 10 Mbit/s.
 
     Parameters
@@ -75,7 +75,7 @@ def find_vlan_offset() -> int:
         At neither place.
     """
     for offset in (VLAN_NEW, VLAN_OLD):
-        tree = QueueTree(DEMOTED, by_filter=True, queue_pkts=PRIORITY_QUEUE_PKTS, vlan_at=offset)
+        tree = QueueTree(LOW_QUEUE, by_filter=True, queue_pkts=PRIORITY_QUEUE_PKTS, vlan_at=offset)
         if _sorts_tags(tree):
             return offset
     raise CommandError("u32 finds the 802.1Q tag of frames at neither offset; queues by PCP need the kernel datapath")

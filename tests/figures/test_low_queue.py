@@ -1,4 +1,4 @@
-"""`x-demoted`: its cases, and what is made of their rows."""
+"""`x-low-queue`: its cases, and what is made of their rows."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from matplotlib import pyplot
 
 from experiments.campaign.order import in_order, sessions
 from experiments.campaign.values import CampaignPlan, Json
-from experiments.figures.beyond import x_demoted
-from experiments.figures.beyond.x_demoted import DEMOTED, TOGETHER, VICTIM, share_over_time
+from experiments.figures.beyond import x_low_queue
+from experiments.figures.beyond.x_low_queue import LOW_QUEUE, TOGETHER, VICTIM, share_over_time
 from experiments.figures.sdfast.draws import path
 from mininet_topos.catalogue import load_topology
 from te_solver.routes import ResidualRoutes
 from tests.figures.found import FIGURES
 
 DARKSTRAND = load_topology("darkstrand")
-CASES = x_demoted.draw_cases(DARKSTRAND, x_demoted.CASES, 1)
+CASES = x_low_queue.draw_cases(DARKSTRAND, x_low_queue.CASES, 1)
 
 
 def test_cases_are_as_many_as_asked_for_and_follow_the_seed() -> None:
-    assert len(CASES) == len({case.pair for case in CASES}) == x_demoted.CASES
-    assert x_demoted.draw_cases(DARKSTRAND, 3, 1) == CASES[:3] != x_demoted.draw_cases(DARKSTRAND, 3, 2)
+    assert len(CASES) == len({case.pair for case in CASES}) == x_low_queue.CASES
+    assert x_low_queue.draw_cases(DARKSTRAND, 3, 1) == CASES[:3] != x_low_queue.draw_cases(DARKSTRAND, 3, 2)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_victim_comes_to_the_filled_links_with_the_failure_and_their_flows_do_not_move(
-    case: x_demoted.Case,
+    case: x_low_queue.Case,
 ) -> None:
     routes = ResidualRoutes(DARKSTRAND)
     failed = frozenset({case.failed})
     assert path(routes, *case.pair) == case.primary
     assert path(routes, *case.pair, failed) == case.detour
-    assert x_demoted.FEWEST_OTHERS <= len(case.filled) <= x_demoted.MOST_OTHERS
-    for placed in x_demoted.flows_of(case):
+    assert x_low_queue.FEWEST_OTHERS <= len(case.filled) <= x_low_queue.MOST_OTHERS
+    for placed in x_low_queue.flows_of(case):
         flow = placed.flow
         assert path(routes, flow.source, flow.destination) == placed.before
         assert path(routes, flow.source, flow.destination, failed) == placed.after
@@ -43,20 +43,20 @@ def test_the_victim_comes_to_the_filled_links_with_the_failure_and_their_flows_d
 
 def test_flows_have_ports_of_their_own() -> None:
     for case in CASES:
-        placed = x_demoted.flows_of(case)
+        placed = x_low_queue.flows_of(case)
         assert len({each.flow.port for each in placed}) == len({each.source_port for each in placed}) == len(placed)
 
 
 def test_full_links_have_less_room_than_the_victim_brings() -> None:
-    assert x_demoted.OTHERS_MBPS < x_demoted.LINK_MBPS < x_demoted.OTHERS_MBPS + x_demoted.VICTIM_MBPS
+    assert x_low_queue.OTHERS_MBPS < x_low_queue.LINK_MBPS < x_low_queue.OTHERS_MBPS + x_low_queue.VICTIM_MBPS
 
 
 def test_each_case_runs_with_both_set_ups_of_queues_on_two_networks() -> None:
-    trials = x_demoted.trials(CampaignPlan(quick=True, seed=1))
-    assert len(trials) == 2 * x_demoted.QUICK_CASES == len({trial.trial_id for trial in trials})
+    trials = x_low_queue.trials(CampaignPlan(quick=True, seed=1))
+    assert len(trials) == 2 * x_low_queue.QUICK_CASES == len({trial.trial_id for trial in trials})
     assert len(sessions(in_order(trials))) == 2
-    assert [x_demoted.case_of(trial) for trial in trials[::2]] == list(CASES[: x_demoted.QUICK_CASES])
-    assert all(trial.links == (str(x_demoted.case_of(trial).failed),) for trial in trials)
+    assert [x_low_queue.case_of(trial) for trial in trials[::2]] == list(CASES[: x_low_queue.QUICK_CASES])
+    assert all(trial.links == (str(x_low_queue.case_of(trial).failed),) for trial in trials)
 
 
 def flow(name: str, lost: float, after_mbps: float) -> Json:
@@ -73,7 +73,7 @@ def flow(name: str, lost: float, after_mbps: float) -> Json:
 def row(queues: str, case: int, *others: float) -> Json:
     flows = [flow(VICTIM, 80.0, 0.7), *(flow(f"other {number}", lost, 3.0) for number, lost in enumerate(others))]
     return {
-        "trial": f"{x_demoted.ID}/{case}-{queues}",
+        "trial": f"{x_low_queue.ID}/{case}-{queues}",
         "status": "ok",
         "parameters": {"queues": queues, "case": case},
         "flows": flows,
@@ -81,33 +81,33 @@ def row(queues: str, case: int, *others: float) -> Json:
 
 
 ROWS = [
-    *(row(DEMOTED, case, 0.0, 0.1) for case in range(4)),
+    *(row(LOW_QUEUE, case, 0.0, 0.1) for case in range(4)),
     *(row(TOGETHER, case, 20.0 + case, 30.0) for case in range(4)),
     {"trial": "sdfast-fig5/1", "status": "ok", "flows": []},
-    {"trial": f"{x_demoted.ID}/broken", "status": "failed", "parameters": {"queues": DEMOTED}},
+    {"trial": f"{x_low_queue.ID}/broken", "status": "failed", "parameters": {"queues": LOW_QUEUE}},
 ]
 
 
-def test_others_lose_nothing_with_demotion_and_less_than_without() -> None:
-    results = x_demoted.claims(ROWS)
+def test_others_lose_nothing_with_the_low_priority_queue_and_less_than_without() -> None:
+    results = x_low_queue.claims(ROWS)
     assert [each.verdict for each in results] == ["holds", "holds", "measured", "measured", "measured"]
     assert results[0].measured == pytest.approx(0.05)
-    swapped = [row(TOGETHER, case, 0.0) for case in range(3)] + [row(DEMOTED, case, 25.0 + case) for case in range(3)]
-    assert [each.verdict for each in x_demoted.claims(swapped)][:2] == ["differs", "differs"]
+    swapped = [row(TOGETHER, case, 0.0) for case in range(3)] + [row(LOW_QUEUE, case, 25.0 + case) for case in range(3)]
+    assert [each.verdict for each in x_low_queue.claims(swapped)][:2] == ["differs", "differs"]
 
 
 def test_nothing_measured_is_said() -> None:
-    assert {each.verdict for each in FIGURES[x_demoted.ID].claims([])} == {"no data"}
-    assert x_demoted.table([]).rows == ()
+    assert {each.verdict for each in FIGURES[x_low_queue.ID].claims([])} == {"no data"}
+    assert x_low_queue.table([]).rows == ()
 
 
 def test_the_table_shows_the_worst_flow_and_what_the_victim_got() -> None:
-    with_demotion, without = x_demoted.table(ROWS).rows
-    assert with_demotion[1:] == ("0.05", "0.10", "0.70", "4.00", "4")
+    with_low_queue, without = x_low_queue.table(ROWS).rows
+    assert with_low_queue[1:] == ("0.05", "0.10", "0.70", "4.00", "4")
     assert without[1:3] == ("25.75", "30.00")
 
 
-def test_shares_over_time_are_moving_means_around_the_cut() -> None:
+def test_shares_over_time_are_moving_means_around_the_failure() -> None:
     seconds, shares = share_over_time(flow("other", 0.0, 2.0))
     assert seconds[0] == pytest.approx(-3.75)
     assert shares[0] == pytest.approx(100.0)
@@ -117,7 +117,7 @@ def test_shares_over_time_are_moving_means_around_the_cut() -> None:
 
 @pytest.mark.parametrize("rows", [ROWS, []])
 def test_the_picture_is_drawn_with_rows_and_without(rows: list[Json]) -> None:
-    figure = x_demoted.draw(rows, "caption")
+    figure = x_low_queue.draw(rows, "caption")
     assert len(figure.axes) == 2
     assert bool(figure.axes[0].lines) is bool(rows)
     pyplot.close(figure)

@@ -1,4 +1,4 @@
-"""Cuts on a real network: each kind breaks what it names and nothing else, and all are undone."""
+"""FailureInjection on a real network: each kind breaks what it names and nothing else, and all are undone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from emulation.cuts import Cuts
-from emulation.decide.cuts import CutStamp, link_senders, node_senders
+from emulation.decide.failure_injection import InjectionStamp, link_senders, node_senders
 from emulation.decide.options import EmulationOptions
 from emulation.doctor import install_path
+from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from mininet_topos import toy
 from mininet_topos.errors import BadInputError
@@ -61,7 +61,7 @@ def wait_live(net: EmulatedNetwork, node: str, port: int, live: bool) -> None:
 
 
 def wait_all_live(net: EmulatedNetwork, node: str) -> None:
-    """A busy machine may let a session flap; what a cut takes down stays down."""
+    """A busy machine may let a session flap; what a failure takes down stays down."""
     wait_until(lambda: net.live_ports(node) == {1: True, 2: True, 3: True}, f"all ports of {node} are live")
 
 
@@ -72,8 +72,8 @@ def assert_heals(net: EmulatedNetwork) -> None:
 
 @pytest.mark.emulation
 def test_a_silent_failure_is_noticed_by_bfd_at_both_ends_and_nowhere_else(net: EmulatedNetwork) -> None:
-    with Cuts(net) as cuts:
-        stamp = cuts.silent(LINK)
+    with FailureInjection(net) as injection:
+        stamp = injection.silent(LINK)
         assert stamp.kind == "silent"
         assert stamp.target == "s1-s2"
         assert not stamp.live
@@ -83,14 +83,14 @@ def test_a_silent_failure_is_noticed_by_bfd_at_both_ends_and_nowhere_else(net: E
         wait_live(net, "s2", 2, live=False)
         wait_all_live(net, "s3")
         assert net.bfd_status()["s1", 2].link_up  # the carrier is still there: that is what silent means
-        assert cuts.restore(LINK).live
+        assert injection.restore(LINK).live
         assert_heals(net)
 
 
 @pytest.mark.emulation
-def test_a_one_way_cut_stops_one_direction_only(net: EmulatedNetwork) -> None:
-    with Cuts(net) as cuts:
-        cuts.one_way(Direction("s2", "s1"))
+def test_a_one_way_failure_stops_one_direction_only(net: EmulatedNetwork) -> None:
+    with FailureInjection(net) as injection:
+        injection.one_way(Direction("s2", "s1"))
         received = "/sys/class/net/{}/statistics/rx_packets"
 
         def count(node: str) -> int:
@@ -100,59 +100,62 @@ def test_a_one_way_cut_stops_one_direction_only(net: EmulatedNetwork) -> None:
         net.ping("h1", "h2", count=3)
         assert count("s1") == at_s1
         assert count("s2") >= at_s2 + 3
-        cuts.restore(Direction("s2", "s1"))
+        injection.restore(Direction("s2", "s1"))
         assert_heals(net)
 
 
 @pytest.mark.emulation
-def test_a_carrier_cut_is_seen_at_both_ends_without_bfd(net: EmulatedNetwork) -> None:
-    with Cuts(net) as cuts:
-        cuts.carrier(LINK)
+def test_a_carrier_failure_is_seen_at_both_ends_without_bfd(net: EmulatedNetwork) -> None:
+    with FailureInjection(net) as injection:
+        injection.carrier(LINK)
         wait_live(net, "s1", 2, live=False)
         wait_live(net, "s2", 2, live=False)
         assert not net.bfd_status()["s2", 2].link_up
-        cuts.restore(LINK)
+        injection.restore(LINK)
         assert_heals(net)
 
 
 @pytest.mark.emulation
 def test_a_silenced_switch_is_missed_by_all_neighbours(net: EmulatedNetwork) -> None:
-    with Cuts(net) as cuts:
-        cuts.node("s2")
+    with FailureInjection(net) as injection:
+        injection.node("s2")
         wait_live(net, "s1", 2, live=False)
         wait_live(net, "s3", 2, live=False)
         wait_all_live(net, "s4")
-        cuts.restore("s2")
+        injection.restore("s2")
         assert_heals(net)
 
 
 @pytest.mark.emulation
 def test_a_killed_switch_stays_dead_until_it_is_restored() -> None:
-    with EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100)) as small, Cuts(small) as cuts:
+    with (
+        EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100)) as small,
+        FailureInjection(small) as injection,
+    ):
         small.wait_bfd_up(patient_s(60))
-        cuts.node("s2", kill=True)
+        injection.node("s2", kill=True)
         assert not small.is_running("ovs-vswitchd", "s2")
         wait_live(small, "s1", 2, live=False)
         assert small.restarts == ()
-        cuts.restore("s2")
+        injection.restore("s2")
         small.wait_bfd_up(patient_s(60))
         wait_until(lambda: small.live_ports("s2") == {1: True, 2: True}, "both ports of s2 are live again")
 
 
 @pytest.mark.emulation
-def test_overlapping_cuts_add_up(net: EmulatedNetwork) -> None:
-    with Cuts(net) as cuts:
-        cuts.silent(LINK)
-        cuts.node("s2")
-        cuts.restore("s2")
+def test_overlapping_failures_add_up(net: EmulatedNetwork) -> None:
+    with FailureInjection(net) as injection:
+        injection.silent(LINK)
+        injection.node("s2")
+        injection.restore("s2")
         assert net.ping("h1", "h2", count=1) == 0
-        assert cuts.broken() == {"s1-s2"}
-        cuts.restore(LINK)
+        assert injection.broken() == {"s1-s2"}
+        injection.restore(LINK)
         assert_heals(net)
 
 
 @pytest.mark.emulation
-def test_the_control_link_of_one_switch_can_be_cut_alone(net: EmulatedNetwork) -> None:
+def test_the_control_link_of_one_switch_can_fail_alone(net: EmulatedNetwork) -> None:
     def reachable(node: str) -> bool:
         words = ["ping", "-n", "-c", "1", "-W", "1", net.sites[node].control_ip]
         return net.run("controller", words).returncode == 0
@@ -161,13 +164,13 @@ def test_the_control_link_of_one_switch_can_be_cut_alone(net: EmulatedNetwork) -
         """A ping right after a repair gets the "host unreachable" of an ARP request that began before it."""
         wait_until(lambda: reachable(node), f"{node} is reachable")
 
-    with Cuts(net) as cuts:
-        cuts.controller("s1")
+    with FailureInjection(net) as injection:
+        injection.controller("s1")
         assert not reachable("s1")
         wait_reachable("s2")
-        cuts.controller()
+        injection.controller()
         assert not reachable("s2")
-        cuts.restore("controller")
+        injection.restore("controller")
         wait_reachable("s2")
         assert not reachable("s1")
     wait_reachable("s1")
@@ -176,10 +179,10 @@ def test_the_control_link_of_one_switch_can_be_cut_alone(net: EmulatedNetwork) -
 @pytest.mark.emulation
 def test_everything_is_repaired_when_the_experiment_raises(net: EmulatedNetwork) -> None:
     def experiment() -> None:
-        with Cuts(net) as cuts:
-            cuts.silent(LINK)
-            cuts.one_way(Direction("s3", "s4"))
-            cuts.carrier(LinkId("s1", "s4"))
+        with FailureInjection(net) as injection:
+            injection.silent(LINK)
+            injection.one_way(Direction("s3", "s4"))
+            injection.carrier(LinkId("s1", "s4"))
             raise RuntimeError("experiment went wrong")
 
     with pytest.raises(RuntimeError, match="experiment"):
@@ -188,30 +191,30 @@ def test_everything_is_repaired_when_the_experiment_raises(net: EmulatedNetwork)
 
 
 @pytest.mark.emulation
-def test_cutting_or_repairing_what_does_not_exist_is_refused(net: EmulatedNetwork) -> None:
-    with Cuts(net) as cuts:
+def test_failing_or_repairing_what_does_not_exist_is_refused(net: EmulatedNetwork) -> None:
+    with FailureInjection(net) as injection:
         with pytest.raises(BadInputError, match="s1-s3"):
-            cuts.silent(LinkId("s1", "s3"))
+            injection.silent(LinkId("s1", "s3"))
         with pytest.raises(BadInputError, match="s1>s3"):
-            cuts.one_way(Direction("s1", "s3"))
+            injection.one_way(Direction("s1", "s3"))
         with pytest.raises(BadInputError, match="s9"):
-            cuts.node("s9")
+            injection.node("s9")
         with pytest.raises(BadInputError, match="s9"):
-            cuts.controller("s9")
+            injection.controller("s9")
         with pytest.raises(BadInputError, match="broken now: nothing"):
-            cuts.restore(LINK)
+            injection.restore(LINK)
 
 
 @pytest.mark.emulation
-def test_every_cut_and_repair_is_an_event_with_both_stamps(net: EmulatedNetwork, events: Path) -> None:
-    with Cuts(net) as cuts:
-        cut, repair = cuts.silent(LINK), cuts.restore(LINK)
+def test_every_failure_and_repair_is_an_event_with_both_stamps(net: EmulatedNetwork, events: Path) -> None:
+    with FailureInjection(net) as injection:
+        failure, repair = injection.silent(LINK), injection.restore(LINK)
     lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
     injected = [line for line in lines if line["event"] == "inject"][-2:]
-    assert [stamp_of(line) for line in injected] == [cut, repair]
-    assert injected[0]["t_monotonic_s"] == cut.before_s
+    assert [stamp_of(line) for line in injected] == [failure, repair]
+    assert injected[0]["t_monotonic_s"] == failure.before_s
     assert_heals(net)
 
 
-def stamp_of(line: dict[str, object]) -> CutStamp:
-    return CutStamp(**{name: line[name] for name in ("kind", "target", "live", "before_s", "after_s")})  # type: ignore[arg-type]
+def stamp_of(line: dict[str, object]) -> InjectionStamp:
+    return InjectionStamp(**{name: line[name] for name in ("kind", "target", "live", "before_s", "after_s")})  # type: ignore[arg-type]

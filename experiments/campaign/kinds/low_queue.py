@@ -1,4 +1,4 @@
-"""Kind "demoted": UDP flows of SD-FAST that fill links, with a queue for packets that met a failure or without."""
+"""Kind "low-queue": UDP flows of SD-FAST that fill links, with a queue for packets that met a failure or without."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from experiments.campaign.kinds.probed import WatchedParameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemotedParameters(WatchedParameters):
+class LowQueueParameters(WatchedParameters):
     """One case.
 
     Attributes
@@ -25,7 +25,7 @@ class DemotedParameters(WatchedParameters):
     most_others, fewest_others : int
         Links that are filled.
     least_bfd_ms : int
-        What is judged is the state long after the cut, so detection need not be quick.
+        What is judged is the state long after the failure, so detection need not be quick.
     """
 
     network: str
@@ -38,4 +38,6 @@ class DemotedParameters(WatchedParameters):
     least_bfd_ms: int = 100
 
 
-KIND = TrialKind("demoted", "experiments.testbed.trials.demoted_session:demoted_runner", after(10.0), emulated=True)
+KIND = TrialKind(
+    "low-queue", "experiments.testbed.trials.low_queue_session:low_queue_runner", after(10.0), emulated=True
+)

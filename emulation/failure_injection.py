@@ -1,4 +1,4 @@
-"""Break things on purpose and put them right again: silent failures, one-way cuts, carrier, nodes, controller."""
+"""Break things on purpose and put them right again: silent failures, one-way failures, carrier, nodes, controller."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from types import TracebackType
 
-from emulation.decide.cuts import CutStamp, PortKey, link_senders, node_senders, sender
+from emulation.decide.failure_injection import InjectionStamp, PortKey, link_senders, node_senders, sender
 from emulation.decide.switch import AGENT, OVSDB_SERVER, VSWITCHD
 from emulation.decide.wiring import CONTROLLER
 from emulation.features import kernel_features
@@ -18,10 +18,10 @@ from mininet_topos.topology import Direction, LinkId
 Place = tuple[str, str]  # (place, interface)
 
 
-class Cuts:
+class FailureInjection:
     """Everything that is broken now; leaving it (or `restore_all`) repairs it.
 
-    Overlapping cuts add up: an interface sends again when the last cut on it is repaired.
+    Overlapping failures add up: an interface sends again when the last failure on it is repaired.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Cuts:
         self._carriers: dict[str, Place] = {}
         self._held: dict[str, tuple[str, ...]] = {}
 
-    def __enter__(self) -> Cuts:
+    def __enter__(self) -> FailureInjection:
         """Nothing is broken yet."""
         return self
 
@@ -57,18 +57,20 @@ class Cuts:
 
     # ---- what can be broken
 
-    def arm(self, links: Iterable[LinkId] | None = None) -> None:
-        """Prepare silent failures of links (all when left out), so that the cut itself is one system call."""
+    def prepare(self, links: Iterable[LinkId] | None = None) -> None:
+        """Prepare silent failures of links (all when left out), so that the failure itself is one system call."""
         network = self._network
         wanted = network.topology.link_ids if links is None else links
-        self._arm(port for link in wanted for port in link_senders(network.ports, network.topology, self._known(link)))
+        self._prepare(
+            port for link in wanted for port in link_senders(network.ports, network.topology, self._known(link))
+        )
 
-    def silent(self, link: LinkId) -> CutStamp:
+    def silent(self, link: LinkId) -> InjectionStamp:
         """Drop everything both ends send on a link; carriers stay, so only BFD can notice."""
         ports = link_senders(self._network.ports, self._network.topology, self._known(link))
         return self._shut_gates("silent", str(link), self._places(ports))
 
-    def one_way(self, direction: Direction) -> CutStamp:
+    def one_way(self, direction: Direction) -> InjectionStamp:
         """Drop everything sent in one direction of a link.
 
         Raises
@@ -77,11 +79,13 @@ class Cuts:
             The topology has no such link.
         """
         if direction not in self._network.topology.link_at:
-            raise BadInputError(f"topology {self._network.topology.name!r} has no link {direction}; nothing was cut")
+            raise BadInputError(
+                f"topology {self._network.topology.name!r} has no link {direction}; nothing was changed"
+            )
         ports = (sender(self._network.ports, direction),)
         return self._shut_gates("one-way", str(direction), self._places(ports))
 
-    def carrier(self, link: LinkId) -> CutStamp:
+    def carrier(self, link: LinkId) -> InjectionStamp:
         """Take a link down so that both ends lose the carrier."""
         target = str(self._known(link))
         first, _ = link_senders(self._network.ports, self._network.topology, link)
@@ -90,7 +94,7 @@ class Cuts:
             self._carriers[target] = end
         return self._stamp("carrier", target, self._gates.set_carrier(*end, up=False), live=False)
 
-    def node(self, name: str, *, kill: bool = False) -> CutStamp:
+    def node(self, name: str, *, kill: bool = False) -> InjectionStamp:
         """Silence every link of a switch; with `kill`, its daemons and agent die instead and stay dead.
 
         Raises
@@ -99,12 +103,12 @@ class Cuts:
             The network has no such switch, or its daemons are not its own.
         """
         if name not in self._network.sites:
-            raise BadInputError(f"no switch {name!r} in this network; nothing was cut")
+            raise BadInputError(f"no switch {name!r} in this network; nothing was changed")
         if not kill:
             ports = node_senders(self._network.ports, self._network.topology, name)
             return self._shut_gates("node", name, self._places(ports))
         if self._network.options.shared_ovs:
-            raise BadInputError(f"{name} shares its daemons with all switches (shared_ovs); cut it without kill")
+            raise BadInputError(f"{name} shares its daemons with all switches (shared_ovs); fail it without kill")
         running = tuple(
             process for process in (AGENT, VSWITCHD, OVSDB_SERVER) if self._network.is_running(process, name)
         )
@@ -114,10 +118,10 @@ class Cuts:
             self._network.hold(process, name)
         return self._stamp("node", name, (before, time.monotonic()), live=False)
 
-    def controller(self, node: str | None = None) -> CutStamp:
-        """Cut the control link of a switch, or all control links, silently and in both directions.
+    def controller(self, node: str | None = None) -> InjectionStamp:
+        """Fail the control link of a switch, or all control links, silently and in both directions.
 
-        With in-band control that of one switch is cut at its own end alone: it hears, but nobody hears it.
+        With in-band control that of one switch fails at its own end alone: it hears, but nobody hears it.
 
         Raises
         ------
@@ -127,20 +131,20 @@ class Cuts:
         wiring = self._network.wiring
         places = wiring.switch_places if node is None else (wiring.place_of.get(node, node),)
         if not set(places) <= set(wiring.switch_places):
-            raise BadInputError(f"no switch {node!r} in this network; nothing was cut")
+            raise BadInputError(f"no switch {node!r} in this network; nothing was changed")
         ends = [(place, wiring.control_interface_of[place]) for place in places]
         if node is None or not wiring.in_band:
             ends += [(CONTROLLER, name) for at, name in wiring.controller_interface_of.items() if at in places]
         return self._shut_gates("controller", node or CONTROLLER, tuple(ends))
 
-    def kill(self, process: str, node: str | None = None) -> CutStamp:
+    def kill(self, process: str, node: str | None = None) -> InjectionStamp:
         """SIGKILL a process, which its supervisor starts again."""
         return self._network.kill(process, node)
 
     # ---- repair
 
-    def restore(self, target: LinkId | Direction | str) -> CutStamp:
-        """Repair every cut of a link, a direction, a switch, or "controller".
+    def restore(self, target: LinkId | Direction | str) -> InjectionStamp:
+        """Repair every failure of a link, a direction, a switch, or "controller".
 
         Raises
         ------
@@ -174,7 +178,7 @@ class Cuts:
         """Names of everything that is broken now."""
         return frozenset({target for _, target in self._shut} | set(self._carriers) | set(self._held))
 
-    def restore_all(self) -> tuple[CutStamp, ...]:
+    def restore_all(self) -> tuple[InjectionStamp, ...]:
         """Repair everything that is broken."""
         return tuple(self.restore(name) for name in sorted(self.broken()))
 
@@ -182,33 +186,33 @@ class Cuts:
 
     def _known(self, link: LinkId) -> LinkId:
         if link not in self._network.topology.link_ids:
-            raise BadInputError(f"topology {self._network.topology.name!r} has no link {link}; nothing was cut")
+            raise BadInputError(f"topology {self._network.topology.name!r} has no link {link}; nothing was changed")
         return link
 
     def _places(self, ports: Iterable[PortKey]) -> tuple[Place, ...]:
         network = self._network
         return tuple((network.wiring.place_of[node], network.interface(node, port)) for node, port in ports)
 
-    def _arm(self, ports: Iterable[PortKey]) -> None:
-        self._arm_ends(self._places(ports))
+    def _prepare(self, ports: Iterable[PortKey]) -> None:
+        self._variant_ends(self._places(ports))
 
-    def _arm_ends(self, ends: Iterable[Place]) -> None:
+    def _variant_ends(self, ends: Iterable[Place]) -> None:
         by_place: dict[str, list[str]] = {}
         for place, interface in ends:
             by_place.setdefault(place, []).append(interface)
         for place, interfaces in by_place.items():
-            self._gates.arm(place, interfaces)
+            self._gates.prepare(place, interfaces)
 
-    def _shut_gates(self, kind: str, target: str, ends: tuple[Place, ...]) -> CutStamp:
-        self._arm_ends(ends)
+    def _shut_gates(self, kind: str, target: str, ends: tuple[Place, ...]) -> InjectionStamp:
+        self._variant_ends(ends)
         self._shut[kind, target] = frozenset(ends)
-        return self._stamp(kind, target, self._gates.flip(dict.fromkeys(ends, False)), live=False)
+        return self._stamp(kind, target, self._gates.switch(dict.fromkeys(ends, False)), live=False)
 
     def _open(self, key: tuple[str, str]) -> tuple[float, float]:
-        """Open the gates that no other cut holds shut."""
+        """Open the gates that no other failure holds shut."""
         ends = self._shut.pop(key)
         still = frozenset().union(*self._shut.values()) if self._shut else frozenset()
-        return self._gates.flip(dict.fromkeys(ends - still, True))
+        return self._gates.switch(dict.fromkeys(ends - still, True))
 
-    def _stamp(self, kind: str, target: str, times: tuple[float, float], *, live: bool) -> CutStamp:
-        return self._network.note_cut(kind, target, times[0], times[1], live=live)
+    def _stamp(self, kind: str, target: str, times: tuple[float, float], *, live: bool) -> InjectionStamp:
+        return self._network.note_injection(kind, target, times[0], times[1], live=live)

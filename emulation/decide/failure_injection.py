@@ -1,4 +1,4 @@
-"""Stamps of what was broken or repaired, and which switch ports a cut concerns."""
+"""Stamps of what was broken or repaired, and which switch ports a failure concerns."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ PortKey = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class CutStamp:
-    """One flip: what was done to what, and CLOCK_MONOTONIC (seconds) just before and just after.
+class InjectionStamp:
+    """One injected event: what was done to what, and CLOCK_MONOTONIC (seconds) just before and just after.
 
-    `live` is what the target is afterwards: False for a cut, True for a repair.
+    `live` is what the target is afterwards: False for a failure, True for a repair.
     """
 
     kind: str

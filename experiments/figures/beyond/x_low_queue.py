@@ -1,4 +1,4 @@
-"""Set-up of `x-demoted`: who loses when recovered traffic comes to links that others fill, with one queue or with two.
+"""Set-up of `x-low-queue`: who loses when recovered traffic comes to links that others fill, with one queue or with two.
 
 Darkstrand, every link 10 Mbit/s. A *victim* sends over its shortest path, whose failed link SD-FAST goes around. Every
 link of that way round which the victim did not use before is filled to nine tenths by a flow of its own neighbours
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.kinds.demoted import DemotedParameters
+from experiments.campaign.kinds.low_queue import LowQueueParameters
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Arm, CampaignPlan, Json, Load, Timing, Trial, parameters_of
+from experiments.campaign.values import CampaignPlan, Json, Load, Timing, Trial, Variant, parameters_of
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge, judge_difference
 from experiments.figures.charts import canvas
 from experiments.figures.charts.canvas import INK, PALETTE, PAPER, say_empty
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-ID = "x-demoted"
+ID = "x-low-queue"
 TOPOLOGY, LINK_MBPS = "darkstrand", 10.0
 VICTIM_MBPS, OTHERS_MBPS = 4.0, 9.0
 MOST_OTHERS, FEWEST_OTHERS = 4, 2
 CASES, QUICK_CASES = 12, 3
-SDFAST = Arm("sdfast", "learned")
-DEMOTED, TOGETHER = "demoted", ""
-QUEUES = {DEMOTED: "recovered traffic behind all other", TOGETHER: "one queue for all"}
+SDFAST = Variant("sdfast", "learned")
+LOW_QUEUE, TOGETHER = "low-queue", ""
+QUEUES = {LOW_QUEUE: "recovered traffic behind all other", TOGETHER: "one queue for all"}
 TIMING = Timing(before_s=4.0, transient_s=3.0, converged_s=5.0)
 VICTIM = "victim"
 _SOURCE_PORT = 30_000
@@ -107,15 +107,15 @@ def flows_of(case: Case) -> tuple[Placed, ...]:
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """Two trials a case: with and without demotion."""
+    """Two trials a case: with and without the low-priority queue."""
     count = QUICK_CASES if plan.quick else CASES
     cases = draw_cases(load_topology(TOPOLOGY), count, plan.seed)
     return tuple(
         Trial(
             trial_id=f"{ID}/{number:02d}-{case.pair[0]}-{case.pair[1]}-{queues or 'together'}",
-            kind="demoted",
+            kind="low-queue",
             topology=TOPOLOGY,
-            arm=SDFAST,
+            variant=SDFAST,
             round=1,
             failures=1,
             links=(str(case.failed),),
@@ -123,7 +123,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
             load=Load(pings=False, ping_interval_ms=0.0, udp_mbps=None, download_bytes=None, capacity_mbps=LINK_MBPS),
             timing=TIMING,
             seed=plan.seed,
-            parameters=DemotedParameters(
+            parameters=LowQueueParameters(
                 network=queues or "together",
                 queues=queues,
                 case=number,
@@ -140,7 +140,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 
 def case_of(trial: Trial) -> Case:
     """The case of a trial."""
-    number = parameters_of(trial, DemotedParameters).case
+    number = parameters_of(trial, LowQueueParameters).case
     return draw_cases(load_topology(trial.topology), number + 1, trial.seed)[number]
 
 
@@ -173,21 +173,21 @@ def victims_rate(rows: Sequence[Json], queues: str) -> Estimate | None:
 
 
 def spared(rows: Sequence[Json]) -> Estimate | None:
-    """Mean over cases that were measured both ways of the loss that demotion spares the others (points of %)."""
+    """Mean over cases that were measured both ways of the loss that the low-priority queue spares the others (points of %)."""
     losses = {
         queues: {row["parameters"]["case"]: np.mean(others_lost_percent(row)) for row in own_rows(rows, queues)}
         for queues in QUEUES
     }
-    both = sorted(losses[DEMOTED].keys() & losses[TOGETHER].keys())
-    return mean_interval([float(losses[TOGETHER][case] - losses[DEMOTED][case]) for case in both]) if both else None
+    both = sorted(losses[LOW_QUEUE].keys() & losses[TOGETHER].keys())
+    return mean_interval([float(losses[TOGETHER][case] - losses[LOW_QUEUE][case]) for case in both]) if both else None
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    """Others lose nothing with demotion, and less than without; what the victim gets is told."""
-    limit = Claim(f"loss of other flows, {QUEUES[DEMOTED]}", "%", None, AtMost(MOST_LOST_PERCENT))
+    """Others lose nothing with the low-priority queue, and less than without; what the victim gets is told."""
+    limit = Claim(f"loss of other flows, {QUEUES[LOW_QUEUE]}", "%", None, AtMost(MOST_LOST_PERCENT))
     results = [
-        judge(limit, mean_loss(rows, DEMOTED)),
-        judge_difference("loss that demotion spares other flows", "points", "above 0", spared(rows)),
+        judge(limit, mean_loss(rows, LOW_QUEUE)),
+        judge_difference("loss that the low-priority queue spares other flows", "points", "above 0", spared(rows)),
         judge(Claim(f"loss of other flows, {QUEUES[TOGETHER]}", "%"), mean_loss(rows, TOGETHER)),
     ]
     for queues, words in QUEUES.items():
@@ -196,9 +196,9 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """Losses and the victim's rate, with and without demotion."""
+    """Losses and the victim's rate, with and without the low-priority queue."""
     found = []
-    for queues in (DEMOTED, TOGETHER):
+    for queues in (LOW_QUEUE, TOGETHER):
         own = own_rows(rows, queues)
         loss, rate = mean_loss(rows, queues), victims_rate(rows, queues)
         if loss is not None and rate is not None:
@@ -243,14 +243,14 @@ def _draw(axes: Axes, rows: Sequence[Json]) -> None:
         seen = ~np.isnan(known).all(axis=0)
         axes.plot(shown_s[seen], np.nanmean(known[:, seen], axis=0), color=colour, lw=2.2, label=name)
     axes.axvline(0.0, color=PAPER, lw=1.2, ls=":", label="cut")
-    axes.set_xlabel("seconds since the cut", color=INK)
+    axes.set_xlabel("seconds since the failure", color=INK)
     axes.set_ylabel("received (% of what is sent)", color=INK)
     axes.set_xlim(shown_s[0], shown_s[-1])
     axes.set_ylim(0, 115)
 
 
 def share_over_time(flow: Json) -> tuple[list[float], list[float]]:
-    """Seconds since the cut, and the moving mean of what a flow receives (% of what it offers)."""
+    """Seconds since the failure, and the moving mean of what a flow receives (% of what it offers)."""
     samples = np.asarray(flow["samples_mbps"], dtype=np.float64)
     if len(samples) < _SMOOTH:
         return [], []

@@ -9,12 +9,12 @@ import pytest
 
 from experiments.figures.pso import x_path_setup
 from experiments.figures.pso.setup import LINK_MBPS, LINK_PARAMETERS
-from experiments.loadgen.bench import LoadContext, measure
 from experiments.loadgen.controllers import RESPONDER, Controller, running
 from experiments.loadgen.decide.load import Load
 from experiments.loadgen.generator import SwitchRegistry
 from experiments.loadgen.link import LinkShape
 from experiments.loadgen.ports import free_port
+from experiments.loadgen.testbed import LoadContext, measure
 from experiments.loadgen.trials import full_load_pps
 from machine.environment import REPOSITORY
 from mininet_topos.catalogue import load_topology

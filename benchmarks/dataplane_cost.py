@@ -4,8 +4,8 @@
 
 Needs root. Frames of h1 go to h2 through two nodes, everything on one processor and as fast as it takes them, so the
 time from one to the next is the processor time of the whole way, Python's sending included. Then the same with
-the kernel counting how long programs run. Variants and frame lengths take turns, forwards and backwards, so that drift hits
-all alike. Every trial is a JSON line of the result file.
+the kernel counting how long programs run. Variants and frame lengths take turns, forwards and backwards, so that drift
+hits all alike. Every trial is a JSON line of the result file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The silent failure by traffic control: a filter behind clsact drops what an interface sends.
 
-For kernels before 5.16, and for networks with packet programs, whose packets nftables does not see. Prepared is a clsact
-qdisc; the failure adds a filter, the repair deletes it: matchall whose action is to drop, or a program that takes all.
+For kernels before 5.16, and for networks with packet programs, whose packets nftables does not see. A clsact qdisc
+is prepared; the failure adds a filter (matchall whose action is to drop, or a program that takes all), the repair
+deletes it.
 Numbers are those of linux/pkt_sched.h, linux/pkt_cls.h and linux/rtnetlink.h.
 """
 

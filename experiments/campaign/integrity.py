@@ -1,4 +1,4 @@
-"""Whether the files of a campaign are what this code has written: they may be truncated, edited, or another campaign's."""
+"""Check that the files of a campaign are what this code has written, not truncated, edited or another campaign's."""
 
 from __future__ import annotations
 

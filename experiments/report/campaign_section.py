@@ -122,7 +122,10 @@ def _variants_part(rows: Sequence[Json]) -> Part:
         "convergence, ms",
         "backtracking, ms",
     )
-    caption = "Attempts by variant. Times are means over the good ones after the failure; a dash: none, or still going on at the end."
+    caption = (
+        "Attempts by variant. Times are means over the good ones after the failure; a dash: none, or still going on at "
+        "the end."
+    )
     return Part("By variant", (Grid(caption, header, cells, right=(2, 4, 5, 6, 7, 8)),))
 
 

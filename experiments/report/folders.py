@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.campaign.act.store import CALIBRATION, CAMPAIGN, ENVIRONMENT, ROWS, Store
+from experiments.campaign.stored_keys import current_keys
 from experiments.report.blocks import Picture
 from mininet_topos.errors import BadInputError
 from mininet_topos.input_files import parse_json, read_bytes, read_text
@@ -101,7 +102,7 @@ def read_object(path: Path) -> Json:
         raise BadInputError(f"{str(path)!r} cannot be read ({error}); run it again in a new folder") from error
     if not isinstance(value, dict):
         raise BadInputError(f"{str(path)!r} holds no JSON object; run it again")
-    return value
+    return current_keys(value)
 
 
 def read_rows(path: Path, having: str = "") -> list[Json]:
@@ -145,7 +146,7 @@ def _row(path: Path, count: int, line: str) -> Json:
         raise BadInputError(f"{str(path)!r}, line {count}, is no JSON ({error}); run it again") from error
     if not isinstance(row, dict):
         raise BadInputError(f"{str(path)!r}, line {count}, holds no JSON object; run it again")
-    return row
+    return current_keys(row)
 
 
 def _run(path: Path) -> RunFolder:

@@ -164,7 +164,7 @@ def touched_by(state: AgentState, port_no: int) -> set[Commodity]:
 
 
 def touched_by_return(state: AgentState) -> set[Commodity]:
-    """Commodities for which a port that is up again may open a way: those that any failed port has stopped or diverted."""
+    """Commodities for which a port that is up again may open a path: those that any failed port stopped or diverted."""
     return set().union(*(touched_by(state, port_no) for port_no in state.down_ports | state.held_ports), state.rules)
 
 

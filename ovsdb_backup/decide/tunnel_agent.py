@@ -1,8 +1,8 @@
 """What the agent of a switch does about failed tunnels: pure.
 
 A switch beside a failed link tells both ends of every tunnel over it, by packets that walk the tunnel back (the link
-down indication of RFC 6427); the end where a commodity begins repartitions its slots. LDIs are repeated while the link is
-dead and believed for a while only, so nothing has to be remembered about a repair that nobody tells.
+down indication of RFC 6427); the end where a commodity begins repartitions its slots. LDIs are repeated while the link
+is down and expire, so no state outlives a repair that nobody reports.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ def rebased_layer(held: Iterable[tuple[HashRange, int | None]], weights: Sequenc
 def kuijia_layers(base: Layer, weights: Sequence[float], events: Events) -> tuple[Layer, ...]:
     """What each failure moves: the slots of the tunnels that died, and no other.
 
-    The slots that a failed tunnel held, its own and those it had taken over, are repartitioned by the original weights of the
-    tunnels that are left, and their packets are victims from then on. With no tunnel left they are dropped.
+    The slots that a failed tunnel held, its own and those it had taken over, are repartitioned by the original weights
+    of the tunnels that are left, and their packets are victims from then on. With no tunnel left they are dropped.
 
     Parameters
     ----------

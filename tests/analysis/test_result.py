@@ -37,7 +37,7 @@ ZERO_S, FAILURE_S, REPAIR_S, END_S = 100.0, 101.0, 103.0, 108.0
 
 
 def flights(lost: range, turned: frozenset[int] = frozenset()) -> tuple[Flight, ...]:
-    """A packet every 10 ms from 99.5 s on; number 150 leaves at the failure, number 350 at the repair, 850 at the end."""
+    """A packet every 10 ms from 99.5 s on; number 150 leaves at the failure, 350 at the repair, 850 at the end."""
     made = []
     for number in range(850):
         sent_s = 99.5 + number / 100

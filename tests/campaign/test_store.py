@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.campaign.act.store import CAMPAIGN, PACKED_ROWS, ROWS, Store
+from experiments.campaign.stored_keys import PRESENT
 from mininet_topos.errors import ArmorError, BadInputError
 
 
@@ -25,6 +26,26 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
             store.append(one)
             assert store.rows()[-1] == one
     assert Store(tmp_path).rows() == written
+
+
+def test_keys_of_earlier_versions_are_read_under_their_present_names(tmp_path: Path) -> None:
+    old = {
+        **row("a"),
+        "arm": "cb",
+        "pairs": [{"phases": {"transient": {"came_back": 3}}}],
+        "parameters": {"cut_s": 1.0},
+    }
+    (tmp_path / ROWS).write_text(json.dumps(old) + "\n")
+    (tmp_path / CAMPAIGN).write_text(json.dumps({"format_version": 1, "arms": ["cb"]}))
+    (read,) = Store(tmp_path).rows()
+    assert (read["variant"], read["parameters"]) == ("cb", {"failure_s": 1.0})
+    assert read["pairs"] == [{"phases": {"transient": {"backtracked": 3}}}]
+    assert Store.open(tmp_path).description["variants"] == ["cb"]
+
+
+def test_no_present_key_is_also_an_earlier_one() -> None:
+    assert not PRESENT.keys() & set(PRESENT.values())
+    assert len(set(PRESENT.values())) == len(PRESENT)
 
 
 @pytest.mark.parametrize("torn", [b"{", b'{"trial": "b", "sta', b'{"trial": "b", "status": "ok"}', b"\xff\x00"])

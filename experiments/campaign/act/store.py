@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from experiments.campaign.stored_keys import current_keys
 from experiments.campaign.values import Json
 from machine.whole_file import write_whole
 from mininet_topos.errors import ArmorError, BadInputError
@@ -202,7 +203,7 @@ class Store:
             ) from error
         if not isinstance(value, dict):
             raise BadInputError(f"{str(path)!r} holds no JSON object; it is no file of a campaign")
-        return value
+        return current_keys(value)
 
     def _row(self, number: int, line: bytes) -> Json:
         try:
@@ -211,7 +212,7 @@ class Store:
             raise BadInputError(f"{str(self.path / ROWS)!r}, line {number}, is no JSON ({error}); remove it") from error
         if not isinstance(row, dict) or not {"trial", "status"} <= set(row):
             raise BadInputError(f"{str(self.path / ROWS)!r}, line {number}, is no row of a trial; remove it")
-        return row
+        return current_keys(row)
 
 
 def row_text(row: Json) -> str:

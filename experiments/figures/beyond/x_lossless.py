@@ -1,8 +1,8 @@
 """Set-up of `x-lossless`: packets that must walk back from a failed link of Darkstrand, with and without SQR beside it.
 
 A pair exchanges UDP probes; a link of its primary path dies, chosen so that the first packets have to walk back. With
-SQR both ends of the link keep what they send into it. Failures are of two sorts: the carrier goes, which the next sending
-sees by itself, or the link falls silent, so that BFD has to notice.
+SQR both ends of the link buffer what they send into it. Failures are of two sorts: the carrier goes, which the next
+packet sent detects, or the link fails silently, which only BFD detects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Set-up of `x-low-queue`: who loses when recovered traffic comes to links that others fill, with one queue or with two.
+"""Set-up of `x-low-queue`: who loses when recovered traffic comes to links that others fill, with one queue or two.
 
 Darkstrand, every link 10 Mbit/s. A *victim* sends over its shortest path, whose failed link SD-FAST goes around. Every
 link of that way round which the victim did not use before is filled to nine tenths by a flow of its own neighbours
@@ -173,7 +173,7 @@ def victims_rate(rows: Sequence[Json], queues: str) -> Estimate | None:
 
 
 def spared(rows: Sequence[Json]) -> Estimate | None:
-    """Mean over cases that were measured both ways of the loss that the low-priority queue spares the others (points of %)."""
+    """Mean over cases that were measured both ways of the loss that the queue spares the others (points of %)."""
     losses = {
         queues: {row["parameters"]["case"]: np.mean(others_lost_percent(row)) for row in own_rows(rows, queues)}
         for queues in QUEUES

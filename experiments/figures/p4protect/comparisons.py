@@ -76,7 +76,7 @@ def ratio_of(
     value: Value,
     scale: float = 1.0,
 ) -> Estimate | None:
-    """Median over rounds of one variant's value by the other's in the same round; None without rounds that have both."""
+    """Median over rounds of one variant's value by the other's in the same round; None if no round has both."""
     by_round = [{row["round"]: value(row) for row in good_rows(rows, figure_id, variant, case)} for variant in variants]
     both = sorted(by_round[0].keys() & by_round[1].keys())
     found = [scale * by_round[0][number] / by_round[1][number] for number in both if by_round[1][number]]
@@ -116,7 +116,7 @@ def label_of(variant: Variant) -> str:
 def table_of(
     figure_id: str, labels: Mapping[Variant, str], cases: Cases, fields: Mapping[str, str]
 ) -> Callable[[Sequence[Json]], Table]:
-    """Medians of some fields for every case and variant; `labels` names variants, `fields` maps fields of rows to headings."""
+    """Medians of fields for every case and variant; `labels` names variants, `fields` maps row keys to headings."""
 
     def table(rows: Sequence[Json]) -> Table:
         lines = []

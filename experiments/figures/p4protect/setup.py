@@ -38,7 +38,7 @@ BASE_DELAY_MS = 1.0  # of a path, before jitter
 def two_path_trials(
     plan: CampaignPlan, cases: Mapping[str, PathsParameters], variants: Sequence[Variant]
 ) -> tuple[Trial, ...]:
-    """One trial for each round, case and variant, the variants of a case side by side; `cases` are given by their names."""
+    """One trial for each round, case and variant, the variants of a case side by side; `cases` maps names to them."""
     rounds = plan.rounds or (QUICK_ROUNDS if plan.quick else ROUNDS)
     return tuple(
         _trial(f"r{number}/{name}/{variant.name}", variant, number, plan.seed + number, own)

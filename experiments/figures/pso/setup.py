@@ -100,7 +100,7 @@ def load_trials(plan: CampaignPlan, regime: str, nls: Sequence[float], **more: A
 
 
 def _in_turn(times: int, points: Sequence[Any]) -> Iterator[tuple[int, Any, Variant]]:
-    """(number of the round, point, variant): a round is one point of one repetition, so that its variants follow each other.
+    """(number of the round, point, variant): a round is one point of one repetition; its variants follow each other.
 
     Who is first changes from point to point.
     """

@@ -1,7 +1,7 @@
 """Numbers from the rows of trials: delay, loss and throughput of pairs, backtracking of trials.
 
-A pair counts when the failure hits its primary path and leaves it joined; in a fail-free trial every pair counts. Delay is
-the mean round trip of the pings that came back, so what was lost stands beside every delay.
+A pair counts when the failure hits its primary path and leaves it joined; in a fail-free trial every pair counts. Delay
+is the mean round trip of the pings that came back, so what was lost stands beside every delay.
 """
 
 from __future__ import annotations

@@ -193,8 +193,9 @@ def verify_trials(plan: CampaignPlan, topologies: Sequence[str], numbers: Sequen
     for topology in topologies:
         for failures in numbers:
             for variant in VERIFIED:
+                name = variant.scheme if variant.mode == NO_MODE else variant.name
                 yield Trial(
-                    trial_id=f"{topology}/k{failures}/verify/{variant.scheme if variant.mode == NO_MODE else variant.name}",
+                    trial_id=f"{topology}/k{failures}/verify/{name}",
                     kind="verify",
                     topology=topology,
                     variant=variant,

@@ -109,8 +109,8 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     canvas.legend(figure, axes[0])
     facts = [
         "Bars: the interpreter, all pairs whose primary path is hit, after everything was learned or rewritten.",
-        "Diamonds: share of pings answered in emulated networks from one second after the failure, over the sampled pairs"
-        " that stay joined.",
+        "Diamonds: share of pings answered in emulated networks from one second after the failure, over the sampled"
+        " pairs that stay joined.",
     ]
     return canvas.finish(figure, facts, caption)
 

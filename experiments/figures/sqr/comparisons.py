@@ -39,8 +39,8 @@ BESIDE = (
     f"{setup.BACKGROUND_PAUSE_MS:g} ms apart. Variants take turns in every round, with the same flows."
 )
 TESTBED = (
-    "Two hosts, two nodes and two paths in network namespaces of one machine, no Open vSwitch; variants one after another "
-    "in every round."
+    "Two hosts, two nodes and two paths in network namespaces of one machine, no Open vSwitch; variants one after "
+    "another in every round."
 )
 PAIRS = ((setup.SB, setup.SB_SQR), (setup.LRR, setup.LRR_SQR))
 _SHARES = (0.5, 0.99, 0.999, 1.0)

@@ -1,4 +1,4 @@
-"""Set-up of SQR's trials: numbered UDP frames between two hosts while a path dies silently, on the testbed of two paths.
+"""Set-up of SQR's trials: numbered UDP frames between two hosts while a path fails silently.
 
 The paper detects within 30 us in hardware; here failures are told after a chosen time, and the window covers it. Rates
 and times are scaled, packets are counted.

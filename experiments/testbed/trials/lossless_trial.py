@@ -67,7 +67,7 @@ def scenario_of(trial: Trial, topology: Topology) -> Scenario:
 def lossless_row(trial: Trial, result: RunResult) -> Json:
     """Columns of a trial: counts of both ways, the outage of each, and whether to trust them.
 
-    `lost` are packets sent from the failure on, or on their way then; `lost_before` are others, which no failure explains.
+    `lost` are packets sent from the failure on, or on their way then; `lost_before` are others, not due to it.
     """
     counts, (failure,) = result.counts, result.failures
     lost = sum(outcome.counts.lost for pair in failure.outcomes for outcome in pair)

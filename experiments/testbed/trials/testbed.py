@@ -65,7 +65,7 @@ class Testbed:
 
     Parameters
     ----------
-    network, cuts, captures : EmulatedNetwork, FailureInjection, Captures
+    network, injection, captures : EmulatedNetwork, FailureInjection, Captures
         All of them entered.
     work : Work
         Event log and raw files.

@@ -1,7 +1,7 @@
 """What the agent of a switch is told about tunnels: those that begin here, and those that only pass through.
 
-An agent configuration is a file of the switch's own. With it the agent repartitions hash ranges as the planner would, for any
-history of failed tunnels, without asking anybody (docs/decisions/ingress-liveness.md).
+An agent configuration is a file of the switch's own. With it the agent repartitions hash ranges as the planner would,
+for any history of failed tunnels, without asking anybody (docs/decisions/ingress-liveness.md).
 """
 
 from __future__ import annotations

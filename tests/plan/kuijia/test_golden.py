@@ -22,7 +22,7 @@ FAILURE = (frozenset({LinkId("s2", "s4")}),)
 WEIGHTS = (0.5, 0.3, 0.2)
 HIGH, LOW = (replace(figure1_traffic(WEIGHTS), priority=priority) for priority in (1, 6))
 
-# Figure 2 before and after the failure at its four switches; Figure 3a; the eight queues of section 4.3; the comparison.
+# Figure 2 before and after the failure at its four switches; Figure 3a; the eight queues of section 4.3; comparison.
 CASES = {
     "figure2-s1": ("s1", "kuijia", (figure1_traffic(),), FIGURE2_OPTIONS, ()),
     "figure2-s2": ("s2", "kuijia", (figure1_traffic(),), FIGURE2_OPTIONS, ()),

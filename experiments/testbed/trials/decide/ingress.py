@@ -11,7 +11,7 @@ _MS_A_SECOND = 1000.0
 
 
 def updates_of(events: Iterable[Event], failure_s: float) -> dict[str, float]:
-    """When the last new row of each switch was in force (seconds after the failure); switches without any are absent."""
+    """When the last new row of each switch was in force (seconds after the failure); no switch without any."""
     added = [
         event for event in events if event.name == "rows_changed" and event.fields["added"] and event.t_s >= failure_s
     ]

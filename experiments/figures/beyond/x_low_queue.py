@@ -242,7 +242,7 @@ def _draw(axes: Axes, rows: Sequence[Json]) -> None:
         known = np.array([np.interp(shown_s, *share, left=np.nan, right=np.nan) for share in shares if share[0]])
         seen = ~np.isnan(known).all(axis=0)
         axes.plot(shown_s[seen], np.nanmean(known[:, seen], axis=0), color=colour, lw=2.2, label=name)
-    axes.axvline(0.0, color=PAPER, lw=1.2, ls=":", label="cut")
+    axes.axvline(0.0, color=PAPER, lw=1.2, ls=":", label="failure")
     axes.set_xlabel("seconds since the failure", color=INK)
     axes.set_ylabel("received (% of what is sent)", color=INK)
     axes.set_xlim(shown_s[0], shown_s[-1])

@@ -16,7 +16,7 @@ TIMES = (Key("at_s", seconds), REPAIR_AT_S)
 
 
 class Act(NamedTuple):
-    """What the injector calls: "module:function", with the network's `FailureInjection` and these arguments; it returns a stamp."""
+    """What the injector calls: "module:function", with `FailureInjection` and these arguments; it returns a stamp."""
 
     function: str
     arguments: tuple[Any, ...]

@@ -109,7 +109,7 @@ class EmulatedNetwork(RunningNetwork):
         in_band_at = self.options.in_band_at
         self.control_plan = None if in_band_at is None else plan_in_band(topology, in_band_channel(self.options))
         self.wiring = plan_wiring(
-            topology, self.ports, self.hosts, self.options.mtu_bytes, self.options.shared_ovs, in_band_at
+            topology, self.ports, self.hosts, self.options.mtu_bytes, self.options.shared_ovs, in_band_at=in_band_at
         )
         self.settings = {node: port_settings(self.ports, self.wiring, node) for node in topology.node_names}
         self._chosen_run_dir = run_dir.resolve() if run_dir else None

@@ -137,7 +137,7 @@ def place_labels(
             others = [box for other, box in placed.items() if other != number]
             options = _options(canvas, nodes[number], sizes[number], FAR if keep[number] else FAR[:1])
             costs = [
-                _cost(canvas, box, rank, np.delete(nodes, number, axis=0), obstacles, others)
+                _cost(canvas, box, rank, np.delete(nodes, number, axis=0), obstacles, others=others)
                 for rank, box in enumerate(options)
             ]
             placed[number] = options[int(np.argmin(costs))]
@@ -174,7 +174,7 @@ def _near(box: Box, points: Points, margin: float) -> int:
     return int(inside.sum())
 
 
-def _cost(canvas: Canvas, box: Box, rank: int, nodes: Points, obstacles: Points, others: list[Box]) -> float:
+def _cost(canvas: Canvas, box: Box, rank: int, nodes: Points, obstacles: Points, *, others: list[Box]) -> float:
     outside = max(
         box.half_width - box.x,
         box.x + box.half_width - canvas.width,

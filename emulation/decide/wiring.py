@@ -110,6 +110,7 @@ def plan_wiring(
     hosts: Mapping[str, Host],
     mtu_bytes: int,
     shared: bool,
+    *,
     in_band_at: str | None = None,
 ) -> Wiring:
     """Cables of a topology: one a link, one a host, one control link a place with switches.

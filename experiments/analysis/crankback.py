@@ -66,7 +66,7 @@ def longest_crankback(topology: Topology, routes: str = "spt", metric: str = "ho
 
 
 def find_case(
-    topology: Topology, source: str, destination: str, link: LinkId | None, routes: str = "spt", metric: str = "hops"
+    topology: Topology, source: str, destination: str, link: LinkId | None, routes: str = "spt", *, metric: str = "hops"
 ) -> CrankbackCase:
     """The case of a given pair; the link with the longest walk back when none is given.
 

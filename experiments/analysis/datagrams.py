@@ -28,7 +28,7 @@ class Datagram:
 
 
 def datagrams(
-    departures: Iterable[Frame], arrivals: Iterable[Frame], source: int, destination: int, port: int, clock: Clock
+    departures: Iterable[Frame], arrivals: Iterable[Frame], source: int, destination: int, port: int, *, clock: Clock
 ) -> list[Datagram]:
     """Join what two hosts' taps saw of one stream, by time of departure.
 

@@ -194,7 +194,7 @@ def _measure(arguments: argparse.Namespace, store: Store, trials: Sequence[Trial
     note(f"{len(todo)} of {len(trials)} trials to run, about {about}; rows go to {store.path}")
     try:
         with campaign_progress(todo) as progress:
-            measure(store, trials, testbed, progress, progress.say, progress.tell)
+            measure(store, trials, testbed, progress, progress.say, tell=progress.tell)
     except KeyboardInterrupt:
         note(f"armor: interrupted; go on with: armor reproduce --resume {store.path}")
         return INTERRUPTED

@@ -66,7 +66,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     note(f"{len(todo)} of {len(trials)} trials to compute; rows go to {store.path}")
     with campaign_progress(estimates(todo, find_kinds())) as progress:
         testbed = ComputingLaboratory(arguments.workers, arguments.dask)
-        measure(store, trials, testbed, progress, progress.say, progress.tell)
+        measure(store, trials, testbed, progress, progress.say, tell=progress.tell)
     results = {result["id"]: result for result in conclude(store, figures, path)["results"]}
     names = {trial.trial_id for trial in todo}
     value = {

@@ -143,7 +143,7 @@ def _protection(
             all_flows(topology) if flows is None else flows,
             failed_sets,
             arguments.metric,
-            bar.update,
+            progress=bar.update,
         )
     emit(arguments, result.to_json(), protection_text(result.to_json()))
     return 0 if result.holds else 1

@@ -28,7 +28,7 @@ def gaps_s(rate_pps: float, burst_pkts: int, seed: int) -> Iterator[float]:
         yield from lot.exponential(burst_pkts / rate_pps, _GAPS_AT_ONCE).tolist()
 
 
-def send_for_ever(address: str, port: int, rate_pps: float, payload_bytes: int, burst_pkts: int, seed: int) -> None:
+def send_for_ever(address: str, port: int, rate_pps: float, payload_bytes: int, burst_pkts: int, *, seed: int) -> None:
     """Send; what is late is sent at once, so that the rate holds."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
@@ -49,9 +49,9 @@ def cross_traffic(
     address: str,
     rate_pps: float,
     payload_bytes: int,
+    *,
     burst_pkts: int,
     seed: int,
-    *,
     urgent: bool = False,
 ) -> Iterator[None]:
     """Data from a switch's end of a control link to the other end while the block runs; nothing at rate 0.
@@ -82,7 +82,7 @@ def _sink() -> socket.socket:
 def main(arguments: Sequence[str]) -> None:
     """Run as a process."""
     address, port, rate_pps, payload_bytes, burst_pkts, seed = arguments
-    send_for_ever(address, int(port), float(rate_pps), int(payload_bytes), int(burst_pkts), int(seed))
+    send_for_ever(address, int(port), float(rate_pps), int(payload_bytes), int(burst_pkts), seed=int(seed))
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ def _in_band(trial: Trial, own: ControlParameters) -> Json:
     def beside(link: ControlLink | None, _watched: Watched) -> Any:
         assert link is not None
         ends = (link.switch_pid, link.controller_pid, link.controller_address)
-        return cross_traffic(*ends, data_pps, data_bytes, own.burst_pkts or 1, trial.seed)
+        return cross_traffic(*ends, data_pps, data_bytes, burst_pkts=own.burst_pkts or 1, seed=trial.seed)
 
     warm_up_s = own.link.warm_up_s
     load = Load(1, control_nl * full_pps, own.seconds, "poisson", 1.0, trial.seed, warm_up_s, FRAME_BYTES, True)

@@ -81,7 +81,7 @@ def _planned(scenario: Scenario, failure: Failure) -> DrawSpec | None:
     for traffic in scenario.traffic:
         ends = (traffic.source, traffic.destination)
         try:
-            case = find_case(topology, *ends, link, variation.routes, variation.metric)
+            case = find_case(topology, *ends, link, variation.routes, metric=variation.metric)
         except BadInputError:
             continue
         return DrawSpec(

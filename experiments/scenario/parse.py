@@ -119,7 +119,7 @@ def parse_scenario(text: str, file_name: str, scenario_context: ScenarioContext)
         root,
         scenario_context.schemes,
         network.topology,
-        _variations(context, fields, root, scenario_context),
+        variations=_variations(context, fields, root, scenario_context),
     )
     controls, variations = read_controls(context, fields.get("controls"), variations)
     events = _events(context, fields, network.topology)
@@ -205,6 +205,7 @@ def _with_packet_programs(
     root: Line,
     schemes: Mapping[str, Scheme],
     topology: Topology,
+    *,
     variations: Sequence[Variation],
 ) -> tuple[Variation, ...]:
     """Variations with what 1+1 protects and what SQR keeps."""

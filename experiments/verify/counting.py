@@ -116,7 +116,9 @@ def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[
         first_stretch_cases=len(first_stretch),
         transient=_stage(cases, found.worst),
         converged=_stage(cases, settled),
-        examples=[_example(topology, cases, found, failed_masks, complaints, case) for case in broken[:KEPT_EXAMPLES]],
+        examples=[
+            _example(topology, cases, found, failed_masks, complaints, case=case) for case in broken[:KEPT_EXAMPLES]
+        ],
     )
     if found.updates is not None:
         _count_updates(tally, cases, found, found.updates)
@@ -185,6 +187,7 @@ def _example(
     found: Findings,
     failed_masks: list[int],
     complaints: dict[str, Bools],
+    *,
     case: np.int64,
 ) -> dict[str, Any]:
     """A broken case for people."""

@@ -113,7 +113,13 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
 
 
 def coverage(
-    topology: Topology, scheme: str, options: PlanOptions, failures: int = 1, sample: int | None = None, seed: int = 1
+    topology: Topology,
+    scheme: str,
+    options: PlanOptions,
+    failures: int = 1,
+    sample: int | None = None,
+    *,
+    seed: int = 1,
 ) -> dict[str, Any]:
     """What a scheme covers, as `armor verify --json` says it, in this process alone (see `Request`)."""
     return verify_scheme(Request(topology, scheme, options, failures, sample, seed), jobs=1).to_json()

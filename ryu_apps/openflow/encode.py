@@ -97,13 +97,13 @@ def flow_modify(row: FlowRow, xid: int = 0) -> bytes:
 def flow_delete(row: FlowRow, xid: int = 0) -> bytes:
     """Delete the flow of exactly this table, priority, match and cookie."""
     head = (row.cookie, _EXACT_COOKIE, row.table_id, FlowCommand.DELETE_STRICT, 0, 0, row.priority)
-    return _flow_message(head, OFPP_ANY, 0, encode_match(row.match), b"", xid)
+    return _flow_message(head, OFPP_ANY, 0, encode_match(row.match), b"", xid=xid)
 
 
 def flow_delete_raw(table_id: int, priority: int, cookie: int, match_bytes: bytes, xid: int = 0) -> bytes:
     """Delete one flow whose match is known only as bytes (`FlowStat.match_bytes`)."""
     head = (cookie, _EXACT_COOKIE, table_id, FlowCommand.DELETE_STRICT, 0, 0, priority)
-    return _flow_message(head, OFPP_ANY, 0, match_bytes, b"", xid)
+    return _flow_message(head, OFPP_ANY, 0, match_bytes, b"", xid=xid)
 
 
 def flows_delete_by_cookie(
@@ -112,21 +112,22 @@ def flows_delete_by_cookie(
     table_id: int = OFPTT_ALL,
     out_port: int = OFPP_ANY,
     match: Match = (),
+    *,
     xid: int = 0,
 ) -> bytes:
     """Delete every flow whose cookie agrees under the mask (and that outputs to `out_port`, and is inside `match`)."""
     head = (cookie & cookie_mask, cookie_mask, table_id, FlowCommand.DELETE, 0, 0, 0)
-    return _flow_message(head, out_port, 0, encode_match(match), b"", xid)
+    return _flow_message(head, out_port, 0, encode_match(match), b"", xid=xid)
 
 
 def _flow_mod(command: FlowCommand, row: FlowRow, xid: int, idle_timeout_s: int = 0) -> bytes:
     head = (row.cookie, 0, row.table_id, command, idle_timeout_s, row.hard_timeout_s, row.priority)
     flags = SEND_FLOW_REMOVED if row.send_flow_removed else 0
-    return _flow_message(head, OFPP_ANY, flags, encode_match(row.match), encode_instructions(row), xid)
+    return _flow_message(head, OFPP_ANY, flags, encode_match(row.match), encode_instructions(row), xid=xid)
 
 
 def _flow_message(
-    head: tuple[int, ...], out_port: int, flags: int, match_bytes: bytes, instructions: bytes, xid: int
+    head: tuple[int, ...], out_port: int, flags: int, match_bytes: bytes, instructions: bytes, *, xid: int
 ) -> bytes:
     """`struct ofp_flow_mod`; `head` is cookie, cookie mask, table, command, idle and hard timeout, priority."""
     try:

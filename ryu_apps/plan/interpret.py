@@ -110,6 +110,7 @@ def interpret_switch(
     in_port: int,
     live_ports: frozenset[int],
     extra_rows: tuple[FlowRow, ...] = (),
+    *,
     slot: int = 0,
 ) -> SwitchResult:
     """Walk one packet through one switch.

@@ -131,7 +131,7 @@ class Network:
         live = frozenset(port for (node, port) in self.ports.direction_at if node == hop.node) | {HOST_PORT}
         extra = tuple(self.rows[hop.node].values())
         alive = live - self.failed_ports(hop.node)
-        return interpret_switch(self.models[hop.node], hop.packet, hop.in_port, alive, extra, self.slot)
+        return interpret_switch(self.models[hop.node], hop.packet, hop.in_port, alive, extra, slot=self.slot)
 
     def send(self, source: str, packet: Packet) -> WalkResult:
         """Walk a packet from the host behind `source` until it is delivered, dropped or comes round again.

@@ -150,7 +150,7 @@ def requests_of_both():
             p.OFPFlowMod(dp, command=o.OFPFC_DELETE_STRICT, cookie_mask=2**64 - 1, **their_flow),
         ),
         (
-            encode.flows_delete_by_cookie(2 << 56, 0xFF << 56, 3, 7, match(in_port=1), 1),
+            encode.flows_delete_by_cookie(2 << 56, 0xFF << 56, 3, 7, match(in_port=1), xid=1),
             p.OFPFlowMod(dp, out_port=7, out_group=o.OFPG_ANY, match=p.OFPMatch(in_port=1), **by_cookie),
         ),
         (encode.group_delete(5, 1), p.OFPGroupMod(dp, o.OFPGC_DELETE, 0, 5)),

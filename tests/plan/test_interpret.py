@@ -18,7 +18,7 @@ UNTAGGED, TAGGED = Packet(), Packet(vlan_tci=0x1005)
 def run(*flows, packet=UNTAGGED, in_port=9, groups=(), live=range(1, 8), extra=(), slot=0):
     """What a switch with these rows does."""
     plan = RulePlan(1, "s1", flows=flows, groups=groups)
-    return interpret_switch(SwitchModel(plan), packet, in_port, frozenset(live), tuple(extra), slot)
+    return interpret_switch(SwitchModel(plan), packet, in_port, frozenset(live), tuple(extra), slot=slot)
 
 
 def row(*actions, table=0, priority=1, goto=None, write=(), **fields):

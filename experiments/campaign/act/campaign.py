@@ -62,7 +62,7 @@ def begin(path: Path, request: Request, by_id: Mapping[str, Sequence[Trial]]) ->
 
 
 def measure(
-    store: Store, trials: Sequence[Trial], testbed: CampaignTestbed, progress: Progress, say: Say, tell: Say
+    store: Store, trials: Sequence[Trial], testbed: CampaignTestbed, progress: Progress, say: Say, *, tell: Say
 ) -> None:
     """Run the trials that have no good row yet.
 

@@ -89,14 +89,14 @@ def mean_of(rows: Sequence[Json], key: str, topology: str, scheme: str) -> list[
 def draw_losses(rows: Sequence[Json], caption: str) -> Figure:
     """Mean share of the optimum lost under a failure, over the load."""
     label = "of the optimum lost, mean over failures (%)"
-    return _draw(by_scheme(rows), "lost", tuple(SCHEMES), label, "every link failed in turn", caption)
+    return _draw(by_scheme(rows), "lost", tuple(SCHEMES), label, "every link failed in turn", caption=caption)
 
 
 def draw_price(rows: Sequence[Json], caption: str) -> Figure:
     """Share of the optimum that reserving schemes do not admit, without any failure."""
     priced = [{**row, "left_idle": 1 - row["admitted"]} for row in by_scheme(rows)]
     label, title = "of the optimum not admitted (%)", "the price of reserving, no failure"
-    return _draw(priced, "left_idle", RESERVING, label, title, caption)
+    return _draw(priced, "left_idle", RESERVING, label, title, caption=caption)
 
 
 def table(rows: Sequence[Json]) -> Table:
@@ -110,7 +110,7 @@ def table(rows: Sequence[Json]) -> Table:
     return Table(("topology", "scheme", *(f"load {load:.1f}" for load in LOADS)), tuple(lines))
 
 
-def _draw(rows: Sequence[Json], key: str, schemes: Sequence[str], label: str, title: str, caption: str) -> Figure:
+def _draw(rows: Sequence[Json], key: str, schemes: Sequence[str], label: str, title: str, *, caption: str) -> Figure:
     figure, panels = new_figure(13.0, 4.4, len(TOPOLOGIES))
     for axes, topology in zip(panels, TOPOLOGIES, strict=True):
         for scheme, mark in zip(schemes, "osx^v<>D", strict=False):

@@ -91,6 +91,7 @@ def loss_figure(
     trials: Callable[[CampaignPlan], tuple[Trial, ...]],
     judged: Callable[[Sequence[Json]], list[ClaimResult]],
     cases: Mapping[str, tuple[Choice, Class]],
+    *,
     band: float | None = None,
 ) -> PaperFigure:
     """An id whose picture and table are losses over demand."""

@@ -36,5 +36,5 @@ FIGURE = loss_figure(
     tcp_trials,
     claims,
     {"directly affected TCP flows": (TCP, DIRECT)},
-    3.0,
+    band=3.0,
 )

@@ -30,5 +30,5 @@ FIGURE = loss_figure(
     udp_trials,
     claims,
     {"directly affected UDP flows": (UDP, DIRECT)},
-    2.0,
+    band=2.0,
 )

@@ -47,5 +47,5 @@ FIGURE = loss_figure(
         "indirectly affected TCP flows": (TCP, INDIRECT),
         "indirectly affected UDP flows": (UDP, INDIRECT),
     },
-    0.5,
+    band=0.5,
 )

@@ -59,15 +59,17 @@ def table3(rows: Sequence[Json]) -> list[ClaimResult]:
 
 
 def _kept_whole(rows: Sequence[Json], table: str) -> list[ClaimResult]:
-    return [_changed(rows, table, testbed.KUIJIA, name, "not affected", Within(-10.0, 10.0)) for name in ABORIGINAL]
+    return [
+        _changed(rows, table, testbed.KUIJIA, name, "not affected", band=Within(-10.0, 10.0)) for name in ABORIGINAL
+    ]
 
 
 def _degraded(rows: Sequence[Json], table: str, names: Sequence[str]) -> list[ClaimResult]:
     """Less by 1 % at least: a smaller change is within what TCP's rate does by itself, and its sign is chance."""
-    return [_changed(rows, table, testbed.RESCALING, name, "degrades", AtMost(-1.0)) for name in names]
+    return [_changed(rows, table, testbed.RESCALING, name, "degrades", band=AtMost(-1.0)) for name in names]
 
 
-def _changed(rows: Sequence[Json], table: str, variant: Variant, name: str, paper: str, band: Band) -> ClaimResult:
+def _changed(rows: Sequence[Json], table: str, variant: Variant, name: str, paper: str, *, band: Band) -> ClaimResult:
     values = [
         100.0 * (after / before - 1)
         for before, after in zip(

@@ -80,7 +80,7 @@ def demands_of(drawing: int, seed: int, demand_mbps: int, queues: str, pairs: in
 
 @lru_cache(maxsize=64)
 def allocation_of(
-    drawing: int, seed: int, demand_mbps: int, queues: str, pairs: int = PAIRS, tunnels: int = TUNNELS
+    drawing: int, seed: int, demand_mbps: int, queues: str, pairs: int = PAIRS, *, tunnels: int = TUNNELS
 ) -> Allocation:
     """What traffic engineering gives each tunnel, in the paper's Mbit/s."""
     network = to_network(load_topology(GSCALE))
@@ -153,7 +153,7 @@ class Traffic:
     @property
     def allocation(self) -> Allocation:
         """What traffic engineering gives each tunnel of the drawn pairs, in the paper's Mbit/s."""
-        return allocation_of(*_case(self.parameters), self.parameters.pairs or 0, self.parameters.tunnels)
+        return allocation_of(*_case(self.parameters), self.parameters.pairs or 0, tunnels=self.parameters.tunnels)
 
     @cached_property
     def commodities(self) -> tuple[Commodity, ...]:

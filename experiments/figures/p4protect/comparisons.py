@@ -74,6 +74,7 @@ def ratio_of(
     variants: tuple[Variant, Variant],
     case: Json,
     value: Value,
+    *,
     scale: float = 1.0,
 ) -> Estimate | None:
     """Median over rounds of one variant's value by the other's in the same round; None if no round has both."""
@@ -83,7 +84,7 @@ def ratio_of(
     return median_interval(found) if found else None
 
 
-def bars(axes: Axes, rows: Sequence[Json], figure_id: str, looks: Looks, cases: Cases, value: Value) -> None:
+def bars(axes: Axes, rows: Sequence[Json], figure_id: str, looks: Looks, cases: Cases, *, value: Value) -> None:
     """Medians of every variant in every case, side by side; `looks` are colour and label of the variants."""
     width = 0.8 / len(looks)
     for number, (variant, (colour, label)) in enumerate(looks.items()):

@@ -47,14 +47,14 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         case = {"frame_bytes": size}
         for variant in (setup.UNPROTECTED, setup.PROTECTED):
             variants = (variant, setup.PLAIN)
-            sending = ratio_of(rows, setup.COST, variants, case, lambda row: row["first_node_ns"], 100.0)
+            sending = ratio_of(rows, setup.COST, variants, case, lambda row: row["first_node_ns"], scale=100.0)
             text = f"program at the sending end, {setup.LABELS[variant.name]}, {size} bytes"
             results.append(judge(Claim(text, "% of plain", PAPER_COST[variant.name], neutral=100.0), sending))
         variants = (setup.PROTECTED, setup.PLAIN)
-        receiving = ratio_of(rows, setup.COST, variants, case, lambda row: row["second_node_ns"], 100.0)
+        receiving = ratio_of(rows, setup.COST, variants, case, lambda row: row["second_node_ns"], scale=100.0)
         text = f"program at the receiving end, a copy, {size} bytes"
         results.append(judge(Claim(text, "% of plain", PAPER_RECEIVING_COST, neutral=100.0), receiving))
-        whole = ratio_of(rows, setup.COST, variants, case, lambda row: row["whole_ns"], 100.0)
+        whole = ratio_of(rows, setup.COST, variants, case, lambda row: row["whole_ns"], scale=100.0)
         results.append(
             judge(Claim(f"whole way on one processor, 1+1, {size} bytes", "% of plain", neutral=100.0), whole)
         )
@@ -72,7 +72,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
             ("whole_ns", "whole way on one processor, ns a packet"),
         )
     ):
-        bars(axes[place], rows, setup.COST, LOOKS, cases, field_of(field))
+        bars(axes[place], rows, setup.COST, LOOKS, cases, value=field_of(field))
         axes[place].set_title(title, fontsize=9.5, color=INK, loc="left")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
     facts = [

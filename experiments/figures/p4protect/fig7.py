@@ -47,7 +47,9 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     for flows in setup.FLOWS:
         case = {"flows": flows}
         for variant in (setup.UNPROTECTED, setup.PROTECTED):
-            change = ratio_of(rows, setup.GOODPUT, (variant, setup.PLAIN), case, lambda row: row["goodput_mbps"], 100.0)
+            change = ratio_of(
+                rows, setup.GOODPUT, (variant, setup.PLAIN), case, lambda row: row["goodput_mbps"], scale=100.0
+            )
             less = None if change is None else _less(change, 100.0)
             name = f"TCP claims, {setup.LABELS[variant.name]} against plain, {flows} flow{'s' if flows > 1 else ''}"
             band = Within(-GOODPUT_WITHIN, GOODPUT_WITHIN)
@@ -64,9 +66,9 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     """TCP goodput and retransmissions."""
     figure, axes = canvas.panels("P4-Protect, Figure 7: TCP goodput", 2)
     cases = {f"{flows} flow{'s' if flows > 1 else ''}": {"flows": flows} for flows in setup.FLOWS}
-    bars(axes[0], rows, setup.GOODPUT, LOOKS, cases, field_of("goodput_mbps"))
+    bars(axes[0], rows, setup.GOODPUT, LOOKS, cases, value=field_of("goodput_mbps"))
     axes[0].set_ylabel("goodput, Mbit/s")
-    bars(axes[1], rows, setup.GOODPUT, LOOKS, cases, field_of("retransmits"))
+    bars(axes[1], rows, setup.GOODPUT, LOOKS, cases, value=field_of("retransmits"))
     axes[1].set_ylabel("segments sent again")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
     facts = [

@@ -70,7 +70,7 @@ def out_of_band_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 
 
 def high_lost(
-    rows: Sequence[Json], choice: Choice, name: str, band: AtMost | None, variant: str, paper: float | None
+    rows: Sequence[Json], choice: Choice, name: str, band: AtMost | None, variant: str, *, paper: float | None
 ) -> ClaimResult:
     """Share of the high class that a variant lost."""
     return judge(Claim(name, "%", paper, band), estimate(chosen(rows, choice, variant), lost_percent(HIGH)))
@@ -123,6 +123,7 @@ def over_load(
     choice: Choice,
     measure: Measure,
     edge: float | None,
+    *,
     style: str = "-",
     label: str = "{}",
 ) -> None:

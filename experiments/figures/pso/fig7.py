@@ -67,13 +67,13 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Loss and hop delay of high-priority packet-ins, out-of-band."""
     above = Choice(setup.LINK, ABOVE_08)
     return [
-        high_lost(rows, above, "high class lost with PSO, NL > 0.8", AtMost(0.1), _PSO, 0.0),
+        high_lost(rows, above, "high class lost with PSO, NL > 0.8", AtMost(0.1), _PSO, paper=0.0),
         delay_ratio(rows, above, "hop delay, PSO / FIFO, NL > 0.8", 22 / 83, 0.27),
         _at_full_load(rows, Choice(setup.LINK, (1.1,))),
         _p99_ratio(rows, FULL),
         *_work_conserving(rows, FULL),
         judged_knee(rows, Choice(setup.LINK), 0.8, "out-of-band"),
-        high_lost(rows, above, "high class lost with FIFO, NL > 0.8", None, FIFO, 5.0),
+        high_lost(rows, above, "high class lost with FIFO, NL > 0.8", None, FIFO, paper=5.0),
         *delays_beside(rows, Choice(setup.LINK), ABOVE_08),
         *_cpu_beside(rows),
     ]

@@ -73,7 +73,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     )
     for axes, measure in ((throughput, answered_percent(HIGH)), (delay, mean_ms(HIGH))):
         over_load(axes, rows, REAL, measure, EDGE["out"], label="{}, Open vSwitch")
-        over_load(axes, rows, LINK, measure, None, ":", "{}, emulated switch")
+        over_load(axes, rows, LINK, measure, None, style=":", label="{}, emulated switch")
     throughput.set_ylabel("throughput, % of what is offered", color=INK)
     throughput.set_ylim(0, 105)
     paper_level(throughput, 88.7, 99.2)

@@ -56,8 +56,8 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return [
         delay_ratio(rows, above, "delay, PSO / FIFO, NL > 0.6", 32 / 100, 0.32),
         judged_knee(rows, IN_BAND, 0.6, "in-band").with_note(_KNEE_NOTE),
-        high_lost(rows, above, "messages lost with FIFO, NL > 0.6", None, FIFO, 6.4),
-        high_lost(rows, above, "messages lost with PSO, NL > 0.6", None, _PSO, None),
+        high_lost(rows, above, "messages lost with FIFO, NL > 0.6", None, FIFO, paper=6.4),
+        high_lost(rows, above, "messages lost with PSO, NL > 0.6", None, _PSO, paper=None),
         *delays_beside(rows, IN_BAND, ABOVE_06),
         _beside_knee(rows, IN_BAND_BURSTS, f"knee of FIFO, data in bursts of {setup.BURST_PKTS}"),
         judge(
@@ -76,7 +76,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     figure, (loss, delay) = canvas.panels("PSO, Figure 9: OpenFlow messages on a link that data shares", 2, 4.6)
     for axes, measure in ((loss, lost_percent(HIGH)), (delay, mean_ms(HIGH))):
         over_load(axes, rows, IN_BAND, measure, EDGE["in"])
-        over_load(axes, rows, IN_BAND_BURSTS, measure, None, ":", f"{{}}, bursts of {setup.BURST_PKTS}")
+        over_load(axes, rows, IN_BAND_BURSTS, measure, None, style=":", label=f"{{}}, bursts of {setup.BURST_PKTS}")
     loss.set_ylabel("packet-ins lost, %", color=INK)
     from_nothing(loss)
     logarithmic(delay, "mean delay, ms (log)")

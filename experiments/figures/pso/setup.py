@@ -116,7 +116,7 @@ def _trial(plan: CampaignPlan, regime: str, number: int, variant: Variant, param
     name = "-".join(str(value) for value in parameters.values())
     pmt = PMT[regime] if variant == PSO else None
     own = ControlParameters(regime, seconds_of(plan), LINK_PARAMETERS, pmt, **_OF_REGIME[regime], **parameters)
-    return control_trial(plan, f"{regime}/{name}", TOPOLOGY[regime], number, variant, own)
+    return control_trial(plan, f"{regime}/{name}", TOPOLOGY[regime], number, variant, parameters=own)
 
 
 def seconds_of(plan: CampaignPlan) -> float:
@@ -125,7 +125,7 @@ def seconds_of(plan: CampaignPlan) -> float:
 
 
 def control_trial(
-    plan: CampaignPlan, name: str, topology: str, number: int, variant: Variant, parameters: ControlParameters
+    plan: CampaignPlan, name: str, topology: str, number: int, variant: Variant, *, parameters: ControlParameters
 ) -> Trial:
     """A trial of kind "control": one load on one controller.
 

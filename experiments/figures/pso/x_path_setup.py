@@ -76,7 +76,7 @@ def _trial(plan: CampaignPlan, number: int, rate_pps: float, variant: Variant) -
         high_share=HIGH_SHARE,
         line=LINE,
     )
-    return setup.control_trial(plan, f"{PATH_SETUP}/{rate_pps:g}", "line", number, variant, parameters)
+    return setup.control_trial(plan, f"{PATH_SETUP}/{rate_pps:g}", "line", number, variant, parameters=parameters)
 
 
 def rows_of(rows: Sequence[Json], variant: Variant, flows_pps: float | None = None) -> list[Json]:

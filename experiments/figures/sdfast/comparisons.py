@@ -68,7 +68,7 @@ def where(choice: Choice) -> str:
 
 def judged_delay(rows: Sequence[Json], choice: Choice, opponent: Variant, paper: float) -> ClaimResult:
     """Change of the delay after the failure from an opponent to SD-FAST, held to the paper's."""
-    return delay_change(rows, choice, (opponent, setup.AGENT_PAIR), AFTER, paper, around(paper, 15))
+    return delay_change(rows, choice, (opponent, setup.AGENT_PAIR), AFTER, paper, band=around(paper, 15))
 
 
 def delay_change(
@@ -77,6 +77,7 @@ def delay_change(
     variants: tuple[Variant, Variant],
     window: str,
     paper: float | None = None,
+    *,
     band: Band | None = None,
 ) -> ClaimResult:
     """Change of the mean delay of a window from the first variant to the second."""
@@ -118,6 +119,7 @@ def throughput_change(
     variants: tuple[Variant, Variant],
     window: str,
     paper: float | None = None,
+    *,
     band: Band | None = None,
 ) -> ClaimResult:
     """Change of the mean throughput of a window from the first variant to the second."""

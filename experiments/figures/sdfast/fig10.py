@@ -45,7 +45,9 @@ def time_claims(rows: Sequence[Json]) -> list[ClaimResult]:
     order = _download_order(rows, measures.download_s, "s", (setup.AGENT_PAIR, setup.CBC, setup.CB))
     paper = -64.0
     return [
-        _download(rows, DOWNLOAD, (setup.CB, setup.AGENT_PAIR), measures.download_s, "time", paper).with_note(TABLES),
+        _download(rows, DOWNLOAD, (setup.CB, setup.AGENT_PAIR), measures.download_s, "time", paper=paper).with_note(
+            TABLES
+        ),
         order,
         _download(rows, DOWNLOAD, (setup.CBC, setup.AGENT_PAIR), measures.download_s, "time"),
         *(_download(rows, DOWNLOAD, (each, setup.LEARNED), measures.download_s, "time") for each in OPPONENTS),
@@ -61,7 +63,7 @@ def rate_claims(rows: Sequence[Json]) -> list[ClaimResult]:
     sdfast, measure = setup.AGENT_PAIR, measures.download_mbps
     order = _download_order(rows, measure, "Mbit/s", (setup.CB, setup.CBC, sdfast))
     return [
-        _download(rows, DOWNLOAD, (sdfast, setup.CB), measure, "throughput", -62.0).with_note(TABLES),
+        _download(rows, DOWNLOAD, (sdfast, setup.CB), measure, "throughput", paper=-62.0).with_note(TABLES),
         order,
         _download(rows, DOWNLOAD, (sdfast, setup.CBC), measure, "throughput"),
         *(_download(rows, DOWNLOAD, (setup.LEARNED, each), measure, "throughput") for each in OPPONENTS),
@@ -75,6 +77,7 @@ def _download(
     variants: tuple[Variant, Variant],
     measure: PairMeasure,
     what: str,
+    *,
     paper: float | None = None,
 ) -> ClaimResult:
     change = measures.change(rows, choice, variants, measure)

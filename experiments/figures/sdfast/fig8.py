@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Mean throughput over one to four failed links of Darkstrand."""
     judged = [
-        throughput_change(rows, OVER_FAILURES, (opponent, setup.AGENT_PAIR), AFTER, paper, around(paper, 20))
+        throughput_change(rows, OVER_FAILURES, (opponent, setup.AGENT_PAIR), AFTER, paper, band=around(paper, 20))
         for opponent, paper in ((setup.CB, 57.0), (setup.CBC, 27.0))
     ]
     judged[1] = judged[1].with_note(CONVERGED_CBC)

@@ -122,7 +122,7 @@ def mixed_trials(
         load = Load(True, PING_INTERVAL_MS, udp_mbps(network, draw), None, CAPACITY_MBPS)
         for variant in variants:
             for failures in numbers:
-                yield _emulated(plan, "mixed", topology, variant, (number, failures, draw), load)
+                yield _emulated(plan, "mixed", topology, variant, (number, failures, draw), load=load)
 
 
 def download_trials(plan: CampaignPlan, numbers: Sequence[int], variants: Sequence[Variant]) -> Iterator[Trial]:
@@ -131,7 +131,7 @@ def download_trials(plan: CampaignPlan, numbers: Sequence[int], variants: Sequen
     for number, draw in enumerate(draws_of(DARKSTRAND, rounds_of(plan), plan.seed), 1):
         for variant in variants:
             for failures in numbers:
-                yield _emulated(plan, "download", DARKSTRAND, variant, (number, failures, draw), load)
+                yield _emulated(plan, "download", DARKSTRAND, variant, (number, failures, draw), load=load)
 
 
 def flow_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Trial]:
@@ -140,11 +140,11 @@ def flow_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Tri
     walks = longest_walks(load_topology(DARKSTRAND))[: rounds_of(plan)]
     for number, (link, pairs) in enumerate(walks, 1):
         for variant in variants:
-            yield _emulated(plan, "flow", DARKSTRAND, variant, (number, 1, Draw(pairs, (link,))), load)
+            yield _emulated(plan, "flow", DARKSTRAND, variant, (number, 1, Draw(pairs, (link,))), load=load)
 
 
 def _emulated(
-    plan: CampaignPlan, kind: str, topology: str, variant: Variant, where: tuple[int, int, Draw], load: Load
+    plan: CampaignPlan, kind: str, topology: str, variant: Variant, where: tuple[int, int, Draw], *, load: Load
 ) -> Trial:
     number, failures, draw = where
     return Trial(

@@ -91,7 +91,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         axis.grid(False)
         axis.grid(True, axis="x", color=GRID, linewidth=0.7)
         for number, lookup in enumerate(lookups):
-            _cost_bars(axis, rows, paths, lookup, (number - (len(lookups) - 1) / 2) * 0.4, 0.75 / len(lookups))
+            _cost_bars(axis, rows, paths, lookup, (number - (len(lookups) - 1) / 2) * 0.4, height=0.75 / len(lookups))
         axis.set_yticks([-place for place in range(len(paths))], [COST_PATHS[path] for path in paths])
         axis.set_title(title, loc="left", fontsize=10, color=INK)
         axis.set_xlabel("ns of CPU time a packet", color=INK)
@@ -104,7 +104,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
 
 
 def _cost_bars(
-    axes: Axes, rows: Sequence[Json], paths: Sequence[str], lookup: str, offset: float, height: float
+    axes: Axes, rows: Sequence[Json], paths: Sequence[str], lookup: str, offset: float, *, height: float
 ) -> None:
     colour = PALETTE[list(LOOKUPS).index(lookup)]
     for place, path in enumerate(paths):

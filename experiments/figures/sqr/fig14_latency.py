@@ -72,7 +72,7 @@ def whole_claims(rows: Sequence[Json]) -> list[ClaimResult]:
             (setup.SQR, setup.PLAIN),
             {"frame_bytes": size},
             lambda row: row["whole_ns"],
-            100.0,
+            scale=100.0,
         )
         name = f"whole way of a packet, SQR against plain, {size} bytes"
         results.append(judge(Claim(name, "% of plain", "750 Mbit/s of 10 Gbit/s", neutral=100.0), whole))
@@ -89,7 +89,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
             ("whole_ns", "whole way on one processor, ns a packet"),
         )
     ):
-        bars(axes[place], rows, setup.LATENCY, COST_LOOKS, cases, field_of(field))
+        bars(axes[place], rows, setup.LATENCY, COST_LOOKS, cases, value=field_of(field))
         axes[place].set_title(title, fontsize=9.5, color=INK, loc="left")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
     facts = [

@@ -46,7 +46,9 @@ def is_answer(packet: bytes, identifier: int) -> bool:
     return packet[start] == _ECHO_REPLY and struct.unpack_from(">H", packet, start + 4)[0] == identifier
 
 
-def send_all(link: socket.socket, identifier: int, interval_s: float, count: int, wait_s: float, payload: bytes) -> str:
+def send_all(
+    link: socket.socket, identifier: int, interval_s: float, count: int, wait_s: float, *, payload: bytes
+) -> str:
     """Send `count` requests, wait for the last answers, and say what was counted in the words of ping.
 
     A KeyboardInterrupt ends it early.
@@ -77,7 +79,7 @@ def main(argv: list[str]) -> int:
         link.setsockopt(_SOL_RAW, _ICMP_FILTER, struct.pack("I", ~(1 << _ECHO_REPLY) & 0xFFFFFFFF))
         link.connect((address, 0))
         payload = bytes(int(payload_bytes))
-        print(send_all(link, os.getpid() & 0xFFFF, float(interval_s), int(count), float(wait_s), payload))
+        print(send_all(link, os.getpid() & 0xFFFF, float(interval_s), int(count), float(wait_s), payload=payload))
     return 0
 
 

@@ -105,7 +105,7 @@ def run_flows(
         )
     say("comparing rows with plans")
     wrong = _wrong_rows(testbed, scenario, after, failed)
-    return _result(testbed, scenario, variation, placed, measured, _Seen(flaps, wrong, failed))
+    return _result(testbed, scenario, variation, placed, measured, seen=_Seen(flaps, wrong, failed))
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,7 @@ def _result(
     variation: Variation,
     placed: Sequence[Placed],
     measured: MeasuredFlows,
+    *,
     seen: _Seen,
 ) -> FlowResult:
     network, planner = testbed.network, testbed.planner

@@ -25,6 +25,7 @@ def make_record(
     measured: Measured,
     events_text: str,
     dumps: Sequence[DumpReport],
+    *,
     notes: Sequence[str],
 ) -> Record:
     """Everything that a run left behind, read and joined.

@@ -239,7 +239,7 @@ class _Run:
                 told = (*notes, *network.warnings)
             self._say("reading the captures")
             events = work.events.read_text(encoding="utf-8")
-            record = make_record(scenario, self.variation, measured, events, dumps, told)
+            record = make_record(scenario, self.variation, measured, events, dumps, notes=told)
             return judge(replace(record, bfd_interval_ms=network.bfd_interval_ms), self._promise())
 
     def _promise(self) -> Promise:

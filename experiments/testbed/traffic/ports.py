@@ -61,7 +61,16 @@ def place_flows(
     for node in dict.fromkeys(flow.source for flow in flows):
         with UnixCtl(control_of[node]) as control:
             for flow in (flow for flow in flows if flow.source == node):
-                placed = _find(control, network.sites[node].bridge, network.hosts, planner, flow, failures, seed, taken)
+                placed = _find(
+                    control,
+                    network.sites[node].bridge,
+                    network.hosts,
+                    planner,
+                    flow,
+                    failures=failures,
+                    seed=seed,
+                    taken=taken,
+                )
                 taken.add((node, placed.source_port))
                 found[flow.name] = placed
     return tuple(found[flow.name] for flow in flows)
@@ -78,6 +87,7 @@ def _find(
     hosts: Mapping[str, Host],
     planner: TunnelPlanner,
     flow: Flow,
+    *,
     failures: Failures,
     seed: int,
     taken: set[tuple[str, int]],

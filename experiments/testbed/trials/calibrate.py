@@ -84,7 +84,7 @@ def _under_load(testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path
     for interval_ms in CANDIDATES_MS:
         testbed.set_bfd_interval(interval_ms)
         measured, _ = testbed.observe(scenario, folder / f"bfd-{interval_ms}")
-        record = make_record(scenario, scenario.variations[0], measured, "", (), ())
+        record = make_record(scenario, scenario.variations[0], measured, "", (), notes=())
         found = udp_of(trial, scenario.topology, measured.captures, measured.clock)
         window = Window(measured.zero_s, measured.zero_s + timing_of(trial).total_s)
         facts = load_facts(record, found.values(), load_of(trial).udp_mbps, window)

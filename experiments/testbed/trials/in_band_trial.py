@@ -125,7 +125,7 @@ def observe(network: EmulatedNetwork, trial: Trial) -> Json:
     pids = network.shell_pid(host.name), network.shell_pid(target.name)
     flaps = sum(network.flap_counts().values())
     pps = data_pps(own)
-    with cross_traffic(*pids, target.address, pps, own.data_bytes, 1, trial.seed, urgent=True):
+    with cross_traffic(*pids, target.address, pps, own.data_bytes, burst_pkts=1, seed=trial.seed, urgent=True):
         time.sleep(own.warm_s)
         before, began_s = _carried_bytes(network, own), time.monotonic()
         seen = probe(network, own, own.probe_pps, (own.seconds, own.wait_s))

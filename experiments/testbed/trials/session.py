@@ -50,7 +50,7 @@ class Session(KeptSession[Testbed]):
         log_bytes = testbed.work.events.stat().st_size
         measured, restored = testbed.observe(scenario, folder)
         events = testbed.events_since(log_bytes)
-        record = make_record(scenario, scenario.variations[0], measured, events, (), testbed.network.warnings)
+        record = make_record(scenario, scenario.variations[0], measured, events, (), notes=testbed.network.warnings)
         found = udp_of(trial, scenario.topology, measured.captures, measured.clock)
         seen = Seen(trial, record, found, pair_facts(scenario.topology, testbed.plans, trial))
         return {**network_row(seen), "load_per_core": round(measured.load_per_core, 2)}, restored
@@ -122,7 +122,7 @@ def datagrams_of(
             hosts[source].ipv4,
             hosts[destination].ipv4,
             FIRST_PORT + number,
-            clock,
+            clock=clock,
         )
         for (source, destination), number in numbers.items()
     }

@@ -38,7 +38,7 @@ def verify_row(trial: Trial) -> Json:
     topology, parameters = load_topology(trial.topology), parameters_of(trial, VerifyParameters)
     options = options_of(trial.variant, parameters.max_failures)
     sample = parameters.sample
-    return {"result": coverage(topology, trial.variant.scheme, options, trial.failures, sample, trial.seed)}
+    return {"result": coverage(topology, trial.variant.scheme, options, trial.failures, sample, seed=trial.seed)}
 
 
 def options_of(variant: Variant, max_failures: int | None = None) -> PlanOptions:

@@ -39,7 +39,9 @@ def run_flows(testbed: TwoPaths, trial: Trial, own: FlowsParameters) -> Json:
     flows = draw_flows(find_table(own.workload), count, own.limit_bytes, own.pause_ms / 1000, trial.seed)
     beside = background_of(own, trial.seed) if own.beside == "transfers" else None
     model, tcp = model_of(own.breaking), TcpSettings(own.breaking.rto_min_ms)
-    return run_workload(testbed, recovery_of(trial), model, Sending(flows, own.seconds), tcp, beside, trial.seed)
+    return run_workload(
+        testbed, recovery_of(trial), model, Sending(flows, own.seconds), tcp, beside=beside, seed=trial.seed
+    )
 
 
 def background_of(own: FlowsParameters, seed: int) -> Sending:

@@ -138,6 +138,7 @@ def run_workload(
     model: FailureModel,
     sending: Sending,
     settings: TcpSettings,
+    *,
     beside: Sending | None,
     seed: int,
 ) -> Json:

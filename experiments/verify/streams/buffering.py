@@ -77,6 +77,7 @@ def verify_buffering(
     options: PlanOptions,
     failed_sets: Sequence[frozenset[LinkId]],
     progress: Callable[[int], object] = lambda _done: None,
+    *,
     packet_buffer: PacketBuffer | None = None,
 ) -> BufferingResult:
     """Send a stream between every pair whose primary path each set of links hits.

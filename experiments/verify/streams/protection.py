@@ -179,6 +179,7 @@ def verify_protect(
     flows: Iterable[ProtectedFlow],
     failed_sets: Sequence[frozenset[LinkId]],
     metric: str = "hops",
+    *,
     progress: Callable[[int], object] = lambda _done: None,
     planned: Mapping[int, RulePlan] | None = None,
 ) -> ProtectionResult:

@@ -89,7 +89,7 @@ def plans_of(topology: Topology, options: PlanOptions, protection: Protection, p
         A link has the hairpin's port.
     """
     writer = _Writer(topology, protection, paths, assign_ports(topology))
-    taken = [node for (node, port), _ in writer.ports.direction_at.items() if port == PROTECT_PORT]
+    taken = [node for node, port in writer.ports.direction_at if port == PROTECT_PORT]
     if taken:
         raise BadInputError(f"{taken[0]} has a link on port {PROTECT_PORT}, where the hairpin stands; give it another")
     flows, groups = writer.rows()

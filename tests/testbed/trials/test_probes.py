@@ -112,7 +112,7 @@ def frame(t_s: float, number: int, size: int = 100, port: int = PORT) -> Frame:
 def test_every_datagram_is_sent_once_and_arrives_if_it_was_seen_there(arrives: dict[int, bool]) -> None:
     left = [frame(10 + number / 1000, number) for number in arrives]
     came = [frame(10.5 + number / 1000, number) for number, there in arrives.items() if there]
-    found = datagrams([*left, frame(11, 5000, port=PORT + 1)], [*came, *came], A, B, PORT, Clock(0))
+    found = datagrams([*left, frame(11, 5000, port=PORT + 1)], [*came, *came], A, B, PORT, clock=Clock(0))
     assert [each.number for each in found] == sorted(arrives)
     assert {each.number for each in found if each.arrived_s is not None} == {n for n, there in arrives.items() if there}
     assert goodput_mbps(found, Window(10.0, 12.0)) == pytest.approx(8 * 100 * len(came) / 2e6)

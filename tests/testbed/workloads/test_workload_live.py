@@ -24,7 +24,7 @@ PATIENT_TCP = TcpSettings(rto_min_ms=2000)
 def workload(recovery: Recovery | None, tcp: TcpSettings) -> Json:
     flows = draw_flows(WEB_SEARCH, 3000, 100_000, 0.002, seed=1)
     with two_paths() as testbed:
-        return run_workload(testbed, recovery, MODEL, Sending(flows, SECONDS), tcp, None, seed=1)
+        return run_workload(testbed, recovery, MODEL, Sending(flows, SECONDS), tcp, beside=None, seed=1)
 
 
 def test_flows_whose_path_dies_wait_for_a_timer() -> None:

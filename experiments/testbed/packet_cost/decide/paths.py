@@ -126,7 +126,7 @@ def cost_paths(topology: Topology) -> tuple[CostPath, ...]:
         "cb_tagged": (cb, tagged, back, None),
         "learned_tagged": (learned, tagged, back, None),
     }
-    return tuple(_cost_path(topology, name, *ways[name]) for name in PATHS)
+    return tuple(_cost_path(topology, name, *ways[name][:3], failed_port=ways[name][3]) for name in PATHS)
 
 
 def find_scene(topology: Topology, learned_plans: dict[int, RulePlan]) -> Scene:
@@ -182,7 +182,7 @@ def _with_rows(plan: RulePlan, rows: tuple[FlowRow, ...]) -> RulePlan:
 
 
 def _cost_path(
-    topology: Topology, name: str, plan: RulePlan, packet: Packet, in_port: int, failed_port: int | None
+    topology: Topology, name: str, plan: RulePlan, packet: Packet, in_port: int, *, failed_port: int | None
 ) -> CostPath:
     result = _visit(topology, plan, packet, in_port, failed_port)
     if len(result.outputs) != 1 or result.punts:

@@ -10,6 +10,7 @@ import signal
 import sys
 import traceback
 import warnings
+from pathlib import Path
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -29,6 +30,10 @@ def main() -> int:
     try:
         from ryu.cmd import manager
 
+        flags = _option("--user-flags")
+        if flags and not Path(flags).is_file():  # Ryu goes on without
+            print(f"armor: there is no options file {flags!r}; correct --user-flags", file=sys.stderr)
+            return BAD_INPUT
         return int(manager.main() or 0)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -49,9 +54,31 @@ def _sentence(error: Exception) -> str | None:
     apps = {word.removesuffix(".py"): word for word in sys.argv[1:]}
     if isinstance(error, ModuleNotFoundError) and error.name in apps:
         return f"there is no app {apps[error.name]!r}; name a file or a module"
+    if isinstance(error, OSError) and error.filename == _option("--pid-file"):
+        return f"the process id cannot be written to {error.filename!r} ({error.strerror}); name another --pid-file"
+    flags = _option("--user-flags")
+    if flags and _is_of_file(error, flags):
+        return f"the options file {flags!r} cannot be run ({type(error).__name__}: {error}); correct it"
     if _is_of_oslo(error):
         return f"the configuration cannot be read ({error}); correct the file, or see --config-file and --config-dir"
     return None
+
+
+def _option(name: str) -> str | None:
+    """Value of an option on the command line."""
+    words = iter(sys.argv[1:])
+    for word in words:
+        if word == name:
+            return next(words, None)
+        if word.startswith(f"{name}="):
+            return word.removeprefix(f"{name}=")
+    return None
+
+
+def _is_of_file(error: BaseException, path: str) -> bool:
+    """Whether it is a file's own: its syntax, or what its lines did."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(name == path for name in (getattr(error, "filename", None), *(f.f_code.co_filename for f, _ in frames)))
 
 
 def _is_of_oslo(error: BaseException) -> bool:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import pkgutil
-import socket
 import sys
 from typing import Any, ClassVar
 
 from ryu import cfg
 from ryu.controller import ofp_event
 from ryu.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
-from ryu.ofproto import ofproto_common
 
-from mininet_topos.errors import ArmorError, BadInputError
+from mininet_topos.errors import ArmorError
 from mininet_topos.wording import sentence
 from ryu_apps.control import rest
 from ryu_apps.control.controller import Controller
 from ryu_apps.control.datapath import MessageApp, MessageReceived, MessageRefused
 from ryu_apps.control.faults import surfaced
+from ryu_apps.control.listening import refuse_taken_port
 from ryu_apps.control.settings import load_settings
 from ryu_apps.schemes import find_scheme
 
@@ -38,7 +37,7 @@ class PlanApp(MessageApp):
         cfg.CONF.set_default("echo_request_interval", 5.0)
         try:
             settings = load_settings()
-            _refuse_taken_port(cfg.CONF.ofp_listen_host, _openflow_port())
+            refuse_taken_port()
             scheme = find_scheme(self.scheme or settings.scheme)
             controller_class: type[Controller] = pkgutil.resolve_name(scheme.controller)
             self.controller = controller_class(scheme, settings, self.logger)
@@ -72,21 +71,3 @@ class PlanApp(MessageApp):
     def message_refused(self, event: MessageRefused) -> None:
         """A switch has sent what cannot be used."""
         self.controller.message_refused(event.datapath, f"{event.kind} message", event.text)
-
-
-def _openflow_port() -> int:
-    return int(cfg.CONF.ofp_tcp_listen_port or ofproto_common.OFP_TCP_PORT)
-
-
-def _refuse_taken_port(host: str, port: int) -> None:
-    """eventlet listens with SO_REUSEPORT: two controllers would share the switches between them, in silence."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-            probe.listen()
-        except OSError as error:
-            raise BadInputError(
-                f"the OpenFlow port {host}:{port} cannot be used ({error.strerror}); stop the controller that has it, "
-                "or choose another with --ofp-tcp-listen-port"
-            ) from error

@@ -24,6 +24,7 @@ from ryu_apps.control.decide.frames import arp_frame, read_arp
 from ryu_apps.control.decide.reactive import Action, Confirm, Install, PathSetup, Release, Routes
 from ryu_apps.control.decide.reactive_settings import read_reactive_settings
 from ryu_apps.control.faults import Faults, surfaced
+from ryu_apps.control.listening import refuse_taken_port
 from ryu_apps.control.settings import load_settings
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import DumpPart, ErrorMessage, PacketIn, PortDesc, PortStatus
@@ -47,6 +48,7 @@ class ReactiveApp(MessageApp):
         self._confirms: dict[tuple[int, int], Confirm] = {}
         try:
             own, settings = read_reactive_settings(os.environ), load_settings()
+            refuse_taken_port()
             topology = load_topology(settings.topology)
             routes = Routes(topology, settings.options.metric)
         except ArmorError as error:

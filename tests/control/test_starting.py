@@ -79,6 +79,24 @@ def test_a_configuration_that_ryu_cannot_read_is_one_sentence(tmp_path, option, 
     assert word in ends_with({}, option, str(path))
 
 
+@pytest.mark.parametrize(
+    ("option", "content", "words"),
+    [
+        ("--pid-file", None, "No such file or directory"),
+        ("--user-flags", None, "there is no options file"),
+        ("--user-flags", "def broken(:", "SyntaxError"),
+        ("--user-flags", "raise ValueError('no value')", "ValueError: no value"),
+    ],
+)
+def test_a_file_of_ryus_that_cannot_be_used_is_one_sentence(tmp_path, option, content, words):
+    path = tmp_path / ("missing/file" if content is None else "file.py")
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    line = ends_with({"ARMOR_TOPOLOGY": "square"}, option, str(path))
+    assert words in line
+    assert str(path) in line
+
+
 def test_a_setting_of_ryu_of_the_wrong_type_ends_it_with_2(tmp_path):
     path = tmp_path / "armor.conf"
     path.write_text("[DEFAULT]\nofp_tcp_listen_port = abc\n", encoding="utf-8")
@@ -128,8 +146,8 @@ def interrupted(folder, *words):
     )
 
 
-@pytest.mark.parametrize("which", ["openflow", "rest"])
-def test_a_taken_port_is_one_sentence(which):
+@pytest.mark.parametrize(("app", "which"), [("sdfast", "openflow"), ("sdfast", "rest"), ("reactive", "openflow")])
+def test_a_taken_port_is_one_sentence(app, which):
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         taken.bind(("127.0.0.1", 0))
@@ -137,7 +155,7 @@ def test_a_taken_port_is_one_sentence(which):
         port = str(taken.getsockname()[1])
         settings = {"ARMOR_TOPOLOGY": "square", **({"ARMOR_REST_PORT": port} if which == "rest" else {})}
         arguments = ("--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", port) if which == "openflow" else ()
-        assert port in ends_with(settings, *arguments)
+        assert port in ends_with(settings, *arguments, app=app)
 
 
 def test_settings_are_read_from_the_group_armor_of_a_file(tmp_path):

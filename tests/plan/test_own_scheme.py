@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.loadgen.ports import free_port
 from mininet_topos.errors import BadInputError
 from ryu_apps import schemes
 from ryu_apps.plan import scheme_names
@@ -78,11 +79,20 @@ def test_the_example_agrees_with_open_vswitch(example: dict[str, str]) -> None:
 
 
 @pytest.mark.ryu
-def test_the_example_runs_as_a_ryu_app(example: dict[str, str]) -> None:
-    ports = ("16790", "16791")
-    command = (ARMOR, "controller", "two_trees", "square")
-    settings = {**example, "ARMOR_REST_PORT": ports[0]}
-    with subprocess.Popen([*command, "--", "--ofp-tcp-listen-port", ports[1]], cwd=ROOT, env=settings) as app:
+@pytest.mark.parametrize("way", ["armor controller", "ryu-manager with a file of two lines"])
+def test_the_example_runs_as_a_ryu_app(way: str, example: dict[str, str], tmp_path: Path) -> None:
+    ports = (str(free_port()), str(free_port()))
+    settings = {**example, "ARMOR_REST_PORT": ports[0], "ARMOR_TOPOLOGY": "square"}
+    file = tmp_path / "my_app.py"
+    file.write_text(
+        "from ryu_apps.control.app import PlanApp\nclass MyApp(PlanApp): scheme = 'two_trees'\n", encoding="utf-8"
+    )
+    listening = ("--ofp-tcp-listen-port", ports[1])
+    command = {
+        "armor controller": (ARMOR, "controller", "two_trees", "square", "--", *listening),
+        "ryu-manager with a file of two lines": (str(Path(ARMOR).with_name("ryu-manager")), *listening, str(file)),
+    }[way]
+    with subprocess.Popen(command, cwd=ROOT, env=settings) as app:
         try:
             state = answer(f"http://127.0.0.1:{ports[0]}/armor/state")
             plan = answer(f"http://127.0.0.1:{ports[0]}/armor/plan/1")

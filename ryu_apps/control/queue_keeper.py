@@ -12,9 +12,9 @@ from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S
 from ryu_apps.control.decide.live_topology import Mismatch
 from ryu_apps.control.decide.queues import (
     DATABASE,
-    PortQueues,
     queue_mismatches,
     read_ports,
+    removal_operations,
     select_operations,
     write_operations,
 )
@@ -64,17 +64,15 @@ class QueueKeeper:
         self._found.pop(plan.node, None)
 
     def _write(self, client: JsonRpcClient, plan: RulePlan) -> None:
-        operations = write_operations(_ports(client, plan), plan.queues)
+        results = transact(client, DATABASE, select_operations())
+        operations = write_operations(read_ports(results, plan.dpid), plan.queues) + removal_operations(results)
         if operations:
             transact(client, DATABASE, [*operations, {"op": "commit", "durable": True}])
         self._events.write("queues_written", node=plan.node, queues=len(plan.queues), changed=bool(operations))
 
     def _compare(self, client: JsonRpcClient, plan: RulePlan) -> None:
-        now = queue_mismatches(plan.node, _ports(client, plan), plan.queues)
+        ports = read_ports(transact(client, DATABASE, select_operations()), plan.dpid)
+        now = queue_mismatches(plan.node, ports, plan.queues)
         for mismatch in set(now) - set(self._found.get(plan.node, ())):
             self._events.write("mismatch", kind=mismatch.kind, node=mismatch.node, text=mismatch.text)
         self._found[plan.node] = now
-
-
-def _ports(client: JsonRpcClient, plan: RulePlan) -> dict[int, PortQueues]:
-    return read_ports(transact(client, DATABASE, select_operations()), plan.dpid)

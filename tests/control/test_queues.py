@@ -16,6 +16,7 @@ from ryu_apps.control.decide.queues import (
     PortQueues,
     queue_mismatches,
     read_ports,
+    removal_operations,
     select_operations,
     write_operations,
 )
@@ -66,6 +67,19 @@ def test_ports_get_their_queues_once_and_only_what_is_ours_is_replaced(ovs: Dumm
     assert (count(client, "QoS"), count(client, "Queue")) == (3, 3)
     assert held(client, 2)[1].queues == {}
     client.close()
+
+
+@pytest.mark.ovs
+def test_only_our_rows_that_no_port_reaches_are_removed(ovs: DummyOvs) -> None:
+    client = JsonRpcClient(ovs.database)
+    transact(client, DATABASE, write_operations(held(client), ROWS))
+    ovs.vsctl("--id=@mine", "create", "qos", "type=linux-htb", "--", "set", "port", "s1-p1", "qos=@mine")
+    before = count(client, "QoS"), count(client, "Queue")
+    transact(client, DATABASE, removal_operations(transact(client, DATABASE, select_operations())))
+    # The QoS of port 1 and its two queues had lost their port; those of port 2 and the strangers' stay.
+    assert (count(client, "QoS"), count(client, "Queue")) == (before[0] - 1, before[1] - 2)
+    assert queue_mismatches("s1", held(client), ROWS[2:]) == ()
+    assert removal_operations(transact(client, DATABASE, select_operations())) == []
 
 
 @pytest.mark.ovs

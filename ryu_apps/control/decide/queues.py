@@ -82,6 +82,26 @@ def read_ports(results: Sequence[Mapping[str, Any]], dpid: int) -> dict[int, Por
     return found
 
 
+def removal_operations(results: Sequence[Mapping[str, Any]]) -> list[Operation]:
+    """Operations that delete the rows that Armor wrote and that no port of any bridge reaches any more.
+
+    So it is with rows whose port went, or was given another QoS by hand. `results` are those of `select_operations`.
+    """
+    _bridges, ports, _interfaces, qos, queues = (result["rows"] for result in results)
+    held_qos = {uuid for port in ports for uuid in uuids_column(port["qos"])}
+    left = [row for row in qos if row["_uuid"][1] not in held_qos and _is_own(row)]
+    left_qos = {row["_uuid"][1] for row in left}
+    kept = (row for row in qos if row["_uuid"][1] not in left_qos)
+    held_queues = {uuid for row in kept for _, uuid in map_column(row["queues"]).values()}
+    left_queues = [row for row in queues if row["_uuid"][1] not in held_queues and _is_own(row)]
+    tables = [*(("QoS", row) for row in left), *(("Queue", row) for row in left_queues)]
+    return [_operation("delete", table, row["_uuid"][1]) for table, row in tables]
+
+
+def _is_own(row: Mapping[str, Any]) -> bool:
+    return OWNER_KEY in map_column(row["external_ids"])
+
+
 def _key(row: Mapping[str, Any]) -> str:
     """The row's uuid; a bridge is known by its datapath id alone."""
     return str(row["_uuid"][1]) if "_uuid" in row else str(row["datapath_id"])
@@ -96,7 +116,7 @@ def _port(
     row = qos[reference[1]]
     rows = {int(queue_id): queues[uuid] for queue_id, (_, uuid) in map_column(row["queues"]).items()}
     behind = [("QoS", row), *(("Queue", queue) for queue in rows.values())]
-    own = tuple((table, each["_uuid"][1]) for table, each in behind if OWNER_KEY in map_column(each["external_ids"]))
+    own = tuple((table, each["_uuid"][1]) for table, each in behind if _is_own(each))
     configs = {queue_id: map_column(queue["other_config"]) for queue_id, queue in rows.items()}
     return PortQueues(port["_uuid"][1], port["name"], number, row["type"], configs, own)
 

@@ -30,7 +30,7 @@ def synthetic_row(trial: Trial, noise: float = 0.002) -> Json:
     lot = random.Random(trial.trial_id)
     traffic = Traffic(trial)
     placed = placed_flows(traffic)
-    fluid, timing = fluid_of(traffic, placed), flow_timing(trial.timing)
+    fluid, timing = fluid_of(traffic, placed), flow_timing(trial.timing, trial.parameters.settle_s)
     classes = flow_classes(traffic.topology, placed, traffic.failures[0])
     settles_s = 0.4 if trial.variant.scheme == "kuijia" else 12.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -97,7 +98,7 @@ def test_quick_trials_are_the_first_round_of_the_full_run_but_for_their_windows(
 @pytest.mark.parametrize("trial", figure_of("fig10").trials(QUICK)[-2:], ids=lambda trial: trial.variant.name)
 def test_aggregates_add_up_to_the_allocation_and_go_where_they_are_meant_to(trial: Any) -> None:
     traffic = Traffic(trial)
-    allocation = testbed.allocation_of(1, 1, 1600, "single")
+    allocation = testbed.allocation_of(1, 1, 1600, None)
     offered = sum(flow.offered_mbps or 0.0 for flow in traffic.flows)
     whole = testbed.OFFERED_SHARE * allocation.tunnel_mbps.sum() / testbed.SCALE
     assert 0.98 * whole < offered <= whole * (1 + 1e-9)
@@ -110,12 +111,24 @@ def test_aggregates_add_up_to_the_allocation_and_go_where_they_are_meant_to(tria
             assert placed.tunnel_after == placed.flow.moves_to
 
 
+def test_a_trial_sends_what_its_parameters_say() -> None:
+    drawn = next(each for each in figure_of("fig16").trials(QUICK) if each.parameters.low_to_high is not None)
+    other = replace(drawn, parameters=replace(drawn.parameters, low_to_high=4.0))
+    by_pair: dict[tuple[str, str], list[float]] = {}
+    for demand in Traffic(other).demands:
+        by_pair.setdefault((demand.src, demand.dst), []).append(demand.demand_mbps)
+    assert all(max(both) == pytest.approx(4 * min(both)) for both in by_pair.values())
+    table = figure_of("table2").trials(QUICK)[0]
+    other = replace(table, parameters=replace(table.parameters, table_mbps=(30.0, 60.0), scale=10.0))
+    assert [flow.offered_mbps for flow in Traffic(other).flows] == [3.0, 3.0, 6.0, 6.0]
+
+
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_the_failed_link_carries_traffic_and_leaves_every_pair_a_tunnel(seed: int) -> None:
     for drawing in (1, 2, 3):
         link = testbed.failed_link(drawing, seed)
         for demand in testbed.DEMANDS_MBPS:
-            allocation = testbed.allocation_of(drawing, seed, demand, "single")
+            allocation = testbed.allocation_of(drawing, seed, demand, None)
             tunnels = allocation.problem.tunnels
             number = list(tunnels.network.topology.link_ids).index(link)
             dead = tunnels.dead(tunnels.network.link_of == number)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from matplotlib import pyplot
 
@@ -16,6 +18,7 @@ from tests.figures.found import FIGURES
 
 DARKSTRAND = load_topology("darkstrand")
 CASES = x_low_queue.draw_cases(DARKSTRAND, x_low_queue.CASES, 1)
+OWN = x_low_queue.trials(CampaignPlan(quick=True, seed=1))[0].parameters
 
 
 def test_cases_are_as_many_as_asked_for_and_follow_the_seed() -> None:
@@ -32,7 +35,7 @@ def test_the_victim_comes_to_the_filled_links_with_the_failure_and_their_flows_d
     assert path(routes, *case.pair) == case.primary
     assert path(routes, *case.pair, failed) == case.detour
     assert x_low_queue.FEWEST_OTHERS <= len(case.filled) <= x_low_queue.MOST_OTHERS
-    for placed in x_low_queue.flows_of(case):
+    for placed in x_low_queue.flows_of(case, OWN):
         flow = placed.flow
         assert path(routes, flow.source, flow.destination) == placed.before
         assert path(routes, flow.source, flow.destination, failed) == placed.after
@@ -43,12 +46,22 @@ def test_the_victim_comes_to_the_filled_links_with_the_failure_and_their_flows_d
 
 def test_flows_have_ports_of_their_own() -> None:
     for case in CASES:
-        placed = x_low_queue.flows_of(case)
+        placed = x_low_queue.flows_of(case, OWN)
         assert len({each.flow.port for each in placed}) == len({each.source_port for each in placed}) == len(placed)
 
 
 def test_full_links_have_less_room_than_the_victim_brings() -> None:
     assert x_low_queue.OTHERS_MBPS < x_low_queue.LINK_MBPS < x_low_queue.OTHERS_MBPS + x_low_queue.VICTIM_MBPS
+
+
+def test_a_trial_sends_what_its_parameters_say() -> None:
+    trial = x_low_queue.trials(CampaignPlan(quick=True, seed=1))[0]
+    other = replace(trial, parameters=replace(OWN, victim_mbps=2.0, others_mbps=3.0, fewest_others=1, most_others=1))
+    case = x_low_queue.case_of(other)
+    assert len(case.filled) == 1
+    rates = {each.flow.name: each.flow.offered_mbps for each in x_low_queue.flows_of(case, other.parameters)}
+    assert rates.pop(VICTIM) == 2.0
+    assert set(rates.values()) == {3.0}
 
 
 def test_each_case_runs_with_both_set_ups_of_queues_on_two_networks() -> None:

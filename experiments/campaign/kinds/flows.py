@@ -40,8 +40,14 @@ class FlowsParameters(Parameters):
         Of both classes, where there are queues for them.
     offered_share : float or None
         What flows send of their allocation.
+    least_allocated_mbps : float or None
+        What the tunnels over the drawn link carry at least at every demand, in the paper's Mbit/s; less is no traffic.
     table : str or None
         Table of the paper whose flows are sent.
+    table_mbps : (float, float) or None
+        What its flows f1 and f2, and its flows f3 and f4 offer each, in the paper's Mbit/s.
+    settle_s : float
+        That flows are sent before the first window.
     """
 
     network: str
@@ -58,7 +64,10 @@ class FlowsParameters(Parameters):
     pairs: int | None = None
     low_to_high: float | None = None
     offered_share: float | None = None
+    least_allocated_mbps: float | None = None
     table: str | None = None
+    table_mbps: tuple[float, float] | None = None
+    settle_s: float = 3.0
 
 
 KIND = TrialKind("flows", "experiments.testbed.trials.flow_session:flow_runner", after(8.0), emulated=True)

@@ -26,6 +26,8 @@ class IngressParameters(Parameters):
         Set-up of queues.
     scale, headroom : float
         The paper's rates over ours; capacity of links over the scaled one.
+    low_to_high : float or None
+        Of both classes, where there are queues for them.
     wait_to_restore_s, update_s : float
         After a repair; most time in which an ingress is waited for.
     """
@@ -43,6 +45,7 @@ class IngressParameters(Parameters):
     headroom: float
     wait_to_restore_s: float = 0.5
     update_s: float = 4.0
+    low_to_high: float | None = None
 
 
 KIND = TrialKind("ingress", "experiments.testbed.trials.ingress_session:ingress_runner", after(4.0), emulated=True)

@@ -35,6 +35,7 @@ class LowQueueParameters(WatchedParameters):
     others_mbps: float
     most_others: int
     fewest_others: int
+    settle_s: float = 3.0
     least_bfd_ms: int = 100
 
 

@@ -42,12 +42,16 @@ class GoodputParameters(PathsParameters):
 
 @dataclass(frozen=True, slots=True)
 class JitterParameters(PathsParameters):
-    """One-way delays over paths that delay each packet by `base_delay_ms` and a time drawn from 0 to the jitter."""
+    """One-way delays over paths that delay each packet by `base_delay_ms` and a time drawn from 0 to the jitter.
+
+    What has not arrived `settle_s` after the last packet was sent is lost.
+    """
 
     jitter_ms: float
     packets: int
     interval_ms: float
     base_delay_ms: float
+    settle_s: float = 0.3
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,9 @@ class Case:
     filled: tuple[Direction, ...]
 
 
-def draw_cases(topology: Topology, count: int, seed: int) -> tuple[Case, ...]:
+def draw_cases(
+    topology: Topology, count: int, seed: int, others: tuple[int, int] = (FEWEST_OTHERS, MOST_OTHERS)
+) -> tuple[Case, ...]:
     """Cases, pairs drawn at random, each pair at most once.
 
     Parameters
@@ -69,12 +71,14 @@ def draw_cases(topology: Topology, count: int, seed: int) -> tuple[Case, ...]:
     count : int
         Fewer come where the topology has fewer.
     seed : int
+    others : (int, int)
+        How many links are filled, at least and at most.
     """
     routes, names = ResidualRoutes(topology), topology.node_names
     pairs = [(source, target) for source in names for target in names if source != target]
     found: list[Case] = []
     for number in np.random.default_rng(seed).permutation(len(pairs)):
-        case = _case(topology, routes, pairs[number])
+        case = _case(topology, routes, pairs[number], others)
         if case is not None:
             found.append(case)
         if len(found) == count:
@@ -82,7 +86,7 @@ def draw_cases(topology: Topology, count: int, seed: int) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def _case(topology: Topology, routes: ResidualRoutes, pair: Pair) -> Case | None:
+def _case(topology: Topology, routes: ResidualRoutes, pair: Pair, others: tuple[int, int]) -> Case | None:
     """The pair with the first link of its primary that leaves enough links to fill; None when there is no such link."""
     primary = path(routes, *pair)
     for hop in primary:
@@ -90,18 +94,18 @@ def _case(topology: Topology, routes: ResidualRoutes, pair: Pair) -> Case | None
         detour = path(routes, *pair, frozenset({failed}))
         filled = tuple(each for each in detour if each not in primary)
         # A neighbour's flow must take the link itself, also after the failure.
-        if len(filled) >= FEWEST_OTHERS and all(path(routes, each.src, each.dst) == (each,) for each in filled):
-            return Case(pair, failed, primary, detour, filled[:MOST_OTHERS])
+        if len(filled) >= others[0] and all(path(routes, each.src, each.dst) == (each,) for each in filled):
+            return Case(pair, failed, primary, detour, filled[: others[1]])
     return None
 
 
-def flows_of(case: Case) -> tuple[Placed, ...]:
+def flows_of(case: Case, own: LowQueueParameters) -> tuple[Placed, ...]:
     """The victim and the flows that fill its way round, with the links that they cross."""
-    victim = Flow(VICTIM, *case.pair, transport="udp", offered_mbps=VICTIM_MBPS, port=FIRST_PORT)
+    victim = Flow(VICTIM, *case.pair, transport="udp", offered_mbps=own.victim_mbps, port=FIRST_PORT)
     placed = [Placed(victim, _SOURCE_PORT, before=case.primary, after=case.detour)]
     for number, hop in enumerate(case.filled, start=1):
         name = f"{hop.src} to {hop.dst}"
-        flow = Flow(name, hop.src, hop.dst, transport="udp", offered_mbps=OTHERS_MBPS, port=FIRST_PORT + number)
+        flow = Flow(name, hop.src, hop.dst, transport="udp", offered_mbps=own.others_mbps, port=FIRST_PORT + number)
         placed.append(Placed(flow, _SOURCE_PORT + number, before=(hop,), after=(hop,)))
     return tuple(placed)
 
@@ -140,8 +144,9 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 
 def case_of(trial: Trial) -> Case:
     """The case of a trial."""
-    number = parameters_of(trial, LowQueueParameters).case
-    return draw_cases(load_topology(trial.topology), number + 1, trial.seed)[number]
+    own = parameters_of(trial, LowQueueParameters)
+    others = own.fewest_others, own.most_others
+    return draw_cases(load_topology(trial.topology), own.case + 1, trial.seed, others)[own.case]
 
 
 def own_rows(rows: Sequence[Json], queues: str) -> list[Json]:

@@ -70,7 +70,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
             round=drawing + 1,
             failures=1,
             links=(link,),
-            pairs=tuple((each.src, each.dst) for each in demands_of(drawing, plan.seed, DEMAND_MBPS, SINGLE)),
+            pairs=tuple((each.src, each.dst) for each in demands_of(drawing, plan.seed, DEMAND_MBPS, None)),
             load=None,
             timing=None,
             seed=plan.seed,
@@ -99,7 +99,7 @@ def _links(drawing: int, seed: int, count: int) -> Iterator[str]:
     from ryu_apps.plan.kuijia.sources import equal_commodities
 
     topology = load_topology(GSCALE)
-    pairs = [(each.src, each.dst) for each in demands_of(drawing, seed, DEMAND_MBPS, SINGLE)]
+    pairs = [(each.src, each.dst) for each in demands_of(drawing, seed, DEMAND_MBPS, None)]
     commodities = equal_commodities(topology, pairs, TUNNELS)
     links = sorted({topology.link_id(hop) for each in commodities for path in each.paths for hop in path})
     order = np.random.default_rng([seed, drawing]).permutation(len(links))

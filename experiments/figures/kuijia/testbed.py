@@ -71,28 +71,31 @@ def topology_of(name: str) -> Topology:
 
 
 @lru_cache(maxsize=64)
-def demands_of(drawing: int, seed: int, demand_mbps: int, queues: str, pairs: int = PAIRS) -> tuple[Demand, ...]:
-    """Demands of a drawing, in the paper's Mbit/s; two classes each when there are queues for them."""
+def demands_of(
+    drawing: int, seed: int, demand_mbps: int, low_to_high: float | None, pairs: int = PAIRS
+) -> tuple[Demand, ...]:
+    """Demands of a drawing, in the paper's Mbit/s; two classes each when there is a ratio of low to high."""
     topology = load_topology(GSCALE)
     demands = random_pairs(topology, pairs, demand_mbps, _DRAWINGS_A_SEED * seed + drawing)
-    return demands if queues == SINGLE else with_classes(demands, LOW_TO_HIGH)
+    return demands if low_to_high is None else with_classes(demands, low_to_high)
 
 
 @lru_cache(maxsize=64)
 def allocation_of(
-    drawing: int, seed: int, demand_mbps: int, queues: str, pairs: int = PAIRS, *, tunnels: int = TUNNELS
+    drawing: int, seed: int, demand_mbps: int, low_to_high: float | None, pairs: int = PAIRS, *, tunnels: int = TUNNELS
 ) -> Allocation:
     """What traffic engineering gives each tunnel, in the paper's Mbit/s."""
     network = to_network(load_topology(GSCALE))
-    problem = to_problem(network, demands_of(drawing, seed, demand_mbps, queues, pairs), tunnels)
+    problem = to_problem(network, demands_of(drawing, seed, demand_mbps, low_to_high, pairs), tunnels)
     return solve(problem, SolveOptions(method="fast"))
 
 
 @lru_cache(maxsize=64)
-def failed_link(drawing: int, seed: int) -> LinkId:
+def failed_link(drawing: int, seed: int, least_mbps: float = LEAST_ALLOCATED_MBPS) -> LinkId:
     """Link that fails in a drawing: the same for all demands, schemes and transports.
 
-    Drawn at random among the links that carry traffic at every demand of the full run, and leave every pair a tunnel.
+    Drawn at random among the links that carry `least_mbps` at every demand of the full run, and leave every pair a
+    tunnel.
 
     Raises
     ------
@@ -100,13 +103,13 @@ def failed_link(drawing: int, seed: int) -> LinkId:
         There is none.
     """
     network = to_network(load_topology(GSCALE))
-    allocations = [allocation_of(drawing, seed, demand, SINGLE) for demand in DEMANDS_MBPS]
+    allocations = [allocation_of(drawing, seed, demand, None) for demand in DEMANDS_MBPS]
     tunnels = allocations[0].problem.tunnels
     candidates = []
     for number, link in enumerate(network.topology.link_ids):
         dead = tunnels.dead(network.link_of == number)
         survivors = np.bincount(tunnels.pair_of[~dead], minlength=PAIRS)
-        if survivors.all() and all(each.tunnel_mbps[dead].sum() >= LEAST_ALLOCATED_MBPS for each in allocations):
+        if survivors.all() and all(each.tunnel_mbps[dead].sum() >= least_mbps for each in allocations):
             candidates.append(link)
     if not candidates:
         raise BadInputError(f"drawing {drawing} of seed {seed} has no link to fail; give another seed")
@@ -179,8 +182,8 @@ class Traffic:
     def flows(self) -> tuple[Flow, ...]:
         """What is sent: aggregates of section 5.1, or the four flows of section 3."""
         own = parameters_of(self.trial, FlowsParameters)
-        if own.table is not None:
-            return figure1_flows(*TABLE_LOADS[own.table])
+        if own.table_mbps is not None:
+            return figure1_flows(*own.table_mbps, own.scale)
         allocation, share = self.allocation, own.offered_share or 1.0
         granted = {
             (demand.src, demand.dst, demand.priority): share * mbps / own.scale
@@ -207,25 +210,27 @@ def _own(trial: Trial) -> FlowsParameters | IngressParameters:
     return parameters_of(trial, FlowsParameters)
 
 
-def _case(own: FlowsParameters | IngressParameters) -> tuple[int, int, int, str]:
-    return own.drawing, own.seed, own.demand_mbps or 0, own.queues
+def _case(own: FlowsParameters | IngressParameters) -> tuple[int, int, int, float | None]:
+    return own.drawing, own.seed, own.demand_mbps or 0, own.low_to_high
 
 
-def figure1_flows(victim_mbps: float, other_mbps: float) -> tuple[Flow, ...]:
+def figure1_flows(victim_mbps: float, other_mbps: float, scale: float = SCALE) -> tuple[Flow, ...]:
     """Flows f1 to f4 of section 3; the tunnel by s2 dies, f1 goes over to the straight one, f2 to that by s3.
 
     Parameters
     ----------
     victim_mbps, other_mbps : float
         What f1 and f2, and what f3 and f4 offer each, in the paper's Mbit/s.
+    scale : float
+        The paper's rates over ours.
     """
     straight, by_s2, by_s3 = 0, 1, 2
     port = Flow("", "s1", "s4").port
     return (
-        Flow("f1", "s1", "s4", "tcp", victim_mbps / SCALE, None, by_s2, straight, port),
-        Flow("f2", "s1", "s4", "tcp", victim_mbps / SCALE, None, by_s2, by_s3, port + 1),
-        Flow("f3", "s1", "s4", "tcp", other_mbps / SCALE, None, straight, None, port + 2),
-        Flow("f4", "s1", "s4", "tcp", other_mbps / SCALE, None, by_s3, None, port + 3),
+        Flow("f1", "s1", "s4", "tcp", victim_mbps / scale, None, by_s2, straight, port),
+        Flow("f2", "s1", "s4", "tcp", victim_mbps / scale, None, by_s2, by_s3, port + 1),
+        Flow("f3", "s1", "s4", "tcp", other_mbps / scale, None, straight, None, port + 2),
+        Flow("f4", "s1", "s4", "tcp", other_mbps / scale, None, by_s3, None, port + 3),
     )
 
 
@@ -255,6 +260,7 @@ def gscale_trials(plan: CampaignPlan, transport: str, queues: str = SINGLE) -> t
                 pairs=PAIRS,
                 low_to_high=None if queues == SINGLE else LOW_TO_HIGH,
                 offered_share=OFFERED_SHARE,
+                least_allocated_mbps=LEAST_ALLOCATED_MBPS,
             ),
         )
         for drawing in range(1, rounds_of(plan) + 1)
@@ -280,6 +286,7 @@ def figure1_trials(plan: CampaignPlan, table: str) -> tuple[Trial, ...]:
                 headroom=TABLE_HEADROOM[table],
                 tunnels=TUNNELS,
                 table=table,
+                table_mbps=TABLE_LOADS[table],
             ),
         )
         for drawing in range(1, rounds_of(plan) + 1)

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
+from experiments.campaign.kinds.cost import CostParameters
 from experiments.testbed.packet_cost.decide.counters import LOOKUPS, count_complaint, counted_since
 from experiments.testbed.packet_cost.decide.paths import CostPath, cost_paths, link_ports
 from experiments.testbed.packet_cost.decide.summary import typical_cost
@@ -26,19 +27,20 @@ from mininet_topos.errors import ArmorError
 from mininet_topos.ports import HOST_PORT
 
 TOPOLOGY = "darkstrand"
-BURST = 192  # fits the receive buffer of a packet socket as Linux sets it by default, with room to spare
-BURSTS = 60
 DELAYS = 40
 _PAUSE_S = 0.001  # between two frames whose delay is taken: the switch is idle again
 _ARRIVAL_TIMEOUT_S = 3.0
 Progress = Callable[[str], None]
+_USUAL = CostParameters()
 
 
 class Session:
     """A private switch and the ways to measure; made by `session`."""
 
-    def __init__(self, switch: CostSwitch, paths: tuple[CostPath, ...], bursts: int, progress: Progress) -> None:
-        self._switch, self._paths, self._bursts, self._progress = switch, paths, bursts, progress
+    def __init__(
+        self, switch: CostSwitch, paths: tuple[CostPath, ...], own: CostParameters, progress: Progress
+    ) -> None:
+        self._switch, self._paths, self._own, self._progress = switch, paths, own, progress
 
     def run(self, repetition: int) -> dict[str, Any]:
         """Measure everything once; the order of the ways turns round with every repetition.
@@ -81,7 +83,7 @@ class Session:
             switch.set_link(path.failed_port, alive=False)
         try:
             switch.forget_flows()
-            with call_inside(switch.holder, lambda: _wire(path)) as wire:
+            with call_inside(switch.holder, lambda: _wire(path, self._own.burst_pkts)) as wire:
                 counts, bursts_ns = self._bursts_through(wire, path, lookup)
                 delay_us = median(_delays_us(wire))
         finally:
@@ -91,9 +93,9 @@ class Session:
             "path": path.name,
             "lookup": lookup,
             "cached": lookup != "none",
-            "ns_per_packet": typical_cost(bursts_ns) / BURST,
-            "median_ns_per_packet": median(bursts_ns) / BURST,
-            "packets": BURST * self._bursts,
+            "ns_per_packet": typical_cost(bursts_ns) / self._own.burst_pkts,
+            "median_ns_per_packet": median(bursts_ns) / self._own.burst_pkts,
+            "packets": self._own.burst_pkts * self._own.bursts,
             "delay_us": delay_us,
             "hits": {"exact": counts["exact"], "megaflow": counts["megaflow"], "upcall": counts["none"]},
             "flows": len(path.plan.flows),
@@ -104,23 +106,24 @@ class Session:
         """What was counted, and the CPU time of each burst in nanoseconds."""
         self._burst_ns(wire, path)  # fills the caches
         before = self._switch.counters()
-        bursts_ns = [self._burst_ns(wire, path) for _ in range(self._bursts)]
+        bursts_ns = [self._burst_ns(wire, path) for _ in range(self._own.bursts)]
         counts = counted_since(before, self._switch.counters())
-        complaint = count_complaint(counts, lookup, BURST * self._bursts)
+        complaint = count_complaint(counts, lookup, self._own.burst_pkts * self._own.bursts)
         if complaint:
             raise ArmorError(f"way {path.name!r} was not measured: {complaint}")
         return counts, bursts_ns
 
     def _burst_ns(self, wire: Wire, path: CostPath) -> int:
         """Send a burst to the stopped switch; CPU time until it is stopped again, after the last packet has left."""
+        packets = self._own.burst_pkts
         self._switch.stop()
         began_ns = self._switch.cpu_ns()
-        wire.send(BURST)
+        wire.send(packets)
         self._switch.resume()
-        arrived = wire.await_arrivals(BURST, _ARRIVAL_TIMEOUT_S)
-        if arrived != BURST:
+        arrived = wire.await_arrivals(packets, _ARRIVAL_TIMEOUT_S)
+        if arrived != packets:
             raise ArmorError(
-                f"way {path.name!r}: {arrived} of {BURST} packets left by port {path.out_port}; is the machine busy?"
+                f"way {path.name!r}: {arrived} of {packets} packets left by port {path.out_port}; is the machine busy?"
             )
         self._switch.stop()
         spent_ns = self._switch.cpu_ns() - began_ns
@@ -129,13 +132,12 @@ class Session:
 
 
 @contextmanager
-def session(bursts: int = BURSTS, progress: Progress = lambda _: None) -> Iterator[Session]:
+def session(own: CostParameters = _USUAL, progress: Progress = lambda _: None) -> Iterator[Session]:
     """Plan the ways and start a private switch for them; everything is undone at the end.
 
     Parameters
     ----------
-    bursts : int
-        Bursts of `BURST` packets a result.
+    own : CostParameters
     progress : callable
         Told what is measured now.
 
@@ -148,10 +150,12 @@ def session(bursts: int = BURSTS, progress: Progress = lambda _: None) -> Iterat
     paths = cost_paths(topology)
     ports = (HOST_PORT, *link_ports(topology, paths[0].plan.node))
     with cost_switch(ports) as switch:
-        yield Session(switch, paths, bursts, progress)
+        yield Session(switch, paths, own, progress)
 
 
-def measure(repetitions: int, progress: Progress = lambda _: None, bursts: int = BURSTS) -> Iterator[dict[str, Any]]:
+def measure(
+    repetitions: int, progress: Progress = lambda _: None, own: CostParameters = _USUAL
+) -> Iterator[dict[str, Any]]:
     """Rows of `repetitions` repetitions, one after another, on one private switch.
 
     Parameters
@@ -159,16 +163,15 @@ def measure(repetitions: int, progress: Progress = lambda _: None, bursts: int =
     repetitions : int
     progress : callable
         Told what is measured now.
-    bursts : int
-        Bursts of `BURST` packets a result.
+    own : CostParameters
     """
-    with session(bursts, progress) as testbed:
+    with session(own, progress) as testbed:
         for repetition in range(1, repetitions + 1):
             yield testbed.run(repetition)
 
 
-def _wire(path: CostPath) -> Wire:
-    return Wire(frame_of(path.packet), far_end(path.in_port), far_end(path.out_port), BURST)
+def _wire(path: CostPath, packets: int) -> Wire:
+    return Wire(frame_of(path.packet), far_end(path.in_port), far_end(path.out_port), packets)
 
 
 def _delays_us(wire: Wire) -> Iterator[float]:

@@ -16,7 +16,7 @@ class CostRunner:
     @contextmanager
     def session(self, trial: Trial) -> Iterator[Callable[[Trial], Json]]:
         """Start the testbed's switch; a trial's round is the number of its repetition."""
-        with packet_cost.session(parameters_of(trial, CostParameters).bursts) as testbed:
+        with packet_cost.session(parameters_of(trial, CostParameters)) as testbed:
             yield lambda each: testbed.run(each.round)
 
 

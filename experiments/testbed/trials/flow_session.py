@@ -57,7 +57,7 @@ def observe(testbed: FlowTestbed, trial: Trial) -> tuple[Json, Return]:
     """Send a trial's flows, fail its link, repair it, and wait for the return; the row, and how it returned."""
     traffic, network = Traffic(trial), testbed.network
     (failed,) = traffic.failures
-    timing = flow_timing(timing_of(trial))
+    timing = flow_timing(timing_of(trial), parameters_of(trial, FlowsParameters).settle_s)
     placed = place_flows(network, traffic.planner, traffic.flows, traffic.failures, trial.seed)
     flaps = Flaps(network, scenario_of(trial, traffic), may_raise=False)
     log_bytes = testbed.work.events.stat().st_size

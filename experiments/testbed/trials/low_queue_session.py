@@ -73,8 +73,8 @@ def open_low_queue_testbed(trial: Trial, folder: Path, settings: TestbedSettings
 
 def observe(testbed: LowQueueTestbed, trial: Trial) -> tuple[Json, Return]:
     """Send a case's flows, fail its link, repair it, and wait for the return; the row, and how it returned."""
-    case, network, timing = case_of(trial), testbed.network, flow_timing(timing_of(trial))
-    placed = flows_of(case)
+    own, case, network = parameters_of(trial, LowQueueParameters), case_of(trial), testbed.network
+    placed, timing = flows_of(case, own), flow_timing(timing_of(trial), own.settle_s)
     scenario = scenario_of(trial, load_topology(trial.topology), network.bfd_interval_ms)
     flaps = Flaps(network, scenario, may_raise=False)
     log_bytes = testbed.work.events.stat().st_size

@@ -46,7 +46,6 @@ _PORT = 7007
 _STAMP, _TIMESPEC = struct.Struct("!Q"), struct.Struct("@qq")
 _SO_TIMESTAMPNS, _SO_RCVBUFFORCE = 35, 33  # Linux, where the socket module lacks them
 _RECEIVE_BUFFER_BYTES = 1 << 24
-_SETTLE_S = 0.3
 _SPARE_SLOTS = 1024
 _PATIENCE_S = 5.0
 _IPERF_PORT = 5201
@@ -134,7 +133,7 @@ def run_jitter(testbed: TwoPaths, trial: Trial, own: JitterParameters) -> Json:
     with ExitStack() as stack:
         stack.enter_context(delayed_paths(testbed, own.base_delay_ms, own.jitter_ms, trial.seed))
         stack.enter_context(nodes_of(testbed, _variant(trial)))
-        return delays(one_way_ms(testbed, own.packets, own.interval_ms / 1000), own.packets)
+        return delays(one_way_ms(testbed, own), own.packets)
 
 
 @contextmanager
@@ -163,7 +162,7 @@ def delayed_paths(testbed: TwoPaths, delay_ms: float, jitter_ms: float, seed: in
             yield
 
 
-def one_way_ms(testbed: TwoPaths, count: int, interval_s: float) -> list[float]:
+def one_way_ms(testbed: TwoPaths, own: JitterParameters) -> list[float]:
     """Times from a packet's sending at h1 to its arrival at h2, which the kernel stamps."""
 
     def listening() -> socket.socket:
@@ -178,11 +177,11 @@ def one_way_ms(testbed: TwoPaths, count: int, interval_s: float) -> list[float]:
         call_inside(testbed.h1, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
     ):
         due = time.monotonic()
-        for _ in range(count):
+        for _ in range(own.packets):
             sender.sendto(_STAMP.pack(time.time_ns()), (str(H2_ADDRESS), _PORT))
-            due += interval_s
+            due += own.interval_ms / 1000
             time.sleep(max(0.0, due - time.monotonic()))
-        time.sleep(_SETTLE_S)
+        time.sleep(own.settle_s)
         return list(_arrivals_ms(receiver))
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from emulation.runfile import STATE_VARIABLE
+from experiments.campaign.kinds.cost import CostParameters
 from experiments.testbed.packet_cost import LOOKUPS, PATHS, measure, session
-from experiments.testbed.packet_cost.measure import BURST
 from experiments.testbed.packet_cost.wire import FRAME_BYTES, frame_of
 from mininet_topos.errors import ArmorError
 from ryu_apps.plan.interpret import Packet
@@ -78,12 +78,12 @@ def children(parent: int) -> set[int]:
 def test_a_short_measurement_adds_up_and_leaves_nothing(state: Path) -> None:
     before = leftovers(state)
     told: list[str] = []
-    (row,) = measure(1, told.append, bursts=3)
+    (row,) = measure(1, told.append, own=CostParameters(bursts=3))
     results = {(each["path"], each["lookup"]): each for each in row["results"]}
     assert set(results) == {(path, lookup) for path in PATHS for lookup in LOOKUPS}
     assert len(told) == len(row["results"]) == len(results)
     for (_, lookup), each in results.items():
-        assert each["packets"] == 3 * BURST
+        assert each["packets"] == 3 * CostParameters().burst_pkts
         hits = each["hits"]
         assert hits == {"exact": 0, "megaflow": 0, "upcall": 0} | {
             {"none": "upcall"}.get(lookup, lookup): each["packets"]
@@ -103,7 +103,7 @@ def test_an_interrupted_measurement_leaves_nothing(state: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(measure(1, interrupt, bursts=1))
+        list(measure(1, interrupt, own=CostParameters(bursts=1)))
     assert leftovers(state) == before
 
 
@@ -116,7 +116,7 @@ def test_a_switch_that_dies_in_the_middle_is_an_error_and_leaves_nothing(state: 
             (line,) = {each for each in leftovers(state)[2] - before[2] if "ovs-vswitchd unix:" in each}
             os.kill(int(line.split()[0]), signal.SIGKILL)
 
-    with session(1, kill_the_switch) as testbed, pytest.raises(ArmorError):
+    with session(CostParameters(bursts=1), kill_the_switch) as testbed, pytest.raises(ArmorError):
         testbed.run(1)
     assert leftovers(state) == before
 
@@ -125,8 +125,9 @@ def test_a_switch_that_dies_in_the_middle_is_an_error_and_leaves_nothing(state: 
 def test_a_killed_measurement_leaves_nothing(state: Path) -> None:
     before = leftovers(state)
     script = """
+from experiments.campaign.kinds.cost import CostParameters
 from experiments.testbed.packet_cost import measure
-list(measure(9, lambda what: print(what, flush=True), bursts=1))
+list(measure(9, lambda what: print(what, flush=True), own=CostParameters(bursts=1)))
 """
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -26,7 +26,7 @@ from experiments.testbed.trials.decide.flow_row import (
 from tests.figures.kuijia_rows import fluid_of, placed_flows
 
 TRIAL = figure1_trials(CampaignPlan(True, 1), "table2")[0]
-TIMING = flow_timing(Timing(8.0, 15.0, 5.0))
+TIMING = flow_timing(Timing(8.0, 15.0, 5.0), 3.0)
 
 
 def record(**values: Any) -> FlowRecord:

@@ -15,7 +15,6 @@ from mininet_topos.topology import Direction
 MOST_LOST_PERCENT = 1.0
 # TCP that misses more of its rate before the failure (%) is told; small flows on full links keep to it less.
 MOST_MISSING_PERCENT = 5.0
-SETTLE_S = 3.0
 _TOLD = ("restoration_begin", "restoration_done")
 
 
@@ -50,10 +49,10 @@ class SeenFlows:
     health: Health
 
 
-def flow_timing(timing: Timing) -> FlowTiming:
-    """Windows of a measured run for those of a trial."""
+def flow_timing(timing: Timing, settle_s: float) -> FlowTiming:
+    """Windows of a measured run for those of a trial, after so many seconds of sending."""
     after_s = timing.transient_s + timing.converged_s
-    return FlowTiming(SETTLE_S, timing.before_s, after_s, timing.converged_s)
+    return FlowTiming(settle_s, timing.before_s, after_s, timing.converged_s)
 
 
 def flow_row(seen: SeenFlows, timing: FlowTiming) -> Json:

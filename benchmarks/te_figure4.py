@@ -32,13 +32,13 @@ class SecondProgram:
     """One second program: what victims ask for, what is left of every arc, which tunnels survive."""
 
     def __init__(self, problem: Problem, plan: TrafficPlan, link: int) -> None:
-        dead = problem.tunnels.dead(problem.network.link_of == link)
-        kept = np.where(dead, 0.0, plan.rates_mbps)
+        down = problem.tunnels.down(problem.network.link_of == link)
+        kept = np.where(down, 0.0, plan.rates_mbps)
         self.problem = problem
-        self.victims = problem.per_demand(np.where(dead, plan.rates_mbps, 0.0)) / 1000
+        self.victims = problem.per_demand(np.where(down, plan.rates_mbps, 0.0)) / 1000
         self.left = np.maximum(0.0, problem.network.capacity_mbps - problem.tunnels.arc_loads(kept)) / 1000
-        alive = ~dead & (self.victims[problem.tunnels.pair_of] > 1e-9)
-        self.alive: IntArray = np.flatnonzero(alive)
+        live = ~down & (self.victims[problem.tunnels.pair_of] > 1e-9)
+        self.live: IntArray = np.flatnonzero(live)
 
 
 def draw(count: int) -> tuple[list[tuple[SecondProgram, float]], int]:
@@ -65,9 +65,9 @@ def draw(count: int) -> tuple[list[tuple[SecondProgram, float]], int]:
 def scalar_cvxpy(program: SecondProgram) -> float:
     """A scalar variable a tunnel, constraints as sums."""
     tunnels = program.problem.tunnels
-    rates = {tunnel: cp.Variable(nonneg=True) for tunnel in program.alive.tolist()}
+    rates = {tunnel: cp.Variable(nonneg=True) for tunnel in program.live.tolist()}
     constraints, over = [], {}
-    for demand in np.unique(tunnels.pair_of[program.alive]).tolist():
+    for demand in np.unique(tunnels.pair_of[program.live]).tolist():
         own = [rate for tunnel, rate in rates.items() if tunnels.pair_of[tunnel] == demand]
         constraints.append(sum(own) <= program.victims[demand])
     for tunnel, rate in rates.items():
@@ -81,12 +81,12 @@ def scalar_cvxpy(program: SecondProgram) -> float:
 def matrix_cvxpy(program: SecondProgram) -> float:
     """Small matrices, built anew."""
     tunnels = program.problem.tunnels
-    entry = np.isin(tunnels.tunnel_of_entry, program.alive)
-    column = np.searchsorted(program.alive, tunnels.tunnel_of_entry[entry])
+    entry = np.isin(tunnels.tunnel_of_entry, program.live)
+    column = np.searchsorted(program.live, tunnels.tunnel_of_entry[entry])
     arcs, row = np.unique(tunnels.arcs[entry], return_inverse=True)
     over = csc_matrix((np.ones(len(row)), (row, column)))
-    own = demand_rows(program.problem)[:, program.alive]
-    rate = cp.Variable(len(program.alive), nonneg=True)
+    own = demand_rows(program.problem)[:, program.live]
+    rate = cp.Variable(len(program.live), nonneg=True)
     constraints = [own @ rate <= program.victims, over @ rate <= program.left[arcs]]
     return float(cp.Problem(cp.Maximize(cp.sum(rate)), constraints).solve())
 
@@ -107,7 +107,7 @@ class WarmHighs:
             self.models[id(problem)].run()
         highs = self.models[id(problem)]
         upper = np.zeros(count)
-        upper[program.alive] = np.inf
+        upper[program.live] = np.inf
         limits: FloatArray = np.concatenate([program.victims, program.left])
         rows, columns = (np.arange(size, dtype=np.int32) for size in (len(limits), count))
         highs.changeColsBounds(count, columns, np.zeros(count), upper)

@@ -1,6 +1,6 @@
 """Disjoint tunnels against igraph and networkx: python -m benchmarks.te_tunnels
 
-igraph has no disjoint paths of least length; it gets the greedy search (shortest path, make its links dear, repeat),
+igraph has no disjoint paths of least length; it gets the greedy search (shortest path, make its links expensive, repeat),
 which is less work and not exact. networkx computes link-disjoint paths by maximum flow.
 """
 
@@ -24,11 +24,11 @@ CASES = (
     ("random:754:895:1", 1000, 20),
 )
 PATHS = 3
-DEAR = 1000.0
+EXPENSIVE = 1000.0
 
 
 def greedy_igraph(network: Network, pairs: np.ndarray) -> None:
-    """Shortest paths, each made dear for the next."""
+    """Shortest paths, each made expensive for the next."""
     import igraph
 
     ends = [
@@ -39,7 +39,7 @@ def greedy_igraph(network: Network, pairs: np.ndarray) -> None:
         weights = [1.0] * len(ends)
         for _ in range(PATHS):
             for edge in graph.get_shortest_paths(source, target, weights=weights, output="epath")[0]:
-                weights[edge] += DEAR
+                weights[edge] += EXPENSIVE
 
 
 def flow_networkx(network: Network, pairs: np.ndarray) -> list[int]:

@@ -24,7 +24,7 @@ _COUNT = len(_INSTRUCTIONS) // 8
 
 @contextmanager
 def gate_program() -> Iterator[int]:
-    """A program that takes every packet, as a file descriptor that is closed at the end; filters keep it alive.
+    """A program that takes every packet, as a file descriptor that is closed at the end; filters keep it loaded.
 
     Raises
     ------

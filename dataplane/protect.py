@@ -128,7 +128,7 @@ class ProtectNode:
         device : str
             Served by `between` with program `forward`.
         plain : str or None
-            Where to; None loses them, so that nobody sees it: the link before `device` is dead.
+            Where to; None loses them, so that nobody sees it: the link before `device` is down.
         """
         # No interface has number 0: the kernel throws away what is sent there.
         to = 0 if plain is None else self._index(plain)

@@ -1,6 +1,6 @@
 """Lay the way of in-band control: rows of each switch, and the address of its own interface, before anything connects.
 
-ovs-vswitchd forgets rows when it ends, and in userspace its own interface goes with it, so both are laid again when it
+ovs-vswitchd forgets rows when it ends, and in userspace its own interface goes with it, so both are installed again when it
 was started again; without them the switch, and all behind it, would stay cut off.
 """
 
@@ -35,7 +35,7 @@ class ControlPath:
     sites: Mapping[str, SwitchSite]
     pids: Mapping[str, int]
 
-    def lay_all(self) -> None:
+    def install_all(self) -> None:
         """Lay it at every switch, from the controller outwards.
 
         Raises
@@ -44,9 +44,9 @@ class ControlPath:
             A switch does not take its rows, or has no interface of its own.
         """
         for node in self.plan.order:
-            self.lay(node)
+            self.install(node)
 
-    def lay(self, node: str) -> None:
+    def install(self, node: str) -> None:
         """Lay it at one switch, whose ovs-vswitchd runs; nothing changes where it lies already."""
         site = self.sites[node]
         run_program(
@@ -60,7 +60,7 @@ class ControlPath:
         # The userspace datapath fills no checksums in.
         run_program(inside(pid, ["ethtool", "-K", site.bridge, "tx", "off"]))
 
-    def lay_again(self, node: str) -> None:
+    def install_again(self, node: str) -> None:
         """Lay it at a switch whose ovs-vswitchd has just been started again.
 
         Raises
@@ -71,7 +71,7 @@ class ControlPath:
         deadline = time.monotonic() + _AGAIN_S
         while True:
             try:
-                return self.lay(node)
+                return self.install(node)
             except CommandError:
                 if time.monotonic() > deadline:
                     raise

@@ -343,13 +343,13 @@ class EmulatedNetwork(RunningNetwork):
                 realtime=self.options.realtime,
                 send_buffer_bytes=self._send_buffers[group.place],
                 supervisor=self._supervisor,
-                after_restart=None if control is None else partial(control.lay_again, group.sites[0].name),
+                after_restart=None if control is None else partial(control.install_again, group.sites[0].name),
             )
 
         with ThreadPoolExecutor(_START_PARALLEL) as pool:
             list(pool.map(start, self.groups))
         if control is not None:
-            control.lay_all()
+            control.install_all()
         apply_traffic(self.traffic, self.pids, self._file())
         lost = lost_trees(self.traffic, self.pids)
         if lost:

@@ -164,7 +164,7 @@ class Supervisor:
         return pid
 
     def _after_restart(self, spec: ProcessSpec) -> None:
-        """Do what belongs to a restart; a process that has died meanwhile is none of its faults."""
+        """Do what belongs to a restart; a process that has died meanwhile is not its fault."""
         try:
             if spec.after_restart is not None:
                 spec.after_restart()

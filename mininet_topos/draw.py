@@ -53,7 +53,7 @@ class DrawSpec:
     """What a picture shows besides the network.
 
     `failed` holds physical links or single directions. Paths are the directions walked, in order: `primary` before the
-    failure, `crankback` what a packet walks back, `new_path` after it. `ends` are the two hosts' switches.
+    failure, `crankback` the links that a packet backtracks, `new_path` after it. `ends` are the two hosts' switches.
     """
 
     title: str = ""

@@ -13,7 +13,7 @@ DELAY_MS = 1.0
 
 
 def figure2() -> Topology:
-    """SD-FAST's Figure 2: when D-E fails, a packet from A turns back at D and finds the other route at B.
+    """SD-FAST's Figure 2: when D-E fails, a packet from A backtracks at D and finds the other route at B.
 
     ::
 

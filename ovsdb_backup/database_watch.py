@@ -102,7 +102,7 @@ class GenerationWatch:
 class PortWatch:
     """The second liveness source: what Open_vSwitch says about the ports of a bridge.
 
-    It may only add a failure. A port counts as dead while either second liveness source says so; when the session is
+    It may only add a failure. A port counts as failed while either second liveness source says so; when the session is
     lost, what was heard here is withdrawn.
     """
 

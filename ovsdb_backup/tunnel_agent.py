@@ -81,7 +81,7 @@ def parse_options(arguments: Sequence[str]) -> TunnelAgentOptions:
     )
     parser.add_argument("--management", required=True, help="management socket of the bridge: unix:PATH")
     parser.add_argument(
-        "--wait-to-restore-s", type=float, default=5.0, help="how long a tunnel must be alive before it is used"
+        "--wait-to-restore-s", type=float, default=5.0, help="how long a tunnel must be up before it is used"
     )
     parser.add_argument(
         "--realtime", action="store_true", help="meet failures with real-time priority, where the system permits it"
@@ -249,7 +249,7 @@ class TunnelAgent:
         return [SwitchRead(done.live_ports, rows)]
 
     def _act_on(self, event: Event) -> None:
-        dead, failed_tunnels = self.state.failed_ports, self.state.failed_tunnels
+        down, failed_tunnels = self.state.failed_ports, self.state.failed_tunnels
         self.state, actions = step(self.state, event, time.monotonic())
         ldis = 0
         for action in actions:
@@ -265,7 +265,7 @@ class TunnelAgent:
                 )
                 self._link.send(b"".join(frames))
         # The event log waits until the bytes are sent.
-        for port_no in self.state.failed_ports.keys() ^ dead.keys():
+        for port_no in self.state.failed_ports.keys() ^ down.keys():
             self._write("port_status", port_no=port_no, live=port_no not in self.state.failed_ports)
         for action in actions:
             if isinstance(action, ChangeRows):
@@ -273,7 +273,7 @@ class TunnelAgent:
         if self.state.failed_tunnels != failed_tunnels:
             count = sum(len(event) for events in self.state.failed_tunnels.values() for event in events)
             self._write("tunnels_failed", tunnels=count)
-        if ldis and self.state.failed_ports.keys() != dead.keys():
+        if ldis and self.state.failed_ports.keys() != down.keys():
             self._write("ldis_sent", ldis=ldis)
 
     def _break_off(self, reason: str) -> None:

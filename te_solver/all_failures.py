@@ -41,7 +41,7 @@ class Paths(NamedTuple):
 class Work(NamedTuple):
     """Working arrays of one failure, clean between failures."""
 
-    dead: BoolArray
+    down: BoolArray
     met: BoolArray
     victims: FloatArray
     moved: FloatArray
@@ -131,7 +131,7 @@ def failure_rows(paths: Paths, rates: FloatArray) -> FloatArray:
 @kernel
 def fail_link(paths: Paths, rates: FloatArray, work: Work, link: int, row: FloatArray) -> None:
     """Fill one row and clean up."""
-    affected = kill(paths, rates, work, link, -1.0)
+    affected = fail_tunnels(paths, rates, work, link, -1.0)
     victim, reroutable, movers = move(paths, rates, work, affected, row[SENT])
     arcs = load_moved(paths, work, movers)
     row[VICTIM], row[REROUTABLE], row[PIVOTS] = victim, reroutable, NO_PROGRAM
@@ -144,17 +144,17 @@ def fail_link(paths: Paths, rates: FloatArray, work: Work, link: int, row: Float
         work.moved[work.tunnels[number]] = 0.0
     for number in range(arcs):
         work.extra[work.touched[number]] = 0.0
-    kill(paths, rates, work, link, 1.0)
+    fail_tunnels(paths, rates, work, link, 1.0)
 
 
 @kernel
-def kill(paths: Paths, rates: FloatArray, work: Work, link: int, sign: float) -> int:
+def fail_tunnels(paths: Paths, rates: FloatArray, work: Work, link: int, sign: float) -> int:
     """Take the tunnels of a link out (sign -1) or put them back (1); the number of demands they belong to."""
     affected = 0
     for place in range(paths.link_first[link], paths.link_first[link + 1]):
         tunnel = paths.link_tunnels[place]
         demand = paths.owner[tunnel]
-        work.dead[tunnel] = sign < 0
+        work.down[tunnel] = sign < 0
         if work.met[demand] != (sign < 0):
             work.met[demand] = sign < 0
             work.victims[demand] = 0.0
@@ -179,13 +179,13 @@ def move(paths: Paths, rates: FloatArray, work: Work, affected: int, sent: float
             continue
         weight, survivors = 0.0, 0
         for tunnel in range(paths.pair_starts[demand], paths.pair_starts[demand + 1]):
-            if not work.dead[tunnel]:
+            if not work.down[tunnel]:
                 weight += rates[tunnel]
                 survivors += 1
         if survivors > 0:
             reroutable += volume
         for tunnel in range(paths.pair_starts[demand], paths.pair_starts[demand + 1]):
-            if not work.dead[tunnel]:
+            if not work.down[tunnel]:
                 work.moved[tunnel] = volume * (rates[tunnel] / weight if weight > 0.0 else 1.0 / survivors)
                 work.tunnels[movers] = tunnel
                 movers += 1
@@ -220,7 +220,7 @@ def lost_by_all(paths: Paths, rates: FloatArray, work: Work, arcs: int) -> float
         for place in range(paths.arc_first[arc], paths.arc_first[arc + 1]):
             tunnel = paths.arc_tunnels[place]
             rate = rates[tunnel] + work.moved[tunnel]
-            if work.dead[tunnel] or work.seen[tunnel] or rate <= 0.0:
+            if work.down[tunnel] or work.seen[tunnel] or rate <= 0.0:
                 continue
             work.seen[tunnel] = True
             seen += 1

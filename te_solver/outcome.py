@@ -89,9 +89,9 @@ def evaluate(plan: TrafficPlan, response: Response, failed_arcs: BoolArray) -> O
     capacity_mbps = np.where(failed_arcs, 0.0, problem.network.capacity_mbps)
     arrived = delivered_mbps(tunnels, flows, capacity_mbps)
     kept, moved = arrived[: len(tunnels)], arrived[len(tunnels) :]
-    rates, dead = plan.rates_mbps, tunnels.dead(failed_arcs)
-    victim = Volume(float(rates[dead].sum()), float(moved.sum()))
-    aboriginal = Volume(float(rates[~dead].sum()), float(kept.sum()))
+    rates, down = plan.rates_mbps, tunnels.down(failed_arcs)
+    victim = Volume(float(rates[down].sum()), float(moved.sum()))
+    aboriginal = Volume(float(rates[~down].sum()), float(kept.sum()))
     total = Volume(victim.before_mbps + aboriginal.before_mbps, victim.after_mbps + aboriginal.after_mbps)
     by_priority = {
         int(priority): Volume(float(rates[own == priority].sum()), float((kept + moved)[own == priority].sum()))
@@ -99,7 +99,7 @@ def evaluate(plan: TrafficPlan, response: Response, failed_arcs: BoolArray) -> O
     }
     classes = None
     if not response.rearranged:
-        kind = classify(tunnels, rates, response.moved_mbps, dead)
+        kind = classify(tunnels, rates, response.moved_mbps, down)
         classes = {CLASSES[0]: victim} | {
             name: Volume(float(rates[kind == k].sum()), float(kept[kind == k].sum()))
             for k, name in enumerate(CLASSES[1:], start=1)
@@ -108,7 +108,7 @@ def evaluate(plan: TrafficPlan, response: Response, failed_arcs: BoolArray) -> O
     return Outcome(total, victim, aboriginal, classes, by_priority, kept, moved, loads)
 
 
-def classify(tunnels: TunnelSet, rates_mbps: FloatArray, moved_mbps: FloatArray, dead: BoolArray) -> IntArray:
+def classify(tunnels: TunnelSet, rates_mbps: FloatArray, moved_mbps: FloatArray, down: BoolArray) -> IntArray:
     """Class of every tunnel's flow as a position in `CLASSES`; tunnels without traffic are unaffected.
 
     Parameters
@@ -118,7 +118,7 @@ def classify(tunnels: TunnelSet, rates_mbps: FloatArray, moved_mbps: FloatArray,
         Traffic before the failure.
     moved_mbps : float array, shape (tunnels,)
         Victim traffic after it.
-    dead : bool array, shape (tunnels,)
+    down : bool array, shape (tunnels,)
 
     Returns
     -------
@@ -126,13 +126,13 @@ def classify(tunnels: TunnelSet, rates_mbps: FloatArray, moved_mbps: FloatArray,
     """
     crumb_mbps = CRUMB_SHARE * rates_mbps.max(initial=0.0)
     flowing = rates_mbps > crumb_mbps
-    direct = flowing & ~dead & _sharing(tunnels, moved_mbps > crumb_mbps)
-    indirect = flowing & ~dead & ~direct & _sharing(tunnels, direct)
-    kind: IntArray = np.select([dead, direct, indirect], [0, 1, 2], default=3)
+    direct = flowing & ~down & _sharing(tunnels, moved_mbps > crumb_mbps)
+    indirect = flowing & ~down & ~direct & _sharing(tunnels, direct)
+    kind: IntArray = np.select([down, direct, indirect], [0, 1, 2], default=3)
     return kind
 
 
 def _sharing(tunnels: TunnelSet, some: BoolArray) -> BoolArray:
     """Which tunnels have an arc in common with one of `some`."""
     met = tunnels.arc_loads(some.astype(np.float64)) > 0
-    return tunnels.dead(met)
+    return tunnels.down(met)

@@ -1,6 +1,6 @@
 """Failures as what they do to a demand's tunnels: bit masks, so that many failures become few patterns.
 
-Bit t of a mask stands for the t-th tunnel of the demand. A link kills the tunnels that cross it in either direction.
+Bit t of a mask stands for the t-th tunnel of the demand. A link fails the tunnels that cross it in either direction.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_SCENARIOS = 2_000_000
 
 
 def failure_masks(problem: Problem) -> list[dict[int, int]]:
-    """For every demand: physical link (position in `link_ids`) to the tunnels that it kills, where it kills any."""
+    """For every demand: physical link (position in `link_ids`) to the tunnels that it fails, where it fails any."""
     tunnels = problem.tunnels
     masks: list[dict[int, int]] = []
     starts = tunnels.pair_starts.tolist()
@@ -32,16 +32,16 @@ def failure_masks(problem: Problem) -> list[dict[int, int]]:
 
 
 def worst_failed_tunnels(masks: Iterable[int], failures: int) -> tuple[int, ...]:
-    """Sets of tunnels that up to `failures` links can kill together, the largest ones only, in ascending order.
+    """Sets of tunnels that up to `failures` links can fail together, the largest ones only, in ascending order.
 
     What survives one of them survives every smaller set too.
     """
     single = {mask for mask in masks if mask}
     reached = {0}
     for _ in range(failures):
-        reached |= {dead | mask for dead in reached for mask in single}
+        reached |= {down | mask for down in reached for mask in single}
     return tuple(
-        sorted(dead for dead in reached if not any(dead != other and dead & other == dead for other in reached))
+        sorted(down for down in reached if not any(down != other and down & other == down for other in reached))
     )
 
 
@@ -50,7 +50,7 @@ class Scenario:
     """Failures with one effect: their joint probability, and the failed tunnels of every demand as a mask."""
 
     probability: float
-    dead: tuple[int, ...]
+    down: tuple[int, ...]
 
 
 def scenarios(problem: Problem, probabilities: Sequence[float], failures: int, *, merged: bool) -> tuple[Scenario, ...]:
@@ -83,21 +83,21 @@ def scenarios(problem: Problem, probabilities: Sequence[float], failures: int, *
     found: list[Scenario] = []
     for size in range(failures + 1):
         for failed in itertools.combinations(range(links), size):
-            dead = tuple(killed(mask, failed) for mask in masks)
-            found.append(Scenario(all_up * math.prod(odds[link] for link in failed), dead))
+            down = tuple(failed_mask(mask, failed) for mask in masks)
+            found.append(Scenario(all_up * math.prod(odds[link] for link in failed), down))
     return _merged(found) if merged else tuple(found)
 
 
-def killed(mask: dict[int, int], failed: Iterable[int]) -> int:
-    """Tunnels of one demand that a set of failed links kills."""
-    dead = 0
+def failed_mask(mask: dict[int, int], failed: Iterable[int]) -> int:
+    """Tunnels of one demand that a set of failed links fails."""
+    down = 0
     for link in failed:
-        dead |= mask.get(link, 0)
-    return dead
+        down |= mask.get(link, 0)
+    return down
 
 
 def _merged(found: Iterable[Scenario]) -> tuple[Scenario, ...]:
     probability: dict[tuple[int, ...], float] = {}
     for scenario in found:
-        probability[scenario.dead] = probability.get(scenario.dead, 0.0) + scenario.probability
-    return tuple(Scenario(chance, dead) for dead, chance in probability.items())
+        probability[scenario.down] = probability.get(scenario.down, 0.0) + scenario.probability
+    return tuple(Scenario(chance, down) for down, chance in probability.items())

@@ -1,7 +1,7 @@
 """Schemes that reserve before failures: FFC and TeaVaR.
 
 FFC (Liu et al., SIGCOMM 2014): grant b and give tunnels a such that, whichever k links fail, the surviving tunnels of
-every demand were given at least b. Rescaling then never congests. A demand whose tunnels k links can all kill gets 0.
+every demand were given at least b. Rescaling then never congests. A demand whose tunnels k links can all fail gets 0.
 
 TeaVaR (Bogle et al., SIGCOMM 2019): give tunnels a such that the conditional value at risk, at the wanted availability,
 of the largest loss of any demand is least. The loss of a demand is 1 - (what surviving tunnels were given) / demand.
@@ -25,7 +25,7 @@ from mininet_topos.errors import BadInputError
 from te_solver.certificate import feasible
 from te_solver.linear import choose_solver, lower_bound, minimise
 from te_solver.network import FloatArray
-from te_solver.patterns import Scenario, failure_masks, killed, scenarios, worst_failed_tunnels
+from te_solver.patterns import Scenario, failed_mask, failure_masks, scenarios, worst_failed_tunnels
 from te_solver.responses import TrafficPlan
 from te_solver.values import Allocation, Problem
 
@@ -76,10 +76,10 @@ def ffc_program(problem: Problem, failures: int, *, grouped: bool) -> Program:
         else:
             links = range(len(problem.network.topology.link_ids))
             sets = itertools.chain.from_iterable(itertools.combinations(links, size) for size in range(failures + 1))
-            failed_tunnels = [killed(mask, failed) for failed in sets]
-        for dead in failed_tunnels:
-            alive = [t for t in range(starts[number], starts[number + 1]) if not dead >> (t - starts[number]) & 1]
-            rows.append(([number, *(demands + t for t in alive)], [1.0, *(-1.0 for _ in alive)], 0.0))
+            failed_tunnels = [failed_mask(mask, failed) for failed in sets]
+        for down in failed_tunnels:
+            live = [t for t in range(starts[number], starts[number + 1]) if not down >> (t - starts[number]) & 1]
+            rows.append(([number, *(demands + t for t in live)], [1.0, *(-1.0 for _ in live)], 0.0))
     scale_mbps = float(problem.network.capacity_mbps.max())
     count = demands + len(problem.tunnels)
     _add_capacity_rows(rows, problem, demands, scale_mbps)
@@ -161,18 +161,18 @@ def teavar_program(
         if grouped:
             rows.append(([intact, alpha, excess], [1.0, -1.0, -1.0], 0.0))
         for demand in served:
-            dead = case.dead[demand]
+            down = case.down[demand]
             if not grouped:
-                alive, weights = _loss_terms(problem, demand, dead, scale_mbps)
-                rows.append(([*alive, alpha, excess], [*weights, -1.0, -1.0], -1.0))
+                live, weights = _loss_terms(problem, demand, down, scale_mbps)
+                rows.append(([*live, alpha, excess], [*weights, -1.0, -1.0], -1.0))
                 continue
-            key = demand, dead
+            key = demand, down
             if key not in column:
-                column[key] = intact if dead == 0 else following
-                following += dead != 0
-                alive, weights = _loss_terms(problem, demand, dead, scale_mbps)
-                rows.append(([*alive, column[key]], [*weights, -1.0], -1.0))
-            if dead:
+                column[key] = intact if down == 0 else following
+                following += down != 0
+                live, weights = _loss_terms(problem, demand, down, scale_mbps)
+                rows.append(([*live, column[key]], [*weights, -1.0], -1.0))
+            if down:
                 rows.append(([column[key], alpha, excess], [1.0, -1.0, -1.0], 0.0))
     cost = np.zeros(following)
     cost[alpha] = 1.0
@@ -189,7 +189,7 @@ def value_at_risk(
     problem: Problem, given_mbps: FloatArray, cases: Sequence[Scenario], availability: float, served: Sequence[int]
 ) -> float:
     """Mean of the largest demand loss over the worst 1 - availability of the probability (CVaR), by sorting cases."""
-    losses = [(largest_loss(problem, given_mbps, case.dead, served), case.probability) for case in cases]
+    losses = [(largest_loss(problem, given_mbps, case.down, served), case.probability) for case in cases]
     losses.append((1.0, max(0.0, 1.0 - sum(case.probability for case in cases))))
     left, total = 1 - availability, 0.0
     for loss, probability in sorted(losses, reverse=True):
@@ -199,13 +199,13 @@ def value_at_risk(
     return total / (1 - availability)
 
 
-def largest_loss(problem: Problem, given_mbps: FloatArray, dead: Sequence[int], served: Sequence[int]) -> float:
-    """Largest share that any served demand loses when the tunnels in `dead` (a mask for every demand) are gone."""
+def largest_loss(problem: Problem, given_mbps: FloatArray, down: Sequence[int], served: Sequence[int]) -> float:
+    """Largest share that any served demand loses when the tunnels in `down` (a mask for every demand) are gone."""
     starts = problem.tunnels.pair_starts
     largest = 0.0
     for demand in served:
         tunnels = range(starts[demand], starts[demand + 1])
-        left = math.fsum(given_mbps[t] for place, t in enumerate(tunnels) if not dead[demand] >> place & 1)
+        left = math.fsum(given_mbps[t] for place, t in enumerate(tunnels) if not down[demand] >> place & 1)
         largest = max(largest, 1.0 - left / float(problem.demands_mbps[demand]))
     return largest
 
@@ -217,17 +217,17 @@ def _guaranteed(problem: Problem, given_mbps: FloatArray, failures: int) -> Floa
     for number, mask in enumerate(failure_masks(problem)):
         tunnels = range(starts[number], starts[number + 1])
         worst[number] = min(
-            math.fsum(given_mbps[t] for place, t in enumerate(tunnels) if not dead >> place & 1)
-            for dead in worst_failed_tunnels(mask.values(), failures)
+            math.fsum(given_mbps[t] for place, t in enumerate(tunnels) if not down >> place & 1)
+            for down in worst_failed_tunnels(mask.values(), failures)
         )
     return worst
 
 
-def _loss_terms(problem: Problem, demand: int, dead: int, scale_mbps: float) -> tuple[list[int], list[float]]:
+def _loss_terms(problem: Problem, demand: int, down: int, scale_mbps: float) -> tuple[list[int], list[float]]:
     first, last = problem.tunnels.pair_starts[demand : demand + 2].tolist()
-    alive = [tunnel for tunnel in range(first, last) if not dead >> (tunnel - first) & 1]
+    live = [tunnel for tunnel in range(first, last) if not down >> (tunnel - first) & 1]
     weight = -scale_mbps / float(problem.demands_mbps[demand])
-    return alive, [weight] * len(alive)
+    return live, [weight] * len(live)
 
 
 def _within_capacities(problem: Problem, given_mbps: FloatArray) -> FloatArray:

@@ -1,6 +1,6 @@
 """What the ingress switches do when links fail: which traffic moves to which tunnels, and in which queue.
 
-A `TrafficPlan` is the state before the failure. A response is a function of it and of the tunnels that died; it needs
+A `TrafficPlan` is the state before the failure. A response is a function of it and of the tunnels that failed; it needs
 no controller unless it says so.
 
 rescale
@@ -82,13 +82,13 @@ class Response:
     rearranged: bool = False
 
 
-def rescale(plan: TrafficPlan, dead: BoolArray) -> Response:
+def rescale(plan: TrafficPlan, down: BoolArray) -> Response:
     """Move the victims by the original weights, in their own queue.
 
     Parameters
     ----------
     plan : TrafficPlan
-    dead : bool array, shape (tunnels,)
+    down : bool array, shape (tunnels,)
         Tunnels that cross a failed link.
 
     Returns
@@ -96,37 +96,37 @@ def rescale(plan: TrafficPlan, dead: BoolArray) -> Response:
     Response
         Where all surviving weights are 0 the survivors share equally; without survivors nothing is moved.
     """
-    kept = np.where(dead, 0.0, plan.rates_mbps)
-    return Response(kept, moved_by_weights(plan, dead), _own_queue(plan))
+    kept = np.where(down, 0.0, plan.rates_mbps)
+    return Response(kept, moved_by_weights(plan, down), _own_queue(plan))
 
 
-def rate_rescale(plan: TrafficPlan, dead: BoolArray) -> Response:
+def rate_rescale(plan: TrafficPlan, down: BoolArray) -> Response:
     """Move the victims by the original weights into the victim queue."""
-    kept = np.where(dead, 0.0, plan.rates_mbps)
-    return Response(kept, moved_by_weights(plan, dead), _victim_queue(plan))
+    kept = np.where(down, 0.0, plan.rates_mbps)
+    return Response(kept, moved_by_weights(plan, down), _victim_queue(plan))
 
 
-def limited(plan: TrafficPlan, dead: BoolArray) -> Response:
+def limited(plan: TrafficPlan, down: BoolArray) -> Response:
     """Move the victims by the original weights, as far as the survivors were given more than they carry."""
-    kept = np.where(dead, 0.0, plan.rates_mbps)
+    kept = np.where(down, 0.0, plan.rates_mbps)
     room = np.maximum(0.0, plan.allocation.tunnel_mbps - kept)
-    return Response(kept, np.minimum(moved_by_weights(plan, dead), room), _own_queue(plan))
+    return Response(kept, np.minimum(moved_by_weights(plan, down), room), _own_queue(plan))
 
 
-def precomputed(plan: TrafficPlan, dead: BoolArray, failed_arcs: BoolArray, options: SolveOptions) -> Response:
+def precomputed(plan: TrafficPlan, down: BoolArray, failed_arcs: BoolArray, options: SolveOptions) -> Response:
     """Move the victims by the weights that are best for this failure, into the victim queue.
 
     The second linear program of Kuijia section 4.2, once for every victim queue in order: a queue has what aboriginal
     traffic of queues before it and victims already placed leave. With `options.method` "fast" it is left out where the
     original weights already deliver everything that has a survivor.
     """
-    problem, kept = plan.problem, np.where(dead, 0.0, plan.rates_mbps)
-    victims = problem.per_demand(np.where(dead, plan.rates_mbps, 0.0))
+    problem, kept = plan.problem, np.where(down, 0.0, plan.rates_mbps)
+    victims = problem.per_demand(np.where(down, plan.rates_mbps, 0.0))
     queues = _victim_queue(plan)
     of_demand = np.array([victim_priority(demand.priority) for demand in problem.demands], dtype=np.int64)
     own = problem.priorities[problem.tunnels.pair_of]
-    moved = np.zeros(len(dead))
-    by_weights = moved_by_weights(plan, dead)
+    moved = np.zeros(len(down))
+    by_weights = moved_by_weights(plan, down)
     for queue in np.unique(of_demand):
         before = np.where(own < queue, kept, 0.0) + moved
         left = np.where(failed_arcs, 0.0, problem.network.capacity_mbps - problem.tunnels.arc_loads(before))
@@ -141,25 +141,25 @@ def precomputed(plan: TrafficPlan, dead: BoolArray, failed_arcs: BoolArray, opti
     return Response(kept, moved, queues)
 
 
-def reoptimise(plan: TrafficPlan, dead: BoolArray, failed_arcs: BoolArray, options: SolveOptions) -> Response:
+def reoptimise(plan: TrafficPlan, down: BoolArray, failed_arcs: BoolArray, options: SolveOptions) -> Response:
     """Allocate everything anew without the failed arcs; of what a demand gets, its aboriginal volume counts first."""
     problem = plan.problem
     rates = solve(problem, options, failed_arcs).tunnel_mbps
     got = problem.per_demand(rates)
-    aboriginal = np.minimum(problem.per_demand(np.where(dead, 0.0, plan.rates_mbps)), got)
+    aboriginal = np.minimum(problem.per_demand(np.where(down, 0.0, plan.rates_mbps)), got)
     share = (aboriginal / np.where(got > 0, got, 1.0))[problem.tunnels.pair_of]
     return Response(rates * share, rates * (1 - share), _own_queue(plan), rearranged=True)
 
 
-def moved_by_weights(plan: TrafficPlan, dead: BoolArray) -> FloatArray:
+def moved_by_weights(plan: TrafficPlan, down: BoolArray) -> FloatArray:
     """Victim traffic on every surviving tunnel when it is split by the original weights, shape (tunnels,)."""
     problem = plan.problem
     owner = problem.tunnels.pair_of
-    victims = problem.per_demand(np.where(dead, plan.rates_mbps, 0.0))[owner]
-    weights = np.where(dead, 0.0, plan.allocation.splitting_weights)
+    victims = problem.per_demand(np.where(down, plan.rates_mbps, 0.0))[owner]
+    weights = np.where(down, 0.0, plan.allocation.splitting_weights)
     total = problem.per_demand(weights)[owner]
-    survivors = problem.per_demand((~dead).astype(np.float64))[owner]
-    share = np.where(total > 0, weights / np.where(total > 0, total, 1.0), ~dead / np.maximum(1.0, survivors))
+    survivors = problem.per_demand((~down).astype(np.float64))[owner]
+    share = np.where(total > 0, weights / np.where(total > 0, total, 1.0), ~down / np.maximum(1.0, survivors))
     moved: FloatArray = victims * share
     return moved
 

@@ -83,10 +83,10 @@ class ResidualRoutes:
     def _alive(self, failed: frozenset[LinkId]) -> NDArray[np.bool_]:
         gone = np.zeros(len(self._numbers) + 1, dtype=bool)
         gone[[self._numbers[link_id] for link_id in failed]] = True
-        alive: NDArray[np.bool_] = ~gone[self.link_number]
-        return alive & self._tree_links(alive) if self._spanning else alive
+        live: NDArray[np.bool_] = ~gone[self.link_number]
+        return live & self._tree_links(live) if self._spanning else live
 
-    def _tree_links(self, alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _tree_links(self, live: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Links of the minimum spanning forest; equal costs are told apart by link number."""
         nodes = len(self.topology.nodes)
         rank = np.empty(len(self._numbers))
@@ -94,29 +94,29 @@ class ResidualRoutes:
         np.minimum.at(cost, self.link_number, self._cost)
         rank[np.lexsort((np.arange(len(cost)), cost))] = np.arange(1, len(cost) + 1)
         weight = np.full((nodes, nodes), np.inf)
-        np.minimum.at(weight, (self._src[alive], self._dst[alive]), rank[self.link_number[alive]])
+        np.minimum.at(weight, (self._src[live], self._dst[live]), rank[self.link_number[live]])
         weight[~np.isfinite(weight)] = 0
         tree = minimum_spanning_tree(csr_matrix(weight)).data
         chosen = np.isin(rank, tree)
         in_tree: NDArray[np.bool_] = chosen[self.link_number]
         return in_tree
 
-    def _distances(self, alive: NDArray[np.bool_]) -> FloatArray:
+    def _distances(self, live: NDArray[np.bool_]) -> FloatArray:
         nodes = len(self.topology.nodes)
         weight = np.full((nodes, nodes), np.inf)
-        np.minimum.at(weight, (self._src[alive], self._dst[alive]), self._cost[alive])
+        np.minimum.at(weight, (self._src[live], self._dst[live]), self._cost[live])
         weight[~np.isfinite(weight)] = 0
         found: FloatArray = dijkstra(csr_matrix(weight))
         return found
 
-    def _choose(self, alive: NDArray[np.bool_]) -> IntArray:
+    def _choose(self, live: NDArray[np.bool_]) -> IntArray:
         nodes = len(self.topology.nodes)
         chosen = np.full((nodes, nodes), NO_LINK, dtype=np.int32)
         if not len(self.links):
             return chosen
-        distance = self._distances(alive)
+        distance = self._distances(live)
         through = self._cost[:, None] + distance[self._dst]
-        usable = (through == distance[self._src]) & np.isfinite(through) & alive[:, None]
+        usable = (through == distance[self._src]) & np.isfinite(through) & live[:, None]
         count = len(self.links)
         index = np.where(usable, np.arange(count, dtype=np.int32)[:, None], count)
         starts = np.flatnonzero(np.r_[True, self._src[1:] != self._src[:-1]])  # links are grouped by source

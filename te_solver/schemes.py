@@ -57,24 +57,24 @@ class Scheme:
     reserve: Callable[[Problem, SchemeOptions], TrafficPlan] | None = None
 
 
-def _rescale(plan: TrafficPlan, dead: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
-    return rescale(plan, dead)
+def _rescale(plan: TrafficPlan, down: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
+    return rescale(plan, down)
 
 
-def _low_queue(plan: TrafficPlan, dead: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
-    return rate_rescale(plan, dead)
+def _low_queue(plan: TrafficPlan, down: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
+    return rate_rescale(plan, down)
 
 
-def _limit(plan: TrafficPlan, dead: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
-    return limited(plan, dead)
+def _limit(plan: TrafficPlan, down: BoolArray, _failed: BoolArray, _options: SchemeOptions) -> Response:
+    return limited(plan, down)
 
 
-def _precomputed(plan: TrafficPlan, dead: BoolArray, failed: BoolArray, options: SchemeOptions) -> Response:
-    return precomputed(plan, dead, failed, options.solve)
+def _precomputed(plan: TrafficPlan, down: BoolArray, failed: BoolArray, options: SchemeOptions) -> Response:
+    return precomputed(plan, down, failed, options.solve)
 
 
-def _reoptimise(plan: TrafficPlan, dead: BoolArray, failed: BoolArray, options: SchemeOptions) -> Response:
-    return reoptimise(plan, dead, failed, options.solve)
+def _reoptimise(plan: TrafficPlan, down: BoolArray, failed: BoolArray, options: SchemeOptions) -> Response:
+    return reoptimise(plan, down, failed, options.solve)
 
 
 def _reserve_against(problem: Problem, options: SchemeOptions, failures: int) -> TrafficPlan:
@@ -138,7 +138,7 @@ def plan_schemes(problem: Problem, names: Sequence[str], options: SchemeOptions)
 
 def respond(name: str, plan: TrafficPlan, failed_arcs: BoolArray, options: SchemeOptions) -> Response:
     """What a scheme does when the arcs in `failed_arcs`, shape (arcs,), carry nothing any more."""
-    return SCHEMES[name].respond(plan, plan.problem.tunnels.dead(failed_arcs), failed_arcs, options)
+    return SCHEMES[name].respond(plan, plan.problem.tunnels.down(failed_arcs), failed_arcs, options)
 
 
 def fail(name: str, plan: TrafficPlan, scenario: FailureScenario, options: SchemeOptions) -> Outcome:

@@ -19,7 +19,7 @@ from te_solver.tunnels import DEFAULT_COUNT, find_tunnels
 class TunnelRouter(PairRouter):
     """Routes by (source, destination): the first tunnel; once one of its links is known to have failed, the next one.
 
-    A packet that meets the failure walks back along its tunnel until it is on the next one, at the latest at its
+    A packet that meets the failure backtracks along its tunnel until it is on the next one, at the latest at its
     source. Where no tunnel is whole (a pair without disjoint ways), backup ports of `PairRouter` take over; with two
     or more failed links the tree does.
     """

@@ -127,7 +127,7 @@ class TunnelSet:
         least: FloatArray = np.minimum.reduceat(of_arcs[self.arcs], self.arc_starts[:-1])
         return least
 
-    def dead(self, failed_arcs: BoolArray) -> BoolArray:
+    def down(self, failed_arcs: BoolArray) -> BoolArray:
         """Which tunnels cross a failed arc, shape (tunnels,)."""
         return self.over_tunnels(failed_arcs.astype(np.float64)) > 0
 

@@ -15,8 +15,8 @@ from emulation.network import EmulatedNetwork
 from experiments.cli.main import main
 
 TRIES = 3
-# BFD took links for dead that nobody broke; a failure of a workload was told of late.
-TOO_BUSY = ("BFD flapped", "a failure was told after")
+# BFD took links as failed that nobody broke; a failure of a workload was notified late.
+TOO_BUSY = ("BFD flapped", "a failure was notified after")
 
 
 def undisturbed(measure: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def undisturbed_run(
 
 
 def undisturbed_answers(network: EmulatedNetwork, to: str, count: int, interval_s: float) -> int:
-    """Answers that h1 gets from a host; asked again where BFD took a link for dead, or for alive, meanwhile."""
+    """Answers that h1 gets from a host; asked again where BFD took a link as failed, or as up, meanwhile."""
     flaps = sum(network.flap_counts().values())
     for _ in range(TRIES):
         answers = network.ping("h1", to, count, interval_s)

@@ -65,7 +65,7 @@ class SqrPort:
     """A protected port of a switch.
 
     `device` is the inner end of the virtual port that the switch sends protected packets to; `primary` is where they
-    go; `backup` where they go when the primary has died: another interface (LRR), `primary` itself (SB': the replay
+    go; `backup` where they go when the primary has failed: another interface (LRR), `primary` itself (SB': the replay
     waits for its carrier) or `device`, which gives them back to the switch by the virtual port.
 
     `delta_ms` bounds the time from a failure to the agent's knowledge of it, `reconfiguration_ms` is how long the
@@ -111,8 +111,8 @@ class SqrCounters:
     `cached` were copied into the ring, `held` of them behind a replay; `direct` left by the backup with nothing
     waiting; `other` are not protected; `too_big` and `gso` (merged segments) do not fit a slot; `unprotected` came
     while the backstop paused caching; `young` were overwritten within delta and `pending` before their replay (the
-    ring is too small); `send_failed` met a dead primary, `queue_full` the full queue of a
-    living one (lost, as without SQR); `replayed` and `replay_failed` are the agent's.
+    ring is too small); `send_failed` met a failed primary, `queue_full` the full queue of a
+    live one (lost, as without SQR); `replayed` and `replay_failed` are the agent's.
     """
 
     cached: int = 0

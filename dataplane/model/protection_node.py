@@ -138,7 +138,7 @@ def five_tuple(packet: bytes) -> FiveTuple | None:
 
 
 def matches(match: FlowMatch, flow: FiveTuple) -> bool:
-    """Tell whether a row of ProtectedFlows applies to a packet."""
+    """Whether a row of ProtectedFlows applies to a packet."""
     exact = (
         (match.protocol, flow.protocol),
         (match.source_port, flow.source_port),

@@ -14,7 +14,7 @@ WINDOW = 1 << 31
 
 
 def is_new(number: int, last: int, window: int = WINDOW, bits: int = NUMBER_BITS) -> bool:
-    """Tell whether a number is ahead of the last one by 1 to `window`, modulo 2**bits."""
+    """Whether a number is ahead of the last one by 1 to `window`, modulo 2**bits."""
     return 1 <= (number - last) % (1 << bits) <= window
 
 

@@ -27,7 +27,7 @@ class Backstop:
 
 
 def is_paused(paused: bool, used_bytes: int, backstop: Backstop) -> bool:
-    """Tell whether caching is paused now, given whether it was; between the marks it stays as it was."""
+    """Whether caching is paused now, given whether it was; between the marks it stays as it was."""
     if used_bytes > backstop.pause_above_bytes:
         return True
     return paused and used_bytes >= backstop.resume_below_bytes

@@ -27,7 +27,7 @@ class Transmission:
 
 @dataclass(frozen=True)
 class Failure:
-    """A primary port dies at `failed_at`; the switch knows at `detected_at`; `usable_at`: the way of `backup` is ready.
+    """A primary port fails at `failed_at`; the switch knows at `detected_at`; `usable_at`: the way of `backup` is ready.
 
     `backup == port` is the paper's SB' (the same port comes back), another port is LRR (local rerouting).
     """
@@ -65,10 +65,10 @@ def delivered(transmissions: Iterable[Transmission], failures: Sequence[Failure]
     tuple of Transmission
         The survivors, in the same order.
     """
-    return tuple(one for one in transmissions if not any(_kills(failure, one) for failure in failures))
+    return tuple(one for one in transmissions if not any(_loses(failure, one) for failure in failures))
 
 
-def _kills(failure: Failure, one: Transmission) -> bool:
+def _loses(failure: Failure, one: Transmission) -> bool:
     if one.port == failure.port and one.at >= failure.failed_at:
         return failure.backup != failure.port or one.at < failure.usable_at
     diverted = one.packet.port == failure.port and one.port == failure.backup

@@ -24,7 +24,7 @@ class EmulationOptions:
     Parameters
     ----------
     bfd_interval_ms : int or None
-        Transmit and receive interval of BFD; a link is declared dead after three of them. None: the
+        Transmit and receive interval of BFD; a link is declared down after three of them. None: the
         first of 5, 20, 50 and 100 ms that shows no flap on the network itself.
     bfd_probe_s : float
         How long each candidate interval is watched when `bfd_interval_ms` is None.
@@ -47,7 +47,7 @@ class EmulationOptions:
     mtu_bytes : int
         MTU of switch ports; above the hosts' 1500, so that tagged and labelled frames fit.
     supervise : bool
-        Restart daemons, agents and the controller when they die.
+        Restart daemons, agents and the controller when they fail.
     queues : QueueSetup or None
         Strict priority queues of every link port (decide.queues; `queue_setup` makes them from classes of traffic).
         None: one queue beside that of control packets.

@@ -1,7 +1,7 @@
 """One traffic-control tree a port: what `tc` is told so that a link has its capacity and delay.
 
 The tree is an HTB root with two classes: 1:10 for control packets (BFD and OpenFlow send DSCP CS6),
-which are always served first, so that a full link does not look like a dead one; 1:20 for the rest. With in-band
+which are always served first, so that a full link does not look like a failed one; 1:20 for the rest. With in-band
 control OpenFlow is traffic like other traffic, unless it has classes (PSO), and only BFD goes first.
 With priority queues (decide.queues) each queue has a class instead, and none but control packets a share of its own
 worth the name: what a class may use of the link is what those before it leave.

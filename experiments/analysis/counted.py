@@ -69,7 +69,7 @@ class DatagramCount:
 
 @dataclass(frozen=True)
 class TcpCount:
-    """One TCP stream: segments sent again from second 0 on; None where iperf3 does not say."""
+    """One TCP stream: segments retransmitted from second 0 on; None where iperf3 does not say."""
 
     traffic: TcpTraffic
     retransmits: int | None

@@ -1,4 +1,4 @@
-"""Which pair and which failed link make a packet walk back, and how far: arithmetic on the trees of the planner."""
+"""Which pair and which failed link make a packet backtrack, and how far: arithmetic on the trees of the planner."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CrankbackCase:
     first_walk : tuple of Direction
         Way of the first packet that meets the failure: to the failure, back, and on.
     new_path : tuple of Direction
-        Way once every switch on the primary knows; it never turns back.
+        Way once every switch on the primary knows; it never backtracks.
     hops_back : int
         Links that the first packet crosses backwards.
     """
@@ -52,7 +52,7 @@ def crankback_cases(topology: Topology, routes: str = "spt", metric: str = "hops
 
 
 def longest_crankback(topology: Topology, routes: str = "spt", metric: str = "hops") -> CrankbackCase:
-    """The case with the longest walk back; among equals the first in node order.
+    """The case with the longest crankback; among equals the first in node order.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def longest_crankback(topology: Topology, routes: str = "spt", metric: str = "ho
 def find_case(
     topology: Topology, source: str, destination: str, link: LinkId | None, routes: str = "spt", *, metric: str = "hops"
 ) -> CrankbackCase:
-    """The case of a given pair; the link with the longest walk back when none is given.
+    """The case of a given pair; the link with the longest crankback when none is given.
 
     Raises
     ------

@@ -36,7 +36,7 @@ def read_events(text: str) -> list[Event]:
 
 
 def detections(events: Iterable[Event]) -> tuple[tuple[str, float], ...]:
-    """(switch, stamp) of every report that a port went dead, by watchers and agents; first readings are none."""
+    """(switch, stamp) of every report that a port went down, by watchers and agents; first readings are none."""
     return tuple(
         (str(event.fields.get("node")), event.t_s)
         for event in events

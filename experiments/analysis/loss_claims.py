@@ -19,7 +19,7 @@ Judged = tuple[str, bool, str]
 def loss_claims(record: Record, promise: Promise) -> list[Judged]:
     """Streams that are promised delivery through all failures lose nothing, and TCP sends nothing again.
 
-    Nothing comes twice with 1+1; nothing is reordered where the scheme keeps the order. Under SD-FAST some is: what a
+    Nothing is duplicated with 1+1; nothing is reordered where the scheme keeps the order. Under SD-FAST some is: what a
     switch has learned from the first packets that were given back sends others past those that still wait; nor is TCP
     promised anything there, which takes what is reordered for lost.
     """
@@ -30,10 +30,10 @@ def loss_claims(record: Record, promise: Promise) -> list[Judged]:
     claims = []
     for name, traffic, counts in _counted(record):
         if _is_always_promised(record, promise, traffic):
-            what, spoiled = _spared(variation, counts, in_order=in_order)
+            what, violations = _spared(variation, counts, in_order=in_order)
             detail = f"{counts.lost} of {counts.sent} lost, {counts.duplicated} more than once"
             detail += f", {counts.reordered} reordered"
-            claims.append((f"{name} loses nothing{what}", bool(counts.sent) and not spoiled, detail))
+            claims.append((f"{name} loses nothing{what}", bool(counts.sent) and not violations, detail))
     for each in record.tcp:
         if in_order and _is_always_promised(record, promise, each.traffic):
             again = "not known" if each.retransmits is None else f"{each.retransmits} segments"
@@ -120,7 +120,7 @@ def _unpromised(record: Record, promise: Promise, source: str, destination: str)
 def _spared(variation: Variation, counts: Counts, *, in_order: bool) -> tuple[str, int]:
     """What a scheme spares its packets beside loss, and how many were not spared it."""
     if variation.protection is not None:
-        return " and gets nothing twice", counts.lost + counts.duplicated
+        return " and gets no duplicate", counts.lost + counts.duplicated
     if in_order:
         return " and gets nothing reordered", counts.lost + counts.reordered
     return "", counts.lost

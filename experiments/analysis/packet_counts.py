@@ -1,4 +1,4 @@
-"""What became of every probe packet, each way by itself: sent, arrived, lost, twice, reordered, turned back.
+"""What became of every probe packet, each way by itself: sent, arrived, lost, duplicated, reordered, backtracked.
 
 The stamps are those of packet taps: at the sending host's device, on the links between the switches, and at the
 receiving host's device; one kernel stamps them all, so differences of stamps are one-way delays.
@@ -16,7 +16,7 @@ from experiments.scenario.traffic import probed_kinds
 from mininet_topos.topology import Direction
 
 WAYS = ("out", "back")
-_SAME_S = 1.0  # numbers of pings come again after minutes; answers to a packet that came twice, at once
+_SAME_S = 1.0  # numbers of pings come again after minutes; answers to a packet that was duplicated, at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Flight:
 
     @property
     def back_hops(self) -> tuple[Sighting, ...]:
-        """Hops over a link that it had crossed before in the other direction: it came back."""
+        """Hops over a link that it had crossed before in the other direction: it backtracked."""
         crossed: set[Direction] = set()
         back = []
         for hop in self.hops:

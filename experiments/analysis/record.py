@@ -40,7 +40,7 @@ class Record:
     zero_s, end_s : float
         The scenario's second 0, and the end of the measured time.
     detections : tuple of (str, float)
-        Switch and stamp of every report that a port is dead.
+        Switch and stamp of every report that a port is down.
     installs_s : tuple of float
         When agents installed rows.
     dumps : tuple of DumpReport

@@ -6,8 +6,8 @@
 | switch_over | the first rerouting: an agent installs rows, or the first packet crosses a link off its route so far |
 | first_good | arrival of the first packet that was sent after the failure and was delivered |
 | last_lost | sending of the last packet that was lost |
-| last_crankback | the last time that a packet came back over a link that it had crossed before |
-| steady | arrival of the first delivered packet after which none is lost or comes back any more |
+| last_crankback | the last time that a packet backtracked over a link that it had crossed before |
+| steady | arrival of the first delivered packet after which none is lost or backtracks any more |
 
 A failure's window runs from its beginning to the next thing that the scenario does. Over several affected ways (two
 for each pair), detect and switch_over are the earliest, the others the latest: the failure is over when it is
@@ -76,7 +76,7 @@ class WayOutcome:
     counts : Counts
         Packets sent in the window, and those on their way at its start that are lost.
     is_affected : bool
-        Whether any of them was lost, turned back or rerouted.
+        Whether any of them was lost, backtracked or rerouted.
     has_recovered : bool
         Whether packets were delivered again at the end of the window, be it on a way back (also when nothing was lost).
     outage_ms : float
@@ -132,7 +132,7 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
 
 
 def _turns_and_detours(flights: Sequence[Flight], window: Window) -> tuple[list[float], list[float]]:
-    """Stamps in the window at which packets came back, and at which they left the route that was usual before it.
+    """Stamps in the window at which packets backtracked, and at which they left the route that was usual before it.
 
     Packets that left just before the failure count too: they may meet it on their way.
     """

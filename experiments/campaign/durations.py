@@ -51,12 +51,12 @@ def campaign_seconds(trials: Sequence[Trial], kinds: Kinds) -> float:
 
 
 def needs_network(trials: Sequence[Trial], kinds: Kinds) -> bool:
-    """Tell whether any of the trials builds an emulated network, whose machine is then calibrated."""
+    """Whether any of the trials builds an emulated network, whose machine is then calibrated."""
     return any(kinds[trial.kind].emulated for trial in trials)
 
 
 def needs_root(trials: Sequence[Trial], kinds: Kinds) -> bool:
-    """Tell whether any of the trials starts switches."""
+    """Whether any of the trials starts switches."""
     return any(kinds[trial.kind].root for trial in trials)
 
 

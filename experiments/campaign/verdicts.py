@@ -30,7 +30,7 @@ class Within:
     high: float
 
     def holds(self, value: float) -> bool:
-        """Tell whether a value lies in the band."""
+        """Whether a value lies in the band."""
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class AtLeast:
     bound: float
 
     def holds(self, value: float) -> bool:
-        """Tell whether a value lies in the band."""
+        """Whether a value lies in the band."""
         return value >= self.bound
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class AtMost:
     bound: float
 
     def holds(self, value: float) -> bool:
-        """Tell whether a value lies in the band."""
+        """Whether a value lies in the band."""
         return value <= self.bound
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class Exactly:
     value: float
 
     def holds(self, value: float) -> bool:
-        """Tell whether a value lies in the band."""
+        """Whether a value lies in the band."""
         return value == self.value
 
     def __str__(self) -> str:
@@ -224,7 +224,7 @@ def _verdict(claim: Claim, band: Band, value: float) -> str:
 
 
 def _is_beyond(neutral: float, low: float | None, high: float | None) -> bool:
-    """Tell whether an interval lies on one side of the value that means no change."""
+    """Whether an interval lies on one side of the value that means no change."""
     return low is not None and high is not None and (low > neutral or high < neutral)
 
 

@@ -17,7 +17,7 @@ _MEANINGS = {
     "reordered_cases": "a packet is reordered: its first copy comes after that of a later one",
     "promised": "cases that the scheme promises to deliver: ",
     "broken": "cases that break the promise",
-    "crankback_cases": "packets walk back, at most {longest_crankback} links",
+    "crankback_cases": "packets backtrack, at most {longest_crankback} links",
 }
 
 

@@ -4,7 +4,7 @@
   armor demo --scheme ffg          the same failure under fast-failover groups
   armor demo usnet --mode agent
 
-The pair and the link are those whose first packets walk back farthest. A probe is sent every 2 ms both ways while
+The pair and the link are those whose first packets backtrack farthest. A probe is sent every 2 ms both ways while
 the link fails silently; the timeline, the packets that backtracked, and two pictures are the result.
 """
 
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode", type=choice("mode", (*MODES, EVERY_MODE)), default=EVERY_MODE, metavar="|".join((*MODES, EVERY_MODE))
     )
-    parser.add_argument("--pair", metavar="H1,H2", help="two hosts; default: the pair with the longest walk back")
+    parser.add_argument("--pair", metavar="H1,H2", help="two hosts; default: the pair with the longest crankback")
     parser.add_argument(
         "--link", metavar="LINK", help="the link to fail, as s2-s4; default: the one with the longest walk"
     )
@@ -142,7 +142,7 @@ def has_recovered(value: dict[str, Any]) -> bool:
 
 
 def draw_case(topology: Topology, case: CrankbackCase, folder: ResultFolder, *, recovered: bool) -> None:
-    """topology.png and topology.svg: the failed link, the primary path, the walk back, and the new path."""
+    """topology.png and topology.svg: the failed link, the primary path, the crankback, and the new path."""
     from mininet_topos.draw import DrawSpec, draw_topology
     from mininet_topos.topology import Direction
 

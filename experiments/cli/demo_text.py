@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from mininet_topos.topology import Topology
 
 STAGES = (
-    ("detect", "detect", "a switch beside the failure reports its port dead"),
+    ("detect", "detect", "a switch beside the failure reports its port down"),
     ("switch_over", "switch over", "the first packet is rerouted, or an agent installs rows"),
     ("first_good", "first good", "the first packet sent after the failure arrives"),
     ("last_lost", "last lost", "the last packet that is lost leaves its host"),
     ("last_crankback", "last crankback", "the last time that a packet crosses a link backwards"),
-    ("steady", "steady", "from here on nothing is lost and nothing comes back"),
+    ("steady", "steady", "from here on nothing is lost and nothing backtracks"),
 )
 
 
@@ -74,7 +74,7 @@ def run_text(run: dict[str, Any]) -> str:
         lines += [f"  {run['scheme']} did not recover, {promise}: traffic came back only with the link", ""]
     elif failure["stages_ms"]["steady"] is None:
         lines += [
-            f"  {run['scheme']} delivered, but packets came back on their way for as long as the link was down",
+            f"  {run['scheme']} delivered, but packets backtracked on their way for as long as the link was down",
             "",
         ]
     return "\n".join((*lines, *claims_lines(run)))
@@ -94,7 +94,7 @@ def _accounts(run: dict[str, Any], failure: dict[str, Any]) -> list[str]:
         (label, *(f"{probe[way][name]:,}" for name in ("sent", "received", "lost", "backtracked", "duplicated")))
         for way, label in (("out", f"{probe['from']} to {probe['to']}"), ("back", f"{probe['to']} to {probe['from']}"))
     ]
-    header = ("packets", "sent", "delivered", "lost", "backtracked", "twice")
+    header = ("packets", "sent", "delivered", "lost", "backtracked", "duplicated")
     lines = [f"  {line}" for line in table(rows, header, right=(1, 2, 3, 4, 5)).splitlines()]
     return [
         *lines,

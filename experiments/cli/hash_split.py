@@ -153,7 +153,7 @@ def _spread_json(spread: Spread, planner: TunnelPlanner) -> dict[str, Any]:
     keeps, tags = planner.failover.keeps_others, planner.failover.tags_victims
     failures: list[dict[str, Any]] = [
         {
-            "dead": moves.dead,
+            "down": moves.down,
             "victims": sum(moves.victims.flows),
             "victims_flows": list(moves.victims.flows),
             "p_value": (moves.victims if keeps else moves.everybody).p_value,
@@ -212,10 +212,10 @@ def hash_split_text(value: dict[str, Any]) -> str:
 def _failures_table(value: dict[str, Any]) -> str:
     rows = [
         (
-            f"{moves['dead'] + 1} dies",
+            f"{moves['down'] + 1} fails",
             f"{each['protocol']}, {each['split']}",
             f"{moves['victims']:,}",
-            " / ".join(f"{count:,}" for number, count in enumerate(moves["victims_flows"]) if number != moves["dead"]),
+            " / ".join(f"{count:,}" for number, count in enumerate(moves["victims_flows"]) if number != moves["down"]),
             _p(moves["p_value"]),
             f"{moves['moved']:,}",
             f"{moves['others']:,}",

@@ -75,7 +75,7 @@ def probes_table(probes: list[Run]) -> str:
 
 def loads_table(loads: list[Run]) -> str:
     """Datagrams and TCP: what was offered, and what became of it."""
-    header = ["load", "offered", "sent", "received", "lost", "duplicated", "reordered", "sent again"]
+    header = ["load", "offered", "sent", "received", "lost", "duplicated", "reordered", "retransmitted"]
     names = ("sent", "received", "lost", "duplicated", "reordered", "retransmits")
     rows = [
         [

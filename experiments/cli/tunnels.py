@@ -69,7 +69,7 @@ def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
         ("tunnel-kind", TUNNEL_KINDS, "how tunnels are chosen"),
         ("priorities", PRIORITIES, "classes and queues"),
         ("split", SPLITS, "hash ranges, or a SELECT group for comparison"),
-        ("notified-by", NOTIFIERS, "who tells the ingress about failed tunnels; agents need rows for LDIs"),
+        ("notified-by", NOTIFIERS, "who notifies the ingress about failed tunnels; agents need rows for LDIs"),
         ("shape", SHAPES, "tables as planned, or taken apart"),
     )
     group.add_argument(

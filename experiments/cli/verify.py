@@ -213,14 +213,14 @@ def _case_rows(value: dict[str, Any]) -> list[tuple[str, int, str]]:
         ("dropped", value["dropped"], "though the pair is still joined"),
         ("looped", value["looped"], ""),
         ("broken promises", value["broken"], f"of {value['promised']:,} cases that the scheme promises to deliver"),
-        ("crankback cases", value["crankback_cases"], f"longest walk back {longest}"),
+        ("crankback cases", value["crankback_cases"], f"longest crankback {longest}"),
         ("still backtracking", value["backtracking_after_convergence"], f"packets after {settled}"),
     ]
     if uses_agent(value["mode"]):
         meaning = "replies that go back over their own path, once the first packet has arrived"
         rows.append(("replies backtracking", value["reply_backtracks"], meaning))
     if restores:
-        meaning = f"can go round while switches are rewritten; {value['micro_loops_on_return']:,} while they return"
+        meaning = f"can loop while switches are rewritten; {value['micro_loops_on_return']:,} while they return"
         rows.append(("micro-loops", value["micro_loops"], meaning))
     return rows
 

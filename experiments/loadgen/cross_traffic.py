@@ -23,9 +23,9 @@ _GAPS_AT_ONCE = 1000
 
 def gaps_s(rate_pps: float, burst_pkts: int, seed: int) -> Iterator[float]:
     """Gaps between bursts for ever: exponential, so that bursts are a Poisson process."""
-    lot = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     while True:
-        yield from lot.exponential(burst_pkts / rate_pps, _GAPS_AT_ONCE).tolist()
+        yield from rng.exponential(burst_pkts / rate_pps, _GAPS_AT_ONCE).tolist()
 
 
 def send_for_ever(address: str, port: int, rate_pps: float, payload_bytes: int, burst_pkts: int, *, seed: int) -> None:

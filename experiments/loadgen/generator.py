@@ -79,8 +79,8 @@ class LoadResult:
         found += [f"the controller sent {count} x {name}" for name, count in self.errors.items()]
         if self.generator_late_ms > MOST_LATENESS_MS:
             found.append(f"the generator was {self.generator_late_ms:.1f} ms late (99th percentile); lower the rate")
-        if self.ledger.strange_answers:
-            found.append(f"{self.ledger.strange_answers} answers were about packets that were never sent")
+        if self.ledger.unexpected_answers:
+            found.append(f"{self.ledger.unexpected_answers} answers were about packets that were never sent")
         return tuple(found)
 
     def to_json(self) -> Json:

@@ -38,7 +38,7 @@ class Rogue:
     """A switch of `targets`, connected anew whenever the controller throws it out."""
 
     def __init__(self, targets: Sequence[Target], seed: int) -> None:
-        self.targets, self.lot = targets, np.random.default_rng(seed)
+        self.targets, self.rng = targets, np.random.default_rng(seed)
         self.connections: list[Connection] = []
 
     def open(self, dpid: int = DPID) -> list[Connection]:
@@ -97,7 +97,7 @@ def send_malformed(rogue: Rogue) -> None:
     while True:
         connections = rogue.alive()
         if connections:
-            _, message = malformed(rogue.lot)
+            _, message = malformed(rogue.rng)
             connections[0].offer(message, 0, 0.0)
         turn(connections, 1 / MALFORMED_PPS)
 
@@ -107,7 +107,7 @@ def send_endless(rogue: Rogue) -> None:
     while True:
         connections = rogue.alive()
         if connections:
-            connections[0].offer(endless(rogue.lot), 0, 0.0)
+            connections[0].offer(endless(rogue.rng), 0, 0.0)
         turn(connections, 1 / MALFORMED_PPS)
 
 

@@ -37,7 +37,7 @@ def failure_drawing(scenario: Scenario, number: int, result: Json, returned: Ite
     result : dict
         Its entry in verdict.json.
     returned : iterable of dict
-        Rows of packets that walked back, of one run.
+        Rows of packets that backtracked, of one run.
     """
     failure = scenario.failures[number]
     packet = _first_packet(returned, result)
@@ -48,7 +48,7 @@ def failure_drawing(scenario: Scenario, number: int, result: Json, returned: Ite
 
 
 def _first_packet(returned: Iterable[Json], result: Json) -> Json | None:
-    """The first packet that was sent during the failure and came back, the one with the longest way back first."""
+    """The first packet that was sent during the failure and backtracked, the one with the longest way back first."""
     during = [row for row in returned if result["failure_s"] - 0.1 <= row["sent_s"] < result["until_s"]]
     return min(during, key=lambda row: (-int(row["back_hops"]), row["sent_s"]), default=None)
 

@@ -22,7 +22,7 @@ MAX_SVG_BYTES = 300_000
 
 @dataclass(frozen=True)
 class RunFolder:
-    """What `armor run` or `armor demo` wrote; `returned` are the rows of probes that walked back."""
+    """What `armor run` or `armor demo` wrote; `returned` are the rows of probes that backtracked."""
 
     path: Path
     scenario: str

@@ -11,7 +11,7 @@ from experiments.scenario.message_classes import pmt_to_document
 from experiments.scenario.protection import protection_to_document
 from experiments.scenario.replay import replay_to_document
 from experiments.scenario.traffic import stream_to_document
-from experiments.scenario.tunnel_values import FlowWish, Rerun, TunnelConfiguration
+from experiments.scenario.tunnel_values import Rerun, TunnelConfiguration, WantedFlow
 from experiments.scenario.values import IN_BAND, Scenario
 from ryu_apps.plan.choices import NO_MODE
 
@@ -64,7 +64,7 @@ def to_document(scenario: Scenario) -> Document:
         "queues": scenario.queues,
         **_tunnels(scenario.tunnels),
         "traffic": [stream_to_document(stream) for stream in scenario.traffic] or None,
-        "flows": scenario.aggregates or [_flow(wish) for wish in scenario.flows] or None,
+        "flows": scenario.aggregates or [_flow(wanted) for wanted in scenario.flows] or None,
         "failures": [failure_to_document(failure) for failure in scenario.failures],
         "reoptimise": None if scenario.rerun is None else _rerun(scenario.rerun),
         "expect": [_given(asdict(each)) for each in scenario.expected] or None,
@@ -80,8 +80,8 @@ def _tunnels(configuration: TunnelConfiguration) -> Document:
     return {key: value for key, value in document.items() if value != usual[key]}
 
 
-def _flow(wish: FlowWish) -> Document:
-    flow = wish.flow
+def _flow(wanted: WantedFlow) -> Document:
+    flow = wanted.flow
     return _given(
         {
             "name": flow.name,
@@ -90,8 +90,8 @@ def _flow(wish: FlowWish) -> Document:
             "kind": flow.transport,
             "mbps": flow.offered_mbps,
             "priority": flow.priority,
-            "tunnel": list(wish.via) or flow.tunnel,
-            "moves_to": list(wish.moves_via) or flow.moves_to,
+            "tunnel": list(wanted.via) or flow.tunnel,
+            "moves_to": list(wanted.moves_via) or flow.moves_to,
             "start_s": flow.start_s or None,
         }
     )

@@ -39,7 +39,7 @@ class Flow:
     tunnel : int or None
         Position of the pair's tunnel that carries it while nothing has failed; None: any.
     moves_to : int or None
-        Position of the tunnel that it is to move to when its own dies; None: any.
+        Position of the tunnel that it is to move to when its own fails; None: any.
     port : int
         Port of its server at the destination.
     start_s : float
@@ -149,7 +149,7 @@ class FlowSeen:
     start_s : float
         CLOCK_MONOTONIC.
     retransmits : int or None
-        TCP: segments sent again, over the whole run; None where the sender did not say.
+        TCP: segments retransmitted, over the whole run; None where the sender did not say.
     sent, arrived : tuple of int
         UDP: datagrams by the tenth of a second in which they were sent, counted from `start_s`; arrived counts each
         of them once.

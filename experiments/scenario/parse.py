@@ -31,7 +31,7 @@ from experiments.scenario.protection import read_protection
 from experiments.scenario.replay import read_replay
 from experiments.scenario.stream import Traffic
 from experiments.scenario.traffic import read_traffic
-from experiments.scenario.tunnel_values import FlowWish, Rerun
+from experiments.scenario.tunnel_values import Rerun, WantedFlow
 from experiments.scenario.tunnels import (
     TUNNEL_KEYS,
     check_moment,
@@ -181,7 +181,7 @@ class _Events:
 
     traffic: tuple[Traffic, ...]
     failures: tuple[Failure, ...]
-    flows: tuple[FlowWish, ...]
+    flows: tuple[WantedFlow, ...]
     aggregates: str | None
     rerun: Rerun | None
 

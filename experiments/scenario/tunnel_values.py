@@ -43,7 +43,7 @@ class TunnelConfiguration:
 
 
 @dataclass(frozen=True, slots=True)
-class FlowWish:
+class WantedFlow:
     """A flow, and the tunnels that it is meant for where they are named by their nodes; empty: as `flow` says."""
 
     flow: Flow

@@ -29,9 +29,9 @@ from experiments.scenario.targets import read_host, read_node
 from experiments.scenario.tunnel_values import (
     QUEUES,
     Expected,
-    FlowWish,
     Rerun,
     TunnelConfiguration,
+    WantedFlow,
 )
 from mininet_topos.lines import Line
 from mininet_topos.topology import MAX_MBPS, Topology
@@ -103,7 +103,7 @@ def _demand(context: Context, entry: Line, topology: Topology) -> dict[str, obje
     return value if priority is None else {**value, "priority": priority}
 
 
-def read_flows(context: Context, line: Line | None, topology: Topology) -> tuple[tuple[FlowWish, ...], str | None]:
+def read_flows(context: Context, line: Line | None, topology: Topology) -> tuple[tuple[WantedFlow, ...], str | None]:
     """Flows one by one; or the transport of those that are to be made from the demands ("flows: tcp").
 
     Raises
@@ -119,13 +119,13 @@ def read_flows(context: Context, line: Line | None, topology: Topology) -> tuple
     if not entries:
         raise context.error(line, "flows is empty; name at least one, or write 'flows: tcp' for two a tunnel")
     configuration = tuple(_flow(context, entry, topology, number) for number, entry in enumerate(entries))
-    for place, wish in enumerate(configuration):
-        if wish.flow.name in [other.flow.name for other in configuration[:place]]:
-            raise context.error(entries[place], f"flow {wish.flow.name!r} stands twice; give it another name")
+    for place, wanted in enumerate(configuration):
+        if wanted.flow.name in [other.flow.name for other in configuration[:place]]:
+            raise context.error(entries[place], f"flow {wanted.flow.name!r} stands twice; give it another name")
     return configuration, None
 
 
-def _flow(context: Context, entry: Line, topology: Topology, place: int) -> FlowWish:
+def _flow(context: Context, entry: Line, topology: Topology, place: int) -> WantedFlow:
     fields = mapping(context, entry, "a flow")
     known_keys(context, fields, _FLOW_KEYS, "a flow")
     for key in ("from", "to"):
@@ -150,7 +150,7 @@ def _flow(context: Context, entry: Line, topology: Topology, place: int) -> Flow
     )
     tunnel, via = _tunnel(context, fields.get("tunnel"), topology, flow, "tunnel")
     moves_to, moves_via = _tunnel(context, fields.get("moves_to"), topology, flow, "moves_to")
-    return FlowWish(replace(flow, tunnel=tunnel, moves_to=moves_to), via, moves_via)
+    return WantedFlow(replace(flow, tunnel=tunnel, moves_to=moves_to), via, moves_via)
 
 
 def _tunnel(
@@ -170,7 +170,7 @@ def _tunnel(
 
 
 def read_expected(
-    context: Context, line: Line | None, flows: Sequence[FlowWish], schemes: Sequence[str]
+    context: Context, line: Line | None, flows: Sequence[WantedFlow], schemes: Sequence[str]
 ) -> tuple[Expected, ...]:
     """What is expected of flows.
 
@@ -181,7 +181,7 @@ def read_expected(
     """
     if line is None or line.value is None:
         return ()
-    names = [wish.flow.name for wish in flows]
+    names = [wanted.flow.name for wanted in flows]
     return tuple(
         each for entry in sequence(context, line, "expect") for each in _expected(context, entry, names, schemes)
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from experiments.scenario.failure import Failure
 from experiments.scenario.stream import Traffic
-from experiments.scenario.tunnel_values import Expected, FlowWish, Rerun, TunnelConfiguration
+from experiments.scenario.tunnel_values import Expected, Rerun, TunnelConfiguration, WantedFlow
 from mininet_topos.topology import Topology
 from ryu_apps.plan.choices import NO_MODE, uses_agent
 from ryu_apps.plan.protection import Protection
@@ -19,7 +19,7 @@ OUT_OF_BAND, IN_BAND = CONTROL_WAYS = ("out_of_band", "in_band")
 class Replay:
     """What scheme sqr keeps: packets of these links, `slots` at most at each end.
 
-    `margin` packets before the first failed sending are sent again, or those of the last `delta_ms` when the failure
+    `margin` packets before the first failed sending are retransmitted, or those of the last `delta_ms` when the failure
     is told; all wait for `reconfiguration_ms`, in which rows for them come (None: 0, with agents 300).
     """
 
@@ -110,7 +110,7 @@ class Scenario:
         How schemes of tunnels are planned.
     queues : str or None
         Set-up of priority queues of every link port; None: none, or with schemes of tunnels "single".
-    flows, aggregates : tuple of FlowWish, str or None
+    flows, aggregates : tuple of WantedFlow, str or None
         Flows to measure, or the transport of those that are made from the demands: two for each tunnel.
     expected : tuple of Expected
     rerun : Rerun or None
@@ -142,7 +142,7 @@ class Scenario:
     link_delays: bool | None = None
     tunnels: TunnelConfiguration = field(default_factory=TunnelConfiguration)
     queues: str | None = None
-    flows: tuple[FlowWish, ...] = ()
+    flows: tuple[WantedFlow, ...] = ()
     aggregates: str | None = None
     expected: tuple[Expected, ...] = ()
     rerun: Rerun | None = None

@@ -24,7 +24,7 @@ class Behaviour:
     loop_free : bool
         Whether nothing ever loops while no controller writes.
     backtracks : bool
-        Whether packets walk back until the link returns or a controller rewrites the routes.
+        Whether packets backtrack until the link returns or a controller rewrites the routes.
     restoration : Restoration or None
         What the controller rewrites.
     restored : callable or None

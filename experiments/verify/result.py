@@ -43,9 +43,9 @@ class Tally:
     promised, broken : int
         Cases that the scheme promises to deliver, before or after its controller acts; those that break a promise.
     crankback_cases, longest_crankback : int
-        First packets that walk back, and over how many links.
+        First packets that backtrack, and over how many links.
     backtracking_after_convergence, reply_backtracks : int
-        Cases whose packets still walk back when the path has settled; whose first reply does.
+        Cases whose packets still backtrack when the path has settled; whose first reply does.
     micro_loops, micro_loops_on_return : int
         Cases that loop neither before nor after the controller acts, but can while some switches have their new rows
         and some have not; the same when the links are back.
@@ -150,7 +150,7 @@ class VerifyResult:
 
     @property
     def first_stretch(self) -> float | None:
-        """The same for first packets, which walk back."""
+        """The same for first packets, which backtrack."""
         return _mean(self.tally.first_stretch_sum, self.tally.first_stretch_cases)
 
     def to_json(self) -> dict[str, Any]:

@@ -129,7 +129,7 @@ class Verifier:
         pair = np.flatnonzero(~np.eye(n_nodes, dtype=bool))
         state = self._start(*np.divmod(pair, n_nodes))
         links, pairs = [], []
-        for _ in range(n_nodes):  # a longer way goes round, and crosses no further links
+        for _ in range(n_nodes):  # a longer path loops, and crosses no further links
             visit = self.visits.visit(state, self.visits.node_of[state])
             goes_on = self.visits.following[visit, 0] > LOST
             pair, visit = pair[goes_on], visit[goes_on]

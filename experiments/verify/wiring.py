@@ -23,7 +23,7 @@ class Wiring:
     far_node, far_port, link_at : int array, shape (nodes, ports)
         What is at the other end of (node, port), and the number of the link; -1 where no link is.
     context_node : list of int
-    context_dead : list of frozenset of int
+    context_down : list of frozenset of int
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -43,19 +43,19 @@ class Wiring:
             self.link_at[node, port] = number
             self.ends[number].append((node, port))
         self.context_node = list(range(self.n_nodes))
-        self.context_dead: list[frozenset[int]] = [frozenset()] * self.n_nodes
-        self._context_ids = {(node, dead): node for node, dead in enumerate(self.context_dead)}
+        self.context_down: list[frozenset[int]] = [frozenset()] * self.n_nodes
+        self._context_ids = {(node, down): node for node, down in enumerate(self.context_down)}
         self._alive = np.zeros((0, self.n_ports), dtype=bool)
 
     def contexts(self, failed_sets: Sequence[Sequence[int]]) -> Ints:
         """Context of every switch under every set of failed links, shape (sets, nodes)."""
         found = np.tile(np.arange(self.n_nodes), (len(failed_sets), 1))
         for row, failed in zip(found, failed_sets, strict=True):
-            dead: dict[int, frozenset[int]] = {}
+            down: dict[int, frozenset[int]] = {}
             for number in failed:
                 for node, port in self.ends[number]:
-                    dead[node] = dead.get(node, frozenset()) | {port}
-            for node, ports in dead.items():
+                    down[node] = down.get(node, frozenset()) | {port}
+            for node, ports in down.items():
                 row[node] = self._context(node, ports)
         return found
 
@@ -68,23 +68,23 @@ class Wiring:
         return frozenset(np.flatnonzero(self.link_at[node] != NONE).tolist())
 
     @property
-    def alive(self) -> Bools:
+    def live(self) -> Bools:
         """Whether each port of each context is live, shape (contexts, ports); the host port always is."""
         known = len(self._alive)
         if known < len(self.context_node):
             added = self.link_at[self.context_node[known:]] != NONE
             added[:, HOST_PORT] = True
-            for row, dead in zip(added, self.context_dead[known:], strict=True):
-                row[list(dead)] = False
+            for row, down in zip(added, self.context_down[known:], strict=True):
+                row[list(down)] = False
             self._alive = np.concatenate([self._alive, added])
         return self._alive
 
-    def _context(self, node: int, dead: frozenset[int]) -> int:
-        key = node, dead
+    def _context(self, node: int, down: frozenset[int]) -> int:
+        key = node, down
         if key not in self._context_ids:
             self._context_ids[key] = len(self.context_node)
             self.context_node.append(node)
-            self.context_dead.append(dead)
+            self.context_down.append(down)
         return self._context_ids[key]
 
 

@@ -8,7 +8,7 @@ beside Algorithm 2 of the SD-FAST paper.
     5-6  R <- RuleGrabber(); S[IP] <- RuleChanger(R, 0)  packet_rerouting via change_rules
     7    isCbtag(P) or isRctag(P), isEmpty(S[IP])        packet_status_monitor, `AgentState.known`
     9-10 crankback: S[IP] <- RuleChanger(R, 0)           Reaction.DETOUR
-    11-13 recovered at the destination: dst <- 1, ...    Reaction.SWING
+    11-13 recovered at the destination: dst <- 1, ...    Reaction.REVERSE_SWITCHOVER
 
 S is kept per commodity and failed set, so that a second source or a second failure is not shut out, and what
 it holds is forgotten when the failure is repaired: by this switch when its own port has been up for the
@@ -71,7 +71,7 @@ class Reaction(Enum):
     DROP = "no row punts such packets"
     DETOUR = "install the rows of its commodity and failed set, send it on (lines 9-10; recovered in transit too)"
     NOTE = "it has arrived; deliver the next ones without a copy"
-    SWING = "it has arrived with a new way: send replies by the reverse commodity's rows (lines 11-13)"
+    REVERSE_SWITCHOVER = "it has arrived with a new way: send replies by the reverse commodity's rows (lines 11-13)"
 
 
 REACTIONS: dict[tuple[PacketStatus, bool], Reaction] = {
@@ -81,7 +81,7 @@ REACTIONS: dict[tuple[PacketStatus, bool], Reaction] = {
     (PacketStatus.CRANKBACK, False): Reaction.DETOUR,
     (PacketStatus.CRANKBACK, True): Reaction.NOTE,
     (PacketStatus.RECOVERED, False): Reaction.DETOUR,
-    (PacketStatus.RECOVERED, True): Reaction.SWING,
+    (PacketStatus.RECOVERED, True): Reaction.REVERSE_SWITCHOVER,
 }
 
 
@@ -160,7 +160,7 @@ def _signal(state: AgentState, port_no: int, now_s: float, event: PortStatus | N
         state, actions = _trust(state, [port_no], "port up")
         return state, (*actions, log)
     if after.is_up:
-        # Held ports still count as dead where there is another way; a first way may have come back, though.
+        # Held ports still count as failed where there is another way; a first way may have come back, though.
         return _rerouted(state, touched_by_return(state), "port up", (log,))
     state = believe_outdated(state, port_no)
     if is_current and prepared is not None and state.is_connected:
@@ -218,7 +218,9 @@ def packet_rerouting(state: AgentState, event: PacketIn, _now_s: float) -> Resul
     arrived = Commodity(packet.ipv4_dst, packet.ipv4_src)
     touched = [arrived]
     state = _learn(state, arrived, tag_id)
-    reverse = state.index.commodity_of(packet.ipv4_src, packet.ipv4_dst) if reaction is Reaction.SWING else None
+    reverse = (
+        state.index.commodity_of(packet.ipv4_src, packet.ipv4_dst) if reaction is Reaction.REVERSE_SWITCHOVER else None
+    )
     if reverse is not None and _crosses(state, reverse, tag_id):
         touched.append(reverse)
         state = _learn(state, reverse, tag_id)
@@ -244,8 +246,8 @@ def _learn(state: AgentState, commodity: Commodity, tag_id: int) -> AgentState:
 
     A tag that names a link of this switch which is up was pushed before the other end knew of the return.
     """
-    dead = state.down_ports | state.held_ports
-    if state.index.holds_live_link(tag_id, dead):
+    down = state.down_ports | state.held_ports
+    if state.index.holds_live_link(tag_id, down):
         outdated = {**state.outdated, commodity: state.outdated.get(commodity, NO_TAGS) | {tag_id}}
         return replace(state, outdated=outdated, version=state.version + 1)
     known = {**state.known, commodity: state.known.get(commodity, NO_TAGS) | {tag_id}}

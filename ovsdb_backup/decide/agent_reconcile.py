@@ -54,7 +54,7 @@ def _hold_returned(state: AgentState, now_s: float) -> dict[int, PortHealth]:
 def _known_from(state: AgentState) -> dict[Commodity, frozenset[int]]:
     """S, rebuilt from the rows in the switch. Untagged rows that no local failure explains speak for themselves."""
     known: dict[Commodity, frozenset[int]] = {}
-    dead = state.down_ports | state.held_ports
+    down = state.down_ports | state.held_ports
     for commodity, found in state.rules.items():
         rows = {tag_id: row for tag_id, row in found.items() if _is_planned(state.index, commodity, row)}
         tags = {tag_id for tag_id in rows if tag_id != NO_TAG}
@@ -62,7 +62,7 @@ def _known_from(state: AgentState) -> dict[Commodity, frozenset[int]]:
             local = rule_grabber(state.index, commodity, NO_TAG, state.down_ports, state.held_ports)
             pushed = split_cookie(rows[NO_TAG].cookie).tag_id
             tags |= {pushed} if local is None or local.tag_id != pushed else set()
-        true = frozenset(tag_id for tag_id in tags if not state.index.holds_live_link(tag_id, dead))
+        true = frozenset(tag_id for tag_id in tags if not state.index.holds_live_link(tag_id, down))
         is_ours = commodity.destination in state.index.local_ipv4 or commodity in state.index.commodities
         if true and is_ours:
             known[commodity] = true

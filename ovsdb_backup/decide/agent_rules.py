@@ -32,7 +32,7 @@ def rule_grabber(
 ) -> BackupRow | None:
     """The rule grabber: the backup row for packets that know of a failed set.
 
-    A row whose port is dead leads to the row of the larger set with that port's link added, and so on.
+    A row whose port is down leads to the row of the larger set with that port's link added, and so on.
     Ports that are up but not trusted yet are avoided if that leaves a way, else used.
 
     Returns
@@ -47,7 +47,7 @@ def _grab(index: BackupIndex, commodity: Commodity, tag_id: int, avoided: frozen
     row = index.row(commodity, tag_id)
     while row is not None and row.out_port in avoided:
         larger = index.larger_tag(row.tag_id, row.out_port)
-        # A set that does not grow would go round for ever: such a plan has no row for us.
+        # A set that does not grow would loop for ever: such a plan has no row for us.
         row = index.row(commodity, larger) if larger is not None and larger > row.tag_id else None
     return row
 
@@ -177,10 +177,10 @@ def fail_port(state: AgentState, port_no: int) -> AgentState:
 def believe_outdated(state: AgentState, port_no: int) -> AgentState:
     """A port has failed: tags that named its link were not out of date after all."""
     tags = state.index.tags_of_port.get(port_no, NO_TAGS)
-    dead = state.down_ports | state.held_ports
+    down = state.down_ports | state.held_ports
     known, outdated = dict(state.known), dict(state.outdated)
     for commodity, held_back in state.outdated.items():
-        true = frozenset(tag for tag in held_back & tags if not state.index.holds_live_link(tag, dead))
+        true = frozenset(tag for tag in held_back & tags if not state.index.holds_live_link(tag, down))
         if true:
             known[commodity] = known.get(commodity, NO_TAGS) | true
             outdated[commodity] = held_back - true

@@ -121,7 +121,7 @@ class BackupIndex:
         """The failed set with the link behind `port_no` added; None when that set has no id."""
         return self._larger_tag.get((tag_id, port_no))
 
-    def holds_live_link(self, tag_id: int, dead: Iterable[int]) -> bool:
-        """Whether a failed set names a link of this switch whose port is not dead: such a tag is out of date."""
-        gone = frozenset(dead)
+    def holds_live_link(self, tag_id: int, down: Iterable[int]) -> bool:
+        """Whether a failed set names a link of this switch whose port is not down: such a tag is out of date."""
+        gone = frozenset(down)
         return any(tag_id in tags for port_no, tags in self.tags_of_port.items() if port_no not in gone)

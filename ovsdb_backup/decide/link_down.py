@@ -18,7 +18,7 @@ _LABEL_SHIFT, _TC_SHIFT, _BOTTOM_SHIFT = 12, 9, 8
 
 
 def ldi_frame(label: int, tc: int) -> bytes:
-    """Frame that says that the tunnel with this label is dead.
+    """Frame that says that the tunnel with this label is down.
 
     Examples
     --------

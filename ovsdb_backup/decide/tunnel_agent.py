@@ -1,6 +1,6 @@
 """What the agent of a switch does about failed tunnels: pure.
 
-A switch beside a failed link tells both ends of every tunnel over it, by packets that walk the tunnel back (the link
+A switch beside a failed link notifies both ends of every tunnel over it, by packets that return along the tunnel (the link
 down indication of RFC 6427); the end where a commodity begins repartitions its slots. LDIs are repeated while the link
 is down and expire, so no state outlives a repair that nobody reports.
 """
@@ -18,7 +18,7 @@ from ryu_apps.plan.kuijia.ingress import IngressEntry
 from ryu_apps.plan.rows import FlowRow
 
 FailedTunnels = tuple[frozenset[int], ...]
-"""Tunnels of a commodity that died, one set for each moment at which some did."""
+"""Tunnels of a commodity that failed, one set for each moment at which some did."""
 
 REFRESH_S = 0.5
 # An LDI may be lost on its way, so the first ones follow each other quickly.
@@ -36,7 +36,7 @@ class PortsChanged:
 
 @dataclass(frozen=True, slots=True)
 class LdisHeard:
-    """Labels of tunnels that somebody says are dead."""
+    """Labels of tunnels that somebody says are down."""
 
     labels: frozenset[int]
 
@@ -78,7 +78,7 @@ Action = SendLdis | ChangeRows
 
 @dataclass(frozen=True, slots=True)
 class FailedPort:
-    """Since when a port is dead, and how many LDIs have been sent about it."""
+    """Since when a port is down, and how many LDIs have been sent about it."""
 
     since_s: float
     sent: int = 0
@@ -102,16 +102,16 @@ class TunnelState:
     ----------
     agent_configuration : AgentConfiguration
     damping : Damping
-        How long a tunnel must be alive again before it is used.
+        How long a tunnel must be up again before it is used.
     prepared : mapping
         Rows, and the messages that add them, of commodities with failed tunnels.
     failed_ports : mapping of int to FailedPort
     ldis : mapping of int to float
         Until when the LDI about a label is believed.
     downs : mapping of int to tuple of float
-        When tunnels died, by label.
+        When tunnels failed, by label.
     waiting : mapping of int to float
-        Labels that are alive again, and when they are used again.
+        Labels that are up again, and when they are used again.
     failed_tunnels : mapping of int to Failed tunnels
         By number of commodity.
     rows : mapping of int to tuple of FlowRow
@@ -135,7 +135,7 @@ class TunnelState:
     sorted_out_s: float | None = None
 
     def is_dead(self, label: int) -> bool:
-        """Whether a tunnel that begins here is dead, as far as is known now."""
+        """Whether a tunnel that begins here is down, as far as is known now."""
         at_port = (
             crossing.label == label and crossing.other_port is None
             for port_no in self.failed_ports
@@ -149,10 +149,10 @@ def prepared_for(configuration: AgentConfiguration) -> Prepared:
     found: dict[tuple[int, FailedTunnels], tuple[tuple[FlowRow, ...], tuple[bytes, ...]]] = {}
     for ingress_entry in configuration.ingress_entries:
         numbers = range(len(ingress_entry.commodity.paths))
-        sets = [frozenset(dead) for size in range(1, len(numbers) + 1) for dead in combinations(numbers, size)]
-        for dead in sets[:_MOST_PREPARED]:
-            rows = configuration.rows(ingress_entry, (dead,))
-            found[ingress_entry.number, (dead,)] = (rows, tuple(map(encode.flow_add, rows)))
+        sets = [frozenset(down) for size in range(1, len(numbers) + 1) for down in combinations(numbers, size)]
+        for down in sets[:_MOST_PREPARED]:
+            rows = configuration.rows(ingress_entry, (down,))
+            found[ingress_entry.number, (down,)] = (rows, tuple(map(encode.flow_add, rows)))
     return found
 
 
@@ -191,11 +191,11 @@ def _noted(state: TunnelState, event: Event, now_s: float) -> TunnelState:
         return _noted(fresh, PortsChanged(event.live), now_s)
     if isinstance(event, PortsChanged):
         known = state.failed_ports
-        died = [
+        newly_failed = [
             port_no for port_no, live in event.live.items() if not live and port_no in state.configuration.crossings
         ]
-        dead = {port_no: port for port_no, port in known.items() if not event.live.get(port_no, False)}
-        return replace(state, failed_ports={**{port_no: FailedPort(now_s) for port_no in died}, **dead})
+        down = {port_no: port for port_no, port in known.items() if not event.live.get(port_no, False)}
+        return replace(state, failed_ports={**{port_no: FailedPort(now_s) for port_no in newly_failed}, **down})
     if isinstance(event, LdisHeard):
         own = {
             label
@@ -208,7 +208,7 @@ def _noted(state: TunnelState, event: Event, now_s: float) -> TunnelState:
 
 
 def _judged(state: TunnelState, now_s: float) -> TunnelState:
-    """Believe what is fresh; let tunnels that are alive again wait."""
+    """Believe what is fresh; let tunnels that are up again wait."""
     state = replace(state, ldis={label: until_s for label, until_s in state.ldis.items() if until_s > now_s})
     waiting, downs, failed_tunnels = dict(state.waiting), dict(state.downs), {}
     for ingress_entry in state.configuration.ingress_entries:
@@ -237,9 +237,9 @@ def _judged(state: TunnelState, now_s: float) -> TunnelState:
     )
 
 
-def _next_failed_tunnels(before: FailedTunnels, dead: frozenset[int]) -> FailedTunnels:
+def _next_failed_tunnels(before: FailedTunnels, down: frozenset[int]) -> FailedTunnels:
     """Tunnels that are back leave the history; new ones come last, at once."""
-    events = (*(event & dead for event in before), dead - frozenset[int]().union(*before))
+    events = (*(event & down for event in before), down - frozenset[int]().union(*before))
     return tuple(event for event in events if event)
 
 
@@ -297,7 +297,7 @@ def _change(changes: Iterable[Change], removed: tuple[FlowRow, ...]) -> tuple[Ch
 
 
 def _ldi(state: TunnelState, now_s: float) -> tuple[TunnelState, tuple[SendLdis, ...]]:
-    """Tell the ends of tunnels over failed ports, as often as is due."""
+    """Notify the ends of tunnels over failed ports, as often as is due."""
     due = [port_no for port_no, port in state.failed_ports.items() if port.next_s <= now_s]
     ldis = sorted(
         (crossing.label, crossing.other_port)

@@ -15,7 +15,7 @@ def write_configurations(planner: TunnelPlanner, folder: Path) -> None:
     Parameters
     ----------
     planner : TunnelPlanner
-        Told by agents.
+        Notified by agents.
     folder : Path
         Made if need be.
 

@@ -21,6 +21,7 @@ from mininet_topos.connectivity import require_connected
 from mininet_topos.topology import LinkId
 from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFiller
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
+from ryu_apps.control.controller_events import ControllerEvents
 from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
 from ryu_apps.control.decide.live_topology import LiveTopology, Mismatch
 from ryu_apps.control.decide.returning import ReturnState
@@ -34,7 +35,6 @@ from ryu_apps.control.return_coordinator import ReturnCoordinator
 from ryu_apps.control.route_configuration import SwitchRoutes, owner_of
 from ryu_apps.control.statistics_collection import StatisticsCollection
 from ryu_apps.control.switch import Switch
-from ryu_apps.control.told_events import ToldEvents
 from ryu_apps.control.topology_control import TopologyControl
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import ErrorMessage, PacketIn, PortDesc, PortStatus, Received
@@ -68,7 +68,7 @@ class Controller:
         self.topology = load_topology(settings.topology)
         require_connected(self.topology)
         self.plans = self._first_plans()
-        self.events = ToldEvents("controller", logger)
+        self.events = ControllerEvents("controller", logger)
         self.faults = Faults(self.events, logger)
         self.switches: dict[str, Switch] = {}
         self.started_at_s = time.monotonic()
@@ -253,7 +253,7 @@ class Controller:
         return self.topology_control.live
 
     def failed_links(self) -> frozenset[LinkId]:
-        """Links with a dead end."""
+        """Links with a failed end."""
         return self.coordinator.state.failed_links()
 
     def port_samples(self) -> Mapping[str, Mapping[int, PortSample]]:

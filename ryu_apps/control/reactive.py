@@ -64,7 +64,7 @@ class ReactiveApp(MessageApp):
         """A switch has connected, or its connection is gone."""
         dpid, datapath = event.datapath.id, event.datapath
         if event.state == MAIN_DISPATCHER:
-            self._forget(dpid)  # its old connection may not have been found dead yet
+            self._forget(dpid)  # its old connection may not have ended yet for Ryu
             self._datapaths[dpid] = datapath
             self._start_anew(dpid)
             self._send(dpid, encode.port_desc_request())
@@ -106,7 +106,7 @@ class ReactiveApp(MessageApp):
         self._route()
 
     def _port_changed(self, node: str, status: PortStatus) -> None:
-        # A port that is gone leads nowhere, like a dead one.
+        # A port that is gone leads nowhere, like a failed one.
         port = replace(status.port, state=0) if status.reason == _PORT_DELETED else status.port
         self._live = live_topology.port_changed(self._live, node, port, time.monotonic())
         self._route()
@@ -119,8 +119,8 @@ class ReactiveApp(MessageApp):
             self._answer_arp(node, arp)
 
     def _route(self) -> None:
-        dead = self._live.failure_scenario().directions
-        failed = frozenset(map(self._live.expected.topology.link_id, dead))
+        down = self._live.failure_scenario().directions
+        failed = frozenset(map(self._live.expected.topology.link_id, down))
         if self._paths.links_failed(failed):
             self._confirms.clear()
             for dpid in tuple(self._datapaths):

@@ -97,7 +97,7 @@ class Restorer:
         self._due_since_s: float | None = None
 
     def ports_known(self, live: Mapping[tuple[str, int], bool]) -> None:
-        """Ports are live or dead now; routes follow as soon as this turn of the event loop is over."""
+        """Ports are live or down now; routes follow as soon as this turn of the event loop is over."""
         now_s = time.monotonic()
         self.state = returning.ports_known(self.state, live, now_s)
         self._avoid(restoration.observed(self.avoidance, self.state), now_s)
@@ -174,7 +174,7 @@ class Restorer:
 
 
 class PassiveMonitor(Restorer):
-    """Knows what has failed and what is used again, where agents act on it: sends nothing, and tells of no restoration.
+    """Knows what has failed and what is used again, where agents act on it: sends nothing, and reports no restoration.
 
     Parameters are those of `Restorer`; its rewriting only hears.
     """

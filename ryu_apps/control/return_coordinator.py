@@ -56,7 +56,7 @@ class ReturnCoordinator:
         self._tag_space = next(iter(plans.values())).tag_space
 
     def ports_known(self, live: Mapping[tuple[str, int], bool]) -> None:
-        """Ports are live or dead now."""
+        """Ports are live or down now."""
         self.state = returning.ports_known(self.state, live, time.monotonic())
 
     def switch_gone(self, node: str) -> None:

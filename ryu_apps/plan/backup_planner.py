@@ -1,7 +1,7 @@
 """Backup rows of SD-FAST: per commodity, every (switch, failed set) that a packet can reach.
 
 A tagged packet names the set of failed links that it knows of. The row for (commodity, set) leads
-along the tree without those links; a switch whose next link is dead adds it to the set and goes on
+along the tree without those links; a switch whose next link is down adds it to the set and goes on
 by that row. The set only grows and every set has a tree, so no packet loops, whatever part of the
 network already knows of the failure (docs/decisions/failed-set-tags.md).
 """
@@ -58,7 +58,7 @@ class BackupPlanner:
         residual = self.router.residual
         ports = assign_ports(topology)
         # In agent mode the destination turns replies round, so switches upstream need the single-link rows too.
-        self._swings = options.uses_agent
+        self._switches_replies = options.uses_agent
         self._end = [topology.index_of[link.dst] for link in residual.links]
         self._number: list[int] = residual.link_number.tolist()
         self._port = [ports.port_of[link.direction] for link in residual.links]
@@ -77,7 +77,7 @@ class BackupPlanner:
     def _reachable(self, commodity: Commodity, found: dict[int, SwitchRows]) -> dict[State, int]:
         """Next link of every (switch, tag id) that some packet of the commodity can be in."""
         states: dict[State, int] = {}
-        upstream = self._upstream(commodity) if self._swings else {}
+        upstream = self._upstream(commodity) if self._switches_replies else {}
         waiting = [(node, NO_TAG) for node in self.router.start_nodes(commodity)]
         while waiting:
             node, tag_id = state = waiting.pop()

@@ -32,7 +32,10 @@ NO_MODE = "none"  # of a scheme without modes, in results
 # Schemes of tunnels.
 PRIORITIES = ("single", "four", "eight")  # classes and queues
 SPLITS = ("ranges", "select")  # hash ranges, or a SELECT group for comparison
-NOTIFIERS = TELLING_CONTROLLER, TELLING_AGENT = ("controller", "agent")  # who tells the ingress about failed tunnels
+NOTIFIERS = CONTROLLER_NOTIFIES, AGENTS_NOTIFY = (
+    "controller",
+    "agent",
+)  # who notifies the ingress about failed tunnels
 REPLICATED, TWO_TABLE, DECOMPOSED = SHAPES = ("replicated", "two-table", "decomposed")  # of tables
 
 

@@ -1,6 +1,6 @@
-"""CB and CBC: packets that meet a failure walk back one by one, for as long as the failure lasts.
+"""CB and CBC: packets that meet a failure backtrack one by one, for as long as the failure lasts.
 
-The rows are those of SD-FAST's learned mode without their memory: nobody is told of a failure, so every regular packet
+The rows are those of SD-FAST's learned mode without their memory: nobody is notified of a failure, so every regular packet
 of an affected flow meets it anew. Each regular packet crosses the state table (CLASSIFY), the route table and a
 fast-failover group, as crankback's do in the papers (docs/decisions/crankback-baselines.md). In CBC a controller
 rewrites the regular routes besides (restoration.py).
@@ -27,7 +27,7 @@ def plan_crankback(topology: Topology, options: PlanOptions, owner: int) -> dict
         dpid: replace(
             plan,
             flows=tuple([_without_memory(row, owner) for row in plan.flows]),
-            backups=(),  # for whoever changes rows when a port dies; here the groups alone act
+            backups=(),  # for whoever changes rows when a port fails; here the groups alone act
             extensions=(),
         )
         for dpid, plan in plans.items()

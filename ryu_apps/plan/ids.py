@@ -44,7 +44,7 @@ class Priority(IntEnum):
     DELIVER_SEEN = 40100  # agent mode: destination has already handled this (tag, source)
     DELIVER_FOREIGN = 40050  # to a local host whose MAC address is its own, not the derived one
     DELIVER = 40000  # to the local host
-    REPLAY = 35000  # SQR: what a virtual port gives back once the port behind it has died
+    REPLAY = 35000  # SQR: what a virtual port gives back once the port behind it has failed
     RECOVERY = 30000  # rows that a failure put there (learned or by the agent)
     UNREPLAYED = 25000  # agent mode with SQR: given back though the agent has no row for it
     PRIMARY = 20000
@@ -87,7 +87,7 @@ VLAN_PRESENT = 0x1000  # OpenFlow 1.3 OFPVID_PRESENT, and the CFI bit of OVS's v
 OFPP_IN_PORT = 0xFFFFFFF8
 OFPP_CONTROLLER = 0xFFFFFFFD
 OFPP_LOCAL = 0xFFFFFFFE  # the switch's own network stack
-ALWAYS_LIVE_GROUP = 0xFFFF  # an ALL group with one drop bucket: a watch_group that never dies
+ALWAYS_LIVE_GROUP = 0xFFFF  # an ALL group with one drop bucket: a watch_group that never fails
 _FIRST_TUNNEL_GROUP, _TUNNEL_GROUPS = 0xFF000000, 0xFFFF00
 _FIRST_PROTECT_GROUP, _PROTECT_GROUPS = 0xFE000000, 0x1000000
 _FIRST_IN_BAND_GROUP, _IN_BAND_GROUPS = 0xFD000000, 0x1000000

@@ -31,7 +31,7 @@ class PlanOptions:
     protection : Protection or None
         Protected flows of scheme protect.
     replayed : tuple of str
-        Links whose packets schemes sqr and lossless keep, to send them again once the link has died.
+        Links whose packets schemes sqr and lossless keep, to retransmit them once the link has failed.
 
     Raises
     ------

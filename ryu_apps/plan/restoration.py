@@ -4,7 +4,7 @@ Every regular route that the failure changes is led along the shortest path that
 joins any more is dropped where its packets start. Tagged rows, failed-set extensions and groups stay as planned. A
 `Restoration` is prepared once; a call then takes milliseconds, since it neither plans anew nor looks at rows that stay.
 
-While switches take up new rows one after another, regular packets can go round between them (a micro-loop), as with
+While switches take up new rows one after another, regular packets can loop between them (a micro-loop), as with
 every controller that rewrites routes at once.
 """
 

@@ -40,7 +40,7 @@ class TunnelFailover:
     Attributes
     ----------
     layers : callable
-        Layers that failures lay over a commodity's slots (slot_layers.py).
+        Layers that failures add to a commodity's slots (slot_layers.py).
     recovers : bool
         Whether flows of failed tunnels go on by others.
     tags_victims : bool
@@ -86,7 +86,7 @@ class Scheme:
     loop_free : bool
         Whether it promises that no packet ever loops, however many links fail, by its switches alone.
     backtracks : bool
-        Whether its switches let packets walk back for as long as the failure lasts and nobody rewrites the routes.
+        Whether its switches let packets backtrack for as long as the failure lasts and nobody rewrites the routes.
     restoration : callable or None
         (topology, options) -> what a controller rewrites once it knows of failures; None: nothing.
     controller : str

@@ -4,10 +4,10 @@ Learned mode
     CLASSIFY sends every IPv4 packet through LEARNED (which may give it a tag) to ROUTE, which
     knows (tag, destination) -> port group. A port group is a fast-failover group: the port while
     it lives, else EXTEND, which adds the failed link to the tag and asks ROUTE again. ROUTE rows
-    carry `learn`, so the first tagged packet that passes a switch tells it of the failure.
+    carry `learn`, so the first tagged packet that passes a switch notifies it of the failure.
 Agent mode
     CLASSIFY holds plain `output` primaries. Backup rows wait in OVSDB; the agent moves them into
-    CLASSIFY (untagged) and ROUTE (tagged) when a port dies or a tagged packet is punted to it.
+    CLASSIFY (untagged) and ROUTE (tagged) when a port fails or a tagged packet is punted to it.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _extension_flow(row: ExtensionRow) -> FlowRow:
 
 
 def _port_groups(topology: Topology, node: str) -> tuple[GroupRow, ...]:
-    """One fast-failover group per link port, and the group that is always alive."""
+    """One fast-failover group per link port, and the group that is always live."""
     ports = assign_ports(topology)
     groups = [GroupRow(ALWAYS_LIVE_GROUP, "all", (Bucket(()),))]
     for link in topology.links_from[node]:

@@ -33,7 +33,7 @@ class Piece:
 
 Layer = tuple[Piece, ...]
 Events = Sequence[frozenset[int]]
-"""Tunnels that died, one set for each moment at which some did, in order."""
+"""Tunnels that failed, one set for each moment at which some did, in order."""
 Layers = Callable[[Layer, Sequence[float], Events], tuple[Layer, ...]]
 """(base layer, splitting weights, events) -> the layers over the base layer, oldest first."""
 
@@ -71,7 +71,7 @@ def rebased_layer(held: Iterable[tuple[HashRange, int | None]], weights: Sequenc
 
 
 def kuijia_layers(base: Layer, weights: Sequence[float], events: Events) -> tuple[Layer, ...]:
-    """What each failure moves: the slots of the tunnels that died, and no other.
+    """What each failure moves: the slots of the tunnels that failed, and no other.
 
     The slots that a failed tunnel held, its own and those it had taken over, are repartitioned by the original weights
     of the tunnels that are left, and their packets are victims from then on. With no tunnel left they are dropped.
@@ -86,14 +86,14 @@ def kuijia_layers(base: Layer, weights: Sequence[float], events: Events) -> tupl
         A tunnel that is named again changes nothing.
     """
     layers: list[Layer] = []
-    dead: frozenset[int] = frozenset()
+    down: frozenset[int] = frozenset()
     for event in events:
         before = holding(base, layers)
-        dead = dead | event
+        down = down | event
         moved = [
             piece
             for tunnel in sorted(event)
-            for piece in _repartition([each.slots for each in before if each.tunnel == tunnel], weights, dead)
+            for piece in _repartition([each.slots for each in before if each.tunnel == tunnel], weights, down)
         ]
         layers += [tuple(sorted(moved, key=lambda piece: piece.slots.first))] if moved else []
     return tuple(layers)
@@ -146,10 +146,10 @@ def _merged(holder: Sequence[tuple[int | None, bool]]) -> Layer:
     return tuple(Piece(HashRange(first, stop), *holder[first]) for first, stop in zip(starts, ends, strict=True))
 
 
-def _repartition(slots: Sequence[HashRange], weights: Sequence[float], dead: frozenset[int]) -> Layer:
+def _repartition(slots: Sequence[HashRange], weights: Sequence[float], down: frozenset[int]) -> Layer:
     """The slots among the tunnels that are left, as victims."""
-    alive = [tunnel for tunnel in range(len(weights)) if tunnel not in dead]
-    if not alive:
+    live = [tunnel for tunnel in range(len(weights)) if tunnel not in down]
+    if not live:
         return tuple(Piece(part, None, victim=True) for part in slots)
-    parts = partition(slots, [weights[tunnel] for tunnel in alive])
-    return tuple(Piece(part, alive[owner], victim=True) for part, owner in parts)
+    parts = partition(slots, [weights[tunnel] for tunnel in live])
+    return tuple(Piece(part, live[owner], victim=True) for part, owner in parts)

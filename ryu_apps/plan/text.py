@@ -127,7 +127,7 @@ class _Writer:
             yield from self._heading(f"Table {table_id} {_table_name(table_id)}", TABLE_PURPOSES.get(table_id, ""))
             yield from (_commented(flow_text(row), self._flow_comment(row)) for row in rows)
         if plan.groups:
-            yield from self._heading("Groups", "fast failover (ff): the first bucket that is alive")
+            yield from self._heading("Groups", "fast failover (ff): the first bucket that is live")
             yield from (_commented(group_text(row), self._group_comment(row)) for row in plan.groups)
         if plan.backups:
             yield from self._heading("Backup rows", "where packets go that know of failed links; tag 0: primaries")
@@ -167,12 +167,12 @@ class _Writer:
 
     def _group_comment(self, row: GroupRow) -> str:
         if row.group_id == ALWAYS_LIVE_GROUP:
-            return "always alive: what the last bucket of the others watches"
+            return "always live: what the last bucket of the others watches"
         words = [", ".join(self._action_words(bucket.actions)) or "drop" for bucket in row.buckets]
         return (", else " if row.group_type == "ff" else " | ").join(words)
 
     def _way_out(self, group: GroupRow) -> str:
-        """Ports that a group may send by, without what it does when they are dead."""
+        """Ports that a group may send by, without what it does when they are down."""
         sending = [bucket for bucket in group.buckets if any(isinstance(action, Output) for action in bucket.actions)]
         return self._group_comment(replace(group, buckets=tuple(sending)))
 

@@ -27,7 +27,7 @@ class Dynamics(Protocol):
     reads_source: bool
 
     def standing_rows(self, dpid: int, failed_ports: frozenset[int]) -> tuple[FlowRow, ...]:
-        """Rows that are there once the switch knows that these ports are dead."""
+        """Rows that are there once the switch knows that these ports are down."""
 
     def react(
         self, dpid: int, failed_ports: frozenset[int], result: SwitchResult
@@ -130,8 +130,8 @@ class Network:
         """What the switch does with the packet, without the rows that this would cause."""
         live = frozenset(port for (node, port) in self.ports.direction_at if node == hop.node) | {HOST_PORT}
         extra = tuple(self.rows[hop.node].values())
-        alive = live - self.failed_ports(hop.node)
-        return interpret_switch(self.models[hop.node], hop.packet, hop.in_port, alive, extra, slot=self.slot)
+        usable = live - self.failed_ports(hop.node)
+        return interpret_switch(self.models[hop.node], hop.packet, hop.in_port, usable, extra, slot=self.slot)
 
     def send(self, source: str, packet: Packet) -> WalkResult:
         """Walk a packet from the host behind `source` until it is delivered, dropped or comes round again.

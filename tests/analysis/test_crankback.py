@@ -1,4 +1,4 @@
-"""The walk back is arithmetic on trees; the interpreter, walking real plans, must say the same."""
+"""The crankback is arithmetic on trees; the interpreter, walking real plans, must say the same."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_first_walk_is_what_the_interpreter_does_with_the_first_packet(name: str
         assert later.path == node_path(case.new_path)
 
 
-def test_the_long_tail_walks_five_hops_back() -> None:
+def test_the_long_tail_backtracks_five_hops() -> None:
     case = longest_crankback(load_topology("tail"))
     assert (case.hops_back, str(case.link)) == (5, "s6-s7")
     assert len(case.first_walk) == len(case.new_path) + 2 * case.hops_back

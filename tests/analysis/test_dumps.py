@@ -80,10 +80,10 @@ def test_a_recovery_row_belongs_while_its_link_is_down_and_is_stale_afterwards(k
     assert compare_dump(PLAN, (*PLAN.flows, row), PLAN.groups, never).stale == (row,)
 
 
-def test_rows_of_the_edge_and_of_strangers_are_left_alone() -> None:
+def test_rows_of_the_edge_and_foreign_ones_are_left_alone() -> None:
     edge = FlowRow(0, Priority.EDGE, match(eth_type=0x806), (), cookie=cookie(Owner.EDGE, Kind.PLANNED))
-    stranger = FlowRow(0, 1, match(eth_type=0x88CC), (), cookie=0)
-    assert compare_dump(PLAN, (*PLAN.flows, edge, stranger), PLAN.groups, never).is_clean
+    unexpected = FlowRow(0, 1, match(eth_type=0x88CC), (), cookie=0)
+    assert compare_dump(PLAN, (*PLAN.flows, edge, unexpected), PLAN.groups, never).is_clean
 
 
 def test_a_planned_row_of_another_plan_is_stale() -> None:

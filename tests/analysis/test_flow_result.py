@@ -134,8 +134,8 @@ def test_stages_are_those_after_the_failure() -> None:
     assert stages.switch_over == pytest.approx(50)
     assert stages.first_good == pytest.approx(200)
     assert stages.steady == pytest.approx(1200)
-    dead = flow_stages(run(record("f1", "victim", 4.0, 0.0, convergence_s=None)))
-    assert (dead.first_good, dead.steady, dead.last_lost) == (None, None, None)
+    down = flow_stages(run(record("f1", "victim", 4.0, 0.0, convergence_s=None)))
+    assert (down.first_good, down.steady, down.last_lost) == (None, None, None)
 
 
 def test_results_are_plain_data_and_can_be_told_and_drawn(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_flow_that_comes_to_nothing_has_no_convergence() -> None:
     assert convergence_s([5.0] * 50 + [0.0] * 100, 5.0) is None
 
 
-def test_a_flow_that_swings_to_the_end_does_not_converge() -> None:
+def test_a_flow_that_oscillates_to_the_end_does_not_converge() -> None:
     samples = [5.0] * 50 + ([1.0] * 15 + [9.0] * 15) * 5
     assert convergence_s(samples, 5.0) is None
 

@@ -36,7 +36,7 @@ def path(*nodes: int) -> tuple[Direction, ...]:
     return tuple(Direction(f"s{a}", f"s{b}", 0) for a, b in pairwise(nodes))
 
 
-# The tunnel over s2, which dies, stands in the middle of the slots.
+# The tunnel over s2, which fails, stands in the middle of the slots.
 PATHS = (path(1, 4), path(1, 2, 4), path(1, 3, 4))
 EQUAL = Commodity("s1", "s4", PATHS, (1 / 3, 1 / 3, 1 / 3))
 
@@ -83,7 +83,7 @@ def test_a_move_that_the_scheme_never_makes_is_refused() -> None:
     assert wanted_slots(planner("kuijia", first), flow, FAILURE)
 
 
-def test_a_flow_whose_next_tunnel_dies_as_well_may_move_to_any() -> None:
+def test_a_flow_whose_next_tunnel_fails_as_well_may_move_to_any() -> None:
     failed = (frozenset({LinkId("s2", "s4", 0), LinkId("s1", "s4", 0)}),)
     flow, made = Flow("f", "s1", "s4", tunnel=1, moves_to=0), planner("kuijia")
     assert place(made, flow, wanted_slots(made, flow, failed)[0], 1, failed).after == PATHS[2]

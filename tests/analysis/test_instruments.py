@@ -95,16 +95,16 @@ def watcher(switch: DummyOvs, tmp_path: Path) -> Iterator[Watcher]:
 
 
 @pytest.mark.ovs
-def test_the_watcher_stamps_a_port_that_dies_and_returns(switch: DummyOvs, watcher: Watcher) -> None:
+def test_the_watcher_stamps_a_port_that_fails_and_returns(switch: DummyOvs, watcher: Watcher) -> None:
     watcher.wait_for(lambda fields: fields["port_no"] == 3 and fields["is_first"] and fields["live"])
     before_s = time.monotonic()
     switch.appctl("netdev-dummy/set-admin-state", "s2-p3", "down")
-    died = watcher.wait_for(lambda fields: fields["port_no"] == 3 and not fields["live"])
-    assert before_s < died.t_s < time.monotonic()
+    failed = watcher.wait_for(lambda fields: fields["port_no"] == 3 and not fields["live"])
+    assert before_s < failed.t_s < time.monotonic()
     switch.appctl("netdev-dummy/set-admin-state", "s2-p3", "up")
     watcher.wait_for(lambda fields: fields["port_no"] == 3 and fields["live"] and not fields["is_first"])
     found = detections(read_events(watcher.events.read_text(encoding="utf-8")))
-    assert found == (("s2", died.t_s),)
+    assert found == (("s2", failed.t_s),)
 
 
 @pytest.mark.ovs

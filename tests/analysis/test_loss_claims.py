@@ -60,7 +60,7 @@ def test_datagrams_are_spared_what_the_scheme_says(variation: Variation, counted
 
 
 @pytest.mark.parametrize(("retransmits", "kept"), [(0, True), (1, False), (None, False)])
-def test_tcp_must_send_nothing_again_under_protection_and_sqr(retransmits: int | None, kept: bool) -> None:
+def test_tcp_must_retransmit_nothing_under_protection_and_sqr(retransmits: int | None, kept: bool) -> None:
     for variation in (SQR, PROTECT):
         assert held(claims(variation, tcp=(TcpCount(TCP, retransmits),)), "sends nothing again") == [kept]
     plain = Variation("shortest", "none")

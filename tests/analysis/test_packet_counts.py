@@ -26,7 +26,7 @@ fates = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 200)), max_size=60)
 
 
 @given(fates)
-def test_the_accounts_close_and_agree_with_what_the_network_did(fates: list[tuple[int, int]]) -> None:
+def test_the_accounts_add_up_and_agree_with_what_the_network_did(fates: list[tuple[int, int]]) -> None:
     departures = [(0.002 * number, number) for number in range(len(fates))]
     arrivals = [
         (sent_s + delay_ms / 1000 + copy * 1e-5, sequence)
@@ -88,7 +88,7 @@ def test_a_packet_that_backtracked_is_counted_once() -> None:
     assert count(flights).backtracked == 1
 
 
-def test_a_packet_that_crosses_a_link_twice_the_same_way_did_not_come_back() -> None:
+def test_a_packet_that_crosses_a_link_twice_the_same_way_did_not_backtrack() -> None:
     flights, _ = fly(OUT, [(0.0, 0)], [(0.005, 0)], [sighting(0.001, AB, 0), sighting(0.002, AB, 0)])
     assert count(flights).backtracked == 0
 
@@ -105,7 +105,7 @@ def test_parallel_links_are_different_links() -> None:
     assert count(flights).backtracked == 0
 
 
-def test_accounts_add_up() -> None:
+def test_packet_counts_add_up() -> None:
     generator = random.Random(5)
     parts = [Counts(*(generator.randrange(9) for _ in range(6))) for _ in range(3)]
     total = sum(parts, Counts())
@@ -125,7 +125,7 @@ def test_delay_is_that_of_the_first_copy() -> None:
     assert Flight(0, 1.0).delay_ms is None
 
 
-def test_answers_to_a_request_that_came_twice_are_two_flights_and_none_is_lost_or_reordered() -> None:
+def test_answers_to_a_duplicated_request_are_two_flights_and_none_is_lost_or_reordered() -> None:
     way = Way("back", 2, 1, "probe", is_reply=True)
     # Numbers 1 and 2 are answered twice; the second answers leave before any answer arrives, and all arrive in order.
     departures = [(1.00, 1), (1.01, 2), (1.02, 1), (1.03, 2), (1.04, 3)]

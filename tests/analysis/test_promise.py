@@ -74,7 +74,7 @@ def test_agents_answer_failed_tunnels_without_a_controller():
     assert promise("s1", "s2", frozenset({theta.parse_link("s1-s3")}))
 
 
-def test_a_scheme_of_tunnels_promises_delivery_while_one_lives_and_its_controller_can_tell():
+def test_a_scheme_of_tunnels_promises_delivery_while_one_lives_and_its_controller_can_notify():
     theta = load_topology("theta")
     one, two = (frozenset(map(theta.parse_link, names)) for names in (["s1-s3"], ["s1-s3", "s1-s4", "s1-s6"]))
     for scheme, failures, expected in (

@@ -1,4 +1,4 @@
-"""Results: accounts that close, the shape that `run --json` promises, and claims that can fail."""
+"""Results: packet counts that add up, the shape that `run --json` promises, and claims that can fail."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ RECOVERED = record(range(150, 153), frozenset({153}))
 DEAD = record(range(150, 350))
 
 
-def test_json_has_the_promised_shape_and_the_accounts_close() -> None:
+def test_json_has_the_promised_shape_and_the_counts_add_up() -> None:
     value = json.loads(json.dumps(judge(RECOVERED, always).to_json()))
     assert value["scheme"] == "sdfast"
     (failure,) = value["failures"]
@@ -188,7 +188,7 @@ def test_labels_keep_their_order_and_distance() -> None:
     assert all(second - first >= 9.999 for first, second in itertools.pairwise(places))
 
 
-def test_protection_that_loses_a_packet_or_delivers_one_twice_breaks_its_claim() -> None:
+def test_protection_that_loses_a_packet_or_duplicates_one_breaks_its_claim() -> None:
     protected = Variation("protect", "none", protection=Protection())
 
     def claim(**changes: object) -> tuple[bool, str]:

@@ -1,4 +1,4 @@
-"""Stages of a recovery: each is checked on a story whose stages are known, and laws hold for any story."""
+"""Stages of a recovery: each is checked on a stream whose stages are known, and laws hold for any stream."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ USUAL, BACK, DETOUR = Direction("a", "b"), Direction("b", "a"), Direction("a", "
 PROBE = ProbeId(1, 2, "probe", False, 0)
 
 
-def story(lost: set[int], turned: set[int] = frozenset(), detoured: set[int] = frozenset()) -> list[Flight]:
-    """A packet every 10 ms from 9.5 s on; number 50 leaves at the failure. Delay 1 ms, 3 ms if it turned back."""
+def stream(lost: set[int], turned: set[int] = frozenset(), detoured: set[int] = frozenset()) -> list[Flight]:
+    """A packet every 10 ms from 9.5 s on; number 50 leaves at the failure. Delay 1 ms, 3 ms if it backtracked."""
     return [
         Flight(
             sequence=number,
@@ -40,7 +40,7 @@ def story(lost: set[int], turned: set[int] = frozenset(), detoured: set[int] = f
 
 
 def test_the_stages_of_a_recovery_are_found() -> None:
-    outcome = way_outcome(story({50, 51, 52}, {53, 54}, set(range(55, 250))), WINDOW)
+    outcome = way_outcome(stream({50, 51, 52}, {53, 54}, set(range(55, 250))), WINDOW)
     found = stages(WINDOW, [outcome], detections_s=[9.9, 10.031, 10.033], installs_s=[])
     rounded = {name: round(value, 6) for name, value in found.to_dict().items()}
     assert rounded == {
@@ -57,7 +57,7 @@ def test_the_stages_of_a_recovery_are_found() -> None:
 
 
 def test_a_packet_on_its_way_at_the_failure_is_a_victim_of_it() -> None:
-    flights = story({20, 49, 50}, {51})
+    flights = stream({20, 49, 50}, {51})
     outcome = way_outcome(flights, Window(WINDOW.start_s, WINDOW.end_s, lead_s=0.1))
     assert outcome.counts.lost == 2
     assert round(outcome.outage_ms, 6) == 20.0
@@ -66,7 +66,7 @@ def test_a_packet_on_its_way_at_the_failure_is_a_victim_of_it() -> None:
 
 def test_when_only_a_packet_on_its_way_is_lost_the_last_lost_left_before_the_failure() -> None:
     window = Window(WINDOW.start_s, WINDOW.end_s, lead_s=0.1)
-    outcome = way_outcome(story({49}), window)
+    outcome = way_outcome(stream({49}), window)
     found = stages(window, [outcome], detections_s=[], installs_s=[])
     assert outcome.is_affected
     assert outcome.has_recovered
@@ -74,13 +74,13 @@ def test_when_only_a_packet_on_its_way_is_lost_the_last_lost_left_before_the_fai
 
 
 def test_an_agent_that_installs_rows_is_the_switch_over() -> None:
-    outcome = way_outcome(story({50}, {51}), WINDOW)
+    outcome = way_outcome(stream({50}, {51}), WINDOW)
     found = stages(WINDOW, [outcome], [10.001], [9.0, 10.002, 10.02])
     assert found.to_dict()["switch_over"] == 2.0
 
 
 def test_a_network_that_never_recovers_has_no_first_good_and_no_steady_stage() -> None:
-    outcome = way_outcome(story(set(range(50, 300))), WINDOW)
+    outcome = way_outcome(stream(set(range(50, 300))), WINDOW)
     found = stages(WINDOW, [outcome], [10.03], [])
     assert (found.first_good, found.steady) == (None, None)
     assert found.last_lost is not None
@@ -90,7 +90,7 @@ def test_a_network_that_never_recovers_has_no_first_good_and_no_steady_stage() -
 
 
 def test_a_packet_that_the_next_failure_catches_on_its_way_is_no_sign_of_this_one() -> None:
-    outcome = way_outcome(story({50, 51, 249}), WINDOW)
+    outcome = way_outcome(stream({50, 51, 249}), WINDOW)
     assert outcome.has_recovered
     assert outcome.counts.lost == 3
     assert round(outcome.outage_ms, 6) == 20.0
@@ -98,7 +98,7 @@ def test_a_packet_that_the_next_failure_catches_on_its_way_is_no_sign_of_this_on
 
 
 def test_packets_that_come_back_to_the_end_are_delivered_but_never_steady() -> None:
-    outcome = way_outcome(story({50, 51}, set(range(52, 300))), WINDOW)
+    outcome = way_outcome(stream({50, 51}, set(range(52, 300))), WINDOW)
     found = stages(WINDOW, [outcome], [], [])
     assert outcome.has_recovered
     assert found.steady is None
@@ -107,24 +107,24 @@ def test_packets_that_come_back_to_the_end_are_delivered_but_never_steady() -> N
 
 
 def test_a_way_that_was_not_hit_does_not_count() -> None:
-    quiet, hit = way_outcome(story(set()), WINDOW), way_outcome(story({50, 51}), WINDOW)
+    quiet, hit = way_outcome(stream(set()), WINDOW), way_outcome(stream({50, 51}), WINDOW)
     assert not quiet.is_affected
     assert stages(WINDOW, [quiet, hit], [], []) == stages(WINDOW, [hit], [], [])
 
 
 def test_one_way_without_recovery_leaves_the_failure_without_it() -> None:
-    dead, hit = way_outcome(story(set(range(50, 300))), WINDOW), way_outcome(story({50, 51}), WINDOW)
-    assert stages(WINDOW, [dead, hit], [], []).steady is None
+    down, hit = way_outcome(stream(set(range(50, 300))), WINDOW), way_outcome(stream({50, 51}), WINDOW)
+    assert stages(WINDOW, [down, hit], [], []).steady is None
 
 
 def test_a_failure_that_hit_nobody_has_only_its_detection() -> None:
-    quiet = way_outcome(story(set()), WINDOW)
+    quiet = way_outcome(stream(set()), WINDOW)
     found = stages(WINDOW, [quiet], [10.015], [])
     assert [name for name in STAGES if getattr(found, name) is not None] == ["detect"]
 
 
 def test_losses_of_another_failure_are_not_counted() -> None:
-    outcome = way_outcome(story({10, 270}), WINDOW)
+    outcome = way_outcome(stream({10, 270}), WINDOW)
     assert outcome.counts.lost == 0
     assert stages(WINDOW, [outcome], [9.0, 12.5], []) == Stages()
 
@@ -134,7 +134,7 @@ numbers = st.sets(st.integers(40, 260), max_size=40)
 
 @given(numbers, numbers)
 def test_stages_never_contradict_each_other(lost: set[int], turned: set[int]) -> None:
-    outcome = way_outcome(story(lost, turned - lost), WINDOW)
+    outcome = way_outcome(stream(lost, turned - lost), WINDOW)
     found = stages(WINDOW, [outcome], [], [])
     assert outcome.counts.sent == 200
     assert outcome.counts.lost == len([number for number in lost if 50 <= number < 250])
@@ -151,13 +151,13 @@ def test_stages_never_contradict_each_other(lost: set[int], turned: set[int]) ->
 
 def test_a_route_that_was_already_a_detour_is_no_new_switch_over() -> None:
     everything = set(range(300))
-    quiet = way_outcome(story(set(), detoured=everything), WINDOW)
+    quiet = way_outcome(stream(set(), detoured=everything), WINDOW)
     assert not quiet.is_affected
     assert quiet.first_detour_s is None
 
 
 def test_a_new_route_without_loss_is_a_switch_over() -> None:
-    outcome = way_outcome(story(set(), detoured=set(range(60, 300))), WINDOW)
+    outcome = way_outcome(stream(set(), detoured=set(range(60, 300))), WINDOW)
     assert outcome.is_affected
     found = stages(WINDOW, [outcome], [], [])
     assert found.to_dict()["switch_over"] == 100.5

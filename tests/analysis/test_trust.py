@@ -44,7 +44,7 @@ def test_circumstances_are_told_but_do_not_cost_the_trust(health: Health) -> Non
     assert len(warnings) == 1
 
 
-def test_a_probe_without_an_account_of_its_own_is_trusted() -> None:
+def test_a_probe_without_packet_counts_of_its_own_is_trusted() -> None:
     assert assess(Health(streams=[replace(GOOD, own=None)])) == ((), True)
 
 

@@ -66,7 +66,7 @@ def test_the_commands_of_each_switch_are_taken_by_open_vswitch(capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("in-band", "figure2", "--controller-at", "s9"), "cannot hang on 's9'"),
+        (("in-band", "figure2", "--controller-at", "s9"), "cannot be attached to 's9'"),
         (("in-band", "figure2", "--shape", "decomposed"), "--shape is for schemes of tunnels, not for 'in-band'"),
         (("in-band", "figure2", "--count"), "--count is for schemes, not for in-band"),
         (("in-band", "figure2", "--demands", "random:2:5"), "not for 'in-band'"),

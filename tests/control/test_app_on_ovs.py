@@ -66,7 +66,7 @@ def test_an_app_is_loaded_by_its_module_name_too(network, tmp_path):
         assert app.wait_ready()["scheme"] == "shortest"
 
 
-def test_rows_of_another_scheme_go_and_rows_of_strangers_stay(network, tmp_path):
+def test_rows_of_another_scheme_go_and_foreign_rows_stay(network, tmp_path):
     (tmp_path / "first").mkdir()
     with RunningApp("ffg", "figure2", tmp_path / "first") as app:
         network.connect(app.target)

@@ -83,12 +83,12 @@ def test_macs_that_rows_name_already_are_known_after_a_restart_and_do_not_overru
 
 
 def test_a_host_with_an_address_outside_the_scheme_is_named_once_and_not_answered():
-    stranger = Arp(ARP_REQUEST, FOREIGN, H3.ipv4 + 100, 0, H2.ipv4)
-    state, actions = on_arp(edge_state(HOSTS), "s1", 1, stranger)
+    unexpected = Arp(ARP_REQUEST, FOREIGN, H3.ipv4 + 100, 0, H2.ipv4)
+    state, actions = on_arp(edge_state(HOSTS), "s1", 1, unexpected)
     assert [type(action) for action in actions] == [UnexpectedHost]
     assert "10.0.0.103" in actions[0].text
     assert H1.address in actions[0].text
-    assert on_arp(state, "s1", 1, stranger) == (state, ())
+    assert on_arp(state, "s1", 1, unexpected) == (state, ())
 
 
 def test_a_host_that_uses_the_address_of_another_teaches_nothing():

@@ -104,15 +104,15 @@ def test_a_network_wired_like_its_topology_has_no_mismatch_and_a_wrong_wire_is_n
 
 
 def test_unknown_switches_and_missing_ports_are_named_and_left_alone(network, app):
-    network.ovs.add_bridge("stranger", 99, [1, 2], app.target)
+    network.ovs.add_bridge("unexpected", 99, [1, 2], app.target)
     network.ovs.vsctl("del-port", "s1", network.ports_of("s1-s2")[0])
     network.connect(app.target)
     app.wait_ready()
     wait_until(lambda: ("missing port", "s1") in kinds(app), "the missing port is named")
     wait_until(lambda: ("unknown switch", "") in kinds(app), "the unknown switch is named")
-    assert "cookie" not in network.ovs.ofctl("dump-flows", "stranger")
-    dead = next(one for one in app.get("/armor/topology")["links"] if one["link"] == "s1-s2")
-    assert [end["live"] for end in dead["ends"]] == [None, True]
+    assert "cookie" not in network.ovs.ofctl("dump-flows", "unexpected")
+    down = next(one for one in app.get("/armor/topology")["links"] if one["link"] == "s1-s2")
+    assert [end["live"] for end in down["ends"]] == [None, True]
 
 
 def test_the_rest_interface_refuses_what_it_does_not_know(network, app):

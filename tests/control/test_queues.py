@@ -76,7 +76,7 @@ def test_only_our_rows_that_no_port_reaches_are_removed(ovs: DummyOvs) -> None:
     ovs.vsctl("--id=@mine", "create", "qos", "type=linux-htb", "--", "set", "port", "s1-p1", "qos=@mine")
     before = count(client, "QoS"), count(client, "Queue")
     transact(client, DATABASE, removal_operations(transact(client, DATABASE, select_operations())))
-    # The QoS of port 1 and its two queues had lost their port; those of port 2 and the strangers' stay.
+    # The QoS of port 1 and its two queues had lost their port; those of port 2 and the unknown_groups' stay.
     assert (count(client, "QoS"), count(client, "Queue")) == (before[0] - 1, before[1] - 2)
     assert queue_mismatches("s1", held(client), ROWS[2:]) == ()
     assert removal_operations(transact(client, DATABASE, select_operations())) == []

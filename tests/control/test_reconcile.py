@@ -117,9 +117,9 @@ def test_foreign_rows_and_their_groups_are_named_and_left_alone():
 
 
 def test_a_group_that_nobody_uses_is_foreign_unless_it_has_our_shape():
-    strange = GroupRow(4711, "select", (Bucket((Output(2),), weight=1),))
+    unexpected = GroupRow(4711, "select", (Bucket((Output(2),), weight=1),))
     ours = GroupRow(9, "ff", (Bucket((Output(9),), watch_port=9),))
-    found = reconcile(dump(LEARNED, (), [strange, ours]), LEARNED)
+    found = reconcile(dump(LEARNED, (), [unexpected, ours]), LEARNED)
     assert found.foreign == ("group 4711",)
     assert found.delta.delete_groups == (ours,)
 
@@ -145,7 +145,7 @@ def test_a_foreign_group_with_the_id_of_ours_is_named_and_replaced():
 def test_an_unreadable_group_with_the_id_of_ours_is_replaced():
     wanted = LEARNED.groups[0]
     state = dump(replace(LEARNED, groups=LEARNED.groups[1:]))
-    state = replace(state, groups=(*state.groups, GroupStat(wanted.group_id, None, "strange")))
+    state = replace(state, groups=(*state.groups, GroupStat(wanted.group_id, None, "unexpected")))
     found = reconcile(state, LEARNED)
     assert found.delta.modify_groups == (wanted,)
 
@@ -223,7 +223,7 @@ def test_rows_and_groups_of_flows_that_are_no_longer_protected_go() -> None:
 
 
 @pytest.mark.parametrize("scheme", sorted(tunnel_schemes()))
-def test_rows_of_agents_about_failed_tunnels_stay_where_agents_tell_and_go_elsewhere(scheme):
+def test_rows_of_agents_about_failed_tunnels_stay_where_agents_notify_and_go_elsewhere(scheme):
     def tunnels(notified_by):
         options = TunnelOptions(notified_by=notified_by)
         return TunnelPlanner(tunnel_schemes()[scheme], TOPOLOGY, equal_commodities(TOPOLOGY), options)
@@ -239,8 +239,8 @@ def test_rows_of_agents_about_failed_tunnels_stay_where_agents_tell_and_go_elsew
     assert there.is_clean
     assert set(reconcile(dump(by_controller, rows), by_controller).delta.delete_flows) == set(rows)
     other = schemes.RESCALING if scheme == "kuijia" else schemes.KUIJIA
-    strange = tuple(replace(row, cookie=cookie(other, Kind.AGENT)) for row in rows)
-    assert set(reconcile(dump(by_agents, strange), by_agents).delta.delete_flows) == set(strange)
+    unexpected = tuple(replace(row, cookie=cookie(other, Kind.AGENT)) for row in rows)
+    assert set(reconcile(dump(by_agents, unexpected), by_agents).delta.delete_flows) == set(unexpected)
 
 
 def test_the_rows_of_every_scheme_are_ours():

@@ -31,7 +31,7 @@ def all_ports(live):
     return {end: live for ends in ENDS.values() for end in ends}
 
 
-def test_one_dead_end_is_enough_to_avoid_a_link():
+def test_one_failed_end_is_enough_to_avoid_a_link():
     assert after(all_ports(True))[0].avoided == frozenset()
     for end in (NEAR, FAR):
         assert after(all_ports(True), {end: False})[0].avoided == {LINK}

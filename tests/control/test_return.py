@@ -61,7 +61,7 @@ def test_a_link_is_due_when_it_has_been_up_for_the_wait_to_restore_time():
     assert due_at_s(state, LINK, 21.0) == 25.0
 
 
-def test_a_link_is_not_due_while_one_end_is_dead_or_unknown():
+def test_a_link_is_not_due_while_one_end_is_down_or_unknown():
     state = ports_known(all_live(), {NEAR: False, FAR: False}, 10.0)
     state = ports_known(state, {NEAR: True}, 20.0)
     assert due_links(state, 1e9) == ()

@@ -50,7 +50,7 @@ def test_tunnels_avoid_failed_links_and_stranded_pairs_keep_those_of_the_whole_n
         if "s2" in pair:
             assert set(commodity.paths) == set(whole[pair].paths)
         else:
-            assert commodity.dead(SQUARE, failed) == frozenset()
+            assert commodity.down(SQUARE, failed) == frozenset()
 
 
 def test_a_network_without_any_link_left_keeps_all_its_tunnels():

@@ -105,7 +105,7 @@ def test_only_ingress_switches_with_tunnels_over_the_link_are_written_to():
     failover, changes = failovers.after(FailoverState(), (frozenset({failing}),))
     assert set(changes) == {1, 4}  # both ends of the only pair
     _, more = failovers.after(failover, (frozenset({failing}), frozenset({figure1().parse_link("s1-s2")})))
-    assert more == {}  # T1 is dead already
+    assert more == {}  # T1 is down already
 
 
 def test_slots_that_move_are_counted_once_and_the_same_plan_moves_none():
@@ -128,7 +128,7 @@ def test_a_node_is_cut_off_once_all_its_links_have_failed():
     assert all(not cut_off(THETA, "s1", frozenset(links - {link})) for link in links)
 
 
-def test_rest_shows_labels_weights_slots_and_who_is_dead():
+def test_rest_shows_labels_weights_slots_and_who_is_down():
     planner = PLANNERS["kuijia"]
     link = THETA.link_ids[0]
     value = tunnels_to_json(planner, (frozenset({link}),))
@@ -137,9 +137,9 @@ def test_rest_shows_labels_weights_slots_and_who_is_dead():
     for commodity in value["commodities"]:
         assert sum(piece["stop"] - piece["first"] for piece in commodity["slots"]) == 1024
         for piece in commodity["slots"]:
-            assert piece["tunnel"] is None or commodity["tunnels"][piece["tunnel"]]["alive"]
+            assert piece["tunnel"] is None or commodity["tunnels"][piece["tunnel"]]["live"]
         for tunnel in commodity["tunnels"]:
-            assert tunnel["alive"] == (str(link) not in tunnel["links"])
+            assert tunnel["live"] == (str(link) not in tunnel["links"])
             assert (tunnel["nodes"][0], tunnel["nodes"][-1]) == (commodity["src"], commodity["dst"])
 
 

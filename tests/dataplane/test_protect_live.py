@@ -79,7 +79,7 @@ def test_a_flow_that_is_not_protected_is_plain_at_both_nodes(testbed: TwoPaths) 
 
 
 def tcp_transfer(testbed: TwoPaths, enough: Callable[[int], bool], pause_s: float = 0.003) -> int:
-    """Send even pieces from h1 to h2 by TCP until they are enough, and return how many segments were sent again.
+    """Send even pieces from h1 to h2 by TCP until they are enough, and return how many segments were retransmitted.
 
     Only what is missing counts: an acknowledgement that a busy machine delays is waited for (no tail loss probes, and
     at least five seconds).
@@ -110,7 +110,7 @@ def tcp_transfer(testbed: TwoPaths, enough: Callable[[int], bool], pause_s: floa
     return int(again)
 
 
-def test_tcp_sends_no_segment_again_while_each_path_fails_in_turn(testbed: TwoPaths) -> None:
+def test_tcp_retransmits_no_segment_while_each_path_fails_in_turn(testbed: TwoPaths) -> None:
     with protected_nodes(testbed, ALL) as (first, second):
         fail = fail_each_path(testbed, own_end=False, between=PIECES)
         assert disturbed(lambda enough: tcp_transfer(testbed, enough), fail) == 0

@@ -152,11 +152,13 @@ def test_ip_in_ip_without_our_header_and_packets_without_ports_are_plain():
 
 
 @pytest.mark.parametrize(
-    "strange", [to(Connection(8, A, B), 9), to(Connection(7, D, B), 9)], ids=["unknown number", "another sending end"]
+    "unexpected",
+    [to(Connection(8, A, B), 9), to(Connection(7, D, B), 9)],
+    ids=["unknown number", "another sending end"],
 )
-def test_a_packet_that_no_connection_explains_is_dropped_and_moves_no_counter(strange):
+def test_a_packet_that_no_connection_explains_is_dropped_and_moves_no_counter(unexpected):
     node = to_node(B, [], ALL)
-    assert process(node, strange) == (node, Fate.DROP, b"")
+    assert process(node, unexpected) == (node, Fate.DROP, b"")
 
 
 @examples(200)

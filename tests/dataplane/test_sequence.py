@@ -128,7 +128,7 @@ def test_a_history_as_long_as_the_lag_accepts_each_packet_that_one_path_delivers
 @LAWS
 @given(st.integers(1, 150), st.integers(0, 150), st.integers(0, 30), st.integers(0, 30), st.integers(0, 1000))
 def test_no_packet_is_lost_while_one_path_works(count, failed_at, lag_a, lag_b, start):
-    """Paths in order, each with its delay; one dies after some packet; any first number, so the numbers wrap."""
+    """Paths in order, each with its delay; one fails after some packet; any first number, so the numbers wrap."""
     copies = [(n + lag_a, 0, n) for n in range(1, count + 1)] + [
         (n + lag_b, 1, n) for n in range(1, min(failed_at, count) + 1)
     ]

@@ -157,7 +157,7 @@ def fail_once(testbed: TwoPaths) -> Callable[[Progress], None]:
     return disturb
 
 
-def test_tcp_sends_no_segment_again_through_a_failure(testbed: TwoPaths) -> None:
+def test_tcp_retransmits_no_segment_through_a_failure(testbed: TwoPaths) -> None:
     with sqr_nodes(testbed, PORT) as (switch, _):
         assert disturbed(lambda enough: tcp_transfer(testbed, enough), fail_once(testbed)) == 0
         wait_until(lambda: switch.state("h") == "backup", "the backup carries everything")
@@ -215,7 +215,7 @@ def sockets(ports: Ports, *names: str) -> Iterator[list[socket.socket]]:
         yield [stack.enter_context(ports.socket(f"far-{name}")) for name in names]
 
 
-def test_two_ports_that_die_at_once_are_replayed_each_in_its_order(ports: Ports) -> None:
+def test_two_ports_that_fail_at_once_are_replayed_each_in_its_order(ports: Ports) -> None:
     with SqrSwitch(ports.pid, [port("a", "x"), port("b", "y")]) as switch, sockets(ports, "a", "b", "z") as (a, b, z):
         for number in range(20):
             a.send(frame(number))

@@ -213,7 +213,7 @@ def test_a_port_that_comes_up_before_the_copies_have_left_loses_the_window():
 
 
 def test_a_packet_that_comes_while_the_way_is_not_ready_is_lost_if_it_is_sent_at_once():
-    """Line 17 of Algorithm 2 alone: nothing is cached, so the tag of the new packet is next, and its port is dead."""
+    """Line 17 of Algorithm 2 alone: nothing is cached, so the tag of the new packet is next, and its port is down."""
     scenario = Scenario((Arrival(20, Packet(0, 1)),), (Failure(1, 1, 10, 15, 30),), 5, 15)
     at_once, held = scenario.run_paper(hold_originals=False), scenario.run_paper()
     assert delivered(at_once.transmissions, scenario.failures) == ()

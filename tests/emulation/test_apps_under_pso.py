@@ -38,7 +38,7 @@ sys.exit("waited 60 s in vain for all per-class connections")
 """
 
 
-# The middle of three tunnels dies; and a link whose failure makes packets walk back.
+# The middle of three tunnels fails; and a link whose failure makes packets backtrack.
 SCENARIOS = {
     "kuijia": """
 topology: theta

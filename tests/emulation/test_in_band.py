@@ -167,7 +167,7 @@ def test_control_goes_around_a_failed_link(classes: EmulatedNetwork) -> None:
 
 def test_a_switch_whose_daemon_dies_gets_its_way_again_and_connects(classes: EmulatedNetwork) -> None:
     classes.kill("ovs-vswitchd", "s2")
-    wait_until(lambda: has_rows(classes, "s2"), "the way is laid again", 60)
+    wait_until(lambda: has_rows(classes, "s2"), "the path is installed again", 60)
     classes.wait_connected(60)
     wait_until(lambda: has_routes(classes, "s2"), "and the plan arrives", 60)
     classes.wait_bfd_up(60)

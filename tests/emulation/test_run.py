@@ -72,7 +72,7 @@ def assert_nothing_is_left(state: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["learned", "agent"])
-def test_sdfast_recovers_by_walking_back_and_returns_after_the_repair(
+def test_sdfast_recovers_by_backtracking_and_returns_after_the_repair(
     mode: str, tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, result = run(tmp_path, capsys, scheme="sdfast", mode=mode, failure=LONG, duration_s=9.0)

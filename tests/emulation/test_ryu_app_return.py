@@ -83,7 +83,7 @@ def told(path):
 
 
 def failures_seen(path):
-    """How often anybody has seen a port die; a busy machine makes BFD flap, and that is a failure like any other."""
+    """How often anybody has seen a port fail; a busy machine makes BFD flap, and that is a failure like any other."""
     return sum(one["event"] == "port_status" and not one["live"] for one in told(path))
 
 

@@ -1,4 +1,4 @@
-"""SQR in an emulated network: a link dies under a stream, nothing is lost, and the link gets its traffic back."""
+"""SQR in an emulated network: a link fails under a stream, nothing is lost, and the link gets its traffic back."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
     assert counters["young"] == counters["pending"] == counters["too_big"] == counters["replay_failed"] == 0
 
 
-def test_a_link_that_dies_twice_loses_and_reorders_nothing_and_gets_its_traffic_back(net: EmulatedNetwork) -> None:
+def test_a_link_that_fails_twice_loses_and_reorders_nothing_and_gets_its_traffic_back(net: EmulatedNetwork) -> None:
     link = net.topology.parse_link("s1-s2")
     with FailureInjection(net) as injection:
         for _ in range(2):
@@ -69,7 +69,7 @@ def test_a_link_that_dies_twice_loses_and_reorders_nothing_and_gets_its_traffic_
             wait_until(lambda: is_back(net), "the link does not get its traffic back")
 
 
-def test_a_silent_failure_is_told_by_bfd_and_loses_nothing_either(net: EmulatedNetwork) -> None:
+def test_a_silent_failure_is_detected_by_bfd_and_loses_nothing_either(net: EmulatedNetwork) -> None:
     link = net.topology.parse_link("s1-s2")
     arrived = []
 

@@ -69,7 +69,7 @@ def agent_failover_rows(network):
     return {node for node, rows in held.items() if any(split_cookie(row.cookie).kind == Kind.AGENT for row in rows)}
 
 
-def test_the_far_end_of_a_failed_tunnel_is_told_and_returns_after_the_repair(network):
+def test_the_far_end_of_a_failed_tunnel_is_notified_and_returns_after_the_repair(network):
     """s1 is not at the link s2-s4: it can only know of it by an LDI."""
     assert network.ping("h1", "h4") == 3
     with FailureInjection(network) as injection:

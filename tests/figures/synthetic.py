@@ -182,5 +182,5 @@ def set_phases(row: Json, phases: Iterable[str], **values: Any) -> None:
 
 
 def is_variant(row: Json, *variants: Variant) -> bool:
-    """Tell whether a row is of one of these variants."""
+    """Whether a row is of one of these variants."""
     return row["variant"] in {variant.name for variant in variants}

@@ -128,7 +128,7 @@ def test_backtracking_that_is_27_per_cent_of_cbc_holds_and_more_does_not() -> No
     assert [result.verdict for result in judged(fig9.claims(to(1.2)))] == [DIFFERS]
 
 
-def test_a_trial_that_still_walks_back_counts_with_the_length_of_the_run_and_is_named() -> None:
+def test_a_trial_that_still_backtracks_counts_with_the_length_of_the_run_and_is_named() -> None:
     def endless(_trial: Trial, row: Json) -> None:
         if is_variant(row, setup.AGENT_PAIR) and row["round"] == 1:
             row["backtracking_ms"] = None
@@ -136,7 +136,7 @@ def test_a_trial_that_still_walks_back_counts_with_the_length_of_the_run_and_is_
     result = judged(fig9.claims(rows_of("sdfast-fig9", change=endless)))[0]
     assert result.verdict == DIFFERS
     assert result.note is not None
-    assert "1 trials still walked back" in result.note
+    assert "1 trials still backtracked" in result.note
 
 
 @pytest.mark.parametrize(("variant", "verdicts"), [(setup.CBC, [DIFFERS]), (setup.CBC_AT_ONCE, [HOLDS])])
@@ -149,7 +149,7 @@ def test_an_opponent_that_walks_nothing_back_is_data_and_not_a_gap(variant: Vari
 
     results = fig9.claims(rows_of("sdfast-fig9", change=change))
     assert [result.verdict for result in judged(results)] == verdicts
-    assert any("no packet walked back" in (result.note or "") for result in results)
+    assert any("no packet backtracked" in (result.note or "") for result in results)
 
 
 def test_figure_9_shows_all_three_control_delays_and_both_beginnings() -> None:

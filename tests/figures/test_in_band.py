@@ -99,9 +99,9 @@ def test_claims_hold_for_rows_like_those_that_were_measured_and_not_for_others()
 def test_failed_rows_and_those_of_other_ids_are_left_out() -> None:
     trials = FIGURE.trials(QUICK)
     rows = [row_of(trial) for trial in trials]
-    strange = [{**row, "status": "failed", "link_share": 0.0} for row in rows]
+    unexpected = [{**row, "status": "failed", "link_share": 0.0} for row in rows]
     others = [{**row, "trial": f"pso-fig9/{row['trial']}", "link_share": 0.0} for row in rows]
-    assert FIGURE.claims([*rows, *strange, *others]) == FIGURE.claims(rows)
+    assert FIGURE.claims([*rows, *unexpected, *others]) == FIGURE.claims(rows)
     assert FIGURE.claims([])[0].measured is None
     header, lines = FIGURE.table(rows)
     assert len(lines) == len(x_in_band.QUICK_SHARES) * len(x_in_band.VARIANTS)

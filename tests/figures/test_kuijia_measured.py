@@ -131,9 +131,9 @@ def test_the_failed_link_carries_traffic_and_leaves_every_pair_a_tunnel(seed: in
             allocation = testbed.allocation_of(drawing, seed, demand, None)
             tunnels = allocation.problem.tunnels
             number = list(tunnels.network.topology.link_ids).index(link)
-            dead = tunnels.dead(tunnels.network.link_of == number)
-            assert allocation.tunnel_mbps[dead].sum() >= testbed.LEAST_ALLOCATED_MBPS
-            assert {int(pair) for pair in tunnels.pair_of[~dead]} == set(range(testbed.PAIRS))
+            down = tunnels.down(tunnels.network.link_of == number)
+            assert allocation.tunnel_mbps[down].sum() >= testbed.LEAST_ALLOCATED_MBPS
+            assert {int(pair) for pair in tunnels.pair_of[~down]} == set(range(testbed.PAIRS))
 
 
 def test_the_flows_of_tables_2_and_3_move_as_in_the_paper() -> None:

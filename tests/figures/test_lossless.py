@@ -44,7 +44,7 @@ def verdicts(rows: list[dict[str, Any]]) -> list[str]:
     return [result.verdict for result in FIGURE.claims(rows) if result.band is not None]
 
 
-def test_every_case_walks_back_from_a_link_of_its_own_and_the_longest_comes_first() -> None:
+def test_every_case_backtracks_from_a_link_of_its_own_and_the_longest_comes_first() -> None:
     cases = x_lossless.draw_cases(6, seed=3)
     assert cases == x_lossless.draw_cases(6, seed=3)
     assert cases != x_lossless.draw_cases(6, seed=4)

@@ -141,7 +141,7 @@ def test_recovery_time_is_that_of_flows_that_were_under_way() -> None:
 def test_what_a_failure_adds_is_held_to_the_same_flow_without_failures() -> None:
     rows = rows_of("sqr-fig10")
     found = claims_of("sqr-fig10", rows)
-    # 10 ms of a path that was dead for 10.05.
+    # 10 ms of a path that was down for 10.05.
     share = found["added to the completion time of hit flows, median, SB' + SQR"].measured
     assert share == pytest.approx(10 / 10.05)
     assert found["the same in milliseconds"].measured == pytest.approx(10.0)

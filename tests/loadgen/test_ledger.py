@@ -66,7 +66,7 @@ def test_packets_of_the_warm_up_do_not_count() -> None:
     assert sum(each.offered for each in Ledger(plan).results(1).values()) == 500
 
 
-def test_only_the_first_answer_counts_and_strange_ones_are_told() -> None:
+def test_only_the_first_answer_counts_and_unexpected_ones_are_reported() -> None:
     ledger = Ledger(even(4))
     ledger.send(0, 0.0)
     ledger.answer(0, 0.010)
@@ -74,7 +74,7 @@ def test_only_the_first_answer_counts_and_strange_ones_are_told() -> None:
     ledger.answer(1, 0.5)  # was never sent
     ledger.answer(99, 0.5)
     assert ledger.results(1)[CLASSES[0].name].delays.max_ms == 10.0
-    assert (ledger.repeated_answers, ledger.strange_answers, ledger.n_answered) == (1, 2, 1)
+    assert (ledger.repeated_answers, ledger.unexpected_answers, ledger.n_answered) == (1, 2, 1)
 
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=1, max_size=100))

@@ -37,8 +37,8 @@ def test_lists_without_end_are_refused_before_they_are_parsed(seed: int) -> None
 
 
 def test_a_lot_makes_every_kind() -> None:
-    lot = np.random.default_rng(1)
-    assert len({malformed(lot)[0] for _ in range(200)}) == 7
+    rng = np.random.default_rng(1)
+    assert len({malformed(rng)[0] for _ in range(200)}) == 7
 
 
 def test_an_unknown_behaviour_is_refused_by_name() -> None:

@@ -52,7 +52,7 @@ def svg_of(topology, tmp_path, spec=None):
     return path.read_text(encoding="utf-8")
 
 
-def test_walk_is_split_where_it_turns_back():
+def test_walk_is_split_where_it_backtracks():
     onward, back = split_walk(directions_of(figure2(), WALK))
     assert back == (Direction("s4", "s3"), Direction("s3", "s2"))
     assert onward[-4:] == directions_of(figure2(), ("s2", "s6", "s7", "s8", "s5"))

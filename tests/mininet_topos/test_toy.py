@@ -25,7 +25,7 @@ def test_every_toy_names_all_its_nodes_in_its_drawing():
         assert all(node in drawing for node in make().node_names), name
 
 
-def test_figure2_walks_back_from_d_to_b_when_d_e_fails():
+def test_figure2_backtracks_from_d_to_b_when_d_e_fails():
     topology = toy.figure2()
     graph = simple_graph(topology)
     assert list(nx.all_shortest_paths(graph, "s1", "s5")) == [["s1", "s2", "s3", "s4", "s5"]]
@@ -34,7 +34,7 @@ def test_figure2_walks_back_from_d_to_b_when_d_e_fails():
     assert [node.label for node in topology.nodes] == list("ABCDEFGH")
 
 
-def test_tail_walks_five_hops_back_when_the_last_link_fails():
+def test_tail_backtracks_five_hops_when_the_last_link_fails():
     graph = simple_graph(toy.tail())
     assert len(list(nx.all_shortest_paths(graph, "s1", "s7"))) == 1
     graph.remove_edge("s6", "s7")

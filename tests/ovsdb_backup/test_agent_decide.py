@@ -97,7 +97,7 @@ def test_rule_grabber_goes_round_failed_ports_and_uses_held_ones_only_when_it_mu
     assert rule_grabber(INDEX, TO_T, tag_id, frozenset(down), frozenset(held)) == row
 
 
-def test_rule_grabber_does_not_go_round_for_ever():
+def test_rule_grabber_does_not_loop_for_ever():
     index = BackupIndex((PRIMARY, AROUND_0), (ExtensionRow(0, 2, 1), ExtensionRow(1, 3, 1)), tag_space=(5, 2))
     assert rule_grabber(index, TO_T, 0, frozenset({2, 3}), NONE_DOWN) is None
 
@@ -218,7 +218,7 @@ def test_row_that_does_not_cross_the_set_leaves_untagged_packets_alone(world):
     assert world.agent_rows == rows_of(tagged_row(PASSING_4))
 
 
-def test_packet_whose_way_is_dead_gets_the_larger_set(world):
+def test_packet_whose_way_is_down_gets_the_larger_set(world):
     world.tell(PortStatus(3, False))
     punt(world, 4)
     assert world.agent_rows == rows_of(tagged_row(AROUND_13, 4), untagged_row(AROUND_13))
@@ -245,7 +245,7 @@ def test_packets_that_nobody_plans_for_change_nothing(world):
     assert (world.agent_rows, world.released) == ({}, [])
 
 
-def test_recovered_packet_at_its_destination_swings_the_reverse_path_once(world):
+def test_recovered_packet_at_its_destination_switches_the_reverse_path_over_once(world):
     punt(world, 4, Status.RECOVERED, LOCAL, S)
     assert world.agent_rows == rows_of(deliver_seen_row(4, S, LOCAL), tagged_row(REVERSE_3), untagged_row(REVERSE_3))
     assert world.released == [], "what the agent gets at the destination is a copy"

@@ -29,7 +29,7 @@ Move = tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class StreamOutcome:
+class MoveSequence:
     """A switch (number in SITES) and what happens to it."""
 
     site_number: int
@@ -42,7 +42,7 @@ class StreamOutcome:
 
 
 @st.composite
-def stories(draw) -> StreamOutcome:
+def sequences(draw) -> MoveSequence:
     number = draw(st.integers(0, len(SITES) - 1))
     where = SITES[number]
     destinations = sorted({row.destination for row in where.plan.backups} | set(where.plan.local_ipv4))
@@ -65,13 +65,13 @@ def stories(draw) -> StreamOutcome:
         st.tuples(st.just("switch restart")),
         st.tuples(st.just("agent restart")),
     )
-    return StreamOutcome(number, tuple(draw(st.lists(moves, max_size=25))))
+    return MoveSequence(number, tuple(draw(st.lists(moves, max_size=25))))
 
 
-def play(story: StreamOutcome) -> World:
-    world = connected_world(story.site)
-    for move in story.moves:
-        play_move(world, story.site, *move)
+def play(sequence: MoveSequence) -> World:
+    world = connected_world(sequence.site)
+    for move in sequence.moves:
+        play_move(world, sequence.site, *move)
     return world
 
 
@@ -142,34 +142,34 @@ def settle(world: World) -> None:
     world.deliver_notices()
 
 
-@given(stories())
-def test_agent_never_loses_track_of_its_rows(story):
-    world = play(story)
+@given(sequences())
+def test_agent_never_loses_track_of_its_rows(sequence):
+    world = play(sequence)
     world.deliver_notices()
     assert world.believed_rows == world.agent_rows
 
 
-@given(stories())
-def test_rows_are_exactly_those_wanted(story):
-    world = play(story)
+@given(sequences())
+def test_rows_are_exactly_those_wanted(sequence):
+    world = play(sequence)
     world.deliver_notices()
     commodities = {*world.state.index.commodities, *world.state.known, *world.state.outdated, *world.state.rules}
     for commodity in commodities:
         assert wanted_rules(world.state, commodity) == dict(world.state.rules.get(commodity, {}))
 
 
-@given(stories())
-def test_no_row_sends_to_a_port_that_is_down(story):
-    world = play(story)
+@given(sequences())
+def test_no_row_sends_to_a_port_that_is_down(sequence):
+    world = play(sequence)
     world.deliver_notices()
     down = world.state.down_ports
     for row in world.agent_rows.values():
         assert not any(isinstance(action, Output) and action.port_no in down for action in row.apply_actions)
 
 
-@given(stories())
-def test_after_every_repair_the_agent_is_as_new(story):
-    world = play(story)
+@given(sequences())
+def test_after_every_repair_the_agent_is_as_new(sequence):
+    world = play(sequence)
     settle(world)
     assert not world.agent_rows
     left = (world.state.rules, world.state.known, world.state.outdated, world.state.removing)
@@ -179,22 +179,22 @@ def test_after_every_repair_the_agent_is_as_new(story):
     assert next_deadline_s(world.state) is None
 
 
-@given(stories())
-def test_primary_rows_are_back_after_a_switch_restart(story):
-    world = play(story)
+@given(sequences())
+def test_primary_rows_are_back_after_a_switch_restart(sequence):
+    world = play(sequence)
     world.tell(Disconnected())
     world.flows.clear()
     world.notices.clear()
     world.read()
-    assert {row.key for row in story.site.plan.flows} <= world.flows.keys()
+    assert {row.key for row in sequence.site.plan.flows} <= world.flows.keys()
 
 
-@given(stories())
-def test_punted_packet_is_released_once_or_there_is_no_way(story):
-    world = play(story)
+@given(sequences())
+def test_punted_packet_is_released_once_or_there_is_no_way(sequence):
+    world = play(sequence)
     for commodity in sorted(world.state.index.commodities):
         source = commodity.source if commodity.source is not None else 12345
-        for tag_id in range(1, len(FailureSets(*story.site.plan.tag_space).masks)):
+        for tag_id in range(1, len(FailureSets(*sequence.site.plan.tag_space).masks)):
             world.released.clear()
             world.tell(PacketIn(tagged(commodity.destination, source, tag_id), "this packet"))
             rule = world.state.rules[commodity][tag_id]
@@ -203,9 +203,9 @@ def test_punted_packet_is_released_once_or_there_is_no_way(story):
     assert world.believed_rows == world.agent_rows
 
 
-@given(stories())
-def test_the_same_packet_again_changes_nothing(story):
-    world = play(story)
+@given(sequences())
+def test_the_same_packet_again_changes_nothing(sequence):
+    world = play(sequence)
     commodity = min(world.state.index.commodities)
     packet = tagged(commodity.destination, commodity.source or 12345, 1)
     world.tell(PacketIn(packet, "first"))
@@ -214,12 +214,12 @@ def test_the_same_packet_again_changes_nothing(story):
     assert (world.state, world.installs) == (state, installs)
 
 
-@given(stories(), st.data())
-def test_packets_answered_together_leave_what_answers_one_by_one_leave(story, data):
-    one, other = play(story), play(story)
-    destinations = sorted({row.destination for row in story.site.plan.backups} | set(story.site.plan.local_ipv4))
+@given(sequences(), st.data())
+def test_packets_answered_together_leave_what_answers_one_by_one_leave(sequence, data):
+    one, other = play(sequence), play(sequence)
+    destinations = sorted({row.destination for row in sequence.site.plan.backups} | set(sequence.site.plan.local_ipv4))
     address, status = st.sampled_from(destinations), st.sampled_from(Status)
-    tag = st.integers(0, len(FailureSets(*story.site.plan.tag_space).masks))
+    tag = st.integers(0, len(FailureSets(*sequence.site.plan.tag_space).masks))
     drawn = data.draw(st.lists(st.tuples(address, address, tag, status), max_size=6))
     packets = [PacketIn(tagged(*packet), number) for number, packet in enumerate(drawn)]
     for packet in packets:
@@ -230,22 +230,22 @@ def test_packets_answered_together_leave_what_answers_one_by_one_leave(story, da
     assert other.released == one.released
 
 
-@given(stories(), st.data())
-def test_prepared_failure_does_what_the_failure_would_do(story, data):
-    one, other = play(story), play(story)
-    port_no = data.draw(st.sampled_from(story.site.ports))
+@given(sequences(), st.data())
+def test_prepared_failure_does_what_the_failure_would_do(sequence, data):
+    one, other = play(sequence), play(sequence)
+    port_no = data.draw(st.sampled_from(sequence.site.ports))
     one.tell(PortStatus(port_no, False, prepared_failure(one.state, port_no)))
     other.tell(PortStatus(port_no, False))
     assert (one.state, one.flows) == (other.state, other.flows)
 
 
-@given(stories(), st.data())
-def test_failure_prepared_for_another_state_is_not_used(story, data):
-    world = play(story)
-    port_no = data.draw(st.sampled_from(story.site.ports))
+@given(sequences(), st.data())
+def test_failure_prepared_for_another_state_is_not_used(sequence, data):
+    world = play(sequence)
+    port_no = data.draw(st.sampled_from(sequence.site.ports))
     early = prepared_failure(world.state, port_no)
-    for move in data.draw(st.lists(st.sampled_from(story.moves), max_size=3)) if story.moves else []:
-        play_move(world, story.site, *move)
+    for move in data.draw(st.lists(st.sampled_from(sequence.moves), max_size=3)) if sequence.moves else []:
+        play_move(world, sequence.site, *move)
     world.tell(PortStatus(port_no, False, early))
     world.deliver_notices()
     assert world.believed_rows == world.agent_rows
@@ -253,21 +253,21 @@ def test_failure_prepared_for_another_state_is_not_used(story, data):
         assert wanted_rules(world.state, commodity) == dict(world.state.rules.get(commodity, {}))
 
 
-@given(stories())
-def test_learned_mode_plan_makes_the_agent_refill_and_nothing_else(story):
-    learned = BackupIndex(flows=story.site.plan.flows, local_ipv4=frozenset(story.site.plan.local_ipv4))
-    quiet = Site(story.site.name, story.site.plan, story.site.ports)
+@given(sequences())
+def test_learned_mode_plan_makes_the_agent_refill_and_nothing_else(sequence):
+    learned = BackupIndex(flows=sequence.site.plan.flows, local_ipv4=frozenset(sequence.site.plan.local_ipv4))
+    quiet = Site(sequence.site.name, sequence.site.plan, sequence.site.ports)
     world = connected_world(quiet)
     world.tell(PlanLoaded(learned))
     world.state, installs = world.state, world.installs
-    for move in story.moves:
+    for move in sequence.moves:
         if move[0] not in ("agent restart",):
             play_move(world, quiet, *move)
     assert world.installs == installs
     assert not world.agent_rows
 
 
-def test_a_story_can_install_rows_for_all_sites():
+def test_a_sequence_can_install_rows_for_all_sites():
     """The laws above would hold for an agent that does nothing."""
     for where in SITES:
         world = connected_world(where)

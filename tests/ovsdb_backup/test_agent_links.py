@@ -150,7 +150,7 @@ def test_database_alone_can_fail_a_port_and_its_loss_takes_that_back():
             running.ovs.vsctl("set", "interface", interface, "bfd_status:forwarding=false")
             return running.agent_rows() == wanted_after_failure(NODE_D, port_no)
 
-        wait_until(is_failed_by_database, "OVSDB says that the port is dead")
+        wait_until(is_failed_by_database, "OVSDB says that the port is down")
         running.ovs.vsctl("clear", "interface", interface, "bfd_status")
         running.wait_rows(set(), "OVSDB says nothing any more")
 

@@ -102,7 +102,7 @@ def test_removal_by_the_controller_ends_the_wait_of_a_port_that_is_up(world):
     assert next_deadline_s(world.state) is None
 
 
-def test_removal_while_the_port_is_dead_is_mended_at_once(world):
+def test_removal_while_the_port_is_down_is_mended_at_once(world):
     world.tell(PortStatus(2, False))
     world.remove(untagged_row(AROUND_0))
     world.deliver_notices()
@@ -156,7 +156,7 @@ def test_rows_of_an_older_plan_are_removed_unless_the_new_plan_has_them(world):
     assert world.agent_rows == {}
 
 
-def test_port_that_is_no_longer_there_is_dead(world):
+def test_port_that_is_no_longer_there_is_down(world):
     del world.live[2]
     world.read()
     assert world.agent_rows == rows_of(untagged_row(AROUND_0))

@@ -138,7 +138,7 @@ def to(frame, destination):
     return read_packet(frame).ipv4_dst == destination
 
 
-def test_recovered_packet_at_its_destination_swings_the_reverse_path():
+def test_recovered_packet_at_its_destination_switches_the_reverse_path_over():
     with running_agent(NODE_E) as at_e:
         at_e.start_ready()
         at_e.record()
@@ -180,7 +180,7 @@ def test_agent_killed_during_a_failure_finds_its_rows_again(at_d):
     at_d.wait_rows(set(), "the rows are gone after the return")
 
 
-def test_port_that_failed_and_returned_while_the_agent_was_dead(at_d):
+def test_port_that_failed_and_returned_while_the_agent_was_down(at_d):
     at_d.start_ready()
     port_no = primary_port(NODE_D, E)
     at_d.set_port(port_no, up=False)
@@ -192,7 +192,7 @@ def test_port_that_failed_and_returned_while_the_agent_was_dead(at_d):
     at_d.wait_rows(set(), "rows about a link that is up go after the wait")
 
 
-def test_failure_while_the_agent_was_dead_is_met_at_its_start(at_d):
+def test_failure_while_the_agent_was_down_is_met_at_its_start(at_d):
     at_d.start_ready()
     at_d.end(signal.SIGKILL)
     port_no = primary_port(NODE_D, E)
@@ -213,7 +213,7 @@ def test_restarted_switch_is_refilled_without_any_controller(at_d):
     at_d.wait_rows(wanted_after_failure(NODE_D, port_no), "it still meets failures")
 
 
-def test_failure_is_met_while_the_database_server_is_dead_and_its_return_noticed(at_d):
+def test_failure_is_met_while_the_database_server_is_down_and_its_return_noticed(at_d):
     at_d.start_ready()
     at_d.database.kill_hard()
     port_no = primary_port(NODE_D, E)
@@ -273,7 +273,7 @@ def test_agent_gives_up_waiting_when_the_controller_says_that_the_link_is_back(a
     at_d.wait_rows(set(), "the agent removes the rest by itself")
 
 
-def test_row_removed_while_its_port_is_dead_comes_back(at_d):
+def test_row_removed_while_its_port_is_down_comes_back(at_d):
     at_d.start_ready()
     port_no = primary_port(NODE_D, E)
     at_d.set_port(port_no, up=False)

@@ -307,7 +307,7 @@ def calls_to_scheduler(monkeypatch: pytest.MonkeyPatch, refusal: type[OSError] |
     return asked
 
 
-def test_urgency_is_taken_up_and_laid_down_once_each_however_often_it_is_asked_for(monkeypatch):
+def test_urgency_is_taken_up_and_given_up_once_each_however_often_it_is_asked_for(monkeypatch):
     asked = calls_to_scheduler(monkeypatch)
     urgency = Urgency(wanted=True)
     asked.clear()

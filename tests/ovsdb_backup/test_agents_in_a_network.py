@@ -130,7 +130,7 @@ SMALL = ("figure2", "square", "ladder", "theta", "dumbbell", "parallel", "ring:6
 
 @examples(30)
 @given(st.sampled_from(SMALL), st.sampled_from(["tree", "pair"]), st.integers(0, 2**32 - 1), st.integers(1, 2))
-def test_every_packet_arrives_and_after_a_while_none_turns_back(name, planner, seed, n_failures):
+def test_every_packet_arrives_and_after_a_while_none_backtracks(name, planner, seed, n_failures):
     chance = random.Random(seed)
     network = AgentNetwork(load_topology(name), planner)
     pairs = all_pairs(network.topology)
@@ -147,7 +147,7 @@ def test_every_packet_arrives_and_after_a_while_none_turns_back(name, planner, s
     for pair in connected:
         arrived, path = network.send(*pair)
         assert arrived
-        assert len(path) == len(set(path)), f"{pair} still turns back: {path}"
+        assert len(path) == len(set(path)), f"{pair} still backtracks: {path}"
 
 
 @examples(15)
@@ -175,7 +175,7 @@ def test_after_repair_wait_and_return_the_network_is_as_new(name, planner, seed)
 
 
 @pytest.mark.slow
-def test_replies_do_not_turn_back_after_the_first_recovered_packet():
+def test_replies_do_not_backtrack_after_the_first_recovered_packet():
     """One host pair on Darkstrand whose failure needs crankback: one packet there, then every reply goes straight."""
     network = AgentNetwork(load_topology("darkstrand"))
     source, destination = "s1", "s19"
@@ -187,7 +187,7 @@ def test_replies_do_not_turn_back_after_the_first_recovered_packet():
         assert arrived
         arrived, path = network.send(destination, source)
         assert arrived
-        assert len(path) == len(set(path)), f"the reply turns back after the failure of {link}: {path}"
+        assert len(path) == len(set(path)), f"the reply backtracks after the failure of {link}: {path}"
         network.set_link(link, up=True)
         network.wait(1000.0)
         network.controller_returns(link)
@@ -195,7 +195,7 @@ def test_replies_do_not_turn_back_after_the_first_recovered_packet():
 
 
 @pytest.mark.parametrize("name", ["figure2", "darkstrand"])
-def test_first_packet_turns_back_once_and_the_next_does_not(name):
+def test_first_packet_backtracks_once_and_the_next_does_not(name):
     """The paper's Figure 2 story: D sends the packet back, B turns it round, the next one leaves at B."""
     network = AgentNetwork(load_topology(name))
     source, destination = ("s1", "s5") if name == "figure2" else ("s1", "s19")

@@ -114,8 +114,8 @@ class Agents:
             if self.topology.link_id(hop) in self.failed:
                 return None
             node, in_port = hop.dst, self.ports.port_of[Direction(hop.dst, hop.src, hop.key)]
-            alive = frozenset(number for name, number in self.ports.direction_at if name == node)
-            result = interpret_switch(SwitchModel(self.plans[node]), packet, in_port, alive)
+            live = frozenset(number for name, number in self.ports.direction_at if name == node)
+            result = interpret_switch(SwitchModel(self.plans[node]), packet, in_port, live)
             if result.punts:
                 assert [number for number, _ in result.punts] == [AGENT_CONTROLLER_ID]
                 return node
@@ -134,7 +134,7 @@ class Agents:
             self.tell(node, Tick(), from_s)
 
     def wanted(self, history: tuple[frozenset[LinkId], ...]) -> dict[str, set[FlowRow]]:
-        """Rows that the planner would lay for a history, by switch."""
+        """Rows that the planner would install for a history, by switch."""
         rows = self.planner.failure_rows(history, Kind.AGENT)
         names = {plan.dpid: node for node, plan in self.plans.items()}
         return {node: set() for node in self.rows} | {names[dpid]: set(each) for dpid, each in rows.items()}
@@ -146,7 +146,7 @@ class Agents:
 @pytest.mark.parametrize("setup", PRIORITY_SETUPS)
 @pytest.mark.parametrize("scheme", ["kuijia", "rescaling"])
 @pytest.mark.parametrize("link", FIGURE1.link_ids)
-def test_agents_lay_what_the_planner_would_and_take_it_away_after_the_repair(
+def test_agents_install_what_the_planner_would_and_take_it_away_after_the_repair(
     scheme: str, setup: str, link: LinkId
 ) -> None:
     agents = Agents(planner_of(scheme, setup))
@@ -174,11 +174,11 @@ def test_whatever_fails_and_returns_every_end_knows_its_failed_tunnels(steps: li
         now_s += SETTLED_S
         for node, state in agents.states.items():
             for ingress_entry in state.configuration.ingress_entries:
-                dead = frozenset().union(*state.failed_tunnels.get(ingress_entry.number, ()))
-                assert dead == ingress_entry.commodity.dead(agents.topology, failed), node
+                down = frozenset().union(*state.failed_tunnels.get(ingress_entry.number, ()))
+                assert down == ingress_entry.commodity.down(agents.topology, failed), node
 
 
-def test_a_failure_after_a_failure_repartitions_only_what_died() -> None:
+def test_a_failure_after_a_failure_repartitions_only_what_failed() -> None:
     agents, planner = Agents(planner_of()), planner_of()
     first, second = FIGURE1.parse_link("s2-s4"), FIGURE1.parse_link("s1-s3")
     agents.set_failed([first], 0.0)
@@ -248,7 +248,7 @@ def test_ldis_come_quickly_at_first_and_then_at_the_refresh_interval() -> None:
 
 
 def test_a_new_agent_takes_over_the_rows_of_the_one_before() -> None:
-    """The tunnel by s2 is still dead, as its LDIs say again; what was laid about another is taken away, later."""
+    """The tunnel by s2 is still down, as its LDIs say again; the failover rows of another are removed, later."""
     agents = Agents(planner_of())
     link, other = FIGURE1.parse_link("s2-s4"), FIGURE1.parse_link("s1-s4")
     agents.set_failed([link, other], 0.0)

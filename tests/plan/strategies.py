@@ -161,7 +161,7 @@ def backup_row(destination: int, source: int | None, tag_id: int, out_port: int)
 
 @st.composite
 def plan_pairs(draw: st.DrawFn) -> tuple[RulePlan, RulePlan]:
-    """Two sound plans of one switch, strangers or relatives: some rows kept, some changed, some gone."""
+    """Two sound plans of one switch, unknown_groups or relatives: some rows kept, some changed, some gone."""
     old = draw(plans())
     if draw(st.booleans()):
         return old, draw(plans())

@@ -117,8 +117,8 @@ def switch() -> Iterator[DummyOvs]:
 
 @pytest.mark.ovs
 def test_failed_ports_are_known_to_groups_as_soon_as_they_are_set(switch: DummyOvs) -> None:
-    for dead, port in ((set(), 2), ({(1, 2)}, 3), ({(1, 3)}, 2), (set(), 2), ({(1, 2)}, 3)):
-        switch.set_failed_ports(dead)
+    for down, port in ((set(), 2), ({(1, 2)}, 3), ({(1, 3)}, 2), (set(), 2), ({(1, 2)}, 3)):
+        switch.set_failed_ports(down)
         answer = parse_trace(switch.trace(1, flow_of(Packet(), 1)), 0)
         assert answer == Forwarding(outputs=((port, 0),))
 

@@ -164,7 +164,7 @@ def test_only_states_that_a_packet_can_reach_have_rows(topology, chosen):
     assert reachable == set(rows.backups)
 
 
-def test_rows_of_figure_2_turn_back_at_d_with_status_crankback_and_go_on_from_b_recovered():
+def test_rows_of_figure_2_backtrack_at_d_with_status_crankback_and_go_on_from_b_recovered():
     planner = BackupPlanner(figure2(), PlanOptions(planner="pair", max_failures=1))
     rows = Rows(planner)
     failed = planner.sets.with_link(NO_TAG, planner.topology.link_ids.index(planner.topology.parse_link("s4-s5")))

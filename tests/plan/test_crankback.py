@@ -1,4 +1,4 @@
-"""CB's plans: SD-FAST's ways without its memory, so that every packet of an affected flow walks back anew."""
+"""CB's plans: SD-FAST's ways without its memory, so that every packet of an affected flow backtracks anew."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_every_packet_goes_the_way_of_the_first_one_of_sdfast(topology, planner,
     assert not any(network.rows.values())
 
 
-def test_packets_of_the_papers_figure_2_walk_back_for_ever():
+def test_packets_of_the_papers_figure_2_backtrack_for_ever():
     topology = load_topology("figure2")
     case = case_of("cb", topology, PlanOptions(), [topology.parse_link("s4-s5")])
     network = case.network()

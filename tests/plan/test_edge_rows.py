@@ -50,7 +50,7 @@ def test_every_row_that_delivers_gets_a_companion_that_rewrites_the_mac_and_outr
         assert (parts.scheme, parts.kind, parts.destination) == (Owner.EDGE, Kind.FOREIGN, local)
 
 
-def test_hosts_elsewhere_are_of_no_account(plan):
+def test_hosts_elsewhere_are_ignored(plan):
     elsewhere = hosts_of(SQUARE)["s1"].ipv4
     assert foreign_rows(plan, {elsewhere: MAC}) == ()
 

@@ -77,7 +77,7 @@ def test_nothing_is_promised_for_two_failures_at_once():
 
 
 @pytest.mark.parametrize("name", ["square", "parallel", "ladder"])
-def test_a_group_uses_its_alternate_exactly_while_the_primary_port_is_dead(name):
+def test_a_group_uses_its_alternate_exactly_while_the_primary_port_is_down(name):
     topology = TOYS[name]()
     for plan in plan_ffg(topology, PlanOptions(), owner=3).values():
         ports = {port for (node, port) in assign_ports(topology).direction_at if node == plan.node}
@@ -87,7 +87,7 @@ def test_a_group_uses_its_alternate_exactly_while_the_primary_port_is_dead(name)
             if destination in plan.local_ipv4:
                 continue
             chain = groups[row.apply_actions[0].group_id]
-            for dead in (set(), {chain[0]}, set(chain)):
-                result = interpret_switch(SwitchModel(plan), Packet(1, destination), 1, frozenset(ports - dead))
-                alive = [port for port in chain if port not in dead]
-                assert [port for port, _, _ in result.outputs] == alive[:1]
+            for down in (set(), {chain[0]}, set(chain)):
+                result = interpret_switch(SwitchModel(plan), Packet(1, destination), 1, frozenset(ports - down))
+                live = [port for port in chain if port not in down]
+                assert [port for port, _, _ in result.outputs] == live[:1]

@@ -79,15 +79,15 @@ def test_learned_mode_sends_a_tagged_packet_by_its_backup_row_whatever_port_it_c
 @given(switches(mode="learned"), st.data())
 def test_learned_mode_extends_over_every_failed_port_until_one_lives(case, data):
     _chosen, plan, ports = case
-    dead = data.draw(st.sets(st.sampled_from(sorted(ports))))
+    down = data.draw(st.sets(st.sampled_from(sorted(ports))))
     row = data.draw(st.sampled_from(plan.backups))
     rows = {each.key: each for each in plan.backups}
     larger = {(each.tag_id, each.port_no): each.new_tag_id for each in plan.extensions}
     packet = Packet(row.source or 1, row.destination, vlan_tci=tag_tci(row.tag_id, 0) if row.tag_id else 0)
-    while row is not None and row.out_port in dead:
+    while row is not None and row.out_port in down:
         tag_id = larger.get((row.tag_id, row.out_port))
         row = rows.get((row.destination, row.source, tag_id)) if tag_id is not None else None
-    result = visit(plan, packet, min(ports), ports - dead)
+    result = visit(plan, packet, min(ports), ports - down)
     expected = [] if row is None else [(row.out_port, (row.tag_id, row.status))]
     assert [(out, split_tci(leaving.vlan_tci)) for out, leaving, _ in result.outputs] == expected
 

@@ -61,27 +61,27 @@ def test_slots_of_living_tunnels_do_not_move(history: History) -> None:
 @given(histories())
 def test_after_any_failures_failed_tunnels_hold_nothing_and_what_moved_is_a_victim(history: History) -> None:
     weights, events = history
-    dead = frozenset().union(*events)
+    down = frozenset().union(*events)
     base, *_, last = [*states(weights, []), *states(weights, events)]
     for (owner, _), (holder, victim) in zip(base, last, strict=True):
-        assert holder not in dead
-        assert victim == (owner in dead)
-        assert (holder is None) == (victim and len(dead) == len(weights))
+        assert holder not in down
+        assert victim == (owner in down)
+        assert (holder is None) == (victim and len(down) == len(weights))
 
 
 @given(histories())
 def test_victims_are_split_by_the_original_weights_of_the_survivors(history: History) -> None:
     """Each failed tunnel's slots fail once for each failure, each time to less than one slot."""
     weights, events = history
-    dead = frozenset().union(*events)
-    alive = [number for number in range(len(weights)) if number not in dead]
-    total = math.fsum(weights[number] for number in alive)
-    if not alive:
+    down = frozenset().union(*events)
+    live = [number for number in range(len(weights)) if number not in down]
+    total = math.fsum(weights[number] for number in live)
+    if not live:
         return
     last = states(weights, events)[-1]
     victims = sum(victim for _, victim in last)
-    for number in alive:
-        ideal = victims * (weights[number] / total if total else 1 / len(alive))
+    for number in live:
+        ideal = victims * (weights[number] / total if total else 1 / len(live))
         taken = sum(held == (number, True) for held in last)
         assert abs(taken - ideal) <= sum(len(event) for event in events) + 1e-6
 
@@ -93,9 +93,9 @@ def test_a_repair_leaves_what_the_other_failures_alone_would_have_made(history: 
     own = by_slot(base_layer(weights))
     for repaired in range(len(events)):
         left = [*events[:repaired], *events[repaired + 1 :]]
-        dead = frozenset().union(*left)
+        down = frozenset().union(*left)
         for owner, now in zip(own, states(weights, left)[-1], strict=True):
-            assert now == owner or owner[0] in dead
+            assert now == owner or owner[0] in down
 
 
 @given(histories())
@@ -111,7 +111,7 @@ def test_layers_only_grow_so_one_more_failure_only_adds_rows(history: History) -
 
 
 @given(histories(), st.integers(0, 5))
-def test_a_tunnel_that_is_dead_already_changes_nothing(history: History, position: int) -> None:
+def test_a_tunnel_that_is_down_already_changes_nothing(history: History, position: int) -> None:
     weights, events = history
     again = [*events, frozenset().union(*events[:position])]
     assert kuijia_layers(base_layer(weights), weights, again) == kuijia_layers(base_layer(weights), weights, events)
@@ -120,16 +120,16 @@ def test_a_tunnel_that_is_dead_already_changes_nothing(history: History, positio
 @given(histories())
 def test_rescaling_leaves_the_survivors_with_their_weights_and_nobody_tagged(history: History) -> None:
     weights, events = history
-    dead = frozenset().union(*events)
+    down = frozenset().union(*events)
     last = by_slot(rescaled(weights, events))
-    alive = [number for number in range(len(weights)) if number not in dead]
-    total = math.fsum(weights[number] for number in alive)
-    for number in alive:
+    live = [number for number in range(len(weights)) if number not in down]
+    total = math.fsum(weights[number] for number in live)
+    for number in live:
         share = sum(held == (number, False) for held in last)
-        ideal = weights[number] / total if total else 1 / len(alive)
+        ideal = weights[number] / total if total else 1 / len(live)
         assert abs(share - N_SLOTS * ideal) <= 1 + 1e-9
     assert not any(victim for _, victim in last)
-    if not alive:
+    if not live:
         assert {holder for holder, _ in last} == {None}
 
 

@@ -24,7 +24,7 @@ def to(*actions):
     return (FlowRow(0, 1, match(), actions),)
 
 
-def test_figure_2_walks_back_and_the_next_packet_does_not():
+def test_figure_2_crankbacks_and_the_next_packet_does_not():
     topology = figure2()
     case = case_of("sdfast", topology, PlanOptions(planner="pair"), [topology.parse_link("s4-s5")])
     network = case.network()
@@ -34,7 +34,7 @@ def test_figure_2_walks_back_and_the_next_packet_does_not():
     assert walks[1].path == walks[2].path == ("s1", "s2", "s6", "s7", "s8", "s5")
 
 
-def test_agent_mode_swings_the_reply_of_the_first_packet_that_arrives():
+def test_agent_mode_switches_the_reply_path_of_the_first_packet_that_arrives():
     topology = figure2()
     case = case_of("sdfast", topology, PlanOptions(mode="agent", planner="pair"), [topology.parse_link("s4-s5")])
     network = case.network()
@@ -72,5 +72,5 @@ def test_only_a_clean_packet_for_the_host_counts_as_delivered():
 def test_failed_ports_are_those_of_failed_links():
     topology = TOYS["parallel"]()
     network = network_with({}, topology, frozenset(topology.link_ids[:1]))
-    dead = [len(network.failed_ports(node)) for node in topology.node_names]
-    assert dead == [1, 1, 0]
+    down = [len(network.failed_ports(node)) for node in topology.node_names]
+    assert down == [1, 1, 0]

@@ -97,7 +97,7 @@ def _within(module: str, packages: tuple[str, ...]) -> bool:
 
 
 def is_pure(module: str) -> bool:
-    """Tell whether a module must decide without acting: no clock, no socket, no dice (README, "Where things live")."""
+    """Whether a module must decide without acting: no clock, no socket, no dice (README, "Where things live")."""
     folder = folder_of(module)
     return folder is not None and ("decide" in module.split(".") or FOLDERS[folder])
 
@@ -148,7 +148,7 @@ def layer_complaints(path: PurePosixPath, source: str) -> list[str]:
 
 
 def _is_parent_of_pure(name: str) -> bool:
-    """Tell whether a dotted name is a package with pure modules, or something defined in a pure module."""
+    """Whether a dotted name is a package with pure modules, or something defined in a pure module."""
     head = name.rpartition(".")[0]
     return is_pure(head) or name in PACKAGES
 

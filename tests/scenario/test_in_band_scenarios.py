@@ -28,7 +28,7 @@ CLASSES = f"pmt: {PMT}\ncapacity_mbps: 10\n"
         (f"control: in_band\n{CLASSES}", "s1"),
     ],
 )
-def test_the_controller_hangs_where_the_scenario_says_and_the_document_gives_it_back(
+def test_the_controller_is_attached_where_the_scenario_says_and_the_document_gives_it_back(
     lines: str, at: str | None
 ) -> None:
     scenario = parse(HEAD + lines, "run.yaml")

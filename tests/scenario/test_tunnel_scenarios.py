@@ -11,7 +11,7 @@ import pytest
 from experiments.scenario.document import to_document
 from experiments.scenario.flow_values import Flow
 from experiments.scenario.parse import ScenarioContext, parse_scenario
-from experiments.scenario.tunnel_values import Expected, FlowWish, Rerun, TunnelConfiguration
+from experiments.scenario.tunnel_values import Expected, Rerun, TunnelConfiguration, WantedFlow
 from experiments.scenario.values import Scenario
 from experiments.terminal.inputs import parse as parse_file
 from experiments.testbed.runs.flow_run import failed_at_once, timing_of
@@ -45,8 +45,8 @@ def parse(text: str) -> Scenario:
 def test_flows_get_documented_defaults() -> None:
     scenario = parse(GOOD)
     assert scenario.flows == (
-        FlowWish(Flow("f1", "s1", "s4", "tcp", 4.0, port=20000, moves_to=2), via=("s1", "s2", "s4")),
-        FlowWish(Flow("other", "s1", "s4", "udp", 8.0, "high", port=20001, start_s=1.0)),
+        WantedFlow(Flow("f1", "s1", "s4", "tcp", 4.0, port=20000, moves_to=2), via=("s1", "s2", "s4")),
+        WantedFlow(Flow("other", "s1", "s4", "udp", 8.0, "high", port=20001, start_s=1.0)),
     )
     assert scenario.tunnels == TunnelConfiguration()
     assert {link.capacity_mbps for link in scenario.topology.links} == {10.0}

@@ -28,10 +28,10 @@ def assert_equals_the_readable_path(problem, base_point):
     assert len(rows) == len(problem.network.topology.link_ids)
     for link, row in enumerate(rows):
         failed = problem.network.link_of == link
-        dead = problem.tunnels.dead(failed)
-        simple = evaluate(plan, rescale(plan, dead), failed)
-        kuijia = evaluate(plan, rate_rescale(plan, dead), failed)
-        best = evaluate(plan, precomputed(plan, dead, failed, options), failed)
+        down = problem.tunnels.down(failed)
+        simple = evaluate(plan, rescale(plan, down), failed)
+        kuijia = evaluate(plan, rate_rescale(plan, down), failed)
+        best = evaluate(plan, precomputed(plan, down, failed, options), failed)
         near = {"rel": 1e-6, "abs": 1e-5}
         assert row[sweep.SENT] == pytest.approx(simple.total.before_mbps, **near)
         assert row[sweep.VICTIM] == pytest.approx(simple.victim.before_mbps, **near)

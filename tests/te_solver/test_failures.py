@@ -15,7 +15,7 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.topology import FailureScenario, LinkId
 from te_solver.network import to_network
 from te_solver.outcome import classify, evaluate
-from te_solver.patterns import failure_masks, killed, scenarios, worst_failed_tunnels
+from te_solver.patterns import failed_mask, failure_masks, scenarios, worst_failed_tunnels
 from te_solver.protection import ffc_plan, largest_loss, teavar_plan, value_at_risk
 from te_solver.responses import TrafficPlan, moved_by_weights, precomputed, rate_rescale, rescale
 from te_solver.schemes import SCHEMES, SchemeOptions, fail, plan_schemes, respond
@@ -52,7 +52,7 @@ def figure_1():
 def test_figure_1_rescaling_sends_12_and_12_where_10_fit():
     problem, failed = figure_1()
     plan = plan_of(problem, [8000.0] * 3)
-    response = rescale(plan, problem.tunnels.dead(failed))
+    response = rescale(plan, problem.tunnels.down(failed))
     assert response.kept_mbps + response.moved_mbps == pytest.approx([12_000, 0, 12_000])
     outcome = evaluate(plan, response, failed)
     assert outcome.total.after_mbps == pytest.approx(20_000)
@@ -62,7 +62,7 @@ def test_figure_1_rescaling_sends_12_and_12_where_10_fit():
 def test_figure_1_kuijia_delivers_8_and_2_on_both_tunnels():
     problem, failed = figure_1()
     plan = plan_of(problem, [8000.0] * 3)
-    outcome = evaluate(plan, rate_rescale(plan, problem.tunnels.dead(failed)), failed)
+    outcome = evaluate(plan, rate_rescale(plan, problem.tunnels.down(failed)), failed)
     assert outcome.kept_delivered_mbps == pytest.approx([8000, 0, 8000])
     assert outcome.moved_delivered_mbps == pytest.approx([2000, 0, 2000])
     assert outcome.aboriginal.lost == 0
@@ -72,12 +72,12 @@ def test_figure_1_kuijia_delivers_8_and_2_on_both_tunnels():
 def test_figure_3_weights_are_rescaled_to_0_6_and_0_4_or_split_0_3_to_0_2():
     problem, _ = figure_1()
     plan = plan_of(problem, [500.0, 300.0, 200.0])
-    dead = np.array([True, False, False])
+    down = np.array([True, False, False])
     assert plan.allocation.splitting_weights == pytest.approx([0.5, 0.3, 0.2])
-    rescaled = rescale(plan, dead)
+    rescaled = rescale(plan, down)
     assert (rescaled.kept_mbps + rescaled.moved_mbps) / 1000 == pytest.approx([0, 0.6, 0.4])
     assert rescaled.moved_queue.tolist() == [1, 1, 1]
-    kuijia = rate_rescale(plan, dead)
+    kuijia = rate_rescale(plan, down)
     assert kuijia.kept_mbps / 1000 == pytest.approx([0, 0.3, 0.2])
     assert kuijia.moved_mbps / 1000 == pytest.approx([0, 0.3, 0.2])
     assert kuijia.moved_queue.tolist() == [5, 5, 5]
@@ -90,12 +90,12 @@ def test_high_victims_displace_low_aboriginal_traffic_and_low_victims_go_first()
     problem = to_problem(network, [Demand("s1", "s2", 100.0, 1), Demand("s1", "s2", 100.0, 6)])
     plan = plan_of(problem, [50.0, 50.0, 50.0, 50.0])
     failed = network.failed_arcs(FailureScenario(links=frozenset({LinkId("s1", "s2", 0)})))
-    outcome = evaluate(plan, rate_rescale(plan, problem.tunnels.dead(failed)), failed)
+    outcome = evaluate(plan, rate_rescale(plan, problem.tunnels.down(failed)), failed)
     assert outcome.kept_delivered_mbps == pytest.approx([0, 50, 0, 0])
     assert outcome.moved_delivered_mbps == pytest.approx([0, 50, 0, 0])
     assert outcome.by_priority[1].lost == 0
     assert outcome.by_priority[6].after_mbps == 0
-    rescaled = evaluate(plan, rescale(plan, problem.tunnels.dead(failed)), failed)
+    rescaled = evaluate(plan, rescale(plan, problem.tunnels.down(failed)), failed)
     assert rescaled.by_priority[1].lost == 0
     assert rescaled.by_priority[6].after_mbps == 0
 
@@ -115,11 +115,11 @@ def planned(draw, priorities=(1, 6)):
 def test_moved_traffic_is_the_victims_of_every_demand_with_a_survivor(case):
     plan, failed = case
     problem = plan.problem
-    dead = problem.tunnels.dead(failed)
-    moved = moved_by_weights(plan, dead)
-    assert not moved[dead].any()
-    has_survivor = problem.per_demand((~dead).astype(float)) > 0
-    victims = problem.per_demand(np.where(dead, plan.rates_mbps, 0.0))
+    down = problem.tunnels.down(failed)
+    moved = moved_by_weights(plan, down)
+    assert not moved[down].any()
+    has_survivor = problem.per_demand((~down).astype(float)) > 0
+    victims = problem.per_demand(np.where(down, plan.rates_mbps, 0.0))
     assert problem.per_demand(moved) == pytest.approx(np.where(has_survivor, victims, 0.0), abs=1e-9)
 
 
@@ -127,19 +127,19 @@ def test_moved_traffic_is_the_victims_of_every_demand_with_a_survivor(case):
 @examples(60)
 def test_kuijia_never_harms_aboriginal_traffic_of_the_victims_own_class_or_above(case):
     plan, failed = case
-    dead = plan.problem.tunnels.dead(failed)
-    outcome = evaluate(plan, rate_rescale(plan, dead), failed)
+    down = plan.problem.tunnels.down(failed)
+    outcome = evaluate(plan, rate_rescale(plan, down), failed)
     high = plan.problem.priorities[plan.problem.tunnels.pair_of] == 1
-    assert outcome.kept_delivered_mbps[high] == pytest.approx(np.where(dead, 0.0, plan.rates_mbps)[high])
+    assert outcome.kept_delivered_mbps[high] == pytest.approx(np.where(down, 0.0, plan.rates_mbps)[high])
 
 
 @given(planned(priorities=(1,)))
 @examples(60)
 def test_precomputed_weights_deliver_at_least_what_original_ones_do_and_less_than_the_bound(case):
     plan, failed = case
-    dead = plan.problem.tunnels.dead(failed)
-    original = evaluate(plan, rate_rescale(plan, dead), failed).total.after_mbps
-    best = evaluate(plan, precomputed(plan, dead, failed, VERTEX.solve), failed).total.after_mbps
+    down = plan.problem.tunnels.down(failed)
+    original = evaluate(plan, rate_rescale(plan, down), failed).total.after_mbps
+    best = evaluate(plan, precomputed(plan, down, failed, VERTEX.solve), failed).total.after_mbps
     bound = evaluate(plan, respond("reoptimise", plan, failed, VERTEX), failed).total.after_mbps
     assert original <= best * (1 + 1e-6) + 1e-6
     assert best <= bound * (1 + 1e-6) + 1e-6
@@ -149,9 +149,9 @@ def test_precomputed_weights_deliver_at_least_what_original_ones_do_and_less_tha
 @examples(40)
 def test_the_second_program_is_left_out_only_where_it_would_change_nothing(case):
     plan, failed = case
-    dead = plan.problem.tunnels.dead(failed)
-    slow = precomputed(plan, dead, failed, SolveOptions(base_point="vertex"))
-    fast = precomputed(plan, dead, failed, SolveOptions(base_point="vertex", method="fast"))
+    down = plan.problem.tunnels.down(failed)
+    slow = precomputed(plan, down, failed, SolveOptions(base_point="vertex"))
+    fast = precomputed(plan, down, failed, SolveOptions(base_point="vertex", method="fast"))
     for response in (slow, fast):
         outcome = evaluate(plan, response, failed)
         assert outcome.moved_delivered_mbps == pytest.approx(response.moved_mbps, rel=1e-6, abs=1e-6)
@@ -166,9 +166,9 @@ def test_classes_follow_the_links_that_victims_move_to():
     problem = to_problem(network, [Demand(a, b, 10.0) for a, b in demands])
     rates = np.full(len(problem.tunnels), 5.0)
     failed = network.failed_arcs(FailureScenario(links=frozenset({LinkId("s1", "s2", 0)})))
-    dead = problem.tunnels.dead(failed)
-    moved = moved_by_weights(plan_of(problem, rates), dead)
-    kind = classify(problem.tunnels, rates, moved, dead)
+    down = problem.tunnels.down(failed)
+    moved = moved_by_weights(plan_of(problem, rates), down)
+    kind = classify(problem.tunnels, rates, moved, down)
     names = {}
     for tunnel, k in zip(problem.tunnels, kind.tolist(), strict=True):
         names.setdefault((tunnel.src, tunnel.dst), []).append(k)
@@ -183,7 +183,7 @@ def test_classes_follow_the_links_that_victims_move_to():
 @examples(40)
 def test_class_volumes_add_up(case):
     plan, failed = case
-    outcome = evaluate(plan, rescale(plan, plan.problem.tunnels.dead(failed)), failed)
+    outcome = evaluate(plan, rescale(plan, plan.problem.tunnels.down(failed)), failed)
     for side in ("before_mbps", "after_mbps"):
         parts = [getattr(volume, side) for volume in outcome.classes.values()]
         assert sum(parts) == pytest.approx(getattr(outcome.total, side), abs=1e-9)
@@ -201,7 +201,7 @@ def test_ffc_congests_under_no_failure_up_to_k(failures, base_point):
     for size in range(failures + 1):
         for failed in itertools.combinations(links, size):
             arcs = problem.network.failed_arcs(FailureScenario(links=frozenset(failed)))
-            response = rescale(plan, problem.tunnels.dead(arcs))
+            response = rescale(plan, problem.tunnels.down(arcs))
             assert evaluate(plan, response, arcs).total.after_mbps == pytest.approx(plan.granted_mbps.sum(), abs=1e-6)
             loads = problem.tunnels.arc_loads(response.kept_mbps + response.moved_mbps)
             assert (loads <= problem.network.capacity_mbps * (1 + 1e-9)).all()
@@ -230,21 +230,21 @@ def test_worst_failed_tunnels_cover_every_failure_set(masks, failures):
     worst = worst_failed_tunnels(masks, failures)
     for size in range(failures + 1):
         for chosen in itertools.combinations(masks, size):
-            dead = 0
+            down = 0
             for mask in chosen:
-                dead |= mask
-            assert any(dead & other == dead for other in worst)
+                down |= mask
+            assert any(down & other == down for other in worst)
     assert all(a & b != a for a in worst for b in worst if a != b)
 
 
-def test_kill_masks_name_the_tunnels_that_die():
+def test_failure_masks_name_the_tunnels_that_fail():
     problem = gnm_problem(2)
     for link in range(len(problem.network.topology.link_ids)):
-        dead = problem.tunnels.dead(problem.network.link_of == link)
+        down = problem.tunnels.down(problem.network.link_of == link)
         for number, mask in enumerate(failure_masks(problem)):
             first, last = problem.tunnels.pair_starts[number : number + 2]
-            bits = sum(1 << place for place in range(last - first) if dead[first + place])
-            assert killed(mask, [link]) == bits
+            bits = sum(1 << place for place in range(last - first) if down[first + place])
+            assert failed_mask(mask, [link]) == bits
 
 
 def test_merged_scenarios_keep_the_probability():
@@ -279,7 +279,7 @@ def test_teavar_value_is_the_tail_mean_of_the_largest_loss():
     cases = scenarios(problem, chances, 1, merged=False)
     served = [d for d in range(len(problem.demands)) if problem.demands_mbps[d] > 0]
     given_mbps = plan_schemes(problem, ["kuijia"], VERTEX)["kuijia"].allocation.tunnel_mbps
-    losses = [largest_loss(problem, given_mbps, case.dead, served) for case in cases]
+    losses = [largest_loss(problem, given_mbps, case.down, served) for case in cases]
     weights = [case.probability for case in cases]
     rest = 1 - sum(weights)
 

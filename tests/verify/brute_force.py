@@ -27,7 +27,7 @@ class BruteForce:
         self._hosts = list(hosts_of(network.topology).values())
 
     def worst(self, source: int, target: int) -> str:
-        """`looped` if some choice of rows goes round, else `dropped` if some loses the packet, else `delivered`.
+        """`looped` if some choice of rows loops, else `dropped` if some loses the packet, else `delivered`.
 
         Rows count once any packet to any destination can bring them; so ask again until nothing changes.
         """
@@ -55,16 +55,16 @@ class BruteForce:
     def _following(self, hop):
         """All that may come next: for every subset of the rows beside the standing ones."""
         network = self.network
-        dead, dpid = network.failed_ports(hop.node), dpid_of(network.topology, hop.node)
+        down, dpid = network.failed_ports(hop.node), dpid_of(network.topology, hop.node)
         live = {port for (node, port) in network.ports.direction_at if node == hop.node} | {HOST_PORT}
         standing = tuple(network.rows[hop.node].values())
         found = set()
         plan = network.models[hop.node].plan
         for chosen in subsets([row for row in self.rows[hop.node] if _serves(row, hop.packet)]):
             result = interpret_switch(
-                network.models[hop.node], hop.packet, hop.in_port, frozenset(live - dead), (*chosen, *standing)
+                network.models[hop.node], hop.packet, hop.in_port, frozenset(live - down), (*chosen, *standing)
             )
-            rows, released = network.dynamics.react(dpid, dead, result)
+            rows, released = network.dynamics.react(dpid, down, result)
             self.rows[hop.node].update(rows)
             leaving = [(port, packet) for port, packet, _ in result.outputs] + list(released)
             if not leaving:

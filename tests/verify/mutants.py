@@ -52,7 +52,7 @@ def _learning_ports(row: FlowRow) -> tuple:
 
 
 def never_learn(plan: RulePlan) -> RulePlan:
-    """Packets find their way, and turn back at the failure for ever."""
+    """Packets find their way, and backtrack at the failure for ever."""
     flows = [
         replace(row, apply_actions=tuple(action for action in row.apply_actions if not isinstance(action, Learn)))
         for row in plan.flows

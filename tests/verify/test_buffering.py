@@ -97,7 +97,7 @@ def test_giving_back_before_the_agent_has_its_rows_breaks_the_promise() -> None:
 
 
 def send(topology: Topology, kept: tuple[str, ...], *, without_replay_rows: bool = False) -> StreamOutcome:
-    """A stream from s1 to s3 of a square under scheme sqr, whose first link dies."""
+    """A stream from s1 to s3 of a square under scheme sqr, whose first link fails."""
     plans = plan_network("sqr", topology, PlanOptions(replayed=kept))
     if without_replay_rows:
         plans = {dpid: replace(plan, flows=keep(plan.flows)) for dpid, plan in plans.items()}
@@ -143,7 +143,7 @@ def test_a_stream_that_meets_no_failure_arrives_once_and_in_order() -> None:
 
 
 @given(st.permutations(range(6)), st.lists(st.integers(0, 5), max_size=4))
-def test_accounts_of_a_stream_outcome_close(order: list[int], again: list[int]) -> None:
+def test_packet_counts_of_a_stream_outcome_add_up(order: list[int], again: list[int]) -> None:
     stream_outcome = StreamOutcome(8, [*order, *again])
     assert stream_outcome.lost == 2
     assert stream_outcome.duplicated == len(again)

@@ -159,7 +159,7 @@ def test_whoever_is_joined_is_delivered_by_shortest_paths_without_a_tag_however_
 
 @examples(40)
 @given(connected(), st.sampled_from(["tree", "pair", "tunnels"]), st.integers(1, 3))
-def test_crankback_delivers_as_planned_and_walks_back_for_ever_without_breaking_a_promise(topology, planner, failures):
+def test_crankback_delivers_as_planned_and_backtracks_for_ever_without_breaking_a_promise(topology, planner, failures):
     failures = min(failures, len(topology.link_ids))
     result = verify(topology, "cb", failures, planner=planner, max_failures=2)
     tally = result.tally
@@ -170,7 +170,7 @@ def test_crankback_delivers_as_planned_and_walks_back_for_ever_without_breaking_
 
 
 @pytest.mark.slow
-def test_crankback_on_darkstrand_never_stops_where_it_began_to_walk_back():
+def test_crankback_on_darkstrand_never_stops_where_it_began_to_backtrack():
     tally = verify(load_topology("darkstrand"), "cb").tally
     assert tally.backtracking_after_convergence == tally.crankback_cases == 2145
     assert tally.broken == 0
@@ -253,7 +253,7 @@ def test_a_controller_that_leaves_tags_on_packets_is_seen(monkeypatch):
     assert not result.holds
 
 
-def test_a_controller_that_does_nothing_leaves_crankback_walking_back(monkeypatch):
+def test_a_controller_that_does_nothing_leaves_crankback_backtracking(monkeypatch):
     result = spoilt_by(hear_of_nothing, monkeypatch, "cbc")
     tally = result.tally
     assert tally.converged.delivered == tally.cases
@@ -262,7 +262,7 @@ def test_a_controller_that_does_nothing_leaves_crankback_walking_back(monkeypatc
     assert (tally.micro_loops, tally.rewriting.rows) == (0, 0)
 
 
-def test_a_restoration_that_touches_tagged_routes_or_strange_switches_is_refused(monkeypatch):
+def test_a_restoration_that_touches_tagged_routes_or_unexpected_switches_is_refused(monkeypatch):
     def touch_tags(honest, failed):
         row = FlowRow(1, 20000, commodity_match(0x0A000001, None, 1))
         return {**honest.rows(failed), 1: (row,)}

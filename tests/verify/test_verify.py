@@ -154,12 +154,12 @@ def test_more_failures_than_planned_are_reported_and_break_no_promise():
     assert result.failure_sets == 60
 
 
-def test_the_pair_planner_walks_back_only_where_there_is_no_other_way():
+def test_the_pair_planner_backtracks_only_where_there_is_no_other_way():
     assert verify(load_topology("usnet"), planner="pair", max_failures=1).tally.crankback_cases == 10
 
 
 @pytest.mark.slow
-def test_darkstrand_is_delivered_whole_and_walks_back_as_often_as_its_shape_asks():
+def test_darkstrand_is_delivered_whole_and_backtracks_as_often_as_its_shape_asks():
     result = verify(load_topology("darkstrand"), planner="pair", max_failures=1)
     tally = result.tally
     assert (tally.cases, tally.delivered, tally.crankback_cases, tally.longest_crankback) == (3676, 3676, 1936, 5)

@@ -1,6 +1,6 @@
 """Which flows a failure hits, and what a fluid would do in their place (Kuijia section 5.2).
 
-victim: its tunnel died. direct: it shares a link with a tunnel to which victims are moved. indirect: it shares a link
+victim: its tunnel failed. direct: it shares a link with a tunnel to which victims are moved. indirect: it shares a link
 with a direct flow, and is none of those. none: the rest.
 """
 

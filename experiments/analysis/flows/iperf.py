@@ -1,4 +1,4 @@
-"""What iperf3 prints while it runs, read: throughput at the receiver, segments sent again at the sender.
+"""What iperf3 prints while it runs, read: throughput at the receiver, segments retransmitted at the sender.
 
 Its report at the end needs the connection between client and server, which a congested tunnel may starve; what it
 prints at each interval does not.
@@ -21,7 +21,7 @@ _INTERVAL = re.compile(
 
 
 class Interval(NamedTuple):
-    """One line of iperf3: seconds of its own clock, rate, and (a sender's) segments sent again."""
+    """One line of iperf3: seconds of its own clock, rate, and (a sender's) segments retransmitted."""
 
     start_s: float
     end_s: float
@@ -44,7 +44,7 @@ def client_words(flow: Flow, address: str, source_port: int, dscp: int, seconds:
 
 
 def sent_again(report: str, from_s: float) -> int | None:
-    """Segments that a TCP client sent again, from a second of its own clock on; None where its report does not say.
+    """Segments that a TCP client retransmitted, from a second of its own clock on; None where its report does not say.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def wanted_slots(planner: TunnelPlanner, flow: Flow, failures: Failures) -> tupl
     A flow whose tunnel lives stays there by preference, since the flows of an experiment stand for aggregates and one
     that rescaling happens to move would take the whole aggregate along; where no slot stays, any of the tunnel's is
     taken. A tunnel without any slot, and a move that the scheme never makes, are refused; where the tunnel that a flow
-    is to move to dies as well, it may move to any.
+    is to move to fails as well, it may move to any.
 
     Raises
     ------
@@ -61,8 +61,8 @@ def wanted_slots(planner: TunnelPlanner, flow: Flow, failures: Failures) -> tupl
     staying = [slot for slot in mine if after[slot].tunnel == before[slot].tunnel]
     if staying:
         return tuple(staying)
-    dead = ingress_entry.commodity.dead(planner.topology, frozenset[LinkId]().union(*failures))
-    moves_to = None if flow.moves_to in dead - {flow.tunnel} else flow.moves_to
+    down = ingress_entry.commodity.down(planner.topology, frozenset[LinkId]().union(*failures))
+    moves_to = None if flow.moves_to in down - {flow.tunnel} else flow.moves_to
     moving = [slot for slot in mine if moves_to in (None, after[slot].tunnel)]
     if not moving and planner.failover.recovers:
         raise BadInputError(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PICTURES = ("figure.png", "figure.svg")
 VERDICT = "verdict.json"
-TOLD_VERSION = 1
+ENVIRONMENT_VERSION = 1
 
 Say = Callable[[str], None]
 
@@ -185,7 +185,9 @@ def _write_environment(store: Store, seed: int, more: Json) -> None:
     stored = store.read_json(ENVIRONMENT)
     if stored is None:
         started = facts.pop("at")
-        store.write_json(ENVIRONMENT, {"format_version": TOLD_VERSION, "started": started, **facts, "resumed": []})
+        store.write_json(
+            ENVIRONMENT, {"format_version": ENVIRONMENT_VERSION, "started": started, **facts, "resumed": []}
+        )
         return
     resumed = [*stored["resumed"], {key: facts[key] for key in ("at", "command", "commit", "load")}]
     store.write_json(ENVIRONMENT, {**stored, "resumed": resumed})

@@ -17,14 +17,14 @@ class LosslessParameters(Parameters):
     failure : str
         How the link fails: "silent" or "carrier".
     hops_back : int or None
-        Links that the first packets walk back.
+        Links that the first packets backtrack.
     probe_ms : float
         Between two probes, each way.
     bfd_ms : int
     slots : int
         Packets that a ring holds.
     delta_ms : float
-        Age of the packets that SQR sends again.
+        Age of the packets that SQR retransmits.
     margin : int
         Slots that a ring keeps free.
     """

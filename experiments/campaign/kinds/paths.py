@@ -56,7 +56,7 @@ class JitterParameters(PathsParameters):
 
 @dataclass(frozen=True, slots=True)
 class SilentParameters(PathsParameters):
-    """A silent failure that the first node is told of after a while; SQR covers that and `spare_ms` more."""
+    """A silent failure that the first node is notified of after a while; SQR covers that and `spare_ms` more."""
 
     detection_ms: float
     rate_pps: int
@@ -68,7 +68,7 @@ class SilentParameters(PathsParameters):
 
 @dataclass(frozen=True, slots=True)
 class WindowParameters(PathsParameters):
-    """Failures told in the middle of a stream, `windows` times with `apart_s` around each."""
+    """Failures notified in the middle of a stream, `windows` times with `apart_s` around each."""
 
     rate_pps: int
     delta_ms: float
@@ -84,7 +84,7 @@ class BreakingParameters(Parameters):
 
     interval_ms: float
     detection_ms: float
-    dead_ms: float
+    down_ms: float
     bound_ms: float
     spare_ms: float
     rto_min_ms: float

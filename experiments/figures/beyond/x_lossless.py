@@ -1,6 +1,6 @@
-"""Set-up of `x-lossless`: packets that must walk back from a failed link of Darkstrand, with and without SQR beside it.
+"""Set-up of `x-lossless`: packets that must backtrack from a failed link of Darkstrand, with and without SQR beside it.
 
-A pair exchanges UDP probes; a link of its primary path dies, chosen so that the first packets have to walk back. With
+A pair exchanges UDP probes; a link of its primary path fails, chosen so that the first packets have to backtrack. With
 SQR both ends of the link buffer what they send into it. Failures are of two sorts: the carrier goes, which the next
 packet sent detects, or the link fails silently, which only BFD detects.
 """
@@ -41,30 +41,30 @@ LABELS = {
 }
 FAILURES = {"silent": "silent failure", "carrier": "carrier lost"}
 PROBE_MS = 2.0
-# BFD needs three of its intervals to see a silent failure, telling SQR of it takes 0.2 s; delta covers both twice.
+# BFD needs three of its intervals to see a silent failure, notifying SQR takes 0.2 s; delta covers both twice.
 BFD_MS, DELTA_MS, SLOTS, MARGIN = 100, 1000.0, 8192, 64
 TIMING = Timing(before_s=1.5, transient_s=2.0, converged_s=1.5)
 CASES, QUICK_CASES = 8, 2
 RATIO = Within(0.8, 1.2)
-HEADER = ("", "hops back", "sent", "lost", "twice", "reordered", "sent back", "longest outage, ms")
+HEADER = ("", "hops back", "sent", "lost", "duplicated", "reordered", "backtracked", "longest outage, ms")
 COLOURS = {
     SDFAST.name: PALETTE[7],
     LOSSLESS.name: PALETTE[0],
     SDFAST_AGENT.name: "#afb8c1",
     LOSSLESS_AGENT.name: PALETTE[6],
 }
-_FIELDS = {"lost": "packets lost", "duplicated": "packets that came twice"}
+_FIELDS = {"lost": "packets lost", "duplicated": "packets duplicated"}
 
 
 @lru_cache(maxsize=1)
 def _walks_back() -> tuple[CrankbackCase, ...]:
-    """Cases whose first packets walk back, the longest walks first."""
+    """Cases whose first packets backtrack, the longest walks first."""
     cases = [case for case in crankback_cases(load_topology(TOPOLOGY)) if case.hops_back]
     return tuple(sorted(cases, key=lambda case: -case.hops_back))
 
 
 def draw_cases(count: int, seed: int) -> tuple[CrankbackCase, ...]:
-    """The longest walk back, and others at random, no link twice.
+    """The longest crankback, and others at random, no link twice.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def by_outage(rows: Sequence[Json]) -> Estimate | None:
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    """Nothing is lost with SQR; SD-FAST alone loses what was sent while the link was dead and nobody knew."""
+    """Nothing is lost with SQR; SD-FAST alone loses what was sent while the link was down and nobody knew."""
     results = []
     for alone, helped in PAIRS_OF_VARIANTS:
         own, label = rows_of(rows, helped), LABELS[helped.name]
@@ -154,7 +154,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         walked = min((row["backtracked"] for row in own), default=None)
         back = None if walked is None else Estimate(float(walked), None, None)
         results.append(
-            judge(Claim(f"packets that walked back in every case, {label}", "packets", 1.0, AtLeast(1.0)), back)
+            judge(Claim(f"packets that backtracked in every case, {label}", "packets", 1.0, AtLeast(1.0)), back)
         )
         silent = rows_of(rows, alone, "silent")
         label = LABELS[alone.name]
@@ -164,7 +164,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
             judge(Claim(f"packets lost, {words}, {label}", "packets"), mean(rows_of(rows, alone, failure), "lost"))
             for failure, words in FAILURES.items()
         ]
-        for field, words in (("duplicated", "came twice"), ("reordered", "reordered")):
+        for field, words in (("duplicated", "duplicated"), ("reordered", "reordered")):
             name = f"packets that {'were ' if field == 'reordered' else ''}{words}, {LABELS[helped.name]}"
             results.append(judge(Claim(name, "packets"), mean(own, field)))
     return results
@@ -193,9 +193,9 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     if both[0].patches:
         canvas.legend(figure, both[0])
     facts = [
-        f"Darkstrand, UDP probes every {PROBE_MS:g} ms both ways, one link of the way dies for good; BFD every "
-        f"{BFD_MS} ms. Under each case: how many hops its first packets walk back. SQR keeps the packets of "
-        f"{DELTA_MS:g} ms, and sends again what the failure may have lost: so packets come twice."
+        f"Darkstrand, UDP probes every {PROBE_MS:g} ms both ways, one link of the way fails for good; BFD every "
+        f"{BFD_MS} ms. Under each case: how many hops its first packets backtrack. SQR keeps the packets of "
+        f"{DELTA_MS:g} ms, and retransmits what the failure may have lost: so packets are duplicated."
     ]
     return canvas.finish(figure, facts, caption)
 

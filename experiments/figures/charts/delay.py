@@ -31,7 +31,7 @@ _PANEL_HEIGHT_IN, _WIDTH_IN, _DPI = 3.1, 11.0, 150
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One packet: way ("out", "back"), sending (ms after the failure), delay (ms; None: lost), whether it came back."""
+    """One packet: way ("out", "back"), sending (ms after the failure), delay (ms; None: lost), whether it backtracked."""
 
     way: str
     sent_ms: float
@@ -121,7 +121,7 @@ def _draw_panel(axes: Axes, panel: Panel, span_ms: tuple[float, float], top_ms: 
         good = [dot for dot in shown if dot.way == way and dot.delay_ms is not None and not dot.backtracked]
         _dots(axes, good, WAY_COLORS[way], 9, f"delivered, {name}")
     turned = [dot for dot in shown if dot.backtracked and dot.delay_ms is not None]
-    _dots(axes, turned, TURNED, 34, "came back on its way, delivered")
+    _dots(axes, turned, TURNED, 34, "backtracked, delivered")
     lost = [dot.sent_ms for dot in shown if dot.delay_ms is None]
     (ticks,) = axes.plot(lost, [-0.055 * top_ms] * len(lost), "|", color=LOST, markersize=9, mew=1.4, label="lost")
     ticks.set_in_layout(False)  # matplotlib places an empty line at the corner of the picture

@@ -1,6 +1,6 @@
 """How long an ingress switch takes to repartition its hash ranges after a failure: notified by controller or agents.
 
-Beyond the paper, whose controller tells. Gscale, five pairs drawn at random, three tunnels a pair, both directions; one
+Beyond the paper, whose controller notifies. Gscale, five pairs drawn at random, three tunnels a pair, both directions; one
 link after another fails silently. Rows say, of every ingress switch with a failed tunnel, when its last new row was in
 force (Open vSwitch's flow monitor), from the failure and from the first report of a failed port at the link.
 """
@@ -32,11 +32,11 @@ DEMAND_MBPS = 1200
 ROUNDS, QUICK_ROUNDS = 3, 1
 FAILURES, QUICK_FAILURES = 36, 12  # of every round and notifier
 PERCENTILES = (50, 99)
-HEADER = ("who tells", "since", *(f"p{each} (ms)" for each in PERCENTILES), "most (ms)", "updates", "failures")
+HEADER = ("notifier", "since", *(f"p{each} (ms)" for each in PERCENTILES), "most (ms)", "updates", "failures")
 
 
 class Notifier(NamedTuple):
-    """Who tells the ingress, and the one-way delay of control links (it matters to a controller only)."""
+    """Who notifies the ingress, and the one-way delay of control links (it matters to a controller only)."""
 
     notified_by: str
     control_delay_ms: float

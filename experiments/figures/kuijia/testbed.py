@@ -107,14 +107,14 @@ def failed_link(drawing: int, seed: int, least_mbps: float = LEAST_ALLOCATED_MBP
     tunnels = allocations[0].problem.tunnels
     candidates = []
     for number, link in enumerate(network.topology.link_ids):
-        dead = tunnels.dead(network.link_of == number)
-        survivors = np.bincount(tunnels.pair_of[~dead], minlength=PAIRS)
-        if survivors.all() and all(each.tunnel_mbps[dead].sum() >= least_mbps for each in allocations):
+        down = tunnels.down(network.link_of == number)
+        survivors = np.bincount(tunnels.pair_of[~down], minlength=PAIRS)
+        if survivors.all() and all(each.tunnel_mbps[down].sum() >= least_mbps for each in allocations):
             candidates.append(link)
     if not candidates:
         raise BadInputError(f"drawing {drawing} of seed {seed} has no link to fail; give another seed")
-    lot = np.random.default_rng((seed, drawing)).integers(len(candidates))
-    return candidates[int(lot)]
+    index = np.random.default_rng((seed, drawing)).integers(len(candidates))
+    return candidates[int(index)]
 
 
 @dataclass(frozen=True)
@@ -194,10 +194,10 @@ class Traffic:
         return tuple(self._sure(flow) for flow in flows)
 
     def _sure(self, flow: Flow) -> Flow:
-        """A flow whose next tunnel dies with its own goes wherever it can."""
+        """A flow whose next tunnel fails with its own goes wherever it can."""
         commodity = next(each for each in self.commodities if each.pair == (flow.source, flow.destination))
-        dead = commodity.dead(self.topology, self.failures[0])
-        return replace(flow, moves_to=None) if flow.tunnel in dead and flow.moves_to in dead else flow
+        down = commodity.down(self.topology, self.failures[0])
+        return replace(flow, moves_to=None) if flow.tunnel in down and flow.moves_to in down else flow
 
 
 def _class_names(demands: tuple[Demand, ...], planner: TunnelPlanner) -> dict[int, str | None]:
@@ -215,7 +215,7 @@ def _case(own: FlowsParameters | IngressParameters) -> tuple[int, int, int, floa
 
 
 def figure1_flows(victim_mbps: float, other_mbps: float, scale: float = SCALE) -> tuple[Flow, ...]:
-    """Flows f1 to f4 of section 3; the tunnel by s2 dies, f1 goes over to the straight one, f2 to that by s3.
+    """Flows f1 to f4 of section 3; the tunnel by s2 fails, f1 goes over to the straight one, f2 to that by s3.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Exactly nothing is lost or comes twice; without protection about rate x outage is lost."""
+"""Exactly nothing is lost or duplicated; without protection about rate x outage is lost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    """Exactly nothing is lost or comes twice; without protection about rate x outage is lost."""
+    """Exactly nothing is lost or duplicated; without protection about rate x outage is lost."""
     sums = {}
     for name in ("lost", "duplicated", "reordered"):
         found = values(rows, setup.LOSS, setup.PROTECTED, {}, field_of(name))
@@ -74,7 +74,7 @@ def ratio_of_outage(rows: Sequence[Json], outage_s: float) -> Estimate | None:
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Packets lost, doubled and reordered while each path fails in turn."""
-    figure, (axes,) = canvas.panels("P4-Protect: a path dies, each in turn", 1)
+    figure, (axes,) = canvas.panels("P4-Protect: a path fails, each in turn", 1)
     variants = (setup.PLAIN, setup.PROTECTED)
     width = 0.35
     for number, variant in enumerate(variants):
@@ -96,7 +96,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
                 fontsize=9,
                 color=INK,
             )
-    axes.set_xticks(range(3), ["lost", "arrived twice", "reordered"])
+    axes.set_xticks(range(3), ["lost", "duplicated", "reordered"])
     axes.set_ylabel("packets a round")
     axes.set_ylim(bottom=0)
     figure.legend(*axes.get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=2)
@@ -108,7 +108,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
 FIGURE = PaperFigure(
     setup.LOSS,
     setup.PAPER,
-    "A path dies: nothing lost, nothing twice",
+    "A path fails: nothing lost, nothing duplicated",
     trials,
     claims,
     draw,
@@ -116,6 +116,6 @@ FIGURE = PaperFigure(
         setup.LOSS,
         TWO,
         {"": {}},
-        {"sent": "sent", "lost": "lost", "duplicated": "twice", "reordered": "reordered"},
+        {"sent": "sent", "lost": "lost", "duplicated": "duplicated", "reordered": "reordered"},
     ),
 )

@@ -52,12 +52,12 @@ def _backtracking(
     note = f"{values} in {len(sides[0])} and {len(sides[1])} trials"
     endless = sum(measures.still_backtracking(side) for side in sides)
     if endless:
-        note += f"; {endless} trials still walked back at the end and count with the length of the run"
+        note += f"; {endless} trials still backtracked at the end and count with the length of the run"
     result = judge(claim, found)
     if found is None and all(sides):
         # There is data: a zero to compare with. The paper's claim is a reduction, which nothing can be of zero.
         result = replace(result, verdict=DIFFERS if judged else MEASURED)
-        note += f"; no packet walked back under {LABELS[variants[0]]}, and no change of 0 can be given in per cent"
+        note += f"; no packet backtracked under {LABELS[variants[0]]}, and no change of 0 can be given in per cent"
     return result.with_note(note)
 
 
@@ -95,12 +95,12 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     canvas.legend(figure, axes, [paper_handle("paper: -73 % of CBC 5 ms")])
     trials = max((len(measures.chosen(rows, UNDER_FAILURE, variant)) for variant in values), default=0)
     facts = [f"{trials} trial{'s' * (trials != 1)} a variant; from captures of every link."]
-    return canvas.finish(figure, [*facts, "CB walks back until the link returns.", SCALED], caption)
+    return canvas.finish(figure, [*facts, "CB backtracks until the link returns.", SCALED], caption)
 
 
 def table(rows: Sequence[Json]) -> Table:
     """Backtracking time of every variant."""
-    header = ("scheme", "trials", "since detection, ms", "since the failure, ms", "still walking back at the end")
+    header = ("scheme", "trials", "since detection, ms", "since the failure, ms", "still backtracking at the end")
     choice = Choice("mixed", setup.DARKSTRAND, (MOST_FAILURES,))
     found = []
     for variant in (*setup.BACKTRACKING, setup.CB):

@@ -135,7 +135,7 @@ def download_trials(plan: CampaignPlan, numbers: Sequence[int], variants: Sequen
 
 
 def flow_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Trial]:
-    """A few fast pings with long walks back, one link failed; every round has its own link."""
+    """A few fast pings with long crankbacks, one link failed; every round has its own link."""
     load = Load(True, FAST_PING_INTERVAL_MS, None, None, CAPACITY_MBPS)
     walks = longest_walks(load_topology(DARKSTRAND))[: rounds_of(plan)]
     for number, (link, pairs) in enumerate(walks, 1):
@@ -164,7 +164,7 @@ def _emulated(
 
 
 def longest_walks(topology: Topology) -> list[tuple[LinkId, tuple[Pair, ...]]]:
-    """Links by how far their failure makes packets walk back, with the pairs that walk farthest.
+    """Links by how far their failure makes packets backtrack, with the pairs that walk farthest.
 
     Returns
     -------

@@ -96,7 +96,7 @@ def _heat_map(axes: Axes, results: dict[tuple[str, str], Json], topologies: Sequ
 
 
 def table(rows: Sequence[Json]) -> Table:
-    """Every topology and scheme with single failures: outcomes, stretch, walks back, and the sizes of the tables."""
+    """Every topology and scheme with single failures: outcomes, stretch, crankbacks, and the sizes of the tables."""
     header = (
         "scheme",
         "topology",
@@ -106,7 +106,7 @@ def table(rows: Sequence[Json]) -> Table:
         "delivered converged, %",
         "looped",
         "mean stretch",
-        "longest walk back",
+        "longest crankback",
         "most rows",
         "most groups",
         "most backup rows",

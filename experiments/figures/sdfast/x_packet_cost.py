@@ -32,7 +32,7 @@ COST_PATHS = {
     "learned": "SD-FAST learned, untagged",
     "learned_rule": "SD-FAST learned, learned rule tags",
     "cb_turned": "CB turns a packet",
-    "cb_tagged": "CB, packet comes back",
+    "cb_tagged": "CB, packet backtracks",
     "learned_tagged": "SD-FAST learned, packet teaches",
 }
 

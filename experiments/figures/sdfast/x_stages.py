@@ -48,7 +48,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         if trials:
             name = f"{stage.replace('_', ' ')}, {LABELS[variant]}, {failures} failed"
             result = judge(Claim(name, "ms after the failure"), measures.estimate(values))
-            # A stage that no trial reached was measured too: CB never stops walking back.
+            # A stage that no trial reached was measured too: CB never stops backtracking.
             results.append(
                 replace(result, verdict=MEASURED).with_note(f"{len(values)} of {len(trials)} trials reached it")
             )

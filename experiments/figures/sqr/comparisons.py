@@ -27,7 +27,7 @@ COLOURS: Mapping[Variant, str] = {
 }
 MODEL = setup.MODEL
 SCALE = (
-    f"Scaled {setup.SCALE} times: route failure {MODEL.dead_ms:g} ms (SB'), {MODEL.detection_ms:g} ms (LRR), RTOmin "
+    f"Scaled {setup.SCALE} times: route failure {MODEL.down_ms:g} ms (SB'), {MODEL.detection_ms:g} ms (LRR), RTOmin "
     f"{setup.RTO_MIN_MS:g} ms; not scaled: round trip 0.1 to 0.2 ms, 1 s until a SYN is repeated."
 )
 FLOWS_TEXT = (

@@ -26,8 +26,8 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """With SB' and SQR a hit flow takes little longer than the same flow without failures."""
     calm, own = measures.rows_of(rows, setup.NO_FAILURE), measures.rows_of(rows, setup.SB_SQR)
     added = measures.added_ms(own, calm)
-    dead_ms = {number: measures.outage_ms(row for row in own if row["round"] == number) for number in added}
-    shares = {number: [each / dead_ms[number] for each in found] for number, found in added.items()}
+    down_ms = {number: measures.outage_ms(row for row in own if row["round"] == number) for number in added}
+    shares = {number: [each / down_ms[number] for each in found] for number, found in added.items()}
     name = "added to the completion time of hit flows, median, SB' + SQR"
     claim = Claim(name, "route failure times", PAPER_ADDED, AtMost(1.0))
     alone = measures.added_ms(measures.rows_of(rows, setup.SB), calm)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 WHY_ORDERS = (
     "the second after which a SYN is repeated is not scaled, route failure times are: 2 orders lie between it and the "
-    f"{setup.MODEL.dead_ms:g} ms of SB' here, 3.1 in the paper"
+    f"{setup.MODEL.down_ms:g} ms of SB' here, 3.1 in the paper"
 )
 
 

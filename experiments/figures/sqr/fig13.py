@@ -25,7 +25,7 @@ FORMULA_BAND = Within(0.9, 1.1)
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """What a window holds when a failure is told in the middle of a stream."""
+    """What a window holds when a failure is reported in the middle of a stream."""
     windows = setup.FRAME_BYTES, setup.WINDOWS, setup.APART_S, setup.FAILURE_AT_S
     cases = {
         f"{rate}-{delta}": WindowParameters(setup.FIG13, rate, delta, *windows)

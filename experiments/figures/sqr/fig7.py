@@ -28,7 +28,7 @@ _STREAM_VARIANTS = (flow_setup.NO_FAILURE, flow_setup.SB, flow_setup.SB_SQR)
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """One long flow whose path dies once."""
+    """One long flow whose path fails once."""
     times = setup.STREAM_SECONDS, setup.STREAM_FAILURE_S, setup.SAMPLE_MS, setup.WINDOW_MS
     bottleneck = setup.STREAM_MBPS, setup.STREAM_QUEUE_PACKETS
     own = StreamParameters(setup.STREAM, *times, *bottleneck, setup.BREAKING)
@@ -43,7 +43,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     for variant in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
         label = setup.LABELS[variant.name]
         for field, name, unit in (
-            ("retransmits", "segments sent again", "segments"),
+            ("retransmits", "segments retransmitted", "segments"),
             ("stalled_ms", "longest time without progress around the failure", "ms"),
         ):
             found = mean_of(rows, setup.STREAM, variant, {}, field_of(field))
@@ -61,7 +61,7 @@ def _window_kept(row: Json) -> float:
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Congestion window and sequence number of one flow around the failure."""
-    figure, (window, sequence) = canvas.panels("SQR, Figure 7: a long flow whose path dies", 2)
+    figure, (window, sequence) = canvas.panels("SQR, Figure 7: a long flow whose path fails", 2)
     for variant in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
         own = good_rows(rows, setup.STREAM, variant, {})
         for row in sorted(own, key=lambda row: not row.get("trustworthy", True))[:1]:
@@ -85,7 +85,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     sequence.set_ylabel("sent, MB since the failure", color=INK)
     facts = [
         f"TCP CUBIC against {setup.STREAM_MBPS:g} Mbit/s at its host, TCP_INFO every {setup.SAMPLE_MS:g} ms, one "
-        f"round. The path is dead for {MODEL.dead_ms:g} ms. {SCALE}"
+        f"round. The path is down for {MODEL.down_ms:g} ms. {SCALE}"
     ]
     return canvas.finish(figure, facts, caption)
 
@@ -93,7 +93,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
 FIGURE = PaperFigure(
     setup.STREAM,
     setup.PAPER,
-    "Figure 7: a long flow whose path dies",
+    "Figure 7: a long flow whose path fails",
     trials,
     claims,
     draw,
@@ -104,7 +104,7 @@ FIGURE = PaperFigure(
         {
             "timeouts": "time-outs",
             "loss_probes": "loss probes",
-            "retransmits": "sent again",
+            "retransmits": "retransmitted",
             "stalled_ms": "without progress, ms",
             "rate_mbps": "Mbit/s",
         },

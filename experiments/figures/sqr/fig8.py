@@ -51,7 +51,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         gaps = measures.recoveries_ms(measures.rows_of(rows, setup.SB_SQR, table.name))
         steps(axes, gaps, colour, f"{table.title}, {len(gaps)} flows")
     if axes.lines:
-        axes.axvline(MODEL.dead_ms, color=PAPER, lw=1.4, ls="--", label="route failure time")
+        axes.axvline(MODEL.down_ms, color=PAPER, lw=1.4, ls="--", label="route failure time")
         axes.set_xlim(left=0)
         axes.set_ylim(0, 100)
         canvas.legend(figure, axes)
@@ -60,7 +60,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     axes.set_xlabel("longest time in which the receiver of a flow saw nothing, ms", color=INK)
     axes.set_ylabel("flows with at most so much, %", color=INK)
     return canvas.finish(
-        figure, ["Flows that were under way when their path died.", FLOWS_TEXT, BESIDE, SCALE], caption
+        figure, ["Flows that were under way when their path failed.", FLOWS_TEXT, BESIDE, SCALE], caption
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """A silent failure that is told after a while, with SQR and without."""
+    """A silent failure that is reported after a while, with SQR and without."""
     stream = setup.RATE_PPS, setup.SECONDS, setup.FAILURE_AT_S, setup.FRAME_BYTES, setup.SPARE_MS
     cases = {str(each): SilentParameters(setup.FIG9, each, *stream) for each in setup.DETECTION_MS}
     return two_path_trials(plan, cases, (setup.RECOVERY, setup.SQR))
@@ -38,14 +38,14 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         results.append(judge(claim, total))
     for each in setup.DETECTION_MS:
         lost = mean_of(rows, setup.FIG9, setup.RECOVERY, {"detection_ms": each}, field_of("lost"))
-        results.append(judge(Claim(f"packets lost by recovery alone, told after {each:g} ms", "packets"), lost))
+        results.append(judge(Claim(f"packets lost by recovery alone, notified after {each:g} ms", "packets"), lost))
     return results
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
-    """Packets lost and doubled against the time after which a failure is told."""
+    """Packets lost and doubled against the time after which a failure is reported."""
     figure, axes = canvas.panels("SQR, Figure 9: packets lost against route failure time", 2)
-    for place, (field, title) in enumerate((("lost", "packets lost"), ("duplicated", "packets that came twice"))):
+    for place, (field, title) in enumerate((("lost", "packets lost"), ("duplicated", "packets duplicated"))):
         for variant in (setup.RECOVERY, setup.SQR):
             found = [
                 (
@@ -65,12 +65,12 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
             )
             for x, estimate in known:
                 whisker(axes[place], x, estimate)
-        axes[place].set_xlabel("failure told after, ms")
+        axes[place].set_xlabel("failure notified after, ms")
         axes[place].set_ylabel(title)
         axes[place].set_ylim(bottom=0)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=2)
     facts = [
-        f"{setup.RATE_PPS:,} UDP packets a second; a path dies silently, once a round. {TESTBED}",
+        f"{setup.RATE_PPS:,} UDP packets a second; a path fails silently, once a round. {TESTBED}",
         "Whiskers: 95 % interval over rounds.",
     ]
     return canvas.finish(figure, facts, caption)
@@ -86,7 +86,7 @@ FIGURE = PaperFigure(
     table_of(
         setup.FIG9,
         {variant: setup.LABELS[variant.name] for variant in (setup.RECOVERY, setup.SQR)},
-        {f"told after {each:g} ms": {"detection_ms": each} for each in setup.DETECTION_MS},
-        {"lost": "lost", "duplicated": "twice", "reordered": "reordered"},
+        {f"notified after {each:g} ms": {"detection_ms": each} for each in setup.DETECTION_MS},
+        {"lost": "lost", "duplicated": "duplicated", "reordered": "reordered"},
     ),
 )

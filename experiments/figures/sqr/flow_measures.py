@@ -124,7 +124,7 @@ def outage_ms(rows: Iterable[Json]) -> float:
 
 
 def recoveries_ms(rows: Iterable[Json]) -> list[float]:
-    """The longest silence of each flow that was under way when its path died."""
+    """The longest silence of each flow that was under way when its path failed."""
     return [hit.silence_ms for hit in all_hits(rows) if hit.started_after_ms < 0]
 
 

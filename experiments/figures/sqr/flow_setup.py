@@ -1,6 +1,6 @@
-"""Set-up of SQR's trials with TCP: short flows one after another, or one long flow, while a path dies.
+"""Set-up of SQR's trials with TCP: short flows one after another, or one long flow, while a path fails.
 
-Between two hosts, two nodes and two paths; the paper's times are taken 13 times as long, since a path that is dead for
+Between two hosts, two nodes and two paths; the paper's times are taken 13 times as long, since a path that is down for
 760 us cannot be told from what else a busy machine does. So SB' repairs the path after 10 ms instead of 0.76, LRR leads
 around it as soon as the failure is detected, after 0.4 ms instead of 0.03, and the least retransmission time-out is
 52 ms instead of 4. What is not scaled: the round-trip time (0.1 to 0.2 ms, as there), initial windows, and the second
@@ -35,7 +35,7 @@ TRANSFERS = "transfers"
 ALL_VARIANTS = (NO_FAILURE, SB, SB_SQR, LRR, LRR_SQR)
 
 SCALE = 13
-MODEL = FailureModel(interval_ms=150.0, detection_ms=0.4, dead_ms=10.0, bound_ms=4.0, spare_ms=0.5)
+MODEL = FailureModel(interval_ms=150.0, detection_ms=0.4, down_ms=10.0, bound_ms=4.0, spare_ms=0.5)
 RTO_MIN_MS = 52.0
 BREAKING = BreakingParameters(**asdict(MODEL), rto_min_ms=RTO_MIN_MS)
 LIMIT_BYTES = 100_000
@@ -51,8 +51,8 @@ CLUSTERS_MS = {
     "a loss probe": PROBE_MS,
     "a time-out": PROBE_MS + RTO_MIN_MS,
     "two time-outs": PROBE_MS + 3 * RTO_MIN_MS,
-    "a SYN sent again": SYN_MS,
-    "a SYN sent again twice": 2 * SYN_MS,
+    "a SYN retransmitted": SYN_MS,
+    "a SYN retransmitted twice": 2 * SYN_MS,
 }
 NEAR_SHARE = 0.25  # of a cluster's time
 

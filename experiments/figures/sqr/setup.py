@@ -1,6 +1,6 @@
 """Set-up of SQR's trials: numbered UDP frames between two hosts while a path fails silently.
 
-The paper detects within 30 us in hardware; here failures are told after a chosen time, and the window covers it. Rates
+The paper detects within 30 us in hardware; here failures are notified after a chosen time, and the window covers it. Rates
 and times are scaled, packets are counted.
 """
 
@@ -30,7 +30,7 @@ FIG9, FIG13, LATENCY = "sqr-fig9", "sqr-fig13", "sqr-latency"
 
 RATE_PPS, SECONDS, FAILURE_AT_S, FRAME_BYTES = 20_000, 1.0, 0.3, 256
 DETECTION_MS = (1.0, 5.0, 20.0, 50.0, 100.0)
-SPARE_MS = 60.0  # of delta above the time after which a failure is told: to break a path takes some of it
-WINDOWS, APART_S = 8, 0.05  # of a buffer trial: failures told, and time around each
+SPARE_MS = 60.0  # of delta above the time after which a failure is reported: to break a path takes some of it
+WINDOWS, APART_S = 8, 0.05  # of a buffer trial: failures notified, and time around each
 BUFFER_RATES_PPS, BUFFER_DELTAS_MS = (10_000, 20_000), (10.0, 30.0, 100.0)
 COST_BYTES = (64, 1400)

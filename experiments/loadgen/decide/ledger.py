@@ -105,7 +105,7 @@ class Ledger:
         self.n_sent = 0
         self.n_answered = 0
         self.repeated_answers = 0
-        self.strange_answers = 0
+        self.unexpected_answers = 0
 
     def refuse(self, serial: int) -> None:
         """A packet found its switch's queue full, or no connection."""
@@ -117,9 +117,9 @@ class Ledger:
         self.n_sent += 1
 
     def answer(self, serial: int, now_s: float) -> None:
-        """An answer came: the first counts; one for a packet that was never sent is counted as strange."""
+        """An answer came: the first counts; one for a packet that was never sent is counted as unexpected."""
         if not 0 <= serial < len(self._sent_s) or np.isnan(self._sent_s[serial]):
-            self.strange_answers += 1
+            self.unexpected_answers += 1
         elif np.isnan(self._answered_s[serial]):
             self._answered_s[serial] = now_s
             self.n_answered += 1

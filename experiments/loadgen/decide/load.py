@@ -132,12 +132,12 @@ def make_schedule(load: Load) -> Schedule:
     switches are drawn at random. Constant arrivals have equal gaps, spread each class evenly, and take switches in
     turn.
     """
-    lot = np.random.default_rng(load.seed)
+    rng = np.random.default_rng(load.seed)
     if load.arrivals == "poisson":
-        n = int(lot.poisson(load.rate_pps * load.total_s))
-        due_s: Floats = np.sort(lot.uniform(0.0, load.total_s, n))
-        is_high = lot.random(n) < load.high_share
-        switches = lot.integers(load.switches, size=n)
+        n = int(rng.poisson(load.rate_pps * load.total_s))
+        due_s: Floats = np.sort(rng.uniform(0.0, load.total_s, n))
+        is_high = rng.random(n) < load.high_share
+        switches = rng.integers(load.switches, size=n)
     else:
         n = int(load.rate_pps * load.total_s)
         due_s = (np.arange(n, dtype=np.float64) + 0.5) / load.rate_pps

@@ -80,7 +80,7 @@ class Session:
         switch = self._switch
         switch.install(path.plan)
         if path.failed_port is not None:
-            switch.set_link(path.failed_port, alive=False)
+            switch.set_link(path.failed_port, live=False)
         try:
             switch.forget_flows()
             with call_inside(switch.holder, lambda: _wire(path, self._own.burst_pkts)) as wire:
@@ -88,7 +88,7 @@ class Session:
                 delay_us = median(_delays_us(wire))
         finally:
             if path.failed_port is not None:
-                switch.set_link(path.failed_port, alive=True)
+                switch.set_link(path.failed_port, live=True)
         return {
             "path": path.name,
             "lookup": lookup,
@@ -139,7 +139,7 @@ def session(own: CostParameters = _USUAL, progress: Progress = lambda _: None) -
     ----------
     own : CostParameters
     progress : callable
-        Told what is measured now.
+        Called with what is measured now.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def measure(
     ----------
     repetitions : int
     progress : callable
-        Told what is measured now.
+        Called with what is measured now.
     own : CostParameters
     """
     with session(own, progress) as testbed:

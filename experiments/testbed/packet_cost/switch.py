@@ -76,11 +76,11 @@ class CostSwitch:
         """Take all flows out of the datapath."""
         self._control.run("revalidator/purge")
 
-    def set_link(self, port_no: int, *, alive: bool) -> None:
+    def set_link(self, port_no: int, *, live: bool) -> None:
         """Raise or fail the link behind a port (carrier); return when the switch knows."""
-        state = "up" if alive else "down"
+        state = "up" if live else "down"
         run_batch(self.holder, ["ip", "-batch", "-"], [f"link set {far_end(port_no)} {state}"])
-        wanted = "LIVE" if alive else "LINK_DOWN"
+        wanted = "LIVE" if live else "LINK_DOWN"
         self._wait(lambda: wanted in self._port_state(port_no), f"does not notice that port {port_no} is {state}")
 
     def _port_state(self, port_no: int) -> str:
@@ -139,7 +139,7 @@ def far_end(port_no: int) -> str:
 
 @contextmanager
 def cost_switch(port_nos: Sequence[int]) -> Iterator[CostSwitch]:
-    """Start a switch with these ports, all alive; undo everything at the end.
+    """Start a switch with these ports, all live; undo everything at the end.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def cost_switch(port_nos: Sequence[int]) -> Iterator[CostSwitch]:
             switch.vsctl(*_setup_words(port_nos))
             made = CostSwitch(switch, holder)
             for port_no in port_nos:
-                made.set_link(port_no, alive=True)
+                made.set_link(port_no, live=True)
             yield made
 
 

@@ -77,7 +77,7 @@ def run_flows(
     flows : sequence of Flow
         With tunnels as numbers (`tunnels.flows_of`).
     say : callable
-        Told what is going on.
+        Called with what is going on.
 
     Raises
     ------

@@ -112,7 +112,7 @@ class CountedDatagrams:
         Nothing is broken in it yet: it is tried what it carries without loss.
     streams : sequence of CountedTraffic
     say : callable
-        Told what is going on.
+        Called with what is going on.
 
     Raises
     ------
@@ -194,7 +194,7 @@ class Counters:
 
 
 def tcp_counts(scenario: Scenario, streams: Streams) -> tuple[TcpCount, ...]:
-    """What TCP has sent again since second 0, by the reports of its clients, which have ended."""
+    """What TCP has retransmitted since second 0, by the reports of its clients, which have ended."""
     found = []
     for number, stream in enumerate(scenario.traffic):
         if isinstance(stream, TcpTraffic):

@@ -74,7 +74,7 @@ def measure(
     may_raise : bool
         Whether a longer BFD interval can be tried when this one does not hold.
     say : callable
-        Told what is going on.
+        Called with what is going on.
 
     Raises
     ------

@@ -17,7 +17,7 @@ from ryu_apps.schemes import find_route_scheme
 def tunnel_promise(scenario: Scenario, planner: TunnelPlanner) -> Promise:
     """Predicate of a scheme of tunnels (source, destination, links down): a tunnel of the pair carries the packets.
 
-    With whoever tells of failed tunnels, the controller or agents, and where the scheme recovers, one living tunnel is
+    With whoever notifies of failed tunnels, the controller or agents, and where the scheme recovers, one live tunnel is
     enough; otherwise all have to live, since nobody knows which of them a packet's hash chose.
     """
     has_notifier = planner.options.by_agents or not any(failure.takes_controller for failure in scenario.failures)
@@ -33,8 +33,8 @@ def tunnel_promise(scenario: Scenario, planner: TunnelPlanner) -> Promise:
         commodity = of_pair.get((source, destination))
         if commodity is None:
             return False
-        dead = len(commodity.dead(planner.topology, down))
-        return dead < len(commodity.paths) if told else not dead
+        failed = len(commodity.down(planner.topology, down))
+        return failed < len(commodity.paths) if told else not failed
 
     return promise
 

@@ -37,7 +37,7 @@ from experiments.testbed.runs.tunnels import flows_of, is_tunnel_scheme, tunnel_
 from mininet_topos.connectivity import require_connected
 from mininet_topos.errors import ArmorError
 from mininet_topos.topology import LinkId
-from ryu_apps.plan.choices import TELLING_AGENT
+from ryu_apps.plan.choices import AGENTS_NOTIFY
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.schemes import find_scheme, plan_network
@@ -130,7 +130,7 @@ def run_scenario(
     text : str or None
         The scenario file as the user wrote it.
     say : callable
-        Told what is going on.
+        Called with what is going on.
 
     Returns
     -------
@@ -226,7 +226,7 @@ class _Run:
             # What is still broken at the end stays so until the switches' rows have been compared with their plans.
             with network, FailureInjection(network) as injection:
                 make_ready(network, self.planned.plans, self.variation, self._say)
-                if is_tunnel_scheme(self.variation) and scenario.tunnels.notified_by == TELLING_AGENT:
+                if is_tunnel_scheme(self.variation) and scenario.tunnels.notified_by == AGENTS_NOTIFY:
                     self._say("waiting for the agents")
                     start_tunnel_agents(network, scenario, work)
                 if scenario.measures_flows:

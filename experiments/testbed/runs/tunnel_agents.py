@@ -9,7 +9,7 @@ from pathlib import Path
 
 from emulation.decide.switch import SwitchSite
 from emulation.network import EmulatedNetwork
-from experiments.analysis.agent_rows import nodes_told, plans_by_agents
+from experiments.analysis.agent_rows import notified_nodes, plans_by_agents
 from experiments.analysis.events import read_events
 from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.dump import read_switch
@@ -70,7 +70,7 @@ def wanted_plans(
 ) -> dict[int, RulePlan]:
     """What the switches should hold now that these links are down, by datapath id."""
     if planner.options.by_agents:
-        held = {node: read_switch(network.sites[node].mgmt_socket).flows for node in nodes_told(planner, down)}
+        held = {node: read_switch(network.sites[node].mgmt_socket).flows for node in notified_nodes(planner, down)}
         plans = plans_by_agents(planner, down, held)
     else:
         plans = planner.plans(history_of(work.events.read_text(encoding="utf-8"), scenario))

@@ -9,7 +9,7 @@ from emulation.decide.queues import QUEUE_SETUPS, QueueSetup
 from experiments.analysis.flows.aggregates import aggregate_flows
 from experiments.analysis.flows.placing import find_ingress_entry
 from experiments.scenario.flow_values import FRAME_OVER_PAYLOAD, Flow
-from experiments.scenario.tunnel_values import FlowWish
+from experiments.scenario.tunnel_values import WantedFlow
 from experiments.scenario.values import Scenario, Variation
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.decide.traffic import Question, TrafficSettings, question_of
@@ -102,7 +102,7 @@ def flows_of(scenario: Scenario, variation: Variation, planner: TunnelPlanner | 
         A flow names a tunnel that its pair does not have, or there are no demands to make flows from.
     """
     if scenario.aggregates is None:
-        return tuple(_with_tunnels(wish, planner) for wish in scenario.flows)
+        return tuple(_with_tunnels(wanted, planner) for wanted in scenario.flows)
     if planner is None:
         raise BadInputError(
             f"flows: {scenario.aggregates} makes two flows for each tunnel, and scheme {variation.scheme!r} has none; "
@@ -148,15 +148,15 @@ def _class_names(planner: TunnelPlanner) -> dict[int, str | None]:
     return {priority: setup.classes[position].name for priority, position in setup.class_at}
 
 
-def _with_tunnels(wish: FlowWish, planner: TunnelPlanner | None) -> Flow:
+def _with_tunnels(wanted: WantedFlow, planner: TunnelPlanner | None) -> Flow:
     """The flow with its tunnels as numbers."""
-    flow = wish.flow
+    flow = wanted.flow
     if planner is None:
         return replace(flow, tunnel=None, moves_to=None)
     return replace(
         flow,
-        tunnel=_number(planner, flow, wish.via) if wish.via else flow.tunnel,
-        moves_to=_number(planner, flow, wish.moves_via) if wish.moves_via else flow.moves_to,
+        tunnel=_number(planner, flow, wanted.via) if wanted.via else flow.tunnel,
+        moves_to=_number(planner, flow, wanted.moves_via) if wanted.moves_via else flow.moves_to,
     )
 
 

@@ -38,7 +38,7 @@ def sqr_ports(
     """Part of a network (`EmulatedNetwork(parts=...)`): SQR at both ends of some links.
 
     With agents (`mode`) a port gives nothing back before they have had time to put their rows there. A port that Open
-    vSwitch finds dead (BFD) is told of; one that has been live for `wait_to_restore_s` again gets its
+    vSwitch finds down (BFD) is told of; one that has been live for `wait_to_restore_s` again gets its
     traffic back.
 
     Raises
@@ -101,7 +101,7 @@ def _watch(
     wait_s: float,
     over: threading.Event,
 ) -> None:
-    """Tell of ports that BFD finds dead, and give ports their traffic back once they have been live long enough."""
+    """Tell of ports that BFD finds down, and give ports their traffic back once they have been live long enough."""
     live_since: dict[tuple[str, int], float | None] = {}
     states = PortStates({node: str(network.sites[node].mgmt_socket) for node in switches})
     while not over.is_set():
@@ -110,7 +110,7 @@ def _watch(
             if port is None:
                 continue
             key = change.node, change.port_no
-            # Before its session is up for the first time, a port is not dead.
+            # Before its session is up for the first time, a port is not down.
             if not change.live and live_since.get(key) is not None:
                 switches[change.node].fail(port.device)
             live_since[key] = change.t_s if change.live else None

@@ -102,7 +102,7 @@ def ingresses_of(planner: TunnelPlanner, link: LinkId) -> set[str]:
         node
         for node, ingress_entries in planner.ingress_entries.items()
         for ingress_entry in ingress_entries
-        if ingress_entry.commodity.dead(planner.topology, [link])
+        if ingress_entry.commodity.down(planner.topology, [link])
     }
 
 

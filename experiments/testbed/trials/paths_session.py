@@ -200,7 +200,7 @@ def _next_arrival_ms(receiver: socket.socket) -> float | None:
 
 
 def run_silent_failure(testbed: TwoPaths, trial: Trial, own: SilentParameters) -> Json:
-    """A numbered stream while a path dies and nobody sees it; the first node is told after a while."""
+    """A numbered stream while a path fails and nobody sees it; the first node is notified after a while."""
     with ExitStack() as stack:
         if trial.variant == _WITH_SQR:
             delta_ms = own.detection_ms + own.spare_ms
@@ -236,7 +236,7 @@ def run_window(testbed: TwoPaths, _trial: Trial, own: WindowParameters) -> Json:
     rate_pps, delta_ms = own.rate_pps, own.delta_ms
     port = SqrPort("h", "p1", "p2", _slots(rate_pps, 4 * delta_ms), delta_ms, in_send=False)
     with sqr_nodes(testbed, port) as (switch, _), testbed.listen() as receiver:
-        notifier = threading.Thread(target=_tell_often, args=(switch, own))
+        notifier = threading.Thread(target=_notify_often, args=(switch, own))
         seconds = own.windows * (delta_ms / 1000 + 2 * own.apart_s) + own.failure_at_s
         began = time.monotonic()
         notifier.start()
@@ -248,8 +248,8 @@ def run_window(testbed: TwoPaths, _trial: Trial, own: WindowParameters) -> Json:
     return {**asdict(counted), "windows": windows, "window": fmean(windows), "rate_pps": sent / took_s}
 
 
-def _tell_often(switch: SqrSwitch, own: WindowParameters) -> None:
-    """Tell of failures, with time for a whole window before each, and give the port its traffic back after each."""
+def _notify_often(switch: SqrSwitch, own: WindowParameters) -> None:
+    """Notify failures, with time for a whole window before each, and give the port its traffic back after each."""
     for number in range(1, own.windows + 1):
         time.sleep(own.delta_ms / 1000 + own.apart_s)
         switch.fail("h")

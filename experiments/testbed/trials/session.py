@@ -94,7 +94,7 @@ def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> 
 
 @lru_cache(maxsize=2)
 def _walks_back(topology: Topology) -> dict[tuple[str, str, LinkId], int]:
-    """Hops that the first packet of a pair walks back from a failed link of its primary path."""
+    """Hops that the first packet of a pair backtracks from a failed link of its primary path."""
     return {(case.source, case.destination, case.link): case.hops_back for case in crankback_cases(topology)}
 
 

@@ -54,7 +54,7 @@ def background_of(own: FlowsParameters, seed: int) -> Sending:
 
 
 def run_stream(testbed: TwoPaths, trial: Trial, own: StreamParameters) -> Json:
-    """One long flow whose path dies once."""
+    """One long flow whose path fails once."""
     bottleneck = Bottleneck(own.mbps, own.queue_packets)
     bulk = Bulk(own.seconds, own.failure_s, own.sample_ms, own.window_ms, bottleneck)
     model, tcp = model_of(own.breaking), TcpSettings(own.breaking.rto_min_ms)

@@ -21,7 +21,7 @@ from experiments.testbed.workloads.decide.flows import Outage, WorkloadError
 _SLOTS = 4096
 _POLL_US = 100
 _PRIORITY = 3  # above the replay agent, whose clock this is
-_RETURN_SHARE = 0.4  # of the interval between failures: traffic that was led around the dead path returns then
+_RETURN_SHARE = 0.4  # of the interval between failures: traffic that was led around the failed path returns then
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class BrokenPath:
         for node in self.nodes:
             node.lead(PATHS[0], "h")
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """What happens when the failure is detected."""
         for switch in self.switches:
             switch.fail("h")
@@ -137,7 +137,7 @@ class Breaker:
     model: FailureModel
     times_s: Sequence[float]  # CLOCK_MONOTONIC
     outages: list[Outage] = field(default_factory=list)
-    told_ms: list[float] = field(default_factory=list)
+    notified_ms: list[float] = field(default_factory=list)
     _over: threading.Event = field(default_factory=threading.Event)
     _errors: list[WorkloadError] = field(default_factory=list)
 
@@ -171,18 +171,18 @@ class Breaker:
         model, path = self.model, self.path
         if path.recovery is None:
             shut_ns = time.monotonic_ns()
-            self.outages.append(Outage(shut_ns, shut_ns + round(model.dead_ms * 1e6)))
+            self.outages.append(Outage(shut_ns, shut_ns + round(model.down_ms * 1e6)))
             return
         path.shut()
         shut_ns = time.monotonic_ns()
         _sleep_until(shut_ns, model.detection_ms)
-        path.tell()
-        told_ns = time.monotonic_ns()
-        _sleep_until(shut_ns, model.dead_ms)
+        path.notify()
+        notified_ns = time.monotonic_ns()
+        _sleep_until(shut_ns, model.down_ms)
         path.open()
-        usable_ns = time.monotonic_ns() if path.recovery.same_port else told_ns
+        usable_ns = time.monotonic_ns() if path.recovery.same_port else notified_ns
         self.outages.append(Outage(shut_ns, usable_ns))
-        self.told_ms.append((told_ns - shut_ns) / 1e6)
+        self.notified_ms.append((notified_ns - shut_ns) / 1e6)
         _sleep_until(shut_ns, _RETURN_SHARE * model.interval_ms)
         path.give_back()
 

@@ -181,16 +181,18 @@ def run_workload(
         told = _replays_of(path)
     return {
         **workload_row(outcomes, breaker.outages),
-        "told_ms": [round(each, 3) for each in breaker.told_ms],
-        **_trust(max(breaker.told_ms, default=0.0), model.bound_ms),
+        "notified_ms": [round(each, 3) for each in breaker.notified_ms],
+        **_trust(max(breaker.notified_ms, default=0.0), model.bound_ms),
         **netstat,
         **told,
     }
 
 
 def _trust(latest_ms: float, bound_ms: float) -> Json:
-    """Whether every failure was told of within its bound."""
-    late = [f"a failure was told after {latest_ms:.1f} ms, its bound is {bound_ms:g}"] if latest_ms > bound_ms else []
+    """Whether every failure was notified within its bound."""
+    late = (
+        [f"a failure was notified after {latest_ms:.1f} ms, its bound is {bound_ms:g}"] if latest_ms > bound_ms else []
+    )
     return {"trustworthy": not late, "warnings": late}
 
 
@@ -204,7 +206,7 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Bulk:
-    """One long flow: how long, when its path dies, how often it is looked at, and for how long after the failure."""
+    """One long flow: how long, when its path fails, how often it is looked at, and for how long after the failure."""
 
     seconds: float
     failure_s: float
@@ -216,7 +218,7 @@ class Bulk:
 def run_bulk(
     testbed: TwoPaths, recovery: Recovery | None, model: FailureModel, bulk: Bulk, settings: TcpSettings
 ) -> Json:
-    """Send one long flow from h1 to h2 and let its path die once; the columns of the trial.
+    """Send one long flow from h1 to h2 and let its path fail once; the columns of the trial.
 
     Raises
     ------
@@ -238,7 +240,7 @@ def run_bulk(
 
 
 def _narrow(testbed: TwoPaths, bottleneck: Bottleneck) -> None:
-    """Limit what h1 sends, before anything that dies or is kept; its TCP may fill the queue like a switch's."""
+    """Limit what h1 sends, before anything that fails or is kept; its TCP may fill the queue like a switch's."""
     tree = f"""qdisc add dev h0 root handle 1: htb default 1
 class add dev h0 parent 1: classid 1:1 htb rate {bottleneck.rate_mbps:g}mbit
 qdisc add dev h0 parent 1:1 pfifo limit {bottleneck.queue_packets}"""

@@ -186,9 +186,9 @@ class _Walk:
 
     def _arrival(self, here: Injection, port_no: int, vlan_tci: int) -> Injection | None:
         """Where a sent packet comes in next; None at a host, or where the link fails."""
-        ports, dead = self.network.ports, self.scene.failed_ports
+        ports, down = self.network.ports, self.scene.failed_ports
         direction = ports.direction_at.get((here.node, port_no))
-        if direction is None or (here.node, port_no) in dead:
+        if direction is None or (here.node, port_no) in down:
             return None
         back = ports.port_of[type(direction)(direction.dst, direction.src, direction.key)]
         return Injection(direction.dst, back, replace(here.packet, vlan_tci=vlan_tci))
@@ -196,9 +196,9 @@ class _Walk:
     def _hop(self, here: Injection) -> Forwarding | None:
         """What both switches do with a packet; None when they disagree."""
         network, node = self.network, here.node
-        dead = {port_no for name, port_no in self.scene.failed_ports if name == node}
+        down = {port_no for name, port_no in self.scene.failed_ports if name == node}
         rows = (*self.scene.agent_rows.get(node, ()), *self.learned.get(node, {}).values())
-        live = frozenset(network.port_nos[node] - dead)
+        live = frozenset(network.port_nos[node] - down)
         result = interpret_switch(network.models[node], here.packet, here.in_port, live, rows)
         flow = flow_of(here.packet, here.in_port)
         text = network.switch.trace(network.plans[node].dpid, flow, generate=self.scene.learning)
@@ -209,7 +209,7 @@ class _Walk:
             self.learned.setdefault(node, {}).update({row.key: row for row in expected.learned})
         if expected == observed:
             return observed
-        where = f"{node}, failed ports {sorted(dead)}, {len(rows)} learned or agent rows, {flow}"
+        where = f"{node}, failed ports {sorted(down)}, {len(rows)} learned or agent rows, {flow}"
         self.outcome = self.outcome.differing(f"{where}: expected {expected}; Open vSwitch says {observed}")
         return None
 

@@ -2,7 +2,7 @@
 
 One ovsdb-server and one ovs-vswitchd with `--enable-dummy=override --disable-system` in a temporary
 directory; every switch of a network is a bridge with dummy ports, and a port fails by
-`netdev-dummy/set-admin-state`. The bridges are not joined: a patch port is always alive, so whoever walks a
+`netdev-dummy/set-admin-state`. The bridges are not joined: a patch port is always live, so whoever walks a
 packet carries it from bridge to bridge (docs/decisions, "A private switch as judge").
 """
 
@@ -82,9 +82,9 @@ class DummyOvs:
         """Groups of a bridge as it dumps them."""
         return [parse_group(line) for line in self._ofctl("dump-groups", dpid).splitlines() if "group_id=" in line]
 
-    def set_failed_ports(self, dead: Iterable[tuple[int, int]]) -> None:
+    def set_failed_ports(self, down: Iterable[tuple[int, int]]) -> None:
         """Let exactly these (datapath id, port number) be down; return when forwarding knows."""
-        wanted = set(dead)
+        wanted = set(down)
         for state, ports in (("down", wanted - self._dead), ("up", self._dead - wanted)):
             for dpid, port_no in sorted(ports):
                 self.control.run("netdev-dummy/set-admin-state", port_name(dpid, port_no), state)

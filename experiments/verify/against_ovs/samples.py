@@ -79,14 +79,14 @@ class SceneMaker:
 
     def scene(self, n_packets: int) -> Scene:
         """One scene."""
-        dead = self._failed_ports()
-        beside = sorted({node for node, _ in dead}) or list(self.topology.node_names)
+        down = self._failed_ports()
+        beside = sorted({node for node, _ in down}) or list(self.topology.node_names)
         places = [
             self.random.choice(beside if self.random.random() < 0.5 else self.topology.node_names)
             for _ in range(n_packets)
         ]
         return Scene(
-            dead,
+            down,
             self._agent_rows() if self.random.random() < 0.5 else {},
             self.random.random() < 0.5,
             tuple(self._injection(node) for node in places),

@@ -1,7 +1,7 @@
 """How a real Open vSwitch splits flows over the tunnels of a pair: frames into a private switch, captures out.
 
 Each flow is one packet. Only the ingress switch of the pair is real: it alone decides. What it sends is read from the
-captures that its dummy ports write, so the tunnel of every single flow is known, before and after a tunnel died.
+captures that its dummy ports write, so the tunnel of every single flow is known, before and after a tunnel failed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Spread:
     split : Split
         While all tunnels live.
     failures : tuple of Moves
-        For each tunnel that dies while the others live, where the scheme recovers.
+        For each tunnel that fails while the others live, where the scheme recovers.
     unrepaired : int
         Flows that are elsewhere than at first once every failure has been repaired.
     """
@@ -110,7 +110,7 @@ def measure_split(
 def measure_spread(
     planner: TunnelPlanner, ingress_entry: IngressEntry, protocol: str, flows: Sequence[FlowPorts]
 ) -> Spread:
-    """Send flows of a pair through its real ingress switch: as planned, after each tunnel died, and after its repair.
+    """Send flows of a pair through its real ingress switch: as planned, after each tunnel failed, and after its repair.
 
     Parameters
     ----------
@@ -129,9 +129,9 @@ def measure_spread(
     with _ingress(planner, ingress_entry, protocol) as ingress:
         before = ingress.send(flows)
         failures = []
-        for dead in range(len(weights)) if planner.failover.recovers and len(weights) > 1 else ():
-            with ingress.failed_tunnel(dead):
-                failures.append(moves_of(before, ingress.send(flows), dead, weights))
+        for down in range(len(weights)) if planner.failover.recovers and len(weights) > 1 else ():
+            with ingress.failed_tunnel(down):
+                failures.append(moves_of(before, ingress.send(flows), down, weights))
         repaired = ingress.send(flows) if failures else before
     unrepaired = sum(repaired[flow] != tunnel for flow, tunnel in before.items())
     return Spread(split_of(before, weights), tuple(failures), unrepaired)
@@ -186,11 +186,11 @@ class _Ingress:
             yield from labelled_flows(header + data[max(known, FILE_HEADER_BYTES) :])
 
     @contextmanager
-    def failed_tunnel(self, dead: int) -> Iterator[None]:
-        """Rows (or the group) as they are while one tunnel is dead; as before at the end."""
+    def failed_tunnel(self, down: int) -> Iterator[None]:
+        """Rows (or the group) as they are while one tunnel is down; as before at the end."""
         if self.planner.options.split == "select":
             whole, rest = (
-                select_group(self.ingress_entry, self.planner.wiring, gone) for gone in (frozenset(), frozenset({dead}))
+                select_group(self.ingress_entry, self.planner.wiring, gone) for gone in (frozenset(), frozenset({down}))
             )
             self.switch.modify_group(self.dpid, rest)
             self.switch.revalidate()
@@ -199,7 +199,7 @@ class _Ingress:
         else:
             owner = self.planner.owner
             self.switch.add_flows(
-                self.dpid, self.planner.ingress_entry_rows(self.ingress_entry, [frozenset({dead})], Kind.AGENT)
+                self.dpid, self.planner.ingress_entry_rows(self.ingress_entry, [frozenset({down})], Kind.AGENT)
             )
             self.switch.revalidate()
             yield

@@ -96,15 +96,15 @@ class CompiledSwitches:
 
     def standing_rows(self, context: int) -> Ints:
         """Rows that a switch has once it knows its failed ports."""
-        node, dead = self.wiring.context_node[context], self.wiring.context_dead[context]
-        return self.numbers_of(self.dynamics.standing_rows(self._network.plans[node].dpid, dead))
+        node, down = self.wiring.context_node[context], self.wiring.context_down[context]
+        return self.numbers_of(self.dynamics.standing_rows(self._network.plans[node].dpid, down))
 
     def interpret(self, codes: Ints, contexts: Ints, extras: list[Ints]) -> Followed:
         """Let packets visit their switches."""
         node, in_port, src, dst, tci = self._decode(codes)
         columns = {"in_port": in_port.copy(), "ipv4_src": src, "ipv4_dst": dst, "vlan_tci": tci}
         lanes = VectorWalk(np.arange(len(codes)), node, contexts, in_port, columns, extras)
-        outputs, punts, learned = self._network.run(lanes, self.wiring.alive)
+        outputs, punts, learned = self._network.run(lanes, self.wiring.live)
         if len(punts.request):
             released, installed = self._react(contexts, punts)
             outputs, learned = outputs.followed_by(released), learned.followed_by(installed)
@@ -134,9 +134,9 @@ class CompiledSwitches:
         key = context, controller_id, src, dst, tci
         if key not in self._answers:
             packet = Packet(self._codes.address(src), self._codes.address(dst), vlan_tci=tci)
-            node, dead = self.wiring.context_node[context], self.wiring.context_dead[context]
+            node, down = self.wiring.context_node[context], self.wiring.context_down[context]
             result = SwitchResult((), ((controller_id, packet),), (), ())
-            rows, sent = self.dynamics.react(self._network.plans[node].dpid, dead, result)
+            rows, sent = self.dynamics.react(self._network.plans[node].dpid, down, result)
             if any(replace(out, vlan_tci=tci) != packet for _, out in sent):
                 raise NotCompilableError(f"no compiled form of a reaction that turns {packet} into {sent}")
             released = [(port, out.vlan_tci) for port, out in sent]
@@ -149,7 +149,7 @@ class CompiledSwitches:
         port = np.where(outputs.port < wiring.n_ports, outputs.port, 0)  # port 0 carries nothing
         link = wiring.link_at[node, port]
         delivered = (port == HOST_PORT) & (outputs.tci == 0) & self._is_local[node, outputs.dst]
-        arrives = (link >= 0) & wiring.alive[contexts[outputs.request], port]
+        arrives = (link >= 0) & wiring.live[contexts[outputs.request], port]
         far_port = np.full_like(port, _ANY_LINK_PORT) if self._forgets_in_port else wiring.far_port[node, port]
         codes = self._encode(wiring.far_node[node, port], far_port, outputs.src, outputs.dst, outputs.tci)
         return np.where(delivered, DELIVERED_CODE, np.where(arrives, codes, LOST_CODE)), link

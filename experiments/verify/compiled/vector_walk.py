@@ -110,21 +110,21 @@ class CompiledNetwork:
         self.groups = Groups(plans, self.programs)
         self.forgets_in_port = self.tables.forgets_in_port()
 
-    def run(self, lanes: VectorWalk, alive: Bools) -> tuple[Emitted, Emitted, Emitted]:
+    def run(self, lanes: VectorWalk, live: Bools) -> tuple[Emitted, Emitted, Emitted]:
         """Walk every lane through its switch.
 
         Parameters
         ----------
         lanes : VectorWalk
             `columns` holds in_port, ipv4_src, ipv4_dst and vlan_tci.
-        alive : bool array, shape (contexts, ports)
+        live : bool array, shape (contexts, ports)
 
         Returns
         -------
         tuple of Emitted
             Outputs, punts, learned rows.
         """
-        run = _Run(self, alive)
+        run = _Run(self, live)
         run.table(0, lanes, np.arange(len(lanes.request)), 0)
         return run.outputs.emitted(), run.punts.emitted(), run.learned.emitted()
 
@@ -201,8 +201,8 @@ class Collected:
 class _Run:
     """One batch on its way; collects what comes out."""
 
-    def __init__(self, network: CompiledNetwork, alive: Bools) -> None:
-        self.network, self.alive = network, alive
+    def __init__(self, network: CompiledNetwork, live: Bools) -> None:
+        self.network, self.live = network, live
         self.outputs, self.punts, self.learned = Collected(), Collected(), Collected()
 
     def table(self, table_id: int, lanes: VectorWalk, at: Ints, depth: int) -> None:
@@ -285,8 +285,8 @@ class _Run:
             waiting &= ~(chosen & groups.is_ff[group])
 
     def _lives(self, context: Ints, port: Ints) -> Bools:
-        inside = port < self.alive.shape[1]
-        lives: Bools = inside & self.alive[context, np.where(inside, port, 0)]
+        inside = port < self.live.shape[1]
+        lives: Bools = inside & self.live[context, np.where(inside, port, 0)]
         return lives
 
 

@@ -1,4 +1,4 @@
-"""A stream of packets through plans and rings of buffered packets, tick by tick, while links die and switches notice.
+"""A stream of packets through plans and rings of buffered packets, tick by tick, while links fail and switches notice.
 
 Switches are the interpreter's, rings are dataplane.model's byte rings. A link takes a tick. Within a tick failures are
 seen, rings replay, packets arrive: the order of the model.
@@ -57,7 +57,7 @@ class PacketBuffer:
 
 @dataclass(slots=True)
 class StreamOutcome:
-    """What became of a stream: numbers as they came, whether any packet went round, and the most links walked back."""
+    """What became of a stream: numbers as they came, whether any packet looped, and the most links backtracked."""
 
     sent: int
     came: list[int] = field(default_factory=list)
@@ -87,7 +87,7 @@ class StreamOutcome:
 
 @dataclass(frozen=True, slots=True)
 class _Moving:
-    """A packet with its number in the stream, the links that it has crossed, and how many of them walking back."""
+    """A packet with its number in the stream, the links that it has crossed, and how many of them backtracking."""
 
     packet: Packet
     number: int

@@ -56,12 +56,12 @@ class BufferingResult(CaseCounts):
 
     def add(self, stream_outcome: StreamOutcome, what: str, *, promised: bool, joined: bool) -> None:
         """Count a case."""
-        spoiled = stream_outcome.lost or (self.keeps_order and stream_outcome.reordered)
+        violations = stream_outcome.lost or (self.keeps_order and stream_outcome.reordered)
         outcome = "looped" if stream_outcome.looped else "dropped" if joined else "disconnected"
         if not stream_outcome.looped and not stream_outcome.lost:
             outcome = "delivered"
         detail = f"{outcome}, {stream_outcome.lost} of {stream_outcome.sent} lost, {stream_outcome.reordered} reordered"
-        self.count(outcome, breaks=stream_outcome.looped or bool(promised and spoiled), what=f"{what}: {detail}")
+        self.count(outcome, breaks=stream_outcome.looped or bool(promised and violations), what=f"{what}: {detail}")
         self.promised += promised
         self.reordered_cases += bool(stream_outcome.reordered)
         self.crankback_cases += bool(stream_outcome.crankback_path)

@@ -72,7 +72,7 @@ class AgentDynamics:
         return self._reaction(dpid, self._actions[key], packet)
 
     def _state(self, dpid: int, failed_ports: frozenset[int]) -> AgentState:
-        """The agent after it has read its switch and heard that these ports are dead."""
+        """The agent after it has read its switch and heard that these ports are down."""
         key = dpid, failed_ports
         if key not in self._states:
             if failed_ports:

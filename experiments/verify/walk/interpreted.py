@@ -86,7 +86,7 @@ class InterpretedSwitches:
     def standing_rows(self, context: int) -> Ints:
         """Rows that a switch has once it knows its failed ports."""
         plan = self._models[self.wiring.context_node[context]].plan
-        return self.numbers_of(self.dynamics.standing_rows(plan.dpid, self.wiring.context_dead[context]))
+        return self.numbers_of(self.dynamics.standing_rows(plan.dpid, self.wiring.context_down[context]))
 
     def interpret(self, codes: Ints, contexts: Ints, extras: list[Ints]) -> Followed:
         """Let packets visit their switches."""
@@ -103,20 +103,20 @@ class InterpretedSwitches:
 
     def _visit(self, code: int, context: int, extras: tuple[FlowRow, ...]) -> tuple[list[tuple[int, int]], list[int]]:
         """(code, link) of every packet that leaves, and the rows that come."""
-        node, dead = self.wiring.context_node[context], self.wiring.context_dead[context]
+        node, down = self.wiring.context_node[context], self.wiring.context_down[context]
         model, packet = self._models[node], self._packets[code & (1 << _PACKET_BITS) - 1]
         in_port = code >> _PACKET_BITS & (1 << _PORT_BITS) - 1
-        result = interpret_switch(model, packet, in_port, self._link_ports[node] - dead, extras)
-        rows, released = self.dynamics.react(model.plan.dpid, dead, result)
+        result = interpret_switch(model, packet, in_port, self._link_ports[node] - down, extras)
+        rows, released = self.dynamics.react(model.plan.dpid, down, result)
         leaving = [(port, out) for port, out, _ in result.outputs] + list(released)
-        followed = [self._arrival(node, port, out, dead) for port, out in leaving]
+        followed = [self._arrival(node, port, out, down) for port, out in leaving]
         return followed or [(LOST_CODE, NONE)], [self._row(row) for row in rows]
 
-    def _arrival(self, node: int, port: int, packet: Packet, dead: frozenset[int]) -> tuple[int, int]:
+    def _arrival(self, node: int, port: int, packet: Packet, down: frozenset[int]) -> tuple[int, int]:
         if port == HOST_PORT and is_delivery(self._models[node].plan, packet):
             return DELIVERED_CODE, NONE
         link = int(self.wiring.link_at[node, port]) if port < self.wiring.n_ports else NONE
-        if link == NONE or port in dead:
+        if link == NONE or port in down:
             return LOST_CODE, link
         far_node, far_port = self.wiring.far_node[node, port], self.wiring.far_port[node, port]
         return self._code(int(far_node), int(far_port), packet), link

@@ -116,7 +116,7 @@ class Possibilities:
         return rows >> _ROW_BITS << _GROUP_BITS | self._visits.switches.group_of_rows(row)
 
     def _decide(self) -> Ints:
-        """Peel off places whose every future is known; what is left can go round for ever."""
+        """Peel off places whose every future is known; what is left can loop for ever."""
         worst: Ints = self._worst.values.copy()
         came_from, leads_to = self._edge_from.values, self._edge_to.values
         open_edges = np.bincount(came_from, minlength=len(worst))

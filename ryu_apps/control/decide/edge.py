@@ -117,7 +117,7 @@ def on_arp(state: EdgeState, node: str, port_no: int, arp: Arp) -> tuple[EdgeSta
             state, learned = _confirm(state, asker, arp.sender_mac)
             actions += learned
     elif arp.sender_ipv4:
-        state, named = _name_stranger(state, node, port_no, arp.sender_ipv4)
+        state, named = _name_unexpected_host(state, node, port_no, arp.sender_ipv4)
         actions += named
         asker = None
     if arp.op == ARP_REQUEST and asker is not None and arp.target_ipv4 != arp.sender_ipv4:
@@ -163,7 +163,7 @@ def _probe_of(host: Host) -> SendArp:
     return SendArp(host.node, host.port_no, arp, (1 << 48) - 1)
 
 
-def _name_stranger(state: EdgeState, node: str, port_no: int, ipv4: int) -> tuple[EdgeState, list[EdgeAction]]:
+def _name_unexpected_host(state: EdgeState, node: str, port_no: int, ipv4: int) -> tuple[EdgeState, list[EdgeAction]]:
     expected = [host.address for host in state.hosts.values() if (host.node, host.port_no) == (node, port_no)]
     text = f"port {port_no} of {node} uses address {IPv4Address(ipv4)}; give the host {' or '.join(expected) or 'none'}"
     return _name(state, UnexpectedHost(node, text))

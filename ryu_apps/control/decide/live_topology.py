@@ -117,9 +117,9 @@ class LiveTopology:
         return None if described is None else described.live
 
     def failure_scenario(self) -> FailureScenario:
-        """Directions whose sending port is known to be dead: what the planner may take as failed."""
-        dead = (direction for port, direction in self.expected.direction_of.items() if self.is_live(port) is False)
-        return FailureScenario(directions=frozenset(dead))
+        """Directions whose sending port is known to be down: what the planner may take as failed."""
+        down = (direction for port, direction in self.expected.direction_of.items() if self.is_live(port) is False)
+        return FailureScenario(directions=frozenset(down))
 
 
 def switch_connected(live: LiveTopology, node: str, ports: Mapping[int, PortDesc], now_s: float) -> LiveTopology:

@@ -238,7 +238,7 @@ class PathSetup:
             return False
         self._failed = failed
         self._answered.clear()
-        self._waiting.clear()  # the packets were to go by a way that is no more: their senders send again
+        self._waiting.clear()  # the packets were to go by a way that is no more: their senders retransmit
         return True
 
     def _finish(self, key: tuple[int, Match], now_s: float) -> tuple[Action, ...]:

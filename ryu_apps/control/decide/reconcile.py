@@ -113,9 +113,9 @@ def reconcile(state: SwitchState, wanted: RulePlan) -> Reconciliation:
     readable = [stat.row for stat in ours if stat.row is not None]
     recovery = tuple(sorted(recovery_rows(readable, wanted), key=lambda row: row.cookie))
     kept = set(recovery)
-    strangers = _foreign_groups(state.groups, foreign, readable)
-    taken = strangers & {row.group_id for row in wanted.groups}
-    foreign_groups = strangers - taken
+    unknown_groups = _foreign_groups(state.groups, foreign, readable)
+    taken = unknown_groups & {row.group_id for row in wanted.groups}
+    foreign_groups = unknown_groups - taken
     present = replace(
         wanted,
         flows=tuple(row for row in readable if row not in kept),
@@ -201,8 +201,10 @@ def _foreign_groups(groups: Iterable[GroupStat], foreign: list[FlowStat], ours: 
     unreadable = {stat.group_id for stat in groups if stat.row is None}
     led_to_by_foreign = _reachable(_named([stat.row for stat in foreign if stat.row is not None]), rows)
     led_to_by_us = _reachable(_named(ours), rows)
-    strangers = {group_id for group_id, row in rows.items() if group_id not in led_to_by_us and not _has_our_shape(row)}
-    return frozenset((led_to_by_foreign & rows.keys()) | strangers | unreadable)
+    unknown_groups = {
+        group_id for group_id, row in rows.items() if group_id not in led_to_by_us and not _has_our_shape(row)
+    }
+    return frozenset((led_to_by_foreign & rows.keys()) | unknown_groups | unreadable)
 
 
 def _named(rows: Iterable[FlowRow]) -> set[int]:

@@ -28,7 +28,7 @@ class View(Protocol):
         """Ports and liveness."""
 
     def failed_links(self) -> frozenset[LinkId]:
-        """Links with a dead end."""
+        """Links with a failed end."""
 
     def port_samples(self) -> Mapping[str, Mapping[int, PortSample]]:
         """Port counters by switch and port."""

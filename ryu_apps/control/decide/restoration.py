@@ -23,7 +23,7 @@ class Avoidance:
         A link from its failure until it has been returned to (wait-to-restore).
     proven : frozenset of LinkId
         Links that have been up once since the controller started. The first time is no return from a failure: when a
-        network starts, BFD reports every link dead before it reports it live.
+        network starts, BFD reports every link down before it reports it live.
     """
 
     avoided: frozenset[LinkId] = frozenset()

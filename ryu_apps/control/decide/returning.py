@@ -9,7 +9,7 @@ damping). What happens then, switch by switch, is in `ReturnWork`:
    so that a packet that is no longer diverted finds the restored way open;
 3. once no packet carries such a tag any more, the rows for tagged packets go too. Earlier would be wrong: agents are
    asked about tagged packets that no row knows, and would put back what was deleted (the destination of a
-   packet swings the way back, whose packets make the source do the same);
+   packet switches the reverse path over, whose packets make the source do the same);
 4. a dump shows that none is left, else 2 again;
 5. the learning rows come back.
 """
@@ -37,7 +37,7 @@ class LinkHistory:
     Attributes
     ----------
     up_since_s : float or None
-        Since when both ends are known to be live; None while one is dead or unknown.
+        Since when both ends are known to be live; None while one is down or unknown.
     downs : tuple of float
         Times of its failures inside the damping window.
     remembered : bool
@@ -73,12 +73,12 @@ class ReturnState:
         return all(self.live.get(end, False) for end in self.ends[link])
 
     def failed_links(self) -> frozenset[LinkId]:
-        """Links with an end that is known to be dead."""
+        """Links with an end that is known to be down."""
         return frozenset(link for link, ends in self.ends.items() if any(self.live.get(end) is False for end in ends))
 
 
 def port_changed(state: ReturnState, port: PortKey, live: bool, now_s: float) -> ReturnState:
-    """A port is now live, or dead; ports of no link change nothing."""
+    """A port is now live, or down; ports of no link change nothing."""
     return ports_known(state, {port: live}, now_s)
 
 

@@ -67,12 +67,12 @@ class TrafficSettings:
         if self.by_agents and self.te_interval_s:
             raise BadInputError(
                 f"setting te_interval_s = {self.te_interval_s:g} replaces tunnels, and agents keep theirs; "
-                "remove it, or let the controller tell (notified_by = controller)"
+                "remove it, or let the controller notify (notified_by = controller)"
             )
 
     @property
     def by_agents(self) -> bool:
-        """Whether the agents of the switches answer the death of tunnels."""
+        """Whether the agents of the switches answer the failure of tunnels."""
         return self.options.by_agents
 
 

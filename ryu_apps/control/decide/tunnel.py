@@ -1,7 +1,7 @@
-"""What a controller of tunnels tells ingress switches about failures, prepared beforehand, and what a new plan moves.
+"""What a controller of tunnels sends to ingress switches about failures, prepared beforehand, and what a new plan moves.
 
 A failure costs a look-up: the rows of every commodity are worked out and encoded, for each set of its tunnels that one
-link can kill, when the plan is made; and while links have failed, for one more (`Failovers.expect`).
+link can fail, when the plan is made; and while links have failed, for one more (`Failovers.expect`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 FailedTunnels = tuple[frozenset[int], ...]
-"""Tunnels of a commodity that died, one set for each moment at which some did."""
+"""Tunnels of a commodity that failed, one set for each moment at which some did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Change:
 
 @dataclass(frozen=True)
 class FailoverState:
-    """What failures have laid over the base rows of all switches.
+    """What failures have added to the base rows of all switches.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Failovers:
     def __init__(self, planner: TunnelPlanner) -> None:
         self.planner = planner
         self._ingress_entry: dict[Place, IngressEntry] = {}
-        self._killed: dict[LinkId, dict[Place, frozenset[int]]] = defaultdict(dict)
+        self._failed_by: dict[LinkId, dict[Place, frozenset[int]]] = defaultdict(dict)
         self._prepared: dict[tuple[Place, FailedTunnels], FailoverRows] = {}
         self._expected: dict[tuple[Place, FailedTunnels], FailoverRows] = {}
         for node, ingress_entries in planner.ingress_entries.items():
@@ -102,27 +102,27 @@ class Failovers:
         self._ingress_entry[place] = ingress_entry
         topology = self.planner.topology
         for link in {topology.link_id(hop) for path in ingress_entry.commodity.paths for hop in path}:
-            dead = ingress_entry.commodity.dead(topology, [link])
-            self._killed[link][place] = dead
-            if (place, (dead,)) not in self._prepared:
-                self._prepared[place, (dead,)] = self._failover_rows(place, (dead,))
+            down = ingress_entry.commodity.down(topology, [link])
+            self._failed_by[link][place] = down
+            if (place, (down,)) not in self._prepared:
+                self._prepared[place, (down,)] = self._failover_rows(place, (down,))
 
     def _failover_rows(self, place: Place, failed_tunnels: FailedTunnels) -> FailoverRows:
         rows = self.planner.ingress_entry_rows(self._ingress_entry[place], failed_tunnels)
         return FailoverRows(rows, tuple(message_of(Command(Operation.ADD, row)) for row in rows))
 
     def failed_tunnels(self, place: Place, history: History) -> FailedTunnels:
-        """Which tunnels of a commodity died when; moments that hit none of them are left out."""
+        """Which tunnels of a commodity failed when; moments that hit none of them are left out."""
         none = frozenset[int]()
-        found = (none.union(*(self._killed[link].get(place, none) for link in event)) for event in history)
+        found = (none.union(*(self._failed_by[link].get(place, none) for link in event)) for event in history)
         return tuple(event for event in found if event)
 
     def hit(self, links: Iterable[LinkId]) -> frozenset[Place]:
         """Commodities with a tunnel over one of the links."""
-        return frozenset(place for link in links if link in self._killed for place in self._killed[link])
+        return frozenset(place for link in links if link in self._failed_by for place in self._failed_by[link])
 
     def after(self, failover: FailoverState, history: History) -> tuple[FailoverState, dict[int, Change]]:
-        """What is laid once this is the history, and how the switches get there, by datapath id."""
+        """The failover state once this is the history, and how the switches get there, by datapath id."""
         old, new = (frozenset[LinkId]().union(*events) for events in (failover.history, history))
         places, rows = dict(failover.places), dict(failover.rows)
         messages: dict[int, list[bytes]] = defaultdict(list)
@@ -221,14 +221,14 @@ def tunnels_to_json(planner: TunnelPlanner, history: History) -> dict[str, Json]
 
 def _commodity_to_json(planner: TunnelPlanner, ingress_entry: IngressEntry, history: History) -> dict[str, Json]:
     commodity = ingress_entry.commodity
-    dead = commodity.dead(planner.topology, frozenset[LinkId]().union(*history))
+    down = commodity.down(planner.topology, frozenset[LinkId]().union(*history))
     tunnels = [
         {
             "label": planner.labels[label_key(path)],
             "nodes": list(nodes_of(path)),
             "links": [str(planner.topology.link_id(hop)) for hop in path],
             "weight": commodity.weights[number],
-            "alive": number not in dead,
+            "live": number not in down,
         }
         for number, path in enumerate(commodity.paths)
     ]

@@ -15,7 +15,7 @@ from ryu_apps.control.priority.service import PsoService
 from ryu_apps.control.serving import listen_and_serve
 
 _LABELS = ("direction", "class_id")
-_COUNTS = ("received", "served", "shed")
+_COUNTS = ("received", "served", "dropped")
 
 
 class CounterCollector:

@@ -1,6 +1,6 @@
 """From the sockets of all switches to the apps: messages wait unparsed, by class; one greenlet parses and delivers.
 
-Parsing is the dear step, so nothing is parsed that will be shed. The deliverer gives way after a few messages: an app
+Parsing is expensive, so nothing is parsed that will be dropped. The deliverer gives way after a few messages: an app
 that is not waiting for something handles them before more are parsed, and its own queue stays short. An app that does
 wait holds up nobody else: its queue, by class too, fills and sheds.
 """
@@ -20,10 +20,10 @@ from ryu_apps.control.priority.decide.counters import RECEIVE, Counters
 from ryu_apps.control.priority.decide.queue import ClassQueue, Entry, Kind
 from ryu_apps.control.priority.waiting import Condition, Event
 
-MAX_UNSHEDDABLE_BYTES = 1 << 18  # of one switch: with more waiting the controller stops reading from it
+MAX_UNDROPPABLE_BYTES = 1 << 18  # of one switch: with more waiting the controller stops reading from it
 AT_ONCE = 8  # messages parsed before the apps handle them: what is more urgent waits for no more than these
 MOST_BACKLOG, RESUME_BACKLOG = 128, 64  # messages of a per-class connection: with more waiting it is not read from
-HARD_LIMIT = 8  # times its capacity: what may not be shed waits when a queue is so long
+HARD_LIMIT = 8  # times its capacity: what may not be dropped waits when a queue is so long
 _MARK = "pso_entry"
 
 
@@ -49,14 +49,14 @@ class Receiver:
     ) -> None:
         self._queue, self._counters = queue, counters
         self._event_loops, self._delivered = event_loops, delivered
-        self._unsheddable: dict[Any, int] = {}
+        self._undroppable: dict[Any, int] = {}
         self._paused: dict[tuple[Any, int], Event] = {}
         self._work, self._room = Event(), Condition()
 
     def is_behind(self, datapath: Any, class_id: int, caught_up: Event) -> bool:
         """Whether so much of a class of a switch waits that its connection need not be read; if so, rings later.
 
-        Reading and sorting cost as much as anything else here, so what would be shed anyway stays where it is: the
+        Reading and sorting cost as much as anything else here, so what would be dropped anyway stays where it is: the
         switch has a queue for each connection, and drops the class that is too much for the controller.
         """
         if self._queue.backlog(class_id, datapath) < MOST_BACKLOG:
@@ -67,21 +67,21 @@ class Receiver:
     def take(self, datapath: Any, message: bytes, class_id: int) -> None:
         """Let a message of a switch wait for its turn; returns when the switch may send more."""
         treatment = receive_treatment(message[1])
-        entry = Entry(class_id, datapath, treatment.kind, len(message), treatment.may_be_shed, message)
+        entry = Entry(class_id, datapath, treatment.kind, len(message), treatment.may_be_dropped, message)
         entry.at_s = time.monotonic()
         self._counters.of(RECEIVE, class_id).received += 1
         for lost in self._queue.put(entry):
-            self._counters.of(RECEIVE, lost.class_id).shed += 1
+            self._counters.of(RECEIVE, lost.class_id).dropped += 1
         self._work.ring()
-        if not entry.may_be_shed:
-            self._unsheddable[datapath] = self._unsheddable.get(datapath, 0) + len(message)
-            while self._unsheddable.get(datapath, 0) > MAX_UNSHEDDABLE_BYTES:
+        if not entry.may_be_dropped:
+            self._undroppable[datapath] = self._undroppable.get(datapath, 0) + len(message)
+            while self._undroppable.get(datapath, 0) > MAX_UNDROPPABLE_BYTES:
                 self._room.wait()
 
     def forget(self, datapath: Any) -> None:
         """A connection is gone, and with it what it still had to say."""
         self._queue.remove_source(datapath)
-        self._unsheddable.pop(datapath, None)
+        self._undroppable.pop(datapath, None)
         self._room.open()
         for key in [key for key in self._paused if key[0] is datapath]:
             self._paused.pop(key).ring()
@@ -105,8 +105,8 @@ class Receiver:
         counters = self._counters.of(RECEIVE, entry.class_id)
         counters.served += 1
         counters.delay.observe(time.monotonic() - entry.at_s)
-        if not entry.may_be_shed and datapath in self._unsheddable:
-            self._unsheddable[datapath] -= entry.size_bytes
+        if not entry.may_be_dropped and datapath in self._undroppable:
+            self._undroppable[datapath] -= entry.size_bytes
             self._room.open()
         if self._paused:
             self._resume((datapath, entry.class_id))
@@ -141,17 +141,17 @@ class AppEvents:
         self.maxsize = queue.capacity
 
     def put(self, item: tuple[Any, Any]) -> None:
-        """Take (event, state); what is least urgent is shed when too much waits."""
+        """Take (event, state); what is least urgent is dropped when too much waits."""
         mark = getattr(item[0], _MARK, None)
         if mark is None:
             self._internal.append(item)
             self._work.ring()
             return
-        entry = Entry(mark.class_id, mark.source, mark.kind, mark.size_bytes, mark.may_be_shed, item)
-        while not entry.may_be_shed and len(self._queue) >= HARD_LIMIT * self._queue.capacity:
+        entry = Entry(mark.class_id, mark.source, mark.kind, mark.size_bytes, mark.may_be_dropped, item)
+        while not entry.may_be_dropped and len(self._queue) >= HARD_LIMIT * self._queue.capacity:
             self._room.wait()
         for lost in self._queue.put(entry):
-            self._counters.of(RECEIVE, lost.class_id).shed += 1
+            self._counters.of(RECEIVE, lost.class_id).dropped += 1
         self._work.ring()
 
     def get(self) -> tuple[Any, Any]:

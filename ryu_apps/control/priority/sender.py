@@ -79,23 +79,23 @@ class Sender:
     def put(self, message: bytes, class_id: int, closes: bool = False) -> bool:
         """Let a message wait for its turn; False when the connection has ended.
 
-        Waits while the queue is full, but for packet-outs, which are shed. The greenlets that serve all switches wait
+        Waits while the queue is full, but for packet-outs, which are dropped. The greenlets that serve all switches wait
         only when it is far too full.
         """
         treatment = send_treatment(message[1])
         is_apart = message[1] == MsgType.PACKET_OUT and class_id in self._apart
         lane = class_id + _APART if is_apart else class_id
-        entry = Entry(lane, _SWITCH, treatment.kind, len(message), treatment.may_be_shed, (message, closes))
+        entry = Entry(lane, _SWITCH, treatment.kind, len(message), treatment.may_be_dropped, (message, closes))
         counters = self._counters.of(SEND, class_id)
         counters.received += 1
         entry.at_s = time.monotonic()
         limit = self._queue.capacity * (HARD_LIMIT if hub.getcurrent() in self._event_loops else 1)
-        while not entry.may_be_shed and not self.closed and len(self._queue) >= limit:
+        while not entry.may_be_dropped and not self.closed and len(self._queue) >= limit:
             self._room.wait()
         if self.closed:
             return False
         for lost in self._queue.put(entry):
-            self._counters.of(SEND, lost.class_id % _APART).shed += 1
+            self._counters.of(SEND, lost.class_id % _APART).dropped += 1
         self._ring(class_id if is_apart else None)
         return True
 

@@ -5,7 +5,7 @@ which, and is replaced on delivery. Each row names the port that such packets co
 host is taken for control; and what else has an address of the control network is dropped where it comes in.
 
 A packet leaves the tree at most once, for a path without loops, so no packet loops, whatever has failed. It arrives
-while no link of its way on the tree is dead, or while the first dead one can be passed by and its detour is alive: so
+while no link of its way on the tree is down, or while the first failed one can be passed by and its detour is up: so
 one failed link takes no switch from the controller that the network still joins to it.
 """
 
@@ -73,7 +73,7 @@ def plan_in_band(topology: Topology, channel: Channel) -> InBandPlan:
     ways, ports = control_ways(topology, channel.controller_at), assign_ports(topology)
     if (channel.controller_at, channel.controller_port) in ports.direction_at:
         raise BadInputError(
-            f"{channel.controller_at} has a link on port {channel.controller_port}, where the controller hangs; "
+            f"{channel.controller_at} has a link on port {channel.controller_port}, where the controller is attached; "
             "give it another"
         )
     numbers = {link_id: number for number, link_id in enumerate(topology.link_ids, 1)}

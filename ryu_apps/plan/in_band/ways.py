@@ -58,7 +58,7 @@ def control_ways(topology: Topology, root: str) -> ControlWays:
         No such switch.
     """
     if root not in topology.index_of:
-        raise BadInputError(f"the controller cannot hang on {root!r}: {topology.name!r} has no such switch")
+        raise BadInputError(f"the controller cannot be attached to {root!r}: {topology.name!r} has no such switch")
     timed = all(link.delay_ms is not None for link in topology.links)
     routes = _Routes(topology, ResidualRoutes(topology, metric="delay" if timed else "hops"))
     paths = {node: routes.path(node, root) for node in topology.node_names}

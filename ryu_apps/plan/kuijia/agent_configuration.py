@@ -1,4 +1,4 @@
-"""What the agent of a switch is told about tunnels: those that begin here, and those that only pass through.
+"""What the agent of a switch knows of tunnels: those that begin here, and those that only pass through.
 
 An agent configuration is a file of the switch's own. With it the agent repartitions hash ranges as the planner would,
 for any history of failed tunnels, without asking anybody (docs/decisions/ingress-liveness.md).
@@ -81,7 +81,7 @@ class AgentConfiguration:
         return tuple(self.labels[label_key(path)] for path in ingress_entry.commodity.paths)
 
     def rows(self, ingress_entry: IngressEntry, events: Events) -> tuple[FlowRow, ...]:
-        """Rows of a commodity beside its base rows, once these of its tunnels have died, in this order."""
+        """Rows of a commodity beside its base rows, once these of its tunnels have failed, in this order."""
         wiring = Wiring(self.owner, PortMap(dict(self.ports), {}), self.labels)
         layers = self.failover.layers(ingress_entry.base, ingress_entry.commodity.weights, events)
         return tuple(failure_rows(ingress_entry, wiring, layers, Kind.AGENT))
@@ -131,7 +131,7 @@ def configuration_of(planner: TunnelPlanner, node: str) -> AgentConfiguration:
     Parameters
     ----------
     planner : TunnelPlanner
-        Told by agents.
+        Notified by agents.
     node : str
     """
     return AgentConfiguration(

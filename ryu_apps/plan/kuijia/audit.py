@@ -2,10 +2,10 @@
 
 Promises, for every commodity and any history of failures that the ingress switches have heard of:
 
-- a flow whose tunnel lives stays on it, in its normal queue (rescaling: on some living tunnel, in its normal queue);
-- a flow whose tunnel is dead goes by a living one, in the victim queue at every switch and with the victim TC on every
+- a flow whose tunnel lives stays on it, in its normal queue (rescaling: on some live tunnel, in its normal queue);
+- a flow whose tunnel is down goes by a live one, in the victim queue at every switch and with the victim TC on every
   link (rescaling: in the normal queue; te: it is lost);
-- without a living tunnel it is dropped where it enters, and uses up no link.
+- without a live tunnel it is dropped where it enters, and uses up no link.
 
 What is expected comes from the commodity's tunnels and the failed links alone, not from the planner's layers.
 """
@@ -43,7 +43,7 @@ class Audit:
     victims : int
         Slots whose packets wait in a victim queue all the way.
     moved : int
-        Slots that left a living tunnel.
+        Slots that left a live tunnel.
     faults : tuple of str
         Broken promises.
     """
@@ -107,9 +107,9 @@ class _Walker:
     ) -> None:
         self.planner, self.network, self.ingress_entry, self.failed = planner, network, ingress_entry, failed
         commodity = ingress_entry.commodity
-        self.dead = commodity.dead(planner.topology, failed)
+        self.down = commodity.down(planner.topology, failed)
         self.base = planner.holding(ingress_entry)
-        self.is_cut_off = len(self.dead) == len(commodity.paths)
+        self.is_cut_off = len(self.down) == len(commodity.paths)
         source = planner.prefixes[commodity.src][0].ipv4
         target = ingress_entry.prefixes[0].ipv4
         self.packet = Packet(source, target, l4_src=1, l4_dst=2, ip_dscp=ingress_entry.traffic.dscp or 0)
@@ -124,7 +124,7 @@ class _Walker:
 
     def _judged(self, slot: int, size: int, own: int | None, seen: Crossing) -> Audit:
         commodity, traffic = self.ingress_entry.commodity, self.ingress_entry.traffic
-        is_moved = own not in self.dead and (own is None or seen.links != commodity.paths[own])
+        is_moved = own not in self.down and (own is None or seen.links != commodity.paths[own])
         fault = self._fault(own, seen)
         where = f"{commodity.src} to {commodity.dst}, slot {slot}, failed {sorted(map(str, self.failed))}"
         return Audit(
@@ -138,15 +138,15 @@ class _Walker:
 
     def _fault(self, own: int | None, seen: Crossing) -> str | None:
         commodity, traffic, failover = self.ingress_entry.commodity, self.ingress_entry.traffic, self.planner.failover
-        is_victim = own in self.dead
+        is_victim = own in self.down
         if is_victim and (not failover.recovers or self.is_cut_off):
             lost = seen.delivered_to is None and not (self.is_cut_off and failover.recovers and seen.links)
             return None if lost else f"it should be lost, and went {_way(seen)}"
         marking = traffic.victim if is_victim and failover.tags_victims else traffic.normal
-        alive = [path for number, path in enumerate(commodity.paths) if number not in self.dead]
+        live = [path for number, path in enumerate(commodity.paths) if number not in self.down]
         stays = not is_victim and failover.keeps_others
-        if seen.delivered_to != commodity.dst or seen.links not in alive:
-            return f"it should go by a living tunnel, and went {_way(seen)}"
+        if seen.delivered_to != commodity.dst or seen.links not in live:
+            return f"it should go by a live tunnel, and went {_way(seen)}"
         if stays and own is not None and seen.links != commodity.paths[own]:
             return f"its tunnel lives, and it went {_way(seen)}"
         if set(seen.queues) != {marking.queue_id} or set(seen.tcs) != {marking.tc}:

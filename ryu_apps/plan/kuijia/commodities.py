@@ -1,6 +1,6 @@
 """What the plans are made from: pairs with their tunnels and splitting weights, and a label for every tunnel.
 
-A label names a path in both directions, so that acknowledgements walk back over the tunnel of their flow; pairs,
+A label names a path in both directions, so that acknowledgements return over the tunnel of their flow; pairs,
 directions and classes that share a path share its label.
 """
 
@@ -60,7 +60,7 @@ class Commodity:
         paths = tuple(reverse_path(path) for path in self.paths)
         return replace(self, src=self.dst, dst=self.src, paths=paths)
 
-    def dead(self, topology: Topology, links: Iterable[LinkId]) -> frozenset[int]:
+    def down(self, topology: Topology, links: Iterable[LinkId]) -> frozenset[int]:
         """Tunnels that cross one of these links."""
         gone = {direction for link in links for direction in topology.directions(link)}
         return frozenset(number for number, path in enumerate(self.paths) if gone.intersection(path))
@@ -72,7 +72,7 @@ def nodes_of(path: Path) -> tuple[str, ...]:
 
 
 def reverse_path(path: Path) -> Path:
-    """The same links walked back."""
+    """The same links in the other direction."""
     return tuple(Direction(hop.dst, hop.src, hop.key) for hop in reversed(path))
 
 

@@ -40,7 +40,7 @@ def cross(network: Network, source: str, packet: Packet, slot: int) -> Crossing:
     Raises
     ------
     PlanError
-        The packet is copied, changed on its way, or goes round.
+        The packet is copied, changed on its way, or loops.
     """
     network.slot = slot
     hop = Hop(source, HOST_PORT, packet)
@@ -50,7 +50,7 @@ def cross(network: Network, source: str, packet: Packet, slot: int) -> Crossing:
     delivered_to = None
     while sent := network.interpret(hop).outputs:
         if len(sent) > 1 or len(links) > len(network.models):
-            raise PlanError(f"a packet from {source} with slot {slot} is copied or goes round at {hop.node}")
+            raise PlanError(f"a packet from {source} with slot {slot} is copied or loops at {hop.node}")
         ((port_no, leaving, queue_id),) = sent
         queues.append(queue_id)
         if port_no == HOST_PORT:

@@ -187,15 +187,15 @@ def into_tunnel(path: Path, marking: ClassMarking, wiring: Wiring) -> tuple[Acti
 SELECT_SCALE = 1000
 
 
-def select_group(ingress_entry: IngressEntry, wiring: Wiring, dead: frozenset[int]) -> GroupRow:
+def select_group(ingress_entry: IngressEntry, wiring: Wiring, down: frozenset[int]) -> GroupRow:
     """SELECT group of a commodity, for comparison: a bucket for every tunnel that is left, weights in thousandths.
 
     Tunnels whose weight rounds to 0 have no bucket, unless all do: then they share equally.
     """
     weights = ingress_entry.commodity.weights
-    alive = [tunnel for tunnel in range(len(weights)) if tunnel not in dead]
-    total = sum(weights[tunnel] for tunnel in alive)
-    sizes = {tunnel: round(SELECT_SCALE * weights[tunnel] / total) if total else 1 for tunnel in alive}
+    live = [tunnel for tunnel in range(len(weights)) if tunnel not in down]
+    total = sum(weights[tunnel] for tunnel in live)
+    sizes = {tunnel: round(SELECT_SCALE * weights[tunnel] / total) if total else 1 for tunnel in live}
     buckets = (
         Bucket(into_tunnel(ingress_entry.commodity.paths[tunnel], ingress_entry.traffic.normal, wiring), weight=size)
         for tunnel, size in sizes.items()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import Host
-from ryu_apps.plan.choices import NOTIFIERS, SPLITS, TELLING_AGENT
+from ryu_apps.plan.choices import AGENTS_NOTIFY, NOTIFIERS, SPLITS
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup
 
 _ADDRESS_BITS = 32
@@ -66,7 +66,7 @@ class TunnelOptions:
     prefixes : tuple of (str, tuple of Prefix)
         Addresses behind edge switches; a switch that is not named has the address of its host.
     notified_by : {"controller", "agent"}
-        Who tells the ingress that a tunnel is dead: the controller, or the agents of the switches (transit.py), for
+        Who notifies the ingress that a tunnel is down: the controller, or the agents of the switches (transit.py), for
         which every tunnel needs rows.
 
     Raises
@@ -85,7 +85,9 @@ class TunnelOptions:
             if getattr(self, name) not in choices:
                 raise BadInputError(f"unknown {name} {getattr(self, name)!r}; use one of {', '.join(choices)}")
         if self.split == "select" and self.by_agents:
-            raise BadInputError("agents change hash ranges, not groups; use split 'ranges', or let the controller tell")
+            raise BadInputError(
+                "agents change hash ranges, not groups; use split 'ranges', or let the controller notify"
+            )
         given = [prefix for _, prefixes in self.prefixes for prefix in prefixes]
         if len(set(given)) < len(given):
             raise BadInputError(f"the prefixes {self.prefixes} name one twice; each belongs to one switch")
@@ -93,7 +95,7 @@ class TunnelOptions:
     @property
     def by_agents(self) -> bool:
         """Whether the agents of the switches answer failed tunnels."""
-        return self.notified_by == TELLING_AGENT
+        return self.notified_by == AGENTS_NOTIFY
 
     @property
     def setup(self) -> PrioritySetup:

@@ -117,7 +117,7 @@ class TunnelPlanner:
         self._base = self._base_rows()
 
     def plans(self, failures: Failures = ()) -> dict[int, RulePlan]:
-        """Plans by datapath id after these failures; rows about those are of whom the options let tell."""
+        """Plans by datapath id after these failures; rows about those are of the notifier that the options name."""
         added = self.failure_rows(failures, Kind.AGENT if self.options.by_agents else Kind.PLANNED)
         plans = {}
         for node in self.topology.node_names:
@@ -151,7 +151,7 @@ class TunnelPlanner:
     def ingress_entry_rows(
         self, ingress_entry: IngressEntry, events: Events, kind: Kind = Kind.PLANNED
     ) -> tuple[FlowRow, ...]:
-        """Rows of one commodity, beside the base rows, once these of its tunnels have died, in this order.
+        """Rows of one commodity, beside the base rows, once these of its tunnels have failed, in this order.
 
         What an ingress switch needs that watches its own tunnels and is told nothing about links (hash ranges only).
         """
@@ -164,7 +164,7 @@ class TunnelPlanner:
             return ()
         gone = {link for event in failures for link in event} if self.failover.recovers else set()
         groups = (
-            select_group(ingress_entry, self.wiring, ingress_entry.commodity.dead(self.topology, gone))
+            select_group(ingress_entry, self.wiring, ingress_entry.commodity.down(self.topology, gone))
             for ingress_entry in self.ingress_entries[node]
         )
         return tuple(sorted(groups, key=lambda group: group.group_id))
@@ -191,7 +191,7 @@ class TunnelPlanner:
         )
 
     def _events(self, ingress_entry: IngressEntry, failures: Failures) -> list[frozenset[int]]:
-        return [ingress_entry.commodity.dead(self.topology, event) for event in failures]
+        return [ingress_entry.commodity.down(self.topology, event) for event in failures]
 
     def _ingress_entries(self, commodities: Sequence[Commodity], held: Held) -> dict[str, list[IngressEntry]]:
         setup = self.options.setup

@@ -1,15 +1,15 @@
 """SD-FAST with SQR before the ports of some links: a failure of such a link loses no packet.
 
 SD-FAST sends a packet for a failed port round; what was sent into the link before anybody noticed is lost. Here packets
-for a buffered link go through its virtual port (plan.sqr): once the link has died, that gives back the buffered packets
+for a buffered link go through its virtual port (plan.sqr): once the link has failed, that gives back the buffered packets
 and all that follow, in order.
 
 In learned mode they are extended like any packet that meets a failed port. So the port's group has no bucket that
-watches the port: nobody but the virtual port decides that it is dead.
+watches the port: nobody but the virtual port decides that it is down.
 
 In agent mode they take the rows that the agent has put there for the failed port. Until it has, the virtual port must
 hold everything back (its reconfiguration time): what it gives back without such a row goes into the link itself, which
-is right only once the link is alive again and the agent has taken its rows away.
+is right only once the link is up again and the agent has taken its rows away.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rule plans of SQR: shortest paths through virtual ports that keep copies, and ways on for what these give back.
 
 A link whose packets are kept has a virtual port before each of its two ports. Packets for it are output to the virtual
-port, where the packet program copies them and sends them on. Once the link's port has died, the program gives the
+port, where the packet program copies them and sends them on. Once the link's port has failed, the program gives the
 buffered packets, and all that follow, back to the switch by the virtual port: then rows for that in_port send them by a
 loop-free alternate (plan.ffg), the paper's local rerouting. Destinations without an alternate go straight to the port,
 since nothing could be done with what would be kept for them.

@@ -70,10 +70,10 @@ def test_every_class_has_a_connection_that_stands_and_plain_packet_ins_too(ready
     assert own not in ready
 
 
-def test_only_packet_ins_and_packet_outs_may_be_shed() -> None:
+def test_only_packet_ins_and_packet_outs_may_be_dropped() -> None:
     kinds = range(30)
-    assert [kind for kind in kinds if receive_treatment(kind).may_be_shed] == [MsgType.PACKET_IN]
-    assert [kind for kind in kinds if send_treatment(kind).may_be_shed] == [MsgType.PACKET_OUT]
+    assert [kind for kind in kinds if receive_treatment(kind).may_be_dropped] == [MsgType.PACKET_IN]
+    assert [kind for kind in kinds if send_treatment(kind).may_be_dropped] == [MsgType.PACKET_OUT]
 
 
 def test_what_answers_a_request_heeds_barriers_and_packet_ins_and_echoes_do_not() -> None:

@@ -14,18 +14,18 @@ CLASSES = (1, 2, 0)
 SOURCES = ("s1", "s2")
 
 
-def entry(class_id: int, source: str = "s1", kind: Kind = Kind.ORDERED, may_be_shed: bool = False) -> Entry:
-    return Entry(class_id, source, kind, 100, may_be_shed, None)
+def entry(class_id: int, source: str = "s1", kind: Kind = Kind.ORDERED, may_be_dropped: bool = False) -> Entry:
+    return Entry(class_id, source, kind, 100, may_be_dropped, None)
 
 
-def entries(may_be_shed: st.SearchStrategy[bool]) -> st.SearchStrategy[list[Entry]]:
+def entries(may_be_dropped: st.SearchStrategy[bool]) -> st.SearchStrategy[list[Entry]]:
     return st.lists(
         st.builds(
-            lambda class_id, source, kind, shed: entry(class_id, source, kind, shed and kind is not Kind.BARRIER),
+            lambda class_id, source, kind, dropped: entry(class_id, source, kind, dropped and kind is not Kind.BARRIER),
             st.sampled_from(CLASSES),
             st.sampled_from(SOURCES),
             st.sampled_from(list(Kind)),
-            may_be_shed,
+            may_be_dropped,
         ),
         max_size=40,
     )
@@ -94,8 +94,8 @@ def test_messages_that_may_go_never_fill_the_queue_beyond_its_capacity(
     for each in given_entries:
         before = len(queue)
         lost += queue.put(each)
-        assert len(queue) <= (max(before, capacity) if each.may_be_shed else before + 1)
-    assert all(each.may_be_shed for each in lost)
+        assert len(queue) <= (max(before, capacity) if each.may_be_dropped else before + 1)
+    assert all(each.may_be_dropped for each in lost)
     assert len(drain(queue)) + len(lost) == len(given_entries)
 
 
@@ -130,8 +130,8 @@ def test_large_messages_fill_a_queue_before_their_number_does() -> None:
 
 def test_a_full_queue_refuses_what_is_least_urgent_and_takes_what_may_not_go() -> None:
     queue = queue_of(capacity=1)
-    queue.put(entry(1, may_be_shed=True, kind=Kind.FREE))
-    low = entry(0, may_be_shed=True, kind=Kind.FREE)
+    queue.put(entry(1, may_be_dropped=True, kind=Kind.FREE))
+    low = entry(0, may_be_dropped=True, kind=Kind.FREE)
     assert queue.put(low) == [low]
     assert queue.put(entry(0)) == []
     assert queue.is_full

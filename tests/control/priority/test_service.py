@@ -96,27 +96,29 @@ def test_replies_keep_their_order_around_a_barrier_reply(ryu, switch) -> None:
     assert order[at + 1 :] == ["OFPErrorMsg 4", "OFPErrorMsg 5"]
 
 
-def test_too_many_packet_ins_are_shed_from_the_lowest_class_and_counted(tmp_path) -> None:
+def test_too_many_packet_ins_are_dropped_from_the_lowest_class_and_counted(tmp_path) -> None:
     small = {"ARMOR_PSO_RECEIVE_QUEUE": "10"}
     with RunningRyu(tmp_path, PSO, RECORDER, pmt=PMT, **small) as ryu, PlayedSwitch(ryu.openflow_port) as switch:
         switch.hello()
         until(lambda: ryu.connections(1), "the service knows the switch")
         switch.send(*(punt(xid, LOW) for xid in range(1, 101)), *(punt(xid, HIGH) for xid in range(201, 206)))
         until(lambda: set(range(201, 206)) <= set(handled(ryu)), "all of the urgent class")
-        until(lambda: _counted(ryu, 3) == 100, "the others are handled or shed")
+        until(lambda: _counted(ryu, 3) == 100, "the others are handled or dropped")
         counters = {one["class_id"]: one["receive"] for one in ryu.state()["classes"]}
-        assert counters[REAL_TIME] | {"delay_ms": 0} == {"received": 5, "served": 5, "shed": 0, "delay_ms": 0}
+        assert counters[REAL_TIME] | {"delay_ms": 0} == {"received": 5, "served": 5, "dropped": 0, "delay_ms": 0}
         assert counters[3]["received"] == 100
-        assert counters[3]["shed"] > 0
-        assert f'armor_pso_shed_total{{class_id="3",direction="receive"}} {counters[3]["shed"]}.0' in ryu.metrics()
+        assert counters[3]["dropped"] > 0
+        assert (
+            f'armor_pso_dropped_total{{class_id="3",direction="receive"}} {counters[3]["dropped"]}.0' in ryu.metrics()
+        )
 
 
 def _counted(ryu: RunningRyu, class_id: int) -> int:
     receive = next(one["receive"] for one in ryu.state()["classes"] if one["class_id"] == class_id)
-    return receive["served"] + receive["shed"]
+    return receive["served"] + receive["dropped"]
 
 
-def test_packet_outs_leave_on_their_classs_connection_and_come_back_home_when_it_dies(ryu, switch) -> None:
+def test_packet_outs_leave_on_their_classs_connection_and_come_back_home_when_it_fails(ryu, switch) -> None:
     port = ryu.openflow_port + 1 + REAL_TIME
     for attempt in (1, 2):
         with PlayedSwitch(port) as of_class:
@@ -160,7 +162,7 @@ def test_a_barrier_covers_packet_outs_of_other_connections(tmp_path) -> None:
 
 @pytest.mark.parametrize(("capacity", "barriers"), [("200", ""), ("4096", "1")])
 def test_a_class_connection_is_read_no_faster_than_its_messages_are_handled(tmp_path, capacity, barriers) -> None:
-    """What is too much stays with the switch, so that nothing is shed here; a barrier's fence is read all the same."""
+    """What is too much stays with the switch, so that nothing is dropped here; a barrier's fence is read all the same."""
     settings = {"ARMOR_PSO_RECEIVE_QUEUE": capacity, "ARMOR_PSO_SEND_QUEUE": "4096", "RECORDER_BARRIERS": barriers}
     wanted = set(range(1, 801))
     with RunningRyu(tmp_path, PSO, RECORDER, pmt=PMT, **settings) as ryu:
@@ -181,7 +183,7 @@ def test_a_class_connection_is_read_no_faster_than_its_messages_are_handled(tmp_
             for end in ends:
                 end.result(60)
         counters = next(one["receive"] for one in ryu.state()["classes"] if one["class_id"] == REAL_TIME)
-        assert (counters["received"], counters["shed"]) == (len(wanted), 0)
+        assert (counters["received"], counters["dropped"]) == (len(wanted), 0)
 
 
 def test_a_role_and_fragments_are_told_to_class_connections_too(ryu, switch) -> None:

@@ -176,7 +176,7 @@ def test_a_switch_or_controller_sends_nothing_but_its_services(topology: Topolog
     network = network_of(topology, plan_in_band(topology, channel).plans)
     node = data.draw(st.sampled_from(topology.node_names))
     number = dpid_of(topology, node)
-    strange = data.draw(
+    unexpected = data.draw(
         st.sampled_from(
             [
                 {"l4_dst": 22, "l4_src": 22},
@@ -187,10 +187,10 @@ def test_a_switch_or_controller_sends_nothing_but_its_services(topology: Topolog
             ]
         )
     )
-    assert walk(network, node, OFPP_LOCAL, to_controller(channel, number, **strange)).out is None
+    assert walk(network, node, OFPP_LOCAL, to_controller(channel, number, **unexpected)).out is None
     root = channel.controller_at
-    if "ipv4_src" not in strange and "ipv4_dst" not in strange:
-        assert walk(network, root, CONTROL_PORT, to_switch(channel, number, **strange)).out is None
+    if "ipv4_src" not in unexpected and "ipv4_dst" not in unexpected:
+        assert walk(network, root, CONTROL_PORT, to_switch(channel, number, **unexpected)).out is None
 
 
 def test_each_service_has_its_own_mark_both_ways() -> None:
@@ -274,7 +274,7 @@ def test_what_cannot_be_is_refused_with_its_value(make, words: str) -> None:
         plan_in_band(load_topology("figure2"), make())
 
 
-def test_a_link_on_the_controllers_port_is_refused_where_the_controller_hangs_and_nowhere_else() -> None:
+def test_a_link_on_the_controllers_port_is_refused_where_the_controller_is_attached_and_nowhere_else() -> None:
     topology = load_topology("figure2")
     first = topology.links[0]
     changed = replace(topology, links=(replace(first, port_no=CONTROL_PORT), *topology.links[1:]))

@@ -11,7 +11,7 @@ WEIGHTS = st.lists(
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[list[float], list[frozenset[int]]]:
-    """Weights, and tunnels that die one after another or several at once; some are named twice."""
+    """Weights, and tunnels that fail one after another or several at once; some are named twice."""
     weights = draw(WEIGHTS)
     tunnels = st.frozensets(st.integers(0, len(weights) - 1), max_size=2)
     return weights, draw(st.lists(tunnels, max_size=5))

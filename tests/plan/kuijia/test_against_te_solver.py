@@ -36,8 +36,8 @@ PLAN = TrafficPlan(ALLOCATION, ALLOCATION.demand_mbps)
 @pytest.mark.parametrize("link", GSCALE.link_ids, ids=str)
 @pytest.mark.parametrize(("scheme", "respond"), [("kuijia", rate_rescale), ("rescaling", rescale)])
 def test_slots_after_a_failure_carry_what_the_solver_moves(scheme: str, respond: object, link: LinkId) -> None:
-    dead = ALLOCATION.problem.tunnels.dead(ALLOCATION.problem.network.failed_arcs(FailureScenario(frozenset({link}))))
-    answer = respond(PLAN, dead)  # type: ignore[operator]
+    down = ALLOCATION.problem.tunnels.down(ALLOCATION.problem.network.failed_arcs(FailureScenario(frozenset({link}))))
+    answer = respond(PLAN, down)  # type: ignore[operator]
     planner = TunnelPlanner(
         find_tunnel_scheme(scheme), GSCALE, allocated_commodities(ALLOCATION), TunnelOptions("eight")
     )

@@ -102,7 +102,7 @@ def all_by_s3(row: FlowRow) -> FlowRow:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (without_victims, "should go by a living tunnel, and went s1>s2 s2>s4"),
+        (without_victims, "should go by a live tunnel, and went s1>s2 s2>s4"),
         (in_the_normal_queue, "where ClassMarking(tc=1, queue_id=2) belongs"),
         (untagged, "where ClassMarking(tc=1, queue_id=2) belongs"),
         (all_by_s3, "its tunnel lives, and it went s1>s3 s3>s4"),
@@ -130,8 +130,8 @@ def to_another_address(row: FlowRow) -> FlowRow:
     return replace(row, apply_actions=(SetField("ipv4_src", 1), *row.apply_actions)) if row.table_id == 5 else row
 
 
-@pytest.mark.parametrize(("change", "words"), [(going_back, "goes round"), (to_another_address, "the host at s4 gets")])
-def test_packets_that_go_round_or_are_changed_are_an_error(change: object, words: str) -> None:
+@pytest.mark.parametrize(("change", "words"), [(going_back, "loops"), (to_another_address, "the host at s4 gets")])
+def test_packets_that_loop_or_are_changed_are_an_error(change: object, words: str) -> None:
     with pytest.raises(PlanError, match=words):
         audit(changed(figure1_planner("kuijia"), change), [()])
 

@@ -58,17 +58,17 @@ def test_without_demands_every_pair_gets_three_tunnels_of_equal_weight() -> None
     assert {each.weights for each in found} == {(1 / 3, 1 / 3, 1 / 3)}
 
 
-def test_tunnels_of_gscale_never_all_die_with_one_link() -> None:
+def test_tunnels_of_gscale_never_all_fail_with_one_link() -> None:
     for each in equal_commodities(GSCALE):
         for link in GSCALE.link_ids:
-            assert len(each.dead(GSCALE, [link])) < 3
+            assert len(each.down(GSCALE, [link])) < 3
 
 
 def test_failed_tunnels_are_those_that_cross_a_failed_link_in_either_direction() -> None:
     traffic = figure1_traffic()
-    assert traffic.dead(figure1(), [LinkId("s2", "s4")]) == {0}
-    assert traffic.reverse.dead(figure1(), [LinkId("s2", "s4"), LinkId("s1", "s3")]) == {0, 2}
-    assert traffic.dead(figure1(), []) == frozenset()
+    assert traffic.down(figure1(), [LinkId("s2", "s4")]) == {0}
+    assert traffic.reverse.down(figure1(), [LinkId("s2", "s4"), LinkId("s1", "s3")]) == {0, 2}
+    assert traffic.down(figure1(), []) == frozenset()
 
 
 def test_the_way_back_is_the_same_links_with_the_same_weights() -> None:

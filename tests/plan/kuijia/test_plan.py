@@ -86,13 +86,13 @@ def test_any_failure_of_gscale_moves_only_its_own_flows_and_those_into_the_low_q
     switches = running(GSCALE, network.plans([failed]), failed)
     for node, ingress_entries in network.ingress_entries.items():
         for ingress_entry in ingress_entries:
-            dead = ingress_entry.commodity.dead(GSCALE, failed)
-            survivors = set(range(len(ingress_entry.commodity.paths))) - dead
+            down = ingress_entry.commodity.down(GSCALE, failed)
+            survivors = set(range(len(ingress_entry.commodity.paths))) - down
             packet = packet_of(GSCALE, ingress_entry.commodity)
             for own in network.holding(ingress_entry):
                 for slot in (own.slots.first, own.slots.stop - 1):
                     found = cross(switches, node, packet, slot)
-                    if own.tunnel not in dead:
+                    if own.tunnel not in down:
                         assert own.tunnel is not None
                         assert_held(found, ingress_entry.commodity, own.tunnel, NORMAL)
                     else:
@@ -120,13 +120,13 @@ def test_rescaling_delivers_after_any_failure_and_tags_nobody(link: LinkId) -> N
 def test_without_failover_the_flows_of_a_failed_tunnel_are_lost_and_the_others_are_not() -> None:
     network, failed = planner("te"), frozenset({GSCALE.link_ids[0]})
     assert network.plans([failed]) == network.plans()
-    ingress_entry = next(each for each in network.ingress_entries["s1"] if each.commodity.dead(GSCALE, failed))
-    dead = ingress_entry.commodity.dead(GSCALE, failed)
+    ingress_entry = next(each for each in network.ingress_entries["s1"] if each.commodity.down(GSCALE, failed))
+    down = ingress_entry.commodity.down(GSCALE, failed)
     switches = running(GSCALE, network.plans(), failed)
     for piece in network.holding(ingress_entry):
         packet = packet_of(GSCALE, ingress_entry.commodity)
         found = cross(switches, "s1", packet, piece.slots.first)
-        assert (found.delivered_to is None) == (piece.tunnel in dead)
+        assert (found.delivered_to is None) == (piece.tunnel in down)
 
 
 def connected_networks() -> st.SearchStrategy[Topology]:
@@ -153,7 +153,7 @@ def test_after_any_failures_one_after_another_who_has_a_tunnel_left_is_delivered
             packet = packet_of(topology, ingress_entry.commodity)
             found = cross(switches, node, packet, slot)
             if piece.tunnel is None:
-                assert ingress_entry.commodity.dead(topology, failed) == set(range(len(ingress_entry.commodity.paths)))
+                assert ingress_entry.commodity.down(topology, failed) == set(range(len(ingress_entry.commodity.paths)))
                 assert (found.delivered_to, found.links) == (None, ())
             else:
                 assert_held(found, ingress_entry.commodity, piece.tunnel, VICTIM if piece.victim else NORMAL)

@@ -51,14 +51,14 @@ def test_a_select_group_sends_all_udp_of_two_hosts_over_one_tunnel() -> None:
 
 @pytest.mark.ovs
 @pytest.mark.parametrize(("scheme", "moves"), [("kuijia", False), ("rescaling", True)])
-def test_the_death_of_a_tunnel_moves_only_its_flows_unless_shares_are_rescaled(scheme: str, moves: bool) -> None:
+def test_the_failure_of_a_tunnel_moves_only_its_flows_unless_shares_are_rescaled(scheme: str, moves: bool) -> None:
     planner = TunnelPlanner(tunnel_schemes()[scheme], figure1(), [figure1_traffic((0.5, 0.3, 0.2))], TunnelOptions())
     found = measure_spread(planner, planner.ingress_entries["s1"][0], "udp", draw_flows(1000, 1))
-    assert [each.dead for each in found.failures] == [0, 1, 2]
+    assert [each.down for each in found.failures] == [0, 1, 2]
     assert any(each.moved for each in found.failures) is moves
     for each in found.failures:
         assert sum(each.victims.flows) + each.others == sum(each.everybody.flows) == 1000
-        assert each.everybody.flows[each.dead] == 0
+        assert each.everybody.flows[each.down] == 0
         assert each.everybody.p_value > IMPROBABLE
         assert moves or each.victims.p_value > IMPROBABLE
     assert found.unrepaired == 0
@@ -84,15 +84,15 @@ FLOWS = draw_flows(40, 3)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=40, max_size=40), st.integers(0, 2))
-def test_moves_count_those_whose_tunnel_lived_and_that_changed_it(taken: list[tuple[int, int]], dead: int) -> None:
+def test_moves_count_those_whose_tunnel_lived_and_that_changed_it(taken: list[tuple[int, int]], down: int) -> None:
     before = {flow: first for flow, (first, _) in zip(FLOWS, taken, strict=True)}
     after = {flow: second for flow, (_, second) in zip(FLOWS, taken, strict=True)}
-    found = moves_of(before, after, dead, (0.5, 0.3, 0.2))
-    assert found.moved == sum(first != second for first, second in taken if first != dead)
-    assert found.others == sum(first != dead for first, _ in taken)
-    assert found.victims.flows == tuple(taken.count((dead, tunnel)) for tunnel in range(3))
+    found = moves_of(before, after, down, (0.5, 0.3, 0.2))
+    assert found.moved == sum(first != second for first, second in taken if first != down)
+    assert found.others == sum(first != down for first, _ in taken)
+    assert found.victims.flows == tuple(taken.count((down, tunnel)) for tunnel in range(3))
     assert found.everybody == Split(found.victims.weights, split_of(after, (1, 1, 1)).flows)
-    assert found.victims.weights[dead] == 0
+    assert found.victims.weights[down] == 0
     assert sum(found.victims.weights) == pytest.approx(1)
 
 

@@ -1,4 +1,4 @@
-"""SQR as plans: packets go through virtual ports, and what these give back finds its way once the link is dead."""
+"""SQR as plans: packets go through virtual ports, and what these give back finds its way once the link is down."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def switches(topology: Topology, kept: tuple[str, ...]) -> tuple[dict[str, Switc
 
 
 def walk(topology: Topology, kept: tuple[str, ...], failed: LinkId | None, source: str, target: str) -> str:
-    """Where a packet ends: "delivered", "dropped" or "looped"; a virtual port sends on, or back when its link died."""
+    """Where a packet ends: "delivered", "dropped" or "looped"; a virtual port sends on, or back when its link failed."""
     ports, hosts = assign_ports(topology), hosts_of(topology)
     models, behind = switches(topology, kept)
     packet, node, in_port = Packet(hosts[source].ipv4, hosts[target].ipv4), source, HOST_PORT
@@ -110,7 +110,7 @@ def test_virtual_ports_have_numbers_of_their_own() -> None:
 
 
 class Lossless:
-    """A network under scheme lossless whose virtual ports send on, or give back once their link has died."""
+    """A network under scheme lossless whose virtual ports send on, or give back once their link has failed."""
 
     def __init__(self, topology: Topology, kept: tuple[str, ...]) -> None:
         self.topology, self.ports, self.hosts = topology, assign_ports(topology), hosts_of(topology)

@@ -108,7 +108,7 @@ def test_an_interrupted_measurement_leaves_nothing(state: Path) -> None:
 
 
 @pytest.mark.emulation
-def test_a_switch_that_dies_in_the_middle_is_an_error_and_leaves_nothing(state: Path) -> None:
+def test_a_switch_that_fails_in_the_middle_is_an_error_and_leaves_nothing(state: Path) -> None:
     before = leftovers(state)
 
     def kill_the_switch(what: str) -> None:

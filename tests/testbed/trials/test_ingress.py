@@ -10,18 +10,18 @@ def rows_changed(t_s: float, node: str, added: int = 1) -> Event:
     return Event(t_s, "row-watcher", "rows_changed", {"node": node, "added": added, "deleted": 0})
 
 
-def dead(t_s: float, node: str, source: str = "watcher", live: bool = False) -> Event:
+def down(t_s: float, node: str, source: str = "watcher", live: bool = False) -> Event:
     return Event(t_s, source, "port_status", {"node": node, "port_no": 2, "live": live})
 
 
 EVENTS = [
     rows_changed(9.9, "s1"),
-    dead(10.05, "s2"),
-    dead(10.04, "s7", source="agent:s7"),
-    dead(10.06, "s7"),
-    dead(10.07, "s7"),
-    dead(10.01, "s9"),
-    dead(10.02, "s2", live=True),
+    down(10.05, "s2"),
+    down(10.04, "s7", source="agent:s7"),
+    down(10.06, "s7"),
+    down(10.07, "s7"),
+    down(10.01, "s9"),
+    down(10.02, "s2", live=True),
     rows_changed(10.08, "s1"),
     rows_changed(10.09, "s1"),
     rows_changed(10.085, "s1"),

@@ -104,7 +104,7 @@ def test_a_recovery_is_counted_in_the_windows_where_it_happened() -> None:
     assert json.loads(json.dumps(row)) == row
 
 
-def test_who_walks_back_for_ever_has_no_end_of_backtracking_and_does_not_converge() -> None:
+def test_who_backtracks_for_ever_has_no_end_of_backtracking_and_does_not_converge() -> None:
     row = network_row(seen(flights(turned=range(154, 450))))
     assert row["backtracking_ms"] is None
     assert row["convergence_ms"] is None

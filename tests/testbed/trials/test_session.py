@@ -34,7 +34,7 @@ ENDED_S = 30.0
 
 
 def trial(kind="mixed", links=(), variant=LEARNED, load=LOAD):
-    """A trial on the topology of SD-FAST's figure 2; the failure of s4-s5 makes packets of s1 walk back to s2."""
+    """A trial on the topology of SD-FAST's figure 2; the failure of s4-s5 makes packets of s1 backtrack to s2."""
     name = f"figure2/k{len(links)}/{kind}/{variant.name}"
     parameters = DownloadParameters() if kind == "download" else WatchedParameters()
     pairs = (("s1", "s5"), ("s8", "s2"))
@@ -120,7 +120,7 @@ def test_a_network_that_does_not_return_is_built_anew(
 
 
 def test_calibration_measures_everything_that_is_judged(settings: TestbedSettings) -> None:
-    # A busy machine lets BFD take the full link for dead, and then no ping is answered: that says nothing of classes.
+    # A busy machine lets BFD take the full link as failed, and then no ping is answered: that says nothing of classes.
     tries = (measure_calibration([trial()], settings) for _ in range(TRIES))
     facts = next(each for each in tries if None not in each["full_link_delay_ms"].values())
     assert facts["bfd"][-1]["interval_ms"] == facts["bfd_interval_ms"]

@@ -26,7 +26,7 @@ from experiments.testbed.workloads.decide.flows import (
 from mininet_topos.errors import BadInputError
 
 MS = 1_000_000
-MODEL = FailureModel(interval_ms=150, detection_ms=0.4, dead_ms=10, bound_ms=4, spare_ms=0.5)
+MODEL = FailureModel(interval_ms=150, detection_ms=0.4, down_ms=10, bound_ms=4, spare_ms=0.5)
 
 
 def flow(started_ms: float, done_ms: float | None, retransmits: int = 0) -> FlowOutcome:
@@ -68,9 +68,9 @@ def test_a_report_with_rows_of_another_length_is_refused() -> None:
     ("started_ms", "done_ms", "is_hit"),
     [
         (90, 95, False),  # before
-        (99, 105, False),  # its bytes were past the failed link when it died
+        (99, 105, False),  # its bytes were past the failed link when it failed
         (99, 111, True),  # under way, and kept waiting
-        (105, 112, True),  # begun while the path was dead
+        (105, 112, True),  # begun while the path was down
         (105, None, True),  # never done
         (110, 111, False),  # after
         (99, None, True),
@@ -143,8 +143,8 @@ def test_failures_are_apart_and_end_with_the_workload(seconds: float, seed: int)
 
 def test_an_agent_holds_until_the_same_path_is_back_and_not_at_all_for_another() -> None:
     held = MODEL.hold_ms(Recovery(same_port=True, replays=True))
-    assert MODEL.detection_ms + held + AGENT_SETTLE_MS == MODEL.dead_ms + MODEL.spare_ms
+    assert MODEL.detection_ms + held + AGENT_SETTLE_MS == MODEL.down_ms + MODEL.spare_ms
     assert MODEL.hold_ms(Recovery(same_port=False, replays=True)) == 0.0
-    short = FailureModel(interval_ms=150, detection_ms=0.4, dead_ms=2, bound_ms=4, spare_ms=0.5)
-    with pytest.raises(BadInputError, match="dead for 2 ms: the replay agent takes 5 ms"):
+    short = FailureModel(interval_ms=150, detection_ms=0.4, down_ms=2, bound_ms=4, spare_ms=0.5)
+    with pytest.raises(BadInputError, match="down for 2 ms: the replay agent takes 5 ms"):
         short.hold_ms(Recovery(same_port=True, replays=True))

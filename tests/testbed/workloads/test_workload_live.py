@@ -1,4 +1,4 @@
-"""Short flows over a path that really dies: without SQR they wait for timers of TCP, with it none runs out."""
+"""Short flows over a path that really fails: without SQR they wait for timers of TCP, with it none runs out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from experiments.testbed.workloads.run import Bottleneck, Bulk, Sending, TcpSett
 from tests.undisturbed import undisturbed
 
 pytestmark = [pytest.mark.emulation, pytest.mark.alone]
-# Told late on a busy machine, a failure is still within delta; a path dies twice.
-MODEL = FailureModel(interval_ms=600, detection_ms=1, dead_ms=150, bound_ms=300, spare_ms=50)
+# Told late on a busy machine, a failure is still within delta; a path fails twice.
+MODEL = FailureModel(interval_ms=600, detection_ms=1, down_ms=150, bound_ms=300, spare_ms=50)
 SECONDS = 2.0
 TCP = TcpSettings(rto_min_ms=400)
 # Where nothing is lost no timer runs out, unless a busy machine lets an answer wait for so long.
@@ -27,15 +27,15 @@ def workload(recovery: Recovery | None, tcp: TcpSettings) -> Json:
         return run_workload(testbed, recovery, MODEL, Sending(flows, SECONDS), tcp, beside=None, seed=1)
 
 
-def test_flows_whose_path_dies_wait_for_a_timer() -> None:
+def test_flows_whose_path_fails_wait_for_a_timer() -> None:
     row = workload(Recovery(same_port=True, replays=False), TCP)
     assert row["flows"] > 10
     assert len(row["outages_ms"]) > 0
     assert row["timeouts"] > 0
-    # A flow that began while the path was dead has lost its SYN, which is sent again after a second.
-    began_dead = [number for number, after_ms, _, again in row["hits"] if after_ms > 0 and again]
-    assert began_dead
-    assert all((row["completion_ms"][number] or GIVE_UP_MS) > 900 for number in began_dead)
+    # A flow that began while the path was down has lost its SYN, which is retransmitted after a second.
+    began_while_down = [number for number, after_ms, _, again in row["hits"] if after_ms > 0 and again]
+    assert began_while_down
+    assert all((row["completion_ms"][number] or GIVE_UP_MS) > 900 for number in began_while_down)
 
 
 @pytest.mark.parametrize("same_port", [True, False], ids=["same-port", "rerouted"])
@@ -53,5 +53,5 @@ def test_a_long_flow_has_no_time_out_with_sqr() -> None:
         row = run_bulk(testbed, Recovery(same_port=True, replays=True), MODEL, bulk, PATIENT_TCP)
     assert row["timeouts"] == 0
     assert row["sqr_s1"]["replays"] == 1
-    assert row["stalled_ms"] > MODEL.dead_ms / 2
+    assert row["stalled_ms"] > MODEL.down_ms / 2
     assert row["sent_bytes"][-1] > row["sent_bytes"][0]

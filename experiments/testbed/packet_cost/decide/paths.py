@@ -31,8 +31,8 @@ PATHS: dict[str, str] = {
     "learned": "SD-FAST, learned mode: untagged",
     "learned_rule": "SD-FAST, learned mode: learned rule pushes a tag",
     "agent_rule": "SD-FAST, agent mode: the agent's rule pushes a tag",
-    "cb_turned": "CB: own port dead, tagged and turned",
-    "cb_tagged": "CB: a tagged packet comes back",
+    "cb_turned": "CB: own port down, tagged and turned",
+    "cb_tagged": "CB: a tagged packet backtracks",
     "learned_tagged": "SD-FAST, learned mode: a tagged packet teaches",
 }
 
@@ -110,7 +110,7 @@ def cost_paths(topology: Topology) -> tuple[CostPath, ...]:
 
     learned, agent, cb, group = learned_plans[dpid], plan("sdfast", "agent"), plan("cb"), plan("ffg")
     taught = _visit(topology, learned, tagged, scene.primary_port, None).learned
-    host, back, dead = HOST_PORT, scene.primary_port, scene.primary_port
+    host, back, down = HOST_PORT, scene.primary_port, scene.primary_port
     shortest = plan("shortest")
     ways: dict[str, tuple[RulePlan, Packet, int, int | None]] = {
         "plain": (shortest, untagged, host, None),
@@ -122,7 +122,7 @@ def cost_paths(topology: Topology) -> tuple[CostPath, ...]:
         "learned": (learned, untagged, host, None),
         "learned_rule": (_with_rows(learned, taught), untagged, host, None),
         "agent_rule": (_with_rows(agent, (untagged_row(scene.far),)), untagged, host, None),
-        "cb_turned": (cb, untagged, host, dead),
+        "cb_turned": (cb, untagged, host, down),
         "cb_tagged": (cb, tagged, back, None),
         "learned_tagged": (learned, tagged, back, None),
     }

@@ -44,7 +44,7 @@ class PairFacts:
     joined : bool
         Whether the pair is connected without the failed links.
     hops_back : int or None
-        Links that its first packet walks back from the first failed link by the tree planner; None: cannot be said.
+        Links that its first packet backtracks from the first failed link by the tree planner; None: cannot be said.
     """
 
     primary: tuple[LinkId, ...]
@@ -86,7 +86,7 @@ class _PairView:
 
     @property
     def convergence_ms(self) -> float | None:
-        """From the failure to the last packet that was lost or came back; None: some still are at the end."""
+        """From the failure to the last packet that was lost or backtracked; None: some still are at the end."""
         if any(outcome.steady_s is None for outcome in self.outcomes if outcome.counts.sent):
             return None
         last = [stamp for outcome in self.outcomes for stamp in (outcome.last_lost_s, outcome.last_crankback_s)]

@@ -15,7 +15,7 @@ AGENT_SETTLE_MS = 5.0
 
 @dataclass(frozen=True)
 class Recovery:
-    """A way of recovery. `same_port`: the dead path itself works again (SB'), else traffic goes another way (LRR)."""
+    """A way of recovery. `same_port`: the failed path itself works again (SB'), else traffic goes another way (LRR)."""
 
     same_port: bool
     replays: bool
@@ -31,7 +31,7 @@ class FailureModel:
         From one failure to the next.
     detection_ms : float
         From a failure to its detection.
-    dead_ms : float
+    down_ms : float
         From a failure to its repair, the route failure time of SB'.
     bound_ms : float
         delta: what detection takes at the most on this machine.
@@ -41,7 +41,7 @@ class FailureModel:
 
     interval_ms: float
     detection_ms: float
-    dead_ms: float
+    down_ms: float
     bound_ms: float
     spare_ms: float
 
@@ -55,10 +55,10 @@ class FailureModel:
         """
         if not recovery.same_port:
             return 0.0
-        hold_ms = self.dead_ms - self.detection_ms - AGENT_SETTLE_MS + self.spare_ms
+        hold_ms = self.down_ms - self.detection_ms - AGENT_SETTLE_MS + self.spare_ms
         if hold_ms < 0:
             raise BadInputError(
-                f"a path that is dead for {self.dead_ms:g} ms: the replay agent takes {AGENT_SETTLE_MS:g} ms, give more"
+                f"a path that is down for {self.down_ms:g} ms: the replay agent takes {AGENT_SETTLE_MS:g} ms, give more"
             )
         return hold_ms
 

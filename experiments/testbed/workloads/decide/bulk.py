@@ -48,7 +48,7 @@ def bulk_row(samples: Sequence[Sample], failure_ns: int, window_ms: float) -> Js
     ----------
     samples : sequence of Sample
     failure_ns : int
-        When the path died, or would have.
+        When the path failed, or would have.
     window_ms : float
         The smallest congestion window is looked for so long after the failure.
     """

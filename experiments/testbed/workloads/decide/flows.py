@@ -19,7 +19,7 @@ class WorkloadError(ArmorError):
 
 @dataclass(frozen=True)
 class Sent:
-    """A flow at its sender: when connect() was called, what was sent again, whether it ended in time."""
+    """A flow at its sender: when connect() was called, what was retransmitted, whether it ended in time."""
 
     started_ns: int
     retransmits: int
@@ -38,7 +38,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Outage:
-    """A path that was dead from `shut_ns` until `usable_ns`, when it worked again or traffic was led around it."""
+    """A path that was down from `shut_ns` until `usable_ns`, when it worked again or traffic was led around it."""
 
     shut_ns: int
     usable_ns: int
@@ -141,7 +141,7 @@ def workload_row(outcomes: Sequence[FlowOutcome], outages: Sequence[Outage]) -> 
     """Columns of a trial: size and completion time of every flow, and the flows that were hit.
 
     `hits` holds for each of these: number of the flow, its start after the beginning of the first outage that it met
-    (ms, negative if it was under way), its longest silence (ms), segments sent again.
+    (ms, negative if it was under way), its longest silence (ms), segments retransmitted.
     """
     hits = []
     later = sorted(outages, key=lambda outage: outage.shut_ns)

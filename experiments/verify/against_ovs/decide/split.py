@@ -68,21 +68,21 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What the death of one tunnel did to flows.
+    """What the failure of one tunnel did to flows.
 
     Attributes
     ----------
-    dead : int
+    down : int
         The tunnel.
     victims, everybody : Split
-        Its flows, and all flows, over the tunnels that are left, against their weights; the dead one has weight 0.
+        Its flows, and all flows, over the tunnels that are left, against their weights; the failed one has weight 0.
     others : int
         Flows of living tunnels.
     moved : int
         How many of those changed their tunnel.
     """
 
-    dead: int
+    down: int
     victims: Split
     everybody: Split
     others: int
@@ -96,25 +96,25 @@ def split_of(tunnel_of: Mapping[FlowPorts, int], weights: Sequence[float]) -> Sp
 
 
 def moves_of(
-    before: Mapping[FlowPorts, int], after: Mapping[FlowPorts, int], dead: int, weights: Sequence[float]
+    before: Mapping[FlowPorts, int], after: Mapping[FlowPorts, int], down: int, weights: Sequence[float]
 ) -> Moves:
-    """Compare everybody's tunnel before and after one tunnel died.
+    """Compare everybody's tunnel before and after one tunnel failed.
 
     Parameters
     ----------
     before, after : mapping of FlowPorts to int
         The same flows.
-    dead : int
+    down : int
     weights : sequence of float
         Of all tunnels.
     """
-    victims = {flow: after[flow] for flow, tunnel in before.items() if tunnel == dead}
-    alive = [0.0 if tunnel == dead else weight for tunnel, weight in enumerate(weights)]
-    if not any(alive):
-        alive = [float(tunnel != dead) for tunnel in range(len(weights))]
-    others = [flow for flow, tunnel in before.items() if tunnel != dead]
+    victims = {flow: after[flow] for flow, tunnel in before.items() if tunnel == down}
+    live = [0.0 if tunnel == down else weight for tunnel, weight in enumerate(weights)]
+    if not any(live):
+        live = [float(tunnel != down) for tunnel in range(len(weights))]
+    others = [flow for flow, tunnel in before.items() if tunnel != down]
     moved = sum(after[flow] != before[flow] for flow in others)
-    return Moves(dead, split_of(victims, alive), split_of(after, alive), len(others), moved)
+    return Moves(down, split_of(victims, live), split_of(after, live), len(others), moved)
 
 
 def _normed(weights: Sequence[float]) -> tuple[float, ...]:

@@ -85,10 +85,10 @@ def main_id(table: PolicyMapTable, ready: Collection[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """How a message stands to barriers, and whether it may be shed."""
+    """How a message stands to barriers, and whether it may be dropped."""
 
     kind: Kind
-    may_be_shed: bool = False
+    may_be_dropped: bool = False
 
 
 _ECHOES = (MsgType.ECHO_REQUEST, MsgType.ECHO_REPLY)
@@ -101,16 +101,16 @@ def receive_treatment(msg_type: int) -> Treatment:
     do not pass it. Packet-ins answer nothing: they pass, and a switch may drop them itself.
     """
     if msg_type == MsgType.PACKET_IN:
-        return Treatment(Kind.FREE, may_be_shed=True)
+        return Treatment(Kind.FREE, may_be_dropped=True)
     if msg_type in _ECHOES:
         return Treatment(Kind.FREE)
     return Treatment(Kind.BARRIER if msg_type == MsgType.BARRIER_REPLY else Kind.ORDERED)
 
 
 def send_treatment(msg_type: int) -> Treatment:
-    """Treatment of a message to a switch: all but echoes heed barriers; only packet-outs may be shed."""
+    """Treatment of a message to a switch: all but echoes heed barriers; only packet-outs may be dropped."""
     if msg_type in _ECHOES:
         return Treatment(Kind.FREE)
     if msg_type == MsgType.BARRIER_REQUEST:
         return Treatment(Kind.BARRIER)
-    return Treatment(Kind.ORDERED, may_be_shed=msg_type == MsgType.PACKET_OUT)
+    return Treatment(Kind.ORDERED, may_be_dropped=msg_type == MsgType.PACKET_OUT)

@@ -1,4 +1,4 @@
-"""What happened to each class: received, served, shed, and how long it waited."""
+"""What happened to each class: received, served, dropped, and how long it waited."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class ClassCounters:
 
     received: int = 0
     served: int = 0
-    shed: int = 0
+    dropped: int = 0
     delay: DelayHistogram = field(default_factory=DelayHistogram)
 
     def to_json(self) -> dict[str, Any]:
         """Values of one class for GET /pso; delays in milliseconds, null without any."""
         delays: dict[str, float | None] = {f"p{percent}": self._ms(percent) for percent in _PERCENTILES}
         delays["max"] = round(self.delay.max_s * 1e3, 3) if self.delay.count else None
-        return {"received": self.received, "served": self.served, "shed": self.shed, "delay_ms": delays}
+        return {"received": self.received, "served": self.served, "dropped": self.dropped, "delay_ms": delays}
 
     def _ms(self, percent: float) -> float | None:
         seconds = self.delay.percentile_s(percent)
@@ -97,14 +97,14 @@ def live_table(counters: Counters, names: Mapping[int, str], classes: Sequence[i
     classes : sequence of int
         Most urgent first.
     """
-    lines = [f"{'class':<18} {'way':<8}{'received':>10}{'served':>10}{'shed':>8}{'p50 ms':>10}{'p99 ms':>10}"]
+    lines = [f"{'class':<18} {'way':<8}{'received':>10}{'served':>10}{'dropped':>8}{'p50 ms':>10}{'p99 ms':>10}"]
     for class_id in classes:
         for direction in (RECEIVE, SEND):
             values = counters.of(direction, class_id).to_json()
             delays = [values["delay_ms"][key] for key in ("p50", "p99")]
             shown = "".join(f"{'-' if each is None else f'{each:.2f}':>10}" for each in delays)
             head = f"{class_id} {names.get(class_id, '')}".ljust(19) + f"{direction:<8}"
-            lines.append(f"{head}{values['received']:>10}{values['served']:>10}{values['shed']:>8}{shown}")
+            lines.append(f"{head}{values['received']:>10}{values['served']:>10}{values['dropped']:>8}{shown}")
     if counters.errors:
         lines.append("errors: " + ", ".join(f"{kind} {count}" for kind, count in sorted(counters.errors.items())))
     return "\n".join(lines)

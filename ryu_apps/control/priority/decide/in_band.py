@@ -43,9 +43,9 @@ def channel_of(
     return Channel(controller_at, tuple(services), marks)
 
 
-def _data_markings(wish: DataDscp | None, lowest: int) -> Iterator[DataMarking]:
+def _data_markings(treatment: DataDscp | None, lowest: int) -> Iterator[DataMarking]:
     """Marks of control that data may not have, as the table configuration; `lowest` is the least urgent one."""
-    if wish is None:
+    if treatment is None:
         return
-    becomes = None if wish is DataDscp.REFUSE else ((lowest >> _SELECTOR_SHIFT) - 1) << _SELECTOR_SHIFT
+    becomes = None if treatment is DataDscp.REFUSE else ((lowest >> _SELECTOR_SHIFT) - 1) << _SELECTOR_SHIFT
     yield from (DataMarking(dscp, becomes) for dscp in range(lowest, HIGHEST_DSCP + 1))

@@ -7,11 +7,11 @@ Laws, each held by a test:
   themselves, the others among themselves).
 - Barrier: what came before a barrier of its source leaves before it, what came after leaves after it, except
   messages that are `FREE`.
-- Bound: a message that may be shed never makes the queue longer than its capacity. The least urgent class loses
+- Bound: a message that may be dropped never makes the queue longer than its capacity. The least urgent class loses
   first, in it the source with most messages, of those the newest; a full queue refuses what is least urgent itself.
 - Fairness: sources of one class take turns, so that a switch that floods a class harms itself.
 
-A message that may not be shed is always taken; `is_full` tells its sender to wait.
+A message that may not be dropped is always taken; `is_full` tells its sender to wait.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Entry:
         Whose barriers it heeds, and with whom it shares turns.
     kind : Kind
     size_bytes : int
-    may_be_shed : bool
+    may_be_dropped : bool
     payload : object
-        Of no account here.
+        Ignored here.
     at_s : float
         When it came, for whoever measures delays.
     """
@@ -57,7 +57,7 @@ class Entry:
     source: Hashable
     kind: Kind
     size_bytes: int
-    may_be_shed: bool
+    may_be_dropped: bool
     payload: Any
     at_s: float = 0.0
 
@@ -65,12 +65,12 @@ class Entry:
 class _Lane:
     """Messages of one class, one queue a source; sources take turns."""
 
-    __slots__ = ("length", "queues", "sheddable", "turns")
+    __slots__ = ("droppable", "length", "queues", "turns")
 
     def __init__(self) -> None:
         self.queues: dict[Hashable, deque[Entry]] = {}
         self.turns: deque[Hashable] = deque()
-        self.sheddable: dict[Hashable, int] = {}
+        self.droppable: dict[Hashable, int] = {}
         self.length = 0
 
     def push(self, entry: Entry) -> None:
@@ -80,8 +80,8 @@ class _Lane:
             self.turns.append(entry.source)
         queue.append(entry)
         self.length += 1
-        if entry.may_be_shed:
-            self.sheddable[entry.source] = self.sheddable.get(entry.source, 0) + 1
+        if entry.may_be_dropped:
+            self.droppable[entry.source] = self.droppable.get(entry.source, 0) + 1
 
     def head(self) -> Entry:
         return self.queues[self.turns[0]][0]
@@ -93,13 +93,13 @@ class _Lane:
             self.turns.rotate(-1)
         return entry
 
-    def shed(self) -> Entry | None:
+    def drop(self) -> Entry | None:
         """Give up the newest message of the source with most that may go."""
-        if not self.sheddable:
+        if not self.droppable:
             return None
-        source = max(self.sheddable, key=self.sheddable.__getitem__)
+        source = max(self.droppable, key=self.droppable.__getitem__)
         queue = self.queues[source]
-        at = next(at for at in range(len(queue) - 1, -1, -1) if queue[at].may_be_shed)
+        at = next(at for at in range(len(queue) - 1, -1, -1) if queue[at].may_be_dropped)
         entry = queue[at]
         del queue[at]
         self._removed(entry)
@@ -114,10 +114,10 @@ class _Lane:
 
     def _removed(self, entry: Entry) -> None:
         self.length -= 1
-        if entry.may_be_shed:
-            self.sheddable[entry.source] -= 1
-            if not self.sheddable[entry.source]:
-                del self.sheddable[entry.source]
+        if entry.may_be_dropped:
+            self.droppable[entry.source] -= 1
+            if not self.droppable[entry.source]:
+                del self.droppable[entry.source]
         if not self.queues[entry.source]:
             del self.queues[entry.source]
             self.turns.remove(entry.source)
@@ -168,14 +168,14 @@ class ClassQueue:
         return {each: lane.length for each, lane in self._lanes.items()}
 
     def backlog(self, class_id: int, source: Hashable) -> int:
-        """Messages of a class and source that wait and may be shed."""
-        return self._lanes[class_id].sheddable.get(source, 0)
+        """Messages of a class and source that wait and may be dropped."""
+        return self._lanes[class_id].droppable.get(source, 0)
 
     def put(self, entry: Entry) -> list[Entry]:
         """Take a message; what had to go for it, or itself when it is the one to go."""
         lost: list[Entry] = []
-        while entry.may_be_shed and self.is_full:
-            victim = self._shed_below(entry)
+        while entry.may_be_dropped and self.is_full:
+            victim = self._drop_below(entry)
             if victim is None:
                 return [*lost, entry]
             lost.append(victim)
@@ -225,15 +225,15 @@ class ClassQueue:
             self._count(entry, -1)
         return removed
 
-    def _shed_below(self, entry: Entry) -> Entry | None:
+    def _drop_below(self, entry: Entry) -> Entry | None:
         """Room for a message, from the least urgent class that has any to give and is no more urgent than its own."""
         for each in reversed(self.classes):
             lane = self._lanes[each]
             # Of its own class and source, the newest is the one that has just come.
             is_own = each == entry.class_id
-            if is_own and lane.sheddable.get(entry.source, 0) >= max(lane.sheddable.values(), default=0):
+            if is_own and lane.droppable.get(entry.source, 0) >= max(lane.droppable.values(), default=0):
                 return None
-            victim = lane.shed()
+            victim = lane.drop()
             if victim is not None:
                 self._after_loss(victim)
                 return victim

@@ -3,17 +3,17 @@
 import json
 import logging
 
-from ryu_apps.control.told_events import SENTENCES, ToldEvents, sentence_of
+from ryu_apps.control.controller_events import SENTENCES, ControllerEvents, sentence_of
 
 
 def test_an_event_goes_to_the_event_log_and_is_said(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("ARMOR_EVENTS", str(tmp_path / "events.jsonl"))
-    events = ToldEvents("controller", logging.getLogger("told"))
+    events = ControllerEvents("controller", logging.getLogger("told"))
     with caplog.at_level(logging.INFO, logger="told"):
         events.write("port_status", node="s6", port_no=3, live=False)
     events.close()
     assert json.loads((tmp_path / "events.jsonl").read_text())["event"] == "port_status"
-    assert caplog.messages == ["s6: port 3 is dead"]
+    assert caplog.messages == ["s6: port 3 is down"]
 
 
 def test_a_return_that_had_nothing_to_undo_is_not_said():

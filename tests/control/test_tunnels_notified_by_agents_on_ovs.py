@@ -62,7 +62,7 @@ def agents(network: DummyNetwork, agent_configurations: Path) -> Iterator[None]:
 
 
 def wait_held(network: DummyNetwork, plans: TunnelPlanner, shape: str, *links: str) -> None:
-    """Wait until every switch holds its plan, and what its agent has to have laid over it."""
+    """Wait until every switch holds its plan, and the failover rows of its agent."""
     history = [frozenset({SQUARE.parse_link(link)}) for link in links]
     held = installed_plans(plans.plans(history), shape)
     wanted = {plan.node: set(with_edge_rows(plan).flows) for plan in held.values()}

@@ -1,4 +1,4 @@
-"""Events of the controller, told twice: to the event log of a run, and to whoever watches `ryu-manager`."""
+"""Events of the controller, for the event log of a run and for the output of `ryu-manager`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SENTENCES = {
 _NEWS_IF = {"return_done": "rounds", "restoration_done": "rows"}
 
 
-class ToldEvents(EventLog):
+class ControllerEvents(EventLog):
     """An event log that also says the main events in one line each.
 
     Parameters
@@ -56,7 +56,7 @@ def sentence_of(event: str, fields: Mapping[str, EventField]) -> str:
     Examples
     --------
     >>> sentence_of("port_status", {"node": "s6", "port_no": 3, "live": False})
-    's6: port 3 is dead'
+    's6: port 3 is down'
     >>> sentence_of("return_done", {"links": ["s6-s9"], "rounds": 0})
     ''
     """
@@ -64,4 +64,4 @@ def sentence_of(event: str, fields: Mapping[str, EventField]) -> str:
         return ""
     named = fields.get("links", fields.get("nodes"))
     names = (", ".join(map(str, named)) or "no link") if isinstance(named, list) else ""
-    return SENTENCES[event].format(state="live" if fields.get("live") else "dead", names=names, **fields)
+    return SENTENCES[event].format(state="live" if fields.get("live") else "down", names=names, **fields)

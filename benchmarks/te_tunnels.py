@@ -1,7 +1,7 @@
 """Disjoint tunnels against igraph and networkx: python -m benchmarks.te_tunnels
 
-igraph has no disjoint paths of least length; it gets the greedy search (shortest path, make its links expensive, repeat),
-which is less work and not exact. networkx computes link-disjoint paths by maximum flow.
+igraph has no disjoint paths of least length; it gets the greedy search (shortest path, make its links expensive,
+repeat), which is less work and not exact. networkx computes link-disjoint paths by maximum flow.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Known limit: an ovs-vswitchd that has lost its database server runs no bridge until it has reconnected
 (bridge_run in vswitchd/bridge.c returns early without the database lock; the first retry comes after 1 s).
 With the userspace datapath, which forwards in the same thread, the switch then carries nothing for about
-a second after its ovsdb-server is killed, and its neighbours' BFD takes all its links for dead.
+a second after its ovsdb-server is killed, and its neighbours' BFD takes all its links as failed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Lay the way of in-band control: rows of each switch, and the address of its own interface, before anything connects.
+"""Install in-band control: rows of each switch, and the address of its own interface, before anything connects.
 
-ovs-vswitchd forgets rows when it ends, and in userspace its own interface goes with it, so both are installed again when it
-was started again; without them the switch, and all behind it, would stay cut off.
+ovs-vswitchd forgets rows when it ends, and in userspace its own interface goes with it. A restart therefore
+installs both again; without them the switch, and all behind it, would stay cut off.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Ending:
     """How a program takes the signals that end it, while the block lasts.
 
     The first is a KeyboardInterrupt. Where a library swallows that, another follows a second later, until one unwinds
-    the program. Signals that come within ten seconds after the first are taken for the same wish and change nothing,
+    the program. Signals that come within ten seconds after the first are taken for the same request and change nothing,
     so that clean-up ends.
 
     Parameters

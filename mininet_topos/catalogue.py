@@ -133,7 +133,7 @@ def _maker(name: str) -> Callable[[], Topology] | None:
 
 
 def read_topology_file(path: Path) -> Loaded:
-    """Topology of a file, its kind told by the ending of its name; the topology is called as the file.
+    """Topology of a file, its kind known by the ending of its name; the topology is called as the file.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def shown(value: object) -> str:
 
 
 def sentence(error: Exception) -> str:
-    """What a terminal is told of an error: its message on one line; words and messages of any length are shortened.
+    """What a terminal shows of an error: its message on one line; words and messages of any length are shortened.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class Journal:
         self.received_s = 0.0
 
     def note(self, log: Log, *, is_sent: bool) -> None:
-        """Count a line, write it, or keep it until what it tells of is sent."""
+        """Count a line, write it, or keep it until what it reports is sent."""
         if log.event in COUNTED:
             self.count(log.event, str(log.fields.get("reason", "")))
         elif is_sent:

@@ -1,6 +1,6 @@
 """Armor's SQR: one ring of packet bytes per protected port, written for each packet and read only after a failure.
 
-A steady port only writes: the oldest slot is overwritten when the ring is full. At a failure the ring is walked back by
+A steady port only writes: the oldest slot is overwritten when the ring is full. At a failure it is read backwards by
 delta, and the window is sent by the backup port in the order of the slots; packets that arrive meanwhile queue behind
 it, so nothing overtakes. Times are nanoseconds of a clock that does not wrap.
 """

@@ -68,7 +68,7 @@ def unpack_slot(slot: bytes, tag: int) -> SlotRecord:
 
 
 def window(slots: Sequence[bytes], head: int, since_ns: int) -> tuple[SlotRecord, ...]:
-    """Walk back from the newest slot and return what was sent since a time, oldest first.
+    """Read from the newest slot backwards and return what was sent since a time, oldest first.
 
     Parameters
     ----------

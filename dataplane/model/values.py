@@ -27,7 +27,7 @@ class Transmission:
 
 @dataclass(frozen=True)
 class Failure:
-    """A primary port fails at `failed_at`; the switch knows at `detected_at`; `usable_at`: the way of `backup` is ready.
+    """A primary port fails at `failed_at`; the switch knows at `detected_at`; `backup` is ready at `usable_at`.
 
     `backup == port` is the paper's SB' (the same port comes back), another port is LRR (local rerouting).
     """

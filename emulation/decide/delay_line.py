@@ -25,7 +25,7 @@ PROGRAM_NAME = "armor-delay-line"
 _FRAMES_PER_MS = 50
 MIN_FRAMES, MAX_FRAMES = 512, 4096
 MAX_LINK_DELAY_MS = 10_000.0
-MAX_ERROR_US = 200.0  # a line that errs by more for one frame in a hundred is told of in the result
+MAX_ERROR_US = 200.0  # a line that errs by more for one frame in a hundred is named in the result
 TRIAL_PPS = 10_000
 # Interfaces in the delay place are numbered from here: Linux tells at once that a cable's carrier has changed when its
 # two ends have different numbers, else up to a second late.

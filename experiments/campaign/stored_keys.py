@@ -19,8 +19,10 @@ PRESENT = {
     "cut_spread_ms": "failure_spread_ms",
     "cuts": "failures",
     "cwnd_at_cut": "cwnd_at_failure",
+    "dead_ms": "down_ms",
     "from_cut": "from_failure",
     "from_cut_ms": "from_failure_ms",
+    "told_ms": "notified_ms",
 }
 
 

@@ -25,7 +25,7 @@ FOLDER = Path("results/te")
 
 
 @dataclass(frozen=True)
-class ComputingLaboratory:
+class ComputingTestbed:
     """Computes trials, in `workers` processes or on the cluster at `dask`."""
 
     workers: int
@@ -65,7 +65,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     todo = remaining(trials, store.rows())
     note(f"{len(todo)} of {len(trials)} trials to compute; rows go to {store.path}")
     with campaign_progress(estimates(todo, find_kinds())) as progress:
-        testbed = ComputingLaboratory(arguments.workers, arguments.dask)
+        testbed = ComputingTestbed(arguments.workers, arguments.dask)
         measure(store, trials, testbed, progress, progress.say, tell=progress.tell)
     results = {result["id"]: result for result in conclude(store, figures, path)["results"]}
     names = {trial.trial_id for trial in todo}

@@ -203,7 +203,7 @@ _STATUS = {int(Status.CRANKBACK): PacketStatus.CRANKBACK, int(Status.RECOVERED):
 
 
 def packet_rerouting(state: AgentState, event: PacketIn, _now_s: float) -> Result:
-    """Algorithm 2, lines 7-14: a punted packet tells of a failure elsewhere."""
+    """Algorithm 2, lines 7-14: a punted packet reports a failure elsewhere."""
     packet = event.packet
     if packet is None or not state.index.backups:
         reason = "not an IPv4 packet" if packet is None else "no backup rows"

@@ -1,7 +1,7 @@
 """What the agent of a switch does about failed tunnels: pure.
 
-A switch beside a failed link notifies both ends of every tunnel over it, by packets that return along the tunnel (the link
-down indication of RFC 6427); the end where a commodity begins repartitions its slots. LDIs are repeated while the link
+A switch beside a failed link notifies both ends of every tunnel over it, by packets that return along it (the link down
+indication of RFC 6427); the end where a commodity begins repartitions its slots. LDIs are repeated while the link
 is down and expire, so no state outlives a repair that nobody reports.
 """
 

@@ -1,7 +1,7 @@
 """CB and CBC: packets that meet a failure backtrack one by one, for as long as the failure lasts.
 
-The rows are those of SD-FAST's learned mode without their memory: nobody is notified of a failure, so every regular packet
-of an affected flow meets it anew. Each regular packet crosses the state table (CLASSIFY), the route table and a
+The rows are those of SD-FAST's learned mode without their memory: nobody is notified of a failure, so every regular
+packet of an affected flow meets it anew. Each regular packet crosses the state table (CLASSIFY), the route table and a
 fast-failover group, as crankback's do in the papers (docs/decisions/crankback-baselines.md). In CBC a controller
 rewrites the regular routes besides (restoration.py).
 """

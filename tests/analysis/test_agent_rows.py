@@ -32,7 +32,7 @@ def test_orders_are_all_ways_in_which_tunnels_can_have_failed(down):
 
 
 def judged(links, history):
-    """Whether switches are clean that hold what agents install when links fail in this order, while `links` are down."""
+    """Whether switches are clean with the rows of agents after failures in this order, while `links` are down."""
     down = [FIGURE2.parse_link(name) for name in links]
     plans = KUIJIA.plans([frozenset(map(FIGURE2.parse_link, event)) for event in history])
     held = {plan.node: plan.flows for plan in plans.values()}

@@ -98,7 +98,7 @@ def test_flows_without_tunnels_or_of_an_unknown_class_are_refused() -> None:
         wanted_slots(planner("kuijia"), Flow("f", "s1", "s4", tunnel=7), FAILURE)
 
 
-def test_a_class_is_told_by_its_dscp() -> None:
+def test_a_class_is_known_by_its_dscp() -> None:
     flow = Flow("f", "s1", "s4", priority="high")
     assert place(planner("kuijia", priorities="four"), flow, 0, 1, FAILURE).dscp == 26
 

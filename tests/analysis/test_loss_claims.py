@@ -123,7 +123,7 @@ def test_counts_of_a_run_have_datagrams_among_them() -> None:
     assert load["sent"] == load["received"] + load["lost"]
 
 
-def test_segments_sent_again_count_from_a_second_on() -> None:
+def test_retransmitted_segments_count_from_a_second_on() -> None:
     intervals = [{"sum": {"start": n, "end": n + 1, "retransmits": n}} for n in range(4)]
     assert sent_again(json.dumps({"intervals": intervals}), 2.0) == 2 + 3
     assert sent_again(json.dumps({"intervals": intervals}), 0.0) == 6

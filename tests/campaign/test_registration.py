@@ -1,4 +1,4 @@
-"""Which commit registered the rules of a run's verdicts, told by repositories made for it."""
+"""Which commit registered the rules of a run's verdicts, in repositories made for the test."""
 
 from __future__ import annotations
 

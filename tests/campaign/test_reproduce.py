@@ -80,7 +80,7 @@ def test_what_is_only_decided_calibrates_nothing(use: Use) -> None:
     assert not Path("new", CALIBRATION).exists()
 
 
-def test_failed_trials_are_told_by_name_and_the_exit_code_says_that_data_is_missing(
+def test_failed_trials_are_listed_by_name_and_the_exit_code_says_that_data_is_missing(
     use: Use, capsys: pytest.CaptureFixture[str]
 ) -> None:
     use(FakeTestbed(broken="mixed/b"))

@@ -70,7 +70,7 @@ def test_a_restarted_receiving_end_accepts_the_next_packet_and_none_from_before(
     assert not is_new(last, received)
 
 
-def test_a_node_is_told_of_connections_that_came_and_went_without_new_numbers() -> None:
+def test_a_node_is_notified_of_connections_that_came_and_went_without_new_numbers() -> None:
     request = request_for("s1", (), running(), SQUARE)
     assert request == {"connections": []}
     more = protection_of(SQUARE, [ProtectedFlow("s1", "s3"), ProtectedFlow("s3", "s1"), ProtectedFlow("s1", "s2")])

@@ -329,7 +329,7 @@ def test_a_killed_line_is_started_again(slow_control: EmulatedNetwork) -> None:
     os.kill(slow_control.pid_of("delay_line", "delay"), signal.SIGKILL)
     wait_until(
         lambda: len(slow_control.restarts) > before and control_round_trips_ms(slow_control, "s1", 1),
-        "control links are alive again",
+        "control links are up again",
         30,
     )
     assert min(control_round_trips_ms(slow_control, "s1")) >= 2 * DELAY_MS

@@ -59,7 +59,7 @@ def test_failures_of_a_delayed_link_are_seen_at_both_ends_by_carrier_and_by_bfd(
     def wait_live(live: bool) -> None:
         deadline = time.monotonic() + 20
         while [slow_links.live_ports(node)[2] for node in ("s1", "s2")] != [live, live]:
-            assert time.monotonic() < deadline, f"the ports are not both {'live' if live else 'dead'}"
+            assert time.monotonic() < deadline, f"the ports are not both {'live' if live else 'down'}"
             time.sleep(0.05)
 
     with FailureInjection(slow_links) as injection:

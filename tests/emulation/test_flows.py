@@ -20,7 +20,7 @@ bfd_interval_ms: 100
 settle_s: 1
 shape: decomposed
 """
-# Of theta's three tunnels from s1 to s2 the second one, over s4 and s5, dies.
+# Of theta's three tunnels from s1 to s2 the second one, over s4 and s5, fails.
 FAILURE = """\
 scheme: kuijia
 flows:

@@ -31,7 +31,7 @@ TABLE = parse_pmt(PMT.read_text(encoding="utf-8"), "in_band")
 SETTINGS = {"ARMOR_TOPOLOGY": "ring:4", "ARMOR_STATS_INTERVAL_S": "0", "ARMOR_DISCOVERY_INTERVAL_S": "0"}
 CAPACITY_MBPS = 5.0
 CONNECTS = 15
-# Time (ms) of TCP handshakes with the controller, one line each; apart, so that a flood that stalls spoils few.
+# Time (ms) of TCP handshakes with the controller, one line each; apart, so that a flood that stalls affects few.
 CONNECT = """
 import socket, sys, time
 for _ in range(int(sys.argv[1])):

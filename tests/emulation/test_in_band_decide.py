@@ -80,9 +80,9 @@ def test_connections_of_classes_keep_their_marks_in_band_and_data_may_not_have_t
     assert channel.data_markings == tuple(DataMarking(dscp, 32) for dscp in range(40, 64))
 
 
-@pytest.mark.parametrize(("wish", "marks"), [("data_dscp: refuse\n", {None}), ("", set())])
-def test_data_with_marks_of_control_is_refused_or_left_as_the_table_says(wish: str, marks: set[None]) -> None:
-    table = parse_pmt(wish + "rules:\n  - {traffic_type: 1, action: dscp:CS6}\n", "t")
+@pytest.mark.parametrize(("line", "marks"), [("data_dscp: refuse\n", {None}), ("", set())])
+def test_data_with_marks_of_control_is_refused_or_left_as_the_table_says(line: str, marks: set[None]) -> None:
+    table = parse_pmt(line + "rules:\n  - {traffic_type: 1, action: dscp:CS6}\n", "t")
     assert {mark.becomes for mark in channel_of(table, "s1", 6653).data_markings} == marks
 
 

@@ -214,7 +214,7 @@ def test_without_queues_the_tree_is_the_plain_one() -> None:
     assert send_buffer_bytes([PortShape("x", 10.0, None, 20)]) == 0
 
 
-def test_counters_are_told_by_queue() -> None:
+def test_counters_are_shown_by_queue() -> None:
     text = """class htb 1:10 parent 1:fffe leaf 20: prio 0 rate 1Mbit ceil 10Mbit burst 4800b cburst 4800b
  Sent 66 bytes 1 pkt (dropped 0, overlimits 0 requeues 0)
 class htb 1:fffe root rate 10Mbit ceil 10Mbit burst 4800b cburst 4800b

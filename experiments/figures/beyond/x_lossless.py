@@ -57,7 +57,7 @@ _FIELDS = {"lost": "packets lost", "duplicated": "packets duplicated"}
 
 
 @lru_cache(maxsize=1)
-def _walks_back() -> tuple[CrankbackCase, ...]:
+def _crankback_cases() -> tuple[CrankbackCase, ...]:
     """Cases whose first packets backtrack, the longest walks first."""
     cases = [case for case in crankback_cases(load_topology(TOPOLOGY)) if case.hops_back]
     return tuple(sorted(cases, key=lambda case: -case.hops_back))
@@ -72,7 +72,7 @@ def draw_cases(count: int, seed: int) -> tuple[CrankbackCase, ...]:
         At least one.
     seed : int
     """
-    longest, *others = _walks_back()
+    longest, *others = _crankback_cases()
     found = [longest]
     for number in np.random.default_rng(seed).permutation(len(others)):
         if len(found) == count:

@@ -31,7 +31,7 @@ _PANEL_HEIGHT_IN, _WIDTH_IN, _DPI = 3.1, 11.0, 150
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One packet: way ("out", "back"), sending (ms after the failure), delay (ms; None: lost), whether it backtracked."""
+    """One packet: way ("out", "back"), sending (ms after the failure), delay (ms; None: lost), if it backtracked."""
 
     way: str
     sent_ms: float

@@ -1,8 +1,8 @@
 """How long an ingress switch takes to repartition its hash ranges after a failure: notified by controller or agents.
 
-Beyond the paper, whose controller notifies. Gscale, five pairs drawn at random, three tunnels a pair, both directions; one
-link after another fails silently. Rows say, of every ingress switch with a failed tunnel, when its last new row was in
-force (Open vSwitch's flow monitor), from the failure and from the first report of a failed port at the link.
+Beyond the paper, whose controller notifies. Gscale, five pairs drawn at random, three tunnels a pair, both directions;
+one link after another fails silently. Rows say, of every ingress switch with a failed tunnel, when its last new row was
+in force (Open vSwitch's flow monitor), from the failure and from the first report of a failed port at the link.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def packet_ins_a_flow(row: Json) -> float | None:
     return float(row["packet_ins"] / row["flows"]) if row["flows"] else None
 
 
-MEDIAN_MS = of_class(LOW, "p50_ms")  # most packets; a mean would tell of the machine's hiccups too
+MEDIAN_MS = of_class(LOW, "p50_ms")  # most packets; a mean would show the machine's hiccups too
 
 
 def lost_percent(row: Json) -> float | None:

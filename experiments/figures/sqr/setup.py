@@ -1,7 +1,7 @@
 """Set-up of SQR's trials: numbered UDP frames between two hosts while a path fails silently.
 
-The paper detects within 30 us in hardware; here failures are notified after a chosen time, and the window covers it. Rates
-and times are scaled, packets are counted.
+The paper detects within 30 us in hardware; here the node is notified after a chosen time, and the window covers it.
+Rates and times are scaled, packets are counted.
 """
 
 from __future__ import annotations

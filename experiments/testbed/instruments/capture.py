@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from emulation.network import EmulatedNetwork
 
 # `vlan` shifts the offsets of whatever follows it in a filter, so it stands last.
-# Labelled probes are told by their bytes behind one label, since `mpls` shifts offsets as well, and not in turn.
+# Labelled probes are recognised by their bytes behind one label, since `mpls` shifts offsets as well, and not in turn.
 _LABELLED = (
     f"(ether[12:2] = 0x8847 and (ether[27] = 1 or "
     f"(ether[27] = 17 and (ether[38:2] = {IRTT_PORT} or ether[40:2] = {IRTT_PORT}))))"

@@ -37,9 +37,9 @@ def sqr_ports(
 ) -> Callable[[RunningNetwork], AbstractContextManager[Mapping[str, SqrSwitch]]]:
     """Part of a network (`EmulatedNetwork(parts=...)`): SQR at both ends of some links.
 
-    With agents (`mode`) a port gives nothing back before they have had time to put their rows there. A port that Open
-    vSwitch finds down (BFD) is told of; one that has been live for `wait_to_restore_s` again gets its
-    traffic back.
+    With agents (`mode`) a port gives nothing back before they have had time to put their rows there. The agents are
+    notified of a port that Open vSwitch finds down (BFD); one that has been live for `wait_to_restore_s` again gets
+    its traffic back.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _watch(
     wait_s: float,
     over: threading.Event,
 ) -> None:
-    """Tell of ports that BFD finds down, and give ports their traffic back once they have been live long enough."""
+    """Notify of ports that BFD finds down, and give ports their traffic back once they have been live long enough."""
     live_since: dict[tuple[str, int], float | None] = {}
     states = PortStates({node: str(network.sites[node].mgmt_socket) for node in switches})
     while not over.is_set():

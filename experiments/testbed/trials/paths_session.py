@@ -232,7 +232,7 @@ def _silence_and_tell(testbed: TwoPaths, own: SilentParameters, tell: Callable[[
 
 
 def run_window(testbed: TwoPaths, _trial: Trial, own: WindowParameters) -> Json:
-    """Tell of failures in the middle of a stream, each time to see what the window held, and mean that."""
+    """Notify of failures in the middle of a stream, each time to see what the window held, and mean that."""
     rate_pps, delta_ms = own.rate_pps, own.delta_ms
     port = SqrPort("h", "p1", "p2", _slots(rate_pps, 4 * delta_ms), delta_ms, in_send=False)
     with sqr_nodes(testbed, port) as (switch, _), testbed.listen() as receiver:

@@ -74,7 +74,7 @@ def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> 
     network = Network(topology, plans, Learning())
     failed = links_of(trial, topology)
     parts = topology.components(frozenset(failed))
-    hops_back_of = _walks_back(topology)
+    hops_back_of = _hops_back_of(topology)
 
     def facts(source: str, destination: str) -> PairFacts:
         primary, back = (
@@ -93,7 +93,7 @@ def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> 
 
 
 @lru_cache(maxsize=2)
-def _walks_back(topology: Topology) -> dict[tuple[str, str, LinkId], int]:
+def _hops_back_of(topology: Topology) -> dict[tuple[str, str, LinkId], int]:
     """Hops that the first packet of a pair backtracks from a failed link of its primary path."""
     return {(case.source, case.destination, case.link): case.hops_back for case in crankback_cases(topology)}
 

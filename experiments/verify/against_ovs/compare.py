@@ -221,6 +221,8 @@ class _Walk:
             self.outcome = self.outcome.plus(learned_rows=len(held))
             if expected != held:
                 lost = [flow_text(row) for row in sorted(expected - held, key=flow_order)]
-                strange = [flow_text(row) for row in sorted(held - expected, key=flow_order)]
-                self.outcome = self.outcome.differing(f"{node} should have learned {lost}, and has learned {strange}")
+                unexpected = [flow_text(row) for row in sorted(held - expected, key=flow_order)]
+                self.outcome = self.outcome.differing(
+                    f"{node} should have learned {lost}, and has learned {unexpected}"
+                )
             self.network.switch.delete_flows(dpid, _LEARNED_ROWS)

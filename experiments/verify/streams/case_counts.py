@@ -30,7 +30,7 @@ class CaseCounts:
         return not self.broken
 
     def count(self, outcome: str, *, breaks: bool, what: str) -> None:
-        """Count a case by its outcome; `what` tells of one that breaks a promise."""
+        """Count a case by its outcome; `what` describes one that breaks a promise."""
         self.cases += 1
         setattr(self, outcome, getattr(self, outcome) + 1)
         if breaks:

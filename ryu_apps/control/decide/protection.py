@@ -79,7 +79,7 @@ def address_of(topology: Topology, node: str) -> str:
 
 
 def row_of(topology: Topology, connection: Connection) -> tuple[int, str, str, int]:
-    """A connection as nodes are told of it."""
+    """A connection as it is sent to nodes."""
     ends = address_of(topology, connection.ingress), address_of(topology, connection.egress)
     return connection.number, *ends, connection.slot
 

@@ -1,4 +1,4 @@
-"""What a controller of tunnels sends to ingress switches about failures, prepared beforehand, and what a new plan moves.
+"""What a controller of tunnels sends to ingress switches at a failure, prepared beforehand; what a new plan moves.
 
 A failure costs a look-up: the rows of every commodity are worked out and encoded, for each set of its tunnels that one
 link can fail, when the plan is made; and while links have failed, for one more (`Failovers.expect`).

@@ -2,7 +2,7 @@
 
 Parsing is expensive, so nothing is parsed that will be dropped. The deliverer gives way after a few messages: an app
 that is not waiting for something handles them before more are parsed, and its own queue stays short. An app that does
-wait holds up nobody else: its queue, by class too, fills and sheds.
+wait holds up nobody else: its queue, by class too, fills and drops.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Receiver:
     event_loops : set
         Greenlets that handle events of all switches; the deliverer adds itself.
     delivered : function of (datapath, message)
-        Told of every message when the apps have been given it.
+        Called with every message once the apps have it.
     """
 
     def __init__(

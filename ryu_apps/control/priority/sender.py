@@ -79,8 +79,8 @@ class Sender:
     def put(self, message: bytes, class_id: int, closes: bool = False) -> bool:
         """Let a message wait for its turn; False when the connection has ended.
 
-        Waits while the queue is full, but for packet-outs, which are dropped. The greenlets that serve all switches wait
-        only when it is far too full.
+        Waits while the queue is full, but for packet-outs, which are dropped. The greenlets that serve all switches
+        wait only when it is far too full.
         """
         treatment = send_treatment(message[1])
         is_apart = message[1] == MsgType.PACKET_OUT and class_id in self._apart

@@ -1,4 +1,4 @@
-"""What runs in-band: where the controller is attached, which TCP connections there are, how their packets are marked."""
+"""What runs in-band: the switch of the controller, the TCP connections, and how their packets are marked."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Rows of a switch, beside shortest paths for all that is not protected (P4-Protec
 
 - ProtectedFlows: a packet of a protected flow gets its connection's slot as VLAN id and goes to the hairpin port;
 - m_grp: what comes back numbered and wrapped goes to a group that copies it to both tunnels;
-- transit: a copy is told by its ends and the port it comes in by, since disjoint tunnels share no link;
+- transit: a copy is matched by its ends and its in-port, since disjoint tunnels share no link;
 - Decaps: a copy that arrives at its receiving end goes to the hairpin port, which lets one of the two through;
 - what comes from the hairpin port untagged is the packet as it was: delivered, forwarded, or protected anew.
 

@@ -1,8 +1,8 @@
 """SD-FAST with SQR before the ports of some links: a failure of such a link loses no packet.
 
-SD-FAST sends a packet for a failed port round; what was sent into the link before anybody noticed is lost. Here packets
-for a buffered link go through its virtual port (plan.sqr): once the link has failed, that gives back the buffered packets
-and all that follow, in order.
+SD-FAST reroutes a packet for a failed port; what was sent into the link before anybody noticed is lost. Here packets
+for a buffered link go through its virtual port (plan.sqr): once the link has failed, that gives back the buffered
+packets and all that follow, in order.
 
 In learned mode they are extended like any packet that meets a failed port. So the port's group has no bucket that
 watches the port: nobody but the virtual port decides that it is down.

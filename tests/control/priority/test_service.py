@@ -1,4 +1,4 @@
-"""The service under a Ryu app, with switches that the test plays: order, shedding, barriers, connections, hostility."""
+"""The service under a Ryu app, with switches that the test plays: order, drops, barriers, connections, hostility."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_barrier_covers_packet_outs_of_other_connections(tmp_path) -> None:
 
 @pytest.mark.parametrize(("capacity", "barriers"), [("200", ""), ("4096", "1")])
 def test_a_class_connection_is_read_no_faster_than_its_messages_are_handled(tmp_path, capacity, barriers) -> None:
-    """What is too much stays with the switch, so that nothing is dropped here; a barrier's fence is read all the same."""
+    """What is too much stays with the switch, so that nothing is dropped here; a barrier is read all the same."""
     settings = {"ARMOR_PSO_RECEIVE_QUEUE": capacity, "ARMOR_PSO_SEND_QUEUE": "4096", "RECORDER_BARRIERS": barriers}
     wanted = set(range(1, 801))
     with RunningRyu(tmp_path, PSO, RECORDER, pmt=PMT, **settings) as ryu:

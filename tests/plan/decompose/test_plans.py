@@ -134,7 +134,7 @@ def test_a_table_that_cannot_be_taken_apart_says_why() -> None:
     assert waiting in made.flows
 
 
-def test_bad_wishes_are_refused_with_their_value() -> None:
+def test_bad_options_are_refused_with_their_value() -> None:
     with pytest.raises(BadInputError, match="unknown shape 'round'; use one of replicated, two-table, decomposed"):
         decompose(figure6(), "round", SPARE_TABLES)
     with pytest.raises(BadInputError, match="unknown shape 'round'"):

@@ -39,7 +39,7 @@ def switches(topology: Topology, kept: tuple[str, ...]) -> tuple[dict[str, Switc
 
 
 def walk(topology: Topology, kept: tuple[str, ...], failed: LinkId | None, source: str, target: str) -> str:
-    """Where a packet ends: "delivered", "dropped" or "looped"; a virtual port sends on, or back when its link failed."""
+    """Where a packet ends: "delivered", "dropped" or "looped"; a virtual port sends on, or back if its link failed."""
     ports, hosts = assign_ports(topology), hosts_of(topology)
     models, behind = switches(topology, kept)
     packet, node, in_port = Packet(hosts[source].ipv4, hosts[target].ipv4), source, HOST_PORT

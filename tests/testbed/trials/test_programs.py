@@ -65,7 +65,7 @@ def test_a_program_that_has_ended_is_named_with_how() -> None:
     require_unkilled([("the download", failed)])
 
 
-def test_a_killed_tap_spoils_its_slices_and_its_end(network, tmp_path) -> None:
+def test_a_killed_tap_invalidates_its_slices_and_its_end(network, tmp_path) -> None:
     captures = Captures(network, [Tap("h1", "h1-eth0"), Tap("h2", "h2-eth0")], tmp_path, drains=False)
 
     def measure() -> None:

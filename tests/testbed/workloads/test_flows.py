@@ -80,7 +80,7 @@ def test_an_outage_hits_flows_that_it_keeps_waiting(started_ms: float, done_ms: 
     assert flow(started_ms, done_ms).meets(Outage(100 * MS, 110 * MS)) is is_hit
 
 
-def test_a_row_tells_of_a_hit_flow_by_the_first_outage_that_it_met() -> None:
+def test_a_row_describes_a_hit_flow_by_the_first_outage_that_it_met() -> None:
     outages = [Outage(300 * MS, 310 * MS), Outage(100 * MS, 110 * MS)]
     row = workload_row([flow(90, 91), flow(99, 320, 3), flow(305, 312), flow(400, None, 1)], outages)
     assert row["hits"] == [[1, -1.0, 2.0, 3], [2, 5.0, 2.0, 0]]

@@ -1,0 +1,69 @@
+"""The source says things in the field's words, and the check that says so finds the others."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import PurePosixPath
+
+import pytest
+
+from tests.quality import layers
+from tests.quality.words import TERMS, complaints
+
+CODE = PurePosixPath("experiments/some.py")
+MUTANTS = (
+    "def best_arm() -> None:",
+    "class ArmOfTest:",
+    '"""Milliseconds after the cut."""',
+    "# A silent cut.",
+    "x_demoted = 1",
+    "OpenBench()",
+    '"""The laboratory."""',
+    "the packet comes twice",
+    "packets walk back",
+    "turning_back = 0",
+    "may_be_shed: bool",
+    "is told of failures",
+    "def flips() -> None:",
+    "the home connection",
+    "where the controller hangs on a switch",
+)
+HARMLESS = (
+    "for armor in ():",
+    "benchmarks/te_figure4.py",
+    "a frame that is cut short",
+    "message is cut off before its match",
+    "told apart by their ports",
+    "an alarm of signal.alarm",
+    "to publish, established",
+)
+
+
+def test_the_source_uses_the_terms_of_the_field() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "*.py", "*.md"], cwd=layers.ROOT, capture_output=True, text=True, check=True
+    )
+    paths = [PurePosixPath(name) for name in listed.stdout.splitlines()]
+    assert len(paths) > 1000
+    there = [path for path in paths if (layers.ROOT / path).exists()]
+    assert [line for path in there for line in complaints(path, (layers.ROOT / path).read_text())] == []
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_refused_word_is_found_in_names_and_prose(mutant: str) -> None:
+    assert list(complaints(CODE, f"{mutant}\n"))
+    assert not list(complaints(PurePosixPath("CHANGELOG.md"), mutant))
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_another_meaning_is_not_refused(text: str) -> None:
+    assert not list(complaints(CODE, text))
+
+
+def test_quotations_of_the_papers_stay() -> None:
+    assert not list(complaints(PurePosixPath("docs/some.md"), "> the arms"))
+    assert list(complaints(PurePosixPath("docs/some.md"), "the arms"))
+
+
+def test_a_term_is_not_itself_refused() -> None:
+    assert not [line for term in TERMS.values() for line in complaints(CODE, term)]

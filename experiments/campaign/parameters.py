@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from mininet_topos.errors import BadInputError
+
+Value = TypeVar("Value")
+Own = TypeVar("Own", bound="Parameters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +26,54 @@ class Parameters:
         """JSON value, as campaign.json and rows keep it."""
         return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
 
+    @classmethod
+    def from_json(cls: type[Own], value: Mapping[str, Any]) -> Own:
+        """Read what `to_json` wrote; what an earlier version did not write has its default (`BadInputError`)."""
+        return typed(cls, value)
+
 
 def plain(value: Any) -> Any:
     """A value as JSON keeps it: tuples become lists, and frozen values objects."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     return [plain(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+def typed(kind: type[Value], value: Mapping[str, Any]) -> Value:
+    """A frozen value from the JSON object that `plain` makes of it.
+
+    Raises
+    ------
+    BadInputError
+        A key is missing or unknown, or has a value of another type.
+    """
+    hints = get_type_hints(kind)
+    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    needed = {name for name, each in known.items() if each.default is each.default_factory is MISSING}
+    for name in sorted((value.keys() - known.keys()) | (needed - value.keys())):
+        what = "has no" if name in value else "needs a"
+        raise BadInputError(f"{kind.__name__} {what} {name!r}; use the version that wrote it")
+    return kind(**{name: _read(hints[name], each, f"{kind.__name__}.{name}") for name, each in value.items()})
+
+
+def _read(hint: Any, value: Any, name: str) -> Any:
+    """A value of the type that an annotation names: what JSON has, tuples of such, None, and frozen values."""
+    if get_origin(hint) is UnionType:
+        if value is None and NoneType in get_args(hint):
+            return None
+        (hint,) = (each for each in get_args(hint) if each is not NoneType)
+    if get_origin(hint) is tuple and isinstance(value, list):
+        inner = get_args(hint)
+        hints = [inner[0]] * len(value) if inner[1:] == (...,) else inner
+        if len(hints) == len(value):
+            return tuple(_read(*each, name) for each in zip(hints, value, strict=True))
+    if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, Mapping):
+        return typed(hint, value)
+    accepted = (int, float) if hint is float else hint
+    if (
+        not isinstance(accepted, type | tuple)
+        or not isinstance(value, accepted)
+        or (value is True and hint is not bool)
+    ):
+        raise BadInputError(f"{name} is {value!r}, not a {getattr(hint, '__name__', hint)}")
+    return value

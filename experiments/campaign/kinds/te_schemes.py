@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from experiments.campaign.kind import TrialKind
-from experiments.campaign.parameters import Parameters
+from experiments.campaign.parameters import Parameters, plain, typed
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import FailureScenario
@@ -39,6 +39,51 @@ class SchemesParameters(Parameters):
     capacity_mbps: float
 
 
+@dataclass(frozen=True, slots=True)
+class SchemeOutcome:
+    """One scheme, in shares of the optimum.
+
+    Attributes
+    ----------
+    admitted : float
+        Without a failure.
+    lost, aboriginal_lost : float
+        Mean over all single link failures; of the flows that no failure concerns.
+    mean_link_utilization : float
+    """
+
+    admitted: float
+    lost: float
+    aboriginal_lost: float
+    mean_link_utilization: float
+
+
+@dataclass(frozen=True, slots=True)
+class SchemesRow:
+    """What a trial of this kind measured."""
+
+    topology: str
+    parameters: SchemesParameters
+    optimum_mbps: float
+    asked_mbps: float
+    schemes: Mapping[str, SchemeOutcome]
+
+
+def read_rows(rows: Iterable[Json]) -> tuple[SchemesRow, ...]:
+    """Good rows of this kind among stored ones (`BadInputError` when one is of another version)."""
+    return tuple(
+        SchemesRow(
+            row["topology"],
+            SchemesParameters.from_json(row["parameters"]),
+            row["optimum_mbps"],
+            row["asked_mbps"],
+            {name: typed(SchemeOutcome, each) for name, each in row["schemes"].items()},
+        )
+        for row in rows
+        if row["kind"] == KIND.name and "schemes" in row
+    )
+
+
 def compute(trial: Trial) -> Json:
     """For every scheme: share of the optimum admitted, and mean share of it lost over all single link failures."""
     problem = _problem(trial)
@@ -52,12 +97,14 @@ def compute(trial: Trial) -> Json:
             for link in problem.network.topology.link_ids
         ]
         loads = problem.tunnels.arc_loads(plan.rates_mbps)
-        schemes[name] = {
-            "admitted": float(plan.granted_mbps.sum()) / optimum_mbps,
-            "lost": max(0.0, float(np.mean([1 - outcome.total.after_mbps / optimum_mbps for outcome in outcomes]))),
-            "aboriginal_lost": float(np.mean([outcome.aboriginal.lost for outcome in outcomes])),
-            "mean_link_utilization": float(np.mean(loads / problem.network.capacity_mbps)),
-        }
+        schemes[name] = plain(
+            SchemeOutcome(
+                admitted=float(plan.granted_mbps.sum()) / optimum_mbps,
+                lost=max(0.0, float(np.mean([1 - outcome.total.after_mbps / optimum_mbps for outcome in outcomes]))),
+                aboriginal_lost=float(np.mean([outcome.aboriginal.lost for outcome in outcomes])),
+                mean_link_utilization=float(np.mean(loads / problem.network.capacity_mbps)),
+            )
+        )
     return {"optimum_mbps": optimum_mbps, "asked_mbps": float(problem.demands_mbps.sum()), "schemes": schemes}
 
 

@@ -1,11 +1,11 @@
 """The switch-local agent as a pure function: `step(state, event, now_s) -> (state, actions)`.
 
-`TRANSITIONS` says who answers which event and `REACTIONS` what a punted packet calls for: both are to be read
-beside Algorithm 2 of the SD-FAST paper.
+`TRANSITIONS` says who answers which event, `PORTS` (agent_ports.py) how a port goes from state to state, and
+`REACTIONS` what a punted packet calls for: all are to be read beside Algorithm 2 of the SD-FAST paper.
 
     Algorithm 2                                          here
-    4    isDown(Ls) and isEmpty(S[IP])                   link_status_monitor, `AgentState.rules`
-    5-6  R <- RuleGrabber(); S[IP] <- RuleChanger(R, 0)  packet_rerouting via change_rules
+    4    isDown(Ls) and isEmpty(S[IP])                   `PORTS`: UP or HELD to DOWN, `AgentState.rules`
+    5-6  R <- RuleGrabber(); S[IP] <- RuleChanger(R, 0)  `avoid`
     7    isCbtag(P) or isRctag(P), isEmpty(S[IP])        packet_status_monitor, `AgentState.known`
     9-10 crankback: S[IP] <- RuleChanger(R, 0)           Reaction.DETOUR
     11-13 recovered at the destination: dst <- 1, ...    Reaction.REVERSE_SWITCHOVER
@@ -20,19 +20,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import Enum
-from typing import Any, cast
+from typing import Any
 
-from ovsdb_backup.decide.agent_reconcile import refill, rule_of, take_over_rules
+from ovsdb_backup.decide.agent_ports import Case, link_status_monitor, move, signal
+from ovsdb_backup.decide.agent_reconcile import avoided_ports, known_from, refill, rule_of, rules_in
 from ovsdb_backup.decide.agent_rules import (
     NO_RULES,
     NO_TAGS,
-    apply_rules,
-    believe_outdated,
-    change_rules,
-    forget_returned,
+    log_of,
+    rerouted,
     rule_grabber,
-    touched_by,
-    touched_by_return,
 )
 from ovsdb_backup.decide.agent_types import (
     AgentAction,
@@ -41,28 +38,27 @@ from ovsdb_backup.decide.agent_types import (
     Disconnected,
     Event,
     FlowsRemoved,
-    Log,
     PacketIn,
     PacketStatus,
     PlanLoaded,
+    PortEvent,
     PortHealth,
     PortStatus,
     ReadSwitch,
     ReleasePacket,
+    Result,
     SecondSource,
     SecondSourceLost,
     SwitchRead,
     Tick,
 )
 from ovsdb_backup.decide.backup_index import Commodity
+from ovsdb_backup.decide.liveness import first_deadline_s
 from ovsdb_backup.decide.packet import PacketFields
-from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import VLAN_PRESENT, Status, split_cookie
 from ryu_apps.plan.recovery_rows import split_tci
 from ryu_apps.plan.rows import FlowRow
-
-Result = tuple[AgentState, tuple[AgentAction, ...]]
 
 
 class Reaction(Enum):
@@ -105,87 +101,32 @@ def step(state: AgentState, event: Event, now_s: float) -> Result:
 
 def next_deadline_s(state: AgentState) -> float | None:
     """When the next Tick is due; None: not before something happens."""
-    return min(
-        (health.held_until_s for health in state.ports.values() if health.held_until_s is not None), default=None
-    )
+    return first_deadline_s(state.ports)
 
 
 # ---- link-status monitor
 
 
-def link_status_monitor(health: PortHealth, damping: Damping, now_s: float, **signals: bool) -> PortHealth:
-    """What is known of a port after a signal (`switch_live` or `second_source_live`).
-
-    Down counts at once. Up counts after the wait-to-restore time, except for a port that comes up for the
-    first time: it has not failed.
-    """
-    after = replace(health, **cast("dict[str, Any]", signals))
-    if health.is_up and not after.is_up:
-        return replace(after, downs=(*damping.remembered(health.downs, now_s), now_s), held_until_s=None)
-    if after.is_up and not health.is_up:
-        held_until_s = now_s + damping.required_s(health.downs, now_s) if health.was_live else None
-        return replace(after, was_live=True, held_until_s=held_until_s)
-    return after
-
-
 def _port_status(state: AgentState, event: PortStatus, now_s: float) -> Result:
-    return _signal(state, event.port_no, now_s, event, switch_live=event.live)
+    return signal(state, event.port_no, now_s, event.prepared, switch_live=event.live)
 
 
 def _second_source(state: AgentState, event: SecondSource, now_s: float) -> Result:
-    return _signal(state, event.port_no, now_s, None, second_source_live=event.live)
+    return signal(state, event.port_no, now_s, None, second_source_live=event.live)
 
 
 def _second_source_lost(state: AgentState, _event: SecondSourceLost, now_s: float) -> Result:
     actions: list[AgentAction] = []
-    for port_no, health in state.ports.items():
-        if not health.second_source_live:
-            state, more = _signal(state, port_no, now_s, None, second_source_live=True)
-            actions += more
+    for port_no in state.ports:
+        state, more = signal(state, port_no, now_s, None, second_source_live=True)
+        actions += more
     return state, tuple(actions)
 
 
-def _signal(state: AgentState, port_no: int, now_s: float, event: PortStatus | None, **signals: bool) -> Result:
-    before = state.ports.get(port_no, PortHealth(switch_live=False))
-    after = link_status_monitor(before, state.damping, now_s, **signals)
-    if after == before and port_no in state.ports:
-        return state, ()
-    prepared = event.prepared if event is not None else None
-    is_current = prepared is not None and (prepared.version, prepared.port_no) == (state.version, port_no)
-    state = replace(state, ports={**state.ports, port_no: after}, version=state.version + 1)
-    if after.is_up == before.is_up:
-        return state, ()
-    log = _log("port_status", state, port_no=port_no, live=after.is_up)
-    if after.is_up and after.held_until_s is None:
-        state, actions = _trust(state, [port_no], "port up")
-        return state, (*actions, log)
-    if after.is_up:
-        # Held ports still count as failed where there is another way; a first way may have come back, though.
-        return _rerouted(state, touched_by_return(state), "port up", (log,))
-    state = believe_outdated(state, port_no)
-    if is_current and prepared is not None and state.is_connected:
-        changed, change = apply_rules(state, prepared.changed)
-        return changed, (*_announced(change, "local failure"), log)
-    return _rerouted(state, touched_by(state, port_no), "local failure", (log,))
-
-
 def _tick(state: AgentState, _event: Tick, now_s: float) -> Result:
-    due = [
-        port_no
-        for port_no, health in state.ports.items()
-        if health.held_until_s is not None and health.held_until_s <= now_s
-    ]
-    return _trust(state, due, "wait-to-restore is over") if due else (state, ())
-
-
-def _trust(state: AgentState, ports: Iterable[int], cause: str, touched_too: Iterable[Commodity] = ()) -> Result:
-    """These ports have returned: undo what their failure had changed."""
-    ports = tuple(ports)
-    logs = tuple(_log("return_done", state, port_no=port_no) for port_no in ports if port_no in state.held_ports)
-    touched = touched_by_return(state).union(touched_too, *(touched_by(state, port_no) for port_no in ports))
-    health = {port_no: replace(state.ports[port_no], held_until_s=None) for port_no in ports}
-    state = replace(state, ports={**state.ports, **health}, version=state.version + 1)
-    return _rerouted(forget_returned(state, ports), touched, cause, logs)
+    waits = [(port_no, health.held_until_s) for port_no, health in state.ports.items()]
+    due = tuple(port_no for port_no, until_s in waits if until_s is not None and until_s <= now_s)
+    return move(state, Case(due, PortEvent.WAIT_OVER), now_s) if due else (state, ())
 
 
 # ---- packet-status monitor
@@ -207,11 +148,11 @@ def packet_rerouting(state: AgentState, event: PacketIn, _now_s: float) -> Resul
     packet = event.packet
     if packet is None or not state.index.backups:
         reason = "not an IPv4 packet" if packet is None else "no backup rows"
-        return state, (_log("packet_dropped", state, reason=reason),)
+        return state, (log_of("packet_dropped", state, reason=reason),)
     is_here = packet.ipv4_dst in state.index.local_ipv4
     reaction = REACTIONS[packet_status_monitor(packet), is_here]
     if reaction is Reaction.DROP:
-        return state, (_log("packet_dropped", state, reason=reaction.value),)
+        return state, (log_of("packet_dropped", state, reason=reaction.value),)
     tag_id, _status = split_tci(packet.vlan_tci)
     if reaction is Reaction.DETOUR:
         return _detour(state, packet, tag_id, event.handle)
@@ -224,20 +165,20 @@ def packet_rerouting(state: AgentState, event: PacketIn, _now_s: float) -> Resul
     if reverse is not None and _crosses(state, reverse, tag_id):
         touched.append(reverse)
         state = _learn(state, reverse, tag_id)
-    return _rerouted(state, touched, "recovered packet arrived")
+    return rerouted(state, touched, "recovered packet arrived")
 
 
 def _detour(state: AgentState, packet: PacketFields, tag_id: int, handle: object) -> Result:
     commodity = state.index.commodity_of(packet.ipv4_dst, packet.ipv4_src)
     if commodity is None:
-        return state, (_log("packet_dropped", state, reason="no row for its destination"),)
+        return state, (log_of("packet_dropped", state, reason="no row for its destination"),)
     actions: tuple[AgentAction, ...] = ()
     if tag_id not in state.rules.get(commodity, NO_RULES):  # isEmpty(S[IP])
-        state, actions = _rerouted(_learn(state, commodity, tag_id), [commodity], "tagged packet")
+        state, actions = rerouted(_learn(state, commodity, tag_id), [commodity], "tagged packet")
     row = state.rules.get(commodity, NO_RULES).get(tag_id)
     if row is None or not row.apply_actions:
-        return state, (*actions, _log("packet_dropped", state, reason="no way is left", tag_id=tag_id))
-    release = (ReleasePacket(handle, row.apply_actions), _log("agent_release", state, tag_id=tag_id))
+        return state, (*actions, log_of("packet_dropped", state, reason="no way is left", tag_id=tag_id))
+    release = (ReleasePacket(handle, row.apply_actions), log_of("agent_release", state, tag_id=tag_id))
     return state, (*actions, *release)
 
 
@@ -262,21 +203,20 @@ def _crosses(state: AgentState, commodity: Commodity, tag_id: int) -> bool:
 # ---- the switch and its rows
 
 
-def _flows_removed(state: AgentState, event: FlowsRemoved, _now_s: float) -> Result:
+def _flows_removed(state: AgentState, event: FlowsRemoved, now_s: float) -> Result:
     """Rows are gone. What they rested on is forgotten: a failure that is still there is learned again at once."""
     state, gone = _take_out(state, event.rows)
     if not gone:
         return state, ()
     for commodity, tag_id, _row in gone:
         state = _forget(state, commodity, tag_id)
-    commodities = [commodity for commodity, _tag_id, _row in gone]
+    commodities = tuple(commodity for commodity, _tag_id, _row in gone)
     # Whoever removed them (the controller, as a rule) says that a link of their sets is back: do not wait for it.
     sets = {split_cookie(row.cookie).tag_id for _commodity, _tag_id, row in gone}
-    returned = [port_no for port_no in state.held_ports if sets & state.index.tags_of_port.get(port_no, NO_TAGS)]
-    if returned:
-        state, actions = _trust(state, returned, "rows removed", commodities)
-    else:
-        state, actions = _rerouted(state, commodities, "rows removed")
+    case = Case(tuple(state.ports_of(sets)), PortEvent.ROWS_REMOVED, commodities)
+    state, actions = move(state, case, now_s)
+    if not actions:
+        state, actions = rerouted(state, commodities, case.event.value)
     # A notice may be about a row that was replaced meanwhile: make sure that none is left that nobody knows of.
     doubtful = tuple(row for commodity, tag_id, row in gone if tag_id not in state.rules.get(commodity, NO_RULES))
     return state, ((ChangeRows((), doubtful),) if doubtful else ()) + actions
@@ -327,7 +267,7 @@ def _plan_loaded(state: AgentState, event: PlanLoaded, _now_s: float) -> Result:
         return state, ()
     # Another plan may number its failed sets differently: what packets told us no longer means anything.
     state = replace(state, index=event.index, known={}, outdated={}, version=state.version + 1)
-    log = _log("plan_loaded", state, flows=len(event.index.flows), backups=len(event.index.backups))
+    log = log_of("plan_loaded", state, flows=len(event.index.flows), backups=len(event.index.backups))
     return state, (ReadSwitch(), log) if state.is_connected else (log,)
 
 
@@ -335,47 +275,24 @@ def _switch_read(state: AgentState, event: SwitchRead, now_s: float) -> Result:
     """Reconcile: believe the ports, take over the agent's rows that still hold, drop the rest."""
     gone = dict.fromkeys(state.ports.keys() - event.live_ports.keys(), False)
     ports = {
-        port_no: link_status_monitor(
-            state.ports.get(port_no, PortHealth(switch_live=False)), state.damping, now_s, switch_live=live
-        )
+        port_no: link_status_monitor(state.ports.get(port_no, PortHealth()), state.damping, now_s, switch_live=live)
         for port_no, live in {**event.live_ports, **gone}.items()
     }
     removing = state.removing if state.is_connected else {}
     state = replace(state, ports=ports, removing=removing, is_connected=True, version=state.version + 1)
-    state = take_over_rules(state, event.flows, now_s)
-    log = _log("reconnect", state, rows=len(event.flows))
+    state = replace(state, rules=rules_in(event.flows), known={}, outdated={})
+    state, _ = move(state, Case(tuple(avoided_ports(state)), PortEvent.AVOIDED), now_s)
+    state = replace(state, known=known_from(state))
+    log = log_of("reconnect", state, rows=len(event.flows))
     if not state.index.flows and not state.index.backups:
         return state, (log,)  # no plan yet: whatever is there may still be right
     touched = {commodity for rows in state.index.primaries.values() for commodity in rows} | set(state.rules)
-    state, actions = _rerouted(state, touched, "reconciled", (log,))
+    state, actions = rerouted(state, touched, "reconciled", (log,))
     return state, (*refill(state.index, event), *actions)
 
 
 def _disconnected(state: AgentState, _event: Disconnected, _now_s: float) -> Result:
     return replace(state, is_connected=False, version=state.version + 1), ()
-
-
-def _rerouted(
-    state: AgentState, touched: Iterable[Commodity], cause: str, logs: tuple[AgentAction, ...] = ()
-) -> Result:
-    """Bring rows to what is wanted; while the switch is away there is nobody to tell."""
-    if not state.is_connected:
-        return state, logs
-    state, change = change_rules(state, touched)
-    return state, (*_announced(change, cause), *logs)
-
-
-def _announced(change: ChangeRows | None, cause: str) -> tuple[AgentAction, ...]:
-    if change is None:
-        return ()
-    counts: dict[str, str | int | bool] = {"rows": len(change.install), "deleted": len(change.delete), "cause": cause}
-    return change, Log("agent_install" if change.install else "agent_remove", counts)
-
-
-def _log(event: str, state: AgentState, **fields: str | int | bool) -> Log:
-    port_no = fields.get("port_no")
-    link = state.index.ports.get(port_no) if isinstance(port_no, int) else None
-    return Log(event, fields if link is None else {**fields, "link": link})
 
 
 TRANSITIONS: dict[type, Callable[[AgentState, Any, float], Result]] = {

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ovsdb_backup.decide.agent_rules import rule_grabber
-from ovsdb_backup.decide.agent_types import AgentAction, AgentState, Log, PortHealth, Refill, SwitchRead
+from ovsdb_backup.decide.agent_types import AgentAction, AgentState, Log, Refill, Rules, SwitchRead
 from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import VLAN_PRESENT, Kind, split_cookie
@@ -23,35 +22,28 @@ def rule_of(row: FlowRow) -> tuple[Commodity, int] | None:
     return Commodity(values["ipv4_dst"], values.get("ipv4_src")), values["vlan_vid"] & ~VLAN_PRESENT
 
 
-def take_over_rules(state: AgentState, flows: Iterable[FlowRow], now_s: float) -> AgentState:
-    """The state with the rules, and S, that the rows found in the switch stand for."""
+def rules_in(flows: Iterable[FlowRow]) -> Rules:
+    """The agent's rows among those found in the switch."""
     rules: dict[Commodity, dict[int, FlowRow]] = {}
     for row in flows:
         found = rule_of(row)
         if found is not None:
             rules.setdefault(found[0], {})[found[1]] = row
-    state = replace(state, rules=rules, known={}, outdated={})
-    state = replace(state, ports=_hold_returned(state, now_s))
-    return replace(state, known=_known_from(state))
+    return rules
 
 
-def _hold_returned(state: AgentState, now_s: float) -> dict[int, PortHealth]:
-    """A port that is up while rows of the agent still avoid its link has just come back: it waits like any other."""
+def avoided_ports(state: AgentState) -> list[int]:
+    """Ports whose links rows of the agent avoid: one that is live has just returned, and waits like any other."""
     avoided = {
         split_cookie(row.cookie).tag_id
         for rows in state.rules.values()
         for row in rows.values()
         if row.hard_timeout_s == state.hard_timeout_s  # rows for tags out of date have a time-out of their own
     }
-    held = dict(state.ports)
-    for port_no, tags in state.index.tags_of_port.items():
-        health = held.get(port_no)
-        if health is not None and health.is_up and health.held_until_s is None and tags & avoided:
-            held[port_no] = replace(health, held_until_s=now_s + state.damping.required_s(health.downs, now_s))
-    return held
+    return state.ports_of(avoided)
 
 
-def _known_from(state: AgentState) -> dict[Commodity, frozenset[int]]:
+def known_from(state: AgentState) -> dict[Commodity, frozenset[int]]:
     """S, rebuilt from the rows in the switch. Untagged rows that no local failure explains speak for themselves."""
     known: dict[Commodity, frozenset[int]] = {}
     down = state.down_ports | state.held_ports

@@ -12,12 +12,16 @@ from dataclasses import replace
 
 from ovsdb_backup.decide.agent_types import (
     OUTDATED_TAG_TIMEOUT_S,
+    AgentAction,
     AgentState,
     ChangeRows,
+    Log,
     PortHealth,
+    Result,
     Rules,
 )
 from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
+from ovsdb_backup.decide.liveness import Liveness
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import Kind, Priority, Table, cookie, split_cookie
 from ryu_apps.plan.recovery_rows import OWNER, commodity_match, deliver_seen_row, tagged_row, untagged_row
@@ -170,7 +174,7 @@ def touched_by_return(state: AgentState) -> set[Commodity]:
 
 def fail_port(state: AgentState, port_no: int) -> AgentState:
     """The state as it would be if a port failed now, rows apart."""
-    health = replace(state.ports.get(port_no, PortHealth(True)), switch_live=False, held_until_s=None)
+    health = PortHealth(Liveness.DOWN)
     return believe_outdated(replace(state, ports={**state.ports, port_no: health}), port_no)
 
 
@@ -192,3 +196,26 @@ def forget_returned(state: AgentState, ports: Iterable[int]) -> AgentState:
     gone: frozenset[int] = frozenset().union(*(state.index.tags_of_port.get(port_no, NO_TAGS) for port_no in ports))
     known = {commodity: tags - gone for commodity, tags in state.known.items()}
     return replace(state, known={commodity: tags for commodity, tags in known.items() if tags})
+
+
+def rerouted(state: AgentState, touched: Iterable[Commodity], cause: str, logs: tuple[AgentAction, ...] = ()) -> Result:
+    """Bring rows to what is wanted; while the switch is away there is nobody to tell."""
+    if not state.is_connected:
+        return state, logs
+    state, change = change_rules(state, touched)
+    return state, (*announced(change, cause), *logs)
+
+
+def announced(change: ChangeRows | None, cause: str) -> tuple[AgentAction, ...]:
+    """A change with its line in the event log."""
+    if change is None:
+        return ()
+    counts: dict[str, str | int | bool] = {"rows": len(change.install), "deleted": len(change.delete), "cause": cause}
+    return change, Log("agent_install" if change.install else "agent_remove", counts)
+
+
+def log_of(event: str, state: AgentState, **fields: str | int | bool) -> Log:
+    """Line in the event log; one about a port names its link."""
+    port_no = fields.get("port_no")
+    link = state.index.ports.get(port_no) if isinstance(port_no, int) else None
+    return Log(event, fields if link is None else {**fields, "link": link})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
 
 from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
+from ovsdb_backup.decide.liveness import Health, Liveness
 from ovsdb_backup.decide.packet import PacketFields
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.rows import Action, FlowRow, GroupRow
@@ -145,33 +147,46 @@ AgentAction = ReadSwitch | Refill | ChangeRows | ReleasePacket | Log
 # ---- state
 
 
+class PortEvent(Enum):
+    """What may happen to a port; the value is the cause in the event log."""
+
+    FAILED = "local failure"  # a liveness source says that it is not live
+    LIVE = "port up"  # both liveness sources say that it is live
+    AVOIDED = "own rows avoid its link"  # found in a switch that the agent has just read
+    WAIT_OVER = "wait-to-restore is over"
+    ROWS_REMOVED = "rows removed"  # of a failed set that holds its link, by somebody else
+
+
 @dataclass(frozen=True, slots=True)
-class PortHealth:
+class PortHealth(Health):
     """What is known of a port.
 
     Attributes
     ----------
     switch_live, second_source_live : bool
         What OpenFlow and OVSDB say. Either can fail a port; both are needed to trust it again.
-    was_live : bool
-        Whether it has ever been live: a port that comes up for the first time has not failed before.
-    downs : tuple of float
-        Times of its recent failures, seconds.
-    held_until_s : float or None
-        While it waits to be trusted again.
     """
 
-    switch_live: bool
+    switch_live: bool = False
     second_source_live: bool = True
-    was_live: bool = False
-    downs: tuple[float, ...] = ()
-    held_until_s: float | None = None
 
     @property
     def is_up(self) -> bool:
         """Whether both liveness sources say that it is live."""
         return self.switch_live and self.second_source_live
 
+    @property
+    def event(self) -> PortEvent:
+        """What the sources say together."""
+        return PortEvent.LIVE if self.is_up else PortEvent.FAILED
+
+    @property
+    def was_live(self) -> bool:
+        """Whether it has ever been live: a port that comes up for the first time has not failed before."""
+        return self.state is not Liveness.NEW
+
+
+_NOT_LIVE = Liveness.NEW, Liveness.DOWN
 
 Rules = Mapping[Commodity, Mapping[int, FlowRow]]
 """Rows of the agent in the switch: by commodity, and by the tag id that the row matches (0: untagged)."""
@@ -218,14 +233,16 @@ class AgentState:
     @property
     def down_ports(self) -> frozenset[int]:
         """Ports that are not live."""
-        return frozenset(number for number, health in self.ports.items() if not health.is_up)
+        return frozenset(number for number, health in self.ports.items() if health.state in _NOT_LIVE)
 
     @property
     def held_ports(self) -> frozenset[int]:
         """Ports that are live but wait to be trusted again."""
-        return frozenset(
-            number for number, health in self.ports.items() if health.is_up and health.held_until_s is not None
-        )
+        return frozenset(number for number, health in self.ports.items() if health.state is Liveness.HELD)
+
+    def ports_of(self, tag_ids: AbstractSet[int]) -> list[int]:
+        """Known ports whose links are in one of these failed sets."""
+        return [number for number, tags in self.index.tags_of_port.items() if tags & tag_ids and number in self.ports]
 
 
 @dataclass(frozen=True)
@@ -235,3 +252,6 @@ class PreparedFailure:
     version: int
     port_no: int
     changed: Rules
+
+
+Result = tuple[AgentState, tuple[AgentAction, ...]]

@@ -7,10 +7,13 @@ is down and expire, so no state outlives a repair that nobody reports.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from itertools import combinations
+from typing import Any
 
+from ovsdb_backup.decide.liveness import Health, Liveness, entered, first_deadline_s
 from ryu_apps.openflow import encode
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.kuijia.agent_configuration import AgentConfiguration
@@ -108,10 +111,8 @@ class TunnelState:
     failed_ports : mapping of int to FailedPort
     ldis : mapping of int to float
         Until when the LDI about a label is believed.
-    downs : mapping of int to tuple of float
-        When tunnels failed, by label.
-    waiting : mapping of int to float
-        Labels that are up again, and when they are used again.
+    tunnels : mapping of int to Health
+        By label, of tunnels that begin here; one that is missing is UP.
     failed_tunnels : mapping of int to Failed tunnels
         By number of commodity.
     rows : mapping of int to tuple of FlowRow
@@ -127,21 +128,18 @@ class TunnelState:
     prepared: Prepared = field(default_factory=dict)
     failed_ports: Mapping[int, FailedPort] = field(default_factory=dict)
     ldis: Mapping[int, float] = field(default_factory=dict)
-    downs: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
-    waiting: Mapping[int, float] = field(default_factory=dict)
+    tunnels: Mapping[int, Health] = field(default_factory=dict)
     failed_tunnels: Mapping[int, FailedTunnels] = field(default_factory=dict)
     rows: Mapping[int, tuple[FlowRow, ...]] = field(default_factory=dict)
     foreign: tuple[FlowRow, ...] = ()
     sorted_out_s: float | None = None
 
-    def is_dead(self, label: int) -> bool:
-        """Whether a tunnel that begins here is down, as far as is known now."""
-        at_port = (
-            crossing.label == label and crossing.other_port is None
-            for port_no in self.failed_ports
-            for crossing in self.configuration.crossings.get(port_no, ())
+    def failed_labels(self) -> set[int]:
+        """Labels of tunnels that are failed, as far as is known now."""
+        at_ports = (self.configuration.crossings.get(port_no, ()) for port_no in self.failed_ports)
+        return {crossing.label for each in at_ports for crossing in each if crossing.other_port is None}.union(
+            self.ldis
         )
-        return label in self.ldis or any(at_port)
 
 
 def prepared_for(configuration: AgentConfiguration) -> Prepared:
@@ -166,7 +164,7 @@ def step(state: TunnelState, event: Event, now_s: float) -> tuple[TunnelState, t
     now_s : float
         One clock for all events.
     """
-    state = _noted(state, event, now_s)
+    state = HEARD[type(event)](state, event, now_s)
     state, changes = _repartition(_judged(state, now_s))
     state, removed = _sorted_out(state, now_s)
     state, ldis = _ldi(state, now_s)
@@ -177,64 +175,94 @@ def step(state: TunnelState, event: Event, now_s: float) -> tuple[TunnelState, t
 def next_deadline_s(state: TunnelState) -> float | None:
     """When the next Tick is due; None: not before something happens."""
     moments = [port.next_s for port in state.failed_ports.values()]
-    moments += [*state.ldis.values(), *state.waiting.values()]
-    moments += [] if state.sorted_out_s is None else [state.sorted_out_s]
+    moments += state.ldis.values()
+    moments += [moment for moment in (first_deadline_s(state.tunnels), state.sorted_out_s) if moment is not None]
     return min(moments, default=None)
 
 
-def _noted(state: TunnelState, event: Event, now_s: float) -> TunnelState:
-    if isinstance(event, SwitchRead):
-        # Rows may have gone with an old connection: all that is wanted is written again.
-        fresh = replace(
-            state, rows={}, failed_tunnels={}, foreign=event.rows, sorted_out_s=now_s + LIFE_S, failed_ports={}
-        )
-        return _noted(fresh, PortsChanged(event.live), now_s)
-    if isinstance(event, PortsChanged):
-        known = state.failed_ports
-        newly_failed = [
-            port_no for port_no, live in event.live.items() if not live and port_no in state.configuration.crossings
-        ]
-        down = {port_no: port for port_no, port in known.items() if not event.live.get(port_no, False)}
-        return replace(state, failed_ports={**{port_no: FailedPort(now_s) for port_no in newly_failed}, **down})
-    if isinstance(event, LdisHeard):
-        own = {
-            label
-            for ingress_entry in state.configuration.ingress_entries
-            for label in state.configuration.labels_of(ingress_entry)
-        }
-        heard = dict.fromkeys(event.labels & own, now_s + LIFE_S)
-        return replace(state, ldis={**state.ldis, **heard})
-    return state
+def _ports_changed(state: TunnelState, event: PortsChanged, now_s: float) -> TunnelState:
+    known = state.failed_ports
+    newly_failed = [
+        port_no for port_no, live in event.live.items() if not live and port_no in state.configuration.crossings
+    ]
+    down = {port_no: port for port_no, port in known.items() if not event.live.get(port_no, False)}
+    return replace(state, failed_ports={**{port_no: FailedPort(now_s) for port_no in newly_failed}, **down})
+
+
+def _ldis_heard(state: TunnelState, event: LdisHeard, now_s: float) -> TunnelState:
+    entries = state.configuration.ingress_entries
+    own = {label for entry in entries for label in state.configuration.labels_of(entry)}
+    heard = dict.fromkeys(event.labels & own, now_s + LIFE_S)
+    return replace(state, ldis={**state.ldis, **heard})
+
+
+def _switch_read(state: TunnelState, event: SwitchRead, now_s: float) -> TunnelState:
+    """Rows may have gone with an old connection: all that is wanted is written again."""
+    tunnels = {label: _moved(health, TunnelEvent.READ, state.damping, now_s) for label, health in state.tunnels.items()}
+    fresh = replace(state, rows={}, failed_tunnels={}, failed_ports={}, tunnels=tunnels)
+    fresh = replace(fresh, foreign=event.rows, sorted_out_s=now_s + LIFE_S)
+    return _ports_changed(fresh, PortsChanged(event.live), now_s)
+
+
+HEARD: dict[type, Callable[[TunnelState, Any, float], TunnelState]] = {
+    PortsChanged: _ports_changed,
+    LdisHeard: _ldis_heard,
+    SwitchRead: _switch_read,
+    Tick: lambda state, _event, _now_s: state,
+}
+
+
+class TunnelEvent(Enum):
+    """What may happen to a tunnel that begins here."""
+
+    FAILED = "an LDI that is believed, or its own first port, says that it is failed"
+    LIVE = "nothing says that it is failed"
+    WAIT_OVER = "wait-to-restore is over"
+    READ = "the switch was read anew"
+
+
+UP, DOWN, HELD = Liveness.UP, Liveness.DOWN, Liveness.HELD
+FAILED, LIVE, WAIT_OVER, READ = TunnelEvent
+
+TUNNELS: dict[tuple[Liveness, TunnelEvent], Liveness] = {
+    # (state of a tunnel, event): next state. What to do follows from states alone: only tunnels in state UP have slots
+    (UP, FAILED): DOWN,
+    (UP, LIVE): UP,
+    (UP, READ): UP,
+    (DOWN, FAILED): DOWN,
+    (DOWN, LIVE): HELD,
+    (DOWN, READ): UP,  # what is still failed is notified again
+    (HELD, FAILED): DOWN,
+    (HELD, LIVE): HELD,
+    (HELD, WAIT_OVER): UP,
+    (HELD, READ): UP,
+}
+IMPOSSIBLE = frozenset({(UP, WAIT_OVER), (DOWN, WAIT_OVER)})  # nothing waits
+
+
+def _moved(health: Health, event: TunnelEvent, damping: Damping, now_s: float) -> Health:
+    return entered(health, TUNNELS[health.state, event], damping, now_s)
 
 
 def _judged(state: TunnelState, now_s: float) -> TunnelState:
-    """Believe what is fresh; let tunnels that are up again wait."""
+    """Believe what is fresh, take every tunnel to its next state, and note which have failed."""
     state = replace(state, ldis={label: until_s for label, until_s in state.ldis.items() if until_s > now_s})
-    waiting, downs, failed_tunnels = dict(state.waiting), dict(state.downs), {}
+    failed_labels, tunnels, failed_tunnels = state.failed_labels(), dict[int, Health](), dict[int, FailedTunnels]()
     for ingress_entry in state.configuration.ingress_entries:
-        counted = []
-        before = frozenset[int]().union(*state.failed_tunnels.get(ingress_entry.number, ()))
-        for tunnel, label in enumerate(state.configuration.labels_of(ingress_entry)):
-            if state.is_dead(label):
-                if tunnel not in before or label in waiting:
-                    downs[label] = (*state.damping.remembered(downs.get(label, ()), now_s), now_s)
-                waiting.pop(label, None)
-                counted.append(tunnel)
-            elif tunnel in before:
-                if label not in waiting:
-                    waiting[label] = now_s + state.damping.required_s(downs.get(label, ()), now_s)
-                if waiting[label] > now_s:
-                    counted.append(tunnel)
-        found = _next_failed_tunnels(state.failed_tunnels.get(ingress_entry.number, ()), frozenset(counted))
+        labels = state.configuration.labels_of(ingress_entry)
+        for label in set(labels) - tunnels.keys():  # commodities may share a tunnel
+            event = FAILED if label in failed_labels else LIVE
+            health = _moved(state.tunnels.get(label, _UP), event, state.damping, now_s)
+            is_over = health.held_until_s is not None and health.held_until_s <= now_s
+            tunnels[label] = _moved(health, WAIT_OVER, state.damping, now_s) if is_over else health
+        failed = frozenset(tunnel for tunnel, label in enumerate(labels) if tunnels[label].state is not UP)
+        found = _next_failed_tunnels(state.failed_tunnels.get(ingress_entry.number, ()), failed)
         if found:
             failed_tunnels[ingress_entry.number] = found
-    over = {label for label, until_s in waiting.items() if until_s <= now_s}
-    return replace(
-        state,
-        waiting={label: until_s for label, until_s in waiting.items() if label not in over},
-        downs=downs,
-        failed_tunnels=failed_tunnels,
-    )
+    return replace(state, tunnels=tunnels, failed_tunnels=failed_tunnels)
+
+
+_UP = Health(UP)
 
 
 def _next_failed_tunnels(before: FailedTunnels, down: frozenset[int]) -> FailedTunnels:

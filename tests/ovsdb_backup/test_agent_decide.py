@@ -7,10 +7,10 @@ import pytest
 from ovsdb_backup.decide.agent import (
     REACTIONS,
     TRANSITIONS,
-    link_status_monitor,
     next_deadline_s,
     packet_status_monitor,
 )
+from ovsdb_backup.decide.agent_ports import link_status_monitor
 from ovsdb_backup.decide.agent_rules import rule_changer, rule_grabber
 from ovsdb_backup.decide.agent_types import (
     OUTDATED_TAG_TIMEOUT_S,

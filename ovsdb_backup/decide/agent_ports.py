@@ -1,0 +1,130 @@
+"""States of a port and what the agent does at each step between them: the table `PORTS`.
+
+Down counts at once, up after the wait-to-restore time, except for a port that comes up for the first time: it has not
+failed. A port in state HELD is avoided where another path is planned and used otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from ovsdb_backup.decide.agent_rules import (
+    announced,
+    apply_rules,
+    believe_outdated,
+    forget_returned,
+    log_of,
+    rerouted,
+    touched_by,
+    touched_by_return,
+)
+from ovsdb_backup.decide.agent_types import AgentAction, AgentState, PortEvent, PortHealth, PreparedFailure, Result
+from ovsdb_backup.decide.backup_index import Commodity
+from ovsdb_backup.decide.liveness import Liveness, entered
+from ryu_apps.plan.damping import Damping
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What the actions of `PORTS` need: ports, what happened to them, rows removed, and a prepared failure."""
+
+    ports: tuple[int, ...]
+    event: PortEvent
+    commodities: tuple[Commodity, ...] = ()
+    prepared: PreparedFailure | None = None
+
+
+PortAction = Callable[[AgentState, Case], Result]
+
+
+def avoid(state: AgentState, case: Case) -> Result:
+    """Lead around failed ports: Algorithm 2, lines 5-6."""
+    for port_no in case.ports:
+        state = believe_outdated(state, port_no)
+    if case.prepared is not None and state.is_connected:
+        state, change = apply_rules(state, case.prepared.changed)
+        return state, announced(change, case.event.value)
+    return rerouted(state, set().union(*(touched_by(state, port_no) for port_no in case.ports)), case.event.value)
+
+
+def use_if_needed(state: AgentState, case: Case) -> Result:
+    """Use ports that wait where no other path is left."""
+    return rerouted(state, touched_by_return(state), case.event.value)
+
+
+def use_again(state: AgentState, case: Case) -> Result:
+    """Undo what the failure of ports had changed; failed sets with their links leave S."""
+    touched = touched_by_return(state).union(case.commodities, *(touched_by(state, port_no) for port_no in case.ports))
+    return rerouted(forget_returned(state, case.ports), touched, case.event.value)
+
+
+def log_status(state: AgentState, case: Case) -> Result:
+    """Write `port_status` into the event log."""
+    live = case.event is PortEvent.LIVE
+    return state, tuple(log_of("port_status", state, port_no=port_no, live=live) for port_no in case.ports)
+
+
+def log_return(state: AgentState, case: Case) -> Result:
+    """Write `return_done` into the event log."""
+    return state, tuple(log_of("return_done", state, port_no=port_no) for port_no in case.ports)
+
+
+NEW, UP, DOWN, HELD = Liveness
+FAILED, LIVE, AVOIDED, WAIT_OVER, ROWS_REMOVED = PortEvent
+
+PORTS: dict[tuple[Liveness, PortEvent], tuple[Liveness, tuple[PortAction, ...]]] = {
+    # (state of a port, event): (next state, actions)
+    (NEW, FAILED): (NEW, ()),
+    (NEW, LIVE): (UP, (use_again, log_status)),  # it has not failed, so it does not wait
+    (NEW, AVOIDED): (NEW, ()),
+    (NEW, ROWS_REMOVED): (NEW, ()),
+    (UP, FAILED): (DOWN, (avoid, log_status)),  # Algorithm 2, lines 4-6
+    (UP, LIVE): (UP, ()),
+    (UP, AVOIDED): (HELD, ()),
+    (UP, ROWS_REMOVED): (UP, ()),
+    (DOWN, FAILED): (DOWN, ()),  # the other liveness source says so too
+    (DOWN, LIVE): (HELD, (use_if_needed, log_status)),
+    (DOWN, AVOIDED): (DOWN, ()),
+    (DOWN, ROWS_REMOVED): (DOWN, ()),
+    (HELD, FAILED): (DOWN, (avoid, log_status)),
+    (HELD, LIVE): (HELD, ()),
+    (HELD, AVOIDED): (HELD, ()),
+    (HELD, WAIT_OVER): (UP, (use_again, log_return)),  # S is emptied
+    (HELD, ROWS_REMOVED): (UP, (use_again, log_return)),  # whoever removed them knows that the link is back
+}
+IMPOSSIBLE = frozenset((state, WAIT_OVER) for state in (NEW, UP, DOWN))  # nothing waits
+
+
+def link_status_monitor(health: PortHealth, damping: Damping, now_s: float, **signals: bool) -> PortHealth:
+    """What is known of a port after a signal (`switch_live` or `second_source_live`)."""
+    heard = replace(health, **cast("dict[str, Any]", signals))
+    return entered(heard, PORTS[heard.state, heard.event][0], damping, now_s)
+
+
+def signal(state: AgentState, port_no: int, now_s: float, prepared: PreparedFailure | None, **signals: bool) -> Result:
+    """What a signal from a liveness source of a port changes; `prepared` serves if it is for this state."""
+    before = state.ports.get(port_no)
+    heard = replace(before or PortHealth(), **cast("dict[str, Any]", signals))
+    if heard == before:
+        return state, ()
+    is_current = prepared is not None and (prepared.version, prepared.port_no) == (state.version, port_no)
+    case = Case((port_no,), heard.event, prepared=prepared if is_current else None)
+    return move(replace(state, ports={**state.ports, port_no: heard}), case, now_s)
+
+
+def move(state: AgentState, case: Case, now_s: float) -> Result:
+    """Take ports to their next states, and do once for all of them what `PORTS` names."""
+    ports, called_for = dict(state.ports), dict[PortAction, list[int]]()
+    for port_no in case.ports:
+        following, names = PORTS[ports[port_no].state, case.event]
+        ports[port_no] = entered(ports[port_no], following, state.damping, now_s)
+        for action in names:
+            called_for.setdefault(action, []).append(port_no)
+    state = replace(state, ports=ports, version=state.version + 1)
+    actions: list[AgentAction] = []
+    for action, its_ports in called_for.items():
+        state, more = action(state, replace(case, ports=tuple(its_ports)))
+        actions += more
+    return state, tuple(actions)

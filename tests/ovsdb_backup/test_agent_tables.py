@@ -15,7 +15,7 @@ from ovsdb_backup.decide.agent_types import PortEvent
 from ovsdb_backup.decide.liveness import Liveness
 from ovsdb_backup.decide.tunnel_agent import TUNNELS, TunnelEvent
 from tests.examples import examples
-from tests.ovsdb_backup.test_agent_laws import play, stories
+from tests.ovsdb_backup.test_agent_laws import MoveSequence, play, sequences
 
 PAGE = Path(__file__).parents[2] / "docs" / "agent.md"
 TUNNEL_STATES = set(Liveness) - {Liveness.NEW}
@@ -79,8 +79,8 @@ def test_the_page_shows_the_table(rows: list[str]) -> None:
 
 
 @examples(30)
-@given(stories())
-def test_the_state_of_a_port_is_what_its_sources_and_its_wait_say(story) -> None:
-    for health in play(story).state.ports.values():
+@given(sequences())
+def test_the_state_of_a_port_is_what_its_sources_and_its_wait_say(sequence: MoveSequence) -> None:
+    for health in play(sequence).state.ports.values():
         assert health.is_up == (health.state in (Liveness.UP, Liveness.HELD))
         assert (health.held_until_s is not None) == (health.state is Liveness.HELD)

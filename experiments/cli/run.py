@@ -63,9 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def run_and_write(scenario: Scenario, planned: Planned, folder: ResultFolder, text: str | None, title: str) -> Json:
     """Run all variations, write verdict and pictures, and return what `--json` prints."""
-    from experiments.figures.charts.delay import draw_delay
-    from experiments.figures.charts.flows import draw_flows
-    from experiments.figures.charts.run_panels import read_panels
+    from experiments.charts.delay import draw_delay
+    from experiments.charts.flows import draw_flows
+    from experiments.charts.run_panels import read_panels
     from experiments.testbed.runs.run import run_scenario
 
     with telling() as say:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from experiments.cli.parser import add_choices, choice, positive_number, refuse_given, whole_number
 from experiments.scenario.suggest import suggest
 from experiments.terminal.output import emit, note, refuse_unwritable, writable
+from experiments.terminal.pictures import save
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import FailureScenario, Topology
 from te_solver.choices import BASE_POINTS, METRICS, OBJECTIVES, SOLVERS, TUNNEL_KINDS
@@ -128,8 +129,7 @@ def _solve(arguments: argparse.Namespace) -> int:
 
 
 def _failure(arguments: argparse.Namespace) -> int:
-    from experiments.figures.charts.canvas import save
-    from experiments.figures.charts.failure import failure_figure
+    from experiments.charts.failure import failure_figure
     from experiments.te.inputs import load_problem
     from experiments.te.tables import failure_text, outcome_value
     from te_solver.schemes import SCHEMES, SchemeOptions, fail, plan_schemes

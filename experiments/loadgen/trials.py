@@ -20,13 +20,13 @@ from experiments.campaign.kinds.control import (
 )
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.loadgen.controllers import PSO_APP, RESPONDER, Controller, Watched
-from experiments.loadgen.cross_traffic import cross_traffic
 from experiments.loadgen.decide.load import FRAME_BYTES, Load
 from experiments.loadgen.decide.packets import packet_in_bytes
 from experiments.loadgen.generator import MOST_LATENESS_MS, SwitchRegistry
 from experiments.loadgen.link import ControlLink, LinkShape
 from experiments.loadgen.misbehave import rogue_beside
 from experiments.loadgen.testbed import LoadContext, Measured, measure
+from experiments.testbed.traffic.cross_traffic import cross_traffic
 from machine.environment import REPOSITORY
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from experiments.figures.charts.labels import spread_labels
+from experiments.charts.labels import spread_labels
 
 STAGE_WORDS = {
     "detect": "detect",

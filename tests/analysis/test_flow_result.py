@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis.flow_result import FlowRun, expected_of, flow_stages, is_met, judge_flows
+from experiments.charts.flows import draw_flows, smoothed
 from experiments.cli.run_text import run_text
-from experiments.figures.charts.flows import draw_flows, smoothed
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.flow_values import FlowRecord, FlowTiming
 from experiments.scenario.tunnel_values import Expected, Rerun

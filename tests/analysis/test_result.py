@@ -17,9 +17,9 @@ from experiments.analysis.record import Record, Stream
 from experiments.analysis.result import judge
 from experiments.analysis.rows import failure_rows, probe_rows
 from experiments.analysis.timeline import STAGES
-from experiments.figures.charts import run_panels
-from experiments.figures.charts.delay import draw_delay, highest_delay, shown_time
-from experiments.figures.charts.labels import spread_labels
+from experiments.charts import run_panels
+from experiments.charts.delay import draw_delay, highest_delay, shown_time
+from experiments.charts.labels import spread_labels
 from experiments.scenario.failures.node import Node
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.traffic.probe import Probe

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.charts.run_panels import read_panels
 from experiments.cli import main as command_line
-from experiments.figures.charts.run_panels import read_panels
 from mininet_topos.errors import ArmorError
 from tests.signals import heard_as_from_a_terminal
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from experiments.analysis.flows.classes import flow_classes, fluid_rates
 from experiments.analysis.flows.placing import place, wanted_slots
 from experiments.analysis.trust import Health
+from experiments.campaign.draws.tunnel_traffic import FIGURE1, FOUR, Traffic
 from experiments.campaign.order import trial_row
 from experiments.campaign.values import Json, Trial
-from experiments.figures.kuijia.testbed import FIGURE1, FOUR, Traffic
 from experiments.scenario.flow_values import FlowRecord, Placed
 from experiments.testbed.trials.decide.flow_row import SeenFlows, flow_row, flow_timing
 

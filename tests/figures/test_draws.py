@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.figures.sdfast.draws import (
+from experiments.campaign.draws.paths import (
     MOST_FAILURES,
     PAIRS_A_ROUND,
     Draw,

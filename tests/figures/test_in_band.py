@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan, TestbedSettings, Trial
 from experiments.figures.beyond import x_in_band
-from experiments.loadgen.decide.bounce import UDP_PORTS, class_columns, turned
+from experiments.testbed.traffic.decide.bounce import UDP_PORTS, class_columns, turned
 from experiments.testbed.trials.in_band_trial import HEADER_BYTES, InBandRunner, data_pps, make_network
 from tests.figures.found import FIGURES
 
@@ -169,7 +169,7 @@ def bounced(copies: int, wait_s: float) -> dict[str, object]:
         thread = threading.Thread(target=reflect)
         thread.start()
         words = ("127.0.0.1", "100", "0.1", str(wait_s), str(mirror.getsockname()[1]))
-        program = Path(__file__).resolve().parents[2] / "experiments" / "loadgen" / "bounce_probe.py"
+        program = Path(__file__).resolve().parents[2] / "experiments" / "testbed" / "traffic" / "bounce_probe.py"
         said = subprocess.run([sys.executable, str(program), *words], capture_output=True, text=True, check=True).stdout
         thread.join()
     ((seen),) = json.loads(said).values()

@@ -13,7 +13,7 @@ from experiments.campaign.act.discovery import find_kinds
 from experiments.campaign.durations import campaign_seconds, needs_network, needs_root
 from experiments.campaign.values import CampaignPlan, Json
 from experiments.figures.kuijia import fields, fig8
-from experiments.testbed.trials.sweep import run_sweep
+from experiments.figures.sweep import run_sweep
 from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.kuijia.figure8 import figure8
 from tests.figures.found import FIGURES

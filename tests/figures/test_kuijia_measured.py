@@ -15,12 +15,14 @@ pytest.importorskip("cvxpy")
 pytest.importorskip("matplotlib")
 
 from experiments.campaign.act.discovery import find_kinds
+from experiments.campaign.draws import tunnel_traffic
+from experiments.campaign.draws.tunnel_traffic import Traffic
 from experiments.campaign.durations import needs_network
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.order import in_order, sessions
 from experiments.campaign.values import CampaignPlan, Json
 from experiments.figures.kuijia import measures, testbed
-from experiments.figures.kuijia.testbed import KUIJIA, RESCALING, Traffic
+from experiments.figures.kuijia.testbed import KUIJIA, RESCALING
 from mininet_topos.topology import LinkId
 from tests.figures.found import figures_in
 from tests.figures.kuijia_rows import placed_flows, synthetic_rows
@@ -98,9 +100,9 @@ def test_quick_trials_are_the_first_round_of_the_full_run_but_for_their_windows(
 @pytest.mark.parametrize("trial", figure_of("fig10").trials(QUICK)[-2:], ids=lambda trial: trial.variant.name)
 def test_aggregates_add_up_to_the_allocation_and_go_where_they_are_meant_to(trial: Any) -> None:
     traffic = Traffic(trial)
-    allocation = testbed.allocation_of(1, 1, 1600, None)
+    allocation = tunnel_traffic.allocation_of(1, 1, 1600, None)
     offered = sum(flow.offered_mbps or 0.0 for flow in traffic.flows)
-    whole = testbed.OFFERED_SHARE * allocation.tunnel_mbps.sum() / testbed.SCALE
+    whole = testbed.OFFERED_SHARE * allocation.tunnel_mbps.sum() / tunnel_traffic.SCALE
     assert 0.98 * whole < offered <= whole * (1 + 1e-9)
     for placed in placed_flows(traffic):
         hit = any(traffic.topology.link_id(hop) in traffic.failures[0] for hop in placed.before)
@@ -128,12 +130,12 @@ def test_the_failed_link_carries_traffic_and_leaves_every_pair_a_tunnel(seed: in
     for drawing in (1, 2, 3):
         link = testbed.failed_link(drawing, seed)
         for demand in testbed.DEMANDS_MBPS:
-            allocation = testbed.allocation_of(drawing, seed, demand, None)
+            allocation = tunnel_traffic.allocation_of(drawing, seed, demand, None)
             tunnels = allocation.problem.tunnels
             number = list(tunnels.network.topology.link_ids).index(link)
             down = tunnels.down(tunnels.network.link_of == number)
             assert allocation.tunnel_mbps[down].sum() >= testbed.LEAST_ALLOCATED_MBPS
-            assert {int(pair) for pair in tunnels.pair_of[~down]} == set(range(testbed.PAIRS))
+            assert {int(pair) for pair in tunnels.pair_of[~down]} == set(range(tunnel_traffic.PAIRS))
 
 
 def test_the_flows_of_tables_2_and_3_move_as_in_the_paper() -> None:

@@ -7,35 +7,40 @@ from dataclasses import replace
 import pytest
 from matplotlib import pyplot
 
+from experiments.campaign.draws import filled_links
+from experiments.campaign.draws.filled_links import VICTIM
+from experiments.campaign.draws.paths import path
+from experiments.campaign.kinds.low_queue import LowQueueParameters
 from experiments.campaign.order import in_order, sessions
-from experiments.campaign.values import CampaignPlan, Json
+from experiments.campaign.values import CampaignPlan, Json, parameters_of
 from experiments.figures.beyond import x_low_queue
-from experiments.figures.beyond.x_low_queue import LOW_QUEUE, TOGETHER, VICTIM, share_over_time
-from experiments.figures.sdfast.draws import path
+from experiments.figures.beyond.x_low_queue import LOW_QUEUE, TOGETHER, share_over_time
 from mininet_topos.catalogue import load_topology
 from te_solver.routes import ResidualRoutes
 from tests.figures.found import FIGURES
 
 DARKSTRAND = load_topology("darkstrand")
-CASES = x_low_queue.draw_cases(DARKSTRAND, x_low_queue.CASES, 1)
-OWN = x_low_queue.trials(CampaignPlan(quick=True, seed=1))[0].parameters
+OTHERS = x_low_queue.FEWEST_OTHERS, x_low_queue.MOST_OTHERS
+CASES = filled_links.draw_cases(DARKSTRAND, x_low_queue.CASES, 1, OTHERS)
+OWN = parameters_of(x_low_queue.trials(CampaignPlan(quick=True, seed=1))[0], LowQueueParameters)
 
 
 def test_cases_are_as_many_as_asked_for_and_follow_the_seed() -> None:
     assert len(CASES) == len({case.pair for case in CASES}) == x_low_queue.CASES
-    assert x_low_queue.draw_cases(DARKSTRAND, 3, 1) == CASES[:3] != x_low_queue.draw_cases(DARKSTRAND, 3, 2)
+    again, other = (filled_links.draw_cases(DARKSTRAND, 3, seed, OTHERS) for seed in (1, 2))
+    assert again == CASES[:3] != other
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_victim_comes_to_the_filled_links_with_the_failure_and_their_flows_do_not_move(
-    case: x_low_queue.Case,
+    case: filled_links.Case,
 ) -> None:
     routes = ResidualRoutes(DARKSTRAND)
     failed = frozenset({case.failed})
     assert path(routes, *case.pair) == case.primary
     assert path(routes, *case.pair, failed) == case.detour
     assert x_low_queue.FEWEST_OTHERS <= len(case.filled) <= x_low_queue.MOST_OTHERS
-    for placed in x_low_queue.flows_of(case, OWN):
+    for placed in filled_links.flows_of(case, OWN):
         flow = placed.flow
         assert path(routes, flow.source, flow.destination) == placed.before
         assert path(routes, flow.source, flow.destination, failed) == placed.after
@@ -46,7 +51,7 @@ def test_the_victim_comes_to_the_filled_links_with_the_failure_and_their_flows_d
 
 def test_flows_have_ports_of_their_own() -> None:
     for case in CASES:
-        placed = x_low_queue.flows_of(case, OWN)
+        placed = filled_links.flows_of(case, OWN)
         assert len({each.flow.port for each in placed}) == len({each.source_port for each in placed}) == len(placed)
 
 
@@ -57,9 +62,9 @@ def test_full_links_have_less_room_than_the_victim_brings() -> None:
 def test_a_trial_sends_what_its_parameters_say() -> None:
     trial = x_low_queue.trials(CampaignPlan(quick=True, seed=1))[0]
     other = replace(trial, parameters=replace(OWN, victim_mbps=2.0, others_mbps=3.0, fewest_others=1, most_others=1))
-    case = x_low_queue.case_of(other)
+    case = filled_links.case_of(other)
     assert len(case.filled) == 1
-    rates = {each.flow.name: each.flow.offered_mbps for each in x_low_queue.flows_of(case, other.parameters)}
+    rates = {each.flow.name: each.flow.offered_mbps for each in filled_links.flows_of(case, other.parameters)}
     assert rates.pop(VICTIM) == 2.0
     assert set(rates.values()) == {3.0}
 
@@ -68,8 +73,8 @@ def test_each_case_runs_with_both_set_ups_of_queues_on_two_networks() -> None:
     trials = x_low_queue.trials(CampaignPlan(quick=True, seed=1))
     assert len(trials) == 2 * x_low_queue.QUICK_CASES == len({trial.trial_id for trial in trials})
     assert len(sessions(in_order(trials))) == 2
-    assert [x_low_queue.case_of(trial) for trial in trials[::2]] == list(CASES[: x_low_queue.QUICK_CASES])
-    assert all(trial.links == (str(x_low_queue.case_of(trial).failed),) for trial in trials)
+    assert [filled_links.case_of(trial) for trial in trials[::2]] == list(CASES[: x_low_queue.QUICK_CASES])
+    assert all(trial.links == (str(filled_links.case_of(trial).failed),) for trial in trials)
 
 
 def flow(name: str, lost: float, after_mbps: float) -> Json:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.analysis.crankback import find_case, longest_crankback
+from experiments.campaign.draws.paths import draw_rounds, primary_paths
 from experiments.campaign.kinds.verify import VerifyParameters
 from experiments.campaign.values import CampaignPlan
 from experiments.figures.sdfast import setup
-from experiments.figures.sdfast.draws import draw_rounds, primary_paths
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import Direction
 from te_solver.routes import ResidualRoutes

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.loadgen.cross_traffic import gaps_s
 from experiments.loadgen.decide.link import class_counters, rate_lines, sent_bytes
+from experiments.testbed.traffic.cross_traffic import gaps_s
 from mininet_topos.errors import BadInputError
 
 MARKS = st.lists(st.sampled_from(range(8, 64, 8)), unique=True, max_size=7).map(lambda dscps: sorted(dscps)[::-1])

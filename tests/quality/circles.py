@@ -11,23 +11,20 @@ from pathlib import PurePosixPath
 
 import networkx as nx
 
-from tests.quality.layers import UPWARD, folder_of, imports, module_name
+from tests.quality.layers import imports, module_name
 
 FACE = "__init__"
 
 
-def circle_complaints(sources: Mapping[PurePosixPath, str], excused: Collection[tuple[str, str]] = UPWARD) -> list[str]:
+def circle_complaints(sources: Mapping[PurePosixPath, str]) -> list[str]:
     """Every circle among modules, and among the modules and subfolders of each folder.
 
     Parameters
     ----------
     sources : mapping of path to text
         The packages whole: what is not among them is nobody's.
-    excused : collection of (folder, folder)
-        Imports from a folder of `layers.FOLDERS` to another that are not counted.
     """
     graph = import_graph(sources)
-    graph.remove_edges_from([edge for edge in graph.edges if tuple(map(folder_of, edge)) in excused])
     found = [_described(graph, "modules", circle) for circle in _circles(graph)]
     folders = {module.rpartition(".")[0] for module in graph}
     parents = {".".join(folder.split(".")[:depth]) for folder in folders for depth in range(folder.count(".") + 1)}

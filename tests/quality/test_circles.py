@@ -78,24 +78,13 @@ def test_the_source_has_no_circle(sources):
     assert not complaints, "\n".join(complaints)
 
 
-def test_every_excused_import_still_stands(sources):
-    edges = circles.import_graph(sources).edges
-    standing = {(layers.folder_of(one), layers.folder_of(other)) for one, other in edges}
-    gone = layers.UPWARD - standing
-    assert not gone, f"strike from UPWARD in tests/quality/layers.py: {sorted(gone)}"
-
-
-def test_every_excused_import_points_up():
-    assert all(layers.rank(one) < layers.rank(other) for one, other in layers.UPWARD)
-
-
 @pytest.mark.parametrize("kind", MUTANTS)
 def test_circle_is_caught(kind):
     files, parts = MUTANTS[kind]
-    complaints = circles.circle_complaints(graph_of(files), excused=())
+    complaints = circles.circle_complaints(graph_of(files))
     assert any(f" {', '.join(parts)}: " in line for line in complaints), complaints
 
 
 @pytest.mark.parametrize("kind", LAWFUL)
 def test_lawful_imports_pass(kind):
-    assert circles.circle_complaints(graph_of(LAWFUL[kind]), excused=()) == []
+    assert circles.circle_complaints(graph_of(LAWFUL[kind])) == []

@@ -19,6 +19,7 @@ from experiments.campaign.judging import campaign_value, judge_figure, result_of
 from experiments.campaign.order import remaining
 from experiments.campaign.selection import Request, describe
 from experiments.campaign.values import Json, TestbedSettings, Trial
+from experiments.terminal.pictures import save
 from machine.environment import REPOSITORY, environment_facts
 from mininet_topos.errors import BadInputError
 
@@ -195,8 +196,6 @@ def _write_environment(store: Store, seed: int, more: Json) -> None:
 
 def _draw(folder: Path, figure: Figure | None) -> None:
     """Write a figure; without one, no old picture may stay."""
-    from experiments.figures.charts.canvas import save
-
     for name in PICTURES:
         if figure is None:
             (folder / name).unlink(missing_ok=True)

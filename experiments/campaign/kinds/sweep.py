@@ -57,4 +57,4 @@ def _seconds(trial: Trial) -> float:
     return 1.25 if isinstance(trial.parameters, FieldsParameters) else 0.3
 
 
-KIND = TrialKind("sweep", "experiments.testbed.trials.sweep:sweep_runner", _seconds, root=False)
+KIND = TrialKind("sweep", "experiments.figures.sweep:sweep_runner", _seconds, root=False)

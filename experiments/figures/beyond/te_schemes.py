@@ -17,7 +17,7 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.te_schemes import SchemeOutcome, SchemesParameters, SchemesRow, read_rows
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import ClaimResult
-from experiments.figures.charts.canvas import INK, PALETTE, new_figure
+from experiments.charts.canvas import INK, PALETTE, new_figure
 from te_solver.schemes import SCHEMES
 
 if TYPE_CHECKING:

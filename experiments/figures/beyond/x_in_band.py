@@ -17,8 +17,8 @@ from experiments.campaign.order import OK
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import AtLeast, AtMost, Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PALETTE, say_empty, whisker
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PALETTE, say_empty, whisker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,8 +19,8 @@ from experiments.campaign.kinds.lossless import LosslessParameters
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Timing, Trial, Variant
 from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, Exactly, Within, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PALETTE, say_empty
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PALETTE, say_empty
 from mininet_topos.catalogue import load_topology
 
 if TYPE_CHECKING:

@@ -9,23 +9,20 @@ the queues alone: packets with a failure tag wait behind all others, or in the s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.campaign.draws.filled_links import VICTIM, draw_cases
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.low_queue import LowQueueParameters
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import CampaignPlan, Json, Load, Timing, Trial, Variant, parameters_of
+from experiments.campaign.values import CampaignPlan, Json, Load, Timing, Trial, Variant
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge, judge_difference
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PALETTE, PAPER, say_empty
-from experiments.figures.sdfast.draws import Pair, path
-from experiments.scenario.flow_values import BIN_S, FIRST_PORT, Flow, Placed
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PALETTE, PAPER, say_empty
+from experiments.scenario.flow_values import BIN_S
 from mininet_topos.catalogue import load_topology
-from mininet_topos.topology import Direction, LinkId, Topology
-from te_solver.routes import ResidualRoutes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,79 +38,16 @@ SDFAST = Variant("sdfast", "learned")
 LOW_QUEUE, TOGETHER = "low-queue", ""
 QUEUES = {LOW_QUEUE: "recovered traffic behind all other", TOGETHER: "one queue for all"}
 TIMING = Timing(before_s=4.0, transient_s=3.0, converged_s=5.0)
-VICTIM = "victim"
-_SOURCE_PORT = 30_000
 MOST_LOST_PERCENT = 1.0  # a full queue of one millisecond more or less, and BFD's own packets
 HEADER = ("queues", "others' loss after (%)", "worst of them (%)", "victim got (Mbit/s)", "of", "cases")
 _SMOOTH = 5  # samples of a moving mean: half a second
 _EDGE_S = BIN_S * _SMOOTH / 2
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A pair, a link of its primary path, the ways before and after, and the links that others fill."""
-
-    pair: Pair
-    failed: LinkId
-    primary: tuple[Direction, ...]
-    detour: tuple[Direction, ...]
-    filled: tuple[Direction, ...]
-
-
-def draw_cases(
-    topology: Topology, count: int, seed: int, others: tuple[int, int] = (FEWEST_OTHERS, MOST_OTHERS)
-) -> tuple[Case, ...]:
-    """Cases, pairs drawn at random, each pair at most once.
-
-    Parameters
-    ----------
-    topology : Topology
-    count : int
-        Fewer come where the topology has fewer.
-    seed : int
-    others : (int, int)
-        How many links are filled, at least and at most.
-    """
-    routes, names = ResidualRoutes(topology), topology.node_names
-    pairs = [(source, target) for source in names for target in names if source != target]
-    found: list[Case] = []
-    for number in np.random.default_rng(seed).permutation(len(pairs)):
-        case = _case(topology, routes, pairs[number], others)
-        if case is not None:
-            found.append(case)
-        if len(found) == count:
-            break
-    return tuple(found)
-
-
-def _case(topology: Topology, routes: ResidualRoutes, pair: Pair, others: tuple[int, int]) -> Case | None:
-    """The pair with the first link of its primary that leaves enough links to fill; None when there is no such link."""
-    primary = path(routes, *pair)
-    for hop in primary:
-        failed = topology.link_id(hop)
-        detour = path(routes, *pair, frozenset({failed}))
-        filled = tuple(each for each in detour if each not in primary)
-        # A neighbour's flow must take the link itself, also after the failure.
-        if len(filled) >= others[0] and all(path(routes, each.src, each.dst) == (each,) for each in filled):
-            return Case(pair, failed, primary, detour, filled[: others[1]])
-    return None
-
-
-def flows_of(case: Case, own: LowQueueParameters) -> tuple[Placed, ...]:
-    """The victim and the flows that fill its way round, with the links that they cross."""
-    victim = Flow(VICTIM, *case.pair, transport="udp", offered_mbps=own.victim_mbps, port=FIRST_PORT)
-    placed = [Placed(victim, _SOURCE_PORT, before=case.primary, after=case.detour)]
-    for number, hop in enumerate(case.filled, start=1):
-        name = f"{hop.src} to {hop.dst}"
-        flow = Flow(name, hop.src, hop.dst, transport="udp", offered_mbps=own.others_mbps, port=FIRST_PORT + number)
-        placed.append(Placed(flow, _SOURCE_PORT + number, before=(hop,), after=(hop,)))
-    return tuple(placed)
-
-
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """Two trials a case: with and without the low-priority queue."""
     count = QUICK_CASES if plan.quick else CASES
-    cases = draw_cases(load_topology(TOPOLOGY), count, plan.seed)
+    cases = draw_cases(load_topology(TOPOLOGY), count, plan.seed, (FEWEST_OTHERS, MOST_OTHERS))
     return tuple(
         Trial(
             trial_id=f"{ID}/{number:02d}-{case.pair[0]}-{case.pair[1]}-{queues or 'together'}",
@@ -140,13 +74,6 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
         for number, case in enumerate(cases)
         for queues in QUEUES
     )
-
-
-def case_of(trial: Trial) -> Case:
-    """The case of a trial."""
-    own = parameters_of(trial, LowQueueParameters)
-    others = own.fewest_others, own.most_others
-    return draw_cases(load_topology(trial.topology), own.case + 1, trial.seed, others)[own.case]
 
 
 def own_rows(rows: Sequence[Json], queues: str) -> list[Json]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import Estimate, mean_interval, median_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import ClaimResult
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PALETTE, PAPER, paper_handle, say_empty
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PALETTE, PAPER, paper_handle, say_empty
 from experiments.figures.kuijia import testbed
 from experiments.figures.kuijia.measures import (
     Choice,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 TCP, UDP = Choice("tcp"), Choice("udp")
-CLASSES_TCP = Choice("tcp", testbed.FOUR)
+CLASSES_TCP = Choice("tcp", tunnel_traffic.FOUR)
 DIRECT, VICTIM, INDIRECT = Class("direct"), Class("victim"), Class("indirect")
 LOW_DIRECT, LOW_VICTIM = Class("direct", "low"), Class("victim", "low")
 HIGH_DIRECT, HIGH_VICTIM = Class("direct", "high"), Class("victim", "high")
@@ -61,7 +62,7 @@ def udp_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 
 def class_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """TCP on Gscale, two classes with queues of their own."""
-    return testbed.gscale_trials(plan, "tcp", testbed.FOUR)
+    return testbed.gscale_trials(plan, "tcp", tunnel_traffic.FOUR)
 
 
 def points(rows: Sequence[Json], choice: Choice, variant: Variant, measure: Measure) -> Values:
@@ -181,8 +182,9 @@ def facts_of(rows: Sequence[Json], choices: Sequence[Choice]) -> list[str]:
     failed = sorted({f"{row['failed_links'][0]}" for row in own})
     rounds = len({row["round"] for row in own})
     return [
-        f"Gscale, {testbed.PAIRS} random pairs and one failed link a round ({', '.join(failed)}; rounds: {rounds}).",
-        f"Scaled 1:{testbed.SCALE:.0f}: links carry {testbed.LINK_MBPS:g} Mbit/s of payload, flows send "
+        f"Gscale, {tunnel_traffic.PAIRS} random pairs and one failed link a round "
+        f"({', '.join(failed)}; rounds: {rounds}).",
+        f"Scaled 1:{tunnel_traffic.SCALE:.0f}: links carry {tunnel_traffic.LINK_MBPS:g} Mbit/s of payload, flows send "
         f"{100 * testbed.OFFERED_SHARE:.0f} % of their allocation.",
     ]
 

@@ -16,8 +16,8 @@ from experiments.campaign.kinds.sweep import FieldsParameters
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, parameters_of
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PAPER, paper_handle, say_empty, whisker
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PAPER, paper_handle, say_empty, whisker
 from experiments.figures.kuijia.trials import SHAPE_COLOURS, SHAPE_MARKS, computed_trial, own_rows
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, SHAPES

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge, judge_difference
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import GRID, INK, PALETTE, say_empty
+from experiments.charts import canvas
+from experiments.charts.canvas import GRID, INK, PALETTE, say_empty
 from experiments.figures.kuijia import testbed
 from experiments.figures.kuijia.comparisons import (
     ABOVE,

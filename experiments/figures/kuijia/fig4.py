@@ -20,7 +20,7 @@ from experiments.campaign.kinds.sweep import LadderParameters
 from experiments.campaign.statistics import mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, parameters_of
 from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge
-from experiments.figures.charts.canvas import INK, PALETTE, new_figure
+from experiments.charts.canvas import INK, PALETTE, new_figure
 from mininet_topos.catalogue import load_topology
 from te_solver import all_failures as effect
 from te_solver.all_failures import Paths, fail_every_link, to_paths

@@ -15,8 +15,8 @@ from experiments.campaign.kinds.sweep import MemoryParameters
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial, parameters_of
 from experiments.campaign.verdicts import AtLeast, AtMost, Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PAPER, paper_handle, say_empty
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PAPER, paper_handle, say_empty
 from experiments.figures.kuijia.trials import SHAPE_COLOURS, SHAPE_MARKS, computed_trial, own_rows
 from ryu_apps.plan.choices import DECOMPOSED, SHAPES
 from ryu_apps.plan.decompose.count import memory_bits

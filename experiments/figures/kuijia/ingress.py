@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from experiments.campaign.draws.tunnel_traffic import GSCALE, PAIRS, SCALE, SINGLE, TUNNELS, demands_of
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.ingress import IngressParameters
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PALETTE, say_empty
-from experiments.figures.kuijia.testbed import GSCALE, HEADROOM, PAIRS, SCALE, SINGLE, TUNNELS, demands_of
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PALETTE, say_empty
+from experiments.figures.kuijia.testbed import HEADROOM
 from mininet_topos.catalogue import load_topology
 
 if TYPE_CHECKING:

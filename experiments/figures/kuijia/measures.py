@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import Json, Variant
-from experiments.figures.kuijia import testbed
 
 # A flow that carries less than this at the end has come to nothing, so it has no rate to converge to.
 NOTHING_MBPS = 0.01
@@ -28,8 +28,8 @@ class Choice(NamedTuple):
     """Which trials an id looks at."""
 
     transport: str
-    queues: str = testbed.SINGLE
-    topology: str = testbed.GSCALE
+    queues: str = tunnel_traffic.SINGLE
+    topology: str = tunnel_traffic.GSCALE
 
 
 class Class(NamedTuple):
@@ -190,7 +190,7 @@ def crossing(row: Json, direction: str, which: Sequence[Class], *, fluid: bool =
             rates = fluid_rates(row, flow) if fluid else long_rates(row, flow)
             for place, (when, mbps) in enumerate(zip(("before", "after"), rates, strict=True)):
                 if direction in row["paths"][flow["name"]][when]:
-                    sums[place] += testbed.SCALE * mbps
+                    sums[place] += tunnel_traffic.SCALE * mbps
     return Crossing(*sums)
 
 

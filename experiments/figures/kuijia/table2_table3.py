@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import AtMost, Band, Claim, ClaimResult, Within, around, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PALETTE, say_empty
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PALETTE, say_empty
 from experiments.figures.kuijia import testbed
 from experiments.figures.kuijia.comparisons import MakeTable, cell
 from experiments.figures.kuijia.measures import Choice, chosen, seconds_of
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-FIGURE1 = Choice("tcp", topology=testbed.FIGURE1)
+FIGURE1 = Choice("tcp", topology=tunnel_traffic.FIGURE1)
 ABORIGINAL, VICTIMS = ("f3", "f4"), ("f1", "f2")
 _FLOW_COLOURS = {"f1": PALETTE[2], "f2": PALETTE[4], "f3": PALETTE[0], "f4": PALETTE[3]}
 _SMOOTH = 5  # samples of a tenth of a second
@@ -89,7 +90,7 @@ def figure1_rate(rows: Sequence[Json], table: str, variant: Variant, name: str, 
 
 def _rates(rows: Sequence[Json], table: str, variant: Variant, name: str, when: str) -> list[float]:
     return [
-        testbed.SCALE * flow[f"{when}_mbps"]
+        tunnel_traffic.SCALE * flow[f"{when}_mbps"]
         for row in chosen(rows, FIGURE1, variant)
         if row["parameters"].get("table") == table
         for flow in row["flows"]
@@ -112,9 +113,10 @@ def figure1_picture(table: str, title: str) -> Callable[[Sequence[Json], str], F
         shown = next((axes for axes in axes_of if axes.lines), axes_of[0])
         canvas.legend(figure, shown)
         facts = [
-            f"Figure 1's network, scaled 1:{testbed.SCALE:.0f}, links of "
-            f"{testbed.LINK_MBPS * testbed.TABLE_HEADROOM[table]:g} Mbit/s of frames; s2-s4 fails at 0, and with it "
-            "the tunnel of f1 and f2; f1 goes over to the tunnel of f3, f2 to that of f4.",
+            f"Figure 1's network, scaled 1:{tunnel_traffic.SCALE:.0f}, links of "
+            f"{tunnel_traffic.LINK_MBPS * testbed.TABLE_HEADROOM[table]:g} Mbit/s of frames; "
+            "s2-s4 fails at 0, and with it the tunnel of f1 and f2; f1 goes over to the "
+            "tunnel of f3, f2 to that of f4.",
             "First round; means of half a second at the receiver; dashed: the fluid model's rate after the failure.",
         ]
         return canvas.finish(figure, facts, caption)
@@ -125,12 +127,12 @@ def figure1_picture(table: str, title: str) -> Callable[[Sequence[Json], str], F
 def _draw_flows(axes: Axes, row: Json) -> None:
     for flow in row["flows"]:
         name, colour = flow["name"], _FLOW_COLOURS[flow["name"]]
-        samples = [testbed.SCALE * sample for sample in flow["samples_mbps"]]
+        samples = [tunnel_traffic.SCALE * sample for sample in flow["samples_mbps"]]
         means = [sum(samples[at : at + _SMOOTH]) / _SMOOTH for at in range(len(samples) - _SMOOTH + 1)]
         seconds = seconds_of(flow)
         middle = seconds[_SMOOTH // 2 : _SMOOTH // 2 + len(means)]
         axes.plot(middle, means, color=colour, lw=1.4, label=name)
-        fluid = testbed.SCALE * row["fluid"][name]["after_mbps"]
+        fluid = tunnel_traffic.SCALE * row["fluid"][name]["after_mbps"]
         axes.plot([0.0, seconds[-1]], [fluid, fluid], color=colour, lw=1.0, ls="--", zorder=1)
     axes.axvline(0.0, color=INK, lw=1.0, ls=":")
     axes.set_xlabel("seconds after the failure", color=INK)
@@ -149,7 +151,7 @@ def figure1_table(table: str) -> MakeTable:
                 continue
             for name in (*VICTIMS, *ABORIGINAL):
                 before, after = (figure1_rate(rows, table, variant, name, when) for when in ("before", "after"))
-                fluid = testbed.SCALE * here[0]["fluid"][name]["after_mbps"]
+                fluid = tunnel_traffic.SCALE * here[0]["fluid"][name]["after_mbps"]
                 cells = (cell(before, 0), cell(after, 0), f"{fluid:.0f}", str(len(here)))
                 found.append((f"{name}, {testbed.VARIANT_NAMES[variant.name]}", *cells))
         return Table(("flow", "before Mbit/s", "after Mbit/s", "fluid after Mbit/s", "trials"), tuple(found))

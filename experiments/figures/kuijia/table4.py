@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import median_interval
 from experiments.campaign.values import Json
 from experiments.campaign.verdicts import AtLeast, AtMost, Claim, ClaimResult, judge, judge_difference
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PAPER, paper_handle, say_empty
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PAPER, paper_handle, say_empty
 from experiments.figures.kuijia import testbed
 from experiments.figures.kuijia.comparisons import (
     ABOVE,
@@ -88,7 +89,8 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     rule = (
         "Rule: from when on the moving mean of 1 s stays within 10 % of the mean of the last 5 s; "
         f"{watched_s:g} s where it never does. Victims and directly affected flows of at least "
-        f"{testbed.SCALE * LEAST_STEADY_MBPS:.0f} Mbit/s; victims that end with nothing have no rate to settle at."
+        f"{tunnel_traffic.SCALE * LEAST_STEADY_MBPS:.0f} Mbit/s; "
+        "victims that end with nothing have no rate to settle at."
     )
     return canvas.finish(figure, [*facts_of(rows, [TCP]), rule], caption)
 

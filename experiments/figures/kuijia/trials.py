@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from experiments.campaign.parameters import Parameters
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.figures.charts.canvas import PALETTE
+from experiments.charts.canvas import PALETTE
 from ryu_apps.plan.choices import SHAPES
 
 # Shapes of tables look alike in all pictures.

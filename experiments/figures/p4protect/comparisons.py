@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import Table
 from experiments.campaign.statistics import Estimate, mean_interval, median_interval
 from experiments.campaign.values import Json, Variant
-from experiments.figures.charts.canvas import INK, PALETTE, whisker
+from experiments.charts.canvas import INK, PALETTE, whisker
 from experiments.figures.kuijia.trials import own_rows
 from experiments.figures.p4protect import setup
 

@@ -9,8 +9,8 @@ from experiments.campaign.figure import PaperFigure
 from experiments.campaign.kinds.paths import CostParameters
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK
+from experiments.charts import canvas
+from experiments.charts.canvas import INK
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
     _QUARTILES,

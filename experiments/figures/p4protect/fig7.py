@@ -10,7 +10,7 @@ from experiments.campaign.kinds.paths import GoodputParameters
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge
-from experiments.figures.charts import canvas
+from experiments.charts import canvas
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
     _QUARTILES,

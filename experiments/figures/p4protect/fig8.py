@@ -10,8 +10,8 @@ from experiments.campaign.kinds.paths import JitterParameters
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Within, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import whisker
+from experiments.charts import canvas
+from experiments.charts.canvas import whisker
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
     COLOURS,

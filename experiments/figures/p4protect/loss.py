@@ -10,8 +10,8 @@ from experiments.campaign.kinds.paths import LossParameters
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, Within, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, whisker
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, whisker
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
     COLOURS,

@@ -14,7 +14,7 @@ from experiments.campaign.figure import Table
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Within, around, judge
-from experiments.figures.charts.canvas import INK, PALETTE, PAPER, paper_handle, say_empty, whisker
+from experiments.charts.canvas import INK, PALETTE, PAPER, paper_handle, say_empty, whisker
 from experiments.figures.pso import setup
 from experiments.figures.pso.measures import (
     HIGH,

@@ -10,8 +10,8 @@ from experiments.campaign.kinds.sweep import ClassifyParameters
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Exactly, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PALETTE, PAPER, paper_handle
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PALETTE, PAPER, paper_handle
 from experiments.figures.kuijia.trials import computed_trial, own_rows
 from experiments.figures.pso.comparisons import exact
 from ryu_apps.pmt.delay import matching_delay_us

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import AtLeast, AtMost, Claim, ClaimResult, Exactly, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK
+from experiments.charts import canvas
+from experiments.charts.canvas import INK
 from experiments.figures.pso import setup
 from experiments.figures.pso.comparisons import (
     _ACKNOWLEDGED,

@@ -17,8 +17,8 @@ from experiments.campaign.order import OK
 from experiments.campaign.statistics import Estimate, change_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Within, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PALETTE
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PALETTE
 from experiments.figures.pso import setup
 from experiments.figures.pso.comparisons import LEAST_MS, with_spread
 from experiments.figures.pso.measures import HIGH, LOW, Measure, estimate, mean_ms, of_class

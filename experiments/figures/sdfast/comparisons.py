@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
+from experiments.campaign.draws.paths import MOST_FAILURES
 from experiments.campaign.figure import Table
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Band, Claim, ClaimResult, around, judge
-from experiments.figures.charts.canvas import INK, PAPER, grouped, say_empty, whisker
+from experiments.charts.canvas import INK, PAPER, grouped, say_empty, whisker
 from experiments.figures.sdfast import measures, setup
-from experiments.figures.sdfast.draws import MOST_FAILURES
 from experiments.figures.sdfast.measures import AFTER, Choice, MeasureOf, PairMeasure
 from experiments.figures.sdfast.setup import COLOURS, LABELS
 

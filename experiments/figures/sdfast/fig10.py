@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
+from experiments.campaign.draws.paths import MOST_FAILURES
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import GIVE_UP_S, CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, around, judge, judge_order
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, grouped, mark_paper, paper_handle
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, grouped, mark_paper, paper_handle
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.comparisons import (
     MOST,
@@ -23,7 +24,6 @@ from experiments.figures.sdfast.comparisons import (
     versus,
     where,
 )
-from experiments.figures.sdfast.draws import MOST_FAILURES
 from experiments.figures.sdfast.measures import Choice, PairMeasure
 from experiments.figures.sdfast.setup import COLOURS, LABELS
 

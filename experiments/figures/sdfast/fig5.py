@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, mark_paper, paper_handle, widen
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, mark_paper, paper_handle, widen
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.comparisons import (
     CONVERGED_CBC,

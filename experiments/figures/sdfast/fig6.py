@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import MEASURED, ClaimResult, judge_order
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK
+from experiments.charts import canvas
+from experiments.charts.canvas import INK
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.comparisons import (
     CONVERGED_CBC,

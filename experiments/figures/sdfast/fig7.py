@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import Json
 from experiments.campaign.verdicts import ClaimResult
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, widen
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, widen
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.comparisons import (
     CONVERGED_CBC,

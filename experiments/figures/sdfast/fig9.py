@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from experiments.campaign.draws.paths import MOST_FAILURES
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import DIFFERS, MEASURED, AtMost, Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, grouped, mark_paper, paper_handle, widen
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, grouped, mark_paper, paper_handle, widen
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.comparisons import SCALED, UNDER_FAILURE, cell, versus, where
-from experiments.figures.sdfast.draws import MOST_FAILURES
 from experiments.figures.sdfast.measures import Choice
 from experiments.figures.sdfast.setup import COLOURS, LABELS
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from experiments.analysis.crankback import CrankbackCase, crankback_cases
+from experiments.campaign.draws.paths import MOST_FAILURES, Draw, Pair, draw_rounds, most_sharing
 from experiments.campaign.kinds.cost import CostParameters
 from experiments.campaign.kinds.probed import DownloadParameters, WatchedParameters
 from experiments.campaign.kinds.verify import VerifyParameters
 from experiments.campaign.values import CampaignPlan, Load, Timing, Trial, Variant
-from experiments.figures.charts.canvas import PALETTE
-from experiments.figures.sdfast.draws import MOST_FAILURES, Draw, Pair, draw_rounds, most_sharing
+from experiments.charts.canvas import PALETTE
 from mininet_topos.catalogue import list_topologies, load_topology
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.choices import NO_MODE

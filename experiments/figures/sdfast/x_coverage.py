@@ -10,8 +10,8 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK
+from experiments.charts import canvas
+from experiments.charts.canvas import INK
 from experiments.figures.sdfast import setup
 from experiments.figures.sdfast.comparisons import NOTHING
 from experiments.figures.sdfast.decided import (

@@ -10,8 +10,8 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import median_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Exactly, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK
+from experiments.charts import canvas
+from experiments.charts.canvas import INK
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.measures import Choice
 from experiments.figures.sdfast.setup import COLOURS, LABELS

@@ -10,8 +10,8 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import GRID, INK
+from experiments.charts import canvas
+from experiments.charts.canvas import GRID, INK
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.comparisons import SEVERAL, cell
 from experiments.figures.sdfast.decided import (

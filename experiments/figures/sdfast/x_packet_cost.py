@@ -10,8 +10,8 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import median_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import GRID, INK, PALETTE, plain_axes
+from experiments.charts import canvas
+from experiments.charts.canvas import GRID, INK, PALETTE, plain_axes
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.comparisons import cell
 

@@ -9,14 +9,14 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from experiments.analysis.timeline import STAGES
+from experiments.campaign.draws.paths import MOST_FAILURES
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import MEASURED, Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import GRID, INK, PALETTE, say_empty, write_out
+from experiments.charts import canvas
+from experiments.charts.canvas import GRID, INK, PALETTE, say_empty, write_out
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.comparisons import cell
-from experiments.figures.sdfast.draws import MOST_FAILURES
 from experiments.figures.sdfast.measures import Choice
 from experiments.figures.sdfast.setup import LABELS
 

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.campaign.figure import Table
 from experiments.campaign.statistics import median_interval
 from experiments.campaign.values import Json, Variant
-from experiments.figures.charts.canvas import PALETTE
+from experiments.charts.canvas import PALETTE
 from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup
 from experiments.testbed.workloads.decide.sizes import DATA_MINING, WEB_SEARCH

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.values import Json
 from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, say_empty
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, say_empty
 from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup
 from experiments.figures.sqr.comparisons import BESIDE, COLOURS, FLOWS_TEXT, PAIRS, SCALE, flows_table, range_name

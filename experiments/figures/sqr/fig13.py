@@ -10,8 +10,8 @@ from experiments.campaign.kinds.paths import WindowParameters
 from experiments.campaign.statistics import mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PALETTE
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PALETTE
 from experiments.figures.p4protect.comparisons import good_rows, table_of
 from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import setup

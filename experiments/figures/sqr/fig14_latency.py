@@ -10,8 +10,8 @@ from experiments.campaign.kinds.paths import CostParameters
 from experiments.campaign.statistics import Estimate, median_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK
+from experiments.charts import canvas
+from experiments.charts.canvas import INK
 from experiments.figures.p4protect.comparisons import QUARTILES, bars, field_of, good_rows, ratio_of, table_of
 from experiments.figures.p4protect.setup import COST_FRAMES, two_path_trials
 from experiments.figures.sqr import setup

@@ -10,8 +10,8 @@ from experiments.campaign.figure import PaperFigure
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import GRID, INK, PALETTE, PAPER, say_empty
+from experiments.charts import canvas
+from experiments.charts.canvas import GRID, INK, PALETTE, PAPER, say_empty
 from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup

@@ -12,8 +12,8 @@ from experiments.campaign.kinds.paths import StreamParameters
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PAPER, say_empty
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PAPER, say_empty
 from experiments.figures.p4protect.comparisons import field_of, good_rows, mean_of, table_of, values
 from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import flow_setup

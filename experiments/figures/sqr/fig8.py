@@ -9,8 +9,8 @@ from experiments.campaign.figure import PaperFigure
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import Json
 from experiments.campaign.verdicts import Claim, ClaimResult, judge, judge_order
-from experiments.figures.charts import canvas
-from experiments.figures.charts.canvas import INK, PALETTE, PAPER, say_empty
+from experiments.charts import canvas
+from experiments.charts.canvas import INK, PALETTE, PAPER, say_empty
 from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup
 from experiments.figures.sqr.comparisons import BESIDE, FLOWS_TEXT, MODEL, SCALE, flows_table, steps

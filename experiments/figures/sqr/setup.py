@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.campaign.values import Variant
-from experiments.figures.charts.canvas import PALETTE
+from experiments.charts.canvas import PALETTE
 
 PAPER = "sqr"
 RECOVERY, SQR = Variant("recovery"), Variant("sqr")

@@ -14,9 +14,9 @@ from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.analysis.events import read_events
 from experiments.analysis.flows.classes import flow_classes, fluid_rates
+from experiments.campaign.draws.tunnel_traffic import Traffic
 from experiments.campaign.kinds.flows import FlowsParameters
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
-from experiments.figures.kuijia.testbed import Traffic
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.values import Scenario
 from experiments.testbed.runs.folder import Work

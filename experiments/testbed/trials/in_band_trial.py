@@ -15,16 +15,16 @@ from emulation.network import EmulatedNetwork
 from emulation.status import unconnected_switches
 from experiments.campaign.kinds.in_band import InBandParameters
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
-from experiments.loadgen.cross_traffic import cross_traffic
-from experiments.loadgen.decide.bounce import HIGH_PORT, LOW_PORT, class_columns
 from experiments.testbed.runs.parts import NotReadyError, require_programs
+from experiments.testbed.traffic.cross_traffic import cross_traffic
+from experiments.testbed.traffic.decide.bounce import HIGH_PORT, LOW_PORT, class_columns
 from machine.environment import REPOSITORY, RYU_MANAGER
 from mininet_topos.catalogue import load_topology
 from ryu_apps.pmt.parse import parse_pmt
 
 _CONNECT_S, _READY_S, _POLL_S = 40.0, 30.0, 0.2
-_PROBE = Path("experiments/loadgen/bounce_probe.py")
-_APPS = ("ryu_apps/shortest.py", "experiments/loadgen/bounce.py")
+_PROBE = Path("experiments/testbed/traffic/bounce_probe.py")
+_APPS = ("ryu_apps/shortest.py", "experiments/testbed/traffic/bounce.py")
 _PORT_OF = {"high": HIGH_PORT, "low": LOW_PORT}
 HEADER_BYTES = 42  # Ethernet, IPv4 and UDP in front of the payload
 # Everything but BFD waits in one queue, as long as each of PSO's, and drops its oldest packet as those do.

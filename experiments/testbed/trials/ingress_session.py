@@ -20,9 +20,9 @@ from emulation.network import EmulatedNetwork
 from experiments.analysis.dumps import compare_dump
 from experiments.analysis.events import Event, read_events
 from experiments.analysis.trust import assess
+from experiments.campaign.draws.tunnel_traffic import Traffic
 from experiments.campaign.kinds.ingress import IngressParameters
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
-from experiments.figures.kuijia.testbed import Traffic
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.dump import read_switch

@@ -10,9 +10,9 @@ from pathlib import Path
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.analysis.events import read_events
+from experiments.campaign.draws.filled_links import VICTIM, case_of, flows_of
 from experiments.campaign.kinds.low_queue import LowQueueParameters
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
-from experiments.figures.beyond.x_low_queue import VICTIM, case_of, flows_of
 from experiments.scenario.values import Scenario
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts

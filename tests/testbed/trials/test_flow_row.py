@@ -12,8 +12,9 @@ pytest.importorskip("cvxpy")
 
 from experiments.analysis.events import Event
 from experiments.analysis.trust import Health
+from experiments.campaign.draws.tunnel_traffic import Traffic
 from experiments.campaign.values import CampaignPlan, Timing
-from experiments.figures.kuijia.testbed import Traffic, figure1_trials
+from experiments.figures.kuijia.testbed import figure1_trials
 from experiments.scenario.flow_values import FlowRecord
 from experiments.testbed.trials.decide.flow_row import (
     SeenFlows,

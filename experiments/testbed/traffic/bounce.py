@@ -12,7 +12,7 @@ from ryu.controller import ofp_event
 from ryu.controller.handler import CONFIG_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
 from ryu.ofproto import ofproto_v1_3
 
-from experiments.loadgen.decide.bounce import UDP_PORTS, turned
+from experiments.testbed.traffic.decide.bounce import UDP_PORTS, turned
 from mininet_topos.ports import HOST_PORT
 
 _PRIORITY = 45_500

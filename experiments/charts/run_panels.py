@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.figures.charts.delay import Dot, Panel
+from experiments.charts.delay import Dot, Panel
 from ryu_apps.plan.choices import mode_words
 
 Row = dict[str, Any]

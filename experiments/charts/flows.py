@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.charts.canvas import GRID, INK
+from experiments.charts.canvas import GRID, INK
 from experiments.scenario.flow_values import BIN_S
 from mininet_topos.errors import MissingRequirementError
 

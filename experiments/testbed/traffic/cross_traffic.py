@@ -1,6 +1,7 @@
 """Data packets that share a control link: UDP at a given rate, Poisson or in bursts, from a process of its own.
 
-`python -m experiments.loadgen.cross_traffic ADDR PORT RATE_PPS PAYLOAD_BYTES BURST_PKTS SEED` sends until it is ended.
+`python -m experiments.testbed.traffic.cross_traffic ADDR PORT RATE_PPS PAYLOAD_BYTES BURST_PKTS SEED` sends until it
+is ended.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ _GAPS_AT_ONCE = 1000
 
 def gaps_s(rate_pps: float, burst_pkts: int, seed: int) -> Iterator[float]:
     """Gaps between bursts for ever: exponential, so that bursts are a Poisson process."""
-    rng = np.random.default_rng(seed)
+    lot = np.random.default_rng(seed)
     while True:
-        yield from rng.exponential(burst_pkts / rate_pps, _GAPS_AT_ONCE).tolist()
+        yield from lot.exponential(burst_pkts / rate_pps, _GAPS_AT_ONCE).tolist()
 
 
 def send_for_ever(address: str, port: int, rate_pps: float, payload_bytes: int, burst_pkts: int, *, seed: int) -> None:
@@ -63,7 +64,7 @@ def cross_traffic(
         yield
         return
     words = (address, SINK_PORT, rate_pps, payload_bytes, burst_pkts, seed)
-    command = [sys.executable, "-m", "experiments.loadgen.cross_traffic", *map(str, words)]
+    command = [sys.executable, "-m", "experiments.testbed.traffic.cross_traffic", *map(str, words)]
     with call_inside(controller_pid, _sink), child(inside(switch_pid, command)) as sender:
         if urgent:
             with suppress(PermissionError):

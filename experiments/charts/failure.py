@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from experiments.figures.charts.canvas import GRID, INK, new_figure
+from experiments.charts.canvas import GRID, INK, new_figure
 from te_solver.outcome import CLASSES, Outcome
 
 if TYPE_CHECKING:

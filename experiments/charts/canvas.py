@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.statistics import Estimate
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-DPI = 160
 INK, GRID = "#24292f", "#d0d7de"
 # Colours of schemes and lines that keep their meaning from picture to picture.
 PALETTE = ("#1f6feb", "#1a7f37", "#e16f24", "#8250df", "#bf8700", "#cf222e", "#0a7ea4", "#57606a")
@@ -44,15 +42,6 @@ def new_figure(width: float, height: float, columns: int = 1) -> tuple[Figure, l
     for axes in panels[0]:
         plain_axes(axes)
     return figure, list(panels[0])
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format of the file's ending; the same figure gives the same file."""
-    import matplotlib as mpl
-
-    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
-    with mpl.rc_context({"svg.hashsalt": "armor"}):
-        figure.savefig(path, dpi=DPI, metadata=metadata)
 
 
 def panels(title: str, columns: int, height: float = 4.4, rows: int = 1) -> tuple[Figure, list[Axes]]:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from experiments.campaign.act.attempts import RunTrial
 from experiments.campaign.values import Json, TestbedSettings, Trial
 from experiments.figures.kuijia import fields, fig4, fig8
-from experiments.figures.pso import fig10
-from experiments.loadgen import classifying
+from experiments.figures.pso import classifying, fig10
 
 _COMPUTED: Mapping[str, Callable[[Trial], Json]] = {
     fig4.ID: fig4.run_unit,

@@ -1,0 +1,1 @@
+"""Sender, echo and cross traffic: what they send, and what their reports say, decided without acting."""

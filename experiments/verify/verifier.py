@@ -57,7 +57,7 @@ class Verifier:
 
     def _use(self, switches: Switches) -> None:
         self.switches = switches
-        self.visits = Transitions(switches, self.wiring)
+        self.transitions = Transitions(switches, self.wiring)
 
     def interpret_instead(self) -> None:
         """From now on the interpreter walks, packet by packet: the plans use what cannot be compiled."""
@@ -78,7 +78,7 @@ class Verifier:
 
     def tally(self, failed_masks: list[int]) -> Tally:
         """Count all cases of these failed sets."""
-        if len(self.visits.node_of) > _MAX_STATES:
+        if len(self.transitions.node_of) > _MAX_STATES:
             self._use(self.switches)
         failed = [bits(mask) for mask in failed_masks]
         cases = self._cases(failed_masks, failed)
@@ -94,34 +94,35 @@ class Verifier:
     def _findings(self, cases: Cases, failed: list[list[int]]) -> tuple[Findings, Rewriting]:
         """What happened in each case, and how much a controller rewrote."""
         start, contexts = self._start(cases.source, cases.target), self.wiring.contexts(failed)
-        worst = Possibilities(self.visits, contexts).worst(cases.failed_set, start)
-        senders = PacketStream(self.visits, contexts, cases.failed_set)
+        worst = Possibilities(self.transitions, contexts).worst(cases.failed_set, start)
+        stream = PacketStream(self.transitions, contexts, cases.failed_set)
         everyone = np.arange(len(start))
-        first = senders.send(everyone, start)
+        first = stream.send(everyone, start)
         reply = updates = None
         if uses_agent(self.behaviour.mode):
-            reply = senders.copy().send(everyone, self._start(cases.target, cases.source))
+            reply = stream.copy().send(everyone, self._start(cases.target, cases.source))
         rewriting = Rewriting()
         if self.behaviour.restoration is None:
-            settled = senders.settle(first, start)
+            settled = stream.settle(first, start)
         else:
-            rewritten = rewritten_rows(self.topology, self.visits, self.behaviour.restoration, failed)
-            put_all(senders, self.visits, rewritten, cases.failed_set, start)
-            settled = senders.settle(senders.send(everyone, start), start)
+            rewritten = rewritten_rows(self.topology, self.transitions, self.behaviour.restoration, failed)
+            put_all(stream, self.transitions, rewritten, cases.failed_set, start)
+            settled = stream.settle(stream.send(everyone, start), start)
             updates, rewriting = self._updates(cases, start, contexts, rewritten), amount_of(rewritten)
-        simple, tagged = senders.is_simple(settled), senders.is_tagged(settled)
+        simple, tagged = stream.is_simple(settled), stream.is_tagged(settled)
         return Findings(worst, first, settled, simple, tagged, reply, updates), rewriting
 
     def _updates(self, cases: Cases, start: Ints, contexts: Ints, rewritten: Rewritten) -> Updates:
         """The worst while the controller writes: after the failure, and when its links are back."""
         healthy = np.broadcast_to(np.arange(self.wiring.n_nodes), contexts.shape)
         failing, returning = (
-            Possibilities(self.visits, each, rewritten).worst(cases.failed_set, start) for each in (contexts, healthy)
+            Possibilities(self.transitions, each, rewritten).worst(cases.failed_set, start)
+            for each in (contexts, healthy)
         )
         return Updates(failing, returning)
 
     def _start(self, source: Ints, target: Ints) -> Ints:
-        return self.visits.states(self.switches.start(source, target))
+        return self.transitions.states(self.switches.start(source, target))
 
     def _primary_pairs(self) -> list[Ints]:
         """For every link the pairs (source times nodes plus target) whose packets cross it while nothing has failed."""
@@ -130,11 +131,11 @@ class Verifier:
         state = self._start(*np.divmod(pair, n_nodes))
         links, pairs = [], []
         for _ in range(n_nodes):  # a longer path loops, and crosses no further links
-            visit = self.visits.visit(state, self.visits.node_of[state])
-            goes_on = self.visits.following[visit, 0] > LOST
+            visit = self.transitions.visit(state, self.transitions.node_of[state])
+            goes_on = self.transitions.following[visit, 0] > LOST
             pair, visit = pair[goes_on], visit[goes_on]
-            state = self.visits.following[visit, 0]
-            links.append(self.visits.link[visit])
+            state = self.transitions.following[visit, 0]
+            links.append(self.transitions.link[visit])
             pairs.append(pair)
             if not len(pair):
                 break

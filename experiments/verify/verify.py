@@ -1,7 +1,7 @@
 """`armor verify`: every failure case of a scheme, walked from the first packet until the path settles.
 
 For each ordered pair and each set of failed links on its primary path: all possibilities of a
-partly updated network (possibilities.py), then the real sequence of packets (senders.py). Failed
+partly updated network (possibilities.py), then the real sequence of packets (packet_stream.py). Failed
 sets are shared out over processes in batches; what is found does not depend on how many.
 """
 

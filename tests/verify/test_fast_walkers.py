@@ -23,16 +23,16 @@ KINDS = (CompiledSwitches, InterpretedSwitches)
 
 def sender_walks(make, case):
     """Outcome and switches of the packets of every pair, by the fast walkers."""
-    switches, visits, contexts = case.switches(make)
-    start = visits.states(switches.start(*np.array(case.pairs).T))
-    senders = PacketStream(visits, contexts, np.zeros(len(start), dtype=np.int64))
-    packets = [senders.send(np.arange(len(start)), start) for _ in range(N_PACKETS)]
+    switches, transitions, contexts = case.switches(make)
+    start = transitions.states(switches.start(*np.array(case.pairs).T))
+    stream = PacketStream(transitions, contexts, np.zeros(len(start), dtype=np.int64))
+    packets = [stream.send(np.arange(len(start)), start) for _ in range(N_PACKETS)]
     names = np.array(case.topology.node_names)
     return {
         pair: until_loop(
             (
                 OUTCOMES[int(walk.outcome[index])],
-                names[visits.node_of[walk.path[index][walk.path[index] >= 0]]].tolist(),
+                names[transitions.node_of[walk.path[index][walk.path[index] >= 0]]].tolist(),
             )
             for walk in packets
         )
@@ -52,9 +52,9 @@ def oracle_walks(case):
 
 def worst_of(make, case):
     """The worst that can happen to packets of every pair."""
-    switches, visits, contexts = case.switches(make)
-    start = visits.states(switches.start(*np.array(case.pairs).T))
-    return Possibilities(visits, contexts).worst(np.zeros_like(start), start).tolist()
+    switches, transitions, contexts = case.switches(make)
+    start = transitions.states(switches.start(*np.array(case.pairs).T))
+    return Possibilities(transitions, contexts).worst(np.zeros_like(start), start).tolist()
 
 
 def unless_too_deep(walk, *arguments):

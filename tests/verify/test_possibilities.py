@@ -22,9 +22,9 @@ WORST = ("delivered", "dropped", "looped")
 def possible(case, pairs=None):
     """Worst outcome of each pair by the fast exploration."""
     pairs = case.pairs if pairs is None else pairs
-    switches, visits, contexts = case.switches(CompiledSwitches)
-    start = visits.states(switches.start(*np.array(pairs).T))
-    found = Possibilities(visits, contexts).worst(np.zeros_like(start), start)
+    switches, transitions, contexts = case.switches(CompiledSwitches)
+    start = transitions.states(switches.start(*np.array(pairs).T))
+    found = Possibilities(transitions, contexts).worst(np.zeros_like(start), start)
     return dict(zip(pairs, (WORST[worst] for worst in found.tolist()), strict=True))
 
 

@@ -80,16 +80,16 @@ def replaced(case, rows, failed):
 
 def walkers(case, make, failed):
     """What the fast walkers need, with the given links failed and the rows for the case's own failures numbered."""
-    switches, visits, contexts = case._replace(failed=failed).switches(make)
-    start = visits.states(switches.start(*np.array(case.pairs).T))
+    switches, transitions, contexts = case._replace(failed=failed).switches(make)
+    start = transitions.states(switches.start(*np.array(case.pairs).T))
     numbers = [numbers_of(case.topology, case.failed)]
-    return visits, contexts, start, rewritten_rows(case.topology, visits, restoration_of(case), numbers)
+    return transitions, contexts, start, rewritten_rows(case.topology, transitions, restoration_of(case), numbers)
 
 
 def possible(case, make, failed):
     """The same as `by_every_order`, by the fast exploration."""
-    visits, contexts, start, rewritten = walkers(case, make, failed)
-    found = Possibilities(visits, contexts, rewritten).worst(np.zeros_like(start), start)
+    transitions, contexts, start, rewritten = walkers(case, make, failed)
+    found = Possibilities(transitions, contexts, rewritten).worst(np.zeros_like(start), start)
     return dict(zip(case.pairs, (WORST[worst] for worst in found.tolist()), strict=True))
 
 
@@ -119,18 +119,18 @@ def test_settled_packets_go_as_in_the_readable_network_with_the_new_plans(make):
     @examples(60)
     @given(restored_cases(max_nodes=6))
     def check(case):
-        visits, contexts, start, rewritten = walkers(case, make, case.failed)
+        transitions, contexts, start, rewritten = walkers(case, make, case.failed)
         nobody, everyone = np.zeros_like(start), np.arange(len(start))
-        senders = PacketStream(visits, contexts, nobody)
-        put_all(senders, visits, rewritten, nobody, start)
-        walks, names = senders.send(everyone, start), np.array(case.topology.node_names)
+        stream = PacketStream(transitions, contexts, nobody)
+        put_all(stream, transitions, rewritten, nobody, start)
+        walks, names = stream.send(everyone, start), np.array(case.topology.node_names)
         network = replaced(case, restoration_of(case).rows(case.failed), case.failed).network()
-        tagged = senders.is_tagged(walks)
+        tagged = stream.is_tagged(walks)
         for index, pair in enumerate(case.pairs):
             oracle = send(network, *pair)
             path = walks.path[index][walks.path[index] >= 0]
             assert OUTCOMES[int(walks.outcome[index])] == oracle.outcome
-            assert tuple(names[visits.node_of[path]]) == oracle.path
+            assert tuple(names[transitions.node_of[path]]) == oracle.path
             assert bool(tagged[index]) == any(hop.packet.vlan_tci for hop in oracle.hops)
 
     check()

@@ -1,4 +1,4 @@
-"""Switches compiled to arrays: codes in, codes out (lanes.py does the walking)."""
+"""Switches compiled to arrays: codes in, codes out (vector_walk.py does the walking)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Answer = tuple[list[tuple[int, int]], list[tuple[int, int]]]
 
 
 class CompiledSwitches:
-    """`visits.Switches` over compiled plans.
+    """`transitions.Switches` over compiled plans.
 
     Parameters
     ----------

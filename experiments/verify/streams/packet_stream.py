@@ -62,15 +62,15 @@ class PacketStream:
 
     Parameters
     ----------
-    visits : Transitions
+    transitions : Transitions
     contexts : int array, shape (failed sets, nodes)
         Context of every switch under every failed set.
     failed_set : int array, shape (cases,)
         Failed set of every case.
     """
 
-    def __init__(self, visits: Transitions, contexts: Ints, failed_set: Ints) -> None:
-        self._visits, self._contexts, self._failed_set = visits, contexts, failed_set
+    def __init__(self, transitions: Transitions, contexts: Ints, failed_set: Ints) -> None:
+        self._transitions, self._contexts, self._failed_set = transitions, contexts, failed_set
         self._held = self._empty_slot()
 
     def _empty_slot(self) -> NDArray[np.int32]:
@@ -79,7 +79,7 @@ class PacketStream:
 
     def copy(self) -> PacketStream:
         """The same rows, kept apart from now on."""
-        other = PacketStream(self._visits, self._contexts, self._failed_set)
+        other = PacketStream(self._transitions, self._contexts, self._failed_set)
         other._held = self._held.copy()
         return other
 
@@ -103,13 +103,13 @@ class PacketStream:
         trail = _Trail(count)
         while len(active):
             columns.append((active, state[active]))
-            node = self._visits.node_of[state[active]]
+            node = self._transitions.node_of[state[active]]
             following, brought = self._visit(cases[active], node, state[active])
             changed[active] |= brought
             ended = following <= LOST
             outcome[active[ended]] = following[ended]
             active, following, node = active[~ended], following[~ended], node[~ended]
-            trail.step(active, node, self._visits.node_of[following])
+            trail.step(active, node, self._transitions.node_of[following])
             state[active] = following
             if len(columns) % 32 == 0:
                 again = _comes_again(_as_table(columns, count)[active])
@@ -145,27 +145,27 @@ class PacketStream:
 
     def is_simple(self, walks: Walks) -> Bools:
         """Whether each packet met no switch twice."""
-        node = np.where(walks.path == _UNENDED, -1, self._visits.node_of[walks.path])
+        node = np.where(walks.path == _UNENDED, -1, self._transitions.node_of[walks.path])
         return ~_comes_again(node)
 
     def is_tagged(self, walks: Walks) -> Bools:
         """Whether each packet arrived at some switch with a tag."""
         there = walks.path != _UNENDED
         tagged = np.zeros(walks.path.shape, dtype=bool)
-        tagged[there] = self._visits.switches.is_tagged(self._visits.codes(walks.path[there]))
+        tagged[there] = self._transitions.switches.is_tagged(self._transitions.codes(walks.path[there]))
         found: Bools = np.logical_or.reduce(tagged, axis=1)
         return found
 
     def _visit(self, cases: Ints, node: Ints, state: Ints) -> tuple[Ints, Bools]:
         """State after the visit, and whether the visit changed the rows of the switch."""
         extras = [self._applying(slot[cases, node], state) for slot in self._held]
-        visit = self._visits.visit(state, self._contexts[self._failed_set[cases], node], extras)
+        visit = self._transitions.visit(state, self._contexts[self._failed_set[cases], node], extras)
         changed = np.zeros(len(cases), dtype=bool)
-        for row in self._visits.rows[visit].T:
+        for row in self._transitions.rows[visit].T:
             there = np.flatnonzero(row >= 0)
             if len(there):
                 changed[there] |= self._hold(cases[there], node[there], row[there])
-        following = self._visits.following[visit]
+        following = self._transitions.following[visit]
         # Copies: a packet that is delivered and also punted or copied counts as delivered.
         return np.where((following == DELIVERED).any(axis=1), DELIVERED, following[:, 0]), changed
 
@@ -175,13 +175,13 @@ class PacketStream:
         there = np.flatnonzero(rows >= 0)
         if len(there):
             held = rows[there].astype(np.int64)
-            met = self._visits.switches.meets(self._visits.codes(state[there]), held)
+            met = self._transitions.switches.meets(self._transitions.codes(state[there]), held)
             found[there[met]] = held[met]
         return found
 
     def _hold(self, cases: Ints, node: Ints, rows: Ints) -> Bools:
         """Keep rows, each in place of one of the same key; returns which changed anything."""
-        key_of = self._visits.switches.key_of_rows
+        key_of = self._transitions.switches.key_of_rows
         keys = key_of(rows)
         left, changed = np.arange(len(rows)), np.zeros(len(rows), dtype=bool)
         slot = 0
@@ -219,24 +219,26 @@ class _Trail:
         self._depth[packets] = np.where(back, depth - 1, depth + 1)
 
 
-def put_all(senders: PacketStream, visits: Transitions, rewritten: Rewritten, failed_set: Ints, start: Ints) -> None:
+def put_all(
+    stream: PacketStream, transitions: Transitions, rewritten: Rewritten, failed_set: Ints, start: Ints
+) -> None:
     """Put in place, for every case, all rewritten rows that its packets can meet.
 
     Parameters
     ----------
-    senders : PacketStream
-    visits : Transitions
+    stream : PacketStream
+    transitions : Transitions
     rewritten : Rewritten
     failed_set, start : int array, shape (cases,)
         Failed set of every case, and the state in which its packets start.
     """
     group_bits = 32
-    wanted = failed_set << group_bits | visits.group_of[start]
-    offered = rewritten.failed_set << group_bits | visits.switches.group_of_rows(rewritten.row)
+    wanted = failed_set << group_bits | transitions.group_of[start]
+    offered = rewritten.failed_set << group_bits | transitions.switches.group_of_rows(rewritten.row)
     case, row = join(wanted, offered)
-    met = visits.switches.meets(visits.codes(start[case]), rewritten.row[row])
+    met = transitions.switches.meets(transitions.codes(start[case]), rewritten.row[row])
     case, row = case[met], row[met]
-    senders.put(case, rewritten.node[row], rewritten.row[row])
+    stream.put(case, rewritten.node[row], rewritten.row[row])
 
 
 def _as_table(columns: list[tuple[Ints, Ints]], count: int) -> Ints:

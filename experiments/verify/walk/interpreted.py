@@ -19,7 +19,7 @@ _PACKET_BITS, _PORT_BITS = 30, 16
 
 
 class InterpretedSwitches:
-    """`visits.Switches` by `interpret_switch`.
+    """`transitions.Switches` by `interpret_switch`.
 
     Parameters
     ----------

@@ -25,15 +25,15 @@ class Possibilities:
 
     Parameters
     ----------
-    visits : Transitions
+    transitions : Transitions
     contexts : int array, shape (failed sets, nodes)
         Context of every switch under every failed set.
     rewritten : Rewritten, optional
         Rows that a controller is putting in, switch by switch: any of them may or may not be in place.
     """
 
-    def __init__(self, visits: Transitions, contexts: Ints, rewritten: Rewritten | None = None) -> None:
-        self._visits, self._contexts = visits, contexts
+    def __init__(self, transitions: Transitions, contexts: Ints, rewritten: Rewritten | None = None) -> None:
+        self._transitions, self._contexts = transitions, contexts
         self._places = Interner()
         self._edge_from, self._edge_to = GrowableArray(np.int64), GrowableArray(np.int64)
         self._worst = GrowableArray(np.int64)
@@ -65,11 +65,11 @@ class Possibilities:
         """Follow each place (with the row beside it in place); returns the places that are new."""
         keys = self._places.codes[places]
         failed_set, state = keys >> _STATE_BITS, keys & (1 << _STATE_BITS) - 1
-        node = self._visits.node_of[state]
-        visit = self._visits.visit(state, self._contexts[failed_set, node], None if rows is None else [rows])
+        node = self._transitions.node_of[state]
+        visit = self._transitions.visit(state, self._contexts[failed_set, node], None if rows is None else [rows])
         self._note_rows(failed_set, node, visit)
         reached = []
-        for following in self._visits.following[visit].T:
+        for following in self._transitions.following[visit].T:
             self._worst.values[places[following == LOST]] = SOMETIMES_DROPPED
             goes_on = following > LOST
             reached.append((places[goes_on], failed_set[goes_on] << _STATE_BITS | following[goes_on]))
@@ -80,7 +80,7 @@ class Possibilities:
         return added
 
     def _note_rows(self, failed_set: Ints, node: Ints, visit: Ints) -> None:
-        for row in self._visits.rows[visit].T:
+        for row in self._transitions.rows[visit].T:
             there = row >= 0
             if there.any():
                 self._intern_rows(failed_set[there], node[there], row[there])
@@ -100,20 +100,24 @@ class Possibilities:
         place = np.concatenate([first[0] + old_places, second[0]])
         row = rows[np.concatenate([first[1], second[1] + old_rows])] & (1 << _ROW_BITS) - 1
         state = places[place] & (1 << _STATE_BITS) - 1
-        met = self._visits.switches.meets(self._visits.codes(state), row) if len(row) else np.empty(0, dtype=bool)
+        met = (
+            self._transitions.switches.meets(self._transitions.codes(state), row)
+            if len(row)
+            else np.empty(0, dtype=bool)
+        )
         return place[met], row[met]
 
     def _place_keys(self, places: Ints) -> Ints:
         state = places & (1 << _STATE_BITS) - 1
-        switch = (places >> _STATE_BITS) * self._contexts.shape[1] + self._visits.node_of[state]
-        keys: Ints = switch << _GROUP_BITS | self._visits.group_of[state]
+        switch = (places >> _STATE_BITS) * self._contexts.shape[1] + self._transitions.node_of[state]
+        keys: Ints = switch << _GROUP_BITS | self._transitions.group_of[state]
         return keys
 
     def _row_keys(self, rows: Ints) -> Ints:
         if not len(rows):
             return rows
         row = rows & (1 << _ROW_BITS) - 1
-        return rows >> _ROW_BITS << _GROUP_BITS | self._visits.switches.group_of_rows(row)
+        return rows >> _ROW_BITS << _GROUP_BITS | self._transitions.switches.group_of_rows(row)
 
     def _decide(self) -> Ints:
         """Peel off places whose every future is known; what is left can loop for ever."""

@@ -33,14 +33,14 @@ class Rewritten(NamedTuple):
 
 
 def rewritten_rows(
-    topology: Topology, visits: Transitions, restoration: Restoration, failed: Sequence[Sequence[int]]
+    topology: Topology, transitions: Transitions, restoration: Restoration, failed: Sequence[Sequence[int]]
 ) -> Rewritten:
     """Rows that the controller writes for each of some failed sets.
 
     Parameters
     ----------
     topology : Topology
-    visits : Transitions
+    transitions : Transitions
     restoration : Restoration
     failed : sequence of sequence of int
         Link numbers of every failed set.
@@ -61,7 +61,7 @@ def rewritten_rows(
             _require_untagged(dpid, rows)
             sets.append(np.full(len(rows), index))
             nodes.append(np.full(len(rows), node_of[dpid]))
-            numbers.append(visits.switches.numbers_of(rows))
+            numbers.append(transitions.switches.numbers_of(rows))
     return Rewritten(concatenated(sets), concatenated(nodes), concatenated(numbers))
 
 

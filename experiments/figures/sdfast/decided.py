@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from experiments.campaign.kinds.verify import VerifyRow, read_rows
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import Json, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
@@ -25,29 +26,20 @@ DECIDED_LABELS = {
 }
 
 
-def coverage_rows(rows: Sequence[Json], topologies: Iterable[str], failures: Iterable[int]) -> list[Json]:
+def coverage_rows(rows: Sequence[Json], topologies: Iterable[str], failures: Iterable[int]) -> list[VerifyRow]:
     """What the interpreter decided, in the order in which it was asked."""
     names, numbers = tuple(topologies), tuple(failures)
-    return [
-        row
-        for row in measures.good_rows(rows)
-        if row["kind"] == "verify" and row["topology"] in names and row["failures"] in numbers
-    ]
+    found = read_rows(measures.good_rows(rows))
+    return [row for row in found if row.topology in names and row.failures in numbers]
 
 
-def joined_percent(result: Json, phase: str) -> float:
-    """Cases delivered in a phase, per cent of those in which the pair is still joined (100 when there is none)."""
-    joined = sum(count for name, count in result[phase].items() if name != "disconnected")
-    return 100 * result[phase]["delivered"] / joined if joined else 100.0
-
-
-def of_variant(rows: Iterable[Json], variant: Variant) -> list[Json]:
+def of_variant(rows: Iterable[VerifyRow], variant: Variant) -> list[VerifyRow]:
     """Rows of one variant."""
-    return [row for row in rows if row["variant"] == variant.name]
+    return [row for row in rows if row.variant == variant.name]
 
 
-def counted(rows: Sequence[Json], what: str, name: str) -> ClaimResult:
+def counted(rows: Sequence[VerifyRow], what: Callable[[VerifyRow], int], name: str) -> ClaimResult:
     """Cases of a sort over all rows, of which there should be none."""
-    total = Estimate(float(sum(row["result"][what] for row in rows)), None, None) if rows else None
-    cases = sum(row["result"]["cases"] for row in rows)
+    total = Estimate(float(sum(map(what, rows))), None, None) if rows else None
+    cases = sum(row.cases for row in rows)
     return judge(Claim(name, "cases", band=Exactly(0.0)), total).with_note(f"of {cases} cases")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.verify import Outcomes, VerifyRow
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
@@ -19,7 +20,6 @@ from experiments.figures.sdfast.decided import (
     LOOP_FREE,
     counted,
     coverage_rows,
-    joined_percent,
     of_variant,
 )
 from experiments.figures.sdfast.setup import LABELS
@@ -27,6 +27,8 @@ from experiments.figures.sdfast.setup import LABELS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Phase = Callable[[VerifyRow], Outcomes]
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
@@ -37,21 +39,29 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Every bundled topology, pair and single link failure."""
     decided = coverage_rows(rows, setup.bundled_topologies(), (1,))
-    results = [counted(decided, "broken", "promises broken, every topology and scheme, single failures")]
+    results = [counted(decided, lambda row: row.broken, "promises broken, every topology and scheme, single failures")]
     for variant in LOOP_FREE:
         own = of_variant(decided, variant)
-        results.append(counted(own, "looped", f"cases that loop, {LABELS[variant]}, single failures"))
-        results.append(_covered(own, f"cases delivered from the first packet on, {LABELS[variant]}", "transient", True))
+        results.append(counted(own, lambda row: row.looped, f"cases that loop, {LABELS[variant]}, single failures"))
+        results.append(_covered(own, f"cases delivered from the first packet on, {LABELS[variant]}", _transient, True))
     results.append(
-        _covered(of_variant(decided, setup.CBC_AT_ONCE), "cases delivered once converged, CBC", "converged", True)
+        _covered(of_variant(decided, setup.CBC_AT_ONCE), "cases delivered once converged, CBC", _converged, True)
     )
-    results.append(_covered(of_variant(decided, setup.FFG), "cases delivered, FFG", "converged", False))
+    results.append(_covered(of_variant(decided, setup.FFG), "cases delivered, FFG", _converged, False))
     return results
 
 
-def _covered(rows: Sequence[Json], name: str, phase: str, is_all: bool) -> ClaimResult:
-    delivered = sum(row["result"][phase]["delivered"] for row in rows)
-    joined = sum(row["result"]["cases"] - row["result"][phase]["disconnected"] for row in rows)
+def _transient(row: VerifyRow) -> Outcomes:
+    return row.transient
+
+
+def _converged(row: VerifyRow) -> Outcomes:
+    return row.converged
+
+
+def _covered(rows: Sequence[VerifyRow], name: str, phase: Phase, is_all: bool) -> ClaimResult:
+    delivered = sum(phase(row).delivered for row in rows)
+    joined = sum(phase(row).joined for row in rows)
     share = Estimate(100 * delivered / joined, None, None) if joined else None
     claim = Claim(name, "% of joined cases", band=Exactly(100.0) if is_all else None)
     return judge(claim, share).with_note(f"{delivered} of {joined} cases on {len(rows)} topologies")
@@ -61,28 +71,27 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Topology by scheme, all single link failures: delivered from the first packet on, and once converged."""
     figure, axes = canvas.panels("Every pair and every single link failure of the bundled topologies", 2, 5.6)
     decided = coverage_rows(rows, setup.bundled_topologies(), (1,))
-    results = {(row["topology"], row["variant"]): row["result"] for row in decided}
+    results = {(row.topology, row.variant): row for row in decided}
     topologies = [name for name in setup.bundled_topologies() if any(key[0] == name for key in results)]
     for axis, phase, title in (
-        (axes[0], "transient", "delivered from the first packet on, %"),
-        (axes[1], "converged", "delivered once converged, %"),
+        (axes[0], _transient, "delivered from the first packet on, %"),
+        (axes[1], _converged, "delivered once converged, %"),
     ):
         _heat_map(axis, results, topologies, phase)
         axis.set_title(title, loc="left", fontsize=10, color=INK)
-    cases = sum(result["cases"] for result in results.values())
+    cases = sum(result.cases for result in results.values())
     facts = [f"{cases} cases decided by the interpreter; per cent of the cases in which the pair is still joined."]
     return canvas.finish(figure, [*facts, "n/a: no single failure leaves the pair joined."], caption)
 
 
-def _heat_map(axes: Axes, results: dict[tuple[str, str], Json], topologies: Sequence[str], phase: str) -> None:
+def _heat_map(axes: Axes, results: dict[tuple[str, str], VerifyRow], topologies: Sequence[str], phase: Phase) -> None:
     variants = setup.VERIFIED
     grid = [[float("nan")] * len(variants) for _ in topologies]
     for (line, topology), (column, variant) in product(enumerate(topologies), enumerate(variants)):
         result = results.get((topology, variant.name))
         text = "-"
         if result is not None:
-            joined = result["cases"] > result[phase]["disconnected"]
-            value = joined_percent(result, phase)
+            joined, value = phase(result).joined > 0, phase(result).joined_percent
             text = f"{value:.0f}" if joined else "n/a"
             grid[line][column] = value if joined else float("nan")
         dark = grid[line][column] > 65
@@ -112,7 +121,7 @@ def table(rows: Sequence[Json]) -> Table:
         "most backup rows",
     )
     decided = coverage_rows(rows, setup.bundled_topologies(), (1,))
-    by_key = {(row["topology"], row["variant"]): row["result"] for row in decided}
+    by_key = {(row.topology, row.variant): row for row in decided}
     wanted = product(setup.bundled_topologies(), setup.VERIFIED)
     found = [
         (DECIDED_LABELS[variant], topology, *_coverage_cells(by_key[topology, variant.name]))
@@ -122,17 +131,16 @@ def table(rows: Sequence[Json]) -> Table:
     return Table(header, tuple(found))
 
 
-def _coverage_cells(result: Json) -> tuple[str, ...]:
-    stretch = result["mean_stretch"]
+def _coverage_cells(row: VerifyRow) -> tuple[str, ...]:
     return (
-        str(result["cases"]),
-        str(result["cases"] - result["converged"]["disconnected"]),
-        f"{joined_percent(result, 'transient'):.1f}",
-        f"{joined_percent(result, 'converged'):.1f}",
-        str(result["looped"]),
-        NOTHING if stretch is None else f"{stretch:.3f}",
-        str(result["longest_crankback"]),
-        *(str(result[kind]["most"]) for kind in ("flows", "groups", "backups")),
+        str(row.cases),
+        str(row.converged.joined),
+        f"{row.transient.joined_percent:.1f}",
+        f"{row.converged.joined_percent:.1f}",
+        str(row.looped),
+        NOTHING if row.mean_stretch is None else f"{row.mean_stretch:.3f}",
+        str(row.longest_crankback),
+        *map(str, (row.most_rows, row.most_groups, row.most_backup_rows)),
     )
 
 

@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.verify import Outcomes, VerifyRow
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
@@ -20,7 +21,6 @@ from experiments.figures.sdfast.decided import (
     OUTCOMES,
     counted,
     coverage_rows,
-    joined_percent,
     of_variant,
 )
 from experiments.figures.sdfast.measures import Choice
@@ -41,10 +41,11 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return (*setup.verify_trials(plan, (setup.DARKSTRAND,), numbers), *measured)
 
 
-def shares(result: Json, phase: str) -> dict[str, float]:
-    """Outcomes of a phase ("transient", "converged"), per cent of all cases."""
-    total = sum(result[phase].values())
-    return {name: 100 * result[phase][name] / total if total else 0.0 for name in OUTCOMES}
+def shares(outcomes: Outcomes) -> dict[str, float]:
+    """Outcomes of a phase, per cent of all cases."""
+    counts = {name: getattr(outcomes, name) for name in OUTCOMES}
+    total = sum(counts.values())
+    return {name: 100 * count / total if total else 0.0 for name, count in counts.items()}
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
@@ -52,14 +53,12 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     results = []
     for variant in LOOP_FREE:
         decided = of_variant(coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL), variant)
-        results.append(counted(decided, "looped", f"cases that loop, {LABELS[variant]}, 1 to 4 links"))
+        results.append(counted(decided, lambda row: row.looped, f"cases that loop, {LABELS[variant]}, 1 to 4 links"))
     every = coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL)
-    results.append(counted(every, "broken", "promises broken, every scheme, 1 to 4 links"))
+    results.append(counted(every, lambda row: row.broken, "promises broken, every scheme, 1 to 4 links"))
     for row in every:
-        name = f"delivered once converged, {row['variant']}, {row['failures']} failed, interpreter"
-        result = judge(
-            Claim(name, "% of joined cases"), Estimate(joined_percent(row["result"], "converged"), None, None)
-        )
+        name = f"delivered once converged, {row.variant}, {row.failures} failed, interpreter"
+        result = judge(Claim(name, "% of joined cases"), Estimate(row.converged.joined_percent, None, None))
         results.append(result.with_note(_sets(row)))
     return results + [
         _measured_sample(rows, variant, failures) for variant, failures in product(setup.ON_DARKSTRAND, SEVERAL)
@@ -78,25 +77,22 @@ def _measured_sample(rows: Sequence[Json], variant: Variant, failures: int) -> C
     return judge(claim, measured_delivery(rows, variant, failures)).with_note("only pairs whose primary path fails")
 
 
-def _sets(row: Json) -> str:
-    result = row["result"]
-    return f"{result['cases']} cases of {result['failure_sets']} failed sets"
+def _sets(row: VerifyRow) -> str:
+    return f"{row.cases} cases of {row.failure_sets} failed sets"
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
     """Outcomes once converged by the interpreter, stacked, and the answered pings of the measured sample."""
     figure, axes = canvas.panels("One to four links of Darkstrand at once, once converged", len(SEVERAL), 5.2)
-    decided = {
-        (row["variant"], row["failures"]): row["result"] for row in coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL)
-    }
+    decided = {(row.variant, row.failures): row for row in coverage_rows(rows, (setup.DARKSTRAND,), SEVERAL)}
     for axis, failures in zip(axes, SEVERAL, strict=True):
         for place, variant in enumerate(setup.VERIFIED):
             if (variant.name, failures) in decided:
-                _stack(axis, place, shares(decided[variant.name, failures], "converged"))
+                _stack(axis, place, shares(decided[variant.name, failures].converged))
             measured = measured_delivery(rows, measured_variant(variant), failures)
             if measured is not None:
                 axis.plot([place], [measured.value], "D", color="white", mec=INK, markersize=5.5, zorder=4)
-        sets = next((result["failure_sets"] for (_, count), result in decided.items() if count == failures), 0)
+        sets = next((result.failure_sets for (_, count), result in decided.items() if count == failures), 0)
         axis.set_title(f"{failures} failed, {sets} sets", loc="left", fontsize=10, color=INK)
         names = [DECIDED_LABELS[variant] for variant in setup.VERIFIED]
         axis.set_xticks(range(len(names)), names, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
@@ -135,11 +131,10 @@ def table(rows: Sequence[Json]) -> Table:
     found = []
     for failures, variant in product(SEVERAL, setup.VERIFIED):
         for row in coverage_rows(rows, (setup.DARKSTRAND,), (failures,)):
-            if row["variant"] == variant.name:
-                result = row["result"]
-                parts = [f"{share:.1f}" for share in shares(result, "converged").values()]
+            if row.variant == variant.name:
+                parts = [f"{share:.1f}" for share in shares(row.converged).values()]
                 measured = cell(measured_delivery(rows, measured_variant(variant), failures), 1)
-                sets, cases = str(result["failure_sets"]), str(result["cases"])
+                sets, cases = str(row.failure_sets), str(row.cases)
                 found.append((DECIDED_LABELS[variant], str(failures), sets, cases, *parts, measured))
     return Table(header, tuple(found))
 

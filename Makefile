@@ -1,4 +1,4 @@
-.PHONY: help setup demo check test test-long coverage test-kernel
+.PHONY: help setup demo check test test-long coverage test-mutants test-kernel
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -20,6 +20,9 @@ test-long: setup ## as test, with many more examples, packets and repetitions (a
 
 coverage: setup ## as test, and the lines and branches that no test has run
 	@COVERAGE=yes scripts/test.sh $(ARGS)
+
+test-mutants: setup ## put each mutant of tests/mutants into a copy of the code; its tests must fail (options: ARGS="--only 'plan/*'")
+	@.venv/bin/python -m tests.mutants.run $(ARGS)
 
 test-kernel: setup ## what this kernel lacks, tested in a guest with a stock Debian kernel (root; docs/kernel_guest.md)
 	@scripts/as_root.sh scripts/kernel_lab.sh test $(ARGS)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 MINIMUM_FILE = Path(__file__).parent / "quality" / "minimum_tests.txt"
 OVS_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
@@ -39,6 +39,14 @@ for _profile, _count in EXAMPLES.items():
         derandomize=bool(os.environ.get("CI")),
         suppress_health_check=(HealthCheck.too_slow,),
     )
+# Of a mutant nobody wants the smallest example, and its verdict must not change from run to run (tests/mutants).
+settings.register_profile(
+    "mutants",
+    settings.get_profile("test"),
+    derandomize=True,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+)
 settings.load_profile("test")
 
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
@@ -32,7 +32,7 @@ from tests.mutants.table import FOLDER, Mutant, MutantError, read_table
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLED, SURVIVED, ERROR = "killed", "survived", "error"
-TEST_LIMIT_S = 300  # of one test: a mutant may make it wait for ever
+TEST_LIMIT_S = 120  # of one test: a mutant may make it wait for ever
 RUN_LIMIT_S = 1800
 OPTIONS = (
     *("-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"),
@@ -215,7 +215,7 @@ def try_all(mutants: Sequence[Mutant], root: Path, jobs: int, tell: Tell) -> tup
     files = sorted({test for mutant in mutants for test in mutant.tests})
     with copies(root, jobs) as places, ThreadPoolExecutor(jobs) as pool, stopping(places, pool):
         tell(f"{len(files)} test files without mutants")
-        sound = _in_turn(pool.map(lambda test: try_tests(places, test), files), len(files), tell)
+        sound = _finished([pool.submit(try_tests, places, test) for test in files], tell)
         broken = {each.name: each.said for each in sound if each.verdict == ERROR}
         tell(f"{len(mutants)} mutants")
 
@@ -223,7 +223,7 @@ def try_all(mutants: Sequence[Mutant], root: Path, jobs: int, tell: Tell) -> tup
             reasons = [f"{test} {broken[test]}" for test in mutant.tests if test in broken]
             return Outcome(mutant.name, ERROR, reasons[0], 0.0) if reasons else try_mutant(places, mutant)
 
-        return sound, _in_turn(pool.map(tried, mutants), len(mutants), tell)
+        return sound, _finished([pool.submit(tried, mutant) for mutant in mutants], tell)
 
 
 @contextmanager
@@ -237,13 +237,13 @@ def stopping(places: Places, pool: ThreadPoolExecutor) -> Iterator[None]:
         raise
 
 
-def _in_turn(outcomes: Iterator[Outcome], count: int, tell: Tell) -> list[Outcome]:
-    collected = []
-    for each in outcomes:
-        collected.append(each)
+def _finished(runs: Sequence[Future[Outcome]], tell: Tell) -> list[Outcome]:
+    """Wait for all, and say of each when it ends."""
+    for number, run in enumerate(as_completed(runs), 1):
+        each = run.result()
         word = "passes" if each.name.endswith(".py") and each.verdict == SURVIVED else each.verdict
-        tell(f"[{len(collected)}/{count}] {word:8} {each.seconds:6.1f} s  {each.name}")
-    return collected
+        tell(f"[{number}/{len(runs)}] {word:8} {each.seconds:6.1f} s  {each.name}")
+    return [run.result() for run in runs]
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

@@ -49,7 +49,7 @@ from tests.ovsdb_backup.small_plan import (
     rows_of,
     small_world,
 )
-from tests.ovsdb_backup.world import World, tagged
+from tests.ovsdb_backup.world import World, prepared_failure, tagged
 
 NONE_DOWN: frozenset[int] = frozenset()
 
@@ -175,6 +175,13 @@ def test_second_failure_replaces_the_row_in_place(world):
     assert world.agent_rows == {}, "no way is left: the plain row sends to a failed port"
     world.tell(PortStatus(3, True))
     assert world.agent_rows == rows_of(untagged_row(AROUND_0)), "a port that waits is better than none"
+
+
+def test_failure_that_was_prepared_before_another_failure_is_worked_out_anew(world):
+    early = prepared_failure(world.state, 2)
+    world.tell(PortStatus(3, False))
+    world.tell(PortStatus(2, False, early))
+    assert world.agent_rows == rows_of(untagged_row(AROUND_01))
 
 
 def test_a_second_source_may_fail_a_port_and_both_must_trust_it(world):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ovsdb_backup.decide.agent import next_deadline_s
+from ovsdb_backup.decide.agent import next_deadline_s, step
 from ovsdb_backup.decide.agent_types import (
     OUTDATED_TAG_TIMEOUT_S,
     AgentState,
@@ -154,6 +154,13 @@ def test_rows_of_an_older_plan_are_removed_unless_the_new_plan_has_them(world):
     moved = tuple(replace(row, out_port=4) if row == AROUND_3 else row for row in INDEX.backups)
     world.tell(PlanLoaded(replace(INDEX, backups=moved)))
     assert world.agent_rows == {}
+
+
+def test_what_packets_said_under_an_older_plan_is_forgotten_before_the_switch_is_read(world):
+    punt(world, 4)
+    assert world.state.known
+    state, _ = step(world.state, PlanLoaded(replace(INDEX, backups=INDEX.backups[1:])), 0.0)
+    assert (state.known, state.outdated) == ({}, {})
 
 
 def test_port_that_is_no_longer_there_is_down(world):

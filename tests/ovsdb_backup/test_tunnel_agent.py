@@ -101,6 +101,7 @@ class Agents:
             return
         assert isinstance(action, SendLdis)
         for label, port_no in action.ldis:
+            assert port_no not in self.states[node].failed_ports, "nobody hears what is sent by a failed port"
             end = None if self.loses_ldis else self.walk(label, node, port_no)
             if end is not None:
                 self.tell(end, LdisHeard(frozenset({label})), now_s)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from experiments.loadgen.decide.switch import Part, features_reply, hear, opening
 from ryu_apps.openflow import encode
+from ryu_apps.openflow.fields import encode_match
 from ryu_apps.openflow.lengths import check_received
 from ryu_apps.openflow.wire import VERSION, BundleControl, MalformedMessageError, MsgType, message
 from ryu_apps.plan.rows import Bucket, FlowRow, GroupRow, Output, SetField
@@ -34,6 +35,10 @@ def flow_entry(row: FlowRow) -> bytes:
 
 
 FLOW = flow_entry(FlowRow(0, 7, (("eth_type", 0x800, None),), (SetField("ip_dscp", 8), Output(3))))
+WRITING = flow_entry(FlowRow(0, 7, (), (), write_actions=(Output(3),)))
+# Bytes of an entry, by multipart type (OpenFlow 1.3.5 section 7.3.5): description, aggregate, tables, ports, queues,
+# features of groups and of meters, descriptions of ports.
+FIXED = {0: 1056, 2: 24, 3: 24, 4: 112, 5: 40, 8: 40, 11: 16, 13: 64}
 GROUP = encode.group_add(GroupRow(5, "all", (Bucket((Output(1),)), Bucket((Output(2),)))))[16:]
 
 
@@ -45,7 +50,8 @@ GROUP = encode.group_add(GroupRow(5, "all", (Bucket((Output(1),)), Bucket((Outpu
         message(MsgType.HELLO),
         part(1, FLOW + FLOW),
         part(7, struct.pack("!HBxI", 8 + len(GROUP), 0, 5) + GROUP),
-        part(13, bytes(64)),
+        part(1, WRITING),
+        *(part(number, bytes(2 * size)) for number, size in FIXED.items()),
         encode.bundle_control(1, BundleControl.OPEN_REPLY, 0),
         *(hear(message(MsgType.MULTIPART_REQUEST, struct.pack("!HH4x", each, 0)), 1).reply for each in Part),
     ],
@@ -62,6 +68,11 @@ def test_what_switches_say_passes(good: bytes) -> None:
         *((part(number, bytes(64)), "of length 0") for number in LISTED),
         (struct.pack("!BBHI", 4, 23, 32, 1) + bytes(24), "a queue of length 0"),
         (part(1, FLOW[:-16] + bytes(16)), "of length 0"),
+        (part(7, struct.pack("!H6x", 4)), "a group of length 4"),
+        (part(1, WRITING[:-16] + bytes(16)), "an action of length 0"),
+        (part(1, FLOW + FLOW[:-8]), f"a flow of length {len(FLOW)} .*{len(FLOW) - 8} are left"),
+        (message(MsgType.PACKET_IN, bytes(16) + encode_match((("in_port", 1, None),))), "ends with its match"),
+        *((part(number, bytes(size + size // 2)), f"no multiple of the {size}") for number, size in FIXED.items()),
         (encode.flow_add(FlowRow(0, 1, (), (Output(1),))), "only controllers send it"),
         (struct.pack("!BBHI", 1, 20, 8, 1), "a message of version 0x01 where 0x04 is spoken"),
     ],

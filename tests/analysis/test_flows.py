@@ -75,6 +75,11 @@ def test_a_step_converges_within_the_second_of_the_moving_mean_around_it(late: i
     assert max(0.0, late / 10 - 1.0) <= found <= late / 10 + 0.1
 
 
+def test_a_flow_has_converged_with_the_first_moving_mean_that_is_close_for_good() -> None:
+    """One sample of 7 among nine of 4 is within 10 % of 4, two are not: the second that holds one begins at 6.9 s."""
+    assert convergence_s([7.0] * 70 + [4.0] * 100, 5.0) == pytest.approx(1.9)
+
+
 def test_a_flow_that_comes_to_nothing_has_no_convergence() -> None:
     assert convergence_s([5.0] * 50 + [0.0] * 100, 5.0) is None
 

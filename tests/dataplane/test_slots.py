@@ -41,6 +41,11 @@ def test_any_bytes_read_as_some_state(slot, tag):
     assert (record.state is SlotState.READY) or (record.sent_ns, record.data) == (0, b"")
 
 
+def test_a_slot_is_that_of_one_tag_alone():
+    found = [unpack_slot(pack_slot(tag, 1, b"x"), 6).state for tag in (5, 6, 7, 8)]
+    assert found == [SlotState.NOT_YET, SlotState.READY, SlotState.OVERWRITTEN, SlotState.OVERWRITTEN]
+
+
 def test_a_slot_with_an_impossible_length_is_not_ready():
     assert unpack_slot(pack_slot(6, 1, b"")[:16] + b"\xe9\x07\0\0" + bytes(2028), 6).state is SlotState.NOT_YET
 

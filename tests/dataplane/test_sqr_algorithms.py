@@ -18,6 +18,12 @@ def test_the_delay_timer_measures_modulo_its_clock(start, elapsed, delta):
     assert delay_enough((start + elapsed) % 256, start, delta, 8) is (elapsed >= delta)
 
 
+@given(CLOCK, st.integers(2, 255))
+def test_a_copy_waits_the_whole_delay_and_no_tick_longer(start, delta):
+    assert not delay_enough((start + delta - 1) % 256, start, delta, 8)
+    assert delay_enough((start + delta) % 256, start, delta, 8)
+
+
 @given(CLOCK, st.integers(1, 256))
 def test_a_copy_seen_again_in_its_first_tick_counts_as_a_full_turn_old(start, delta):
     assert delay_enough(start, start, delta, 8) is True

@@ -178,6 +178,16 @@ def test_ryu_writes_the_same_bytes_for_every_request():
 
 
 @pytest.mark.ryu
+def test_fields_have_the_numbers_that_ryu_gives_them():
+    from ryu.ofproto import ofproto_v1_3
+
+    theirs = {each.name: divmod(each.oxm_type, 1 << 7) for each in ofproto_v1_3.oxm_types}
+    ours = {name: field.match_id for name, field in WIRE_FIELDS.items() if field.match_id and name in theirs}
+    assert len(ours) > 15
+    assert ours == {name: theirs[name] for name in ours}
+
+
+@pytest.mark.ryu
 def test_ryu_names_the_nicira_actions_as_we_do():
     learn = Learn(3, 30000, 5, (LearnMatch("vlan_tci", 12, 1, 0),), (LearnLoad("vlan_tci", 0, 16, 0x3007),), 0, 60)
     row = FlowRow(1, 1, (), (Load("in_port", 0, 16, 0), Resubmit(2), Controller(42), learn))

@@ -141,6 +141,11 @@ def test_the_last_table_is_filled_first_and_the_first_is_emptied_first() -> None
     assert emptied == list(rows)
 
 
+def test_a_row_of_another_priority_is_there_before_the_old_one_goes() -> None:
+    phases = install_phases(diff(plan_of(FlowRow(0, 1, TO_5)), plan_of(FlowRow(0, 2, TO_5))))
+    assert [command.operation for phase in phases for command in phase.commands] == [Operation.ADD, Operation.DELETE]
+
+
 def test_a_chain_of_groups_that_turns_round_never_closes_a_circle() -> None:
     def chained(first: int, second: int) -> RulePlan:
         return plan_of(

@@ -44,6 +44,11 @@ def test_a_share_differs_from_its_weight_by_less_than_one_slot(whole: list[HashR
         assert share == 0 or weight > 0
 
 
+def test_a_border_is_the_nearest_slot() -> None:
+    assert [part.stop for part, _ in partition([WHOLE], [2, 1])] == [683, N_SLOTS]
+    assert [part.stop for part, _ in partition([WHOLE], [1, 2])] == [341, N_SLOTS]
+
+
 @given(WEIGHTS, st.floats(0.001, 1000))
 def test_only_the_proportions_of_weights_count(weights: list[float], scale: float) -> None:
     one, other = (partition([WHOLE], each) for each in (weights, [weight * scale for weight in weights]))

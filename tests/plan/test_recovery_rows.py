@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.ports import HOST_PORT
-from ryu_apps.plan.ids import Kind, Status, Table, cookie
+from ryu_apps.plan.ids import Kind, Priority, Status, Table, cookie
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.recovery_rows import (
     commodity_match,
@@ -91,6 +91,10 @@ def test_a_seen_flow_is_delivered_without_its_tag_and_without_a_copy(tag_id, sou
     packet = Packet(source, local, vlan_tci=tag_tci(tag_id, Status.RECOVERED))
     assert sent_on(row, packet) == [(HOST_PORT, Packet(source, local))]
     assert (row.table_id, row.hard_timeout_s) == (Table.ROUTE, 3)
+
+
+def test_a_seen_flow_is_looked_up_before_the_row_that_copies_every_tagged_packet():
+    assert deliver_seen_row(1, 2, 3).priority > Priority.DELIVER_FOREIGN > Priority.DELIVER
 
 
 @pytest.mark.parametrize(("source", "names"), [(None, 3), (9, 4)])

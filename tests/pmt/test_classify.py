@@ -238,6 +238,11 @@ def test_the_first_rule_found_is_the_first_that_the_packet_meets(wanted, packet,
     assert RuleLookup(list(enumerate(wanted, 1))).first(fields) == expected
 
 
+def test_a_rule_found_late_comes_first_when_its_number_is_smaller():
+    rules = [match(in_port=1), match(ip_proto=17), match(in_port=2)]
+    assert RuleLookup(list(enumerate(rules, 1))).first({"in_port": 2, "ip_proto": 17}) == 2
+
+
 @given(packets(), matches(NEAR))
 @examples(150)
 def test_a_flow_entry_that_pins_all_of_a_packet_meets_what_the_packet_meets(packet, wanted):

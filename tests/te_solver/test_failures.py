@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from te_solver.network import to_network
 from te_solver.outcome import classify, evaluate
 from te_solver.patterns import failed_mask, failure_masks, scenarios, worst_failed_tunnels
 from te_solver.protection import ffc_plan, largest_loss, teavar_plan, value_at_risk
-from te_solver.responses import TrafficPlan, moved_by_weights, precomputed, rate_rescale, rescale
+from te_solver.responses import TrafficPlan, limited, moved_by_weights, precomputed, rate_rescale, rescale
 from te_solver.schemes import SCHEMES, SchemeOptions, fail, plan_schemes, respond
 from te_solver.solve import SolveOptions
 from te_solver.tunnels import to_problem
@@ -67,6 +68,14 @@ def test_figure_1_kuijia_delivers_8_and_2_on_both_tunnels():
     assert outcome.moved_delivered_mbps == pytest.approx([2000, 0, 2000])
     assert outcome.aboriginal.lost == 0
     assert outcome.victim.after_mbps == pytest.approx(4000)
+
+
+def test_figure_1_teavar_moves_no_more_than_a_tunnel_was_given():
+    problem, failed = figure_1()
+    plan = replace(plan_of(problem, [8000.0] * 3), granted_mbps=np.array([18_000.0]))
+    response = limited(plan, problem.tunnels.dead(failed))
+    assert response.kept_mbps == pytest.approx([6000, 0, 6000])
+    assert response.moved_mbps == pytest.approx([2000, 0, 2000])
 
 
 def test_figure_3_weights_are_rescaled_to_0_6_and_0_4_or_split_0_3_to_0_2():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from experiments.cli.main import main
 from experiments.verify.streams.buffered_network import BufferedNetwork, PacketBuffer, StreamOutcome, Timing
-from experiments.verify.streams.buffering import AGENT_TICKS, verify_buffering
+from experiments.verify.streams.buffering import AGENT_TICKS, BufferingResult, verify_buffering
 from experiments.verify.walk.dynamics import dynamics_of
 from mininet_topos import generators
 from mininet_topos.catalogue import load_topology
@@ -148,6 +148,13 @@ def test_packet_counts_of_a_stream_outcome_add_up(order: list[int], again: list[
     assert stream_outcome.lost == 2
     assert stream_outcome.duplicated == len(again)
     assert (stream_outcome.reordered == 0) == (list(order) == sorted(order))
+
+
+@pytest.mark.parametrize("keeps_order", [True, False])
+def test_a_reordered_packet_breaks_the_promise_of_a_scheme_that_keeps_the_order(keeps_order: bool) -> None:
+    result = BufferingResult("square", 1, keeps_order=keeps_order)
+    result.add(StreamOutcome(2, [1, 0]), "s1 to s3", promised=True, joined=True)
+    assert result.holds is not keeps_order
 
 
 def test_the_command_knows_the_schemes_and_tells_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ from experiments.scenario.stream import Traffic
 from experiments.scenario.traffic import iperf3_tcp, ping, probe
 from experiments.scenario.values import Control, Replay, Scenario, Variation
 from mininet_topos.errors import BadInputError
-from mininet_topos.topology import Direction, Link, LinkId, Node, Topology
+from mininet_topos.topology import Link, LinkId, Node, Topology
 from ryu_apps.plan.scheme import Scheme
 from ryu_apps.schemes import find_scheme
 
@@ -107,24 +107,9 @@ def test_json_with_tabs_reads_like_yaml() -> None:
     assert parse(json.dumps(document, indent="\t")) == parse(GOOD)
 
 
-def test_a_one_way_failure_stops_what_the_first_end_sends_unless_it_names_the_other() -> None:
-    link = LinkId("s1", "s2", 0)
-    assert one_way.OneWay(1.0, link=link).drawn == Direction("s1", "s2", 0)
-    assert one_way.OneWay(1.0, link=link, sender="s2").drawn == Direction("s2", "s1", 0)
-
-
 def test_modes_multiply_only_the_schemes_that_have_modes() -> None:
     text = GOOD.replace("scheme: sdfast", "schemes: [sdfast, ffg]\nmodes: [learned, agent]")
     assert [variation.name for variation in parse(text).variations] == ["sdfast-learned", "sdfast-agent", "ffg"]
-
-
-def test_failures_come_in_the_order_of_their_times_and_streams_of_two_kinds_may_join_two_hosts() -> None:
-    text = with_failure("{link: [s2, s1], at_s: 4}").replace(
-        "h1, to: s3}", "h1, to: s3}\n  - {from: h1, to: s3, kind: ping}"
-    )
-    scenario = parse(text + "  - {link: [s3, s4], at_s: 2}\n")
-    assert [failure.at_s for failure in scenario.failures] == [2.0, 4.0]
-    assert [stream.kind for stream in scenario.traffic] == ["probe", "ping"]
 
 
 def test_every_kind_of_failure_is_read() -> None:

@@ -73,7 +73,7 @@ def test_figure_1_kuijia_delivers_8_and_2_on_both_tunnels():
 def test_figure_1_teavar_moves_no_more_than_a_tunnel_was_given():
     problem, failed = figure_1()
     plan = replace(plan_of(problem, [8000.0] * 3), granted_mbps=np.array([18_000.0]))
-    response = limited(plan, problem.tunnels.dead(failed))
+    response = limited(plan, problem.tunnels.down(failed))
     assert response.kept_mbps == pytest.approx([6000, 0, 6000])
     assert response.moved_mbps == pytest.approx([2000, 0, 2000])
 

@@ -169,7 +169,7 @@ def judged(code: int | None, printed: str) -> tuple[str, str]:
     """Return the verdict on a mutant, and what decided it, from how pytest ended with it."""
     if code == 1:
         failed = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
-        return KILLED, failed[1] if failed else "a failing test"
+        return KILLED, failed[1][:120] if failed else "a failing test"
     if code == 0 and re.search(r"\b\d+ passed", printed):
         return SURVIVED, "its tests pass"
     if code == 0:

@@ -200,6 +200,7 @@ def test_a_second_source_that_is_lost_counts_no_more(world):
     world.tell(SecondSource(2, False))
     world.tell(SecondSourceLost())
     pass_time(world, 100.0)
+    assert world.state.down_ports == frozenset()
     assert world.agent_rows == {}
 
 

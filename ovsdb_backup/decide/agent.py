@@ -32,6 +32,9 @@ from ovsdb_backup.decide.agent_rules import (
     rule_grabber,
 )
 from ovsdb_backup.decide.agent_types import (
+    AVOIDED,
+    ROWS_REMOVED,
+    WAIT_OVER,
     AgentAction,
     AgentState,
     ChangeRows,
@@ -41,7 +44,6 @@ from ovsdb_backup.decide.agent_types import (
     PacketIn,
     PacketStatus,
     PlanLoaded,
-    PortEvent,
     PortHealth,
     PortStatus,
     ReadSwitch,
@@ -124,9 +126,12 @@ def _second_source_lost(state: AgentState, _event: SecondSourceLost, now_s: floa
 
 
 def _tick(state: AgentState, _event: Tick, now_s: float) -> Result:
-    waits = [(port_no, health.held_until_s) for port_no, health in state.ports.items()]
-    due = tuple(port_no for port_no, until_s in waits if until_s is not None and until_s <= now_s)
-    return move(state, Case(due, PortEvent.WAIT_OVER), now_s) if due else (state, ())
+    due = {
+        port_no: health
+        for port_no, health in state.ports.items()
+        if health.held_until_s is not None and health.held_until_s <= now_s
+    }
+    return move(state, due, Case(WAIT_OVER), now_s) if due else (state, ())
 
 
 # ---- packet-status monitor
@@ -187,7 +192,7 @@ def _learn(state: AgentState, commodity: Commodity, tag_id: int) -> AgentState:
 
     A tag that names a link of this switch which is up was pushed before the other end knew of the return.
     """
-    down = state.down_ports | state.held_ports
+    down = state.unused_ports
     if state.index.holds_live_link(tag_id, down):
         outdated = {**state.outdated, commodity: state.outdated.get(commodity, NO_TAGS) | {tag_id}}
         return replace(state, outdated=outdated, version=state.version + 1)
@@ -213,8 +218,8 @@ def _flows_removed(state: AgentState, event: FlowsRemoved, now_s: float) -> Resu
     commodities = tuple(commodity for commodity, _tag_id, _row in gone)
     # Whoever removed them (the controller, as a rule) says that a link of their sets is back: do not wait for it.
     sets = {split_cookie(row.cookie).tag_id for _commodity, _tag_id, row in gone}
-    case = Case(tuple(state.ports_of(sets)), PortEvent.ROWS_REMOVED, commodities)
-    state, actions = move(state, case, now_s)
+    case = Case(ROWS_REMOVED, commodities)
+    state, actions = move(state, state.ports_of(sets), case, now_s)
     if not actions:
         state, actions = rerouted(state, commodities, case.event.value)
     # A notice may be about a row that was replaced meanwhile: make sure that none is left that nobody knows of.
@@ -281,7 +286,7 @@ def _switch_read(state: AgentState, event: SwitchRead, now_s: float) -> Result:
     removing = state.removing if state.is_connected else {}
     state = replace(state, ports=ports, removing=removing, is_connected=True, version=state.version + 1)
     state = replace(state, rules=rules_in(event.flows), known={}, outdated={})
-    state, _ = move(state, Case(tuple(avoided_ports(state)), PortEvent.AVOIDED), now_s)
+    state, _ = move(state, avoided_ports(state), Case(AVOIDED), now_s)
     state = replace(state, known=known_from(state))
     log = log_of("reconnect", state, rows=len(event.flows))
     if not state.index.flows and not state.index.backups:

@@ -6,7 +6,7 @@ failed. A port in state HELD is avoided where another path is planned and used o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -20,59 +20,67 @@ from ovsdb_backup.decide.agent_rules import (
     touched_by,
     touched_by_return,
 )
-from ovsdb_backup.decide.agent_types import AgentAction, AgentState, PortEvent, PortHealth, PreparedFailure, Result
+from ovsdb_backup.decide.agent_types import (
+    AVOIDED,
+    FAILED,
+    LIVE,
+    ROWS_REMOVED,
+    WAIT_OVER,
+    AgentAction,
+    AgentState,
+    PortEvent,
+    PortHealth,
+    PreparedFailure,
+    Result,
+)
 from ovsdb_backup.decide.backup_index import Commodity
-from ovsdb_backup.decide.liveness import Liveness, entered
+from ovsdb_backup.decide.liveness import DOWN, HELD, NEW, UP, Liveness, entered
 from ryu_apps.plan.damping import Damping
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What the actions of `PORTS` need: ports, what happened to them, rows removed, and a prepared failure."""
+    """What the actions of `PORTS` need: the event, commodities whose rows were removed, the prepared failure."""
 
-    ports: tuple[int, ...]
     event: PortEvent
     commodities: tuple[Commodity, ...] = ()
     prepared: PreparedFailure | None = None
 
 
-PortAction = Callable[[AgentState, Case], Result]
+PortAction = Callable[[AgentState, Sequence[int], Case], Result]
 
 
-def avoid(state: AgentState, case: Case) -> Result:
+def avoid(state: AgentState, ports: Sequence[int], case: Case) -> Result:
     """Lead around failed ports: Algorithm 2, lines 5-6."""
-    for port_no in case.ports:
+    for port_no in ports:
         state = believe_outdated(state, port_no)
     if case.prepared is not None and state.is_connected:
         state, change = apply_rules(state, case.prepared.changed)
         return state, announced(change, case.event.value)
-    return rerouted(state, set().union(*(touched_by(state, port_no) for port_no in case.ports)), case.event.value)
+    return rerouted(state, set().union(*(touched_by(state, port_no) for port_no in ports)), case.event.value)
 
 
-def use_if_needed(state: AgentState, case: Case) -> Result:
+def use_if_needed(state: AgentState, _ports: Sequence[int], case: Case) -> Result:
     """Use ports that wait where no other path is left."""
     return rerouted(state, touched_by_return(state), case.event.value)
 
 
-def use_again(state: AgentState, case: Case) -> Result:
+def use_again(state: AgentState, ports: Sequence[int], case: Case) -> Result:
     """Undo what the failure of ports had changed; failed sets with their links leave S."""
-    touched = touched_by_return(state).union(case.commodities, *(touched_by(state, port_no) for port_no in case.ports))
-    return rerouted(forget_returned(state, case.ports), touched, case.event.value)
+    touched = touched_by_return(state).union(case.commodities, *(touched_by(state, port_no) for port_no in ports))
+    return rerouted(forget_returned(state, ports), touched, case.event.value)
 
 
-def log_status(state: AgentState, case: Case) -> Result:
+def log_status(state: AgentState, ports: Sequence[int], case: Case) -> Result:
     """Write `port_status` into the event log."""
-    live = case.event is PortEvent.LIVE
-    return state, tuple(log_of("port_status", state, port_no=port_no, live=live) for port_no in case.ports)
+    live = case.event is LIVE
+    return state, tuple([log_of("port_status", state, port_no=port_no, live=live) for port_no in ports])
 
 
-def log_return(state: AgentState, case: Case) -> Result:
+def log_return(state: AgentState, ports: Sequence[int], _case: Case) -> Result:
     """Write `return_done` into the event log."""
-    return state, tuple(log_of("return_done", state, port_no=port_no) for port_no in case.ports)
+    return state, tuple([log_of("return_done", state, port_no=port_no) for port_no in ports])
 
-
-NEW, UP, DOWN, HELD = Liveness
-FAILED, LIVE, AVOIDED, WAIT_OVER, ROWS_REMOVED = PortEvent
 
 PORTS: dict[tuple[Liveness, PortEvent], tuple[Liveness, tuple[PortAction, ...]]] = {
     # (state of a port, event): (next state, actions)
@@ -110,21 +118,21 @@ def signal(state: AgentState, port_no: int, now_s: float, prepared: PreparedFail
     if heard == before:
         return state, ()
     is_current = prepared is not None and (prepared.version, prepared.port_no) == (state.version, port_no)
-    case = Case((port_no,), heard.event, prepared=prepared if is_current else None)
-    return move(replace(state, ports={**state.ports, port_no: heard}), case, now_s)
+    case = Case(heard.event, prepared=prepared if is_current else None)
+    return move(state, {port_no: heard}, case, now_s)
 
 
-def move(state: AgentState, case: Case, now_s: float) -> Result:
+def move(state: AgentState, healths: Mapping[int, PortHealth], case: Case, now_s: float) -> Result:
     """Take ports to their next states, and do once for all of them what `PORTS` names."""
     ports, called_for = dict(state.ports), dict[PortAction, list[int]]()
-    for port_no in case.ports:
-        following, names = PORTS[ports[port_no].state, case.event]
-        ports[port_no] = entered(ports[port_no], following, state.damping, now_s)
+    for port_no, health in healths.items():
+        following, names = PORTS[health.state, case.event]
+        ports[port_no] = entered(health, following, state.damping, now_s)
         for action in names:
             called_for.setdefault(action, []).append(port_no)
     state = replace(state, ports=ports, version=state.version + 1)
     actions: list[AgentAction] = []
     for action, its_ports in called_for.items():
-        state, more = action(state, replace(case, ports=tuple(its_ports)))
+        state, more = action(state, its_ports, case)
         actions += more
     return state, tuple(actions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ovsdb_backup.decide.agent_rules import rule_grabber
-from ovsdb_backup.decide.agent_types import AgentAction, AgentState, Log, Refill, Rules, SwitchRead
+from ovsdb_backup.decide.agent_types import AgentAction, AgentState, Log, PortHealth, Refill, Rules, SwitchRead
 from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import VLAN_PRESENT, Kind, split_cookie
@@ -32,7 +32,7 @@ def rules_in(flows: Iterable[FlowRow]) -> Rules:
     return rules
 
 
-def avoided_ports(state: AgentState) -> list[int]:
+def avoided_ports(state: AgentState) -> dict[int, PortHealth]:
     """Ports whose links rows of the agent avoid: one that is live has just returned, and waits like any other."""
     avoided = {
         split_cookie(row.cookie).tag_id
@@ -46,7 +46,7 @@ def avoided_ports(state: AgentState) -> list[int]:
 def known_from(state: AgentState) -> dict[Commodity, frozenset[int]]:
     """S, rebuilt from the rows in the switch. Untagged rows that no local failure explains speak for themselves."""
     known: dict[Commodity, frozenset[int]] = {}
-    down = state.down_ports | state.held_ports
+    down = state.unused_ports
     for commodity, found in state.rules.items():
         rows = {tag_id: row for tag_id, row in found.items() if _is_planned(state.index, commodity, row)}
         tags = {tag_id for tag_id in rows if tag_id != NO_TAG}

@@ -21,7 +21,7 @@ from ovsdb_backup.decide.agent_types import (
     Rules,
 )
 from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
-from ovsdb_backup.decide.liveness import Liveness
+from ovsdb_backup.decide.liveness import DOWN
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import Kind, Priority, Table, cookie, split_cookie
 from ryu_apps.plan.recovery_rows import OWNER, commodity_match, deliver_seen_row, tagged_row, untagged_row
@@ -169,19 +169,21 @@ def touched_by(state: AgentState, port_no: int) -> set[Commodity]:
 
 def touched_by_return(state: AgentState) -> set[Commodity]:
     """Commodities for which a port that is up again may open a path: those that any failed port stopped or diverted."""
-    return set().union(*(touched_by(state, port_no) for port_no in state.down_ports | state.held_ports), state.rules)
+    return set().union(*(touched_by(state, port_no) for port_no in state.unused_ports), state.rules)
 
 
 def fail_port(state: AgentState, port_no: int) -> AgentState:
     """The state as it would be if a port failed now, rows apart."""
-    health = PortHealth(Liveness.DOWN)
+    health = PortHealth(DOWN)
     return believe_outdated(replace(state, ports={**state.ports, port_no: health}), port_no)
 
 
 def believe_outdated(state: AgentState, port_no: int) -> AgentState:
     """A port has failed: tags that named its link were not out of date after all."""
+    if not state.outdated:
+        return state
     tags = state.index.tags_of_port.get(port_no, NO_TAGS)
-    down = state.down_ports | state.held_ports
+    down = state.unused_ports
     known, outdated = dict(state.known), dict(state.outdated)
     for commodity, held_back in state.outdated.items():
         true = frozenset(tag for tag in held_back & tags if not state.index.holds_live_link(tag, down))
@@ -193,6 +195,8 @@ def believe_outdated(state: AgentState, port_no: int) -> AgentState:
 
 def forget_returned(state: AgentState, ports: Iterable[int]) -> AgentState:
     """Ports are trusted again: failed sets that hold their links are no longer true."""
+    if not state.known:
+        return state
     gone: frozenset[int] = frozenset().union(*(state.index.tags_of_port.get(port_no, NO_TAGS) for port_no in ports))
     known = {commodity: tags - gone for commodity, tags in state.known.items()}
     return replace(state, known={commodity: tags for commodity, tags in known.items() if tags})

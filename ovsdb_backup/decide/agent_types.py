@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
-from ovsdb_backup.decide.liveness import Health, Liveness
+from ovsdb_backup.decide.liveness import DOWN, HELD, NEW, UP, Health
 from ovsdb_backup.decide.packet import PacketFields
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.rows import Action, FlowRow, GroupRow
@@ -157,6 +157,9 @@ class PortEvent(Enum):
     ROWS_REMOVED = "rows removed"  # of a failed set that holds its link, by somebody else
 
 
+FAILED, LIVE, AVOIDED, WAIT_OVER, ROWS_REMOVED = PortEvent
+
+
 @dataclass(frozen=True, slots=True)
 class PortHealth(Health):
     """What is known of a port.
@@ -178,15 +181,16 @@ class PortHealth(Health):
     @property
     def event(self) -> PortEvent:
         """What the sources say together."""
-        return PortEvent.LIVE if self.is_up else PortEvent.FAILED
+        return LIVE if self.is_up else FAILED
 
     @property
     def was_live(self) -> bool:
         """Whether it has ever been live: a port that comes up for the first time has not failed before."""
-        return self.state is not Liveness.NEW
+        return self.state is not NEW
 
 
-_NOT_LIVE = Liveness.NEW, Liveness.DOWN
+_NONE: frozenset[int] = frozenset()
+_NOT_LIVE = DOWN, NEW
 
 Rules = Mapping[Commodity, Mapping[int, FlowRow]]
 """Rows of the agent in the switch: by commodity, and by the tag id that the row matches (0: untagged)."""
@@ -236,13 +240,19 @@ class AgentState:
         return frozenset(number for number, health in self.ports.items() if health.state in _NOT_LIVE)
 
     @property
+    def unused_ports(self) -> frozenset[int]:
+        """Ports that are not live or wait to be trusted again."""
+        return frozenset(number for number, health in self.ports.items() if health.state is not UP)
+
+    @property
     def held_ports(self) -> frozenset[int]:
         """Ports that are live but wait to be trusted again."""
-        return frozenset(number for number, health in self.ports.items() if health.state is Liveness.HELD)
+        return frozenset(number for number, health in self.ports.items() if health.state is HELD)
 
-    def ports_of(self, tag_ids: AbstractSet[int]) -> list[int]:
+    def ports_of(self, tag_ids: AbstractSet[int]) -> dict[int, PortHealth]:
         """Known ports whose links are in one of these failed sets."""
-        return [number for number, tags in self.index.tags_of_port.items() if tags & tag_ids and number in self.ports]
+        tags_of_port = self.index.tags_of_port
+        return {number: health for number, health in self.ports.items() if tags_of_port.get(number, _NONE) & tag_ids}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,9 @@ class Liveness(Enum):
     HELD = "live again; waits for the wait-to-restore time"
 
 
+NEW, UP, DOWN, HELD = Liveness
+
+
 @dataclass(frozen=True, slots=True)
 class Health:
     """State of one port or tunnel, and what its wait depends on.
@@ -32,7 +35,7 @@ class Health:
         Set in state HELD only.
     """
 
-    state: Liveness = Liveness.NEW
+    state: Liveness = NEW
     downs: tuple[float, ...] = ()
     held_until_s: float | None = None
 
@@ -44,9 +47,9 @@ def entered(health: AnyHealth, state: Liveness, damping: Damping, now_s: float) 
     """The health in its next state: DOWN notes the time of the failure, HELD starts the wait."""
     if state is health.state:
         return health
-    if state is Liveness.DOWN:
+    if state is DOWN:
         return replace(health, state=state, downs=(*damping.remembered(health.downs, now_s), now_s), held_until_s=None)
-    held_until_s = now_s + damping.required_s(health.downs, now_s) if state is Liveness.HELD else None
+    held_until_s = now_s + damping.required_s(health.downs, now_s) if state is HELD else None
     return replace(health, state=state, held_until_s=held_until_s)
 
 

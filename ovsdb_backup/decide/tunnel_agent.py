@@ -13,7 +13,7 @@ from enum import Enum
 from itertools import combinations
 from typing import Any
 
-from ovsdb_backup.decide.liveness import Health, Liveness, entered, first_deadline_s
+from ovsdb_backup.decide.liveness import DOWN, HELD, UP, Health, Liveness, entered, first_deadline_s
 from ryu_apps.openflow import encode
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.kuijia.agent_configuration import AgentConfiguration
@@ -221,7 +221,6 @@ class TunnelEvent(Enum):
     READ = "the switch was read anew"
 
 
-UP, DOWN, HELD = Liveness.UP, Liveness.DOWN, Liveness.HELD
 FAILED, LIVE, WAIT_OVER, READ = TunnelEvent
 
 TUNNELS: dict[tuple[Liveness, TunnelEvent], Liveness] = {

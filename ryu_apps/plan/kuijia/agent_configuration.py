@@ -78,7 +78,14 @@ class AgentConfiguration:
 
     def labels_of(self, ingress_entry: IngressEntry) -> tuple[int, ...]:
         """Label of every tunnel of a commodity."""
-        return tuple(self.labels[label_key(path)] for path in ingress_entry.commodity.paths)
+        return self._ingress_labels[ingress_entry.number]
+
+    @cached_property
+    def _ingress_labels(self) -> dict[int, tuple[int, ...]]:
+        return {
+            entry.number: tuple(self.labels[label_key(path)] for path in entry.commodity.paths)
+            for entry in self.ingress_entries
+        }
 
     def rows(self, ingress_entry: IngressEntry, events: Events) -> tuple[FlowRow, ...]:
         """Rows of a commodity beside its base rows, once these of its tunnels have failed, in this order."""

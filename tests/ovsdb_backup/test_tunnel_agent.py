@@ -324,6 +324,13 @@ def test_what_is_no_configuration_is_refused(value: object) -> None:
         configuration_from_json(value, find_tunnel_scheme)
 
 
+def test_two_commodities_with_one_number_are_refused() -> None:
+    value = configuration_of(planner_of(), "s1").to_json()
+    value["ingress_entries"] *= 2
+    with pytest.raises(BadInputError, match="one number"):
+        configuration_from_json(value, find_tunnel_scheme)
+
+
 def places_in(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
     """Paths to everything inside a JSON value."""
     yield from (path,) if path else ()

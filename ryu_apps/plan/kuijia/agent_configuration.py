@@ -196,7 +196,15 @@ def configuration_from_json(value: Any, find_scheme: Callable[[str], Scheme]) ->
 
 
 def _refuse_gaps(configuration: AgentConfiguration) -> None:
-    """Refuse paths without a label, links without a port, and commodities that begin elsewhere (ValueError)."""
+    """Refuse paths without a label, links without a port, commodities that begin elsewhere or share a number.
+
+    Raises
+    ------
+    ValueError
+        There is one.
+    """
+    if len({each.number for each in configuration.ingress_entries}) < len(configuration.ingress_entries):
+        raise ValueError("two commodities have one number")
     for each in configuration.ingress_entries:
         if each.commodity.src != configuration.node:
             raise ValueError(f"traffic from {each.commodity.src} begins elsewhere")

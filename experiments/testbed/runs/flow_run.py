@@ -7,11 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
-from experiments.analysis.dumps import compare_dump
 from experiments.analysis.events import detections, read_events
 from experiments.analysis.flow_result import FlowResult, FlowRun, judge_flows
 from experiments.analysis.flows.classes import flow_classes, fluid_rates
@@ -19,10 +19,10 @@ from experiments.analysis.flows.placing import place
 from experiments.analysis.trust import assess
 from experiments.scenario.flow_values import FINAL_S, Flow, FlowTiming, Placed
 from experiments.scenario.values import Scenario, Variation
-from experiments.testbed.instruments.dump import read_switch
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.inject import Injector
 from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts
+from experiments.testbed.runs.readiness import wait_plans_held
 from experiments.testbed.runs.tunnel_agents import wanted_plans
 from experiments.testbed.runs.tunnels import rerun_planner
 from experiments.testbed.runs.watching import PortWatch, watched_switches
@@ -178,21 +178,9 @@ def _wrong_rows(
     """What is wrong with the rows of the switches, once whoever answers failures has had time; empty: nothing."""
     if planner is None:
         return ""
-    network = testbed.network
-    deadline = time.monotonic() + _ROWS_S
-    while True:
-        plans = wanted_plans(network, planner, scenario, testbed.work, failed)
-        wrong = [node for node, site in network.sites.items() if not _is_clean(site.mgmt_socket, plans[site.dpid])]
-        if not wrong:
-            return ""
-        if time.monotonic() > deadline:
-            return f"{', '.join(wrong[:5])} do not hold what is planned for these failures"
-        time.sleep(_ROWS_POLL_S)
-
-
-def _is_clean(socket: Path, plan: RulePlan) -> bool:
-    held = read_switch(socket)
-    return compare_dump(plan, held.flows, held.groups, lambda _tag_id: False).is_clean
+    plans = partial(wanted_plans, testbed.network, planner, scenario, testbed.work, failed)
+    wrong = wait_plans_held(testbed.network, plans, _ROWS_S, _ROWS_POLL_S)
+    return f"{', '.join(wrong[:5])} do not hold what is planned for these failures" if wrong else ""
 
 
 def _place(

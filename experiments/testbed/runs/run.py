@@ -22,15 +22,9 @@ from experiments.testbed.runs.flow_run import FlowTestbed, failed_at_once, run_f
 from experiments.testbed.runs.folder import ResultFolder, Work, run_environment
 from experiments.testbed.runs.inject import Injector
 from experiments.testbed.runs.measure import BfdUnstableError, measure
-from experiments.testbed.runs.parts import (
-    BFD_S,
-    dump_reports,
-    emulated_network,
-    options_of,
-    plans_while,
-    wait_installed,
-)
+from experiments.testbed.runs.parts import BFD_S, dump_reports, emulated_network, options_of, plans_while
 from experiments.testbed.runs.promise import promise_of, tunnel_promise
+from experiments.testbed.runs.readiness import wait_installed
 from experiments.testbed.runs.record import make_record
 from experiments.testbed.runs.tunnel_agents import start_tunnel_agents, wanted_plans
 from experiments.testbed.runs.tunnels import flows_of, is_tunnel_scheme, tunnel_planner, tunnel_plans

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from experiments.analysis.events import read_events
 from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.dump import read_switch
 from experiments.testbed.runs.folder import Work
-from experiments.testbed.runs.parts import NotReadyError, configurations_of
+from experiments.testbed.runs.parts import configurations_of
+from experiments.testbed.runs.readiness import NotReadyError, missing_after
 from mininet_topos.topology import LinkId
 from ryu_apps.control.decide.tunnel import History, next_history
 from ryu_apps.plan.kuijia.installed import installed_plans
@@ -53,11 +53,9 @@ def start_tunnel_agents(network: EmulatedNetwork, scenario: Scenario, work: Work
         An agent does not read its switch in time.
     """
     network.start_agents(tunnel_agent_command(configurations_of(work), scenario.wait_to_restore_s))
-    deadline = time.monotonic() + _START_S
-    while missing := {f"agent:{node}" for node in network.sites} - _sources(work):
-        if time.monotonic() > deadline:
-            raise NotReadyError(f"after {_START_S:g} s {min(missing)} has not read its switch")
-        time.sleep(_POLL_S)
+    agents = {f"agent:{node}" for node in network.sites}
+    if missing := missing_after(lambda: agents - _sources(work), _START_S, _POLL_S):
+        raise NotReadyError(f"after {_START_S:g} s {min(missing)} has not read its switch")
 
 
 def _sources(work: Work) -> set[str]:

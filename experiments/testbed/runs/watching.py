@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from experiments.analysis.events import read_events
 from experiments.scenario.failure import Failure
 from experiments.testbed.instruments.processes import end_all, require_running
 from experiments.testbed.runs.folder import Work
-from experiments.testbed.runs.parts import NotReadyError
+from experiments.testbed.runs.readiness import NotReadyError, missing_after
 from mininet_topos.topology import Topology
 
 if TYPE_CHECKING:
@@ -54,12 +53,11 @@ class PortWatch:
         argv = [sys.executable, "-m", "experiments.testbed.instruments.port_watch", *entries]
         with (self._work.path / "port_watch.log").open("wb") as log:
             self._process = self._network.popen("controller", argv, stdout=log, stderr=subprocess.STDOUT)
-        deadline = time.monotonic() + _START_S
-        while missing := set(self._switches) - self._heard():
-            if time.monotonic() > deadline or self._process.poll() is not None:
-                end_all([self._process], signal.SIGTERM, _STOP_S)
-                raise NotReadyError(f"the port watcher hears nothing of {min(missing)}; {self._said()}")
-            time.sleep(0.05)
+        process, switches = self._process, set(self._switches)
+        missing_after(lambda: switches - self._heard() if process.poll() is None else set(), _START_S)
+        if missing := switches - self._heard():
+            end_all([process], signal.SIGTERM, _STOP_S)
+            raise NotReadyError(f"the port watcher hears nothing of {min(missing)}; {self._said()}")
         with contextlib.suppress(PermissionError):
             os.sched_setscheduler(self._process.pid, os.SCHED_RR, os.sched_param(1))
         return self

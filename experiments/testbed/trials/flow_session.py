@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -19,16 +18,22 @@ from experiments.campaign.kinds.flows import FlowsParameters
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.values import Scenario
+from experiments.testbed.runs.controller_environment import (
+    SWITCH_DATABASE,
+    controller_environment,
+    write_demands,
+    write_topology,
+)
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts
-from experiments.testbed.runs.parts import BFD_S, controller_command, wait_installed
+from experiments.testbed.runs.parts import BFD_S, controller_command
+from experiments.testbed.runs.readiness import wait_installed
 from experiments.testbed.traffic.measure import measure_flows
 from experiments.testbed.traffic.ports import place_flows
 from experiments.testbed.trials.decide.flow_row import SeenFlows, flow_row, flow_timing
 from experiments.testbed.trials.decide.scenario import timing_of, variant_of, variation_of
 from experiments.testbed.trials.kept import KeptRunner, KeptSession
 from experiments.testbed.trials.returning import Return, Returning
-from mininet_topos.importers.json_file import to_json
 
 _CONNECT_S = 60.0
 
@@ -123,13 +128,14 @@ def open_flow_testbed(trial: Trial, folder: Path, settings: TestbedSettings) -> 
 def flow_network(traffic: Traffic, work: Work, bfd_interval_ms: int) -> EmulatedNetwork:
     """The network of a trial with its priority queues and the controller of its scheme; enter it to build it."""
     own = parameters_of(traffic.trial, FlowsParameters)
-    topology_file, demand_file = (work.path.resolve() / name for name in ("topology.json", "demands.json"))
-    topology_file.write_text(to_json(traffic.topology), encoding="utf-8")
-    demands = [
-        {"src": each.src, "dst": each.dst, "demand_mbps": each.demand_mbps, "priority": each.priority}
-        for each in traffic.demands
-    ]
-    demand_file.write_text(json.dumps(demands), encoding="utf-8")
+    settings = {
+        "topology": write_topology(work.path, traffic.topology),
+        "demands": write_demands(work.path, traffic.demands),
+        "tunnels": own.tunnels,
+        "priorities": traffic.queues,
+        "queue_db": SWITCH_DATABASE,
+        "wait_to_restore_s": own.wait_to_restore_s,
+    }
     return EmulatedNetwork(
         traffic.topology,
         EmulationOptions(
@@ -138,16 +144,7 @@ def flow_network(traffic: Traffic, work: Work, bfd_interval_ms: int) -> Emulated
             queues=QUEUE_SETUPS[traffic.queues],
         ),
         controller_command=controller_command(variant_of(traffic.trial).scheme),
-        environment={
-            "ARMOR_TOPOLOGY": str(topology_file),
-            "ARMOR_DEMANDS": str(demand_file) if demands else "",
-            "ARMOR_TUNNELS": str(own.tunnels),
-            "ARMOR_PRIORITIES": traffic.queues,
-            "ARMOR_QUEUE_DB": "tcp:{control_ip}:6641",
-            "ARMOR_WAIT_TO_RESTORE_S": f"{own.wait_to_restore_s:g}",
-            "ARMOR_STATS_INTERVAL_S": "0",
-            "ARMOR_DISCOVERY_INTERVAL_S": "0",
-        },
+        environment=controller_environment(settings),
         events=work.events,
         command=f"armor reproduce: {traffic.trial.trial_id}",
     )

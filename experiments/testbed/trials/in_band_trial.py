@@ -15,7 +15,9 @@ from emulation.network import EmulatedNetwork
 from emulation.status import unconnected_switches
 from experiments.campaign.kinds.in_band import InBandParameters
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
-from experiments.testbed.runs.parts import NotReadyError, require_programs
+from experiments.testbed.runs.controller_environment import controller_environment
+from experiments.testbed.runs.parts import require_programs
+from experiments.testbed.runs.readiness import NotReadyError
 from experiments.testbed.traffic.cross_traffic import cross_traffic
 from experiments.testbed.traffic.decide.bounce import HIGH_PORT, LOW_PORT, class_columns
 from machine.environment import REPOSITORY, RYU_MANAGER
@@ -68,12 +70,8 @@ def make_network(trial: Trial) -> EmulatedNetwork:
     pmt = None if own.pmt is None else REPOSITORY / own.pmt
     table = None if pmt is None else parse_pmt(pmt.read_text(encoding="utf-8"), pmt.name)
     apps = _APPS if pmt is None else ("ryu_apps/pso.py", *_APPS)
-    environment = {
-        "ARMOR_TOPOLOGY": trial.topology,
-        "ARMOR_STATS_INTERVAL_S": "0",
-        "ARMOR_DISCOVERY_INTERVAL_S": "0",
-        **({} if pmt is None else {"ARMOR_PSO_PMT": str(pmt)}),
-    }
+    environment = controller_environment({"topology": trial.topology})
+    environment |= {} if pmt is None else {"ARMOR_PSO_PMT": str(pmt)}
     return EmulatedNetwork(
         load_topology(trial.topology),
         EmulationOptions(

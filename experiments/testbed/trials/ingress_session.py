@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,6 @@ from emulation.decide.options import EmulationOptions
 from emulation.decide.switch import SwitchSite
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
-from experiments.analysis.dumps import compare_dump
 from experiments.analysis.events import Event, read_events
 from experiments.analysis.trust import assess
 from experiments.campaign.draws.tunnel_traffic import Traffic
@@ -25,18 +23,18 @@ from experiments.campaign.kinds.ingress import IngressParameters
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.values import Scenario
-from experiments.testbed.instruments.dump import read_switch
 from experiments.testbed.instruments.processes import end_all, require_running
+from experiments.testbed.runs.controller_environment import controller_environment, write_demands, write_topology
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts
-from experiments.testbed.runs.parts import BFD_S, NotReadyError, controller_command
+from experiments.testbed.runs.parts import BFD_S, controller_command
+from experiments.testbed.runs.readiness import NotReadyError, missing_after, wait_plans_held
 from experiments.testbed.runs.tunnel_agents import tunnel_agent_command
 from experiments.testbed.runs.watching import PortWatch
 from experiments.testbed.trials.decide.ingress import ingress_row, updates_of
 from experiments.testbed.trials.kept import KeptRunner, KeptSession
 from experiments.testbed.trials.returning import Return, Returning
 from machine.places import run_program
-from mininet_topos.importers.json_file import to_json
 from mininet_topos.topology import LinkId
 from ryu_apps.plan.ids import Table
 from ryu_apps.plan.kuijia.agent_configuration import configuration_text
@@ -46,7 +44,7 @@ from ryu_apps.plan.row_text import flow_text
 from ryu_apps.plan.rows import RulePlan
 
 _READY_S = 60.0
-_POLL_S, _LINGER_S, _STOP_S = 0.05, 0.1, 2.0
+_POLL_S, _ROWS_POLL_S, _LINGER_S, _STOP_S = 0.05, 0.1, 0.1, 2.0
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,9 @@ def open_ingress_testbed(trial: Trial, folder: Path, settings: TestbedSettings) 
         else:
             network.wait_connected(_READY_S)
         network.wait_bfd_up(BFD_S)
-        wait_clean(network, plans)
+        # To agents every tunnel had failed until BFD was up.
+        if wrong := wait_plans_held(network, lambda: plans, _READY_S, _ROWS_POLL_S):
+            raise NotReadyError(f"{wrong[0]} does not hold its plan after {_READY_S:g} s")
         nodes = planner.topology.node_names
         with PortWatch(network, nodes, work), watched_rows(network, nodes, work):
             yield IngressTestbed(network, injection, work, planner, Returning(network, plans))
@@ -147,54 +147,29 @@ def ingress_network(traffic: Traffic, planner: TunnelPlanner, work: Work, bfd_in
         EmulationOptions(bfd_interval_ms=bfd_interval_ms, shape=False, control_delay_ms=own.control_delay_ms or None),
         agent_command=tunnel_agent_command(folder, own.wait_to_restore_s) if agents else None,
         controller_command=None if agents else controller_command(planner.scheme.name),
-        environment={} if agents else controller_environment(traffic, folder),
+        environment={} if agents else ingress_environment(traffic, folder),
         events=work.events,
         command=f"armor reproduce: {traffic.trial.trial_id}",
     )
 
 
-def controller_environment(traffic: Traffic, folder: Path) -> Mapping[str, str]:
-    """Settings of the controller; its topology and demands go into the folder."""
+def ingress_environment(traffic: Traffic, folder: Path) -> dict[str, str]:
+    """Environment of the controller; its topology and demands go into the folder."""
     own = parameters_of(traffic.trial, IngressParameters)
-    topology_file, demand_file = folder / "topology.json", folder / "demands.json"
-    topology_file.write_text(to_json(traffic.topology), encoding="utf-8")
-    demands = [{"src": each.src, "dst": each.dst, "demand_mbps": each.demand_mbps} for each in traffic.demands]
-    demand_file.write_text(json.dumps(demands), encoding="utf-8")
-    return {
-        "ARMOR_TOPOLOGY": str(topology_file),
-        "ARMOR_DEMANDS": str(demand_file),
-        "ARMOR_TUNNELS": str(own.tunnels),
-        "ARMOR_WAIT_TO_RESTORE_S": f"{own.wait_to_restore_s:g}",
-        "ARMOR_STATS_INTERVAL_S": "0",
-        "ARMOR_DISCOVERY_INTERVAL_S": "0",
-    }
+    return controller_environment(
+        {
+            "topology": write_topology(folder, traffic.topology),
+            "demands": write_demands(folder, traffic.demands),
+            "tunnels": own.tunnels,
+            "wait_to_restore_s": own.wait_to_restore_s,
+        }
+    )
 
 
 def install(site: SwitchSite, plan: RulePlan) -> None:
     """Give a switch its flows without a controller."""
     argv = ["ovs-ofctl", "-O", "OpenFlow13", "--no-names", "--bundle", "add-flows", f"unix:{site.mgmt_socket}", "-"]
     run_program(argv, stdin="".join(f"{flow_text(row)}\n" for row in plan.flows))
-
-
-def wait_clean(network: EmulatedNetwork, plans: Mapping[int, RulePlan]) -> None:
-    """Wait until every switch holds its plan and no row about failed tunnels: to agents all were, until BFD was up.
-
-    Raises
-    ------
-    NotReadyError
-        Not in time.
-    """
-    deadline, waiting = time.monotonic() + _READY_S, list(network.sites.values())
-    while waiting := [site for site in waiting if not is_clean(site, plans[site.dpid])]:
-        if time.monotonic() > deadline:
-            raise NotReadyError(f"{waiting[0].name} does not hold its plan after {_READY_S:g} s")
-        time.sleep(_POLL_S)
-
-
-def is_clean(site: SwitchSite, plan: RulePlan) -> bool:
-    """Whether a switch holds its plan and nothing else of ours."""
-    held = read_switch(site.mgmt_socket)
-    return compare_dump(plan, held.flows, held.groups, lambda _tag_id: False).is_clean
 
 
 @contextmanager
@@ -213,12 +188,9 @@ def watched_rows(network: EmulatedNetwork, nodes: Sequence[str], work: Work) -> 
     with (work.path / "row_watch.log").open("wb") as log:
         process = network.popen("controller", argv, stdout=log, stderr=subprocess.STDOUT)
     try:
-        deadline = time.monotonic() + _READY_S
-        while set(nodes) - _watched(work):
-            if time.monotonic() > deadline or process.poll() is not None:
-                missing = min(set(nodes) - _watched(work))
-                raise NotReadyError(f"the row watcher does not watch {missing}; its log: {work.path}/row_watch.log")
-            time.sleep(_POLL_S)
+        missing_after(lambda: set(nodes) - _watched(work) if process.poll() is None else set(), _READY_S)
+        if missing := set(nodes) - _watched(work):
+            raise NotReadyError(f"the row watcher does not watch {min(missing)}; its log: {work.path}/row_watch.log")
         yield
         require_running([("the row watcher", process)])
     finally:

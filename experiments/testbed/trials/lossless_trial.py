@@ -14,7 +14,8 @@ from experiments.scenario.failures import link_failure
 from experiments.scenario.traffic.probe import Probe
 from experiments.scenario.values import Replay, Scenario
 from experiments.testbed.runs.folder import ResultFolder
-from experiments.testbed.runs.parts import NotReadyError, require_programs
+from experiments.testbed.runs.parts import require_programs
+from experiments.testbed.runs.readiness import NotReadyError
 from experiments.testbed.runs.run import FailedRun, plan_scenario, run_scenario
 from experiments.testbed.trials.decide.scenario import links_of, timing_of, variant_of, variation_of
 from mininet_topos.catalogue import load_topology

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from emulation.network import EmulatedNetwork
-from experiments.analysis.dumps import compare_dump
-from experiments.testbed.instruments.dump import fingerprint, read_switch
+from experiments.testbed.instruments.dump import fingerprint
+from experiments.testbed.runs.readiness import holds_plan, missing_after
 from mininet_topos.errors import ArmorError
 from ryu_apps.plan.rows import RulePlan
 
@@ -52,12 +52,12 @@ class Returning:
 
     def _wait_clean(self, began_s: float) -> str:
         """What is wrong with the switches' rows in the end; empty: nothing."""
-        waiting = list(self._network.sites)
-        while waiting := [node for node in waiting if not self._is_clean(node)]:
-            if time.monotonic() - began_s > _RETURN_S:
-                return f"{', '.join(waiting[:5])} did not return to their plans in {_RETURN_S:.0f} s"
-            time.sleep(_RETURN_POLL_S)
-        return ""
+        left_s = began_s + _RETURN_S - time.monotonic()
+        wrong = missing_after(self._not_returned, left_s, _RETURN_POLL_S)
+        return f"{', '.join(wrong[:5])} did not return to their plans in {_RETURN_S:.0f} s" if wrong else ""
+
+    def _not_returned(self) -> list[str]:
+        return [node for node in self._network.sites if not self._is_clean(node)]
 
     def _is_clean(self, node: str) -> bool:
         """Equal bytes are equal rows; the same rows in other words are compared as values."""
@@ -67,5 +67,4 @@ class Returning:
             return True
         if len(now) != len(self._clean[node]):
             return False
-        held = read_switch(site.mgmt_socket)
-        return compare_dump(self._plans[site.dpid], held.flows, held.groups, lambda _tag_id: False).is_clean
+        return holds_plan(site, self._plans[site.dpid])

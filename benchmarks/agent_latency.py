@@ -191,7 +191,7 @@ def one_outage(running: RunningAgent, control: JsonRpcClient, files: dict[str, P
 
 
 def stamps(path: Path) -> list[float]:
-    """Times of the frames in a pcap file that is still growing (CLOCK_REALTIME, seconds)."""
+    """Times of the frames in a pcap file that is still being written (CLOCK_REALTIME, seconds)."""
     data, found, at = path.read_bytes(), [], 24
     while at + 16 <= len(data):
         seconds, microseconds, length, _whole = struct.unpack_from("=IIII", data, at)

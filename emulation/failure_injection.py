@@ -9,8 +9,8 @@ from types import TracebackType
 from emulation.decide.failure_injection import InjectionStamp, PortKey, link_senders, node_senders, sender
 from emulation.decide.switch import AGENT, OVSDB_SERVER, VSWITCHD
 from emulation.decide.wiring import CONTROLLER
+from emulation.drop_filters import CLSACT, NFT, DropFilters
 from emulation.features import kernel_features
-from emulation.gates import CLSACT, NFT, Gates
 from emulation.running import RunningNetwork
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, LinkId
@@ -30,9 +30,9 @@ class FailureInjection:
 
     def __init__(self, network: RunningNetwork) -> None:
         self._network = network
-        by_program = network.gate_program is not None
+        by_program = network.drop_program is not None
         mechanism = NFT if kernel_features().nft_egress and not by_program else CLSACT
-        self._gates = Gates(network.shell_pid, mechanism, network.gate_program)
+        self._filters = DropFilters(network.shell_pid, mechanism, network.drop_program)
         # What is broken, by (kind, target), and what it shut: interfaces, carriers, processes.
         self._shut: dict[tuple[str, str], frozenset[Place]] = {}
         self._carriers: dict[str, Place] = {}
@@ -53,7 +53,7 @@ class FailureInjection:
         try:
             self.restore_all()
         finally:
-            self._gates.close()
+            self._filters.close()
 
     # ---- what can be broken
 
@@ -68,7 +68,7 @@ class FailureInjection:
     def silent(self, link: LinkId) -> InjectionStamp:
         """Drop everything both ends send on a link; carriers stay, so only BFD can notice."""
         ports = link_senders(self._network.ports, self._network.topology, self._known(link))
-        return self._shut_gates("silent", str(link), self._places(ports))
+        return self._drop_at("silent", str(link), self._places(ports))
 
     def one_way(self, direction: Direction) -> InjectionStamp:
         """Drop everything sent in one direction of a link.
@@ -83,7 +83,7 @@ class FailureInjection:
                 f"topology {self._network.topology.name!r} has no link {direction}; nothing was changed"
             )
         ports = (sender(self._network.ports, direction),)
-        return self._shut_gates("one-way", str(direction), self._places(ports))
+        return self._drop_at("one-way", str(direction), self._places(ports))
 
     def carrier(self, link: LinkId) -> InjectionStamp:
         """Take a link down so that both ends lose the carrier."""
@@ -92,7 +92,7 @@ class FailureInjection:
         end = self._places([first])[0]
         if target not in self._carriers:
             self._carriers[target] = end
-        return self._stamp("carrier", target, self._gates.set_carrier(*end, up=False), live=False)
+        return self._stamp("carrier", target, self._filters.set_carrier(*end, up=False), live=False)
 
     def node(self, name: str, *, kill: bool = False) -> InjectionStamp:
         """Silence every link of a switch; with `kill`, its daemons and agent die instead and stay dead.
@@ -106,7 +106,7 @@ class FailureInjection:
             raise BadInputError(f"no switch {name!r} in this network; nothing was changed")
         if not kill:
             ports = node_senders(self._network.ports, self._network.topology, name)
-            return self._shut_gates("node", name, self._places(ports))
+            return self._drop_at("node", name, self._places(ports))
         if self._network.options.shared_ovs:
             raise BadInputError(f"{name} shares its daemons with all switches (shared_ovs); fail it without kill")
         running = tuple(
@@ -135,7 +135,7 @@ class FailureInjection:
         ends = [(place, wiring.control_interface_of[place]) for place in places]
         if node is None or not wiring.in_band:
             ends += [(CONTROLLER, name) for at, name in wiring.controller_interface_of.items() if at in places]
-        return self._shut_gates("controller", node or CONTROLLER, tuple(ends))
+        return self._drop_at("controller", node or CONTROLLER, tuple(ends))
 
     def kill(self, process: str, node: str | None = None) -> InjectionStamp:
         """SIGKILL a process, which its supervisor starts again."""
@@ -161,7 +161,7 @@ class FailureInjection:
             before, after = before or opened[0], opened[1]
         if name in self._carriers:
             kind, end = "carrier", self._carriers.pop(name)
-            raised = self._gates.set_carrier(*end, up=True)
+            raised = self._filters.set_carrier(*end, up=True)
             before, after = before or raised[0], raised[1]
         if name in self._held:
             kind = "node"
@@ -201,18 +201,18 @@ class FailureInjection:
         for place, interface in ends:
             by_place.setdefault(place, []).append(interface)
         for place, interfaces in by_place.items():
-            self._gates.prepare(place, interfaces)
+            self._filters.prepare(place, interfaces)
 
-    def _shut_gates(self, kind: str, target: str, ends: tuple[Place, ...]) -> InjectionStamp:
+    def _drop_at(self, kind: str, target: str, ends: tuple[Place, ...]) -> InjectionStamp:
         self._variant_ends(ends)
         self._shut[kind, target] = frozenset(ends)
-        return self._stamp(kind, target, self._gates.switch(dict.fromkeys(ends, False)), live=False)
+        return self._stamp(kind, target, self._filters.switch(dict.fromkeys(ends, False)), live=False)
 
     def _open(self, key: tuple[str, str]) -> tuple[float, float]:
-        """Open the gates that no other failure holds shut."""
+        """Switch off the drop filters that no other failure needs."""
         ends = self._shut.pop(key)
         still = frozenset().union(*self._shut.values()) if self._shut else frozenset()
-        return self._gates.switch(dict.fromkeys(ends - still, True))
+        return self._filters.switch(dict.fromkeys(ends - still, True))
 
     def _stamp(self, kind: str, target: str, times: tuple[float, float], *, live: bool) -> InjectionStamp:
         return self._network.note_injection(kind, target, times[0], times[1], live=live)

@@ -85,8 +85,8 @@ class RunningNetwork:
     _environment: Mapping[str, str]
     _notes: list[str]
     delay_trial: DelayTrial | None
-    # Set by a part whose packets nftables does not see: what takes them at a silent failure (dataplane.gate_program).
-    gate_program: int | None = None
+    # Set by a part whose packets nftables does not see: what takes them at a silent failure (dataplane.drop_program).
+    drop_program: int | None = None
     _relays: tuple[Relay, ...]
     _whole_wiring: Wiring
     _programs: list[subprocess.Popen[Any]]

@@ -11,7 +11,7 @@ from mininet_topos import catalogue_data as data
 from mininet_topos.build import from_edges, numbered_nodes, two_way
 from mininet_topos.errors import BadInputError, TopologyError
 from mininet_topos.generators import GENERATORS, generate
-from mininet_topos.geometry import FIBRE_DETOUR, fibre_delay_ms, great_circle_km
+from mininet_topos.geometry import FIBRE_STRETCH, fibre_delay_ms, great_circle_km
 from mininet_topos.importers.gml import read_gml
 from mininet_topos.importers.graphml import read_graphml
 from mininet_topos.importers.json_file import read_json
@@ -54,7 +54,7 @@ def darkstrand() -> Topology:
     nodes = tuple(Node(f"s{number}", *site) for number, site in enumerate(sites, start=1))
     links: list[Link] = []
     for a, b in data.DARKSTRAND_LINKS:
-        fibre_km = FIBRE_DETOUR * great_circle_km(*sites[a - 1][1:], *sites[b - 1][1:])
+        fibre_km = FIBRE_STRETCH * great_circle_km(*sites[a - 1][1:], *sites[b - 1][1:])
         links += two_way(f"s{a}", f"s{b}", delay_ms=fibre_delay_ms(fibre_km))
     return Topology("darkstrand", nodes, tuple(links))
 

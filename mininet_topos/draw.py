@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Style = tuple[str, "str | tuple[int, tuple[int, int]]"]
-_Lane = tuple[Direction, Style]
+_Track = tuple[Direction, Style]
 
 FORMATS = (".png", ".svg", ".pdf")
 DPI = 160
@@ -237,31 +237,31 @@ class _Picture:
             self.axes.plot(line[:, 0], line[:, 1], color=LINK, linewidth=width, zorder=1, solid_capstyle="round")
 
     def _draw_paths(self) -> None:
-        """Draw the paths as lanes side by side, each on the right of what runs the other way."""
+        """Draw the paths as tracks side by side, each on the right of what runs the other way."""
         gap = 0.62 * self.canvas.radius
-        for link, lanes in self._lanes().items():
-            middle = (len(lanes) - 1) / 2
-            if None in lanes:
-                middle = lanes.index(None)
-            for place, lane in enumerate(lanes):
-                if lane is None:
+        for link, tracks in self._tracks().items():
+            middle = (len(tracks) - 1) / 2
+            if None in tracks:
+                middle = tracks.index(None)
+            for place, track in enumerate(tracks):
+                if track is None:
                     continue
-                direction, (color, style) = lane
+                direction, (color, style) = track
                 along = 1.0 if (direction.src, direction.dst) == (link.a, link.b) else -1.0
                 line = self._line(direction, along * gap * (place - middle))
                 width = 0.26 * self.canvas.radius
                 self.axes.plot(line[:, 0], line[:, 1], color=color, linestyle=style, linewidth=width, zorder=3)
                 self._draw_arrow(line, color)
 
-    def _lanes(self) -> dict[LinkId, list[_Lane | None]]:
+    def _tracks(self) -> dict[LinkId, list[_Track | None]]:
         """Strokes of each walked link from its left to its right, seen from end a; None is the dashes of a failure."""
         layers = (
             (self.spec.primary, PRIMARY_STYLE),
             (self.spec.new_path, NEW_STYLE),
             (self.spec.crankback, BACK_STYLE),
         )
-        with_a: defaultdict[LinkId, list[_Lane | None]] = defaultdict(list)
-        against_a: defaultdict[LinkId, list[_Lane | None]] = defaultdict(list)
+        with_a: defaultdict[LinkId, list[_Track | None]] = defaultdict(list)
+        against_a: defaultdict[LinkId, list[_Track | None]] = defaultdict(list)
         for path, style in layers:
             for direction in dict.fromkeys(path):
                 link = self.topology.link_id(direction)
@@ -274,7 +274,7 @@ class _Picture:
         }
 
     def _draw_arrow(self, line: Points, color: str) -> None:
-        """Draw a small arrow head past the middle of a lane."""
+        """Draw a small arrow head past the middle of a track."""
         if len(line) < 3:
             return
         place = round(0.7 * (len(line) - 1))

@@ -12,7 +12,7 @@ Points = NDArray[np.float64]
 
 CURVE_STEPS = 24
 # Bends that a link may take around a node that stands in its way, in node radii; at most a part of its length.
-DETOURS = (0.0, 2.2, -2.2, 3.5, -3.5, 5.0, -5.0)
+BENDS = (0.0, 2.2, -2.2, 3.5, -3.5, 5.0, -5.0)
 MAX_BEND = 0.15
 CLEARANCE = 1.3
 # Where a label may stand: (dx, dy) from the node, the better first.
@@ -95,11 +95,11 @@ def clear_bend(points: Points, a: int, b: int, radius: float) -> float:
     """Smallest bend of a link from point a to point b that keeps clear of every other node; 0 when none does."""
     others = np.delete(points, [a, b], axis=0)
     limit = MAX_BEND * float(np.linalg.norm(points[b] - points[a]))
-    for detour in DETOURS:
-        line = curve(points[a], points[b], detour * radius)
+    for bend in BENDS:
+        line = curve(points[a], points[b], bend * radius)
         apart = np.linalg.norm(others[:, None] - line[None, :], axis=2)
-        if abs(detour) * radius <= limit and (not len(others) or apart.min() >= CLEARANCE * radius):
-            return detour * radius
+        if abs(bend) * radius <= limit and (not len(others) or apart.min() >= CLEARANCE * radius):
+            return bend * radius
     return 0.0
 
 

@@ -8,7 +8,7 @@ EARTH_RADIUS_KM = 6371.0
 # Light in fibre: 200,000 km/s.
 DELAY_MS_PER_KM = 0.005
 # Fibre does not follow the great circle; TopologyBench's lengths are 1.5 times it on every Darkstrand link.
-FIBRE_DETOUR = 1.5
+FIBRE_STRETCH = 1.5
 
 
 def great_circle_km(latitude_a: float, longitude_a: float, latitude_b: float, longitude_b: float) -> float:

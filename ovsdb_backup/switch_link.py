@@ -16,7 +16,7 @@ _SEND_BUFFER_BYTES = 1 << 22  # a bundle of a thousand rows leaves at once, as f
 
 
 class SwitchLink:
-    """A connection that is opened again, with growing pauses, whenever it breaks.
+    """A connection that is opened again, with increasing pauses, whenever it breaks.
 
     Parameters
     ----------

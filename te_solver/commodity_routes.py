@@ -91,7 +91,7 @@ class PairRouter:
             self._leaving[src].append((index, dst, cost, number))
             self._entering[dst].append((src, cost, number))
         self._index = {link.direction: number for number, link in enumerate(residual.links)}
-        self._detours: dict[tuple[Commodity, int], dict[int, int]] = {}
+        self._bypasses: dict[tuple[Commodity, int], dict[int, int]] = {}
         self._primaries: dict[Commodity, dict[int, int]] = {}
 
     @property
@@ -113,9 +113,9 @@ class PairRouter:
         if failed & (failed - 1) or not self._crosses(primary, failed):
             return self._trees.next_link(commodity, failed, node)
         key = commodity, failed
-        if key not in self._detours:
-            self._detours[key] = self._detour(commodity, failed)
-        return self._detours[key].get(node, NO_LINK)
+        if key not in self._bypasses:
+            self._bypasses[key] = self._bypass(commodity, failed)
+        return self._bypasses[key].get(node, NO_LINK)
 
     def _primary(self, commodity: Commodity) -> dict[int, int]:
         if commodity not in self._primaries:
@@ -135,7 +135,7 @@ class PairRouter:
         numbers = self.residual.link_number
         return any(failed >> int(numbers[link]) & 1 for link in route.values())
 
-    def _detour(self, commodity: Commodity, failed: int) -> dict[int, int]:
+    def _bypass(self, commodity: Commodity, failed: int) -> dict[int, int]:
         """Next links once the one failed link of the primary is known (section III.A, recursively)."""
         primary = self._primary(commodity)
         nodes = list(primary)

@@ -18,13 +18,13 @@ except ImportError:  # the extra "te" brings it; the results are the same withou
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 
-def lanes(count: int) -> Iterable[int]:
+def blocks(count: int) -> Iterable[int]:
     """Loop whose passes a `parallel_kernel` runs side by side; elsewhere a plain range."""
     return range(count)
 
 
 if numba is not None:
-    lanes = numba.prange
+    blocks = numba.prange
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -35,7 +35,7 @@ def kernel(function: Kernel) -> Kernel:
 
 
 def parallel_kernel(function: Kernel) -> Kernel:
-    """Compile a function whose loops over `lanes` run in numba's threads."""
+    """Compile a function whose loops over `blocks` run in numba's threads."""
     if numba is None:
         return function
     return cast("Kernel", numba.njit(cache=True, nogil=True, parallel=True)(function))

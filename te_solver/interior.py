@@ -47,7 +47,7 @@ class System(NamedTuple):
     chains: Chains
     demands: FloatArray
     capacities: FloatArray
-    lanes: int
+    blocks: int
 
 
 class Point(NamedTuple):
@@ -79,12 +79,12 @@ class Factor(NamedTuple):
 
 def arc_loads(system: System, rates: FloatArray) -> FloatArray:
     """A x."""
-    return along_chains(system.chains, row_sums(system.columns, rates, len(system.capacities), system.lanes))
+    return along_chains(system.chains, row_sums(system.columns, rates, len(system.capacities), system.blocks))
 
 
 def tunnel_prices(system: System, prices: FloatArray) -> FloatArray:
     """A' v."""
-    return tunnel_sums(system.columns, against_chains(system.chains, prices), system.lanes)
+    return tunnel_sums(system.columns, against_chains(system.chains, prices), system.blocks)
 
 
 def interior_point(system: System) -> Point:
@@ -146,7 +146,7 @@ def _factorise(system: System, point: Point) -> Factor | None:
     if not (np.isfinite(theta).all() and np.isfinite(slack).all() and np.isfinite(point.r / point.v).all()):
         return None
     rows = len(system.capacities)
-    matrix = schur_complement(system.columns, system.pair_starts, theta, slack, rows, system.lanes)
+    matrix = schur_complement(system.columns, system.pair_starts, theta, slack, rows, system.blocks)
     own = point.r / point.v
     every, after = np.arange(rows), system.chains.followers
     before = system.chains.before[after]
@@ -174,7 +174,7 @@ def _direction(system: System, point: Point, factor: Factor, residual: Residual 
         reduced -= residual.arc
     solved, _ = lapack.dpotrs(factor.cholesky, differences(system.chains, reduced), lower=0)
     dv = arc_prices(system.chains, solved)
-    charged = tunnel_sums(system.columns, solved, system.lanes)
+    charged = tunnel_sums(system.columns, solved, system.blocks)
     du = (for_demands - demand_sums(system.pair_starts, theta * charged)) / factor.demand_weight
     dz = du[owner] + charged - (residual.dual if residual is not None else 0.0)
     dx = target.x / point.z - theta * dz

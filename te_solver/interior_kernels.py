@@ -1,7 +1,7 @@
 """Kernels of the interior point method: sums over tunnels, and the Schur complement on arcs.
 
-Work is cut into lanes of demands that run side by side; each lane adds into its own copy, and the copies are added up
-in order, so results depend on the number of lanes only in the last digits.
+Work is cut into blocks of demands that run side by side; each block adds into its own copy, and the copies are added up
+in order, so results depend on the number of blocks only in the last digits.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from te_solver.chains import Columns
-from te_solver.compiled import kernel, lanes, parallel_kernel
+from te_solver.compiled import blocks, kernel, parallel_kernel
 from te_solver.network import FloatArray, IntArray
 
 # Weights below this share of the largest change no digit of the complement; a larger cut breaks convergence.
@@ -21,11 +21,11 @@ def row_sums(columns: Columns, rates: FloatArray, rows: int, count: int) -> Floa
     """Sum of `rates` over the entries of every difference row, shape (rows,)."""
     tunnels = len(columns.starts) - 1
     parts = np.zeros((count, rows))
-    for lane in lanes(count):
-        for tunnel in range(lane * tunnels // count, (lane + 1) * tunnels // count):
+    for block in blocks(count):
+        for tunnel in range(block * tunnels // count, (block + 1) * tunnels // count):
             rate = rates[tunnel]
             for place in range(columns.starts[tunnel], columns.starts[tunnel + 1]):
-                parts[lane, columns.row[place]] += columns.sign[place] * rate
+                parts[block, columns.row[place]] += columns.sign[place] * rate
     total: FloatArray = parts.sum(axis=0)
     return total
 
@@ -35,8 +35,8 @@ def tunnel_sums(columns: Columns, prices: FloatArray, count: int) -> FloatArray:
     """Sum of difference-row prices over the entries of every tunnel, shape (tunnels,)."""
     tunnels = len(columns.starts) - 1
     sums = np.empty(tunnels)
-    for lane in lanes(count):
-        for tunnel in range(lane * tunnels // count, (lane + 1) * tunnels // count):
+    for block in blocks(count):
+        for tunnel in range(block * tunnels // count, (block + 1) * tunnels // count):
             total = 0.0
             for place in range(columns.starts[tunnel], columns.starts[tunnel + 1]):
                 total += columns.sign[place] * prices[columns.row[place]]
@@ -101,16 +101,16 @@ def schur_complement(
     slack : float array, shape (demands,)
         Slack over price of the demand rows.
     rows, count : int
-        Difference rows; lanes.
+        Difference rows; blocks.
     """
     demands = len(pair_starts) - 1
     least = NEGLIGIBLE * theta.max()
     parts = np.zeros((count, rows, rows))
-    for lane in lanes(count):
-        for demand in range(lane * demands // count, (lane + 1) * demands // count):
-            add_demand(columns, pair_starts[demand], pair_starts[demand + 1], theta, slack[demand], least, parts[lane])
-    for lane in range(1, count):
-        parts[0] += parts[lane]
+    for block in blocks(count):
+        for demand in range(block * demands // count, (block + 1) * demands // count):
+            add_demand(columns, pair_starts[demand], pair_starts[demand + 1], theta, slack[demand], least, parts[block])
+    for block in range(1, count):
+        parts[0] += parts[block]
     total: FloatArray = parts[0]
     return total
 

@@ -32,10 +32,10 @@ class TunnelRouter(PairRouter):
         routes = self._tunnels.get(commodity)
         return routes[0] if routes else {}
 
-    def _detour(self, commodity: Commodity, failed: int) -> dict[int, int]:
+    def _bypass(self, commodity: Commodity, failed: int) -> dict[int, int]:
         whole = [route for route in self._tunnels[commodity] if not self._crosses(route, failed)]
         if not whole:
-            return super()._detour(commodity, failed)
+            return super()._bypass(commodity, failed)
         primary, numbers = self._primary(commodity), self.residual.link_number
         nodes = list(primary)
         broken = next(place for place, node in enumerate(nodes) if failed >> int(numbers[primary[node]]) & 1)

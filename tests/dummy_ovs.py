@@ -164,7 +164,7 @@ class DummyOvs:
 
 
 def pcap_frames(path: Path) -> list[bytes]:
-    """Frames of a pcap file that may still be growing (global header 24 bytes, record header 16)."""
+    """Frames of a pcap file that may still be written to (global header 24 bytes, record header 16)."""
     data, frames, at = path.read_bytes(), [], 24
     order = "little" if data[:4] == bytes.fromhex("d4c3b2a1") else "big"
     while at + 16 <= len(data):

@@ -1,4 +1,4 @@
-"""Measuring again where a busy machine has spoilt it, by the measurement's own word."""
+"""Measuring again where a busy machine has disturbed it, by the measurement's own word."""
 
 from __future__ import annotations
 

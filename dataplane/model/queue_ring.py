@@ -19,7 +19,7 @@ class QueueRingOptions:
     """How the paper's switch is built.
 
     `delta` bounds the detection delay, `reconfiguration` is added once a failure is seen (section III-C); `ports` have
-    a caching queue each; `visits` packets a queue and tick are looked at (None: all); `restore_early` puts the status
+    a caching queue each; `examined` packets a queue and tick are looked at (None: all); `restore_early` puts the status
     register up as soon as the way is ready, while copies still wait; `hold_originals` keeps original packets in the
     backup's caching queue until the reconfiguration is over, as the text has it. Line 17 of Algorithm 2 alone sends one
     at once if its tag is next: into a way that is not ready, which for SB' is the failed port itself.
@@ -28,7 +28,7 @@ class QueueRingOptions:
     delta: int
     reconfiguration: int = 0
     ports: tuple[int, ...] = (0,)
-    visits: int | None = None
+    examined: int | None = None
     clock_bits: int = 48
     window: int = 150
     monotone: bool = True
@@ -150,7 +150,7 @@ def _look_at_queues(switch: _Switch, now: int) -> None:
     taken = []
     for port in switch.options.ports:
         queue = switch.queues[port]
-        count = len(queue) if switch.options.visits is None else min(switch.options.visits, len(queue))
+        count = len(queue) if switch.options.examined is None else min(switch.options.examined, len(queue))
         taken += queue[:count]
         del queue[:count]
     for entry in taken:

@@ -33,12 +33,12 @@ _TCA_BPF_FD, _TCA_BPF_NAME, _TCA_BPF_FLAGS, _ACT_DIRECT = 6, 7, 8, 1
 
 
 def prepare_lines(interfaces: Iterable[str]) -> list[str]:
-    """Lines for `tc -batch -` that make room for a gate at each interface."""
+    """Lines for `tc -batch -` that prepare each interface for a drop filter."""
     return [f"qdisc replace dev {name} clsact" for name in interfaces]
 
 
 def switch_message(live_of: Mapping[int, bool], program: int | None = None) -> bytes:
-    """Route-netlink messages that open (True) or shut (False) gates that stand the other way now.
+    """Route-netlink messages that delete (True) or add (False) drop filters; each filter is in the other state now.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def _shutting(interface_index: int, sequence: int, program: int | None) -> bytes
 def _running(program: int) -> tuple[bytes, bytes]:
     """Kind and options of a filter that does what a program says."""
     handle, direct = (struct.pack("=I", number) for number in (program, _ACT_DIRECT))
-    name = attribute(_TCA_BPF_NAME, b"armor_gate\0")
+    name = attribute(_TCA_BPF_NAME, b"armor_drop\0")
     return b"bpf\0", attribute(_TCA_BPF_FD, handle) + name + attribute(_TCA_BPF_FLAGS, direct)
 
 

@@ -29,7 +29,7 @@ def chain_name(interface: str) -> str:
 
 
 def prepare_lines(interfaces: Iterable[str]) -> list[str]:
-    """Lines for `nft -f -` that put an open gate in front of the wire of each interface."""
+    """Lines for `nft -f -` that prepare a filter on the egress of each interface, which lets all pass."""
     chains = [
         f"add chain netdev {TABLE} {chain_name(name)} "
         f'{{ type filter hook egress device "{name}" priority 0; policy accept; }}'
@@ -39,7 +39,7 @@ def prepare_lines(interfaces: Iterable[str]) -> list[str]:
 
 
 def switch_message(live_of: Mapping[str, bool]) -> bytes:
-    """Netlink batch that opens (True) or shuts (False) the gates of interfaces, all in one transaction.
+    """Netlink batch that lets packets of interfaces pass (True) or drops them (False), all in one transaction.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def _outcome_columns(failure: FailureResult, outcome: WayOutcome) -> Json:
     counts = outcome.counts
     return {
         "detect_ms": failure.stages.detect,
-        "first_detour_ms": after_ms(outcome.first_detour_s),
+        "first_switchover_ms": after_ms(outcome.first_switchover_s),
         "first_good_ms": after_ms(outcome.first_good_s),
         "last_lost_ms": after_ms(outcome.last_lost_s),
         "last_crankback_ms": after_ms(outcome.last_crankback_s),

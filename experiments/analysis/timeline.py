@@ -88,7 +88,7 @@ class WayOutcome:
     is_affected: bool
     has_recovered: bool
     outage_ms: float
-    first_detour_s: float | None
+    first_switchover_s: float | None
     first_good_s: float | None
     last_lost_s: float | None
     last_crankback_s: float | None
@@ -107,7 +107,7 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
     """
     sent = [flight for flight in flights if window.concerns(flight)]
     good = [flight for flight in sent if not flight.is_lost]
-    turned, detours = _turns_and_detours(flights, window)
+    turned, bypasses = _turns_and_bypasses(flights, window)
     judged = [flight for flight in sent if flight.sent_s < window.end_s - IN_FLIGHT_S]
     troubled = [flight.sent_s for flight in judged if flight.is_lost or flight.back_hops]
     last_trouble_s = max([*troubled, window.start_s])
@@ -120,10 +120,10 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
     outage_end_s = next((flight.sent_s for flight in good if flight.sent_s > last_lost_s), window.end_s)
     return WayOutcome(
         counts=count(sent),
-        is_affected=bool(lost or turned or detours),
+        is_affected=bool(lost or turned or bypasses),
         has_recovered=has_recovered,
         outage_ms=(outage_end_s - first_lost_s) * 1000,
-        first_detour_s=min(detours, default=None),
+        first_switchover_s=min(bypasses, default=None),
         first_good_s=min((flight.arrivals_s[0] for flight in good), default=None),
         last_lost_s=last_lost_s if lost else None,
         last_crankback_s=max(turned, default=None),
@@ -131,7 +131,7 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
     )
 
 
-def _turns_and_detours(flights: Sequence[Flight], window: Window) -> tuple[list[float], list[float]]:
+def _turns_and_bypasses(flights: Sequence[Flight], window: Window) -> tuple[list[float], list[float]]:
     """Stamps in the window at which packets backtracked, and at which they left the route that was usual before it.
 
     Packets that left just before the failure count too: they may meet it on their way.
@@ -162,11 +162,11 @@ def stages(
     detections_s : sequence of float
         When switches reported a failed port.
     installs_s : sequence of float
-        When agents installed rows; when there are none, the first detour of a packet is the switch-over.
+        When agents installed rows; when there are none, the first bypass of a packet is the switch-over.
     """
     affected = [outcome for outcome in outcomes if outcome.is_affected]
     switched = [t_s for t_s in installs_s if window.holds(t_s)] or _given(
-        outcome.first_detour_s for outcome in affected
+        outcome.first_switchover_s for outcome in affected
     )
     return Stages(
         detect=_after(window, [t_s for t_s in detections_s if window.holds(t_s)], earliest=True),

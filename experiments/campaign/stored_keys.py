@@ -20,6 +20,7 @@ PRESENT = {
     "cuts": "failures",
     "cwnd_at_cut": "cwnd_at_failure",
     "dead_ms": "down_ms",
+    "first_detour_ms": "first_switchover_ms",
     "from_cut": "from_failure",
     "from_cut_ms": "from_failure_ms",
     "told_ms": "notified_ms",

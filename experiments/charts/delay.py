@@ -151,16 +151,16 @@ def _dots(axes: Axes, dots: Sequence[Dot], color: str, size: float, label: str) 
 
 def _stage_lines(axes: Axes, stages_ms: dict[str, float | None], span_ms: tuple[float, float]) -> None:
     """Vertical lines with labels above the panel; labels of close stages are moved aside."""
-    marks = [("cut", 0.0)]
+    marks = [("failure", 0.0)]
     marks += [(STAGE_LABELS[name], value) for name, value in stages_ms.items() if value is not None]
     marks = sorted((mark for mark in marks if span_ms[0] <= mark[1] <= span_ms[1]), key=lambda mark: mark[1])
     width_ms = span_ms[1] - span_ms[0]
     places = spread_labels([value for _, value in marks], 0.082 * width_ms, span_ms)
     for (label, value), place in zip(marks, places, strict=True):
-        color = LOST if label == "cut" else INK
-        axes.axvline(value, color=color, lw=0.9, ls="-" if label == "cut" else (0, (3, 2)), zorder=2)
+        color = LOST if label == "failure" else INK
+        axes.axvline(value, color=color, lw=0.9, ls="-" if label == "failure" else (0, (3, 2)), zorder=2)
         note = axes.annotate(
-            f"{label}\n{value:.1f}" if label != "cut" else "cut\n0",
+            f"{label}\n{value:.1f}" if label != "failure" else "failure\n0",
             xy=(value, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(place, 1.045),

@@ -10,7 +10,7 @@ from experiments.report.drawings import failure_drawing, scenario_of
 from experiments.report.flows_part import FLOWS_CAPTION, flows_part
 from experiments.report.folders import RunFolder
 from experiments.report.origin import environment_part, origin_text, repeat_part
-from experiments.report.strip import STAGE_WORDS, Lane, strip_svg
+from experiments.report.strip import STAGE_WORDS, StripRow, strip_svg
 from experiments.report.words import NONE, anchor, listed, milliseconds, number, verdict_cell
 from experiments.scenario.values import Scenario
 from mininet_topos.wording import counted
@@ -123,9 +123,9 @@ def _failure_part(
         result = next(result for other, result in results if other is run)
         mine = [row for row in folder.returned if row["run"] == run["run"]]
         blocks.append(failure_drawing(scenario, index, result, mine))
-    lanes = [Lane(str(run["run"]), result["stages_ms"]) for run, result in results]
-    told = "; ".join(f"{lane.name}: {_stages_text(lane)}" for lane in lanes)
-    blocks.append(Picture(f"Stages of the recovery on a time axis. {told}", strip_svg(lanes).encode(), ".svg"))
+    rows = [StripRow(str(run["run"]), result["stages_ms"]) for run, result in results]
+    told = "; ".join(f"{row.name}: {_stages_text(row)}" for row in rows)
+    blocks.append(Picture(f"Stages of the recovery on a time axis. {told}", strip_svg(rows).encode(), ".svg"))
     blocks.append(_stage_grid(results))
     blocks.append(_probe_fold(folder, first))
     repair = "" if first.get("repair_at_s") is None else f", repaired at {first['repair_at_s']:g} s"
@@ -137,8 +137,8 @@ def _has_returned(folder: RunFolder, run: Json) -> bool:
     return any(row["run"] == run["run"] for row in folder.returned)
 
 
-def _stages_text(lane: Lane) -> str:
-    given = [f"{STAGE_WORDS[name]} {value:.1f} ms" for name, value in lane.stages_ms.items() if value is not None]
+def _stages_text(row: StripRow) -> str:
+    given = [f"{STAGE_WORDS[name]} {value:.1f} ms" for name, value in row.stages_ms.items() if value is not None]
     return listed(given) if given else "nothing was affected"
 
 
@@ -163,7 +163,7 @@ def _probe_fold(folder: RunFolder, failure: Json) -> Fold:
         for row in folder.rows
         if row.get("failure") == failure["what"] and row.get("at_s") == failure["at_s"] and row.get("status") == "ok"
     ]
-    stages = ("first_detour_ms", "first_good_ms", "last_lost_ms", "last_crankback_ms", "steady_ms", "outage_ms")
+    stages = ("first_switchover_ms", "first_good_ms", "last_lost_ms", "last_crankback_ms", "steady_ms", "outage_ms")
     cells = tuple(
         (
             str(row["run"]),

@@ -1,4 +1,4 @@
-"""The stages of a recovery as a strip: one lane a run, time in milliseconds after the failure, as SVG text."""
+"""The stages of a recovery as a strip: one row a run, time in milliseconds after the failure, as SVG text."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ STAGE_WORDS = {
     "steady": "steady",
 }
 INK, FAINT, FAILURE, MARK = "#24292f", "#57606a", "#cf222e", "#0b5cad"
-WIDTH, LEFT, RIGHT, LANE, FOOT = 960.0, 128.0, 44.0, 84.0, 34.0
+WIDTH, LEFT, RIGHT, ROW, FOOT = 960.0, 128.0, 44.0, 84.0, 34.0
 # Labels are at least this far apart; the longest word is about this wide in 11 point letters.
 _GAP = 76.0
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class StripRow:
     """A run's name and its stages (ms after the failure; None where a stage never came)."""
 
     name: str
     stages_ms: Mapping[str, float | None]
 
 
-def strip_svg(lanes: Sequence[Lane]) -> str:
-    """SVG of the lanes, all on one time axis.
+def strip_svg(rows: Sequence[StripRow]) -> str:
+    """SVG of the rows, all on one time axis.
 
     Parameters
     ----------
-    lanes : sequence of Lane
+    rows : sequence of StripRow
         At least one.
     """
-    end_ms = axis_end([value for lane in lanes for value in lane.stages_ms.values() if value is not None])
-    height = LANE * len(lanes) + FOOT
+    end_ms = axis_end([value for row in rows for value in row.stages_ms.values() if value is not None])
+    height = ROW * len(rows) + FOOT
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" '
         f'height="{height:g}" font-family="Helvetica, Arial, sans-serif" font-size="11">',
         f'<rect width="{WIDTH:g}" height="{height:g}" fill="#ffffff"/>',
     ]
-    for place, lane in enumerate(lanes):
-        parts += _lane(lane, place * LANE, end_ms)
-    parts += _axis(LANE * len(lanes), end_ms)
+    for place, row in enumerate(rows):
+        parts += _row(row, place * ROW, end_ms)
+    parts += _axis(ROW * len(rows), end_ms)
     return "".join([*parts, "</svg>"])
 
 
@@ -68,12 +68,12 @@ def axis_end(values: Sequence[float]) -> float:
     return next(step * unit for step in (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0) if step * unit >= highest)
 
 
-def _lane(lane: Lane, top: float, end_ms: float) -> list[str]:
-    base = top + LANE - 14
-    given = {name: value for name, value in lane.stages_ms.items() if value is not None and name in STAGE_WORDS}
+def _row(row: StripRow, top: float, end_ms: float) -> list[str]:
+    base = top + ROW - 14
+    given = {name: value for name, value in row.stages_ms.items() if value is not None and name in STAGE_WORDS}
     marks = sorted(given.items(), key=lambda mark: mark[1])
     parts = [
-        f'<text x="8" y="{base + 4:g}" fill="{INK}" font-weight="bold">{plain(lane.name)}</text>',
+        f'<text x="8" y="{base + 4:g}" fill="{INK}" font-weight="bold">{plain(row.name)}</text>',
         f'<line x1="{LEFT:g}" y1="{base:g}" x2="{WIDTH - RIGHT:g}" y2="{base:g}" stroke="#a8b3bf" stroke-width="2"/>',
         f'<path d="M{LEFT:g} {base - 9:g}v18" stroke="{FAILURE}" stroke-width="2.5"/>',
     ]
@@ -89,7 +89,7 @@ def _lane(lane: Lane, top: float, end_ms: float) -> list[str]:
 
 
 def _mark(word: str, value_ms: float, where: tuple[float, float, float]) -> list[str]:
-    """One stage: a dot on the lane, its label above, and a line that joins them."""
+    """One stage: a dot on the row, its label above, and a line that joins them."""
     x, place, base = where
     return [
         f'<path d="M{x:.1f} {base:g}L{x:.1f} {base - 12:g}L{place:.1f} {base - 24:g}" fill="none" stroke="{FAINT}"/>',

@@ -46,17 +46,17 @@ class Forecast(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """Numbers of a network on which the size of its plan depends; `hops` and `detour` are means over pairs."""
+    """Numbers of a network on which the size of its plan depends; `hops` and `bypass` are means over pairs."""
 
     nodes: int
     links: int
     hops: float
-    detour: float
+    bypass: float
 
     @property
     def terms(self) -> tuple[float, float, float, float]:
         pairs = float(self.nodes * self.nodes)
-        return pairs, pairs * self.hops, pairs * self.detour, pairs * self.hops * self.detour
+        return pairs, pairs * self.hops, pairs * self.bypass, pairs * self.hops * self.bypass
 
     @property
     def entries(self) -> float:
@@ -105,7 +105,7 @@ def shape_of(topology: Topology) -> _Shape:
         found: np.ndarray = dijkstra(graph, unweighted=True, indices=[target])[0]
         return found
 
-    hops, detours = [], []
+    hops, bypasses = [], []
     for target in _spread(n_nodes, _DESTINATIONS):
         usual = distances(ends, target)
         for source in _spread(n_nodes, _SOURCES):
@@ -114,9 +114,9 @@ def shape_of(topology: Topology) -> _Shape:
             hops.append(usual[source])
             onward = next(dst for src, dst in ends if src == source and usual[dst] < usual[source])
             without = ends[~((ends == (source, onward)).all(axis=1) | (ends == (onward, source)).all(axis=1))]
-            detours.append(distances(without, target)[source])
-    round_ways = [each for each in detours if math.isfinite(each)]
-    share = len(round_ways) / max(1, len(detours))
+            bypasses.append(distances(without, target)[source])
+    round_ways = [each for each in bypasses if math.isfinite(each)]
+    share = len(round_ways) / max(1, len(bypasses))
     return _Shape(
         n_nodes,
         len(topology.link_ids),

@@ -26,7 +26,7 @@ from ryu_apps.plan.choices import uses_agent
 from ryu_apps.plan.guarantees import Promise
 from ryu_apps.plan.rows import RulePlan
 
-_MAX_STATES = 2_000_000  # then the kept visits are dropped, so that memory stays bounded
+_MAX_STATES = 2_000_000  # then the stored transitions are dropped, so that memory stays bounded
 
 
 class Verifier:

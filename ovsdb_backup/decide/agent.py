@@ -7,7 +7,7 @@
     4    isDown(Ls) and isEmpty(S[IP])                   `PORTS`: UP or HELD to DOWN, `AgentState.rules`
     5-6  R <- RuleGrabber(); S[IP] <- RuleChanger(R, 0)  `avoid`
     7    isCbtag(P) or isRctag(P), isEmpty(S[IP])        packet_status_monitor, `AgentState.known`
-    9-10 crankback: S[IP] <- RuleChanger(R, 0)           Reaction.DETOUR
+    9-10 crankback: S[IP] <- RuleChanger(R, 0)           Reaction.FAILOVER
     11-13 recovered at the destination: dst <- 1, ...    Reaction.REVERSE_SWITCHOVER
 
 S is kept per commodity and failed set, so that a second source or a second failure is not shut out, and what
@@ -67,7 +67,7 @@ class Reaction(Enum):
     """What a punted packet calls for."""
 
     DROP = "no row punts such packets"
-    DETOUR = "install the rows of its commodity and failed set, send it on (lines 9-10; recovered in transit too)"
+    FAILOVER = "install the rows of its commodity and failed set, send it on (lines 9-10; recovered in transit too)"
     NOTE = "it has arrived; deliver the next ones without a copy"
     REVERSE_SWITCHOVER = "it has arrived with a new way: send replies by the reverse commodity's rows (lines 11-13)"
 
@@ -76,9 +76,9 @@ REACTIONS: dict[tuple[PacketStatus, bool], Reaction] = {
     # (status, at the destination)
     (PacketStatus.REGULAR, False): Reaction.DROP,
     (PacketStatus.REGULAR, True): Reaction.DROP,
-    (PacketStatus.CRANKBACK, False): Reaction.DETOUR,
+    (PacketStatus.CRANKBACK, False): Reaction.FAILOVER,
     (PacketStatus.CRANKBACK, True): Reaction.NOTE,
-    (PacketStatus.RECOVERED, False): Reaction.DETOUR,
+    (PacketStatus.RECOVERED, False): Reaction.FAILOVER,
     (PacketStatus.RECOVERED, True): Reaction.REVERSE_SWITCHOVER,
 }
 
@@ -159,8 +159,8 @@ def packet_rerouting(state: AgentState, event: PacketIn, _now_s: float) -> Resul
     if reaction is Reaction.DROP:
         return state, (log_of("packet_dropped", state, reason=reaction.value),)
     tag_id, _status = split_tci(packet.vlan_tci)
-    if reaction is Reaction.DETOUR:
-        return _detour(state, packet, tag_id, event.handle)
+    if reaction is Reaction.FAILOVER:
+        return _fail_over(state, packet, tag_id, event.handle)
     arrived = Commodity(packet.ipv4_dst, packet.ipv4_src)
     touched = [arrived]
     state = _learn(state, arrived, tag_id)
@@ -173,7 +173,7 @@ def packet_rerouting(state: AgentState, event: PacketIn, _now_s: float) -> Resul
     return rerouted(state, touched, "recovered packet arrived")
 
 
-def _detour(state: AgentState, packet: PacketFields, tag_id: int, handle: object) -> Result:
+def _fail_over(state: AgentState, packet: PacketFields, tag_id: int, handle: object) -> Result:
     commodity = state.index.commodity_of(packet.ipv4_dst, packet.ipv4_src)
     if commodity is None:
         return state, (log_of("packet_dropped", state, reason="no row for its destination"),)

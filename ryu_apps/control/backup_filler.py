@@ -31,7 +31,7 @@ class BackupFiller:
         self._events = events
 
     def fill(self, remote: str, plan: RulePlan, ports: Mapping[int, str], wanted: Callable[[], bool]) -> None:
-        """Write a plan, and retry, with growing pauses, for as long as it is wanted."""
+        """Write a plan, and retry, with increasing pauses, for as long as it is wanted."""
         pause_s, done = FIRST_RETRY_S, False
         while not done and wanted():
             with self._faults.surfaced("backup database", plan.node):

@@ -20,7 +20,7 @@ class RuleLookup:
     Parameters
     ----------
     numbered : sequence of (int, Match)
-        Rule numbers in growing order, each with its match.
+        Rule numbers in increasing order, each with its match.
     """
 
     def __init__(self, numbered: Sequence[tuple[int, Match]]) -> None:

@@ -31,7 +31,7 @@ from ryu_apps.plan.rows import FlowRow
 
 SQUARE = load_topology("square")
 LINK = SQUARE.link_ids[0]
-THERE, BACK, DETOUR = Direction(LINK.a, LINK.b), Direction(LINK.b, LINK.a), Direction(LINK.a, "s4")
+THERE, BACK, BYPASS = Direction(LINK.a, LINK.b), Direction(LINK.b, LINK.a), Direction(LINK.a, "s4")
 PROBE = ProbeId(1, 2, "probe", False, 0)
 ZERO_S, FAILURE_S, REPAIR_S, END_S = 100.0, 101.0, 103.0, 108.0
 
@@ -43,7 +43,7 @@ def flights(lost: range, turned: frozenset[int] = frozenset()) -> tuple[Flight, 
         sent_s = 99.5 + number / 100
         hops = [Sighting(sent_s + 0.0002, THERE, PROBE, 0)]
         if number in turned:
-            hops += [Sighting(sent_s + 0.0004, BACK, PROBE, 1), Sighting(sent_s + 0.0006, DETOUR, PROBE, 2)]
+            hops += [Sighting(sent_s + 0.0004, BACK, PROBE, 1), Sighting(sent_s + 0.0006, BYPASS, PROBE, 2)]
         made.append(Flight(number, sent_s, () if number in lost else (sent_s + 0.001,), tuple(hops)))
     return tuple(made)
 

@@ -14,11 +14,11 @@ from mininet_topos.topology import Direction
 WINDOW = Window(10.0, 12.0)
 
 
-USUAL, BACK, DETOUR = Direction("a", "b"), Direction("b", "a"), Direction("a", "c")
+USUAL, BACK, BYPASS = Direction("a", "b"), Direction("b", "a"), Direction("a", "c")
 PROBE = ProbeId(1, 2, "probe", False, 0)
 
 
-def stream(lost: set[int], turned: set[int] = frozenset(), detoured: set[int] = frozenset()) -> list[Flight]:
+def stream(lost: set[int], turned: set[int] = frozenset(), bypassed: set[int] = frozenset()) -> list[Flight]:
     """A packet every 10 ms from 9.5 s on; number 50 leaves at the failure. Delay 1 ms, 3 ms if it backtracked."""
     return [
         Flight(
@@ -28,9 +28,9 @@ def stream(lost: set[int], turned: set[int] = frozenset(), detoured: set[int] = 
             hops=tuple(
                 Sighting(sent_s + delay_s, direction, PROBE, 0)
                 for delay_s, direction, is_taken in (
-                    (0.0002, USUAL, number not in detoured),
+                    (0.0002, USUAL, number not in bypassed),
                     (0.002, BACK, number in turned),
-                    (0.0005, DETOUR, number in detoured),
+                    (0.0005, BYPASS, number in bypassed),
                 )
                 if is_taken
             ),
@@ -149,15 +149,15 @@ def test_stages_never_contradict_each_other(lost: set[int], turned: set[int]) ->
     assert all(value is None or value >= 0 for value in found.to_dict().values())
 
 
-def test_a_route_that_was_already_a_detour_is_no_new_switch_over() -> None:
+def test_a_route_that_was_already_a_bypass_is_no_new_switch_over() -> None:
     everything = set(range(300))
-    quiet = way_outcome(stream(set(), detoured=everything), WINDOW)
+    quiet = way_outcome(stream(set(), bypassed=everything), WINDOW)
     assert not quiet.is_affected
-    assert quiet.first_detour_s is None
+    assert quiet.first_switchover_s is None
 
 
 def test_a_new_route_without_loss_is_a_switch_over() -> None:
-    outcome = way_outcome(stream(set(), detoured=set(range(60, 300))), WINDOW)
+    outcome = way_outcome(stream(set(), bypassed=set(range(60, 300))), WINDOW)
     assert outcome.is_affected
     found = stages(WINDOW, [outcome], [], [])
     assert found.to_dict()["switch_over"] == 100.5

@@ -49,8 +49,8 @@ def test_larger_networks_are_forecast_to_take_more() -> None:
 def test_a_ring_shows_what_is_counted() -> None:
     shape = shape_of(load_topology("ring:12"))
     assert (shape.nodes, shape.links) == (12, 12)
-    assert shape.hops + shape.detour == pytest.approx(12)  # one way round and the other
-    assert shape_of(load_topology("star")).detour == 0
+    assert shape.hops + shape.bypass == pytest.approx(12)  # one way round and the other
+    assert shape_of(load_topology("star")).bypass == 0
 
 
 def test_a_plan_that_does_not_fit_is_refused_before_it_is_made(capsys: pytest.CaptureFixture[str]) -> None:

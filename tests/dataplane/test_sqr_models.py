@@ -140,9 +140,9 @@ def test_a_port_without_a_caching_queue_is_refused():
 
 @examples(40)
 @given(scenarios(), st.integers(1, 3))
-def test_queues_that_are_looked_at_rarely_resend_more_but_lose_and_reorder_nothing(scenario, visits):
+def test_queues_that_are_looked_at_rarely_resend_more_but_lose_and_reorder_nothing(scenario, examined):
     sent_at = {arrival.packet: arrival.at for arrival in scenario.arrivals}
-    run = scenario.run_paper(end=600, visits=visits)
+    run = scenario.run_paper(end=600, examined=examined)
     received = first_copies(delivered(run.transmissions, scenario.failures))
     assert run.stuck == ()
     for port in (1, 2):
@@ -222,7 +222,7 @@ def test_a_packet_that_comes_while_the_way_is_not_ready_is_lost_if_it_is_sent_at
 
 def test_line_4_as_written_can_wait_for_ever_for_a_packet_that_is_gone():
     """Copies of a ring of several queues leave out of order; NextPktTag falls back to one that was dropped."""
-    run, repaired = STALL.run_paper(500, visits=1, monotone=False), STALL.run_paper(500, visits=1)
+    run, repaired = STALL.run_paper(500, examined=1, monotone=False), STALL.run_paper(500, examined=1)
     assert run.stuck != ()
     assert repaired.stuck == ()
     received = first_copies(delivered(repaired.transmissions, STALL.failures))

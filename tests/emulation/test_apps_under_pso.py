@@ -69,7 +69,7 @@ def test_a_scheme_answers_failures_under_pso_as_without_it(scheme, tmp_path_fact
     _, (result,) = undisturbed_run(path, folder / "out", capsys)
     (failure,) = result["failures"]
     assert failure["stages_ms"]["switch_over"] is not None
-    # What a busy machine cannot spoil: the switches hold what they should, and packets get through again.
+    # What a busy machine cannot disturb: the switches hold what they should, and packets get through again.
     sound = [each for each in result["claims"] if re.search("rows|holds its plan|recovers", each["name"])]
     assert sound
     assert all(each["held"] for each in sound), sound

@@ -222,8 +222,8 @@ def test_agents_and_controller_run_where_they_belong_and_come_back_when_killed(t
             net.kill("agent", "s1")
     written = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
     # In the order of their stamps: the watcher may note the death before the killer has noted its deed.
-    story = sorted((line["t_monotonic_s"], line["event"]) for line in written if line["source"] == "emulation")
-    assert [event for _, event in story] == ["inject", "error", "restart"]
+    events = sorted((line["t_monotonic_s"], line["event"]) for line in written if line["source"] == "emulation")
+    assert [event for _, event in events] == ["inject", "error", "restart"]
 
 
 HELLO_CONTROLLER = """

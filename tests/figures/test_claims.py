@@ -63,7 +63,7 @@ def test_the_change_is_the_ratio_of_the_factors_whatever_the_pairs_are(factor: f
 
 
 def test_only_pairs_whose_primary_fails_and_that_stay_joined_count() -> None:
-    def spoil(_trial: Trial, row: Json) -> None:
+    def corrupt(_trial: Trial, row: Json) -> None:
         if row["failures"]:
             first, second = row["pairs"][:2]
             first["hit"] = []
@@ -71,7 +71,7 @@ def test_only_pairs_whose_primary_fails_and_that_stay_joined_count() -> None:
             for pair in (first, second):
                 pair["phases"]["transient"]["rtt_mean_ms"] = 1e6
 
-    rows = rows_of("sdfast-fig5", change=spoil)
+    rows = rows_of("sdfast-fig5", change=corrupt)
     (row, *_) = measures.chosen(rows, comparisons.UNDER_FAILURE, setup.CB)
     assert len(measures.counted_pairs(row)) == len(row["pairs"]) - 2
     assert fig5.claims(rows)[0].verdict == HOLDS

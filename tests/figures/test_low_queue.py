@@ -38,7 +38,7 @@ def test_the_victim_comes_to_the_filled_links_with_the_failure_and_their_flows_d
     routes = ResidualRoutes(DARKSTRAND)
     failed = frozenset({case.failed})
     assert path(routes, *case.pair) == case.primary
-    assert path(routes, *case.pair, failed) == case.detour
+    assert path(routes, *case.pair, failed) == case.backup
     assert x_low_queue.FEWEST_OTHERS <= len(case.filled) <= x_low_queue.MOST_OTHERS
     for placed in filled_links.flows_of(case, OWN):
         flow = placed.flow
@@ -46,7 +46,7 @@ def test_the_victim_comes_to_the_filled_links_with_the_failure_and_their_flows_d
         assert path(routes, flow.source, flow.destination, failed) == placed.after
         if flow.name != VICTIM:
             assert placed.before == placed.after
-            assert set(placed.before) <= set(case.detour) - set(case.primary)
+            assert set(placed.before) <= set(case.backup) - set(case.primary)
 
 
 def test_flows_have_ports_of_their_own() -> None:

@@ -118,7 +118,7 @@ def test_curve_joins_its_ends_and_bends_to_the_left(start, length, turn, bend):
 
 
 @given(st.floats(30, 400), st.floats(-50, 50))
-def test_opposite_lanes_lie_on_opposite_sides(length, bend):
+def test_opposite_tracks_lie_on_opposite_sides(length, bend):
     a, b = np.zeros(2), np.array([length, 0.0])
     there, back, middle = curve(a, b, bend, 3.0), curve(b, a, -bend, 3.0), curve(a, b, bend)
     half = len(middle) // 2

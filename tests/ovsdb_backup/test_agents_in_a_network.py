@@ -196,7 +196,7 @@ def test_replies_do_not_backtrack_after_the_first_recovered_packet():
 
 @pytest.mark.parametrize("name", ["figure2", "darkstrand"])
 def test_first_packet_backtracks_once_and_the_next_does_not(name):
-    """The paper's Figure 2 story: D sends the packet back, B turns it round, the next one leaves at B."""
+    """The paper's Figure 2: D sends the packet back, B turns it round, the next one leaves at B."""
     network = AgentNetwork(load_topology(name))
     source, destination = ("s1", "s5") if name == "figure2" else ("s1", "s19")
     _arrived, primary = network.send(source, destination)

@@ -27,6 +27,14 @@ MUTANTS = (
     "def flips() -> None:",
     "the home connection",
     "where the controller hangs on a switch",
+    "class KeptSession:",
+    "self._shut_gates()",
+    "first_detour_ms = 0.0",
+    "_main_lanes = ()",
+    "def spoilt_by() -> None:",
+    "the packet visits a switch",
+    "a growing array",
+    "Story(1)",
 )
 HARMLESS = (
     "for armor in ():",
@@ -36,6 +44,7 @@ HARMLESS = (
     "told apart by their ports",
     "an alarm of signal.alarm",
     "to publish, established",
+    "draw_histories(); aggregates; surrogates",
 )
 
 

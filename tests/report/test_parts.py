@@ -14,7 +14,7 @@ from experiments.report.blocks import Grid
 from experiments.report.drawings import failure_drawing, scenario_of
 from experiments.report.folders import read_folder
 from experiments.report.render import TEMPLATES
-from experiments.report.strip import STAGE_WORDS, Lane, axis_end, strip_svg
+from experiments.report.strip import STAGE_WORDS, StripRow, axis_end, strip_svg
 from experiments.report.words import MINUS, VERDICTS, command_line, interval, number, verdict_cell
 from experiments.scenario.values import Scenario
 from tests.report import folders
@@ -32,7 +32,7 @@ def test_axis_ends_behind_the_last_value_and_wastes_little(value):
     st.dictionaries(st.sampled_from(list(STAGE_WORDS)), st.one_of(st.none(), st.floats(-5, 1e5))),
 )
 def test_strip_is_xml_with_every_stage_inside_the_picture(name, stages):
-    root = ElementTree.fromstring(strip_svg([Lane(name, stages)]))
+    root = ElementTree.fromstring(strip_svg([StripRow(name, stages)]))
     texts = [element for element in root.iter() if element.tag.endswith("text")]
     words = [element.text for element in texts]
     for stage, value in stages.items():
@@ -43,14 +43,14 @@ def test_strip_is_xml_with_every_stage_inside_the_picture(name, stages):
 
 def test_labels_of_a_strip_do_not_overlap():
     stages = dict.fromkeys(STAGE_WORDS, 10.0)
-    root = ElementTree.fromstring(strip_svg([Lane("a", stages), Lane("b", {"steady": 1000.0})]))
+    root = ElementTree.fromstring(strip_svg([StripRow("a", stages), StripRow("b", {"steady": 1000.0})]))
     places = sorted(float(e.get("x")) for e in root.iter() if e.text in STAGE_WORDS.values())
     assert len(places) == len(STAGE_WORDS) + 1
     assert all(after - before > 70 for before, after in pairwise(places[:6]))
 
 
 def test_strip_of_a_run_that_lost_nothing_says_so():
-    assert "no packet of the probes was affected" in strip_svg([Lane("a", dict.fromkeys(STAGE_WORDS))])
+    assert "no packet of the probes was affected" in strip_svg([StripRow("a", dict.fromkeys(STAGE_WORDS))])
 
 
 @given(st.floats(min_value=1e-9, max_value=1e12) | st.integers(0, 10**12))

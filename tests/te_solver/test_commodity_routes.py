@@ -85,7 +85,7 @@ def test_primary_paths_of_pairs_are_those_of_the_trees(topology, routes):
 
 @examples(80)
 @given(connected(max_nodes=7, max_extra=5), ROUTES)
-def test_a_detour_backtracks_exactly_as_far_as_it_must_and_avoids_what_was_passed(topology, routes):
+def test_a_bypass_backtracks_exactly_as_far_as_it_must_and_avoids_what_was_passed(topology, routes):
     router = PairRouter(ResidualRoutes(topology, routes))
     for commodity in router.commodities:
         nodes, links = follow(router, commodity, 0, commodity.source)

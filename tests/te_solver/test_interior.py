@@ -93,16 +93,16 @@ def test_closed_arcs_are_left_out():
 
 @given(problems(), st.integers(1, 3), st.randoms(use_true_random=False))
 @examples(60)
-def test_chain_basis_gives_plain_loads_and_prices(problem, lanes, random):
+def test_chain_basis_gives_plain_loads_and_prices(problem, blocks, random):
     tunnels = problem.tunnels
     chains = find_chains(problem.network.graph())
     columns = to_columns(tunnels.arc_starts, tunnels.arcs, chains)
     arcs = len(problem.network.links)
     rates = np.array([random.random() for _ in range(len(tunnels))])
     prices = np.array([random.random() for _ in range(arcs)])
-    loads = along_chains(chains, row_sums(columns, rates, arcs, lanes))
+    loads = along_chains(chains, row_sums(columns, rates, arcs, blocks))
     assert loads == pytest.approx(tunnels.arc_loads(rates), abs=1e-12)
-    assert tunnel_sums(columns, against_chains(chains, prices), lanes) == pytest.approx(tunnels.over_tunnels(prices))
+    assert tunnel_sums(columns, against_chains(chains, prices), blocks) == pytest.approx(tunnels.over_tunnels(prices))
     assert along_chains(chains, differences(chains, prices)) == pytest.approx(prices)
     assert arc_prices(chains, against_chains(chains, prices)) == pytest.approx(prices)
     assert len(columns.row) <= len(tunnels.arcs) + len(tunnels)
@@ -110,7 +110,7 @@ def test_chain_basis_gives_plain_loads_and_prices(problem, lanes, random):
 
 @given(problems(), st.integers(1, 3), st.randoms(use_true_random=False))
 @examples(60)
-def test_schur_complement_is_the_matrix_product(problem, lanes, random):
+def test_schur_complement_is_the_matrix_product(problem, blocks, random):
     tunnels = problem.tunnels
     if not len(tunnels):
         return
@@ -119,7 +119,7 @@ def test_schur_complement_is_the_matrix_product(problem, lanes, random):
     arcs = len(problem.network.links)
     theta = np.array([0.1 + random.random() for _ in range(len(tunnels))])
     slack = np.array([0.1 + random.random() for _ in range(len(problem.demands))])
-    made = schur_complement(columns, tunnels.pair_starts, theta, slack, arcs, lanes)
+    made = schur_complement(columns, tunnels.pair_starts, theta, slack, arcs, blocks)
     plain, owner = arc_rows(problem).toarray(), demand_rows(problem).toarray()
     basis = np.array([differences(chains, column) for column in np.eye(arcs)]).T
     weights = np.diag(theta) - (owner * theta).T @ np.diag(1 / (owner @ theta + slack)) @ (owner * theta)

@@ -25,7 +25,7 @@ def walk(router, commodity, failed, node):
 
 
 @pytest.mark.parametrize("name", ["gscale", "darkstrand", "theta", "parallel"])
-def test_primary_routes_are_first_tunnels_and_detours_end_on_whole_ones(name):
+def test_primary_routes_are_first_tunnels_and_bypasses_end_on_whole_ones(name):
     topology = load_topology(name)
     residual = ResidualRoutes(topology)
     router = make_router("tunnels", residual)

@@ -84,14 +84,14 @@ def _elsewhere(action, port_no):
     return action
 
 
-class SpoiltRestoration:
-    """A restoration whose answers are changed: `spoil` gets the honest one and the failed links, and returns rows."""
+class CorruptedRestoration:
+    """A restoration whose answers are changed: `corrupt` gets the honest one and the failed links, and returns rows."""
 
-    def __init__(self, honest, spoil):
-        self._honest, self._spoil = honest, spoil
+    def __init__(self, honest, corrupt):
+        self._honest, self._corrupt = honest, corrupt
 
     def rows(self, failed):
-        return self._spoil(self._honest, failed)
+        return self._corrupt(self._honest, failed)
 
 
 def hear_of_nothing(_honest, _failed):
@@ -121,7 +121,7 @@ def lead_one_row_elsewhere(honest, failed):
 
 
 def go_on_tagging(honest, failed):
-    """One switch's rows send by a detour that tags: every rewritten row is resubmitted as a tagged packet."""
+    """One switch's rows send by a bypass that tags: every rewritten row is resubmitted as a tagged packet."""
     sent = (Load("vlan_tci", 0, 16, tag_tci(1, 2)), Resubmit(Table.ROUTE))
     return {
         dpid: tuple(replace(row, apply_actions=sent) if row.apply_actions else row for row in rows)

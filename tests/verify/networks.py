@@ -54,18 +54,18 @@ def options():
 
 
 class Case(NamedTuple):
-    """What is walked: plans of a scheme (perhaps spoilt), and failed links."""
+    """What is walked: plans of a scheme (perhaps corrupted), and failed links."""
 
     scheme: str
     topology: Topology
     options: PlanOptions
     failed: frozenset[LinkId]
     plans: dict[int, RulePlan]
-    spoilt: tuple[object, ...] = ()
+    corrupted: tuple[object, ...] = ()
 
     def __repr__(self) -> str:
         links, failed = [str(link) for link in self.topology.link_ids], sorted(map(str, self.failed))
-        return f"<{self.scheme} {self.options} on {links}, {failed} failed, spoilt: {self.spoilt}>"
+        return f"<{self.scheme} {self.options} on {links}, {failed} failed, corrupted: {self.corrupted}>"
 
     @property
     def mode(self) -> str:
@@ -82,7 +82,7 @@ class Case(NamedTuple):
         return Network(self.topology, self.plans, dynamics_of(self.mode, self.plans), self.failed)
 
     def switches(self, make) -> tuple[Switches, Transitions, Ints]:
-        """Fast switches, their visits, and the contexts under the failed links."""
+        """Fast switches, their transitions, and the contexts under the failed links."""
         wiring = Wiring(self.topology)
         by_node = [self.plans[number + 1] for number in range(len(self.topology.nodes))]
         switches = make(wiring, by_node, dynamics_of(self.mode, self.plans))
@@ -96,20 +96,20 @@ def case_of(scheme: str, topology: Topology, options: PlanOptions, failed) -> Ca
 
 @st.composite
 def cases(draw, schemes=("sdfast", "sdfast", "ffg", "shortest"), topologies=None):
-    """Cases with up to three failed links; the plans of some are spoilt, so that packets loop and get lost."""
+    """Cases with up to three failed links; the plans of some are corrupted, so that packets loop and get lost."""
     topology = draw(connected() if topologies is None else topologies)
     failed = draw(st.sets(st.sampled_from(topology.link_ids), min_size=1, max_size=3))
     case = case_of(draw(st.sampled_from(schemes)), topology, draw(options()), failed)
-    plans, spoilt = dict(case.plans), []
+    plans, corrupted = dict(case.plans), []
     if case.scheme == "sdfast":
         for dpid, number in draw(st.lists(st.tuples(st.sampled_from(sorted(plans)), st.integers(0, 99)), max_size=4)):
             degree = len(topology.links_from[topology.node_names[dpid - 1]])
-            spoilt.append((dpid, number, 2 + draw(st.integers(0, degree - 1))))
-            plans[dpid] = send_elsewhere(plans[dpid], *spoilt[-1][1:])
+            corrupted.append((dpid, number, 2 + draw(st.integers(0, degree - 1))))
+            plans[dpid] = send_elsewhere(plans[dpid], *corrupted[-1][1:])
     if case.mode == "learned" and draw(st.booleans()):
-        spoilt.append(draw(st.sampled_from([retag_with_the_last_link_only, learn_without_tag, never_learn])))
-        plans = {dpid: spoilt[-1](plan) for dpid, plan in plans.items()}
-    return case._replace(plans=plans, spoilt=tuple(spoilt))
+        corrupted.append(draw(st.sampled_from([retag_with_the_last_link_only, learn_without_tag, never_learn])))
+        plans = {dpid: corrupted[-1](plan) for dpid, plan in plans.items()}
+    return case._replace(plans=plans, corrupted=tuple(corrupted))
 
 
 def mode_of(scheme: str, chosen: PlanOptions) -> str:

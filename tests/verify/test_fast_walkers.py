@@ -1,4 +1,4 @@
-"""The compiled walkers against the readable ones, on sound and on spoilt plans."""
+"""The compiled walkers against the readable ones, on sound and on corrupted plans."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def worst_of(make, case):
 
 
 def unless_too_deep(walk, *arguments):
-    """What a walker finds; spoilt plans may extend the failed set in a circle inside one switch, which both refuse."""
+    """What a walker finds; corrupted plans may extend the failed set for ever inside one switch, which both refuse."""
     try:
         return walk(*arguments)
     except PlanError:

@@ -40,7 +40,7 @@ def by_brute_force(case):
 def test_none_or_one_row_at_a_visit_covers_every_subset_of_rows(case):
     try:
         truth = by_brute_force(case)
-    except PlanError:  # spoilt plans may extend the failed set in a circle inside one switch
+    except PlanError:  # corrupted plans may extend the failed set in a circle inside one switch
         with pytest.raises(PlanError):
             possible(case)
     else:

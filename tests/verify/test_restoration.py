@@ -28,7 +28,7 @@ from ryu_apps.plan.rows import FlowRow
 from ryu_apps.schemes import find_scheme, route_schemes
 from tests.examples import examples
 from tests.verify.mutants import (
-    SpoiltRestoration,
+    CorruptedRestoration,
     forget_one_switch,
     go_on_tagging,
     hear_of_nothing,
@@ -226,21 +226,21 @@ def test_the_amount_rewritten_is_that_of_the_restoration():
     assert (rewriting.switches, rewriting.most_switches) == (sum(switches), max(switches))
 
 
-def spoilt_by(spoil, monkeypatch, scheme, failures=1, sample=None):
-    """Result on Gscale when the scheme's controller is spoilt."""
+def corrupted_by(corrupt, monkeypatch, scheme, failures=1, sample=None):
+    """Result on Gscale when the scheme's controller is corrupted."""
     sound = find_scheme(scheme)
 
     def restoration(topology, options):
-        return SpoiltRestoration(sound.restoration(topology, options), spoil)
+        return CorruptedRestoration(sound.restoration(topology, options), corrupt)
 
     monkeypatch.setattr(verify_module, "find_route_scheme", lambda _name: replace(sound, restoration=restoration))
     return verify(load_topology("gscale"), scheme, failures, sample)
 
 
 @pytest.mark.parametrize("scheme", RESTORING)
-@pytest.mark.parametrize("spoil", [hear_of_nothing, forget_one_switch, miss_a_link, lead_one_row_elsewhere])
-def test_wrong_rows_of_the_controller_are_seen(spoil, scheme, monkeypatch):
-    result = spoilt_by(spoil, monkeypatch, scheme, 2, 40)
+@pytest.mark.parametrize("corrupt", [hear_of_nothing, forget_one_switch, miss_a_link, lead_one_row_elsewhere])
+def test_wrong_rows_of_the_controller_are_seen(corrupt, scheme, monkeypatch):
+    result = corrupted_by(corrupt, monkeypatch, scheme, 2, 40)
     assert not result.holds
     assert result.tally.broken > 0
     what = {example["what"] for example in result.tally.examples}
@@ -248,13 +248,13 @@ def test_wrong_rows_of_the_controller_are_seen(spoil, scheme, monkeypatch):
 
 
 def test_a_controller_that_leaves_tags_on_packets_is_seen(monkeypatch):
-    result = spoilt_by(go_on_tagging, monkeypatch, "cbc")
+    result = corrupted_by(go_on_tagging, monkeypatch, "cbc")
     assert result.tally.tagged_after_convergence > 0
     assert not result.holds
 
 
 def test_a_controller_that_does_nothing_leaves_crankback_backtracking(monkeypatch):
-    result = spoilt_by(hear_of_nothing, monkeypatch, "cbc")
+    result = corrupted_by(hear_of_nothing, monkeypatch, "cbc")
     tally = result.tally
     assert tally.converged.delivered == tally.cases
     assert tally.backtracking_after_convergence > 0
@@ -268,6 +268,6 @@ def test_a_restoration_that_touches_tagged_routes_or_unexpected_switches_is_refu
         return {**honest.rows(failed), 1: (row,)}
 
     with pytest.raises(PlanError, match="only regular routes"):
-        spoilt_by(touch_tags, monkeypatch, "cbc")
+        corrupted_by(touch_tags, monkeypatch, "cbc")
     with pytest.raises(PlanError, match="switch 99"):
-        spoilt_by(lambda _honest, _failed: {99: ()}, monkeypatch, "restoration")
+        corrupted_by(lambda _honest, _failed: {99: ()}, monkeypatch, "restoration")

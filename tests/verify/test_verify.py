@@ -126,7 +126,7 @@ def test_a_network_without_links_is_refused_with_a_reason():
 
 
 def test_sdfast_that_loops_breaks_its_promise_even_where_delivery_is_not_promised(monkeypatch):
-    result = spoilt_by(learn_without_tag, monkeypatch, max_failures=1, failures=2, sample=20)
+    result = corrupted_by(learn_without_tag, monkeypatch, max_failures=1, failures=2, sample=20)
     assert result.tally.promised == 0
     assert result.tally.broken == result.tally.looped > 0
 
@@ -135,8 +135,8 @@ def test_sdfast_that_loops_breaks_its_promise_even_where_delivery_is_not_promise
 def test_loops_break_a_promise_only_where_one_was_made(loop_free):
     topology = load_topology("darkstrand")
     plans = find_scheme("sdfast").plan(topology, PlanOptions(max_failures=1))
-    spoilt = {dpid: learn_without_tag(plan) for dpid, plan in plans.items()}
-    tally = Verifier(topology, spoilt, Behaviour("learned", never, loop_free)).tally([1 << 8, 1 << 9])
+    corrupted = {dpid: learn_without_tag(plan) for dpid, plan in plans.items()}
+    tally = Verifier(topology, corrupted, Behaviour("learned", never, loop_free)).tally([1 << 8, 1 << 9])
     assert tally.looped > 0
     assert tally.broken == (tally.looped if loop_free else 0)
 
@@ -209,19 +209,19 @@ def test_unknown_schemes_and_impossible_numbers_are_refused():
         verify(load_topology("darkstrand"), max_failures=4)
 
 
-def spoilt_by(spoil, monkeypatch, **options):
-    """Result on Darkstrand when the scheme's plans are spoilt."""
+def corrupted_by(corrupt, monkeypatch, **options):
+    """Result on Darkstrand when the scheme's plans are corrupted."""
     sound = find_scheme("sdfast")
 
     def plan(topology, chosen):
-        return {dpid: spoil(each) for dpid, each in sound.plan(topology, chosen).items()}
+        return {dpid: corrupt(each) for dpid, each in sound.plan(topology, chosen).items()}
 
     monkeypatch.setattr(verify_module, "find_route_scheme", lambda _name: replace(sound, plan=plan))
     return verify(load_topology("darkstrand"), **options)
 
 
 def test_learned_rules_without_the_tag_are_seen_to_loop(monkeypatch):
-    result = spoilt_by(learn_without_tag, monkeypatch, max_failures=1)
+    result = corrupted_by(learn_without_tag, monkeypatch, max_failures=1)
     assert not result.holds
     assert result.tally.looped > 0.1 * result.tally.cases
     assert result.tally.examples[0]["what"] == "looped while the network is partly updated"
@@ -229,13 +229,13 @@ def test_learned_rules_without_the_tag_are_seen_to_loop(monkeypatch):
 
 @pytest.mark.slow
 def test_a_tag_that_forgets_earlier_failures_is_seen_to_loop(monkeypatch):
-    result = spoilt_by(retag_with_the_last_link_only, monkeypatch, max_failures=2, failures=2, sample=60)
+    result = corrupted_by(retag_with_the_last_link_only, monkeypatch, max_failures=2, failures=2, sample=60)
     assert not result.holds
     assert result.tally.looped > 0
 
 
 def test_a_network_that_never_learns_is_seen_to_go_on_backtracking(monkeypatch):
-    result = spoilt_by(never_learn, monkeypatch, max_failures=1)
+    result = corrupted_by(never_learn, monkeypatch, max_failures=1)
     assert not result.holds
     assert result.tally.delivered == result.tally.cases
     assert result.tally.backtracking_after_convergence == result.tally.broken == 2145
@@ -246,7 +246,7 @@ def test_an_agent_that_is_never_asked_is_seen_to_drop(monkeypatch):
     def deaf(plan):
         return replace(plan, flows=tuple(row for row in plan.flows if row.priority != 1000))
 
-    result = spoilt_by(deaf, monkeypatch, mode="agent", max_failures=1)
+    result = corrupted_by(deaf, monkeypatch, mode="agent", max_failures=1)
     assert result.tally.dropped == result.tally.broken > 0
 
 

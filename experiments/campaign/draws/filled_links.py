@@ -25,7 +25,7 @@ class Case:
     pair: Pair
     failed: LinkId
     primary: tuple[Direction, ...]
-    detour: tuple[Direction, ...]
+    backup: tuple[Direction, ...]
     filled: tuple[Direction, ...]
 
 
@@ -58,18 +58,18 @@ def _case(routes: ResidualRoutes, pair: Pair, others: tuple[int, int]) -> Case |
     (fewest, most), primary = others, path(routes, *pair)
     for hop in primary:
         failed = routes.topology.link_id(hop)
-        detour = path(routes, *pair, frozenset({failed}))
-        filled = tuple(each for each in detour if each not in primary)
+        backup = path(routes, *pair, frozenset({failed}))
+        filled = tuple(each for each in backup if each not in primary)
         # A neighbour's flow must take the link itself, also after the failure.
         if len(filled) >= fewest and all(path(routes, each.src, each.dst) == (each,) for each in filled):
-            return Case(pair, failed, primary, detour, filled[:most])
+            return Case(pair, failed, primary, backup, filled[:most])
     return None
 
 
 def flows_of(case: Case, own: LowQueueParameters) -> tuple[Placed, ...]:
     """The victim and the flows that fill its way round, with the links that they cross."""
     victim = Flow(VICTIM, *case.pair, transport="udp", offered_mbps=own.victim_mbps, port=FIRST_PORT)
-    placed = [Placed(victim, _SOURCE_PORT, before=case.primary, after=case.detour)]
+    placed = [Placed(victim, _SOURCE_PORT, before=case.primary, after=case.backup)]
     for number, hop in enumerate(case.filled, start=1):
         name = f"{hop.src} to {hop.dst}"
         flow = Flow(name, hop.src, hop.dst, transport="udp", offered_mbps=own.others_mbps, port=FIRST_PORT + number)

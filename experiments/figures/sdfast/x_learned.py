@@ -41,7 +41,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 def sent_back(row: Json) -> list[SentBack]:
     """Flow directions of a trial in which a packet backtracked.
 
-    Until the first packet is back where the detour begins, and until that switch's cached flows follow, further
+    Until the first packet is back where the backup route begins, and until that switch's cached flows follow, further
     packets take the old way: at most rate x (backtracking round trip + revalidation) + 1.
     """
     found = []

@@ -34,7 +34,7 @@ class Controller(Failure):
 
     @property
     def fail(self) -> Act:
-        """Shut the gates of all control links."""
+        """Drop what is sent at all control links."""
         return Act("emulation.failure_injection:FailureInjection.controller", ())
 
     @property

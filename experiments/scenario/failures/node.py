@@ -27,7 +27,7 @@ class Node(Failure):
 
     @property
     def fail(self) -> Act:
-        """Shut the gates of all its links, at both ends."""
+        """Drop what is sent at all its links, at both ends."""
         return Act("emulation.failure_injection:FailureInjection.node", (self.node,))
 
     @property

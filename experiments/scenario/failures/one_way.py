@@ -52,7 +52,7 @@ class OneWay(LinkFailure):
 
     @property
     def fail(self) -> Act:
-        """Shut the gate of the sender."""
+        """Drop what is sent by the sender."""
         return Act("emulation.failure_injection:FailureInjection.one_way", (self.drawn,))
 
     @property

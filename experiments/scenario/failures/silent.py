@@ -17,5 +17,5 @@ class Silent(LinkFailure):
 
     @property
     def fail(self) -> Act:
-        """Shut the gates of both ends."""
+        """Drop what is sent at both ends."""
         return Act("emulation.failure_injection:FailureInjection.silent", (self.link,))

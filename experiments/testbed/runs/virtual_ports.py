@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from dataplane.decide.sqr import SqrPort
 from dataplane.devices import add_virtual_port
-from dataplane.gate_program import gate_program
+from dataplane.drop_program import drop_program
 from dataplane.sqr import SqrSwitch, find_agent
 from emulation.bridge_ports import add_bridge_port
 from emulation.running import RunningNetwork
@@ -62,7 +62,7 @@ def sqr_ports(
             primary = network.interface(node, port_no)
             by_node.setdefault(node, {})[port_no] = _port(replay, inner, primary, mode)
         with ExitStack() as stack:
-            network.gate_program = stack.enter_context(gate_program())
+            network.drop_program = stack.enter_context(drop_program())
             switches = {
                 node: stack.enter_context(SqrSwitch(network.shell_pid(node), list(ports.values())))
                 for node, ports in by_node.items()

@@ -32,8 +32,8 @@ from experiments.testbed.traffic.measure import measure_flows
 from experiments.testbed.traffic.ports import place_flows
 from experiments.testbed.trials.decide.flow_row import SeenFlows, flow_row, flow_timing
 from experiments.testbed.trials.decide.scenario import timing_of, variant_of, variation_of
-from experiments.testbed.trials.kept import KeptRunner, KeptSession
 from experiments.testbed.trials.returning import Return, Returning
+from experiments.testbed.trials.reused import ReusedRunner, ReusedSession
 
 _CONNECT_S = 60.0
 
@@ -48,7 +48,7 @@ class FlowTestbed:
     returning: Returning
 
 
-class FlowSession(KeptSession[FlowTestbed]):
+class FlowSession(ReusedSession[FlowTestbed]):
     """The trials with one scheme, demands and set-up of queues on one network."""
 
     def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[FlowTestbed]:
@@ -150,6 +150,6 @@ def flow_network(traffic: Traffic, work: Work, bfd_interval_ms: int) -> Emulated
     )
 
 
-def flow_runner(settings: TestbedSettings) -> KeptRunner:
+def flow_runner(settings: TestbedSettings) -> ReusedRunner:
     """What runs such trials."""
-    return KeptRunner(FlowSession, settings)
+    return ReusedRunner(FlowSession, settings)

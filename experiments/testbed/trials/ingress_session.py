@@ -32,8 +32,8 @@ from experiments.testbed.runs.readiness import NotReadyError, missing_after, wai
 from experiments.testbed.runs.tunnel_agents import tunnel_agent_command
 from experiments.testbed.runs.watching import PortWatch
 from experiments.testbed.trials.decide.ingress import ingress_row, updates_of
-from experiments.testbed.trials.kept import KeptRunner, KeptSession
 from experiments.testbed.trials.returning import Return, Returning
+from experiments.testbed.trials.reused import ReusedRunner, ReusedSession
 from machine.places import run_program
 from mininet_topos.topology import LinkId
 from ryu_apps.plan.ids import Table
@@ -58,7 +58,7 @@ class IngressTestbed:
     returning: Returning
 
 
-class IngressSession(KeptSession[IngressTestbed]):
+class IngressSession(ReusedSession[IngressTestbed]):
     """Failures of one drawing of pairs and one notifier, one after another."""
 
     def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[IngressTestbed]:
@@ -202,6 +202,6 @@ def _watched(work: Work) -> set[str]:
     return {str(event.fields["node"]) for event in events if event.name == "rows_watched"}
 
 
-def ingress_runner(settings: TestbedSettings) -> KeptRunner:
+def ingress_runner(settings: TestbedSettings) -> ReusedRunner:
     """What runs such trials."""
-    return KeptRunner(IngressSession, settings)
+    return ReusedRunner(IngressSession, settings)

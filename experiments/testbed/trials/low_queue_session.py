@@ -21,8 +21,8 @@ from experiments.testbed.runs.run import make_ready
 from experiments.testbed.traffic.measure import measure_flows
 from experiments.testbed.trials.decide.flow_row import SeenFlows, flow_row, flow_timing
 from experiments.testbed.trials.decide.scenario import scenario_of, timing_of
-from experiments.testbed.trials.kept import KeptRunner, KeptSession
 from experiments.testbed.trials.returning import Return, Returning
+from experiments.testbed.trials.reused import ReusedRunner, ReusedSession
 from experiments.testbed.trials.testbed import plans_of
 from mininet_topos.catalogue import load_topology
 
@@ -38,7 +38,7 @@ class LowQueueTestbed:
     returning: Returning
 
 
-class LowQueueSession(KeptSession[LowQueueTestbed]):
+class LowQueueSession(ReusedSession[LowQueueTestbed]):
     """Cases with one set-up of queues, one after another."""
 
     def _build(self, trial: Trial, folder: Path) -> AbstractContextManager[LowQueueTestbed]:
@@ -89,6 +89,6 @@ def observe(testbed: LowQueueTestbed, trial: Trial) -> tuple[Json, Return]:
     return row, testbed.returning.wait()
 
 
-def low_queue_runner(settings: TestbedSettings) -> KeptRunner:
+def low_queue_runner(settings: TestbedSettings) -> ReusedRunner:
     """What runs such trials."""
-    return KeptRunner(LowQueueSession, settings)
+    return ReusedRunner(LowQueueSession, settings)

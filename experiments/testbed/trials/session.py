@@ -22,8 +22,8 @@ from experiments.testbed.runs.record import make_record
 from experiments.testbed.trials.decide.download import download_row
 from experiments.testbed.trials.decide.row import Pair, PairFacts, Seen, network_row
 from experiments.testbed.trials.decide.scenario import links_of, scenario_of
-from experiments.testbed.trials.kept import KeptRunner, KeptSession
 from experiments.testbed.trials.returning import Return
+from experiments.testbed.trials.reused import ReusedRunner, ReusedSession
 from experiments.testbed.trials.testbed import Testbed, open_testbed
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import LinkId, Topology
@@ -32,7 +32,7 @@ from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Learning, Network
 
 
-class Session(KeptSession[Testbed]):
+class Session(ReusedSession[Testbed]):
     """The trials of one variant, round and capacity on one network."""
 
     def __init__(self, trial: Trial, settings: TestbedSettings) -> None:
@@ -128,6 +128,6 @@ def datagrams_of(
     }
 
 
-def probed_runner(settings: TestbedSettings) -> KeptRunner:
+def probed_runner(settings: TestbedSettings) -> ReusedRunner:
     """What runs such trials."""
-    return KeptRunner(Session, settings)
+    return ReusedRunner(Session, settings)

@@ -103,8 +103,8 @@ class CompiledSwitches:
         """Let packets visit their switches."""
         node, in_port, src, dst, tci = self._decode(codes)
         columns = {"in_port": in_port.copy(), "ipv4_src": src, "ipv4_dst": dst, "vlan_tci": tci}
-        lanes = VectorWalk(np.arange(len(codes)), node, contexts, in_port, columns, extras)
-        outputs, punts, learned = self._network.run(lanes, self.wiring.live)
+        packets = VectorWalk(np.arange(len(codes)), node, contexts, in_port, columns, extras)
+        outputs, punts, learned = self._network.run(packets, self.wiring.live)
         if len(punts.request):
             released, installed = self._react(contexts, punts)
             outputs, learned = outputs.followed_by(released), learned.followed_by(installed)

@@ -1,7 +1,7 @@
 """Many packets through their switches in lockstep: the compiled form of `interpret_switch`.
 
-Every packet of a batch is a *lane*: one position in a set of columns. A step of a program acts on
-all lanes that run it. Property tests hold this file to `ryu_apps.plan.interpret`.
+Every packet of a batch is one position in a set of columns. A step of a program acts on
+all packets that run it. Property tests hold this file to `ryu_apps.plan.interpret`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class VectorWalk:
     Attributes
     ----------
     request : int array
-        Which request each lane serves (a group copies lanes).
+        Which request each packet serves (a group copies packets).
     node, context, arrived_at : int array
         Switch, switch with its failed ports, and the port that the packet came in by.
     columns : dict
@@ -51,7 +51,7 @@ class VectorWalk:
     extras: list[Ints]
 
     def take(self, at: Ints) -> VectorWalk:
-        """Copies of some lanes."""
+        """Copies of some packets."""
         return VectorWalk(
             self.request[at],
             self.node[at],
@@ -110,12 +110,12 @@ class CompiledNetwork:
         self.groups = Groups(plans, self.programs)
         self.forgets_in_port = self.tables.forgets_in_port()
 
-    def run(self, lanes: VectorWalk, live: Bools) -> tuple[Emitted, Emitted, Emitted]:
-        """Walk every lane through its switch.
+    def run(self, packets: VectorWalk, live: Bools) -> tuple[Emitted, Emitted, Emitted]:
+        """Walk every packet through its switch.
 
         Parameters
         ----------
-        lanes : VectorWalk
+        packets : VectorWalk
             `columns` holds in_port, ipv4_src, ipv4_dst and vlan_tci.
         live : bool array, shape (contexts, ports)
 
@@ -125,7 +125,7 @@ class CompiledNetwork:
             Outputs, punts, learned rows.
         """
         run = _Run(self, live)
-        run.table(0, lanes, np.arange(len(lanes.request)), 0)
+        run.table(0, packets, np.arange(len(packets.request)), 0)
         return run.outputs.emitted(), run.punts.emitted(), run.learned.emitted()
 
 
@@ -152,12 +152,12 @@ class Groups:
         self.program, self.watch = table[..., 0], table[..., 1]
 
     def find(self, node: Ints, group_id: Ints) -> Ints:
-        """Position of each lane's group.
+        """Position of each packet's group.
 
         Raises
         ------
         PlanError
-            A lane's group is not planned.
+            A packet's group is not planned.
         """
         keys = node << 32 | group_id
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1) if len(self.keys) else None
@@ -184,11 +184,11 @@ class Collected:
     def __init__(self) -> None:
         self._parts: list[tuple[Ints, ...]] = []
 
-    def add(self, lanes: VectorWalk, at: Ints, ports: Ints) -> None:
-        """Add what some lanes emit now."""
-        columns = lanes.columns
+    def add(self, packets: VectorWalk, at: Ints, ports: Ints) -> None:
+        """Add what some packets emit now."""
+        columns = packets.columns
         self._parts.append(
-            (lanes.request[at], ports, columns["ipv4_src"][at], columns["ipv4_dst"][at], columns["vlan_tci"][at])
+            (packets.request[at], ports, columns["ipv4_src"][at], columns["ipv4_dst"][at], columns["vlan_tci"][at])
         )
 
     def emitted(self) -> Emitted:
@@ -205,18 +205,18 @@ class _Run:
         self.network, self.live = network, live
         self.outputs, self.punts, self.learned = Collected(), Collected(), Collected()
 
-    def table(self, table_id: int, lanes: VectorWalk, at: Ints, depth: int) -> None:
-        """Look lanes up in a table and run the rows that they meet."""
-        node = lanes.node[at]
-        columns = {name: column[at] for name, column in lanes.columns.items()}
+    def table(self, table_id: int, packets: VectorWalk, at: Ints, depth: int) -> None:
+        """Look packets up in a table and run the rows that they meet."""
+        node = packets.node[at]
+        columns = {name: column[at] for name, column in packets.columns.items()}
         row, priority = self.network.tables.find(table_id, node, columns)
         program = np.full(len(at), _NO_PROGRAM)
-        for extras in reversed(lanes.extras):
+        for extras in reversed(packets.extras):
             self._prefer_extra(table_id, extras[at], columns, program, priority)
         planned = (program == _NO_PROGRAM) & (priority >= 0)
         program[planned] = self.network.tables.programs_of(row[planned])
         hit = priority >= 0
-        self.programs(program[hit], lanes, at[hit], depth)
+        self.programs(program[hit], packets, at[hit], depth)
 
     def _prefer_extra(
         self, table_id: int, extras: Ints, columns: dict[str, Ints], program: Ints, priority: Ints
@@ -230,8 +230,8 @@ class _Run:
         wins = met & (row.table_id == table_id) & (row.priority >= priority[there])
         program[there[wins]], priority[there[wins]] = row.program[wins], row.priority[wins]
 
-    def programs(self, program: Ints, lanes: VectorWalk, at: Ints, depth: int) -> None:
-        """Run each lane's program."""
+    def programs(self, program: Ints, packets: VectorWalk, at: Ints, depth: int) -> None:
+        """Run each packet's program."""
         if not len(at):
             return
         if depth > MAX_DEPTH:
@@ -240,47 +240,47 @@ class _Run:
         shape_of, params = programs.shape_of[program], programs.params
         for shape in np.unique(shape_of).tolist():
             chosen = shape_of == shape
-            lanes_at, numbers = at[chosen], params[program[chosen]]
+            packets_at, numbers = at[chosen], params[program[chosen]]
             for column, op in enumerate(programs.shapes[shape]):
-                _STEPS[op.kind](self, op, numbers[:, column], lanes, lanes_at, depth)
+                _STEPS[op.kind](self, op, numbers[:, column], packets, packets_at, depth)
 
-    def write(self, op: Op, values: Ints, lanes: VectorWalk, at: Ints, _depth: int) -> None:
-        if op.field not in lanes.columns:
-            lanes.columns[op.field] = np.zeros(len(lanes.request), dtype=np.int64)
-        column = lanes.columns[op.field]
+    def write(self, op: Op, values: Ints, packets: VectorWalk, at: Ints, _depth: int) -> None:
+        if op.field not in packets.columns:
+            packets.columns[op.field] = np.zeros(len(packets.request), dtype=np.int64)
+        column = packets.columns[op.field]
         mask = (1 << op.n_bits) - 1 << op.first_bit
         written = column[at] & ~mask | values << op.first_bit
         if op.field == "vlan_tci":
             written[written & VLAN_PRESENT == 0] = 0
         column[at] = written
 
-    def output(self, _op: Op, ports: Ints, lanes: VectorWalk, at: Ints, _depth: int) -> None:
+    def output(self, _op: Op, ports: Ints, packets: VectorWalk, at: Ints, _depth: int) -> None:
         back = ports == OFPP_IN_PORT
         if self.network.forgets_in_port and back.any():
             raise NotCompilableError("no compiled form of a plan that forgets in-ports and uses them")
-        leaves = back | (ports != lanes.columns["in_port"][at])  # never back by the port it came from, unless asked
-        ports = np.where(back, lanes.arrived_at[at], ports)
-        self.outputs.add(lanes, at[leaves], ports[leaves])
+        leaves = back | (ports != packets.columns["in_port"][at])  # never back by the port it came from, unless asked
+        ports = np.where(back, packets.arrived_at[at], ports)
+        self.outputs.add(packets, at[leaves], ports[leaves])
 
-    def punt(self, _op: Op, controllers: Ints, lanes: VectorWalk, at: Ints, _depth: int) -> None:
-        self.punts.add(lanes, at, controllers)
+    def punt(self, _op: Op, controllers: Ints, packets: VectorWalk, at: Ints, _depth: int) -> None:
+        self.punts.add(packets, at, controllers)
 
-    def learn(self, _op: Op, rows: Ints, lanes: VectorWalk, at: Ints, _depth: int) -> None:
-        self.learned.add(lanes, at, rows)
+    def learn(self, _op: Op, rows: Ints, packets: VectorWalk, at: Ints, _depth: int) -> None:
+        self.learned.add(packets, at, rows)
 
-    def resubmit(self, op: Op, _values: Ints, lanes: VectorWalk, at: Ints, depth: int) -> None:
-        self.table(op.table_id, lanes, at, depth + 1)
+    def resubmit(self, op: Op, _values: Ints, packets: VectorWalk, at: Ints, depth: int) -> None:
+        self.table(op.table_id, packets, at, depth + 1)
 
-    def group(self, _op: Op, group_ids: Ints, lanes: VectorWalk, at: Ints, depth: int) -> None:
-        """Run the chosen buckets on copies of the lanes."""
+    def group(self, _op: Op, group_ids: Ints, packets: VectorWalk, at: Ints, depth: int) -> None:
+        """Run the chosen buckets on copies of the packets."""
         groups = self.network.groups
-        group = groups.find(lanes.node[at], group_ids)
+        group = groups.find(packets.node[at], group_ids)
         waiting = np.ones(len(at), dtype=bool)
         for position in range(groups.program.shape[1]):
             watch = groups.watch[group, position]
-            live = (watch == _NO_PORT) | self._lives(lanes.context[at], watch)
+            live = (watch == _NO_PORT) | self._lives(packets.context[at], watch)
             chosen = waiting & (position < groups.size[group]) & (live | ~groups.is_ff[group])
-            copies = lanes.take(at[chosen])
+            copies = packets.take(at[chosen])
             self.programs(groups.program[group[chosen], position], copies, np.arange(len(copies.request)), depth + 1)
             waiting &= ~(chosen & groups.is_ff[group])
 

@@ -1,8 +1,8 @@
-"""What follows when a packet visits a switch, interpreted once and kept.
+"""What follows when a packet enters a switch, interpreted once and stored.
 
 What a switch does depends only on the packet, its in-port, the switch's failed ports and the rows
-that came to it since, so the walks of thousands of failure cases share a few thousand visits. A
-*state* is the number of (switch, in-port, packet); a *visit* is the number of (state, context,
+that came to it since, so the walks of thousands of failure cases share a few thousand transitions. A
+*state* is the number of (switch, in-port, packet); a *transition* is the number of (state, context,
 rows). Both are rows of arrays, so that all packets of all cases move in lockstep.
 """
 
@@ -86,12 +86,12 @@ class Transitions:
     Attributes
     ----------
     node_of, group_of : arrays by state
-    following : int array, shape (visits, most copies)
-        States after a visit, -1 for none.
+    following : int array, shape (transitions, most copies)
+        States after a transition, -1 for none.
     link : int array
         Link that the first of them took.
-    rows : int array, shape (visits, most rows)
-        Rows that the visit brings to the switch, -1 for none.
+    rows : int array, shape (transitions, most rows)
+        Rows that the transition brings to the switch, -1 for none.
     """
 
     def __init__(self, switches: Switches, wiring: Wiring) -> None:
@@ -115,17 +115,17 @@ class Transitions:
 
     @property
     def following(self) -> Ints:
-        """States after every visit."""
+        """States after every transition."""
         return self._following.values
 
     @property
     def link(self) -> Ints:
-        """Link that the first packet after every visit took."""
+        """Link that the first packet after every transition took."""
         return self._link.values
 
     @property
     def rows(self) -> Ints:
-        """Rows that every visit brings."""
+        """Rows that every transition brings."""
         return self._rows.values
 
     def states(self, codes: Ints) -> Ints:
@@ -144,7 +144,7 @@ class Transitions:
         return self._states.codes[states]
 
     def visit(self, states: Ints, contexts: Ints, extras: list[Ints] | None = None) -> Ints:
-        """Numbers of visits.
+        """Numbers of transitions.
 
         Parameters
         ----------
@@ -156,16 +156,16 @@ class Transitions:
         special = contexts >= self.wiring.n_nodes
         for column in columns:
             special = special | (column >= 0)
-        visits = self._healthy.values[states]
+        transitions = self._healthy.values[states]
         at = np.flatnonzero(special)
         if len(at):
-            visits[at] = self._visit_special(states[at], contexts[at], [column[at] for column in columns])
-        unknown = np.flatnonzero((visits == _UNKNOWN) & ~special)
+            transitions[at] = self._visit_special(states[at], contexts[at], [column[at] for column in columns])
+        unknown = np.flatnonzero((transitions == _UNKNOWN) & ~special)
         if len(unknown):
             fresh = np.unique(states[unknown])
             self._healthy.values[fresh] = self._interpret(fresh, self.node_of[fresh], [])
-            visits[unknown] = self._healthy.values[states[unknown]]
-        return visits
+            transitions[unknown] = self._healthy.values[states[unknown]]
+        return transitions
 
     def _visit_special(self, states: Ints, contexts: Ints, columns: list[Ints]) -> Ints:
         row_set = np.zeros(len(states), dtype=np.int64)

@@ -22,22 +22,22 @@ from ryu_apps.control.priority.waiting import Condition, Event
 from ryu_apps.openflow.wire import MsgType, header
 
 CHUNK_BYTES = 8192  # written at once: what is more urgent waits for no more than this and the socket's own buffer
-_APART = 1000  # lane of what goes over a per-class connection: class id + this
+_APART = 1000  # fifo of what goes over a per-class connection: class id + this
 _SWITCH = "switch"
 
 
 class _ByClass:
-    """A policy of classes, asked about lanes: both lanes of a class count as the class."""
+    """A policy of classes, asked about fifos: both fifos of a class count as the class."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
 
     def choose(self, waiting: Sequence[int], head_bytes: HeadBytes) -> int:
-        """Lane to serve now."""
-        lane_of: dict[int, int] = {}
-        for lane in waiting:
-            lane_of.setdefault(lane % _APART, lane)
-        return lane_of[self._policy.choose(tuple(lane_of), lambda each: head_bytes(lane_of[each]))]
+        """Fifo to serve now."""
+        fifo_of: dict[int, int] = {}
+        for fifo in waiting:
+            fifo_of.setdefault(fifo % _APART, fifo)
+        return fifo_of[self._policy.choose(tuple(fifo_of), lambda each: head_bytes(fifo_of[each]))]
 
 
 class Sender:
@@ -58,11 +58,11 @@ class Sender:
     def __init__(
         self, classes: Sequence[int], policy: Policy, capacity: int, counters: Counters, event_loops: set[Any]
     ) -> None:
-        self._lanes = tuple(lane for each in classes for lane in (each, each + _APART))
-        self._queue = ClassQueue(self._lanes, _ByClass(policy), capacity)
+        self._fifos = tuple(fifo for each in classes for fifo in (each, each + _APART))
+        self._queue = ClassQueue(self._fifos, _ByClass(policy), capacity)
         self._counters, self._event_loops = counters, event_loops
         self._apart: dict[int, Callable[[], None]] = {}
-        self._main_lanes = self._lanes
+        self._main_fifos = self._fifos
         self._dirty: set[int] = set()
         self._awaited: set[int] = set()
         self._barrier: Entry | None = None
@@ -84,8 +84,8 @@ class Sender:
         """
         treatment = send_treatment(message[1])
         is_apart = message[1] == MsgType.PACKET_OUT and class_id in self._apart
-        lane = class_id + _APART if is_apart else class_id
-        entry = Entry(lane, _SWITCH, treatment.kind, len(message), treatment.may_be_dropped, (message, closes))
+        fifo = class_id + _APART if is_apart else class_id
+        entry = Entry(fifo, _SWITCH, treatment.kind, len(message), treatment.may_be_dropped, (message, closes))
         counters = self._counters.of(SEND, class_id)
         counters.received += 1
         entry.at_s = time.monotonic()
@@ -137,14 +137,14 @@ class Sender:
             Sends a barrier on it, whose reply leads to `fence_passed`.
         """
         self._apart[class_id], self._wake_apart[class_id] = fence, wake
-        self._set_main_lanes()
+        self._set_main_fifos()
 
     def close_apart(self, class_id: int) -> None:
         """The connection of a class is gone; what waits for it goes over the main connection."""
         self._apart.pop(class_id, None)
         self._wake_apart.pop(class_id, None)
         self._dirty.discard(class_id)
-        self._set_main_lanes()
+        self._set_main_fifos()
         self.fence_passed(class_id)
 
     def fence_passed(self, class_id: int) -> None:
@@ -172,8 +172,8 @@ class Sender:
         else:
             self._wake_apart[class_id]()
 
-    def _set_main_lanes(self) -> None:
-        self._main_lanes = tuple(lane for lane in self._lanes if lane < _APART or lane % _APART not in self._apart)
+    def _set_main_fifos(self) -> None:
+        self._main_fifos = tuple(fifo for fifo in self._fifos if fifo < _APART or fifo % _APART not in self._apart)
         self._work.ring()
 
     def _gather_main(self) -> tuple[bytes, bool]:
@@ -192,7 +192,7 @@ class Sender:
         """The next message for the main connection; a barrier only once it covers the per-class connections too."""
         if self._barrier is not None and not self._awaited:
             return self._pass_barrier(self._barrier)
-        entry = self._queue.pop(self._main_lanes)
+        entry = self._queue.pop(self._main_fifos)
         if entry is None or entry.kind is not Kind.BARRIER:
             return entry
         if not self._dirty:

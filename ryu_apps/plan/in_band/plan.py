@@ -1,11 +1,11 @@
 """Rows that carry control over the data links, on stock Open vSwitch with its own in-band control switched off.
 
-Every control packet is on the tree, or on the detour around one failed link of it; its destination MAC address says
+Every control packet is on the tree, or on the bypass around one failed link of it; its destination MAC address says
 which, and is replaced on delivery. Each row names the port that such packets come in by, so nothing that comes from a
 host is taken for control; and what else has an address of the control network is dropped where it comes in.
 
 A packet leaves the tree at most once, for a path without loops, so no packet loops, whatever has failed. It arrives
-while no link of its way on the tree is down, or while the first failed one can be passed by and its detour is up: so
+while no link of its way on the tree is down, or while the first failed one can be passed by and its bypass is up: so
 one failed link takes no switch from the controller that the network still joins to it.
 """
 
@@ -65,7 +65,7 @@ def plan_in_band(topology: Topology, channel: Channel) -> InBandPlan:
     BadInputError
         The topology is in parts, has no switch where the controller should hang, or a link on the controller's port.
     PlanLimitError
-        More links than detours can be told apart.
+        More links than bypasses can be told apart.
     """
     require_connected(topology)
     if len(topology.link_ids) > MAX_LINKS:
@@ -77,7 +77,7 @@ def plan_in_band(topology: Topology, channel: Channel) -> InBandPlan:
             "give it another"
         )
     numbers = {link_id: number for number, link_id in enumerate(topology.link_ids, 1)}
-    # The detour around a tree link is called by the lower end of the link, which has but one such link.
+    # The bypass around a tree link is called by the lower end of the link, which has but one such link.
     way_of = {node: numbers[topology.link_id(hop)] for node, hop in ways.parent.items()}
     switches = {
         node: _Switch(node, dpid_of(topology, node), topology, channel, ways, ports, way_of)
@@ -88,10 +88,10 @@ def plan_in_band(topology: Topology, channel: Channel) -> InBandPlan:
         switch.add_guards()
     for node, path in ways.up.items():
         for come, go in _hops(path):
-            switches[come.dst].add_detour_up(way_of[node], come, go)
+            switches[come.dst].add_bypass_up(way_of[node], come, go)
     for (node, member), path in ways.down.items():
         for come, go in _hops(path):
-            switches[come.dst].add_detour_down(way_of[node], member, come, go)
+            switches[come.dst].add_bypass_down(way_of[node], member, come, go)
     return InBandPlan({switch.dpid: switch.plan() for switch in switches.values()}, ways.order)
 
 
@@ -138,22 +138,22 @@ class _Switch:
                 self._transit(above, ON_TREE, _to_switch(self.channel, number), actions)
 
     def _up(self, in_port: int) -> tuple[Action, ...]:
-        hop, detour = self.ways.parent.get(self.node), self.ways.up.get(self.node)
-        return self._hand_over() if hop is None else self._by(hop, detour, self.way_of[self.node], in_port)
+        hop, bypass = self.ways.parent.get(self.node), self.ways.up.get(self.node)
+        return self._hand_over() if hop is None else self._by(hop, bypass, self.way_of[self.node], in_port)
 
     def _down(self, member: str, in_port: int) -> tuple[Action, ...]:
         if member == self.node:
             return self._deliver()
         child = next(each for each in self.ways.children(self.node) if member in self.ways.members[each])
-        hop, detour = reverse(self.ways.parent[child]), self.ways.down.get((child, member))
-        return self._by(hop, detour, self.way_of[child], in_port)
+        hop, bypass = reverse(self.ways.parent[child]), self.ways.down.get((child, member))
+        return self._by(hop, bypass, self.way_of[child], in_port)
 
-    def _by(self, hop: Direction, detour: Path | None, way: int, in_port: int) -> tuple[Action, ...]:
-        """Over a link of the tree while its port is live, else by the detour around it."""
+    def _by(self, hop: Direction, bypass: Path | None, way: int, in_port: int) -> tuple[Action, ...]:
+        """Over a link of the tree while its port is live, else by the bypass around it."""
         port_no = self.ports.port_of[hop]
-        if not detour:
+        if not bypass:
             return (Output(port_no),)
-        aside = self.ports.port_of[detour[0]]
+        aside = self.ports.port_of[bypass[0]]
         out = OFPP_IN_PORT if aside == in_port else aside
         key = (port_no, out, way)
         if key not in self.groups:
@@ -164,14 +164,14 @@ class _Switch:
             self.groups[key] = GroupRow(in_band_group(len(self.groups)), "ff", buckets)
         return (Group(self.groups[key].group_id),)
 
-    # ---- detours
+    # ---- bypasses
 
-    def add_detour_up(self, way: int, come: Direction, go: Direction | None) -> None:
+    def add_bypass_up(self, way: int, come: Direction, go: Direction | None) -> None:
         """Row for packets to the controller that go around a failed link and come here by `come`."""
         actions = self._hand_over() if go is None else (Output(self.ports.port_of[go]),)
         self._transit(self.ports.port_of[reverse(come)], way, self._to_controller(), actions)
 
-    def add_detour_down(self, way: int, member: str, come: Direction, go: Direction | None) -> None:
+    def add_bypass_down(self, way: int, member: str, come: Direction, go: Direction | None) -> None:
         """Row for packets to a switch that go around a failed link and come here by `come`."""
         actions = self._deliver() if go is None else (Output(self.ports.port_of[go]),)
         number = dpid_of(self.topology, member)

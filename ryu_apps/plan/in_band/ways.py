@@ -1,4 +1,4 @@
-"""Ways of control packets: a tree towards the controller, and one detour around each of its links."""
+"""Ways of control packets: a tree towards the controller, and one bypass around each of its links."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Commodity:
     Raises
     ------
     BadInputError
-        No tunnels, a path that does not lead from `src` to `dst` or visits a switch twice, or weights that are not one
+        No tunnels, a path that does not lead from `src` to `dst` or passes a switch twice, or weights that are not one
         number of at least 0 for each tunnel.
     """
 

@@ -99,13 +99,13 @@ def test_a_real_switch_with_decomposed_tables_does_what_the_logical_tables_say(s
 def test_a_real_switch_notices_a_decomposed_table_that_lost_a_row() -> None:
     plans = gscale_plans(commodities(12, (1, 2, 6), seed=8), "eight")
     made, _ = in_shape(plans, DECOMPOSED)
-    spoilt = {
+    corrupted = {
         dpid: replace(
             plan, flows=tuple(row for row in plan.flows if row.table_id < SPARE_TABLES[0] or row.priority % 2)
         )
         for dpid, plan in made.items()
     }
-    assert compare_tunnels(GSCALE, spoilt, plans, samples=100, seed=3).differences > 0
+    assert compare_tunnels(GSCALE, corrupted, plans, samples=100, seed=3).differences > 0
 
 
 def test_tables_that_nobody_asked_for_stay_as_they_are() -> None:

@@ -13,7 +13,7 @@ from emulation.runfile import STATE_VARIABLE
 from experiments.campaign.values import CampaignPlan, TestbedSettings, Timing
 from experiments.figures.kuijia.testbed import KUIJIA, figure1_trials
 from experiments.testbed.trials.flow_session import FlowSession
-from experiments.testbed.trials.kept import KeptRunner
+from experiments.testbed.trials.reused import ReusedRunner
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu, pytest.mark.alone]
 
@@ -25,7 +25,7 @@ def test_victims_take_what_the_others_leave_and_the_network_comes_back(
     trial = next(each for each in figure1_trials(CampaignPlan(True, 1), "table2") if each.variant == KUIJIA)
     short = replace(trial, timing=Timing(2.0, 2.0, 3.0))
     settings = TestbedSettings(tmp_path, True, 100, lambda _words: None)
-    with KeptRunner(FlowSession, settings).session(short) as run:
+    with ReusedRunner(FlowSession, settings).session(short) as run:
         row = run(short)
     flows = {flow["name"]: flow for flow in row["flows"]}
     assert {name: flow["class"] for name, flow in flows.items()} == {

@@ -1,4 +1,4 @@
-"""Rows of trials: each on a story whose truth is known, and laws that hold for any story."""
+"""Rows of trials: each on flights whose outcome is known, and laws that hold for any flights."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def trial(failures=1, pairs=(PAIR,)):
 
 def flights(lost=(), turned=(), delay_s=0.001):
     """A packet every 10 ms over the whole trial; number 150 leaves right after the failure."""
-    story = []
+    flights = []
     for number in range(450):
         sent_s = FAILURE_S - 1.5 + number * PACE_S + 1e-6
         hops = [Sighting(sent_s + 0.0002, OUT, PROBE, 0)]
         if number in turned:
             hops.append(Sighting(sent_s + 0.0005, BACK, PROBE, Status.CRANKBACK))
         arrivals_s = () if number in lost else (sent_s + delay_s,)
-        story.append(Flight(number, sent_s, arrivals_s, tuple(hops)))
-    return tuple(story)
+        flights.append(Flight(number, sent_s, arrivals_s, tuple(hops)))
+    return tuple(flights)
 
 
 def seen(out, back=None, *, failures=1, datagrams=(), joined=True, detected_s=(FAILURE_S + 0.04,)):

@@ -240,7 +240,7 @@ def _phase(stream: Stream, window: Window, datagrams: Sequence[Datagram]) -> Jso
 def backtracking_rtt_ms(flights: Sequence[Flight]) -> float | None:
     """Time of the first packet that backtracked: from crossing a link until it had crossed it back, the outermost link.
 
-    So long does the switch where the detour begins go on sending packets the old way.
+    So long does the switch where the backup route begins go on sending packets the old way.
     """
     first = next((flight for flight in flights if flight.back_hops), None)
     if first is None:

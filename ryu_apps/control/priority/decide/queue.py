@@ -62,7 +62,7 @@ class Entry:
     at_s: float = 0.0
 
 
-class _Lane:
+class _Fifo:
     """Messages of one class, one queue a source; sources take turns."""
 
     __slots__ = ("droppable", "length", "queues", "turns")
@@ -127,8 +127,8 @@ class _Lane:
 class _Order:
     """What a source's barriers hold back."""
 
-    open: int  # ordered messages in the lanes
-    is_closed: bool  # a barrier stands in a lane, or has left without having passed
+    open: int  # ordered messages in the fifos
+    is_closed: bool  # a barrier stands in a fifo, or has left without having passed
     held: deque[Entry]
 
 
@@ -150,7 +150,7 @@ class ClassQueue:
         self._capacity_bytes = capacity * MEAN_BYTES
         self._bytes = 0
         self._policy = policy
-        self._lanes = {each: _Lane() for each in self.classes}
+        self._fifos = {each: _Fifo() for each in self.classes}
         self._orders: dict[Hashable, _Order] = {}
         self._length = 0
 
@@ -165,11 +165,11 @@ class ClassQueue:
 
     def waiting(self) -> dict[int, int]:
         """Messages that wait by class, without those behind a barrier."""
-        return {each: lane.length for each, lane in self._lanes.items()}
+        return {each: fifo.length for each, fifo in self._fifos.items()}
 
     def backlog(self, class_id: int, source: Hashable) -> int:
         """Messages of a class and source that wait and may be dropped."""
-        return self._lanes[class_id].droppable.get(source, 0)
+        return self._fifos[class_id].droppable.get(source, 0)
 
     def put(self, entry: Entry) -> list[Entry]:
         """Take a message; what had to go for it, or itself when it is the one to go."""
@@ -192,13 +192,13 @@ class ClassQueue:
         """
         if not self._length:
             return None
-        waiting = [each for each in self.classes if self._lanes[each].length and (only is None or each in only)]
+        waiting = [each for each in self.classes if self._fifos[each].length and (only is None or each in only)]
         if not waiting:
             return None
         # A class that is alone owes nobody anything.
         alone = len(waiting) == 1
         chosen = waiting[0] if alone else self._policy.choose(waiting, self._head_bytes)
-        entry = self._lanes[chosen].pop()
+        entry = self._fifos[chosen].pop()
         self._count(entry, -1)
         if entry.kind is Kind.ORDERED:
             self._orders[entry.source].open -= 1
@@ -206,7 +206,7 @@ class ClassQueue:
         return entry
 
     def _head_bytes(self, class_id: int) -> int:
-        return self._lanes[class_id].head().size_bytes
+        return self._fifos[class_id].head().size_bytes
 
     def barrier_passed(self, source: Hashable) -> None:
         """The barrier that left last has taken effect: what came after it may leave."""
@@ -217,7 +217,7 @@ class ClassQueue:
 
     def remove_source(self, source: Hashable) -> list[Entry]:
         """Forget a source and all that it has waiting; what that was."""
-        removed = [entry for lane in self._lanes.values() for entry in lane.remove_source(source)]
+        removed = [entry for fifo in self._fifos.values() for entry in fifo.remove_source(source)]
         order = self._orders.pop(source, None)
         if order is not None:
             removed += order.held
@@ -228,12 +228,12 @@ class ClassQueue:
     def _drop_below(self, entry: Entry) -> Entry | None:
         """Room for a message, from the least urgent class that has any to give and is no more urgent than its own."""
         for each in reversed(self.classes):
-            lane = self._lanes[each]
+            fifo = self._fifos[each]
             # Of its own class and source, the newest is the one that has just come.
             is_own = each == entry.class_id
-            if is_own and lane.droppable.get(entry.source, 0) >= max(lane.droppable.values(), default=0):
+            if is_own and fifo.droppable.get(entry.source, 0) >= max(fifo.droppable.values(), default=0):
                 return None
-            victim = lane.drop()
+            victim = fifo.drop()
             if victim is not None:
                 self._after_loss(victim)
                 return victim
@@ -254,14 +254,14 @@ class ClassQueue:
     def _admit(self, entry: Entry) -> None:
         self._count(entry, 1)
         if entry.kind is Kind.FREE:
-            self._lanes[entry.class_id].push(entry)
+            self._fifos[entry.class_id].push(entry)
             return
         order = self._orders.setdefault(entry.source, _Order(0, False, deque()))
         order.held.append(entry)
         self._release(entry.source)
 
     def _release(self, source: Hashable) -> None:
-        """Move what no barrier holds back any more into the lanes."""
+        """Move what no barrier holds back any more into the fifos."""
         order = self._orders[source]
         while order.held and not order.is_closed:
             entry = order.held[0]
@@ -272,6 +272,6 @@ class ClassQueue:
             else:
                 order.open += 1
             order.held.popleft()
-            self._lanes[entry.class_id].push(entry)
+            self._fifos[entry.class_id].push(entry)
         if not order.held and not order.is_closed and not order.open:
             del self._orders[source]

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataplane.gate_program import gate_program
+from dataplane.drop_program import drop_program
 from emulation.decide import clsact
 from emulation.decide.netlink import carrier_message, read_errors
 from emulation.decide.nft import TABLE, chain_name, switch_message
+from emulation.drop_filters import CLSACT, NFT, DropFilterError, DropFilters
 from emulation.features import kernel_features
-from emulation.gates import CLSACT, NFT, GateError, Gates
 from mininet_topos.errors import MissingRequirementError
 
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}-eth[0-9]{1,3}", fullmatch=True)
@@ -114,7 +114,7 @@ def test_a_filter_is_added_to_shut_and_deleted_to_open(live_of: dict[int, bool])
         assert (b"matchall\0" in body, b"gact\0" in body) == (not live, not live)
 
 
-def test_a_gate_by_a_program_names_it_in_the_filter() -> None:
+def test_a_filter_by_a_program_names_it_in_the_filter() -> None:
     ((kind, body),) = messages_of(clsact.switch_message({7: False}, 12))
     assert kind == 44
     assert b"bpf\0" in body
@@ -126,23 +126,23 @@ def test_a_gate_by_a_program_names_it_in_the_filter() -> None:
 @pytest.fixture
 def program() -> Iterator[int]:
     try:
-        with gate_program() as handle:
+        with drop_program() as handle:
             yield handle
     except MissingRequirementError as error:
         pytest.skip(str(error))
 
 
 @pytest.mark.emulation
-def test_a_gate_by_a_program_stops_packets_and_tells_nobody(namespace: int, program: int) -> None:
-    gates = Gates(lambda _: namespace, CLSACT, program)
-    gates.prepare("x", ["a0"])
+def test_a_filter_by_a_program_stops_packets_without_an_error(namespace: int, program: int) -> None:
+    filters = DropFilters(lambda _: namespace, CLSACT, program)
+    filters.prepare("x", ["a0"])
     base = sent_packets(namespace)
     assert sent_packets(namespace) == base + 1
-    gates.switch({("x", "a0"): False})
+    filters.switch({("x", "a0"): False})
     assert sent_packets(namespace) == base + 1
-    gates.switch({("x", "a0"): True})
+    filters.switch({("x", "a0"): True})
     assert sent_packets(namespace) == base + 2
-    gates.close()
+    filters.close()
 
 
 @pytest.fixture(params=[NFT, CLSACT])
@@ -155,50 +155,50 @@ def mechanism(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.emulation
-def test_a_shut_gate_stops_packets_and_an_open_one_lets_them_pass(namespace: int, mechanism: str) -> None:
-    gates = Gates(lambda _: namespace, mechanism)
-    gates.prepare("x", ["a0"])
+def test_a_filter_stops_packets_only_while_it_is_on(namespace: int, mechanism: str) -> None:
+    filters = DropFilters(lambda _: namespace, mechanism)
+    filters.prepare("x", ["a0"])
     base = sent_packets(namespace)
     assert sent_packets(namespace) == base + 1
-    before, after = gates.switch({("x", "a0"): False})
+    before, after = filters.switch({("x", "a0"): False})
     assert before <= after <= time.monotonic()
     assert sent_packets(namespace) == base + 1
-    gates.switch({("x", "a0"): False})  # once more changes nothing
+    filters.switch({("x", "a0"): False})  # once more changes nothing
     assert sent_packets(namespace) == base + 1
-    gates.switch({("x", "a0"): True})
+    filters.switch({("x", "a0"): True})
     assert sent_packets(namespace) == base + 2
-    gates.close()
+    filters.close()
 
 
 @pytest.mark.emulation
-def test_moving_a_gate_that_is_gone_is_an_error(namespace: int, mechanism: str) -> None:
-    gates = Gates(lambda _: namespace, mechanism)
-    gates.prepare("x", ["a0"])
+def test_switching_a_filter_that_is_gone_is_an_error(namespace: int, mechanism: str) -> None:
+    filters = DropFilters(lambda _: namespace, mechanism)
+    filters.prepare("x", ["a0"])
     remove = {NFT: ["nft", "flush", "ruleset"], CLSACT: ["tc", "qdisc", "del", "dev", "a0", "clsact"]}
     subprocess.run(["nsenter", "--net", f"--target={namespace}", *remove[mechanism]], check=True)
-    with pytest.raises(GateError, match="refuses"):
-        gates.switch({("x", "a0"): False})
-    gates.close()
+    with pytest.raises(DropFilterError, match="refuses"):
+        filters.switch({("x", "a0"): False})
+    filters.close()
 
 
 @pytest.mark.emulation
-def test_preparing_twice_keeps_the_gates_and_adds_new_ones(namespace: int, mechanism: str) -> None:
-    gates = Gates(lambda _: namespace, mechanism)
-    gates.prepare("x", ["a0", "a0"])
-    gates.switch({("x", "a0"): False})
-    gates.prepare("x", ["a0", "b0"])
+def test_preparing_twice_keeps_the_filters_and_adds_new_ones(namespace: int, mechanism: str) -> None:
+    filters = DropFilters(lambda _: namespace, mechanism)
+    filters.prepare("x", ["a0", "a0"])
+    filters.switch({("x", "a0"): False})
+    filters.prepare("x", ["a0", "b0"])
     base = sent_packets(namespace)
     assert sent_packets(namespace) == base
-    gates.switch({("x", "a0"): True, ("x", "b0"): False})
+    filters.switch({("x", "a0"): True, ("x", "b0"): False})
     assert sent_packets(namespace) == base + 1
-    gates.close()
+    filters.close()
 
 
 @pytest.mark.emulation
 def test_sockets_opened_inside_leave_this_process_in_its_own_namespace(namespace: int, mechanism: str) -> None:
     own = os.readlink("/proc/self/ns/net")
-    gates = Gates(lambda _: namespace, mechanism)
-    gates.prepare("x", ["a0"])
+    filters = DropFilters(lambda _: namespace, mechanism)
+    filters.prepare("x", ["a0"])
     assert os.readlink("/proc/thread-self/ns/net") == own
     assert "a0" not in [name for _, name in socket.if_nameindex()]
-    gates.close()
+    filters.close()

@@ -1,4 +1,4 @@
-"""A network that is kept from trial to trial, and built anew when nobody knows its state any more."""
+"""A network that trials reuse, built anew when nobody knows its state any more."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HasNetwork(Protocol):
 TestbedT = TypeVar("TestbedT", bound=HasNetwork)
 
 
-class KeptSession(ABC, Generic[TestbedT]):
+class ReusedSession(ABC, Generic[TestbedT]):
     """A network that stays up while trials with one session key run on it; entered and left as a context.
 
     A network that does not return to its plans after a trial is built anew before the next.
@@ -53,7 +53,7 @@ class KeptSession(ABC, Generic[TestbedT]):
     def _measure(self, testbed: TestbedT, trial: Trial, _folder: Path) -> tuple[Json, Return]:
         """Row of a trial, and how the network came back; the folder goes with the trial."""
 
-    def __enter__(self) -> KeptSession[TestbedT]:
+    def __enter__(self) -> ReusedSession[TestbedT]:
         """Build the network.
 
         Raises
@@ -91,8 +91,8 @@ class KeptSession(ABC, Generic[TestbedT]):
         return testbed
 
 
-class KeptRunner:
-    """Runs trials on networks that are kept; a `Runner` of experiments.campaign.act.engine.
+class ReusedRunner:
+    """Runs trials on networks that they reuse; a `Runner` of experiments.campaign.act.engine.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class KeptRunner:
     settings : TestbedSettings
     """
 
-    def __init__(self, session_class: type[KeptSession[Any]], settings: TestbedSettings) -> None:
+    def __init__(self, session_class: type[ReusedSession[Any]], settings: TestbedSettings) -> None:
         self._session_class, self._settings = session_class, settings
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""A gate for silent failures that packet programs cannot pass: what they redirect on an ingress skips netfilter's.
+"""A drop program for silent failures: it also drops what packet programs redirect, which skips netfilter.
 
 Linux marks a packet while programs on an ingress run (`nf_skip_egress`, net/core/dev.c since 5.16), and an nftables
 chain on the egress does not see what they redirect. A program on the egress does. It takes every packet and says that
@@ -23,7 +23,7 @@ _COUNT = len(_INSTRUCTIONS) // 8
 
 
 @contextmanager
-def gate_program() -> Iterator[int]:
+def drop_program() -> Iterator[int]:
     """A program that takes every packet, as a file descriptor that is closed at the end; filters keep it loaded.
 
     Raises
@@ -35,10 +35,10 @@ def gate_program() -> Iterator[int]:
     """
     instructions = ctypes.create_string_buffer(_INSTRUCTIONS, len(_INSTRUCTIONS))
     handle = library().functions.bpf_prog_load(
-        _SCHED_CLS, b"armor_gate", b"Apache-2.0", ctypes.byref(instructions), _COUNT, None
+        _SCHED_CLS, b"armor_drop", b"Apache-2.0", ctypes.byref(instructions), _COUNT, None
     )
     if handle < 0:
-        raise PacketProgramError(f"the kernel refuses the gate of two instructions: {reason(handle)}")
+        raise PacketProgramError(f"the kernel refuses the drop program of two instructions: {reason(handle)}")
     try:
         yield handle
     finally:

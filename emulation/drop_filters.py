@@ -1,4 +1,4 @@
-"""Gates in front of the wires of interfaces, opened and shut by netlink from inside their namespaces."""
+"""Filters that drop what interfaces send, switched on and off by netlink from inside their namespaces."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _ANSWER_TIMEOUT_S = 2.0
 _REPLY_BYTES = 1 << 16
 
 
-class GateError(ArmorError):
+class DropFilterError(ArmorError):
     """The kernel refuses a failure or a repair."""
 
 
 @dataclass
-class PlaceGates:
-    """The gates of one place: index of each prepared interface, which are shut, and the sockets that move them."""
+class PlaceFilters:
+    """The drop filters of one place: interface indexes, which of them drop, and the sockets that set them."""
 
     pid: int
     netfilter: socket.socket
     route: socket.socket
     index_of: dict[str, int] = field(default_factory=dict)
-    shut: set[str] = field(default_factory=set)
+    dropping: set[str] = field(default_factory=set)
 
 
-class Gates:
-    """All gates of a run, by place.
+class DropFilters:
+    """All drop filters of a run, by place.
 
     Parameters
     ----------
@@ -43,46 +43,46 @@ class Gates:
     mechanism : "nft" or "clsact"
         What drops the packets: nftables (Linux 5.16 and later), or a filter behind a clsact qdisc.
     program : int, optional
-        With clsact, file descriptor of a program that takes packets (`dataplane.gate_program`).
+        With clsact, file descriptor of a program that takes packets (`dataplane.drop_program`).
     """
 
     def __init__(self, shell_pid: Callable[[str], int], mechanism: str = NFT, program: int | None = None) -> None:
         self._shell_pid, self._mechanism, self._program = shell_pid, mechanism, program
-        self._places: dict[str, PlaceGates] = {}
+        self._places: dict[str, PlaceFilters] = {}
 
     def prepare(self, place: str, interfaces: Iterable[str]) -> None:
-        """Put open gates before interfaces of a place; those that have one keep it.
+        """Prepare filters that let all pass at interfaces of a place; those that have one keep it.
 
         Raises
         ------
         CommandError
             The kernel refuses it (`armor doctor` tells what it can do).
         """
-        gates = self._place(place)
-        new = [name for name in dict.fromkeys(interfaces) if name not in gates.index_of]
+        filters = self._place(place)
+        new = [name for name in dict.fromkeys(interfaces) if name not in filters.index_of]
         if not new:
             return
         if self._mechanism == NFT:
-            run_batch(gates.pid, ["nft", "-f", "-"], nft.prepare_lines(new))
+            run_batch(filters.pid, ["nft", "-f", "-"], nft.prepare_lines(new))
         else:
-            run_batch(gates.pid, ["tc", "-batch", "-"], clsact.prepare_lines(new))
-        indexes = call_inside(gates.pid, lambda: [socket.if_nametoindex(name) for name in new])
-        gates.index_of.update(zip(new, indexes, strict=True))
+            run_batch(filters.pid, ["tc", "-batch", "-"], clsact.prepare_lines(new))
+        indexes = call_inside(filters.pid, lambda: [socket.if_nametoindex(name) for name in new])
+        filters.index_of.update(zip(new, indexes, strict=True))
 
-    def _place(self, place: str) -> PlaceGates:
+    def _place(self, place: str) -> PlaceFilters:
         if place not in self._places:
             pid = self._shell_pid(place)
             netfilter, route = call_inside(pid, lambda: (_netlink(_NETLINK_NETFILTER), _netlink(_NETLINK_ROUTE)))
-            self._places[place] = PlaceGates(pid, netfilter, route)
+            self._places[place] = PlaceFilters(pid, netfilter, route)
         return self._places[place]
 
     def switch(self, live_of: Mapping[tuple[str, str], bool]) -> tuple[float, float]:
-        """Open or shut gates, one message a place, all sent back to back.
+        """Switch filters on or off, one message a place, all sent back to back.
 
         Parameters
         ----------
         live_of : mapping of (place, interface) to whether it may send
-            All prepared before; a gate that stands as asked already stays.
+            All prepared before; a filter that is in the wanted state is left alone.
 
         Returns
         -------
@@ -91,12 +91,12 @@ class Gates:
 
         Raises
         ------
-        GateError
+        DropFilterError
             The kernel refuses.
         """
         by_place: dict[str, dict[str, bool]] = {}
         for (place, interface), live in live_of.items():
-            if live == (interface in self._places[place].shut):
+            if live == (interface in self._places[place].dropping):
                 by_place.setdefault(place, {})[interface] = live
         sends = [(*self._message(self._places[place], part), place, part) for place, part in by_place.items()]
         before = time.monotonic()
@@ -105,15 +105,15 @@ class Gates:
         after = time.monotonic()
         for connection, _, place, part in sends:
             _check_answers(connection, len(part))
-            self._places[place].shut.difference_update(name for name, live in part.items() if live)
-            self._places[place].shut.update(name for name, live in part.items() if not live)
+            self._places[place].dropping.difference_update(name for name, live in part.items() if live)
+            self._places[place].dropping.update(name for name, live in part.items() if not live)
         return before, after
 
-    def _message(self, gates: PlaceGates, live_of: Mapping[str, bool]) -> tuple[socket.socket, bytes]:
+    def _message(self, filters: PlaceFilters, live_of: Mapping[str, bool]) -> tuple[socket.socket, bytes]:
         if self._mechanism == NFT:
-            return gates.netfilter, nft.switch_message(live_of)
-        by_index = {gates.index_of[name]: live for name, live in live_of.items()}
-        return gates.route, clsact.switch_message(by_index, self._program)
+            return filters.netfilter, nft.switch_message(live_of)
+        by_index = {filters.index_of[name]: live for name, live in live_of.items()}
+        return filters.route, clsact.switch_message(by_index, self._program)
 
     def set_carrier(self, place: str, interface: str, up: bool) -> tuple[float, float]:
         """Set one end of a cable up or down; the other end's carrier follows.
@@ -125,23 +125,23 @@ class Gates:
 
         Raises
         ------
-        GateError
+        DropFilterError
             The kernel refuses.
         """
-        gates = self._place(place)
-        index = call_inside(gates.pid, lambda: socket.if_nametoindex(interface))
+        filters = self._place(place)
+        index = call_inside(filters.pid, lambda: socket.if_nametoindex(interface))
         message = carrier_message(index, up)
         before = time.monotonic()
-        gates.route.send(message)
+        filters.route.send(message)
         after = time.monotonic()
-        _check_answers(gates.route, 1)
+        _check_answers(filters.route, 1)
         return before, after
 
     def close(self) -> None:
-        """Close the sockets; the gates themselves go with their namespaces."""
-        for gates in self._places.values():
-            gates.netfilter.close()
-            gates.route.close()
+        """Close the sockets; the filters themselves go with their namespaces."""
+        for filters in self._places.values():
+            filters.netfilter.close()
+            filters.route.close()
         self._places.clear()
 
 
@@ -158,8 +158,8 @@ def _check_answers(connection: socket.socket, expected: int) -> None:
         try:
             errors = read_errors(connection.recv(_REPLY_BYTES))
         except TimeoutError as error:
-            raise GateError(f"the kernel confirmed {answered} of {expected} changes only") from error
+            raise DropFilterError(f"the kernel confirmed {answered} of {expected} changes only") from error
         refused = [number for number in errors if number]
         if refused:
-            raise GateError(f"the kernel refuses to move a gate: {os.strerror(refused[0])}")
+            raise DropFilterError(f"the kernel refuses to switch a drop filter: {os.strerror(refused[0])}")
         answered += len(errors)

@@ -1,15 +1,6 @@
 """The stages of a recovery: from stamps of failures, port states and probe packets to milliseconds after the failure.
 
-| stage | what it is |
-|---|---|
-| detect | a switch beside the failure says that its port is no longer live (PORT_STATUS) |
-| switch_over | the first rerouting: an agent installs rows, or the first packet crosses a link off its route so far |
-| first_good | arrival of the first packet that was sent after the failure and was delivered |
-| last_lost | sending of the last packet that was lost |
-| last_crankback | the last time that a packet backtracked over a link that it had crossed before |
-| steady | arrival of the first delivered packet after which none is lost or backtracks any more |
-
-A failure's window runs from its beginning to the next thing that the scenario does. Over several affected ways (two
+`STAGES` says what each stage is. A failure's window runs from its beginning to the next thing that the scenario does. Over several affected ways (two
 for each pair), detect and switch_over are the earliest, the others the latest: the failure is over when it is
 over for all.
 """
@@ -23,7 +14,26 @@ from experiments.analysis.packet_counts import Counts, Flight, count
 
 # Packets on their way when the next failure comes are its victims, not signs that this one was not over.
 IN_FLIGHT_S = 0.1
-STAGES = ("detect", "switch_over", "first_good", "last_lost", "last_crankback", "steady")
+STAGES = {
+    # name in files: what happens then
+    "detect": "a switch beside the failure reports its port down",
+    "switch_over": "an agent installs rows, or the first packet leaves the route that was usual",
+    "first_good": "the first packet sent after the failure arrives",
+    "last_lost": "the last packet that is lost leaves its host",
+    "last_crankback": "the last time that a packet crosses a link backwards",
+    "steady": "from here on nothing is lost and nothing backtracks",
+}
+
+
+def stage_label(name: str) -> str:
+    """A stage's name for people.
+
+    Examples
+    --------
+    >>> stage_label("switch_over")
+    'switch over'
+    """
+    return name.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from experiments.analysis.timeline import stage_label
 from experiments.charts.canvas import GRID, INK
 from experiments.charts.labels import spread_labels
 from mininet_topos.errors import MissingRequirementError
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
 FAULT_BAND = "#fdeceb"
 WAY_COLORS = {"out": "#1f6feb", "back": "#1a7f37"}
 LOST, TURNED = "#cf222e", "#e16f24"
-STAGE_LABELS = {
-    "detect": "detect",
-    "switch_over": "switch over",
-    "last_lost": "last lost",
-    "first_good": "first good",
-    "last_crankback": "last crankback",
-    "steady": "steady",
-}
 _LEAD_MS, _MIN_TAIL_MS = 40.0, 60.0
 _PANEL_HEIGHT_IN, _WIDTH_IN, _DPI = 3.1, 11.0, 150
 
@@ -152,7 +145,7 @@ def _dots(axes: Axes, dots: Sequence[Dot], color: str, size: float, label: str) 
 def _stage_lines(axes: Axes, stages_ms: dict[str, float | None], span_ms: tuple[float, float]) -> None:
     """Vertical lines with labels above the panel; labels of close stages are moved aside."""
     marks = [("failure", 0.0)]
-    marks += [(STAGE_LABELS[name], value) for name, value in stages_ms.items() if value is not None]
+    marks += [(stage_label(name), value) for name, value in stages_ms.items() if value is not None]
     marks = sorted((mark for mark in marks if span_ms[0] <= mark[1] <= span_ms[1]), key=lambda mark: mark[1])
     width_ms = span_ms[1] - span_ms[0]
     places = spread_labels([value for _, value in marks], 0.082 * width_ms, span_ms)

@@ -5,21 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from experiments.analysis.crankback import node_path
+from experiments.analysis.timeline import STAGES, stage_label
 from experiments.cli.run_lines import claims_lines, name_of
 from experiments.terminal.output import table
 
 if TYPE_CHECKING:
     from experiments.analysis.crankback import CrankbackCase
     from mininet_topos.topology import Topology
-
-STAGES = (
-    ("detect", "detect", "a switch beside the failure reports its port down"),
-    ("switch_over", "switch over", "the first packet is rerouted, or an agent installs rows"),
-    ("first_good", "first good", "the first packet sent after the failure arrives"),
-    ("last_lost", "last lost", "the last packet that is lost leaves its host"),
-    ("last_crankback", "last crankback", "the last time that a packet crosses a link backwards"),
-    ("steady", "steady", "from here on nothing is lost and nothing backtracks"),
-)
 
 
 def demo_text(topology: Topology, case: CrankbackCase, value: dict[str, Any], interval_ms: float) -> str:
@@ -82,9 +74,11 @@ def run_text(run: dict[str, Any]) -> str:
 
 def _timeline(failure: dict[str, Any]) -> list[str]:
     rows = [("inject", "0.0 ms", "both ends of the link drop what they send")]
-    for name, label, meaning in STAGES:
+    for name, meaning in STAGES.items():
         stamp = failure["stages_ms"][name]
-        rows.append((label, "never" if stamp is None else f"{stamp:.1f} ms", meaning if stamp is not None else ""))
+        rows.append(
+            (stage_label(name), "never" if stamp is None else f"{stamp:.1f} ms", meaning if stamp is not None else "")
+        )
     return [f"  {line}" for line in table(rows, right=(1,)).splitlines()]
 
 

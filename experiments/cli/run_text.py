@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from experiments.analysis.timeline import STAGES, stage_label
 from experiments.cli.run_flows_text import flow_run_text
 from experiments.cli.run_lines import claims_lines, milliseconds, name_of
 from experiments.terminal.output import indented, table
 
 Run = dict[str, Any]
-STAGES = (
-    ("detect", "detect"),
-    ("switch_over", "switch over"),
-    ("last_lost", "last lost"),
-    ("first_good", "first good"),
-    ("last_crankback", "last crankback"),
-    ("steady", "steady"),
-)
 
 
 def runs_text(runs: list[Run], folder: str) -> str:
@@ -45,12 +38,12 @@ def run_text(run: Run) -> str:
 
 def failures_table(failures: list[Run]) -> str:
     """Stages of every failure, milliseconds after it."""
-    header = ["failure", "at", *(label for _, label in STAGES), "outage", "lost", "backtracked"]
+    header = ["failure", "at", *map(stage_label, STAGES), "outage", "lost", "backtracked"]
     rows = [
         [
             f"{failure['what']} {failure['kind']}",
             f"{failure['at_s']:g} s",
-            *(milliseconds(failure["stages_ms"][name]) for name, _ in STAGES),
+            *(milliseconds(failure["stages_ms"][name]) for name in STAGES),
             milliseconds(failure["outage_ms"]) if failure["lost"] else "0",
             failure["lost"],
             failure["backtracked"],

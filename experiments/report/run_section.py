@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from experiments.analysis.timeline import STAGES, stage_label
 from experiments.report.blocks import Block, Cell, Fold, Grid, Part, Picture, Section, Text
 from experiments.report.drawings import failure_drawing, scenario_of
 from experiments.report.flows_part import FLOWS_CAPTION, flows_part
 from experiments.report.folders import RunFolder
 from experiments.report.origin import environment_part, origin_text, repeat_part
-from experiments.report.strip import STAGE_WORDS, StripRow, strip_svg
+from experiments.report.strip import StripRow, strip_svg
 from experiments.report.words import NONE, anchor, listed, milliseconds, number, verdict_cell
 from experiments.scenario.values import Scenario
 from mininet_topos.wording import counted
@@ -138,7 +139,7 @@ def _has_returned(folder: RunFolder, run: Json) -> bool:
 
 
 def _stages_text(row: StripRow) -> str:
-    given = [f"{STAGE_WORDS[name]} {value:.1f} ms" for name, value in row.stages_ms.items() if value is not None]
+    given = [f"{stage_label(name)} {value:.1f} ms" for name, value in row.stages_ms.items() if value is not None]
     return listed(given) if given else "nothing was affected"
 
 
@@ -146,13 +147,13 @@ def _stage_grid(results: Sequence[tuple[Json, Json]]) -> Grid:
     rows = tuple(
         (
             str(run["run"]),
-            *(milliseconds(result["stages_ms"].get(name)) for name in STAGE_WORDS),
+            *(milliseconds(result["stages_ms"].get(name)) for name in STAGES),
             milliseconds(result["outage_ms"]),
             *(number(result.get(key)) for key in ("lost", "backtracked", "lost_after_repair")),
         )
         for run, result in results
     )
-    header = ("run", *STAGE_WORDS.values(), "outage", "lost", "backtracked", "lost after repair")
+    header = ("run", *map(stage_label, STAGES), "outage", "lost", "backtracked", "lost after repair")
     caption = "Stages in ms after the failure, over all probes and both ways; a dash means that it never came."
     return Grid(caption, header, rows, right=tuple(range(1, len(header))))
 

@@ -8,16 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from experiments.analysis.timeline import STAGES, stage_label
 from experiments.charts.labels import spread_labels
 
-STAGE_WORDS = {
-    "detect": "detect",
-    "switch_over": "switch over",
-    "last_lost": "last lost",
-    "first_good": "first good",
-    "last_crankback": "last crankback",
-    "steady": "steady",
-}
 INK, FAINT, FAILURE, MARK = "#24292f", "#57606a", "#cf222e", "#0b5cad"
 WIDTH, LEFT, RIGHT, ROW, FOOT = 960.0, 128.0, 44.0, 84.0, 34.0
 # Labels are at least this far apart; the longest word is about this wide in 11 point letters.
@@ -70,7 +63,7 @@ def axis_end(values: Sequence[float]) -> float:
 
 def _row(row: StripRow, top: float, end_ms: float) -> list[str]:
     base = top + ROW - 14
-    given = {name: value for name, value in row.stages_ms.items() if value is not None and name in STAGE_WORDS}
+    given = {name: value for name, value in row.stages_ms.items() if value is not None and name in STAGES}
     marks = sorted(given.items(), key=lambda mark: mark[1])
     parts = [
         f'<text x="8" y="{base + 4:g}" fill="{INK}" font-weight="bold">{plain(row.name)}</text>',
@@ -84,7 +77,7 @@ def _row(row: StripRow, top: float, end_ms: float) -> list[str]:
     xs = [_x(value, end_ms) for _, value in marks]
     places = spread_labels(xs, _GAP, (LEFT + 30, WIDTH - RIGHT))
     for (name, value), x, place in zip(marks, xs, places, strict=True):
-        parts += _mark(STAGE_WORDS[name], value, (x, place, base))
+        parts += _mark(stage_label(name), value, (x, place, base))
     return parts
 
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.analysis.timeline import STAGES, stage_label
 from experiments.report.blocks import Grid
 from experiments.report.drawings import failure_drawing, scenario_of
 from experiments.report.folders import read_folder
 from experiments.report.render import TEMPLATES
-from experiments.report.strip import STAGE_WORDS, StripRow, axis_end, strip_svg
+from experiments.report.strip import StripRow, axis_end, strip_svg
 from experiments.report.words import MINUS, VERDICTS, command_line, interval, number, verdict_cell
 from experiments.scenario.values import Scenario
 from tests.report import folders
@@ -29,28 +30,28 @@ def test_axis_ends_behind_the_last_value_and_wastes_little(value):
 
 @given(
     st.text(),
-    st.dictionaries(st.sampled_from(list(STAGE_WORDS)), st.one_of(st.none(), st.floats(-5, 1e5))),
+    st.dictionaries(st.sampled_from(list(STAGES)), st.one_of(st.none(), st.floats(-5, 1e5))),
 )
 def test_strip_is_xml_with_every_stage_inside_the_picture(name, stages):
     root = ElementTree.fromstring(strip_svg([StripRow(name, stages)]))
     texts = [element for element in root.iter() if element.tag.endswith("text")]
     words = [element.text for element in texts]
     for stage, value in stages.items():
-        assert (STAGE_WORDS[stage] in words) == (value is not None)
+        assert (stage_label(stage) in words) == (value is not None)
     width = float(root.get("width"))
     assert all(0 <= float(element.get("x")) <= width for element in texts)
 
 
 def test_labels_of_a_strip_do_not_overlap():
-    stages = dict.fromkeys(STAGE_WORDS, 10.0)
+    stages = dict.fromkeys(STAGES, 10.0)
     root = ElementTree.fromstring(strip_svg([StripRow("a", stages), StripRow("b", {"steady": 1000.0})]))
-    places = sorted(float(e.get("x")) for e in root.iter() if e.text in STAGE_WORDS.values())
-    assert len(places) == len(STAGE_WORDS) + 1
+    places = sorted(float(e.get("x")) for e in root.iter() if e.text in map(stage_label, STAGES))
+    assert len(places) == len(STAGES) + 1
     assert all(after - before > 70 for before, after in pairwise(places[:6]))
 
 
 def test_strip_of_a_run_that_lost_nothing_says_so():
-    assert "no packet of the probes was affected" in strip_svg([StripRow("a", dict.fromkeys(STAGE_WORDS))])
+    assert "no packet of the probes was affected" in strip_svg([StripRow("a", dict.fromkeys(STAGES))])
 
 
 @given(st.floats(min_value=1e-9, max_value=1e12) | st.integers(0, 10**12))

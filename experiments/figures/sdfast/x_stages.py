@@ -8,7 +8,7 @@ from itertools import product
 from statistics import median
 from typing import TYPE_CHECKING
 
-from experiments.analysis.timeline import STAGES
+from experiments.analysis.timeline import STAGES, stage_label
 from experiments.campaign.draws.paths import MOST_FAILURES
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
@@ -46,7 +46,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), variant)
         values = stage_values(trials, stage)
         if trials:
-            name = f"{stage.replace('_', ' ')}, {LABELS[variant]}, {failures} failed"
+            name = f"{stage_label(stage)}, {LABELS[variant]}, {failures} failed"
             result = judge(Claim(name, "ms after the failure"), measures.estimate(values))
             # A stage that no trial reached was measured too: CB never stops backtracking.
             results.append(
@@ -74,7 +74,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         axis.set_ylim(-len(variants) + 0.4, 0.6)
         axis.grid(True, axis="x", color=GRID, linewidth=0.7)
     for number, (stage, mark) in enumerate(STAGE_MARKS.items()):
-        axes[0].plot([], [], mark, color=PALETTE[number], ls="none", label=stage.replace("_", " "))
+        axes[0].plot([], [], mark, color=PALETTE[number], ls="none", label=stage_label(stage))
     canvas.legend(figure, axes[0])
     facts = [
         "Over all pairs and both ways of a trial; a stage that a trial did not reach has no mark.",
@@ -103,7 +103,7 @@ def _timeline(axes: Axes, height: float, trials: Sequence[Json]) -> None:
 
 def table(rows: Sequence[Json]) -> Table:
     """Mean of every stage (ms after the failure), with its interval."""
-    names = tuple(f"{stage.replace('_', ' ')}, ms" for stage in STAGES)
+    names = tuple(f"{stage_label(stage)}, ms" for stage in STAGES)
     found = []
     for failures, variant in product((1, MOST_FAILURES), setup.ON_DARKSTRAND):
         trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), variant)

@@ -29,12 +29,12 @@ class Journal:
         self._counted_s = 0.0
         self.received_s = 0.0
 
-    def note(self, log: Log, *, is_sent: bool) -> None:
-        """Count a line, write it, or keep it until what it reports is sent."""
+    def note(self, log: Log, *, is_sent: bool, sent_s: float | None = None) -> None:
+        """Count a line, write it, or keep it until what it reports is sent; `sent_s`: when that was (None: now)."""
         if log.event in COUNTED:
             self.count(log.event, str(log.fields.get("reason", "")))
         elif is_sent:
-            self.write(log.event, **log.fields)
+            self.write(log.event, sent_s, **log.fields)
         else:
             self._unwritten.append((log, self.received_s))
 
@@ -64,9 +64,9 @@ class Journal:
         self._counts.clear()
         self._counted_s = now_s
 
-    def write(self, event: str, **fields: str | int | float | bool) -> None:
-        """Write a line now; `received_s` is when the agent heard of the cause."""
-        self._events.write(event, None, **{"node": self._node, "t_received_s": self.received_s, **fields})
+    def write(self, event: str, at_s: float | None = None, /, **fields: str | int | float | bool) -> None:
+        """Write a line, stamped `at_s` (None: now); `received_s` is when the agent heard of the cause."""
+        self._events.write(event, at_s, **{"node": self._node, "t_received_s": self.received_s, **fields})
 
     def close(self) -> None:
         """Close the event log."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 import socket
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from machine.event_log import EventLog
@@ -15,7 +15,9 @@ from mininet_topos.errors import ArmorError
 from ovsdb_backup.agent_journal import Journal
 from ovsdb_backup.decide.agent import next_deadline_s, step
 from ovsdb_backup.decide.agent_batch import in_one_go
+from ovsdb_backup.decide.agent_ports import is_foreseen
 from ovsdb_backup.decide.agent_types import (
+    Actions,
     AgentAction,
     AgentState,
     ChangeRows,
@@ -141,8 +143,7 @@ class Agent:
         poller.fd_wait(self._wake_up.fileno(), 0x001)
         now_s = time.monotonic()
         deadlines = [next_deadline_s(self.state), self._journal.report_due_s]
-        deadlines.append(self._next_load_s if self._next_load_s > now_s else None)
-        deadlines.append(self._prepare_at_s if self._prepare_at_s > now_s else None)
+        deadlines += [at_s for at_s in (self._next_load_s, self._prepare_at_s) if at_s > now_s]
         for deadline_s in deadlines:
             if deadline_s is not None:
                 poller.timer_wait(max(0, int((deadline_s - now_s) * 1000) + 1))
@@ -226,10 +227,7 @@ class Agent:
             return
         if self._reading is not None:
             self._reading = note_port(self._reading, event)
-        prepared = self._prepared.get(event.port_no)
-        if not event.live and prepared is not None:
-            event = PortStatus(event.port_no, event.live, prepared.failure)
-        self._act_on(event, prepared)
+        self._act_on_port(event)
 
     def _hear_event(self, message: bytes) -> None:
         if header(message).msg_type == MsgType.PACKET_IN:
@@ -277,31 +275,36 @@ class Agent:
 
     # ---- decisions and deeds
 
-    def _act_on(self, event: Event, prepared: Prepared | None = None) -> None:
-        self._do(self._decide(event), prepared)
+    def _act_on(self, event: Event) -> None:
+        self._do(self._decide(event))
 
-    def _decide(self, event: Event) -> tuple[AgentAction, ...]:
+    def _act_on_port(self, event: PortStatus | SecondSource) -> None:
+        """As `_act_on`; what is prepared for a failure is sent before `step` is asked, which takes longer than that."""
+        prepared = self._prepared.get(event.port_no) if not event.live else None
+        if prepared is not None and is_foreseen(self.state, event.port_no, prepared.failure):
+            self._send(prepared.data)
+            sent_s = time.monotonic()
+            self._do(self._decide(replace(event, prepared=prepared.failure)), prepared.change, sent_s)
+        else:
+            self._act_on(event)
+
+    def _decide(self, event: Event) -> Actions:
         now_s = time.monotonic()
         self.state, actions = step(self.state, event, now_s)
         self._prepare_at_s = now_s + PREPARE_AFTER_S
         return actions
 
-    def _do(self, actions: tuple[AgentAction, ...], prepared: Prepared | None = None) -> None:
-        """Send all that there is to send, then write into the event log what was done."""
+    def _do(self, actions: Actions, sent: ChangeRows | None = None, sent_s: float | None = None) -> None:
+        """Send what was not `sent` already (at `sent_s`), then write into the event log what was done."""
         sendable = [action for action in actions if isinstance(action, ChangeRows | Refill | ReleasePacket)]
-        if sendable:
-            self._send(b"".join(self._bytes_of(action, prepared) for action in sendable))
+        if unsent := [action for action in sendable if action != sent]:
+            self._send(b"".join(bytes_of(action, self._next_xid()) for action in unsent))
         is_outdated = self._reading is not None and any(isinstance(action, ChangeRows) for action in actions)
         if is_outdated or any(isinstance(action, ReadSwitch) for action in actions):
             self._begin_reading()  # what is being read may be from before this change
         for action in actions:
             if isinstance(action, Log):
-                self._journal.note(action, is_sent=not self._link.has_unsent)
-
-    def _bytes_of(self, action: ChangeRows | Refill | ReleasePacket, prepared: Prepared | None) -> bytes:
-        if prepared is not None and prepared.change == action:
-            return prepared.data
-        return bytes_of(action, self._next_xid())
+                self._journal.note(action, is_sent=not self._link.has_unsent, sent_s=sent_s)
 
     def _rehearse(self) -> None:
         """Decide on a punted packet, encode what that asks for, and forget it all.
@@ -363,7 +366,7 @@ class Agent:
         news = list(self._ports.news())
         self._journal.received_s = time.monotonic()
         for port_no, live in news:
-            self._act_on(SecondSource(port_no, live), self._prepared.get(port_no) if not live else None)
+            self._act_on_port(SecondSource(port_no, live))
         if self._ports.is_lost:
             self._act_on(SecondSourceLost())
         generation = self._generations.generation()
@@ -392,6 +395,5 @@ class Agent:
         if deadline_s is not None and deadline_s <= now_s:
             self._journal.received_s = now_s
             self._act_on(Tick())
-        due_s = self._journal.report_due_s
-        if due_s is not None and due_s <= now_s:
+        if (due_s := self._journal.report_due_s) is not None and due_s <= now_s:
             self._journal.report(now_s)

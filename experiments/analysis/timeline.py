@@ -1,8 +1,8 @@
 """The stages of a recovery: from stamps of failures, port states and probe packets to milliseconds after the failure.
 
-`STAGES` says what each stage is. A failure's window runs from its beginning to the next thing that the scenario does. Over several affected ways (two
-for each pair), detect and switch_over are the earliest, the others the latest: the failure is over when it is
-over for all.
+`STAGES` says what each stage is. A failure's window runs from its beginning to the next thing that the scenario does.
+Over several affected ways (two for each pair), detect and switch_over are the earliest, the others the latest: the
+failure is over when it is over for all.
 """
 
 from __future__ import annotations

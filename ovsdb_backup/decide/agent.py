@@ -114,7 +114,7 @@ def _port_status(state: AgentState, event: PortStatus, now_s: float) -> Result:
 
 
 def _second_source(state: AgentState, event: SecondSource, now_s: float) -> Result:
-    return signal(state, event.port_no, now_s, None, second_source_live=event.live)
+    return signal(state, event.port_no, now_s, event.prepared, second_source_live=event.live)
 
 
 def _second_source_lost(state: AgentState, _event: SecondSourceLost, now_s: float) -> Result:

@@ -54,7 +54,7 @@ def avoid(state: AgentState, ports: Sequence[int], case: Case) -> Result:
     """Lead around failed ports: Algorithm 2, lines 5-6."""
     for port_no in ports:
         state = believe_outdated(state, port_no)
-    if case.prepared is not None and state.is_connected:
+    if case.prepared is not None:
         state, change = apply_rules(state, case.prepared.changed)
         return state, announced(change, case.event.value)
     return rerouted(state, set().union(*(touched_by(state, port_no) for port_no in ports)), case.event.value)
@@ -111,14 +111,25 @@ def link_status_monitor(health: PortHealth, damping: Damping, now_s: float, **si
     return entered(heard, PORTS[heard.state, heard.event][0], damping, now_s)
 
 
+def is_foreseen(state: AgentState, port_no: int, prepared: PreparedFailure | None) -> bool:
+    """Whether `step` would answer a port's failure by exactly what was prepared for it."""
+    health = state.ports.get(port_no)
+    return (
+        prepared is not None
+        and (prepared.version, prepared.port_no) == (state.version, port_no)
+        and health is not None
+        and avoid in PORTS[health.state, FAILED][1]
+        and state.is_connected
+    )
+
+
 def signal(state: AgentState, port_no: int, now_s: float, prepared: PreparedFailure | None, **signals: bool) -> Result:
-    """What a signal from a liveness source of a port changes; `prepared` serves if it is for this state."""
+    """What a signal from a liveness source of a port changes; `prepared` serves if it is foreseen."""
     before = state.ports.get(port_no)
     heard = replace(before or PortHealth(), **cast("dict[str, Any]", signals))
     if heard == before:
         return state, ()
-    is_current = prepared is not None and (prepared.version, prepared.port_no) == (state.version, port_no)
-    case = Case(heard.event, prepared=prepared if is_current else None)
+    case = Case(heard.event, prepared=prepared if is_foreseen(state, port_no, prepared) else None)
     return move(state, {port_no: heard}, case, now_s)
 
 

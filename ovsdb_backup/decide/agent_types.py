@@ -59,10 +59,11 @@ class PortStatus:
 
 @dataclass(frozen=True)
 class SecondSource:
-    """OVSDB says whether a port is live (`bfd_status`, `link_state`)."""
+    """OVSDB says whether a port is live (`bfd_status`, `link_state`); `prepared` as in `PortStatus`."""
 
     port_no: int
     live: bool
+    prepared: PreparedFailure | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ class Log:
 
 
 AgentAction = ReadSwitch | Refill | ChangeRows | ReleasePacket | Log
+Actions = tuple[AgentAction, ...]
 
 # ---- state
 
@@ -264,4 +266,4 @@ class PreparedFailure:
     changed: Rules
 
 
-Result = tuple[AgentState, tuple[AgentAction, ...]]
+Result = tuple[AgentState, Actions]

@@ -20,7 +20,7 @@ SLICE_COMMODITIES = 16
 
 @dataclass(frozen=True)
 class Prepared:
-    """What to do when a port fails: the rows, and the bundle that changes them as bytes."""
+    """What to do when a port fails: the rows, and the bundle that changes them as bytes (none when no row changes)."""
 
     failure: PreparedFailure
     change: ChangeRows
@@ -63,6 +63,8 @@ class Preparation:
 
     def _result(self) -> Prepared:
         change = ChangeRows(tuple(self._install), tuple(self._delete))
+        if change == ChangeRows(()):
+            return Prepared(PreparedFailure(self.version, self.port_no, self._changed), change, b"")
         deleted = map(self._in_bundle, map(encode.flow_delete, change.delete))
         ends = encode.bundle_open(self._xid, xid=self._xid), encode.bundle_commit(self._xid, xid=self._xid)
         data = b"".join((ends[0], *deleted, *self._added, ends[1]))

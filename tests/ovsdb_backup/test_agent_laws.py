@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ovsdb_backup.decide.agent import next_deadline_s
+from ovsdb_backup.decide.agent import next_deadline_s, step
+from ovsdb_backup.decide.agent_ports import is_foreseen
 from ovsdb_backup.decide.agent_rules import wanted_rules
 from ovsdb_backup.decide.agent_types import (
     AgentState,
+    ChangeRows,
     Disconnected,
     PacketIn,
     PlanLoaded,
@@ -23,7 +25,7 @@ from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.rows import Output
-from tests.ovsdb_backup.world import SITES, Site, World, connected_world, prepared_failure, tagged
+from tests.ovsdb_backup.world import SITES, Site, World, connected_world, prepared_bytes, prepared_failure, tagged
 
 Move = tuple[object, ...]
 
@@ -237,6 +239,21 @@ def test_prepared_failure_does_what_the_failure_would_do(sequence, data):
     one.tell(PortStatus(port_no, False, prepared_failure(one.state, port_no)))
     other.tell(PortStatus(port_no, False))
     assert (one.state, one.flows) == (other.state, other.flows)
+
+
+@given(sequences(), st.data())
+def test_foreseen_change_is_all_that_a_failure_changes(sequence, data):
+    """The agent sends these bytes before it asks `step`."""
+    world = play(sequence)
+    port_no, source = (
+        data.draw(st.sampled_from(sequence.site.ports)),
+        data.draw(st.sampled_from((PortStatus, SecondSource))),
+    )
+    prepared = prepared_bytes(world.state, port_no)
+    is_sent = is_foreseen(world.state, port_no, prepared.failure)
+    _state, actions = step(world.state, source(port_no, False, prepared.failure), world.now_s)
+    changes = [action for action in actions if isinstance(action, ChangeRows)]
+    assert changes == ([prepared.change] if is_sent and prepared.data else [])
 
 
 @given(sequences(), st.data())

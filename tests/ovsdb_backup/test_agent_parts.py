@@ -32,7 +32,6 @@ from ovsdb_backup.decide.agent_wire import (
 )
 from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
 from ovsdb_backup.decide.packet import PacketFields, read_packet
-from ovsdb_backup.decide.preparation import Preparation
 from ovsdb_backup.decide.rate_limit import TokenBucket
 from ovsdb_backup.urgency import Urgency
 from ryu_apps.openflow import encode
@@ -41,7 +40,7 @@ from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.rows import Bucket, FlowRow, Group, GroupRow, Output, match
 from tests.ovsdb_backup.running import ipv4_frame
-from tests.ovsdb_backup.world import SITES, connected_world
+from tests.ovsdb_backup.world import SITES, connected_world, prepared_bytes
 
 # ---- packets
 
@@ -192,13 +191,11 @@ def test_only_a_frame_can_be_released():
 def test_prepared_bytes_are_those_of_the_failure_itself(where):
     state = connected_world(where).state
     for port_no in where.ports:
-        preparation = Preparation(state, port_no, 77)
-        while (prepared := preparation.advance()) is None:
-            pass
+        prepared = prepared_bytes(state, port_no, 77)
         _state, actions = step(state, PortStatus(port_no, False), 0.0)
         changes = [action for action in actions if isinstance(action, ChangeRows)]
         if not changes:
-            assert prepared.change == ChangeRows(())
+            assert (prepared.change, prepared.data) == (ChangeRows(()), b"")
             continue
         assert (set(prepared.change.install), prepared.change.delete) == (set(changes[0].install), ())
         assert prepared.data == bytes_of(prepared.change, 77)

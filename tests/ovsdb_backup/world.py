@@ -26,7 +26,7 @@ from ovsdb_backup.decide.agent_types import (
 )
 from ovsdb_backup.decide.backup_index import BackupIndex
 from ovsdb_backup.decide.packet import PacketFields
-from ovsdb_backup.decide.preparation import Preparation
+from ovsdb_backup.decide.preparation import Preparation, Prepared
 from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.ids import Kind, Status, split_cookie
 from ryu_apps.plan.options import PlanOptions
@@ -58,11 +58,16 @@ class Site:
 
 
 def prepared_failure(state: AgentState, port_no: int) -> PreparedFailure:
+    """What `step` is given for the failure of a port."""
+    return prepared_bytes(state, port_no).failure
+
+
+def prepared_bytes(state: AgentState, port_no: int, xid: int = 1) -> Prepared:
     """What the agent prepares for the failure of a port, all slices."""
-    preparation = Preparation(state, port_no, 1)
+    preparation = Preparation(state, port_no, xid)
     while (prepared := preparation.advance()) is None:
         pass
-    return prepared.failure
+    return prepared
 
 
 def site(topology: Topology, node: str, planner: str = "tree", max_failures: int | None = None) -> Site:

@@ -57,7 +57,6 @@ def protected_nodes(
 
     Parameters
     ----------
-    testbed : TwoPaths
     flows : sequence of (FlowMatch, Connection)
         Protected flows at s1, of the connection `THERE`.
     program : {"protect", "forward"}
@@ -110,15 +109,15 @@ def measure(testbed: TwoPaths, name: str, frame_bytes: int, frames: int, process
 
     Parameters
     ----------
-    testbed : TwoPaths
+    testbed
         Nothing is attached to it.
-    name : str
+    name
         One of `VARIANTS`.
-    frame_bytes : int
+    frame_bytes
         Length of the frames.
-    frames : int
+    frames
         How many, each time.
-    processor : int
+    processor
         On which sender, nodes and receiver work.
     """
     for node in (testbed.s1, testbed.s2):

@@ -42,11 +42,11 @@ def add_virtual_port(pid: int, outer: str, inner: str, mtu: int = PATH_MTU) -> N
 
     Parameters
     ----------
-    pid : int
+    pid
         A process in the namespace.
-    outer, inner : str
+    outer, inner
         Names of the two interfaces.
-    mtu : int, default 1532
+    mtu
         At least that of the links, and for protected packets 28 bytes more than the hosts'.
 
     Raises

@@ -180,9 +180,9 @@ class Program:
 
         Parameters
         ----------
-        frame : bytes
+        frame
             At least an Ethernet header of 14 bytes.
-        repeat : int, default 1
+        repeat
             How often; each run sees what the one before made of the frame.
 
         Raises
@@ -225,9 +225,9 @@ class LoadedObject:
 
     Parameters
     ----------
-    path : Path
+    path
         The compiled file.
-    entries : mapping of str to int, optional
+    entries
         Sizes of maps, other than the file says.
 
     Raises

@@ -41,19 +41,19 @@ class ProtectNode:
 
     Parameters
     ----------
-    pid : int
+    pid
         A process in the namespace.
-    address : IPv4Address
+    address
         The node's own address.
-    connections : iterable of Connection
+    connections
         All connections of the network, or those that begin or end at the node.
     flows : sequence of (FlowMatch, Connection)
         Protected flows that the program is to match by itself; empty where a bridge matches them.
-    slots : mapping of Connection to int, optional
+    slots
         VLAN ids by which the bridge names connections; default: the lowest that are free.
-    protocol : int, default 253
+    protocol
         The IP protocol number of protected packets.
-    fresh : Egress, optional
+    fresh
         A receiving end that has received nothing, with its window and history; default: the paper's.
 
     Raises
@@ -108,9 +108,9 @@ class ProtectNode:
 
         Parameters
         ----------
-        device : str
+        device
             Where packets come in.
-        plain : str
+        plain
             Where unprotected ones, and those whose protection ends here, go.
         paths : (str, str)
             Where both copies of protected ones go.
@@ -125,9 +125,9 @@ class ProtectNode:
 
         Parameters
         ----------
-        device : str
+        device
             Served by `between` with program `forward`.
-        plain : str or None
+        plain
             Where to; None loses them, so that nobody sees it: the link before `device` is down.
         """
         # No interface has number 0: the kernel throws away what is sent there.

@@ -40,8 +40,7 @@ class ProtectService:
 
     Parameters
     ----------
-    node : ProtectNode
-    device : str
+    device
         Inner end of the hairpin port.
     """
 

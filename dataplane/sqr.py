@@ -79,19 +79,19 @@ class SqrSwitch:
 
     Parameters
     ----------
-    pid : int
+    pid
         A process in the namespace.
-    ports : sequence of SqrPort
+    ports
         At least one; their interfaces are there.
-    backstop : Backstop, optional
+    backstop
         When caching pauses on all ports; default: never, the rings bound the memory.
-    log : Path, optional
+    log
         Where the agent writes its events; default: a file in memory.
-    poll_us : int, default 1000
+    poll_us
         How often the agent looks at the ports.
-    realtime : bool, default False
+    realtime
         Whether the agent asks for real-time priority.
-    start : bool, default True
+    start
         False if a supervisor starts `command`, with its standard output going to the end of `log`.
 
     Raises

@@ -50,9 +50,9 @@ def count_stream(sent: int, numbers: Sequence[int]) -> StreamCount:
 
     Parameters
     ----------
-    sent : int
+    sent
         Packets sent, numbered from 0.
-    numbers : sequence of int
+    numbers
         Numbers in the order of their arrival.
     """
     first, highest, reordered = dict.fromkeys(numbers), -1, 0

@@ -68,9 +68,9 @@ def probe_bfd_interval(
     ----------
     groups, settings
         The running daemons and their ports.
-    candidates_ms : sequence of int
+    candidates_ms
         Intervals from short to long.
-    watch_s : float
+    watch_s
         How long a candidate must hold.
 
     Raises

@@ -11,11 +11,8 @@ def add_bridge_port(network: RunningNetwork, node: str, interface: str, port_no:
 
     Parameters
     ----------
-    network : RunningNetwork
-    node : str
-    interface : str
+    interface
         There already; with the namespace it goes.
-    port_no : int
 
     Raises
     ------

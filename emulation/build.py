@@ -28,10 +28,9 @@ def build_cables(wiring: Wiring, hosts: Mapping[str, Host], pid_of: Mapping[str,
 
     Parameters
     ----------
-    wiring : Wiring
     hosts : mapping of switch name to its host
     pid_of : mapping of place to a process in it
-    run_file : RunFile
+    run_file
         The interfaces are written down there first.
 
     Raises

@@ -60,9 +60,9 @@ def clean_all(*, force: bool = False, folder: Path | None = None) -> tuple[Clean
 
     Parameters
     ----------
-    force : bool
+    force
         Kill live runs too.
-    folder : Path, optional
+    folder
         State folder; the usual one when left out.
     """
     reports = (_clean_path(path, force) for path in run_paths(folder))

@@ -42,7 +42,7 @@ def make_databases(folder: Path, schemas: Mapping[str, Path]) -> dict[str, Path]
 
     Parameters
     ----------
-    folder : Path
+    folder
         Where the empty databases go.
     schemas : mapping of database name to schema file
 
@@ -84,21 +84,19 @@ def start_group(
 
     Parameters
     ----------
-    group : DaemonGroup
-    shell_pid : int
+    shell_pid
         A process in the group's place.
     templates : mapping of database name to empty database file
         The first is Open vSwitch's own.
     settings : mapping of switch name to its ports
     datapath_type : "netdev" or "system"
-    bfd_interval_ms : int
-    realtime : bool
+    realtime
         Real-time priority for ovs-vswitchd.
-    send_buffer_bytes : int
+    send_buffer_bytes
         What ovs-vswitchd's packet socket must hold; 0: as it is.
-    supervisor : Supervisor
+    supervisor
         Keeps the daemons.
-    after_restart : callable, optional
+    after_restart
         Called each time ovs-vswitchd was started again.
 
     Raises

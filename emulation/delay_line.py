@@ -43,14 +43,11 @@ def start_delay_line(
 
     Parameters
     ----------
-    relays : sequence of Relay
-    shell_pid : int
+    shell_pid
         A process in the delay place.
-    folder : Path
+    folder
         Where its log goes.
-    supervisor : Supervisor
-    realtime : bool
-    seed : int
+    seed
         Of the jitter.
 
     Raises
@@ -74,9 +71,9 @@ def ask_delay_line(pid: int, folder: Path) -> DelayReport:
 
     Parameters
     ----------
-    pid : int
+    pid
         Of the delay line.
-    folder : Path
+    folder
         Where its log is.
 
     Raises

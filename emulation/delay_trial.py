@@ -70,12 +70,10 @@ def delay_testbed(program: Path, links: int, delay_ms: float, *, realtime: bool 
 
     Parameters
     ----------
-    program : Path
+    program
         The delay line.
-    links : int
-    delay_ms : float
+    delay_ms
         One way.
-    realtime : bool
 
     Raises
     ------
@@ -99,18 +97,16 @@ def send_stamped(shell_pid: int, links: Sequence[int], rate_pps: int, seconds: f
 
     Parameters
     ----------
-    shell_pid : int
+    shell_pid
         Of the testbed.
-    links : sequence of int
+    links
         Numbers of the links.
-    rate_pps : int
+    rate_pps
         Frames a second into each.
-    seconds : float
 
     Returns
     -------
-    int
-        Frames sent into each link.
+    Frames sent into each link.
     """
     with ExitStack() as stack:
         sockets = [stack.enter_context(_sender(shell_pid, number)) for number in links]
@@ -146,11 +142,8 @@ def try_delay_line(program: Path, *, delay_ms: float = 5.0, rate_pps: int = 1000
 
     Parameters
     ----------
-    program : Path
-    delay_ms : float
+    delay_ms
         One way.
-    rate_pps : int
-    seconds : float
 
     Raises
     ------

@@ -40,10 +40,10 @@ def diagnose(topology: Topology | None = None, *, watch_s: float = 10.0) -> Diag
 
     Parameters
     ----------
-    topology : Topology, optional
+    topology
         Emulated for a moment, to find the BFD interval and the packet rate that this machine holds for it.
         None: no trial.
-    watch_s : float
+    watch_s
         How long a BFD interval must hold without a flap.
     """
     is_root = os.geteuid() == 0
@@ -88,8 +88,7 @@ def measure_rate(network: EmulatedNetwork) -> tuple[int | None, int]:
 
     Returns
     -------
-    tuple
-        Packets a second (None: the network has one switch only; 0: not even the lowest) and switches passed.
+    Packets a second (None: the network has one switch only; 0: not even the lowest) and switches passed.
     """
     path = _longest_shortest_path(network.topology)
     if len(path) < 2:
@@ -115,8 +114,7 @@ def install_path(network: EmulatedNetwork, path: list[str]) -> None:
 
     Parameters
     ----------
-    network : EmulatedNetwork
-    path : list of str
+    path
         Neighbouring switches.
     """
     for here, node in enumerate(path):

@@ -42,7 +42,7 @@ class DropFilters:
     shell_pid : function of place to a process in it
     mechanism : "nft" or "clsact"
         What drops the packets: nftables (Linux 5.16 and later), or a filter behind a clsact qdisc.
-    program : int, optional
+    program
         With clsact, file descriptor of a program that takes packets (`dataplane.drop_program`).
     """
 

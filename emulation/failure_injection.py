@@ -22,10 +22,6 @@ class FailureInjection:
     """Everything that is broken now; leaving it (or `restore_all`) repairs it.
 
     Overlapping failures add up: an interface sends again when the last failure on it is repaired.
-
-    Parameters
-    ----------
-    network : RunningNetwork
     """
 
     def __init__(self, network: RunningNetwork) -> None:

@@ -26,7 +26,6 @@ class ControlPath:
 
     Parameters
     ----------
-    plan : InBandPlan
     sites : mapping of switch name to SwitchSite
     pids : mapping of place to a process in it
     """

@@ -99,10 +99,10 @@ def make_places(
 
     Parameters
     ----------
-    hosts, others : list of str
+    hosts, others
         Names of places that are no switch.
     switches : mapping of name to datapath id
-    run_environment : mapping
+    run_environment
         Marks that every process of the run carries.
     """
     made: dict[str, Place] = {}

@@ -68,25 +68,23 @@ class EmulatedNetwork(RunningNetwork):
 
     Parameters
     ----------
-    topology : Topology
-    options : EmulationOptions, optional
-    run_dir : Path, optional
+    run_dir
         Folder for databases, sockets and logs (sK/ for switch sK), kept at the end. None: a temporary
         one, removed at the end.
     databases : mapping of name to schema file
         Further databases that every switch's ovsdb-server serves, also on the control link (port 6641).
     agent_command : function of SwitchSite to command line or None
         Agent of each switch, run in the switch's namespace.
-    controller_command : sequence of str, optional
+    controller_command
         Controller, run in the controller's namespace (10.255.255.254).
-    environment : mapping
+    environment
         Variables for agents and controller.
-    events : Path, optional
+    events
         Event file; every child finds it in ARMOR_EVENTS.
-    parts : sequence of NetworkPart
+    parts
         What else belongs to the network: entered when the switches run, before agents and controller start, and left
         before the switches end.
-    command : str
+    command
         What the user started, for the run file.
     """
 

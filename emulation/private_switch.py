@@ -33,11 +33,11 @@ class PrivateSwitch:
 
     Attributes
     ----------
-    folder : Path
+    folder
         Of its database, sockets and logs.
-    pid : int
+    pid
         Of its ovs-vswitchd.
-    control : UnixCtl
+    control
         To its ovs-vswitchd.
     """
 
@@ -67,11 +67,11 @@ def private_switch(
 
     Parameters
     ----------
-    what : str
+    what
         What it is for, as `armor clean` shows it.
-    options : sequence of str
+    options
         Of ovs-vswitchd, for example `DUMMY`.
-    namespace_of : int, optional
+    namespace_of
         A process in whose namespaces the daemons run.
 
     Raises

@@ -29,10 +29,8 @@ def follow_queues(network: RunningNetwork, shapes: Mapping[str, PortShape], even
 
     Parameters
     ----------
-    network : RunningNetwork
     shapes : mapping of interface to PortShape
         Link ports with priority queues, as they have been built.
-    events : EventLog
     """
     ended = threading.Event()
     thread = threading.Thread(target=_follow, args=(network, dict(shapes), events, ended), name="queues", daemon=True)

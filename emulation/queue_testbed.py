@@ -39,9 +39,9 @@ def try_queue_testbed(tree: QueueTree | None = None, lines: Sequence[str] | None
 
     Parameters
     ----------
-    tree : QueueTree, optional
+    tree
         Default: eight queues of the length that networks use, found by filters.
-    lines : sequence of str, optional
+    lines
         Lines for `tc -batch` to build instead of the tree's own.
 
     Raises

@@ -69,9 +69,7 @@ def run_trial(wires: Sequence[TrialWire], setup: QueueSetup, queue_pkts: int) ->
 
     Parameters
     ----------
-    wires : sequence of TrialWire
-    setup : QueueSetup
-    queue_pkts : int
+    queue_pkts
         Longest queue.
     """
     began_s, number = time.monotonic(), 0
@@ -213,9 +211,7 @@ def try_queues(network: RunningNetwork, setup: QueueSetup, queue_pkts: int) -> Q
 
     Parameters
     ----------
-    network : RunningNetwork
-    setup : QueueSetup
-    queue_pkts : int
+    queue_pkts
         Longest queue.
 
     Raises

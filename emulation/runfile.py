@@ -99,9 +99,9 @@ class RunFile:
 
     Parameters
     ----------
-    command : str
+    command
         What was started, for the reader of a clean-up report.
-    folder : Path, optional
+    folder
         State folder; `state_dir()` when left out.
 
     Raises

@@ -99,9 +99,8 @@ class RunningNetwork:
 
         Parameters
         ----------
-        where : str
+        where
             "h2", "s3" or "controller".
-        argv : sequence of str
         **parameters
             As for `subprocess.Popen`; `env` adds to this process's environment.
 
@@ -193,10 +192,8 @@ class RunningNetwork:
 
         Parameters
         ----------
-        process : str
+        process
             What it is called beside "agent".
-        node : str
-        argv : sequence of str
         """
         log = self.sites[node].folder / f"{process}-{self.sites[node].bridge}.log"
         self._keep(process, node, argv, log)

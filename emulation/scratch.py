@@ -26,7 +26,7 @@ def scratch(command: str) -> Iterator[Scratch]:
 
     Parameters
     ----------
-    command : str
+    command
         What it is for, as `armor clean` shows it.
 
     Raises

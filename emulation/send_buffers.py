@@ -40,16 +40,14 @@ def widen_send_buffer(pid: int, wanted_bytes: int, timeout_s: float = 10.0) -> i
 
     Parameters
     ----------
-    pid : int
+    pid
         ovs-vswitchd; it opens the socket when it sends its first packet.
-    wanted_bytes : int
+    wanted_bytes
         As the kernel counts it, with what each packet costs beside its own bytes.
-    timeout_s : float
 
     Returns
     -------
-    int
-        Bytes that it holds now.
+    Bytes that it holds now.
 
     Raises
     ------

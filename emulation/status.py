@@ -156,8 +156,7 @@ def dump(site: SwitchSite, command: str) -> str:
 
     Parameters
     ----------
-    site : SwitchSite
-    command : str
+    command
         For example "dump-flows", "dump-groups" or "dump-ports-desc".
     """
     return run_program(["ovs-ofctl", "-O", "OpenFlow13", command, f"unix:{site.mgmt_socket}"])

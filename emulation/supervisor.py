@@ -68,11 +68,11 @@ class Supervisor:
 
     Parameters
     ----------
-    run_file : RunFile
+    run_file
         Every process is written down there.
-    events : EventLog
+    events
         Every death and restart is an event.
-    restart : bool
+    restart
         Whether dead processes are started again.
     """
 

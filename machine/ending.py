@@ -33,7 +33,7 @@ class Ending:
 
     Parameters
     ----------
-    for_good : bool
+    for_good
         Whether the block is all that the process does: signals that come after it then end the process without a word,
         and what was set is not set back.
     """
@@ -148,7 +148,7 @@ def leave_ending_to_parent(parent: int) -> None:
 
     Parameters
     ----------
-    parent : int
+    parent
         Process id of the parent, which started this process within `ending_held`.
     """
     for number in (signal.SIGINT, signal.SIGHUP):
@@ -163,7 +163,7 @@ def end_with_parent(parent: int) -> None:
 
     Parameters
     ----------
-    parent : int
+    parent
         Process id of the parent, as it was at the start.
     """
     libc = ctypes.CDLL(None, use_errno=True)

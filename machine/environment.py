@@ -29,9 +29,9 @@ def environment_facts(seed: int, packages: Sequence[str] = NETWORK_PACKAGES) -> 
 
     Parameters
     ----------
-    seed : int
+    seed
         Seed of whatever is drawn at random.
-    packages : sequence of str
+    packages
         Whose versions matter; one that is not installed has None.
     """
     return {

@@ -25,9 +25,9 @@ class EventLog:
 
     Parameters
     ----------
-    source : str
+    source
         Who speaks, for example "agent:s3" or "controller".
-    path : str or Path or None
+    path
         File to append to. None: the file that the environment variable ARMOR_EVENTS names; when that is not
         set either, `write` does nothing, since nobody asked for events.
 
@@ -64,9 +64,9 @@ class EventLog:
 
         Parameters
         ----------
-        event : str
+        event
             What happened, for example "inject".
-        t_monotonic_s : float, optional
+        t_monotonic_s
             When it happened (CLOCK_MONOTONIC, seconds); now when left out.
         **fields
             Whatever belongs to the event; values that JSON can carry.

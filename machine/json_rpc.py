@@ -39,9 +39,9 @@ class JsonRpcClient:
 
     Parameters
     ----------
-    remote : str
+    remote
         "unix:PATH" or "tcp:HOST:PORT".
-    timeout_s : float
+    timeout_s
         Limit for connecting, and for silence during a call.
 
     Raises
@@ -227,12 +227,10 @@ def call(socket_path: Path, method: str, params: list[Any], timeout_s: float = 5
 
     Parameters
     ----------
-    socket_path : Path
+    socket_path
         Unix socket of ovsdb-server, or the control socket of a daemon.
-    method : str
+    method
         For example "list_dbs", or the command of `ovs-appctl`.
-    params : list
-    timeout_s : float
 
     Raises
     ------

@@ -37,12 +37,10 @@ def run_program(
 
     Parameters
     ----------
-    argv : sequence of str
-    stdin : str
+    stdin
         Text fed to it.
-    environment : mapping, optional
+    environment
         Variables added to this process's.
-    timeout_s : float
 
     Raises
     ------

@@ -20,9 +20,9 @@ class UnixCtl:
 
     Parameters
     ----------
-    path : Path
+    path
         The daemon's control socket.
-    timeout_s : float
+    timeout_s
         Longest wait for one answer.
 
     Raises

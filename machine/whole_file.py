@@ -11,11 +11,11 @@ def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> N
 
     Parameters
     ----------
-    path : Path
+    path
         In a folder that exists. What is no ordinary file (a device, a pipe) is written as it stands.
-    content : str or bytes
+    content
         Text is written as UTF-8.
-    durable : bool
+    durable
         Return only when it is on the disk.
 
     Raises

@@ -35,13 +35,13 @@ def from_edges(
 
     Parameters
     ----------
-    name : str
+    name
         Name of the topology.
-    nodes : tuple of Node
+    nodes
         Node k, counted from 1, is the k-th.
     edges : iterable of (int, int)
         Ends as node numbers, from 1.
-    capacity_mbps, delay_ms : float or None
+    capacity_mbps, delay_ms
         The same for every link.
     """
     links: list[Link] = []

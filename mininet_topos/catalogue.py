@@ -99,7 +99,7 @@ def load_topology_with_warnings(name_or_path: str) -> Loaded:
 
     Parameters
     ----------
-    name_or_path : str
+    name_or_path
         A catalogue or toy name, a specification such as `grid:4x5`, or a .graphml, .json or .gml file. A name wins
         over a file of the same name; write ./NAME for the file.
 

@@ -17,11 +17,10 @@ def describe(topology: Topology) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        `name`; counts `nodes`, `links`, `parallel_links`, `parts`, `degree_two_nodes`; `bridges` (links whose loss cuts
-        somebody off); `removable_links` (the most that can fail with every part still whole); `diameter_hops`,
-        `mean_hops` (null without a pair); `failure_cases` (ordered pairs times links on a shortest path of each);
-        `node_list` and `link_list`, one object each.
+    `name`; counts `nodes`, `links`, `parallel_links`, `parts`, `degree_two_nodes`; `bridges` (links whose loss cuts
+    somebody off); `removable_links` (the most that can fail with every part still whole); `diameter_hops`,
+    `mean_hops` (null without a pair); `failure_cases` (ordered pairs times links on a shortest path of each);
+    `node_list` and `link_list`, one object each.
     """
     hops = hop_distances(topology)
     graph = simple_graph(topology)

@@ -90,10 +90,9 @@ def draw_topology(topology: Topology, path: Path | str, spec: DrawSpec | None = 
 
     Parameters
     ----------
-    topology : Topology
-    path : Path or str
+    path
         File to write; its ending (.png, .svg, .pdf) decides the format.
-    spec : DrawSpec, optional
+    spec
         Title, failures and paths.
 
     Raises

@@ -72,9 +72,9 @@ def curve(start: Points, end: Points, bend: float, shift: float = 0.0) -> Points
     Parameters
     ----------
     start, end : array, shape (2,)
-    bend : float
+    bend
         How far the middle stands off the straight line, to the left of the way from start to end.
-    shift : float
+    shift
         Sideways shift of the whole curve, to the right of that way.
 
     Returns
@@ -121,13 +121,12 @@ def place_labels(
 
     Parameters
     ----------
-    canvas : Canvas
     nodes : array, shape (n, 2)
     obstacles : array, shape (m, 2)
         Points along the links, evenly spaced.
     sizes : sequence of (width, height)
         Of each label; width 0 where there is none.
-    keep : sequence of bool
+    keep
         A label that must stay even where it covers something; the others give way (None).
     """
     order = sorted((number for number, size in enumerate(sizes) if size[0]), key=lambda number: not keep[number])

@@ -12,10 +12,9 @@ def host_and_port(text: str, what: str, least_port: int = 1) -> tuple[str, int]:
 
     Parameters
     ----------
-    text : str
-    what : str
+    what
         What the address is given as, for the message: "--controller".
-    least_port : int
+    least_port
         0 where the system may choose one.
 
     Raises

@@ -22,10 +22,9 @@ def read_bytes(path: str | Path, what: str, most_bytes: int = MOST_BYTES) -> byt
 
     Parameters
     ----------
-    path : str or Path
-    what : str
+    what
         How the message begins, as "demand file 'x.csv'".
-    most_bytes : int
+    most_bytes
         A larger file is refused.
 
     Raises

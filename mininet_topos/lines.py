@@ -42,15 +42,14 @@ def read_lines(text: str, file_name: str) -> Line:
 
     Parameters
     ----------
-    text : str
+    text
         Content of the file.
-    file_name : str
+    file_name
         Name for messages.
 
     Returns
     -------
-    Line
-        The root value; mappings are dicts in file order, sequences are tuples.
+    The root value; mappings are dicts in file order, sequences are tuples.
 
     Raises
     ------

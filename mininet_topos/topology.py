@@ -83,11 +83,11 @@ class Topology:
 
     Parameters
     ----------
-    name : str
+    name
         Name that results carry.
-    nodes : tuple of Node
+    nodes
         Order matters: node k (counted from 1) has host k and datapath id k.
-    links : tuple of Link
+    links
         Both directions of every physical link; parallel links differ in `key`.
 
     Raises

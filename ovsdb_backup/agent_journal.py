@@ -16,8 +16,7 @@ class Journal:
 
     Parameters
     ----------
-    events : EventLog
-    node : str
+    node
         Name of the switch in every line.
     """
 

@@ -74,9 +74,8 @@ class GenerationWatch:
 
     Parameters
     ----------
-    remote : str
+    remote
         Address of the ovsdb-server with the backup database.
-    bridge : str
     """
 
     def __init__(self, remote: str, bridge: str) -> None:

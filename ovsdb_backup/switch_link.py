@@ -20,7 +20,7 @@ class SwitchLink:
 
     Parameters
     ----------
-    address : str
+    address
         "unix:PATH" of the management socket (Open vSwitch makes one for every bridge: BRIDGE.mgmt).
 
     Raises

@@ -15,7 +15,7 @@ class Urgency:
 
     Parameters
     ----------
-    wanted : bool
+    wanted
         Whether to ask for real-time priority; `is_granted` says whether the system allows it (CAP_SYS_NICE).
     """
 

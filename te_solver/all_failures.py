@@ -77,11 +77,11 @@ def fail_every_link(problem: Problem, rates_mbps: FloatArray, paths: Paths | Non
 
     Parameters
     ----------
-    problem : Problem
+    problem
         Demands of one priority.
     rates_mbps : float array, shape (tunnels,)
         Traffic before the failure; keeps to the capacities.
-    paths : Paths, optional
+    paths
         `to_paths` of the tunnels, when it is at hand.
 
     Returns

@@ -20,7 +20,6 @@ def feasible(problem: Problem, rates_mbps: FloatArray, capacity_mbps: FloatArray
 
     Parameters
     ----------
-    problem : Problem
     rates_mbps : float array, shape (tunnels,)
         Nearly feasible.
     capacity_mbps : float array, shape (arcs,)

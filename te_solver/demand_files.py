@@ -39,11 +39,11 @@ def parse_demands(text: str, name: str, topology: Topology) -> tuple[Demand, ...
 
     Parameters
     ----------
-    text : str
+    text
         CSV with the header `src,dst,demand_mbps[,priority]`, or a JSON list of objects with these keys.
-    name : str
+    name
         Name of the file; it tells the kind (.json or .csv) and stands first in every message.
-    topology : Topology
+    topology
         Its nodes are the ones that a demand may name.
 
     Raises

@@ -105,10 +105,8 @@ def generate_demands(spec: str, topology: Topology, seed: int) -> tuple[Demand, 
 
     Parameters
     ----------
-    spec : str
+    spec
         `random:PAIRS:MBPS`, `uniform:MBPS`, `gravity:TOTAL_MBPS` or `bimodal:MBPS`.
-    topology : Topology
-    seed : int
 
     Raises
     ------

@@ -56,12 +56,11 @@ def fast_throughput(
 
     Parameters
     ----------
-    problem : Problem
     capacity_mbps : float array, shape (arcs,)
     usable : bool array, shape (tunnels,)
         Tunnels that may carry something; at least one.
     base_point : {"centre", "vertex"}
-    threads : int
+    threads
         For the structured method.
 
     Raises

@@ -21,11 +21,11 @@ class Flows:
 
     Attributes
     ----------
-    tunnel : int array
+    tunnel
         Several flows may share a tunnel.
-    rate_mbps : float array
+    rate_mbps
         As sent by the ingress.
-    queue : int array
+    queue
         Lower numbers are served first.
     """
 
@@ -39,8 +39,6 @@ def delivered_mbps(tunnels: TunnelSet, flows: Flows, capacity_mbps: FloatArray) 
 
     Parameters
     ----------
-    tunnels : TunnelSet
-    flows : Flows
     capacity_mbps : float array, shape (arcs,)
         0 for a failed arc.
 

@@ -94,13 +94,12 @@ def schur_complement(
 
     Parameters
     ----------
-    columns : Columns
     pair_starts : int array, shape (demands + 1,)
     theta : float array, shape (tunnels,)
         Rate over reduced cost.
     slack : float array, shape (demands,)
         Slack over price of the demand rows.
-    rows, count : int
+    rows, count
         Difference rows; blocks.
     """
     demands = len(pair_starts) - 1

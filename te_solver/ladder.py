@@ -32,17 +32,16 @@ def solve_ladder(problem: Problem, levels_mbps: Sequence[float], options: SolveO
 
     Parameters
     ----------
-    problem : Problem
+    problem
         Demands of one priority; their own volumes are not used.
-    levels_mbps : sequence of float
+    levels_mbps
         Above 0.
-    options : SolveOptions
+    options
         With method "fast" the solver is set up once; from a vertex, each level starts at the basis of the one before.
 
     Yields
     ------
-    Allocation
-        Certified like those of `solve`.
+    Certified like those of `solve`.
 
     Raises
     ------

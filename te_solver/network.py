@@ -38,7 +38,6 @@ class Network:
 
     Attributes
     ----------
-    topology : Topology
     capacity_mbps : float array, shape (arcs,)
         In the order of `topology.links`; 0 closes an arc.
     """
@@ -106,8 +105,7 @@ def to_network(topology: Topology, default_capacity_mbps: float | None = None) -
 
     Parameters
     ----------
-    topology : Topology
-    default_capacity_mbps : float, optional
+    default_capacity_mbps
         Capacity of the links whose own is unknown.
 
     Raises

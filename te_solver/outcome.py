@@ -49,10 +49,9 @@ class Outcome:
 
     Attributes
     ----------
-    total, victim, aboriginal : Volume
-    classes : mapping of str to Volume, or None
+    classes
         By `CLASSES`; None when the scheme rearranges all traffic.
-    by_priority : mapping of int to Volume
+    by_priority
         All traffic by the demands' own priority.
     kept_delivered_mbps, moved_delivered_mbps : float array, shape (tunnels,)
     arc_loads_mbps : float array, shape (arcs,)
@@ -74,8 +73,6 @@ def evaluate(plan: TrafficPlan, response: Response, failed_arcs: BoolArray) -> O
 
     Parameters
     ----------
-    plan : TrafficPlan
-    response : Response
     failed_arcs : bool array, shape (arcs,)
     """
     problem, tunnels = plan.problem, plan.problem.tunnels
@@ -113,7 +110,6 @@ def classify(tunnels: TunnelSet, rates_mbps: FloatArray, moved_mbps: FloatArray,
 
     Parameters
     ----------
-    tunnels : TunnelSet
     rates_mbps : float array, shape (tunnels,)
         Traffic before the failure.
     moved_mbps : float array, shape (tunnels,)

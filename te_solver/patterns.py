@@ -58,11 +58,9 @@ def scenarios(problem: Problem, probabilities: Sequence[float], failures: int, *
 
     Parameters
     ----------
-    problem : Problem
-    probabilities : sequence of float
+    probabilities
         Chance that each physical link is down, at least 0 and below 1.
-    failures : int
-    merged : bool
+    merged
         Whether sets with the same effect become one scenario.
 
     Raises

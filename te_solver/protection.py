@@ -105,20 +105,17 @@ def teavar_plan(
 
     Parameters
     ----------
-    problem : Problem
-    probabilities : sequence of float
+    probabilities
         Chance that each physical link is down.
-    availability : float
+    availability
         In (0, 1): the share of time that the promise covers.
-    failures : int
+    failures
         Sets of up to this many failed links are looked at.
     base_point : {"centre", "vertex"}
-    grouped : bool
 
     Returns
     -------
-    TrafficPlan
-        `allocation.value` is the value at risk reached (a share of the demand), `bound` what none can go below.
+    `allocation.value` is the value at risk reached (a share of the demand), `bound` what none can go below.
 
     Raises
     ------

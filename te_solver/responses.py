@@ -38,7 +38,7 @@ class TrafficPlan:
 
     Attributes
     ----------
-    allocation : Allocation
+    allocation
         What every tunnel is given; its splitting weights are the ingress weights.
     granted_mbps : float array, shape (demands,)
         What every demand may send; less than its tunnels are given when a scheme keeps a reserve.
@@ -72,7 +72,7 @@ class Response:
         Victim traffic on the tunnels it was moved to.
     moved_queue : int array, shape (tunnels,)
         Queue of the moved traffic.
-    rearranged : bool
+    rearranged
         Whether aboriginal traffic was moved too, so that classes of tunnels mean nothing.
     """
 
@@ -87,14 +87,12 @@ def rescale(plan: TrafficPlan, down: BoolArray) -> Response:
 
     Parameters
     ----------
-    plan : TrafficPlan
     down : bool array, shape (tunnels,)
         Tunnels that cross a failed link.
 
     Returns
     -------
-    Response
-        Where all surviving weights are 0 the survivors share equally; without survivors nothing is moved.
+    Where all surviving weights are 0 the survivors share equally; without survivors nothing is moved.
     """
     kept = np.where(down, 0.0, plan.rates_mbps)
     return Response(kept, moved_by_weights(plan, down), _own_queue(plan))

@@ -28,7 +28,6 @@ class ResidualRoutes:
 
     Parameters
     ----------
-    topology : Topology
     routes : {"spt", "mst"}
         Shortest-path trees, or the paths of one minimum spanning tree (SD-FAST section III.A).
     metric : {"hops", "delay"}
@@ -60,7 +59,7 @@ class ResidualRoutes:
 
         Parameters
         ----------
-        failed : frozenset of LinkId
+        failed
             Links that carry nothing (both directions).
 
         Returns

@@ -23,10 +23,9 @@ class SchemeOptions:
 
     Attributes
     ----------
-    solve : SolveOptions
-    failure_probability : float
+    failure_probability
         Chance that a physical link is down (TeaVaR).
-    availability : float
+    availability
         What TeaVaR promises its bandwidth for.
     """
 
@@ -45,9 +44,8 @@ class Scheme:
 
     Attributes
     ----------
-    name, summary : str
     respond : callable
-    reserve : callable or None
+    reserve
         (problem, options) -> what it sends before; None: the allocation that reserves nothing.
     """
 

@@ -51,9 +51,8 @@ def solve(problem: Problem, options: SolveOptions = SolveOptions(), closed: Bool
 
     Parameters
     ----------
-    problem : Problem
+    problem
         Demands without a tunnel or with volume 0 get nothing (min-max-utilisation refuses the former).
-    options : SolveOptions
     closed : bool array, shape (arcs,), optional
         Arcs that carry nothing (failed ones).
 

@@ -81,15 +81,13 @@ def climb(tableau: FloatArray, demands: int, levels: FloatArray, points: FloatAr
     ----------
     tableau : float array, shape (rows + 1, columns + 1)
         Demand rows first, with the first level as their limits; the last row is -1 under every column.
-    demands : int
     levels : float array, shape (levels,)
     points, multipliers : float array, shape (levels, columns) and (levels, rows)
         Filled with each level's vertex and proof.
 
     Returns
     -------
-    bool
-        Whether every level was solved.
+    Whether every level was solved.
     """
     rows, columns = tableau.shape[0] - 1, tableau.shape[1] - 1
     outside, inside = np.arange(columns), np.arange(columns, columns + rows)

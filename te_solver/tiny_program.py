@@ -100,8 +100,7 @@ def solve_tiny(tableau: FloatArray, multipliers: FloatArray) -> int:
 
     Returns
     -------
-    int
-        Number of pivots; -1 when the program has no end or the pivots do not.
+    Number of pivots; -1 when the program has no end or the pivots do not.
     """
     rows, columns = tableau.shape[0] - 1, tableau.shape[1] - 1
     outside, inside = np.arange(columns), np.arange(columns, columns + rows)

@@ -50,10 +50,9 @@ def find_tunnels(
 
     Parameters
     ----------
-    network : Network
     pairs : int array, shape (pairs, 2)
         Source and destination as node positions.
-    count : int
+    count
         How many tunnels a pair gets at most; fewer where there are no more simple paths, none where there is no path.
     kind : {"disjoint", "k-shortest", "spt", "mst"}
     metric : {"hops", "delay"}

@@ -65,7 +65,7 @@ class TunnelSet:
 
     Attributes
     ----------
-    network : Network
+    network
         What the tunnels run over.
     pairs : int array, shape (pairs, 2)
         Source and destination as node positions.
@@ -73,7 +73,7 @@ class TunnelSet:
         Tunnels `pair_starts[p]` to `pair_starts[p + 1]` belong to pair p.
     arc_starts : int array, shape (tunnels + 1,)
         `arcs[arc_starts[t]:arc_starts[t + 1]]` is tunnel t.
-    arcs : int array
+    arcs
         Positions in `network.links`.
     disjoint : int array, shape (pairs,)
         How many tunnels of the pair share no physical link with each other (the first ones).
@@ -138,9 +138,8 @@ class Problem:
 
     Attributes
     ----------
-    tunnels : TunnelSet
+    tunnels
         Pair p of the set is demand p.
-    demands : tuple of Demand
     """
 
     tunnels: TunnelSet
@@ -177,14 +176,13 @@ class Allocation:
 
     Attributes
     ----------
-    problem : Problem
     tunnel_mbps : float array, shape (tunnels,)
         Never negative; loads keep to the capacities and sums to the demands.
-    objective : str
+    objective
         "throughput", "max-min" or "min-max-utilisation".
-    base_point : str
+    base_point
         "centre" or "vertex": which of the many best allocations this is.
-    value, bound : float
+    value, bound
         What the allocation reaches, and what none can pass (Mbit/s; a utilisation for min-max-utilisation).
     """
 

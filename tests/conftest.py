@@ -90,9 +90,9 @@ def minimum_of(markexpr: str, text: str) -> int | None:
 
     Parameters
     ----------
-    markexpr : str
+    markexpr
         The marker expression of -m: "" for all tests, or a part that has a line of its own.
-    text : str
+    text
         What `minimum_tests.txt` holds: lines of a number and the marker expression that it is for.
     """
     lines = (line.split(maxsplit=1) for line in text.splitlines())

@@ -174,7 +174,7 @@ def pack_flows(flows: Sequence[tuple[FlowMatch, Connection]], slots: Mapping[Con
     ----------
     flows : sequence of (FlowMatch, Connection)
         The first that matches counts.
-    slots : mapping of Connection to int
+    slots
         The slot of each connection that begins here.
 
     Raises
@@ -223,11 +223,11 @@ def assign_slots(
 
     Parameters
     ----------
-    before : mapping of Connection to int
+    before
         Slots so far, which are kept.
-    wanted : iterable of Connection
+    wanted
         Connections that begin at the node, in order.
-    given : mapping of Connection to int, optional
+    given
         Slots that a plan has chosen; they come first. Without it, or for others, the lowest that is free.
 
     Raises

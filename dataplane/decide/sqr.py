@@ -165,11 +165,11 @@ def first_control(port: SqrPort, primary: int, backup: int, *, queued: bool = Fa
 
     Parameters
     ----------
-    port : SqrPort
+    port
         Its settings.
-    primary, backup : int
+    primary, backup
         Numbers of its interfaces.
-    queued : bool, default False
+    queued
         Whether the primary has a queue of its own: a packet that it refuses is then no sign of a failed port.
     """
     block = bytearray(CONTROL_BYTES)
@@ -209,14 +209,13 @@ def agent_command(
 
     Parameters
     ----------
-    program : Path
     maps : iterable of (int, int)
         Ids of control block and ring, one pair a port.
-    backstop : Backstop, optional
+    backstop
         When caching pauses.
-    poll_us : int
+    poll_us
         How often the agent looks at the ports, in microseconds.
-    realtime : bool
+    realtime
         Whether to ask for real-time priority.
 
     Raises

@@ -27,17 +27,16 @@ def delay_enough(now: int, start: int, delta: int, clock_bits: int) -> bool:
 
     Parameters
     ----------
-    now, start : int
+    now, start
         CurrentEgressTstamp and StartEgressTstamp, in [0, 2**clock_bits).
-    delta : int
+    delta
         The delay time, in ticks.
-    clock_bits : int
+    clock_bits
         The width n of the clock register.
 
     Returns
     -------
-    bool
-        The field DelayEnough.
+    The field DelayEnough.
     """
     difference = now - start
     elapsed = difference if difference > 0 else (1 << clock_bits) + difference
@@ -70,19 +69,18 @@ def order(primary_up: bool, tag: int, next_tag: int, monotone: bool = False) -> 
 
     Parameters
     ----------
-    primary_up : bool
+    primary_up
         The status register of the packet's primary port.
-    tag, next_tag : int
+    tag, next_tag
         PktTag of the packet, NextPktTag of its primary port.
-    monotone : bool, default False
+    monotone
         False: line 4 as written, NextPktTag = PktTag + 1. Copies leave a ring of several queues out of order, so
         NextPktTag can then fall back to a packet that is gone, and after a failure all others wait for it for ever.
         True: NextPktTag never falls.
 
     Returns
     -------
-    Turn
-        With `wait` the packet is not sent now.
+    With `wait` the packet is not sent now.
     """
     if primary_up:
         return Turn(max(next_tag, tag + 1) if monotone else tag + 1, False)
@@ -117,19 +115,18 @@ def account(load: PortLoad, now: int, port: int, size_bytes: int) -> PortLoad:
 
     Parameters
     ----------
-    load : PortLoad
+    load
         The registers before.
-    now : int
+    now
         Unwrapped time of the packet, in ticks; not before that of any other packet noted.
-    port : int
+    port
         The egress port of the packet.
-    size_bytes : int
+    size_bytes
         Its length.
 
     Returns
     -------
-    PortLoad
-        The registers after; packets that left the window are forgotten.
+    The registers after; packets that left the window are forgotten.
     """
     kept = tuple(one for one in load.sent if one[0] > now - load.window)
     load = replace(load, sent=(*kept, (now, port, size_bytes)))

@@ -92,13 +92,13 @@ def send(
 
     Parameters
     ----------
-    ring : ByteRing
+    ring
         The port before.
-    packet : Packet
+    packet
         The packet.
-    now_ns : int
+    now_ns
         Its time, not before that of any earlier call.
-    caching : bool, default True
+    caching
         False while the backstop pauses caching. It counts for a port that is up; behind a replay packets are held
         all the same, or they would overtake it.
 
@@ -177,11 +177,11 @@ def replay(ring: ByteRing, now_ns: int, budget: int | None = None) -> tuple[Byte
 
     Parameters
     ----------
-    ring : ByteRing
+    ring
         The port before; nothing happens unless it holds and the backup is ready.
-    now_ns : int
+    now_ns
         The time.
-    budget : int, optional
+    budget
         Packets sent at most in this call; None: all.
 
     Returns

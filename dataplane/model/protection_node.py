@@ -82,19 +82,18 @@ def to_node(
 
     Parameters
     ----------
-    address : IPv4Address
+    address
         The node's own address.
     flows : iterable of (FlowMatch, Connection)
         Its protected flows.
-    connections : iterable of Connection
+    connections
         All connections of the network.
-    fresh : Egress, optional
+    fresh
         A receiving end that has received nothing, with its options; default: the paper's.
 
     Returns
     -------
-    Node
-        Ready for the first packet.
+    Ready for the first packet.
 
     Raises
     ------
@@ -153,9 +152,9 @@ def process(node: Node, packet: bytes) -> tuple[Node, Fate, bytes]:
 
     Parameters
     ----------
-    node : Node
+    node
         The node before.
-    packet : bytes
+    packet
         An IPv4 packet, or anything.
 
     Returns

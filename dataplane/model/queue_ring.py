@@ -87,19 +87,18 @@ def run_queue_ring(
 
     Parameters
     ----------
-    arrivals : sequence of Arrival
+    arrivals
         Not falling in time, which starts at 0 or later.
-    failures : sequence of Failure
+    failures
         At most one a port.
-    options : QueueRingOptions
+    options
         The switch.
-    end : int
+    end
         The last tick, included.
 
     Returns
     -------
-    RingRun
-        Copies of ports that are up are not counted as stuck.
+    Copies of ports that are up are not counted as stuck.
 
     Raises
     ------

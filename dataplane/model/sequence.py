@@ -100,15 +100,14 @@ def after_ingress_restart(egress: Egress, in_flight: int) -> Ingress:
 
     Parameters
     ----------
-    egress : Egress
+    egress
         The other end as read now; it need not be written.
-    in_flight : int
+    in_flight
         Bound of the packets that were sent and not yet received when it was read.
 
     Returns
     -------
-    Ingress
-        Its next number is ahead of every older packet's, and new to the other end.
+    Its next number is ahead of every older packet's, and new to the other end.
 
     Raises
     ------

@@ -35,20 +35,19 @@ def buffer_size(rate_mbps: float, delay_ns: int, packet_bytes: int, spare_packet
 
     Parameters
     ----------
-    rate_mbps : float
+    rate_mbps
         Protected traffic of the port, at most the speed of its link, overhead of the wire included.
-    delay_ns : int
+    delay_ns
         Bound of the detection delay, plus reconfiguration, event and drain time where packets are held.
-    packet_bytes : int
+    packet_bytes
         Length of the frames without check sequence, as a slot holds them; short ones are padded on the wire.
-    spare_packets : int, default 64
+    spare_packets
         Slots above the window, so that the writer does not meet the reader.
 
     Returns
     -------
-    BufferSize
-        `packets` rounds up, and counts the packets that begin within a closed interval of `delay_ns`; `slots` is the
-        next power of two, of 2 KiB each.
+    `packets` rounds up, and counts the packets that begin within a closed interval of `delay_ns`; `slots` is the
+    next power of two, of 2 KiB each.
 
     Raises
     ------

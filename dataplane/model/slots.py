@@ -72,18 +72,17 @@ def window(slots: Sequence[bytes], head: int, since_ns: int) -> tuple[SlotRecord
 
     Parameters
     ----------
-    slots : sequence of bytes
+    slots
         The ring; its length is a power of two, tag t stands at t mod length.
-    head : int
+    head
         The next tag to be given.
-    since_ns : int
+    since_ns
         Oldest time to return, included.
 
     Returns
     -------
-    tuple of SlotRecord
-        Consecutive tags up to `head` - 1. NOT_YET ones are among them: another processor is still writing, and the
-        replay waits for it there. The walk ends at an older or an overwritten slot, and after one turn.
+    Consecutive tags up to `head` - 1. NOT_YET ones are among them: another processor is still writing, and the
+    replay waits for it there. The walk ends at an older or an overwritten slot, and after one turn.
 
     Raises
     ------

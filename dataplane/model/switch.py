@@ -86,15 +86,15 @@ def run_byte_rings(
 
     Parameters
     ----------
-    switch : SqrSwitch
+    switch
         The switch before.
-    arrivals : sequence of Arrival
+    arrivals
         In any order of time; those of one time in the order given.
-    failures : sequence of Failure
+    failures
         At most one a port.
-    end_ns : int
+    end_ns
         The last time, included.
-    budget : int, optional
+    budget
         Packets replayed per ring and nanosecond; None: all.
 
     Returns

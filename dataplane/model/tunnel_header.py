@@ -59,16 +59,15 @@ def encapsulate(packet: bytes, tunnel: Tunnel) -> bytes | None:
 
     Parameters
     ----------
-    packet : bytes
+    packet
         An IPv4 packet; bytes after its total length are padding and left out.
-    tunnel : Tunnel
+    tunnel
         What the headers say.
 
     Returns
     -------
-    bytes or None
-        28 bytes longer. The outer header copies the type of service, has DF, identification 0 (RFC 6864), TTL 64.
-        None if `packet` is no IPv4 packet, or too long for the headers.
+    28 bytes longer. The outer header copies the type of service, has DF, identification 0 (RFC 6864), TTL 64.
+    None if `packet` is no IPv4 packet, or too long for the headers.
 
     Raises
     ------
@@ -94,9 +93,9 @@ def decapsulate(data: bytes, protocol: int = PROTOCOL) -> tuple[Tunnel, bytes] |
 
     Parameters
     ----------
-    data : bytes
+    data
         Anything.
-    protocol : int, default 253
+    protocol
         The protocol number that marks our packets.
 
     Returns

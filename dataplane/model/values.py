@@ -55,15 +55,14 @@ def delivered(transmissions: Iterable[Transmission], failures: Sequence[Failure]
 
     Parameters
     ----------
-    transmissions : iterable of Transmission
+    transmissions
         In the order of sending.
-    failures : sequence of Failure
+    failures
         At most one a port.
 
     Returns
     -------
-    tuple of Transmission
-        The survivors, in the same order.
+    The survivors, in the same order.
     """
     return tuple(one for one in transmissions if not any(_loses(failure, one) for failure in failures))
 

@@ -43,13 +43,12 @@ def switch_message(live_of: Mapping[int, bool], program: int | None = None) -> b
     Parameters
     ----------
     live_of : mapping of interface index to whether it may send
-    program : int, optional
+    program
         File descriptor of the program that takes packets (sender of the message); default: matchall drops them.
 
     Returns
     -------
-    bytes
-        To be sent on a NETLINK_ROUTE socket of the namespace; each message is acknowledged.
+    To be sent on a NETLINK_ROUTE socket of the namespace; each message is acknowledged.
     """
     return b"".join(
         _opening(index, sequence) if live else _shutting(index, sequence, program)

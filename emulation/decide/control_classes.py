@@ -17,7 +17,7 @@ def control_queue_setup(table: PolicyMapTable) -> QueueSetup:
 
     Parameters
     ----------
-    table : PolicyMapTable
+    table
         With rules.
     """
     dscps = sorted({row.dscp for row in connections(table, OPENFLOW_PORT)}, reverse=True)
@@ -37,7 +37,7 @@ def shared_queue_setup(table: PolicyMapTable) -> QueueSetup:
 
     Parameters
     ----------
-    table : PolicyMapTable
+    table
         With rules. The unmatched class has no mark, so its messages wait with data.
 
     Raises

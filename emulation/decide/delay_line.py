@@ -116,11 +116,11 @@ def trial_of(delay_ms: float, sent: int, errors_us: Sequence[float]) -> DelayTri
 
     Parameters
     ----------
-    delay_ms : float
+    delay_ms
         The delay asked for, one way.
-    sent : int
+    sent
         Frames.
-    errors_us : sequence of float
+    errors_us
         How much longer each that arrived was under way.
 
     Raises
@@ -140,12 +140,11 @@ def needs_delay_line(options: EmulationOptions, *, netem: bool, program: Path | 
 
     Parameters
     ----------
-    options : EmulationOptions
-    netem : bool
+    netem
         Whether the kernel can delay packets.
-    program : Path or None
+    program
         The delay line; None: it was not built.
-    release : str
+    release
         Of the kernel, for the message.
 
     Raises
@@ -244,13 +243,11 @@ def delay_line_command(
 
     Parameters
     ----------
-    program : Path
-    relays : sequence of Relay
-    realtime : bool
+    realtime
         Ask for real-time priority; without the right to it, the line runs without and reports so.
-    seed : int
+    seed
         Of the jitter.
-    reorder : bool
+    reorder
         Let a frame with little jitter overtake one with much.
     """
     pairs = [relay.words for relay in relays]

@@ -101,12 +101,7 @@ class Diagnosis:
 
 
 def judge(facts: MachineFacts) -> Diagnosis:
-    """Turn facts into checks.
-
-    Parameters
-    ----------
-    facts : MachineFacts
-    """
+    """Turn facts into checks."""
     checks = [
         Check("root", facts.is_root, "yes" if facts.is_root else "no", "run with sudo: namespaces need root"),
         *_program_checks(facts),

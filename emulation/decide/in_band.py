@@ -28,9 +28,9 @@ def local_lines(interface: str, number: int) -> list[str]:
 
     Parameters
     ----------
-    interface : str
+    interface
         Called like the bridge.
-    number : int
+    number
         Of the switch.
     """
     return [f"link set {interface} up", f"addr replace {local_ipv4(number)} dev {interface}"]

@@ -47,8 +47,7 @@ def switch_message(live_of: Mapping[str, bool]) -> bytes:
 
     Returns
     -------
-    bytes
-        To be sent on a NETLINK_NETFILTER socket of the namespace; each chain is acknowledged.
+    To be sent on a NETLINK_NETFILTER socket of the namespace; each chain is acknowledged.
     """
     messages = [_batch_edge(_NFNL_BATCH_BEGIN, 0)]
     for sequence, (interface, live) in enumerate(live_of.items(), start=1):

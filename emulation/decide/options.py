@@ -23,47 +23,47 @@ class EmulationOptions:
 
     Parameters
     ----------
-    bfd_interval_ms : int or None
+    bfd_interval_ms
         Transmit and receive interval of BFD; a link is declared down after three of them. None: the
         first of 5, 20, 50 and 100 ms that shows no flap on the network itself.
-    bfd_probe_s : float
+    bfd_probe_s
         How long each candidate interval is watched when `bfd_interval_ms` is None.
     datapath : "auto", "kernel" or "netdev"
         Open vSwitch datapath; "auto" takes the kernel's when the kernel has one.
-    shared_ovs : bool
+    shared_ovs
         One pair of Open vSwitch daemons for all switches, as in plain Mininet, instead of a pair each.
-    default_capacity_mbps : float or None
+    default_capacity_mbps
         Capacity of links that the topology gives none; None leaves those unshaped.
-    capacity_scale : float
+    capacity_scale
         Emulated capacity = capacity x scale, since a machine cannot emulate 28 links of 10 Gbit/s.
-    shape : bool
+    shape
         Whether link capacity and delay are emulated at all.
-    link_delays : bool or None
+    link_delays
         Whether the delay and jitter of links are emulated: True, by netem, or by Armor's own delay line where the
         kernel has no netem; None, by netem alone; False, not at all.
-    control_rate_mbps, control_delay_ms : float or None
+    control_rate_mbps, control_delay_ms
         Rate and one-way delay of every control link; None (for the delay also 0) leaves it as fast as it is.
         The delay is netem's where the kernel has it, else that of Armor's own delay line.
-    mtu_bytes : int
+    mtu_bytes
         MTU of switch ports; above the hosts' 1500, so that tagged and labelled frames fit.
-    supervise : bool
+    supervise
         Restart daemons, agents and the controller when they fail.
-    queues : QueueSetup or None
+    queues
         Strict priority queues of every link port (decide.queues; `queue_setup` makes them from classes of traffic).
         None: one queue beside that of control packets.
-    queues_by_controller : bool
+    queues_by_controller
         Whether a port has those queues only once a controller has written their rows to the switch's database. Without
         it the queues are there, and tried, from the start; rows of a controller that say otherwise change them.
-    seed : int
+    seed
         Of the jitter of the delay line.
-    pmt : PolicyMapTable or None
+    pmt
         Message classes of PSO: every switch has a controller connection a class, with its own mark, and control links
         with a rate serve the marks by strict priority at both ends. Databases of switches listen on the control link.
-    in_band_at : str or None
+    in_band_at
         In-band control: the switch that the controller is attached to. The control packets of all switches then run
         over the links, which serve the classes of `pmt` before data; without `pmt` they wait as data does. None:
         control links of their own.
-    realtime : bool
+    realtime
         Run ovs-vswitchd with real-time priority, so that a busy machine does not fake failures (28 switches, BFD
         every 5 ms, eight busy loops on four cores: 121 flaps in 6 s without it, none with it). Where the system
         refuses it, the run goes on without, and warns.

@@ -105,12 +105,10 @@ def phases(number: int, pair: tuple[int, int], ports: Sequence[TrialPort], budge
 
     Parameters
     ----------
-    number : int
+    number
         Tells this use of the pair from others; frames carry it.
     pair : tuple of int
         High and low queue.
-    ports : sequence of TrialPort
-    budget_pps : float
     """
     for batch in _batches(ports, budget_pps):
         yield Phase(number % 256, *pair, batch)
@@ -191,11 +189,9 @@ class PairOutcome:
 
     Attributes
     ----------
-    port : TrialPort
-    high, low : int
+    high, low
         Queues.
-    high_sent, high_received, low_sent, low_received : int
-    high_delay_ms : float or None
+    high_delay_ms
         Median over the frames of the high queue that arrived.
     """
 
@@ -237,11 +233,8 @@ def outcome_of(port: TrialPort, phase: Phase, sent: dict[int, int], arrivals: It
 
     Parameters
     ----------
-    port : TrialPort
-    phase : Phase
-    sent : dict of int to int
+    sent
         Frames sent by queue.
-    arrivals : iterable of Arrival
     """
     by_queue: dict[int, list[float]] = {phase.high: [], phase.low: []}
     for arrival in arrivals:

@@ -30,17 +30,16 @@ class QueueSetup:
 
     Parameters
     ----------
-    name : str
-    n_queues : int
+    n_queues
         2 to 8.
-    default_queue : int
+    default_queue
         Where packets wait that nothing below names.
-    control_is_queue_0 : bool
+    control_is_queue_0
         Queue 0 carries nothing but control packets (BFD and whatever else has DSCP CS6). False: traffic uses it, and
         control packets have a class of their own before it.
-    has_control : bool
+    has_control
         Whether there are such control packets at all; on a control link there are none beside the marked classes.
-    control_is_bfd : bool
+    control_is_bfd
         Control packets are BFD's alone: with in-band control, DSCP CS6 is a class of OpenFlow or means nothing.
     queue_of_tc, queue_of_pcp, queue_of_dscp : tuple of (int, int)
         Queue by TC of MPLS packets, by PCP of tagged ones, by DSCP of plain IPv4.
@@ -146,7 +145,7 @@ def queue_setup(setup: PrioritySetup) -> QueueSetup:
 
     Parameters
     ----------
-    setup : PrioritySetup
+    setup
         `ryu_apps.plan.kuijia.priorities`.
     """
     marks = {mark for each in setup.classes for mark in (each.normal, each.victim)}
@@ -170,14 +169,13 @@ class QueueTree:
 
     Attributes
     ----------
-    setup : QueueSetup
-    by_filter : bool
+    by_filter
         Whether filters must find the queue (userspace datapath).
-    queue_pkts : int
+    queue_pkts
         Longest queue, in packets.
-    vlan_at : int
+    vlan_at
         Offset at which u32 finds an 802.1Q tag.
-    rows : tuple of QueueRow or None
+    rows
         The queues that a port has; None: all of the set-up, each up to the port's capacity.
     """
 

@@ -131,10 +131,8 @@ def vsctl_arguments(
 
     Parameters
     ----------
-    group : DaemonGroup
     settings : mapping of switch name to its ports
     datapath_type : "netdev" or "system"
-    bfd_interval_ms : int
     """
     words = [
         "ovs-vsctl",

@@ -108,14 +108,11 @@ def port_shapes(
 
     Parameters
     ----------
-    topology : Topology
-    options : EmulationOptions
     interface_of : mapping of directed link to the interface that sends it
     members : sequence of switch names
-    netem : bool
+    netem
         Whether the kernel can delay packets; without it the delay is left out.
-    kernel_datapath : bool
-    facts : QueueFacts, optional
+    facts
         For priority queues.
 
     Raises

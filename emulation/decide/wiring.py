@@ -156,7 +156,6 @@ def cable_lines(cables: Iterable[Cable], pid_of: Mapping[str, int]) -> list[str]
 
     Parameters
     ----------
-    cables : iterable of Cable
     pid_of : mapping of place to process id
         A process that lives in the namespace of the place.
     """

@@ -54,10 +54,9 @@ def plans_by_agents(
 
     Parameters
     ----------
-    planner : TunnelPlanner
+    planner
         Notified by agents.
-    down : collection of LinkId
-    held : mapping of str to iterable of FlowRow
+    held
         What the switches of `notified_nodes` hold. It says in which order an agent heard of the failed tunnels, nothing
         else: with rows of no order, those of all failed tunnels at once are wanted.
     """

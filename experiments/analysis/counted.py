@@ -18,14 +18,13 @@ class DatagramCount:
 
     Attributes
     ----------
-    traffic : CountedTraffic
-    rate_pps : float
+    rate_pps
         What was offered: what the scenario asks for, or less if the network does not carry that.
-    start_s : float
+    start_s
         CLOCK_MONOTONIC; where the first bin begins.
-    sent, arrived : tuple of int
+    sent, arrived
         By the tenth of a second in which they were sent; arrived counts each of them once.
-    duplicated, reordered : int
+    duplicated, reordered
         Copies too many, and datagrams whose first copy came after a later one.
     """
 

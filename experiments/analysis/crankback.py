@@ -17,13 +17,13 @@ class CrankbackCase:
 
     Attributes
     ----------
-    primary : tuple of Direction
+    primary
         Path while nothing is broken.
-    first_walk : tuple of Direction
+    first_walk
         Way of the first packet that meets the failure: to the failure, back, and on.
-    new_path : tuple of Direction
+    new_path
         Way once every switch on the primary knows; it never backtracks.
-    hops_back : int
+    hops_back
         Links that the first packet crosses backwards.
     """
 

@@ -34,13 +34,13 @@ def datagrams(
 
     Parameters
     ----------
-    departures, arrivals : iterable of Frame
+    departures, arrivals
         All frames at the source's device and at the destination's.
-    source, destination : int
+    source, destination
         IPv4 addresses.
-    port : int
+    port
         UDP port of the server.
-    clock : Clock
+    clock
         Of the captures.
     """
     arrived: dict[int, float] = {}

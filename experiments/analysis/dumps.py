@@ -24,13 +24,13 @@ class DumpReport:
 
     Attributes
     ----------
-    missing : tuple of FlowRow or GroupRow
+    missing
         Planned, not there, or there with other actions.
-    stale : tuple of FlowRow or GroupRow
+    stale
         There, of ours, and with no reason to be.
-    temporary : tuple of FlowRow
+    temporary
         Put there by a failure that still lasts.
-    compared : int
+    compared
         Rows that the switch holds.
     """
 
@@ -53,11 +53,11 @@ def compare_dump(
 
     Parameters
     ----------
-    plan : RulePlan
+    plan
         What it should hold.
     flows, groups : iterable of FlowRow, GroupRow
         What it holds; rows in words that we do not speak are left out by whoever read them.
-    is_down : callable
+    is_down
         Tag id to whether one of the links of that set is down now.
     """
     planned = {row.key: row for row in plan.flows}

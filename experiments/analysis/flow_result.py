@@ -24,22 +24,18 @@ class FlowRun:
     Attributes
     ----------
     scenario, variation : Scenario, Variation
-    records : tuple of FlowRecord
-    fluid : mapping
+    fluid
         Flow -> "before_mbps", "after_mbps" of te_solver's fluid; empty for schemes of routes.
-    links : mapping
+    links
         Link direction -> "before", "after" -> queue -> Mbit/s.
-    stays : frozenset of str
+    stays
         Flows whose path is the same before and after.
-    failure_s : float
+    failure_s
         CLOCK_MONOTONIC.
-    detections_s, installs_s : tuple of float
+    detections_s, installs_s
         When switches reported failed ports, and when ingress switches had confirmed their new rows.
-    bfd_interval_ms : int or None
-    wrong_rows : str
+    wrong_rows
         What is wrong with the switches' rows at the end; empty: nothing.
-    warnings : tuple of str
-    trustworthy : bool
     """
 
     scenario: Scenario
@@ -103,8 +99,7 @@ def judge_flows(run: FlowRun, *, keeps_others: bool) -> FlowResult:
 
     Parameters
     ----------
-    run : FlowRun
-    keeps_others : bool
+    keeps_others
         Whether the scheme promises that flows that are no victims keep their throughput.
     """
     claims = [_met(record, each) for record in run.records for each in _of(run, record) if _says_something(each)]

@@ -31,15 +31,15 @@ class Frame:
 
     Attributes
     ----------
-    t_ns : int
+    t_ns
         Stamp of the capture's own clock (CLOCK_REALTIME), nanoseconds.
-    vlan_tci : int or None
+    vlan_tci
         Tag control information: PCP (3 bits), CFI, VLAN id (12 bits); None without a tag.
-    source, destination : int
+    source, destination
         IPv4 addresses.
-    protocol : int
+    protocol
         IP protocol number.
-    payload : bytes
+    payload
         Transport header and data, as far as they were captured.
     """
 
@@ -61,7 +61,7 @@ def parse_pcap(data: bytes) -> Iterator[Frame]:
 
     Parameters
     ----------
-    data : bytes
+    data
         A whole pcap file, nanosecond or microsecond, of either byte order. Empty: no frames.
 
     Raises
@@ -80,7 +80,7 @@ def pcap_records(data: bytes) -> Iterator[tuple[int, bytes]]:
 
     Parameters
     ----------
-    data : bytes
+    data
         As for `parse_pcap`.
 
     Raises

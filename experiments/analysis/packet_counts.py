@@ -41,11 +41,11 @@ class Way:
 
     Attributes
     ----------
-    source, destination : int
+    source, destination
         IPv4 addresses in the order of travel.
-    kind : str
+    kind
         "probe" (irtt) or "ping".
-    is_reply : bool
+    is_reply
         Whether these packets answer those of the other way.
     """
 
@@ -76,13 +76,13 @@ class Flight:
 
     Attributes
     ----------
-    sequence : int
+    sequence
         Number in the stream; counts on where the wire's 16 bits wrap.
-    sent_s : float
+    sent_s
         When it left the host (CLOCK_MONOTONIC, seconds).
-    arrivals_s : tuple of float
+    arrivals_s
         When copies reached the other host; none: lost.
-    hops : tuple of Sighting
+    hops
         The links that it crossed, by time.
     """
 
@@ -198,11 +198,11 @@ def fly(
 
     Parameters
     ----------
-    way : Way
+    way
         Whose packets.
     departures, arrivals : sequence of (float, int)
         Seconds and sequence numbers on the wire, as `stamps_of` gives them.
-    sightings : iterable of Sighting
+    sightings
         Frames on links, of any stream.
 
     Returns

@@ -37,13 +37,13 @@ class Record:
 
     Attributes
     ----------
-    zero_s, end_s : float
+    zero_s, end_s
         The scenario's second 0, and the end of the measured time.
     detections : tuple of (str, float)
         Switch and stamp of every report that a port is down.
-    installs_s : tuple of float
+    installs_s
         When agents installed rows.
-    dumps : tuple of DumpReport
+    dumps
         After the end, one a switch.
     """
 

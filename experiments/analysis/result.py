@@ -131,7 +131,7 @@ def judge(record: Record, promise: Promise) -> RunResult:
 
     Parameters
     ----------
-    record : Record
+    record
         What the run left behind.
     promise : callable
         What the scheme promises; claims are made only where it does.

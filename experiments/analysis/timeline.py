@@ -42,7 +42,7 @@ class Window:
 
     Attributes
     ----------
-    lead_s : float
+    lead_s
         Packets that left this long before the start and are lost were on their way then: they count as lost in it.
     """
 
@@ -83,13 +83,13 @@ class WayOutcome:
 
     Attributes
     ----------
-    counts : Counts
+    counts
         Packets sent in the window, and those on their way at its start that are lost.
-    is_affected : bool
+    is_affected
         Whether any of them was lost, backtracked or rerouted.
-    has_recovered : bool
+    has_recovered
         Whether packets were delivered again at the end of the window, be it on a way back (also when nothing was lost).
-    outage_ms : float
+    outage_ms
         From the sending of the first lost packet to that of the first delivered one after the last lost; 0
         without loss, and up to the end of the window without recovery.
     """
@@ -110,9 +110,9 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
 
     Parameters
     ----------
-    flights : sequence of Flight
+    flights
         By time of departure.
-    window : Window
+    window
         The failure's time.
     """
     sent = [flight for flight in flights if window.concerns(flight)]
@@ -165,13 +165,13 @@ def stages(
 
     Parameters
     ----------
-    window : Window
+    window
         The failure's time, from its beginning.
-    outcomes : sequence of WayOutcome
+    outcomes
         One for each way of each pair.
-    detections_s : sequence of float
+    detections_s
         When switches reported a failed port.
-    installs_s : sequence of float
+    installs_s
         When agents installed rows; when there are none, the first bypass of a packet is the switch-over.
     """
     affected = [outcome for outcome in outcomes if outcome.is_affected]

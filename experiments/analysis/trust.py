@@ -17,13 +17,13 @@ class StreamHealth:
 
     Attributes
     ----------
-    warm_up_lost : int
+    warm_up_lost
         Packets lost before anything was broken.
-    unexplained : int
+    unexplained
         Arrivals whose departure no tap saw.
     tapped, own : (int, int), (int, int) or None
         Requests sent and answered: by the taps, and by the program itself.
-    pace : float
+    pace
         Mean time between packets over the time that was asked for.
     """
 
@@ -41,17 +41,17 @@ class Health:
 
     Attributes
     ----------
-    flaps : mapping
+    flaps
         Switch port to liveness changes of its BFD session that no failure of the scenario explains.
-    restarts : sequence of str
+    restarts
         Processes that died and were restarted though the scenario did not kill them.
-    missed : mapping
+    missed
         Tap to frames that it could not keep.
-    drift_ms : float
+    drift_ms
         Change of the offset between the two clocks.
-    notes : sequence of str
+    notes
         What the emulation itself warns of.
-    faults : sequence of str
+    faults
         What the emulation has found wrong with itself: queues that are not strict.
     """
 

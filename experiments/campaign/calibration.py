@@ -30,7 +30,7 @@ def problems(facts: Mapping[str, object]) -> tuple[str, ...]:
 
     Parameters
     ----------
-    facts : mapping
+    facts
         As the testbed measured them; a key that is missing or None was not measured and is not held against the
         machine.
 
@@ -82,9 +82,9 @@ def distrust_caption(stored: Json | None, rows: Sequence[Json]) -> str:
 
     Parameters
     ----------
-    stored : dict or None
+    stored
         calibration.json; None for campaigns that measure nothing.
-    rows : sequence of dict
+    rows
         Rows behind the figure.
     """
     reasons = list(stored.get("problems", ())) if stored else []

@@ -26,19 +26,19 @@ class PaperFigure:
 
     Attributes
     ----------
-    id, paper, title : str
+    id, paper, title
         `paper` is what `--paper` takes; ids beyond the papers have paper "beyond".
-    trials : callable
+    trials
         Plan -> trials. Figures that share trials name them alike, so each runs once.
-    claims : callable
+    claims
         Rows -> claim results. Rows of other figures and failed attempts may be among them; they are left out.
-    draw : callable
+    draw
         (rows, caption) -> figure; the caption's lines stand under what the figure says about itself.
-    table : callable
+    table
         Rows -> table.
-    with_paper : str or None
+    with_paper
         The paper whose `--paper` takes this id too, because it explains that paper's verdicts.
-    part_of : str or None
+    part_of
         A name that asks for this id and all others that give it too, as sdfast-fig10 for its parts a and b.
     """
 

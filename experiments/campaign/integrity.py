@@ -20,11 +20,11 @@ def check_campaign(description: Json, rows: Sequence[Json], folder: str) -> None
 
     Parameters
     ----------
-    description : dict
+    description
         campaign.json.
-    rows : sequence of dict
+    rows
         One a line of rows.jsonl, in order.
-    folder : str
+    folder
         Name for messages.
 
     Raises

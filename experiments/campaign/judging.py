@@ -47,12 +47,11 @@ def judge_figure(
 
     Parameters
     ----------
-    figure : PaperFigure
-    trial_ids : sequence of str
+    trial_ids
         Its trials; rows of other trials are left out.
-    rows : sequence of dict
+    rows
         All attempts of a campaign.
-    calibration : dict or None
+    calibration
         calibration.json; None when nothing was measured that needs one.
     """
     good = good_rows(rows)
@@ -91,11 +90,11 @@ def campaign_value(results: Sequence[Json], rows: Sequence[Json], facts: Json) -
 
     Parameters
     ----------
-    results : sequence of dict
+    results
         As `result_of` makes them.
-    rows : sequence of dict
+    rows
         All attempts.
-    facts : dict
+    facts
         More keys, such as the folder.
     """
     failed = {each["trial"]: each["error"] for result in results for each in result["failed"]}

@@ -16,16 +16,16 @@ class TrialKind:
 
     Attributes
     ----------
-    name : str
+    name
         As trials and rows give it.
-    runner : str
+    runner
         "module:function", what makes its runner from `TestbedSettings`. Kinds with one runner share sessions. A
         name, so that who reads rows needs nothing that acts.
     seconds : callable
         What a trial takes on a network that is there, for estimates: measured on four cores.
-    emulated : bool
+    emulated
         Whether it builds an emulated network, which takes its time and whose machine is calibrated.
-    root : bool
+    root
         Whether it starts switches or makes network namespaces.
     """
 
@@ -41,9 +41,9 @@ def after(around_s: float, *, timed: bool = True) -> Seconds:
 
     Parameters
     ----------
-    around_s : float
+    around_s
         Start of the instruments, reading of captures, the return.
-    timed : bool
+    timed
         Whether the windows are not in `around_s` yet.
     """
 

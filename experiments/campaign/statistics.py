@@ -29,13 +29,12 @@ def mean_interval(values: Sequence[float]) -> Estimate:
 
     Parameters
     ----------
-    values : sequence of float
+    values
         Independent measurements, at least one; any unit.
 
     Returns
     -------
-    Estimate
-        Bounds are None for a single value, which says nothing about spread.
+    Bounds are None for a single value, which says nothing about spread.
 
     Raises
     ------
@@ -66,14 +65,13 @@ def change_interval(baseline: Mapping[Key, float], other: Mapping[Key, float], s
     ----------
     baseline, other : mapping of key to float
         Measurements; only keys that both have are used.
-    seed : int
+    seed
         Seed of the draws.
 
     Returns
     -------
-    Estimate or None
-        None without a common key, or when the baseline's mean is 0: there is no relative change then. A bound that
-        is not finite (draws whose baseline is 0) is None.
+    None without a common key, or when the baseline's mean is 0: there is no relative change then. A bound that
+    is not finite (draws whose baseline is 0) is None.
 
     Raises
     ------

@@ -104,9 +104,9 @@ class Trial:
 
     Attributes
     ----------
-    kind : str
+    kind
         Name of a kind (experiments/campaign/kinds).
-    parameters : Parameters
+    parameters
         What decides its outcome besides, as its kind has it.
     """
 

@@ -132,9 +132,9 @@ def judge(claim: Claim, estimate: Estimate | None) -> ClaimResult:
 
     Parameters
     ----------
-    claim : Claim
+    claim
         Without a band the result is `measured`.
-    estimate : Estimate or None
+    estimate
         None when there is nothing to judge: the result is `no data`.
     """
     band = None if claim.band is None else str(claim.band)
@@ -156,7 +156,6 @@ def judge_order(name: str, unit: str, estimates: Mapping[str, Estimate | None]) 
 
     Parameters
     ----------
-    name, unit : str
     estimates : mapping of name to Estimate or None
         In the order that the paper gives, smallest first.
     """
@@ -183,9 +182,9 @@ def judge_difference(name: str, unit: str, paper: str, estimate: Estimate | None
 
     Parameters
     ----------
-    name, unit, paper : str
+    name, unit, paper
         `paper` says which is larger.
-    estimate : Estimate or None
+    estimate
         Of larger less smaller; None when there is nothing to judge.
     """
     result = judge(Claim(name, unit, paper, AtLeast(0.0)), estimate)

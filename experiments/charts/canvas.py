@@ -102,8 +102,7 @@ def grouped(
 
     Returns
     -------
-    dict
-        (variant, number of the group) -> (place, width) of its bar, for marks upon it.
+    (variant, number of the group) -> (place, width) of its bar, for marks upon it.
     """
     if not values:
         say_empty(axes)

@@ -48,11 +48,11 @@ def draw_delay(panels: Sequence[Panel], paths: Sequence[Path], title: str) -> No
 
     Parameters
     ----------
-    panels : sequence of Panel
+    panels
         At least one.
-    paths : sequence of Path
+    paths
         Files; the ending decides the format.
-    title : str
+    title
         Stands above the picture.
 
     Raises

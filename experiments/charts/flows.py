@@ -36,8 +36,6 @@ def draw_flows(runs: Sequence[Run], paths: Sequence[Path], title: str) -> None:
     ----------
     runs : sequence of dict
         Entries of `runs` in verdict.json.
-    paths : sequence of Path
-    title : str
 
     Raises
     ------

@@ -37,11 +37,11 @@ class CampaignProgress:
     ----------
     estimates : mapping of trial id to Estimate
         The trials that are still to run.
-    bar : Bar or None
+    bar
         None: plain lines.
-    tell : callable
+    tell
         Prints a line.
-    clock : callable
+    clock
         Seconds.
     """
 

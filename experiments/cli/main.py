@@ -47,13 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Parameters
     ----------
-    argv : sequence of str, optional
+    argv
         Arguments without the program's name; those of the process when left out.
 
     Returns
     -------
-    int
-        Exit code.
+    Exit code.
     """
     _prepare_streams()
     # The `ovs` package imports eventlet where it is installed, which prints nine lines about its own future.

@@ -25,13 +25,11 @@ class Target:
 
     Attributes
     ----------
-    host : str
-    port : int
-    dscp : int
+    dscp
         Of everything that the switch sends; 48 (CS6) is Open vSwitch's default.
-    send_buffer_bytes : int
+    send_buffer_bytes
         SO_SNDBUF; 0: what the kernel chooses.
-    is_class : bool
+    is_class
         Whether the controller gives this connection a controller id (NXT_SET_CONTROLLER_ID) before it is used.
     """
 
@@ -52,10 +50,9 @@ class Connection:
     ----------
     link : socket
         Connected; made non-blocking here.
-    dpid : int
     on_sent, on_answer : callable
         Told (serial, now_s) when a packet-in has left whole, and when a message lets its packet go on.
-    queue_pkts : int
+    queue_pkts
         Packet-ins that may wait.
     """
 

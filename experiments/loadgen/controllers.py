@@ -151,7 +151,7 @@ def app_file(name: str) -> str:
 
     Parameters
     ----------
-    name : str
+    name
         `simple_switch_13`, `ryu_apps/shortest.py`, `package.module` or a path.
 
     Raises
@@ -183,10 +183,9 @@ def running(controller: Controller, host: str, port: int, pid: int | None = None
 
     Parameters
     ----------
-    controller : Controller
     host, port : str, int
         Where it listens.
-    pid : int or None
+    pid
         A process in whose network namespace it runs; None: here.
 
     Raises

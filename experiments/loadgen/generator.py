@@ -40,13 +40,13 @@ class SwitchRegistry:
 
     Attributes
     ----------
-    targets : tuple of Target
+    targets
         Connections of each switch; the first is that for everything which no other is named for.
-    table : PolicyMapTable or None
+    table
         Decides which connection a packet-in takes; None: the first takes all.
-    queue_pkts : int
+    queue_pkts
         Packet-ins that may wait on each connection.
-    patience_s : float
+    patience_s
         How long an answer may take.
     stall_s : tuple of float or None
         From when until when switches read nothing, seconds after the start of the load.
@@ -109,9 +109,7 @@ class Generator:
 
     Parameters
     ----------
-    load : Load
-    registry : SwitchRegistry
-    open_link : callable
+    open_link
         Target -> connected socket (in another network namespace, when the caller wants it there).
     """
 

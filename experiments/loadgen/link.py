@@ -35,11 +35,11 @@ class LinkShape:
 
     Attributes
     ----------
-    rate_mbps : float or None
+    rate_mbps
         Each direction, Ethernet headers counted; None: as fast as the machine.
-    dscps : tuple of int
+    dscps
         Most urgent first; empty: one queue.
-    queue_pkts : int
+    queue_pkts
         Longest queue, each.
     """
 
@@ -80,8 +80,7 @@ def control_link(shape: LinkShape, switch_pid: int | None = None) -> Iterator[Co
 
     Parameters
     ----------
-    shape : LinkShape
-    switch_pid : int or None
+    switch_pid
         A process in whose network namespace the switch's end shall be; None: a new namespace.
 
     Notes

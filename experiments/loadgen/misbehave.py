@@ -154,12 +154,10 @@ def misbehaving(pid: int | None, targets: Sequence[Target], behaviour: str, seed
 
     Parameters
     ----------
-    pid : int or None
+    pid
         A process in whose network namespace it lives; None: here.
-    targets : sequence of Target
-    behaviour : str
+    behaviour
         One of `BEHAVIOURS`.
-    seed : int
 
     Raises
     ------

@@ -45,18 +45,14 @@ def keep_schedule(clock: Clock, ledger: Ledger, patience_s: float, side: Side, p
 
     Parameters
     ----------
-    clock : Clock
+    clock
         Started anew.
-    ledger : Ledger
-    patience_s : float
-    side : Side
     progress : callable
         Told once a second.
 
     Returns
     -------
-    float
-        How late packets were offered, 99th percentile, ms.
+    How late packets were offered, 99th percentile, ms.
     """
     plan = ledger.schedule
     due_s, total_s = plan.due_s.tolist(), plan.warm_up_s + plan.seconds

@@ -33,13 +33,12 @@ class RealLoad:
 
     Parameters
     ----------
-    switch : CostSwitch or SwitchLine
+    switch
         With hosts at ports 1 and 2.
-    load : Load
+    load
         One switch.
-    targets : sequence of Target
+    targets
         Its controllers; `send_buffer_bytes` holds for all of them.
-    patience_s : float
     """
 
     def __init__(

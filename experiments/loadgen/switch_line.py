@@ -34,7 +34,7 @@ def switch_line(topology: Topology) -> Iterator[SwitchLine]:
 
     Parameters
     ----------
-    topology : Topology
+    topology
         Hosts are at its first two switches.
 
     Raises

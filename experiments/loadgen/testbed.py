@@ -66,20 +66,20 @@ class LoadContext:
 
     Attributes
     ----------
-    shape : LinkShape or None
+    shape
         Control link in namespaces of its own (needs root); None: the loopback interface.
-    registry : SwitchRegistry
+    registry
         Its targets and table come from the controller.
-    send_buffer_bytes : int
+    send_buffer_bytes
         Of each connection of a switch; 0: the kernel's choice.
-    beside : callable or None
+    beside
         (link, controller) -> context that runs while the load does.
-    realtime : bool
+    realtime
         Whether generator and controller go before other processes, where the system allows it: other work on the
         machine else shows as delay.
-    real_switch : bool
+    real_switch
         A private Open vSwitch raises the packet-ins (needs a shape, and one switch), instead of emulated switches.
-    line : Topology or None
+    line
         With `real_switch`: the switches between the two hosts, all of that Open vSwitch; None: one.
     """
 

@@ -30,7 +30,7 @@ def report_page(paths: Sequence[Path]) -> Page:
 
     Parameters
     ----------
-    paths : sequence of Path
+    paths
         At least one; folders of `armor run`, `demo`, `reproduce` and `te sweep` in any order.
 
     Raises

@@ -53,8 +53,7 @@ def verdict_counts(figures: Iterable[FigureResult]) -> str:
 
     Returns
     -------
-    str
-        For example "12 claims: 9 holds, 2 direction and 1 measured"; empty without claims.
+    For example "12 claims: 9 holds, 2 direction and 1 measured"; empty without claims.
     """
     words = [
         verdict_cell(claim.get("verdict")).text for figure in figures for claim in figure.verdict.get("claims") or []

@@ -31,12 +31,11 @@ def failure_drawing(scenario: Scenario, number: int, result: Json, returned: Ite
 
     Parameters
     ----------
-    scenario : Scenario
-    number : int
+    number
         Which failure.
-    result : dict
+    result
         Its entry in verdict.json.
-    returned : iterable of dict
+    returned
         Rows of packets that backtracked, of one run.
     """
     failure = scenario.failures[number]

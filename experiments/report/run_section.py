@@ -28,8 +28,7 @@ def run_section(folder: RunFolder, place: str) -> Section:
 
     Parameters
     ----------
-    folder : RunFolder
-    place : str
+    place
         Beginning of the anchors.
     """
     runs = folder.verdict["runs"]

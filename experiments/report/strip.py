@@ -30,7 +30,7 @@ def strip_svg(rows: Sequence[StripRow]) -> str:
 
     Parameters
     ----------
-    rows : sequence of StripRow
+    rows
         At least one.
     """
     end_ms = axis_end([value for row in rows for value in row.stages_ms.values() if value is not None])

@@ -37,17 +37,17 @@ class Failure:
     ----------
     at_s, repair_at_s : float, float or None
         Seconds after the run's zero; None is never repaired.
-    line : int
+    line
         Line of the scenario file, for messages.
-    kind, target : str
+    kind, target
         What the keys `kind` and of what fails are called; several kinds may share a target.
-    usual : bool
+    usual
         Whether an entry without a kind means this one of its target's kinds.
-    keys : tuple of Key
+    keys
         All that an entry takes besides `kind`.
-    is_one_event : bool
+    is_one_event
         Whether all its steps are one event to the analysis; else a repair is one of its own.
-    takes_controller : bool
+    takes_controller
         Whether switches are without their controller meanwhile.
     """
 

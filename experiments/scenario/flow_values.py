@@ -28,23 +28,22 @@ class Flow:
 
     Attributes
     ----------
-    name : str
-    source, destination : str
+    source, destination
         Node names; host k is attached to node k.
     transport : {"tcp", "udp"}
-    offered_mbps : float or None
+    offered_mbps
         Payload rate; None (TCP only): as much as goes.
-    priority : str or None
+    priority
         Name of its traffic class, as "high" (ryu_apps/plan/kuijia/priorities.py); None: the first class.
-    tunnel : int or None
+    tunnel
         Position of the pair's tunnel that carries it while nothing has failed; None: any.
-    moves_to : int or None
+    moves_to
         Position of the tunnel that it is to move to when its own fails; None: any.
-    port : int
+    port
         Port of its server at the destination.
-    start_s : float
+    start_s
         When it begins, in seconds of the run.
-    datagram_bytes : int
+    datagram_bytes
         UDP: payload of a datagram.
 
     Raises
@@ -80,16 +79,12 @@ class Placed:
 
     Attributes
     ----------
-    flow : Flow
-    source_port : int
-    slot : int or None
+    slot
         Hash slot; None under a scheme without tunnels.
-    before, after : tuple of Direction
+    before, after
         Links that it crosses; empty: it is dropped at the ingress, or nobody knows.
-    queue_before, queue_after : int
-    tunnel_before, tunnel_after : int or None
+    tunnel_before, tunnel_after
         Positions of tunnels; None: none.
-    dscp : int
     """
 
     flow: Flow
@@ -110,13 +105,13 @@ class FlowTiming:
 
     Attributes
     ----------
-    settle_s : float
+    settle_s
         From the start of the flows to the run's zero: TCP finds its rate.
-    before_s : float
+    before_s
         From zero to the failure: the window of the rates before.
-    after_s : float
+    after_s
         From the failure to the end.
-    final_s : float
+    final_s
         The last part of `after_s`: the window of the rates after.
     """
 
@@ -144,16 +139,16 @@ class FlowSeen:
 
     Attributes
     ----------
-    received_mbps : tuple of float
+    received_mbps
         Payload by arrival, a value for each tenth of a second from `start_s` on.
-    start_s : float
+    start_s
         CLOCK_MONOTONIC.
-    retransmits : int or None
+    retransmits
         TCP: segments retransmitted, over the whole run; None where the sender did not say.
-    sent, arrived : tuple of int
+    sent, arrived
         UDP: datagrams by the tenth of a second in which they were sent, counted from `start_s`; arrived counts each
         of them once.
-    duplicated, reordered : int
+    duplicated, reordered
         UDP: copies too many, and datagrams that came after a later one.
     """
 
@@ -176,21 +171,20 @@ class FlowRecord:
         As in `Flow`.
     kind : {"victim", "direct", "indirect", "none"}
         "class" in JSON.
-    tunnel, tunnel_after : int or None
+    tunnel, tunnel_after
         Where it was before and after the failure.
-    before_mbps, after_mbps : float
+    before_mbps, after_mbps
         Mean payload rates at the receiver, over the window before the failure and over the last seconds.
-    lost_percent_before, lost_percent_after : float or None
+    lost_percent_before, lost_percent_after
         UDP: datagrams of the window that never arrived. TCP, as Kuijia's section 5.2 means it: 0 before, and after the
         throughput that is gone, (before - after) / before.
-    retransmits : int or None
-    convergence_s : float or None
+    convergence_s
         `analysis.flows.convergence.convergence_s`.
-    samples_mbps : tuple of float
+    samples_mbps
         Ten a second, over the whole run.
-    start_ms : float
+    start_ms
         First sample, in milliseconds relative to the failure (negative).
-    sent, received, duplicated, reordered : int or None
+    sent, received, duplicated, reordered
         UDP datagrams of the whole run.
     """
 

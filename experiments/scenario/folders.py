@@ -16,9 +16,9 @@ def find_kinds(base: type[Kind], package: str) -> Mapping[str, type[Kind]]:
 
     Parameters
     ----------
-    base : type
+    base
         What each of them is a subclass of.
-    package : str
+    package
         A folder beside this module.
 
     Raises

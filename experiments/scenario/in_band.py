@@ -18,10 +18,8 @@ def read_control(
 
     Parameters
     ----------
-    context : Context
     fields : mapping of key to Line
-    topology : Topology
-    tunnel_schemes : sequence of str
+    tunnel_schemes
         Schemes of tunnels among those that run; their links have priority queues for data.
 
     Raises

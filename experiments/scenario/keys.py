@@ -27,13 +27,13 @@ class Key:
 
     Attributes
     ----------
-    name : str
+    name
         As files give it.
-    read : callable
+    read
         (context, line, name) to the checked value; raises BadInputError.
-    attribute : str
+    attribute
         Where the value stands; left out: an attribute of the key's name.
-    write : callable
+    write
         From the value to plain data that `read` takes.
     """
 

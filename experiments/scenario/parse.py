@@ -75,13 +75,13 @@ class ScenarioContext:
 
     Attributes
     ----------
-    load_topology : callable
+    load_topology
         Name or path to topology; raises BadInputError.
-    schemes : mapping of str to Scheme
+    schemes
         Known schemes; one without modes runs once, whatever modes are asked for.
-    find_file : callable
+    find_file
         Path of a file that the scenario names.
-    read_file : callable
+    read_file
         Text of a file that the scenario names; raises BadInputError.
     """
 
@@ -96,9 +96,9 @@ def parse_scenario(text: str, file_name: str, scenario_context: ScenarioContext)
 
     Parameters
     ----------
-    text : str
+    text
         YAML or JSON; the format is in docs/scenario_format.md.
-    file_name : str
+    file_name
         Name that messages begin with.
     scenario_context : Scenario context
         Topology loader and the known schemes.

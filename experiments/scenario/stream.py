@@ -37,17 +37,17 @@ class Traffic:
 
     Attributes
     ----------
-    source, destination : str
+    source, destination
         Node names; host k is attached to node k.
     start_s, stop_s : float, float or None
         Seconds after the run's zero; None means until the run ends.
-    kind : str
+    kind
         What the key `kind` calls it.
-    keys : tuple of Key
+    keys
         What an entry takes besides `from`, `to`, `kind`, `start_s` and `stop_s`.
-    needed : tuple of str
+    needed
         Those of these keys that it must have.
-    output : str
+    output
         Suffix of the file that its client prints.
     """
 
@@ -71,11 +71,11 @@ class Traffic:
 
         Parameters
         ----------
-        address : str
+        address
             IPv4 address of the destination.
-        seconds : float
+        seconds
             How long.
-        number : int
+        number
             Number of the stream in the scenario, for a port of its own.
         """
         raise NotImplementedError
@@ -94,15 +94,15 @@ class ProbedTraffic(Traffic):
 
     Attributes
     ----------
-    interval_ms : float
+    interval_ms
         Time between packets.
-    size_bytes : int
+    size_bytes
         IP payload.
-    sequence_bits : int
+    sequence_bits
         Width of the sequence number on the wire.
-    counts_copies : bool
+    counts_copies
         Whether its own account counts every copy of an answer, or each number once.
-    awaits_answers : bool
+    awaits_answers
         Whether a client without answers outlives its time, and has to be interrupted.
     """
 
@@ -120,15 +120,14 @@ class ProbedTraffic(Traffic):
 
         Parameters
         ----------
-        protocol : int
+        protocol
             Of the IPv4 header.
-        payload : bytes
+        payload
             What follows that header, as far as it was captured.
 
         Returns
         -------
-        WireNumber or None
-            None for every other packet.
+        None for every other packet.
         """
         raise NotImplementedError
 
@@ -144,7 +143,7 @@ class TcpTraffic(Traffic):
 
     Attributes
     ----------
-    rate_mbps : float or None
+    rate_mbps
         Offered rate; None: as much as goes.
     """
 
@@ -159,11 +158,11 @@ class CountedTraffic(Traffic):
 
     Attributes
     ----------
-    rate_pps : float
+    rate_pps
         Packets a second, at most.
-    size_bytes : int
+    size_bytes
         UDP payload.
-    sender : str
+    sender
         "module:function" that makes what sends and counts all streams of the kind, from the network, the streams and
         `say`: see `experiments.testbed.runs.loads.CountedStreams`.
     """

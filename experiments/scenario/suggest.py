@@ -11,15 +11,14 @@ def suggest(word: str, known: Iterable[str]) -> str:
 
     Parameters
     ----------
-    word : str
+    word
         What was given.
-    known : iterable of str
+    known
         What would have been understood.
 
     Returns
     -------
-    str
-        "did you mean X?" when something is close, else "use one of A, B, C".
+    "did you mean X?" when something is close, else "use one of A, B, C".
 
     Examples
     --------

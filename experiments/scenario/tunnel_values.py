@@ -17,18 +17,17 @@ class TunnelConfiguration:
 
     Attributes
     ----------
-    demands : str
+    demands
         A generator's specification or a file; empty: all pairs, tunnels of equal weight.
-    given : str
+    given
         Demands as the text of a JSON list, in place of `demands`; empty: none.
-    tunnels : int
+    tunnels
         How many a pair gets at most.
-    tunnel_kind, objective : str
-    low_to_high : float or None
+    low_to_high
         Splits every demand into two classes, this many times as much low as high.
-    shape : str
+    shape
         Shape of the tables that are installed.
-    notified_by : str
+    notified_by
         Who answers failed tunnels: the controller, or the agents of the switches.
     """
 
@@ -57,14 +56,13 @@ class Expected:
 
     Attributes
     ----------
-    flow : str
-    scheme : str or None
+    scheme
         None: under every scheme.
-    before_mbps, after_mbps : float or None
+    before_mbps, after_mbps
         Payload rates; None: nothing is expected.
-    after_below_mbps : float or None
+    after_below_mbps
         The rate after is lower than this.
-    within_percent : float
+    within_percent
         How far a rate may be off: of the expected rate, or of what the flow offers where none is expected to be left.
     """
 

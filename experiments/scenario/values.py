@@ -67,10 +67,9 @@ class Control:
 
     Attributes
     ----------
-    scheme, variant : str
+    scheme, variant
         Whose run; `variant` names one that the control adds, with `replay` in place of the scheme's own settings.
-    replay : Replay or None
-    packets : int or None
+    packets
         It loses at least so many.
     outage_percent : (float, float) or None
         It loses between so much and so much of what is sent while delivery is not promised.
@@ -94,34 +93,33 @@ class Scenario:
 
     Attributes
     ----------
-    topology_name : str
+    topology_name
         What the file says; `topology` is what that means.
-    bfd_interval_ms : int or None
+    bfd_interval_ms
         None: the machine's own limit, found by the doctor's probe.
-    control_delay_ms : float
+    control_delay_ms
         One-way delay of every control link; 0: none is added.
-    settle_s : float
+    settle_s
         Time with probes running and nothing broken before the run's zero.
-    delay_ms, jitter_ms : float or None
+    delay_ms, jitter_ms
         One delay and jitter for all links, which `topology` has taken over; None: those of the topology.
-    link_delays : bool or None
+    link_delays
         Whether links are delayed; None: where the kernel can do it.
-    tunnels : TunnelConfiguration
+    tunnels
         How schemes of tunnels are planned.
-    queues : str or None
+    queues
         Set-up of priority queues of every link port; None: none, or with schemes of tunnels "single".
     flows, aggregates : tuple of WantedFlow, str or None
         Flows to measure, or the transport of those that are made from the demands: two for each tunnel.
-    expected : tuple of Expected
-    rerun : Rerun or None
+    rerun
         A run of traffic engineering while the flows run.
-    capacity_mbps : float or None
+    capacity_mbps
         One capacity for all links, which `topology` has taken over; None: those of the topology.
-    pmt : PolicyMapTable or None
+    pmt
         Message classes that the controller and the switches serve (PSO).
-    control_at : str or None
+    control_at
         Switch that the controller is attached to, when control runs over the data links; None: it has links of its own.
-    controls : tuple of Control
+    controls
         Runs that must lose.
     """
 

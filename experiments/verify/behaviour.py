@@ -17,15 +17,15 @@ class Behaviour:
 
     Attributes
     ----------
-    mode : str
+    mode
         How rows come after a failure ("none", "learned", "agent").
     promise : callable
         What is delivered whatever part of the network knows, before any controller acts.
-    loop_free : bool
+    loop_free
         Whether nothing ever loops while no controller writes.
-    backtracks : bool
+    backtracks
         Whether packets backtrack until the link returns or a controller rewrites the routes.
-    restoration : Restoration or None
+    restoration
         What the controller rewrites.
     restored : callable or None
         What is delivered once the controller has rewritten it.

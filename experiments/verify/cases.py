@@ -20,11 +20,10 @@ def failure_masks(n_links: int, failures: int, sample: int | None, seed: int) ->
 
     Parameters
     ----------
-    n_links, failures : int
-    sample : int or None
+    sample
         None: all sets, in lexicographic order. Else that many different sets drawn at random (all of them when there
         are no more).
-    seed : int
+    seed
         Seed of the draw.
 
     Raises
@@ -56,7 +55,6 @@ class Residual:
     ----------
     ends : list of (int, int)
         Node positions at the ends of every link.
-    n_nodes : int
     """
 
     def __init__(self, ends: list[tuple[int, int]], n_nodes: int) -> None:

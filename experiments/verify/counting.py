@@ -29,11 +29,11 @@ class Cases:
 
     Attributes
     ----------
-    failed_set, source, target : int array
+    failed_set, source, target
         Index of the failed set in its batch; positions of the pair.
     fewest_hops : float array
         Length of a shortest path without the failed links; infinity where there is none.
-    promised, restored : bool array
+    promised, restored
         Whether the scheme promises delivery before any controller acts, and once one has.
     """
 
@@ -56,7 +56,7 @@ class Updates:
 
     Attributes
     ----------
-    failing, returning : int array
+    failing, returning
         After the failure, and when all its links are back.
     """
 
@@ -70,15 +70,15 @@ class Findings:
 
     Attributes
     ----------
-    worst : int array
+    worst
         The worst that can happen while the network is partly updated, before any controller acts.
-    first, settled : Walks
+    first, settled
         First packets before any controller acts, and packets after convergence, when it has.
-    settled_is_simple, settled_is_tagged : bool array
+    settled_is_simple, settled_is_tagged
         Whether the settled path meets no switch twice; whether its packets carry a tag somewhere.
-    reply : Walks or None
+    reply
         Agent mode: first replies, sent once the first packet has arrived.
-    updates : Updates or None
+    updates
         With a controller that restores routes.
     """
 

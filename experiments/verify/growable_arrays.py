@@ -17,10 +17,9 @@ class GrowableArray:
 
     Parameters
     ----------
-    dtype : type
-    columns : int or None
+    columns
         None: one-dimensional. Else rows of this many columns, more on demand.
-    fill : int
+    fill
         What unused columns hold.
     """
 

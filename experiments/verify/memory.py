@@ -69,7 +69,6 @@ def forecast(topology: Topology, plan: Planner) -> Forecast:
 
     Parameters
     ----------
-    topology : Topology
     plan : callable
         Makes the plans of any network, as it will make those of this one.
     """

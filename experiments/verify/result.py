@@ -35,25 +35,25 @@ class Tally:
 
     Attributes
     ----------
-    delivered, disconnected, looped, dropped : int
+    delivered, disconnected, looped, dropped
         From the first packet until the path has settled: before any controller acts (every possibility of a partly
         updated network), and after it has. A case is `delivered` when every possibility delivers, `disconnected`
         when the failure parts the pair (then the packet must be dropped, never looped), `looped` if any possibility
         loops, else `dropped`.
-    promised, broken : int
+    promised, broken
         Cases that the scheme promises to deliver, before or after its controller acts; those that break a promise.
-    crankback_cases, longest_crankback : int
+    crankback_cases, longest_crankback
         First packets that backtrack, and over how many links.
-    backtracking_after_convergence, reply_backtracks : int
+    backtracking_after_convergence, reply_backtracks
         Cases whose packets still backtrack when the path has settled; whose first reply does.
-    micro_loops, micro_loops_on_return : int
+    micro_loops, micro_loops_on_return
         Cases that loop neither before nor after the controller acts, but can while some switches have their new rows
         and some have not; the same when the links are back.
-    transient, converged : Stage
+    transient, converged
         Without the controller, every possibility; and the settled path, with the controller if there is one.
-    updating, returning : Stage
+    updating, returning
         While the controller writes, with any set of switches already written.
-    tagged_after_convergence : int
+    tagged_after_convergence
         Cases whose settled packets still carry a tag somewhere.
     """
 
@@ -117,9 +117,9 @@ class VerifyResult:
 
     Attributes
     ----------
-    sizes : dict
+    sizes
         Sizes of the switches' "flows", "groups" and "backups" (rows for failed links, which wait for an agent).
-    restores : bool
+    restores
         Whether a controller rewrites routes.
     """
 

@@ -34,10 +34,9 @@ class Verifier:
 
     Parameters
     ----------
-    topology : Topology
-    plans : dict
+    plans
         Rule plans by datapath id.
-    behaviour : Behaviour
+    behaviour
         How rows come after a failure, and what the scheme promises.
     """
 

@@ -37,14 +37,11 @@ class Request:
 
     Attributes
     ----------
-    topology : Topology
-    scheme : str
-    options : PlanOptions
-    failures : int
+    failures
         How many links fail at once.
-    sample : int or None
+    sample
         Number of failure sets to draw; None = all.
-    seed : int
+    seed
         Seed of the draw.
     """
 
@@ -61,16 +58,11 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
 
     Parameters
     ----------
-    request : Request
-    jobs : int, optional
+    jobs
         At most this many processes; None: one where more would not pay, else one a core. The result is the same for
         any number.
     progress : callable, optional
         Called with (batches of failed sets done, all batches).
-
-    Returns
-    -------
-    VerifyResult
 
     Raises
     ------

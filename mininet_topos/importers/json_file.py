@@ -30,9 +30,9 @@ def read_json(content: bytes, default_name: str) -> Topology:
 
     Parameters
     ----------
-    content : bytes
+    content
         UTF-8 text.
-    default_name : str
+    default_name
         Name of the topology when the document gives none.
 
     Raises

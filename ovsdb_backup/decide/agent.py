@@ -88,9 +88,7 @@ def step(state: AgentState, event: Event, now_s: float) -> Result:
 
     Parameters
     ----------
-    state : AgentState
-    event : Event
-    now_s : float
+    now_s
         Any clock that does not jump, seconds.
 
     Returns

@@ -16,7 +16,7 @@ def in_one_go(actions: Sequence[AgentAction]) -> tuple[AgentAction, ...]:
 
     Parameters
     ----------
-    actions : sequence of AgentAction
+    actions
         What a run of punted packets calls for, in order.
     """
     released = [action for action in actions if isinstance(action, ReleasePacket)]

@@ -41,8 +41,7 @@ def rule_grabber(
 
     Returns
     -------
-    BackupRow or None
-        A row whose port is live; None when no planned row has one.
+    A row whose port is live; None when no planned row has one.
     """
     return _grab(index, commodity, tag_id, down | held) or (_grab(index, commodity, tag_id, down) if held else None)
 
@@ -67,17 +66,15 @@ def rule_changer(
 
     Parameters
     ----------
-    commodity : Commodity
-    grabbed : mapping of int to BackupRow or None
+    grabbed
         Backup row by the tag id that packets come with (0: untagged); None: no way is left, so they are dropped
         here instead of being punted for ever.
-    hard_timeout_s : int
+    hard_timeout_s
         Life of the rows (0: until removed).
 
     Returns
     -------
-    dict of int to FlowRow
-        By the tag id that packets come with. Of two rows for one tag id, the one that knows more remains.
+    By the tag id that packets come with. Of two rows for one tag id, the one that knows more remains.
     """
     changed: dict[int, FlowRow] = {}
     for tag_id, backup in grabbed.items():

@@ -168,7 +168,7 @@ class PortHealth(Health):
 
     Attributes
     ----------
-    switch_live, second_source_live : bool
+    switch_live, second_source_live
         What OpenFlow and OVSDB say. Either can fail a port; both are needed to trust it again.
     """
 
@@ -204,24 +204,22 @@ class AgentState:
 
     Attributes
     ----------
-    damping : Damping
+    damping
         How long a port must be up before it is trusted.
-    hard_timeout_s : int
+    hard_timeout_s
         Life of the agent's rows (0: until removed).
-    index : BackupIndex
+    index
         The plan; empty until one is loaded.
-    is_connected : bool
+    is_connected
         Whether the switch can be told anything.
-    ports : mapping of int to PortHealth
-    known : mapping of Commodity to frozenset of int
+    known
         S of Algorithm 2, per commodity and failed set: tags that punted packets carried and that were acted
         upon. A commodity to a local host stands for flows whose reverse path was looked after.
-    outdated : mapping of Commodity to frozenset of int
+    outdated
         Tags that name a link of this switch which is up: such packets are passed on for a while, nothing more.
-    rules : Rules
-    removing : mapping
+    removing
         Removal notices to expect for rows that the agent deleted itself, by (commodity, tag id, cookie).
-    version : int
+    version
         Changes with everything that a port's failure would depend on.
     """
 

@@ -28,13 +28,13 @@ class BackupIndex:
     ----------
     backups, failed_set_extensions : tuple
         The rows of the plan.
-    local_ipv4 : frozenset of int
+    local_ipv4
         Addresses of the hosts behind this switch.
     tag_space : tuple of int
         (links, max_failures) of the plan: what each tag id means.
-    flows, groups : tuple
+    flows, groups
         Planned rows, which a restarted switch is refilled with.
-    ports : mapping of int to str
+    ports
         Link behind each port, for the log.
     """
 

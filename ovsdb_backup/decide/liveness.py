@@ -28,10 +28,9 @@ class Health:
 
     Attributes
     ----------
-    state : Liveness
-    downs : tuple of float
+    downs
         Times of its recent failures, seconds.
-    held_until_s : float or None
+    held_until_s
         Set in state HELD only.
     """
 

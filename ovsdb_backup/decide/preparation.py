@@ -32,9 +32,7 @@ class Preparation:
 
     Parameters
     ----------
-    state : AgentState
-    port_no : int
-    xid : int
+    xid
         Transaction and bundle id of the messages.
     """
 

@@ -104,23 +104,21 @@ class TunnelState:
     Attributes
     ----------
     agent_configuration : AgentConfiguration
-    damping : Damping
+    damping
         How long a tunnel must be up again before it is used.
     prepared : mapping
         Rows, and the messages that add them, of commodities with failed tunnels.
-    failed_ports : mapping of int to FailedPort
-    ldis : mapping of int to float
+    ldis
         Until when the LDI about a label is believed.
-    tunnels : mapping of int to Health
+    tunnels
         By label, of tunnels that begin here; one that is missing is UP.
     failed_tunnels : mapping of int to Failed tunnels
         By number of commodity.
-    rows : mapping of int to tuple of FlowRow
+    rows
         What the switch holds because of them.
-    foreign : tuple of FlowRow
+    foreign
         What it held when the agent came; what of it is not wanted goes at `sorted_out_s`, when all LDIs that there
         are have been heard.
-    sorted_out_s : float or None
     """
 
     configuration: AgentConfiguration
@@ -159,9 +157,7 @@ def step(state: TunnelState, event: Event, now_s: float) -> tuple[TunnelState, t
 
     Parameters
     ----------
-    state : TunnelState
-    event : Event
-    now_s : float
+    now_s
         One clock for all events.
     """
     state = HEARD[type(event)](state, event, now_s)

@@ -61,11 +61,11 @@ class BackupStore:
 
     Parameters
     ----------
-    remote : str
+    remote
         "unix:PATH" or "tcp:HOST:PORT".
-    timeout_s : float
+    timeout_s
         Limit for connecting, and for silence during a transaction.
-    chunk_rows : int
+    chunk_rows
         Most rows that one transaction writes.
     """
 
@@ -85,19 +85,18 @@ class BackupStore:
 
         Parameters
         ----------
-        bridge : str
+        bridge
             Name of the bridge that the plan is for.
-        plan : RulePlan
+        plan
             What the switch must hold.
-        ports : mapping of int to str, optional
+        ports
             Link behind each port ("s1-s2"), for people and for the agent's log.
-        expected_generation : int, optional
+        expected_generation
             Replace only this generation (0: none yet). Left out: whatever is current when the call starts.
 
         Returns
         -------
-        int
-            The current generation. Nothing is written when it holds exactly this plan already.
+        The current generation. Nothing is written when it holds exactly this plan already.
 
         Raises
         ------

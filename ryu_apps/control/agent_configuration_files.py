@@ -14,9 +14,9 @@ def write_configurations(planner: TunnelPlanner, folder: Path) -> None:
 
     Parameters
     ----------
-    planner : TunnelPlanner
+    planner
         Notified by agents.
-    folder : Path
+    folder
         Made if need be.
 
     Raises

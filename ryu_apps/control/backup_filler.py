@@ -19,9 +19,8 @@ class BackupFiller:
 
     Parameters
     ----------
-    faults : Faults
+    faults
         Where failed attempts are reported.
-    events : EventLog
     """
 
     def __init__(self, faults: Faults, events: EventLog) -> None:

@@ -55,7 +55,7 @@ class SwitchChannel:
     Parameters
     ----------
     datapath : ryu.controller.controller.Datapath
-    timeout_s : float
+    timeout_s
         How long a request may take.
     """
 

@@ -51,12 +51,6 @@ RETURN_POLL_S = 0.25
 class Controller:
     """What a Ryu app of ours consists of.
 
-    Parameters
-    ----------
-    scheme : Scheme
-    settings : Settings
-    logger : logging.Logger
-
     Raises
     ------
     BadInputError

@@ -32,9 +32,9 @@ class ControllerEvents(EventLog):
 
     Parameters
     ----------
-    source : str
+    source
         Who speaks.
-    logger : logging.Logger
+    logger
         Where the lines go, at level INFO.
     """
 

@@ -47,10 +47,10 @@ class MessageRefused(EventBase):
 
     Attributes
     ----------
-    kind : str
+    kind
         "malformed", and the connection is closed; "unusable": Ryu fell over it, closed; "unparsable" by Ryu, and
         "unreadable" by Armor's codec: the message is left out.
-    text : str
+    text
         What is wrong with it.
     """
 

@@ -24,12 +24,10 @@ class EdgeService:
 
     Parameters
     ----------
-    hosts : mapping of str to Host
+    hosts
         The host behind every switch.
-    switches : callable
+    switches
         The connected switches, by name.
-    events : EventLog
-    faults : Faults
     """
 
     def __init__(

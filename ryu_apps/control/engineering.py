@@ -43,14 +43,13 @@ class TrafficEngineering:
 
     Parameters
     ----------
-    controller : Controller
+    controller
         Whose switches and plans these are.
-    rewriting : TunnelRewriting
-    restorer : Restorer
+    restorer
         Knows which links are avoided.
-    question : Question
+    question
         What the settings ask.
-    ask : callable
+    ask
         Question -> commodities.
     """
 

@@ -30,9 +30,8 @@ class QueueKeeper:
 
     Parameters
     ----------
-    faults : Faults
+    faults
         Where failed attempts are reported.
-    events : EventLog
     """
 
     def __init__(self, faults: Faults, events: EventLog) -> None:

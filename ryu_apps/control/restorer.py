@@ -41,12 +41,7 @@ class Rewriting(Protocol):
 
 
 class RouteRewriting:
-    """Rewrites regular routes, which need not be prepared.
-
-    Parameters
-    ----------
-    restoration : Restoration
-    """
+    """Rewrites regular routes, which need not be prepared."""
 
     def __init__(self, restoration: Restoration) -> None:
         self._restoration = restoration
@@ -70,13 +65,11 @@ class Restorer:
 
     Parameters
     ----------
-    rewriting : Rewriting
+    rewriting
         What to write.
-    state : ReturnState
-    events : EventLog
-    faults : Faults
+    faults
         Where switches that refuse or do not answer are reported.
-    connected : callable
+    connected
         The connected switches, by name.
     """
 

@@ -31,12 +31,9 @@ class ReturnCoordinator:
 
     Parameters
     ----------
-    topology : Topology
-    plans : mapping of str to RulePlan
+    plans
         The scheme's plans, by switch name.
-    state : ReturnState
-    events : EventLog
-    connected : callable
+    connected
         The connected switches, by name.
     """
 

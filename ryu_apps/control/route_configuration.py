@@ -60,13 +60,11 @@ class SwitchRoutes:
 
     Parameters
     ----------
-    plan : RulePlan
+    plan
         The scheme's plan.
-    channel : SwitchChannel
-    events : EventLog
-    edge, discovery : bool
+    edge, discovery
         Whether ARP, and discovery frames, go to the controller.
-    restored : tuple of FlowRow
+    restored
         Rows in place of planned ones, while links have failed (restorer.py).
     """
 
@@ -183,8 +181,7 @@ class SwitchRoutes:
 
         Parameters
         ----------
-        rows : tuple of FlowRow
-        prepared : Change, optional
+        prepared
             Messages that were encoded beforehand, for a switch that holds the rows from which they start.
 
         Raises

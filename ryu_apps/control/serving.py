@@ -18,7 +18,7 @@ def listen_and_serve(application: Any, host: str, port: int, settings: str) -> A
     ----------
     application : WSGI application
     host, port : str, int
-    settings : str
+    settings
         What to change when the address cannot be used, for the error.
 
     Raises

@@ -16,7 +16,7 @@ class Switch:
 
     Attributes
     ----------
-    held_back : list of PortStatus or None
+    held_back
         Port changes that came while the ports were being described; None once they are.
     """
 

@@ -23,9 +23,7 @@ class TopologyControl:
 
     Parameters
     ----------
-    topology : Topology
-    events : EventLog
-    discovery_interval_s : float
+    discovery_interval_s
         Time between discovery frames; 0: none are sent.
     """
 

@@ -63,12 +63,7 @@ class TunnelRewriting:
 
 
 class AgentManaged:
-    """What a controller knows of failed tunnels that agents answer (a `Rewriting` that writes nothing).
-
-    Parameters
-    ----------
-    planner : TunnelPlanner
-    """
+    """What a controller knows of failed tunnels that agents answer (a `Rewriting` that writes nothing)."""
 
     def __init__(self, planner: TunnelPlanner) -> None:
         self.planner = planner

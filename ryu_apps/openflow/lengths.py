@@ -47,14 +47,13 @@ class _List:
 
     Attributes
     ----------
-    name : str
-    length_at : int
+    length_at
         Where an entry has its 16-bit length.
-    least : int
+    least
         Bytes that every entry has.
-    inner : callable or None
+    inner
         (message, start of the entry, its end) -> None; checks lists inside it.
-    is_padded : bool
+    is_padded
         Whether entries are padded to 8 bytes, which their length does not count.
     """
 
@@ -140,9 +139,9 @@ def check_received(message: bytes, version: int) -> None:
 
     Parameters
     ----------
-    message : bytes
+    message
         One whole message.
-    version : int
+    version
         What was agreed on, or is offered while nothing is. Of other versions than 1.3 only hello has its list checked.
 
     Raises

@@ -39,8 +39,7 @@ class BackupPlanner:
 
     Parameters
     ----------
-    topology : Topology
-    options : PlanOptions
+    options
         Planner, routes, metric, `max_failures` (None: 2 if the tag ids suffice, else 1).
 
     Raises

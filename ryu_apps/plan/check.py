@@ -39,8 +39,7 @@ def check_plan(plan: RulePlan, port_nos: Iterable[int] | None = None) -> None:
 
     Parameters
     ----------
-    plan : RulePlan
-    port_nos : iterable of int, optional
+    port_nos
         Ports of the switch; outputs and watches are held to them when they are given.
 
     Raises
@@ -59,8 +58,7 @@ def violations(plan: RulePlan, port_nos: Iterable[int] | None = None) -> tuple[s
 
     Parameters
     ----------
-    plan : RulePlan
-    port_nos : iterable of int, optional
+    port_nos
         Ports of the switch; outputs and watches are held to them when they are given.
     """
     known = None if port_nos is None else frozenset(port_nos)

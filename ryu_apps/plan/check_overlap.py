@@ -24,7 +24,7 @@ def overlaps(flows: Iterable[FlowRow]) -> Iterator[tuple[FlowRow, FlowRow]]:
 
     Parameters
     ----------
-    flows : iterable of FlowRow
+    flows
         Rows whose fields are known. Rows with one key are not overlapping but duplicate: not reported here.
     """
     bands: dict[tuple[int, int], dict[_Signature, list[FlowRow]]] = defaultdict(lambda: defaultdict(list))

@@ -19,7 +19,7 @@ def range_gaps(flows: Iterable[FlowRow]) -> Iterator[tuple[Match, int, int]]:
 
     Parameters
     ----------
-    flows : iterable of FlowRow
+    flows
         A switch's rows. Rows of table TE_HASH in the band PRIMARY are held to the slots that its `multipath` gives;
         rows of failures lie over them and need not tile. A table whose rows go on to other tables is decomposed:
         it means what its logical table means, which is what to check.

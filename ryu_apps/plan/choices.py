@@ -13,8 +13,7 @@ class Mode:
 
     Attributes
     ----------
-    name, summary : str
-    uses_agent : bool
+    uses_agent
         Whether an agent beside each switch does, from a backup database.
     """
 

@@ -47,10 +47,10 @@ class PlanDelta:
 
     Attributes
     ----------
-    add_flows : tuple of FlowRow
+    add_flows
         New keys, and known keys whose cookie, timeout or flags change: a cookie cannot be modified, and an
         OFPFC_ADD of a known key replaces the entry (OpenFlow 1.3.5 section 6.4).
-    modify_flows : tuple of FlowRow
+    modify_flows
         Known keys whose instructions alone change; counters survive.
     """
 

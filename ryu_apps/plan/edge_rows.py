@@ -36,9 +36,9 @@ def foreign_rows(plan: RulePlan, mac_of: Mapping[int, int]) -> tuple[FlowRow, ..
 
     Parameters
     ----------
-    plan : RulePlan
+    plan
         A scheme's plan of the switch.
-    mac_of : mapping of int to int
+    mac_of
         MAC address by IPv4 address; addresses of hosts elsewhere are ignored.
     """
     rows = []

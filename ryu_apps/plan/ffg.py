@@ -21,9 +21,8 @@ def find_alternates(residual: ResidualRoutes) -> dict[tuple[int, int], int]:
 
     Returns
     -------
-    dict
-        (node position, destination position) -> index into `residual.links`; cheapest first, ties
-        in link order.
+    (node position, destination position) -> index into `residual.links`; cheapest first, ties
+    in link order.
     """
     table = residual.next_links().tolist()
     order = residual.topology.index_of

@@ -24,17 +24,17 @@ class Field:
 
     Attributes
     ----------
-    name : str
+    name
         Name in rows (OXM name, lower case).
-    n_bits : int
+    n_bits
         Width; `vlan_vid` has 13 bits in OpenFlow, bit 12 says that a tag is present.
-    ofctl, nxm : str
+    ofctl, nxm
         Spelling in a match, and in load, move and learn actions, of ovs-ofctl.
-    needs : Needs
+    needs
         Prerequisites. `vlan_pcp` needs a tag, which `needs` cannot say: see `needs_tag`.
-    maskable, settable, needs_tag : bool
+    maskable, settable, needs_tag
         Whether a match may mask it, whether actions may write it, whether it exists in tagged packets only.
-    nxm_bits : int
+    nxm_bits
         Width as load, move and learn see it, 0 for `n_bits`: OpenFlow 1.3 ports have 32 bits, NXM's 16.
     """
 

@@ -40,9 +40,9 @@ def partition(ranges: Sequence[HashRange], weights: Sequence[float]) -> tuple[tu
 
     Parameters
     ----------
-    ranges : sequence of HashRange
+    ranges
         What is partitioned, in this order, as if it were one piece.
-    weights : sequence of float
+    weights
         Any scale; all 0 means equal parts.
 
     Returns

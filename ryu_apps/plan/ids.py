@@ -113,13 +113,13 @@ def cookie(owner: int, kind: Kind, tag_id: int = 0, destination: int = 0) -> int
 
     Parameters
     ----------
-    owner : int
+    owner
         Number of a scheme or other owner, 1..255.
-    kind : Kind
+    kind
         Origin of the row.
-    tag_id : int
+    tag_id
         Failed-set id, 0..65535 (0: none).
-    destination : int
+    destination
         IPv4 address as an integer (0: none).
 
     Raises

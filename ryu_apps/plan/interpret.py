@@ -46,9 +46,9 @@ class SwitchResult:
     ----------
     outputs : tuple of (port_no, Packet, queue_id)
     punts : tuple of (controller_id, Packet)
-    learned : tuple of FlowRow
+    learned
         Rows that `learn` actions added or refreshed, in order.
-    rules : tuple of FlowRow
+    rules
         Rows that matched, in order.
     """
 
@@ -117,20 +117,14 @@ def interpret_switch(
 
     Parameters
     ----------
-    model : SwitchModel
-    packet : Packet
-    in_port : int
+    in_port
         Port that the packet came in by.
-    live_ports : frozenset of int
+    live_ports
         Ports that fast-failover buckets see as live.
-    extra_rows : tuple of FlowRow
+    extra_rows
         Rows that came since (learned, or moved in by the agent), beside the plan's.
-    slot : int
+    slot
         Hash slot for `multipath` (0..n_slots-1) and for select groups (index into the live buckets, weighted).
-
-    Returns
-    -------
-    SwitchResult
 
     Raises
     ------

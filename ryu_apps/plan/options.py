@@ -24,13 +24,13 @@ class PlanOptions:
         Primary routes by shortest path or by minimum spanning tree.
     metric : {"hops", "delay"}
         Cost of a link.
-    max_failures : int or None
+    max_failures
         Largest number of failed links that a tag can name; None = 2 if the ids suffice, else 1.
-    hard_timeout_s : int
+    hard_timeout_s
         Life of learned rows; 0 = until the link returns. Agents have an option of their own for their rows.
-    protection : Protection or None
+    protection
         Protected flows of scheme protect.
-    replayed : tuple of str
+    replayed
         Links whose packets schemes sqr and lossless keep, to retransmit them once the link has failed.
 
     Raises

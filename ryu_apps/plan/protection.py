@@ -28,15 +28,14 @@ class ProtectedFlow:
 
     Attributes
     ----------
-    source, destination : str
+    source, destination
         Switches of the hosts.
-    protocol : int or None
+    protocol
         6 (TCP) or 17 (UDP).
-    source_port, destination_port : int or None
-    via : tuple of str
+    via
         Switches where its connections meet, the sending host's first; empty: one connection from end to end. Behind
         the last one packets are plain again.
-    number : int or None
+    number
         Number of its connections; None: the number of the sending end among the nodes.
     """
 

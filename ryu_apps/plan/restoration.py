@@ -40,12 +40,11 @@ class Restoration:
 
     Parameters
     ----------
-    topology : Topology
-    options : PlanOptions
+    options
         Those of the plan.
     row_of : callable
         Makes the row of a route; its table, priority and match are those of the plan's row.
-    by_pair : bool
+    by_pair
         Whether the plan has a row for each pair of hosts rather than for each destination.
     """
 
@@ -67,13 +66,12 @@ class Restoration:
 
         Parameters
         ----------
-        failed : frozenset of LinkId
+        failed
             Links that carry nothing.
 
         Returns
         -------
-        dict
-            By datapath id; only switches with a row that differs from the plan, and only such rows.
+        By datapath id; only switches with a row that differs from the plan, and only such rows.
         """
         now = self._residual.next_links(failed)
         changed = self._changed_pair_routes(now, failed) if self._by_pair else self._changed_routes(now)

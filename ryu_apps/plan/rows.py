@@ -225,20 +225,20 @@ class BackupRow:
 
     Attributes
     ----------
-    destination : int
+    destination
         IPv4 destination address.
-    source : int or None
+    source
         IPv4 source address (pair planner), None when the row serves every source.
-    tag_id : int
+    tag_id
         Id of the set of failed links; 0 = no failure, i.e. this is the primary.
-    out_port : int
+    out_port
         Port towards the next hop without those links.
-    status : int
+    status
         `ids.Status` that the packet gets; 0 for a primary.
-    crosses : bool
+    crosses
         Whether this switch's own primary path crosses a link of the set, so that untagged packets
         must take this row once the set is known here.
-    replaces : tuple of int
+    replaces
         Tag ids of smaller sets whose path from this switch crosses the rest of this set: packets
         that know only of those take this row too, which ends backtracking after a second failure.
     """

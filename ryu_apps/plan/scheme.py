@@ -41,11 +41,11 @@ class TunnelFailover:
     ----------
     layers : callable
         Layers that failures add to a commodity's slots (slot_layers.py).
-    recovers : bool
+    recovers
         Whether flows of failed tunnels go on by others.
-    tags_victims : bool
+    tags_victims
         Whether those are tagged, so that every switch needs rows for victims.
-    keeps_others : bool
+    keeps_others
         Whether flows of live tunnels stay where they are.
     """
 
@@ -65,41 +65,41 @@ class Scheme:
 
     Attributes
     ----------
-    name : str
+    name
         As users write it: small letters, digits and underscores.
-    number : int or None
+    number
         Owner of its rows, in the top byte of their cookies: 1..255, from 128 on for schemes outside Armor. None: its
         rows are those of schemes that it joins.
-    summary : str
+    summary
         A few words for lists and help texts.
-    label, colour : str
+    label, colour
         In figures: its name there, and #rrggbb.
     plan : callable
         (topology, options) -> plans by datapath id. Left out where `tunnels` says what is planned.
     guarantee : callable
         (topology, options) -> predicate (source, destination, failed mask) that is True where the
         scheme promises delivery by its switches alone; `armor verify` holds it to that.
-    promise : str
+    promise
         The same in words.
-    modes : tuple of Mode
+    modes
         Modes that change its plans, the default first; empty: it has no modes.
-    loop_free : bool
+    loop_free
         Whether it promises that no packet ever loops, however many links fail, by its switches alone.
-    backtracks : bool
+    backtracks
         Whether its switches let packets backtrack for as long as the failure lasts and nobody rewrites the routes.
-    restoration : callable or None
+    restoration
         (topology, options) -> what a controller rewrites once it knows of failures; None: nothing.
-    controller : str
+    controller
         Class of its controller, "module:class", a `ryu_apps.control.controller.Controller`.
-    resources : tuple of str
+    resources
         REST resources that it adds, each a `ryu_apps.control.decide.resource.Resource`, "module:value".
-    tunnels : TunnelFailover or None
+    tunnels
         For a scheme that splits traffic over tunnels; None: it routes by the topology alone.
-    protects : bool
+    protects
         Whether flows that the user names are protected end to end (`PlanOptions.protection`).
-    buffers : bool
+    buffers
         Whether switches buffer the packets of links that the user names (`PlanOptions.replayed`).
-    keeps_order : bool
+    keeps_order
         Whether packets that it spares from loss also arrive in order.
     """
 
@@ -145,9 +145,7 @@ def joined(schemes: Mapping[str, Scheme], new: Scheme, taken: Mapping[int, str])
 
     Parameters
     ----------
-    schemes : mapping of str to Scheme
-    new : Scheme
-    taken : mapping of int to str
+    taken
         Other owners of rows, by their numbers.
 
     Raises

@@ -66,11 +66,6 @@ _FAILED_PORT_REGISTER = "reg2"
 def plan_sdfast(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
     """Rule plans of SD-FAST, by datapath id.
 
-    Parameters
-    ----------
-    topology : Topology
-    options : PlanOptions
-
     Raises
     ------
     PlanLimitError

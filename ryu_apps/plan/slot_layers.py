@@ -19,10 +19,9 @@ class Piece:
 
     Attributes
     ----------
-    slots : HashRange
-    tunnel : int or None
+    tunnel
         Position in the pair's tunnels; None: no tunnel is left, the packets are dropped and counted.
-    victim : bool
+    victim
         Whether another tunnel held these slots at first, so that their packets are tagged low.
     """
 
@@ -53,7 +52,7 @@ def rebased_layer(held: Iterable[tuple[HashRange, int | None]], weights: Sequenc
     ----------
     held : iterable of (HashRange, int or None)
         Who holds which slots now, all of them; None: a tunnel that is not among the new ones, or nobody.
-    weights : sequence of float
+    weights
         Splitting weight of every new tunnel.
     """
     missing = [0] * len(weights)
@@ -78,9 +77,9 @@ def kuijia_layers(base: Layer, weights: Sequence[float], events: Events) -> tupl
 
     Parameters
     ----------
-    base : Layer
+    base
         What tiles all slots.
-    weights : sequence of float
+    weights
         Splitting weight of every tunnel.
     events : sequence of frozenset of int
         A tunnel that is named again changes nothing.

@@ -58,13 +58,13 @@ class Names:
 
     Attributes
     ----------
-    title : str
+    title
         The switch, for the first line.
-    ports : dict
+    ports
         Port number to what is behind it.
-    hosts : dict
+    hosts
         IPv4 address to the host's name and place.
-    links : tuple of str
+    links
         Link numbers, as failure sets count them, to link names.
     """
 
@@ -98,8 +98,7 @@ def plan_text(plan: RulePlan, names: Names | None = None) -> str:
 
     Parameters
     ----------
-    plan : RulePlan
-    names : Names, optional
+    names
         From `names_of`; without it, comments hold numbers.
     """
     writer = _Writer(canonical(plan), names or Names())

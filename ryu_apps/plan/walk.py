@@ -20,7 +20,7 @@ class Dynamics(Protocol):
 
     Attributes
     ----------
-    reads_source : bool
+    reads_source
         Whether reactions to packets in transit depend on where they come from; at the destination they always may.
     """
 
@@ -78,13 +78,11 @@ class Network:
 
     Parameters
     ----------
-    topology : Topology
-    plans : dict
+    plans
         Rule plans by datapath id.
-    dynamics : Dynamics
-    failed : frozenset of LinkId
+    failed
         Links that carry nothing; the switches at their ends know it.
-    slot : int
+    slot
         Slot that `multipath` and select groups choose for the packets, at every switch.
     """
 

@@ -28,13 +28,13 @@ class Classification:
 
     Attributes
     ----------
-    msg_type : int
+    msg_type
         OFPT number.
-    traffic_type : TrafficType
+    traffic_type
         1 to 3.
-    class_id : int
+    class_id
         `PolicyMapTable.classes`; `UNMATCHED_CLASS` when no rule matches.
-    rule_number : int or None
+    rule_number
         Rule that decided, from 1.
     """
 
@@ -50,11 +50,11 @@ class DataTreatment:
 
     Attributes
     ----------
-    rule_number : int or None
+    rule_number
         Rule that decided, from 1; None: no rule, the packet is treated like any other.
-    queue_id, dscp : int or None
+    queue_id, dscp
         Queue, or DSCP that the packet leaves with (None: not chosen, or no IP packet).
-    is_refused : bool
+    is_refused
         Its DSCP would outrank control and the table refuses such data.
     """
 

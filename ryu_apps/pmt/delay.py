@@ -14,11 +14,11 @@ def matching_delay_us(n_flows: int, n_rules: int, operation_us: float = TCAM_OPE
 
     Parameters
     ----------
-    n_flows : int
+    n_flows
         Entries of the flow tables on the pipeline (n), at least 1.
-    n_rules : int
+    n_rules
         Rules of the PMT (m), at least 1.
-    operation_us : float
+    operation_us
         Time of one TCAM operation (K), microseconds.
 
     Raises

@@ -22,17 +22,17 @@ class PmtField:
 
     Attributes
     ----------
-    name : str
+    name
         OXM name, lower case.
-    oxm : int
+    oxm
         Number in the class OFPXMC_OPENFLOW_BASIC.
-    n_bits : int
+    n_bits
         Width.
-    notation : str
+    notation
         How values are written: number, vlan, ipv4, ipv6 or mac.
-    needs : Needs
+    needs
         Prerequisites.
-    maskable : bool
+    maskable
         Whether a rule may match some of its bits.
     """
 

@@ -25,14 +25,12 @@ def punt_rows(table: PolicyMapTable, table_id: int = Table.CLASSIFY) -> tuple[Fl
 
     Parameters
     ----------
-    table : PolicyMapTable
-    table_id : int
+    table_id
         Flow table whose misses are sent.
 
     Returns
     -------
-    tuple of FlowRow
-        In canonical order. The cookie says PSO, and holds the class id in the place of the tag id.
+    In canonical order. The cookie says PSO, and holds the class id in the place of the tag id.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def frame_fields(frame: bytes) -> Fields:
 
     Parameters
     ----------
-    frame : bytes
+    frame
         From the destination address on, possibly cut short. Any bytes.
 
     Returns

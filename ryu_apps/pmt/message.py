@@ -61,7 +61,7 @@ def read_subject(message: bytes) -> Subject:
 
     Parameters
     ----------
-    message : bytes
+    message
         One whole message. Any bytes.
 
     Raises

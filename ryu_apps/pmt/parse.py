@@ -54,15 +54,14 @@ def parse_pmt(text: str, source: str = "pmt") -> PolicyMapTable:
 
     Parameters
     ----------
-    text : str
+    text
         YAML, or the canonical JSON of serial.py.
-    source : str
+    source
         Name for errors, such as the file's path.
 
     Returns
     -------
-    PolicyMapTable
-        Empty (plain OpenFlow) when the text has no rules.
+    Empty (plain OpenFlow) when the text has no rules.
 
     Raises
     ------

@@ -51,7 +51,7 @@ class Outcome:
 
     Attributes
     ----------
-    said : str
+    said
         The test that failed, or why there is no verdict.
     """
 
@@ -207,7 +207,7 @@ def try_all(mutants: Sequence[Mutant], root: Path, jobs: int, tell: Tell) -> tup
 
     Parameters
     ----------
-    jobs : int
+    jobs
         So many runs of pytest at a time, each in a copy of its own.
     tell : callable
         Gets a line for each run that ends.

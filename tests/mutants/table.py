@@ -35,9 +35,9 @@ class Mutant:
 
     Attributes
     ----------
-    name : str
+    name
         `AREA/NAME`: the file of the table, and the header in it.
-    file : str
+    file
         What it changes, from the root of the repository; so are `tests`.
     """
 

@@ -17,7 +17,7 @@ class BruteForce:
 
     Parameters
     ----------
-    network : Network
+    network
         With the failed links; nothing has been sent yet.
     """
 

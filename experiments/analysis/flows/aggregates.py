@@ -27,19 +27,17 @@ def aggregate_flows(
 
     Parameters
     ----------
-    commodities : iterable of Commodity
     granted_mbps : mapping of (str, str, int) to float
         What a demand sends, by source, destination and priority; commodities without are left out.
     transport : {"tcp", "udp"}
-    class_names : mapping of int to str or None, optional
+    class_names
         Traffic class by priority; None: one class.
-    smallest_mbps : float
+    smallest_mbps
         Flows below this, or below 1 % of their pair's traffic, are left out.
 
     Returns
     -------
-    tuple of Flow
-        Their rates sum to what was granted, but for what is left out.
+    Their rates sum to what was granted, but for what is left out.
     """
     flows: list[Flow] = []
     for each in commodities:

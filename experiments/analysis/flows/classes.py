@@ -20,14 +20,7 @@ Path = tuple[Direction, ...]
 
 
 def flow_classes(topology: Topology, flows: Sequence[Placed], failed: Iterable[LinkId]) -> dict[str, str]:
-    """Class of every flow, by name.
-
-    Parameters
-    ----------
-    topology : Topology
-    flows : sequence of Placed
-    failed : iterable of LinkId
-    """
+    """Class of every flow, by name."""
     gone = {direction for link in failed for direction in topology.directions(link)}
     victims = [each for each in flows if gone.intersection(each.before)]
     taken = {direction for each in victims for direction in each.after}
@@ -46,11 +39,10 @@ def fluid_rates(network: Network, flows: Sequence[Placed], failed: Iterable[Link
 
     Parameters
     ----------
-    network : Network
+    network
         Capacities that the emulation shapes to, of whole frames.
-    flows : sequence of Placed
+    flows
         A flow without a rate offers the whole of its narrowest link.
-    failed : iterable of LinkId
     """
     whole = network.capacity_mbps
     gone = {direction for link in failed for direction in network.topology.directions(link)}
@@ -114,9 +106,9 @@ def link_rates(
     ----------
     names : mapping of (str, int) to str
         Name of the direction that a switch port sends on.
-    before, after : mapping
+    before, after
         (switch, port) to bytes by queue.
-    seconds : float
+    seconds
         Between the readings.
     """
     return {

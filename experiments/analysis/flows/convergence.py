@@ -23,9 +23,8 @@ def window_mean(samples: Sequence[float], start_s: float, stop_s: float) -> floa
 
     Parameters
     ----------
-    samples : sequence of float
+    samples
         The first covers the second 0.0 to 0.1.
-    start_s, stop_s : float
     """
     first, stop = _bins(start_s, stop_s, len(samples))
     return sum(samples[first:stop]) / (stop - first) if stop > first else 0.0
@@ -40,16 +39,14 @@ def convergence_s(samples: Sequence[float], failure_s: float, final_s: float = F
 
     Parameters
     ----------
-    samples : sequence of float
+    samples
         Mbit/s, ten a second.
-    failure_s : float
+    failure_s
         When the link failed, in seconds of the samples.
-    final_s : float
 
     Returns
     -------
-    float or None
-        None when the flow came to nothing, so that there is no rate to be close to, or never stays close.
+    None when the flow came to nothing, so that there is no rate to be close to, or never stays close.
     """
     width = round(MOVING_MEAN_S / BIN_S)
     first = _bins(failure_s, len(samples) * BIN_S, len(samples))[0]
@@ -84,13 +81,10 @@ def to_record(placed: Placed, kind: str, seen: FlowSeen, failure_s: float, timin
 
     Parameters
     ----------
-    placed : Placed
-    kind : str
+    kind
         Its class.
-    seen : FlowSeen
-    failure_s : float
+    failure_s
         CLOCK_MONOTONIC.
-    timing : FlowTiming
     """
     failure, end = failure_s - seen.start_s, failure_s - seen.start_s + timing.after_s
     samples = seen.received_mbps[: max(0, int(end / BIN_S + 1e-6))]

@@ -48,9 +48,9 @@ def sent_again(report: str, from_s: float) -> int | None:
 
     Parameters
     ----------
-    report : str
+    report
         What `iperf3 -c -J` printed.
-    from_s : float
+    from_s
         An interval that ends later counts whole.
     """
     try:
@@ -92,12 +92,11 @@ def to_bins(intervals: Sequence[Interval], zero_s: float, start_s: float, count:
 
     Parameters
     ----------
-    intervals : sequence of Interval
-    zero_s : float
+    zero_s
         Their second 0.
-    start_s : float
+    start_s
         Where the first bin begins.
-    count : int
+    count
         Bins without any interval hold 0.
     """
     bits = [0.0] * count

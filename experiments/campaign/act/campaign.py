@@ -69,11 +69,8 @@ def measure(
 
     Parameters
     ----------
-    store : Store
-    trials : sequence of Trial
+    trials
         All of the campaign, in order.
-    testbed : CampaignTestbed
-    progress : Progress
     say, tell : callable
         `say` is told what goes on, `tell` what a reader should see and keep.
 
@@ -103,17 +100,15 @@ def conclude(store: Store, figures: Mapping[str, PaperFigure], out: Path, ids: S
 
     Parameters
     ----------
-    store : Store
     figures : mapping of id to PaperFigure
-    out : Path
+    out
         Gets a folder for every id.
-    ids : sequence of str
+    ids
         Some of the campaign's ids; all when empty.
 
     Returns
     -------
-    dict
-        The value of `reproduce --json`.
+    The value of `reproduce --json`.
 
     Raises
     ------

@@ -60,8 +60,7 @@ def make_runners(trials: Iterable[Trial], settings: TestbedSettings) -> Mapping[
 
     Parameters
     ----------
-    trials : iterable of Trial
-    settings : TestbedSettings
+    settings
         `work` receives raw files, which are removed with each trial.
     """
     names = {name: find_kinds()[name].runner for name in dict.fromkeys(trial.kind for trial in trials)}

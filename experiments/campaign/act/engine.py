@@ -52,14 +52,12 @@ def run_campaign(
 
     Parameters
     ----------
-    trials : sequence of Trial
     runners : mapping of kind to Runner
         Trials share a session when they have the same session key and their kinds the same runner.
-    store : Store
+    store
         Being written (`Store.writing`).
-    quick : bool
+    quick
         Becomes a column of every row.
-    progress : Progress
 
     Raises
     ------

@@ -34,9 +34,9 @@ def registration_of(run_commit: str | None, repository: Path) -> Registration:
 
     Parameters
     ----------
-    run_commit : str or None
+    run_commit
         Commit of the run as its environment.json has it, with "+" if the checkout was changed.
-    repository : Path
+    repository
         Where the rules are now.
     """
     if run_commit is None:

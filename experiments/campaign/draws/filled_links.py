@@ -34,10 +34,8 @@ def draw_cases(topology: Topology, count: int, seed: int, others: tuple[int, int
 
     Parameters
     ----------
-    topology : Topology
-    count : int
+    count
         Fewer come where the topology has fewer.
-    seed : int
     others : tuple of int
         Fewest and most links that other flows fill.
     """

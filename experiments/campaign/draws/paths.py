@@ -70,9 +70,7 @@ def draw_rounds(topology: Topology, rounds: int, seed: int) -> tuple[Draw, ...]:
 
     Parameters
     ----------
-    topology : Topology
-    rounds : int
-    seed : int
+    seed
         Of the random generator.
 
     Raises

@@ -164,9 +164,9 @@ def figure1_flows(victim_mbps: float, other_mbps: float, scale: float = SCALE) -
 
     Parameters
     ----------
-    victim_mbps, other_mbps : float
+    victim_mbps, other_mbps
         What f1 and f2, and what f3 and f4 offer each, in the paper's Mbit/s.
-    scale : float
+    scale
         The paper's rates over ours.
     """
     straight, by_s2, by_s3 = 0, 1, 2

@@ -29,32 +29,31 @@ class ControlParameters(Parameters):
 
     Attributes
     ----------
-    regime : str
+    regime
         What is full first, or what happens: one of the names above.
-    seconds : float
+    seconds
         Measured.
-    link : LinkParameters
-    pmt : str or None
+    pmt
         File with the Policy Map Table of PSO; None: the app alone.
     settings : tuple of (str, str)
         Of the app, as environment variables.
-    switches : int
+    switches
         That offer the load.
-    nl : float or None
+    nl
         Load, of what the bottleneck takes.
-    high_pps : float or None
+    high_pps
         Packet-ins a second of the high class, whatever the load is.
-    burst_pkts : int or None
+    burst_pkts
         Data packets that come at once (in-band); None: one.
-    control_nl : float or None
+    control_nl
         Share of the link that control takes (in-band).
-    data_bytes : int or None
+    data_bytes
         Payload of a data packet (in-band).
-    behaviour : str or None
+    behaviour
         What the misbehaving switch does.
-    flows_pps, high_share : float or None
+    flows_pps, high_share
         First packets a second, and the share of the high class (path setup).
-    line : str or None
+    line
         File with the switches that packets pass one after another (path setup).
     """
 

@@ -14,39 +14,38 @@ class FlowsParameters(Parameters):
 
     Attributes
     ----------
-    network : str
+    network
         Demands and set-up of queues: trials with others cannot share a network.
-    drawing, seed : int
+    drawing, seed
         Pairs, and the link that fails.
-    transport : str
+    transport
         "tcp" or "udp".
-    queues : str
+    queues
         Set-up of queues.
-    scale : float
+    scale
         The paper's rates over ours.
-    headroom : float
+    headroom
         Capacity of links over the scaled one.
-    tunnels : int
+    tunnels
         Of a pair.
-    wait_to_restore_s : float
-    least_bfd_ms : int
+    least_bfd_ms
         Steady rates are compared, not detection; a pause of three short intervals of a busy machine moves flows that
         nothing broke.
-    demand_mbps : int or None
+    demand_mbps
         Of a pair, in the paper's Mbit/s.
-    pairs : int or None
+    pairs
         Drawn.
-    low_to_high : float or None
+    low_to_high
         Of both classes, where there are queues for them.
-    offered_share : float or None
+    offered_share
         What flows send of their allocation.
-    least_allocated_mbps : float or None
+    least_allocated_mbps
         What the tunnels over the drawn link carry at least at every demand, in the paper's Mbit/s; less is no traffic.
-    table : str or None
+    table
         Table of the paper whose flows are sent.
     table_mbps : (float, float) or None
         What its flows f1 and f2, and its flows f3 and f4 offer each, in the paper's Mbit/s.
-    settle_s : float
+    settle_s
         That flows are sent before the first window.
     """
 

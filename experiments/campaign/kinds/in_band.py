@@ -14,21 +14,19 @@ class InBandParameters(Parameters):
 
     Attributes
     ----------
-    data_share : float
+    data_share
         Data offered, of the capacity of a link.
-    seconds : float
+    seconds
         Measured.
-    capacity_mbps : float
-    bfd_ms : int
-    controller_at, asking, target : str
+    controller_at, asking, target
         Nodes: of the controller, of the host whose packets ask, and of that which gets the data.
-    probe_pps : float
+    probe_pps
         Packets a second of each class.
-    warm_s, wait_s : float
+    warm_s, wait_s
         Of data before the first packet; of waiting for answers after the last.
-    data_bytes : int
+    data_bytes
         Payload of a data packet.
-    pmt : str or None
+    pmt
         File with the Policy Map Table; None: without PSO, one queue for everything but BFD.
     """
 

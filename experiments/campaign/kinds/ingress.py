@@ -14,21 +14,21 @@ class IngressParameters(Parameters):
 
     Attributes
     ----------
-    network : str
+    network
         Who notifies the ingress, in words: trials with another notifier cannot share a network.
-    notified_by : str
+    notified_by
         "agent" or "controller".
-    control_delay_ms : float
+    control_delay_ms
         One way, of control links.
-    drawing, seed, demand_mbps, pairs, tunnels : int
+    drawing, seed, demand_mbps, pairs, tunnels
         Pairs, their demand in the paper's Mbit/s, and tunnels of each.
-    queues : str
+    queues
         Set-up of queues.
-    scale, headroom : float
+    scale, headroom
         The paper's rates over ours; capacity of links over the scaled one.
-    low_to_high : float or None
+    low_to_high
         Of both classes, where there are queues for them.
-    wait_to_restore_s, update_s : float
+    wait_to_restore_s, update_s
         After a repair; most time in which an ingress is waited for.
     """
 

@@ -14,18 +14,17 @@ class LosslessParameters(Parameters):
 
     Attributes
     ----------
-    failure : str
+    failure
         How the link fails: "silent" or "carrier".
-    hops_back : int or None
+    hops_back
         Links that the first packets backtrack.
-    probe_ms : float
+    probe_ms
         Between two probes, each way.
-    bfd_ms : int
-    slots : int
+    slots
         Packets that a ring holds.
-    delta_ms : float
+    delta_ms
         Age of the packets that SQR retransmits.
-    margin : int
+    margin
         Slots that a ring keeps free.
     """
 

@@ -14,17 +14,17 @@ class LowQueueParameters(WatchedParameters):
 
     Attributes
     ----------
-    network : str
+    network
         Words for the set-up of queues: trials with another cannot share a network.
-    queues : str
+    queues
         Set-up of queues; empty: one queue.
-    case : int
+    case
         Number of the drawn case.
-    victim_mbps, others_mbps : float
+    victim_mbps, others_mbps
         Offered by the flow that meets the failure, and by each flow that fills a link of its way round.
-    most_others, fewest_others : int
+    most_others, fewest_others
         Links that are filled.
-    least_bfd_ms : int
+    least_bfd_ms
         What is judged is the state long after the failure, so detection need not be quick.
     """
 

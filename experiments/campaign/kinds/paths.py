@@ -96,18 +96,16 @@ class FlowsParameters(PathsParameters):
 
     Attributes
     ----------
-    workload : str
+    workload
         Table of flow sizes.
-    seconds : float
-    beside : str
+    beside
         Other traffic: "transfers" or "nothing".
-    limit_bytes : int
+    limit_bytes
         Of a flow.
-    pause_ms : float
+    pause_ms
         Mean between flows.
     background_bytes, background_mbps, background_pause_ms : float
         Of transfers beside.
-    breaking : BreakingParameters
     """
 
     workload: str

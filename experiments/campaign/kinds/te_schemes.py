@@ -26,11 +26,11 @@ class SchemesParameters(Parameters):
 
     Attributes
     ----------
-    run : int
+    run
         Which matrix of the trial's seed.
-    load : float
+    load
         Demand volume, of the largest that the network carries whole.
-    capacity_mbps : float
+    capacity_mbps
         Of links whose capacity the topology does not state.
     """
 
@@ -45,11 +45,10 @@ class SchemeOutcome:
 
     Attributes
     ----------
-    admitted : float
+    admitted
         Without a failure.
-    lost, aboriginal_lost : float
+    lost, aboriginal_lost
         Mean over all single link failures; of the flows that no failure concerns.
-    mean_link_utilization : float
     """
 
     admitted: float

@@ -46,13 +46,13 @@ class VerifyRow:
     ----------
     topology, variant, failures : str, str, int
         Of the trial.
-    failure_sets, cases, looped, broken, longest_crankback : int
+    failure_sets, cases, looped, broken, longest_crankback
         Counts over all cases; `broken` are promises.
-    mean_stretch : float or None
+    mean_stretch
         None where nothing was delivered over another path.
-    transient, converged : Outcomes
+    transient, converged
         Of the first packet, and after everything was learned or rewritten.
-    most_rows, most_groups, most_backup_rows : int
+    most_rows, most_groups, most_backup_rows
         In the fullest switch.
     """
 

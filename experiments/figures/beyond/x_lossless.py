@@ -68,9 +68,8 @@ def draw_cases(count: int, seed: int) -> tuple[CrankbackCase, ...]:
 
     Parameters
     ----------
-    count : int
+    count
         At least one.
-    seed : int
     """
     longest, *others = _crankback_cases()
     found = [longest]

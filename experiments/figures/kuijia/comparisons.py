@@ -113,10 +113,9 @@ def loss_picture(title: str, cases: Mapping[str, tuple[Choice, Class]], band: fl
 
     Parameters
     ----------
-    title : str
     cases : mapping of str to (Choice, Class)
         By the title of the panel.
-    band : float, optional
+    band
         What the paper allows Kuijia (%), as a line.
     """
 

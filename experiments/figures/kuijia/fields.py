@@ -104,7 +104,6 @@ def fields_of(rows: Sequence[Json], case: Case) -> dict[str, dict[int, float]]:
 
     Parameters
     ----------
-    rows : sequence of dict
     case : (str, str)
         A key of `SETUPS` and one of `SCOPES`.
     """

@@ -112,9 +112,7 @@ def updates_ms(rows: Sequence[Json], notifier: Notifier, since: str) -> list[flo
 
     Parameters
     ----------
-    rows : sequence of dict
-    notifier : Notifier
-    since : str
+    since
         A key of `SINCE`.
     """
     return [each[since] for row in _rows_of(rows, notifier) for each in row["ingresses"] if each[since] is not None]

@@ -49,7 +49,7 @@ def table_text(n_rules: int) -> str:
 
     Parameters
     ----------
-    n_rules : int
+    n_rules
         At least 4.
     """
     services = [

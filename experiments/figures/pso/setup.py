@@ -85,10 +85,9 @@ def load_trials(plan: CampaignPlan, regime: str, nls: Sequence[float], **more: A
 
     Parameters
     ----------
-    plan : CampaignPlan
-    regime : str
+    regime
         `LINK`, `CPU` or `IN_BAND`.
-    nls : sequence of float
+    nls
         Normalised loads.
     more : parameters
         What else tells these trials from others of the regime, as burst_pkts=32.
@@ -131,12 +130,9 @@ def control_trial(
 
     Parameters
     ----------
-    plan : CampaignPlan
-    name, topology : str
-    number : int
+    number
         Of the round; variants of a round have the same arrivals.
-    variant : Variant
-    parameters : ControlParameters
+    parameters
         All that decides the trial besides.
     """
     return Trial(

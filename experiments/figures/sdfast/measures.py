@@ -183,8 +183,6 @@ def change(rows: Sequence[Json], choice: Choice, variants: tuple[Variant, Varian
 
     Parameters
     ----------
-    rows : sequence of dict
-    choice : Choice
     variants : (Variant, Variant)
         Baseline, and what is compared with it.
     measure : callable

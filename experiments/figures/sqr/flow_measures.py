@@ -91,7 +91,7 @@ def orders_apart(
     Parameters
     ----------
     alone, helped : mapping of round to completion times
-    share : float
+    share
         Of flows that the tail is beyond.
     """
     both = [number for number in alone if alone[number] and helped.get(number)]

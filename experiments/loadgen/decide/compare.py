@@ -78,7 +78,7 @@ def throughput_changes(runs: Mapping[str, Sequence[Json]], seed: int) -> dict[st
     ----------
     runs : mapping of variant to runs, one a repetition
         The first variant is the baseline.
-    seed : int
+    seed
         Of the resamples.
     """
     first, *others = runs

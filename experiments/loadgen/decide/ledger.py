@@ -39,23 +39,23 @@ class ClassResult:
 
     Attributes
     ----------
-    offered : int
+    offered
         Packets that were due: answered + refused + waiting + unanswered, each packet in one of them.
-    sent : int
+    sent
         Packet-ins that were given to the kernel whole.
-    answered : int
+    answered
         Answered within the patience.
-    refused : int
+    refused
         Not sent, because the switch's queue was full or its connection gone.
-    waiting : int
+    waiting
         Still in the switch's queue at the end.
-    unanswered : int
+    unanswered
         Sent, and not answered in time.
-    answers_pps : float
+    answers_pps
         Answers that came within the measured window, a second.
-    delays : Delays
+    delays
         From the instant at which a packet was due to its answer.
-    histogram : tuple of int
+    histogram
         Answered packets by delay: at most `EDGES_MS[k]`, and one bucket above.
     """
 
@@ -89,12 +89,7 @@ class ClassResult:
 
 
 class Ledger:
-    """Sending and first answer of every packet of a schedule; times are seconds after its start.
-
-    Parameters
-    ----------
-    schedule : Schedule
-    """
+    """Sending and first answer of every packet of a schedule; times are seconds after its start."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
@@ -131,7 +126,7 @@ class Ledger:
 
         Parameters
         ----------
-        patience_s : float
+        patience_s
             How long after its due instant an answer counts.
         """
         return {each.name: self._result(number, each.name, patience_s) for number, each in enumerate(CLASSES)}

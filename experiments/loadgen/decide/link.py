@@ -46,12 +46,11 @@ def rate_lines(device: str, rate_mbps: float, dscps: Sequence[int] = (), queue_p
 
     Parameters
     ----------
-    device : str
-    rate_mbps : float
+    rate_mbps
         Ethernet headers count.
-    dscps : sequence of int
+    dscps
         Most urgent first; all other packets come after them. Empty: one queue for all, first come first served.
-    queue_pkts : int
+    queue_pkts
         Longest queue, each.
 
     Raises
@@ -91,13 +90,12 @@ def class_counters(shown: Sequence[dict[str, Any]], dscps: Sequence[int]) -> dic
     ----------
     shown : sequence of dict
         What `tc -s -j qdisc show dev DEVICE` says, read as JSON: the queue of a class has its number as handle.
-    dscps : sequence of int
+    dscps
         As the link was built.
 
     Returns
     -------
-    dict
-        "dscp N" or "rest" -> {"bytes", "packets", "drops"}.
+    "dscp N" or "rest" -> {"bytes", "packets", "drops"}.
     """
     names = {f"{0x10 + place:x}:": f"dscp {dscp}" for place, dscp in enumerate(dscps)}
     names[f"{LOWEST_CLASS:x}:"] = "rest"

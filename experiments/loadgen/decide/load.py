@@ -38,22 +38,21 @@ class Load:
 
     Attributes
     ----------
-    switches : int
+    switches
         Emulated switches.
-    rate_pps : float
+    rate_pps
         Packet-ins a second of all switches and classes together.
-    seconds : float
+    seconds
         Length of the measured window.
-    arrivals : str
+    arrivals
         "poisson" (independent, exponential gaps) or "constant" (equal gaps).
-    high_share : float
+    high_share
         Share of packets of class "high", 0 to 1.
-    seed : int
-    warm_up_s : float
+    warm_up_s
         Load before the measured window, whose packets do not count.
-    frame_bytes : int
+    frame_bytes
         Length of each packet inside its packet-in.
-    buffered : bool
+    buffered
         Whether switches keep packets and name them by buffer id, or send them whole, as Open vSwitch does.
 
     Raises
@@ -111,7 +110,7 @@ class Schedule:
         Index into `CLASSES`.
     switches : array of int, shape (n,)
         Index of its switch.
-    warm_up_s, seconds : float
+    warm_up_s, seconds
         The measured window is [warm_up_s, warm_up_s + seconds).
     """
 

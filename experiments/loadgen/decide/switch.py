@@ -90,9 +90,9 @@ def hear(given: bytes, dpid: int) -> Heard:
 
     Parameters
     ----------
-    given : bytes
+    given
         From `split_messages`.
-    dpid : int
+    dpid
         Of the switch.
 
     Raises

@@ -22,9 +22,9 @@ class Kill(Failure):
 
     Attributes
     ----------
-    process : str
+    process
         One of `PROCESSES`.
-    node : str or None
+    node
         Its switch; None for the controller.
     """
 

@@ -20,7 +20,7 @@ class OneWay(LinkFailure):
 
     Attributes
     ----------
-    sender : str or None
+    sender
         The end whose packets are lost; None: the link's first.
     """
 

@@ -16,7 +16,7 @@ class Iperf3Udp(Traffic):
 
     Attributes
     ----------
-    rate_mbps : float
+    rate_mbps
         Offered rate.
     """
 

@@ -62,13 +62,13 @@ class Captures:
 
     Parameters
     ----------
-    network : EmulatedNetwork
+    network
         Where.
-    taps : iterable of Tap
+    taps
         What.
-    folder : Path
+    folder
         Where the capture files go.
-    drains : bool
+    drains
         Wait at the end until the kernel has handed over what it holds.
 
     Raises

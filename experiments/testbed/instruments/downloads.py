@@ -46,14 +46,13 @@ class Downloads:
 
     Parameters
     ----------
-    network : EmulatedNetwork
     pairs : sequence of (str, str)
         Who fetches, and from whom; node names.
-    size_bytes : int
+    size_bytes
         Length of the file.
-    folder : Path
+    folder
         Where the file, what arrives of it, and the programs' words go.
-    seed : int
+    seed
         Of the file's content.
 
     Raises

@@ -41,7 +41,7 @@ def read_switch(management: Path) -> Held:
 
     Parameters
     ----------
-    management : Path
+    management
         The bridge's OpenFlow management socket.
 
     Raises

@@ -73,7 +73,7 @@ class PortStates:
 
     Parameters
     ----------
-    sockets : mapping of str to str
+    sockets
         Path of the management socket by node. A switch that goes away is tried again.
     """
 

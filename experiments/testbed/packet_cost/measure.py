@@ -47,13 +47,12 @@ class Session:
 
         Parameters
         ----------
-        repetition : int
+        repetition
             Counted from 1; kept in the row.
 
         Returns
         -------
-        dict
-            `repetition`, `datapath`, `topology`, `node`, `frame_bytes`, and `results`: one a way and lookup.
+        `repetition`, `datapath`, `topology`, `node`, `frame_bytes`, and `results`: one a way and lookup.
 
         Raises
         ------
@@ -137,7 +136,6 @@ def session(own: CostParameters = _USUAL, progress: Progress = lambda _: None) -
 
     Parameters
     ----------
-    own : CostParameters
     progress : callable
         Called with what is measured now.
 
@@ -160,10 +158,8 @@ def measure(
 
     Parameters
     ----------
-    repetitions : int
     progress : callable
         Called with what is measured now.
-    own : CostParameters
     """
     with session(own, progress) as testbed:
         for repetition in range(1, repetitions + 1):

@@ -71,10 +71,9 @@ class Wire:
 
     Parameters
     ----------
-    frame : bytes
-    into, out_of : str
+    into, out_of
         Far ends of the switch's ports: frames are sent into the first, and expected from the second.
-    most : int
+    most
         Most frames that one `send` can send.
     """
 

@@ -48,13 +48,11 @@ class FlowTestbed:
 
     Attributes
     ----------
-    network : EmulatedNetwork
+    network
         Its plans installed, its BFD sessions up.
-    injection : FailureInjection
-    work : Work
-    plans : dict
+    plans
         What the switches hold while nothing is broken.
-    planner : TunnelPlanner or None
+    planner
         None for a scheme of routes.
     """
 
@@ -72,9 +70,8 @@ def run_flows(
 
     Parameters
     ----------
-    testbed : FlowTestbed
     scenario, variation : Scenario, Variation
-    flows : sequence of Flow
+    flows
         With tunnels as numbers (`tunnels.flows_of`).
     say : callable
         Called with what is going on.

@@ -22,11 +22,11 @@ class Injector:
 
     Parameters
     ----------
-    network : EmulatedNetwork
+    network
         What is broken.
-    injection : FailureInjection
+    injection
         The tool; whoever owns it repairs everything at the end.
-    scenario : Scenario
+    scenario
         Its failures are the plan.
     """
 
@@ -44,11 +44,11 @@ class Injector:
 
         Parameters
         ----------
-        zero_s : float
+        zero_s
             CLOCK_MONOTONIC at second 0.
-        until_s : float
+        until_s
             When to return, in seconds of the plan.
-        between : callable
+        between
             Called now and then while nothing is to be done soon.
         """
         injected = []

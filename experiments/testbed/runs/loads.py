@@ -108,10 +108,9 @@ class CountedDatagrams:
 
     Parameters
     ----------
-    network : EmulatedNetwork
+    network
         Nothing is broken in it yet: it is tried what it carries without loss.
-    streams : sequence of CountedTraffic
-    say : callable
+    say
         Called with what is going on.
 
     Raises

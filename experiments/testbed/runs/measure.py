@@ -65,15 +65,15 @@ def measure(
 
     Parameters
     ----------
-    network : EmulatedNetwork
+    network
         Built, with its plan installed and its BFD sessions up.
-    injector : Injector
+    injector
         Breaks and repairs by the scenario; what it leaves broken stays so afterwards.
-    work : Work
+    work
         Where captures and the streams' output go.
-    may_raise : bool
+    may_raise
         Whether a longer BFD interval can be tried when this one does not hold.
-    say : callable
+    say
         Called with what is going on.
 
     Raises

@@ -81,11 +81,11 @@ def emulated_network(
     ----------
     scenario, variation : Scenario, Variation
         What runs.
-    work : Work
+    work
         Where its event log and the controller's topology file go.
-    bfd_interval_ms : int or None
+    bfd_interval_ms
         None: the shortest that this machine holds while the network is idle.
-    around : sequence of NetworkPart
+    around
         What is left only when the packet programs have ended.
     """
     settings = controller_settings(scenario, variation, write_topology(work.path, scenario.topology))

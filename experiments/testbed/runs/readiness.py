@@ -48,10 +48,8 @@ def wait_plans_held(
 
     Parameters
     ----------
-    network : EmulatedNetwork
-    plans : callable
+    plans
         What switches should hold, by datapath id; asked for again at every look, since failures may change it.
-    timeout_s, poll_s : float
     """
 
     def unlike() -> list[str]:

@@ -34,13 +34,13 @@ def make_record(
     ----------
     scenario, variation : Scenario, Variation
         What ran.
-    measured : Measured
+    measured
         Stamps and capture files.
-    events_text : str
+    events_text
         The event log.
-    dumps : sequence of DumpReport
+    dumps
         Rows against plans, after the end.
-    notes : sequence of str
+    notes
         What the emulation warns of.
     """
     events = read_events(events_text)

@@ -50,11 +50,11 @@ class PlannedRun:
 
     Attributes
     ----------
-    plans : dict
+    plans
         By datapath id.
-    planner : TunnelPlanner or None
+    planner
         Of a scheme of tunnels.
-    flows : tuple of Flow
+    flows
         What is measured, in place of single packets.
     """
 
@@ -116,20 +116,18 @@ def run_scenario(
 
     Parameters
     ----------
-    scenario : Scenario
     planned : dict
         From `plan_scenario`.
-    folder : ResultFolder
+    folder
         Receives everything.
-    text : str or None
+    text
         The scenario file as the user wrote it.
     say : callable
         Called with what is going on.
 
     Returns
     -------
-    list
-        One entry a variation, in order. A run that breaks off does not keep the others from running.
+    One entry a variation, in order. A run that breaks off does not keep the others from running.
 
     Raises
     ------
@@ -296,9 +294,7 @@ def wait_returned(
 
     Parameters
     ----------
-    network : EmulatedNetwork
-    scenario : Scenario
-    wanted : callable
+    wanted
         What the switches should hold while these links are down, by datapath id; asked again at each look.
     """
     if controller_is_away(scenario):

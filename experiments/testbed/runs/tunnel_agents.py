@@ -42,10 +42,8 @@ def start_tunnel_agents(network: EmulatedNetwork, scenario: Scenario, work: Work
 
     Parameters
     ----------
-    network : EmulatedNetwork
+    network
         With its plans installed and its BFD sessions up, so that no agent begins with failed tunnels.
-    scenario : Scenario
-    work : Work
 
     Raises
     ------

@@ -91,9 +91,7 @@ def flows_of(scenario: Scenario, variation: Variation, planner: TunnelPlanner | 
 
     Parameters
     ----------
-    scenario : Scenario
-    variation : Variation
-    planner : TunnelPlanner or None
+    planner
         None for a scheme of routes.
 
     Raises

@@ -30,14 +30,14 @@ class MeasuredFlows:
 
     Attributes
     ----------
-    records : tuple of FlowRecord
+    records
         One for each flow, in order.
-    links : mapping
+    links
         Link direction -> "before" and "after" -> queue -> Mbit/s, by the queues' own counters (whole frames); empty
         without priority queues.
-    failure_s, end_s : float
+    failure_s, end_s
         CLOCK_MONOTONIC, right before the failure was begun, and the end of the last window.
-    load_per_core : float
+    load_per_core
         When it began.
     """
 
@@ -59,14 +59,13 @@ def measure_flows(
 
     Parameters
     ----------
-    network : EmulatedNetwork
+    network
         Running, with its plans installed.
-    flows : sequence of Placed
+    flows
         `ports.place_flows`.
-    fail : callable
+    fail
         Called once, at the end of the window before; what it breaks stays broken.
-    timing : FlowTiming
-    classes : mapping of str to str
+    classes
         Class of every flow by name (`analysis.flows.classes.flow_classes`).
 
     Raises

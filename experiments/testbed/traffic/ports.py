@@ -38,13 +38,11 @@ def place_flows(
 
     Parameters
     ----------
-    network : EmulatedNetwork
+    network
         Running, with its plans installed and nothing broken.
-    planner : TunnelPlanner
-    flows : iterable of Flow
     failures : sequence of frozenset of LinkId
         What is going to fail, one set for each moment.
-    seed : int
+    seed
         Of the order in which ports are tried.
 
     Raises

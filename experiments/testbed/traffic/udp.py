@@ -32,11 +32,6 @@ _BITS = 8e-6  # Mbit in a byte
 class UdpFlows:
     """Receivers while the context lasts; senders from `start` on.
 
-    Parameters
-    ----------
-    network : EmulatedNetwork
-    flows : sequence of Placed
-
     Raises
     ------
     StreamError

@@ -49,9 +49,9 @@ def measure_calibration(trials: Sequence[Trial], settings: TestbedSettings) -> J
 
     Parameters
     ----------
-    trials : sequence of Trial
+    trials
         Of the campaign. Without a mixed one nothing but the host's load is told.
-    settings : TestbedSettings
+    settings
         Its BFD interval is not used.
 
     Raises

@@ -34,12 +34,7 @@ _FIFO_QUEUES = QueueSetup("one queue", 2, default_queue=1)
 
 
 class InBandRunner:
-    """Runs such trials; a variant keeps its network for a round.
-
-    Parameters
-    ----------
-    settings : TestbedSettings
-    """
+    """Runs such trials; a variant keeps its network for a round."""
 
     def __init__(self, settings: TestbedSettings) -> None:
         self._settings = settings

@@ -28,9 +28,8 @@ class Returning:
 
     Parameters
     ----------
-    network : EmulatedNetwork
+    network
         Entered, with its plans installed.
-    plans : mapping of int to RulePlan
     """
 
     def __init__(self, network: EmulatedNetwork, plans: Mapping[int, RulePlan]) -> None:

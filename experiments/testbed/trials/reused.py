@@ -35,9 +35,8 @@ class ReusedSession(ABC, Generic[TestbedT]):
 
     Parameters
     ----------
-    trial : Trial
+    trial
         The first; it says which network is needed.
-    settings : TestbedSettings
     """
 
     def __init__(self, trial: Trial, settings: TestbedSettings) -> None:
@@ -92,13 +91,7 @@ class ReusedSession(ABC, Generic[TestbedT]):
 
 
 class ReusedRunner:
-    """Runs trials on networks that they reuse; a `Runner` of experiments.campaign.act.engine.
-
-    Parameters
-    ----------
-    session_class : type
-    settings : TestbedSettings
-    """
+    """Runs trials on networks that they reuse; a `Runner` of experiments.campaign.act.engine."""
 
     def __init__(self, session_class: type[ReusedSession[Any]], settings: TestbedSettings) -> None:
         self._session_class, self._settings = session_class, settings

@@ -67,7 +67,7 @@ class Testbed:
     ----------
     network, injection, captures : EmulatedNetwork, FailureInjection, Captures
         All of them entered.
-    work : Work
+    work
         Event log and raw files.
     plans : dict
         What the switches hold while nothing is broken.

@@ -17,16 +17,15 @@ def verify_row(trial: Trial) -> Json:
 
     Parameters
     ----------
-    trial : Trial
+    trial
         Of kind "verify"; `failures` links fail at once. Its `parameters` may give "sample", the number of failed sets
         to draw by the trial's seed (none: all sets), and "max_failures", the links that a tag can name (none: the
         scheme's default).
 
     Returns
     -------
-    dict
-        {"result": what `armor verify --json` gives}; one process decides it, so that trials beside it are disturbed
-        as little as possible.
+    {"result": what `armor verify --json` gives}; one process decides it, so that trials beside it are disturbed
+    as little as possible.
 
     Raises
     ------

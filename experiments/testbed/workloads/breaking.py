@@ -79,11 +79,9 @@ def broken_path(
 
     Parameters
     ----------
-    testbed : TwoPaths
-    recovery : Recovery or None
+    recovery
         None: the path does not fail.
-    model : FailureModel
-    protected_ports : sequence of int
+    protected_ports
         TCP ports that SQR protects; other packets go by the way that is in use.
     """
     with ExitStack() as stack:

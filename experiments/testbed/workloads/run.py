@@ -146,16 +146,13 @@ def run_workload(
 
     Parameters
     ----------
-    testbed : TwoPaths
+    testbed
         Nothing is attached to it.
-    recovery : Recovery or None
+    recovery
         None: nothing breaks, and the times at which it would have are kept.
-    model : FailureModel
-    sending : Sending
-    settings : TcpSettings
-    beside : Sending or None
+    beside
         Background traffic, in both directions.
-    seed : int
+    seed
         Of the times of failure.
 
     Raises

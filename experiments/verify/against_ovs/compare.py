@@ -31,15 +31,15 @@ class Comparison:
 
     Attributes
     ----------
-    packets : int
+    packets
         Packets injected.
-    hops : int
+    hops
         Traces, one for each switch that a packet went through.
-    learned_rows : int
+    learned_rows
         Rows that `learn` made on the switch and that were compared with the interpreter's.
-    differences : int
+    differences
         Hops, or switches' learned rows, on which the two disagree.
-    first_difference : str or None
+    first_difference
         The first of them, with all that is needed to ask again.
     """
 
@@ -81,15 +81,13 @@ def compare_with_ovs(
 
     Parameters
     ----------
-    topology : Topology
-    scheme : str
+    scheme
         Name in the registry.
-    options : PlanOptions
-    samples : int
+    samples
         Packets to inject; each is followed through the network and compared at every switch.
-    seed : int
+    seed
         Chooses packets and failures.
-    progress : callable, optional
+    progress
         Called with the number of packets done since the last call.
 
     Raises

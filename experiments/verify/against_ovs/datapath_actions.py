@@ -31,7 +31,7 @@ class Forwarding:
     ----------
     outputs, punts : tuple of (int, int)
         (port, TCI) of every copy sent, (controller id, TCI) of every copy punted, in order.
-    learned : tuple of FlowRow
+    learned
         Rows that `learn` made, in order: of two with one key the last stays.
     """
 
@@ -81,8 +81,7 @@ def parse_trace(text: str, vlan_tci: int) -> Forwarding:
 
     Parameters
     ----------
-    text : str
-    vlan_tci : int
+    vlan_tci
         TCI with which the packet came (0: untagged); pushes and pops in the answer change it.
 
     Raises

@@ -57,10 +57,8 @@ class SceneMaker:
 
     Parameters
     ----------
-    topology : Topology
-    plans : dict
+    plans
         Plan of every switch, by node name.
-    seed : int
     """
 
     def __init__(self, topology: Topology, plans: dict[str, RulePlan], seed: int) -> None:

@@ -47,11 +47,11 @@ class Spread:
 
     Attributes
     ----------
-    split : Split
+    split
         While all tunnels live.
-    failures : tuple of Moves
+    failures
         For each tunnel that fails while the others live, where the scheme recovers.
-    unrepaired : int
+    unrepaired
         Flows that are elsewhere than at first once every failure has been repaired.
     """
 
@@ -84,13 +84,11 @@ def measure_split(
 
     Parameters
     ----------
-    weights : sequence of float
+    weights
         One a tunnel.
     protocol : {"tcp", "udp"}
     split : {"ranges", "select"}
         Hash ranges, or a SELECT group.
-    flows : int
-    seed : int
 
     Raises
     ------
@@ -114,11 +112,9 @@ def measure_spread(
 
     Parameters
     ----------
-    planner : TunnelPlanner
     ingress_entry : Ingress entry
         The pair as its ingress switch sees it.
     protocol : {"tcp", "udp"}
-    flows : sequence of FlowPorts
 
     Raises
     ------

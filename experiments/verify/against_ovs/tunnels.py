@@ -41,7 +41,7 @@ class LabelledForwarding:
     ----------
     outputs : tuple of (int, tuple of (int, int), int)
         (port, labels with their TCs, queue) of every copy, in order.
-    punts : int
+    punts
         Copies for the agent.
     """
 
@@ -99,13 +99,11 @@ def compare_tunnels(
 
     Parameters
     ----------
-    topology : Topology
-    installed, interpreted : dict of int to RulePlan
+    installed, interpreted
         Plans by datapath id for the switch and for the interpreter: one and the same, except when the switch holds
         another shape of the plan, or when a test asks whether a difference would be seen.
-    samples : int
+    samples
         Packets to inject; each is followed to its end and compared at every switch.
-    seed : int
 
     Raises
     ------

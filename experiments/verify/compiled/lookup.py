@@ -23,7 +23,7 @@ class Subtable:
 
     Parameters
     ----------
-    terms : tuple of Term
+    terms
         What the rows match on.
     node, priority, row : int array, shape (rows,)
         Switch, priority and number of every row.
@@ -71,9 +71,9 @@ class Tables:
 
     Parameters
     ----------
-    plans : list of RulePlan
+    plans
         By node position.
-    rows : ExtraRows
+    rows
         Where matches and actions are compiled.
 
     Raises

@@ -34,7 +34,7 @@ class Programs:
 
     Parameters
     ----------
-    learned : callable
+    learned
         Gives the number of the row that a `learn` action adds.
     """
 

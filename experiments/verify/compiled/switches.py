@@ -30,10 +30,8 @@ class CompiledSwitches:
 
     Parameters
     ----------
-    wiring : Wiring
-    plans : list of RulePlan
+    plans
         By node position.
-    dynamics : Dynamics
 
     Raises
     ------

@@ -33,13 +33,13 @@ class VectorWalk:
 
     Attributes
     ----------
-    request : int array
+    request
         Which request each packet serves (a group copies packets).
-    node, context, arrived_at : int array
+    node, context, arrived_at
         Switch, switch with its failed ports, and the port that the packet came in by.
-    columns : dict
+    columns
         Header fields, registers and the (writable) in_port, by name; a register that is missing is 0 everywhere.
-    extras : list of int array
+    extras
         Rows that came since, -1 for none; earlier columns win ties.
     """
 
@@ -67,9 +67,9 @@ class Emitted(NamedTuple):
 
     Attributes
     ----------
-    request, port : int array
+    request, port
         For punts `port` holds the controller id, for learned rows the row.
-    src, dst, tci : int array
+    src, dst, tci
         The packet as it left.
     """
 
@@ -91,9 +91,9 @@ class CompiledNetwork:
 
     Parameters
     ----------
-    plans : list of RulePlan
+    plans
         By node position.
-    codes : Codes
+    codes
         Numbers of addresses.
 
     Raises
@@ -115,7 +115,7 @@ class CompiledNetwork:
 
         Parameters
         ----------
-        packets : VectorWalk
+        packets
             `columns` holds in_port, ipv4_src, ipv4_dst and vlan_tci.
         live : bool array, shape (contexts, ports)
 

@@ -30,13 +30,13 @@ class Timing:
 
     Attributes
     ----------
-    before : int
+    before
         Ticks before the failure, in each of which a packet leaves.
-    detection : int
+    detection
         From the failure until switches and rings know.
-    agent : int
+    agent
         From there until the agents' rows stand.
-    after : int
+    after
         Ticks after the failure in which packets go on leaving.
     """
 
@@ -100,9 +100,9 @@ class BufferedNetwork:
 
     Parameters
     ----------
-    healthy, broken : Network
+    healthy, broken
         The network while nobody knows of a failure, and once the rows for the failed links stand; `broken.failed` fail.
-    kept : sequence of str
+    kept
         Links with rings.
     keeping : Keeping
     """

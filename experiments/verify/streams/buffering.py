@@ -84,13 +84,11 @@ def verify_buffering(
 
     Parameters
     ----------
-    topology : Topology
-    scheme : Scheme
+    scheme
         One that buffers packets.
-    options : PlanOptions
+    options
         `replayed` is set to all links.
-    failed_sets : sequence of frozenset of LinkId
-    progress : callable
+    progress
         Called with 1 after each set of links.
     keeping : Keeping, optional
         Default: delta longer than the detection, and with agents a reconfiguration time as long as they take.

@@ -26,13 +26,13 @@ class Walks:
 
     Attributes
     ----------
-    outcome : int array
+    outcome
         `DELIVERED`, `LOST` or `LOOPED`.
     path : int array, shape (cases, most switches)
         States, -1 after the end.
-    hops, back_hops : int array
+    hops, back_hops
         Links crossed, and how many of them led back over the packet's own way.
-    changed : bool array
+    changed
         Whether the packet brought or replaced a row.
     """
 
@@ -62,7 +62,6 @@ class PacketStream:
 
     Parameters
     ----------
-    transitions : Transitions
     contexts : int array, shape (failed sets, nodes)
         Context of every switch under every failed set.
     failed_set : int array, shape (cases,)
@@ -125,15 +124,14 @@ class PacketStream:
 
         Parameters
         ----------
-        first : Walks
+        first
             What was sent last, one packet per case.
-        start : int array
+        start
             Where the packets start.
 
         Returns
         -------
-        Walks
-            Still marked `changed` where `MAX_PACKETS` packets were not enough.
+        Still marked `changed` where `MAX_PACKETS` packets were not enough.
         """
         last = first.copy()
         for _ in range(MAX_PACKETS):
@@ -226,9 +224,6 @@ def put_all(
 
     Parameters
     ----------
-    stream : PacketStream
-    transitions : Transitions
-    rewritten : Rewritten
     failed_set, start : int array, shape (cases,)
         Failed set of every case, and the state in which its packets start.
     """

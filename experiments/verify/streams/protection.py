@@ -187,16 +187,14 @@ def verify_protect(
 
     Parameters
     ----------
-    scheme : Scheme
+    scheme
         One that protects flows.
-    topology : Topology
-    flows : iterable of ProtectedFlow
-    failed_sets : sequence of frozenset of LinkId
+    failed_sets
         A case is a flow and one of these that hits one of its tunnels.
     metric : {"hops", "delay"}
-    progress : callable
+    progress
         Called with 1 after each set of links.
-    planned : mapping of int to RulePlan, optional
+    planned
         Plans to walk through; default: those of the scheme.
 
     Raises

@@ -39,7 +39,7 @@ class AgentDynamics:
 
     Parameters
     ----------
-    plans : dict
+    plans
         Rule plans by datapath id.
     """
 

@@ -23,10 +23,8 @@ class InterpretedSwitches:
 
     Parameters
     ----------
-    wiring : Wiring
-    plans : list of RulePlan
+    plans
         By node position.
-    dynamics : Dynamics
     """
 
     has_standing_rows = True

@@ -25,10 +25,9 @@ class Possibilities:
 
     Parameters
     ----------
-    transitions : Transitions
     contexts : int array, shape (failed sets, nodes)
         Context of every switch under every failed set.
-    rewritten : Rewritten, optional
+    rewritten
         Rows that a controller is putting in, switch by switch: any of them may or may not be in place.
     """
 

@@ -39,10 +39,7 @@ def rewritten_rows(
 
     Parameters
     ----------
-    topology : Topology
-    transitions : Transitions
-    restoration : Restoration
-    failed : sequence of sequence of int
+    failed
         Link numbers of every failed set.
 
     Raises

@@ -30,10 +30,10 @@ class Followed(NamedTuple):
 
     Attributes
     ----------
-    request, code, link : int array
+    request, code, link
         A packet that leaves: which request, the code of where it arrives, the link that it takes (-1: none).
         Every request has at least one.
-    row_request, row : int array
+    row_request, row
         A row that comes to the switch.
     """
 
@@ -88,7 +88,7 @@ class Transitions:
     node_of, group_of : arrays by state
     following : int array, shape (transitions, most copies)
         States after a transition, -1 for none.
-    link : int array
+    link
         Link that the first of them took.
     rows : int array, shape (transitions, most rows)
         Rows that the transition brings to the switch, -1 for none.
@@ -148,8 +148,7 @@ class Transitions:
 
         Parameters
         ----------
-        states, contexts : int array
-        extras : list of int array, optional
+        extras
             Rows beside the plan's, -1 for none. Standing rows are added here.
         """
         columns = [each for each in [*(extras or ()), *self._standing_columns(states, contexts)] if (each >= 0).any()]

@@ -56,13 +56,13 @@ class EdgeState:
 
     Attributes
     ----------
-    hosts : mapping of int to Host
+    hosts
         By IPv4 address.
-    mac_of : mapping of int to int
+    mac_of
         Confirmed MAC addresses.
-    waiting : mapping of int to tuple of int
+    waiting
         Askers (IPv4) by the address that they asked for.
-    unexpected : frozenset of UnexpectedHost
+    unexpected
         What has been named already.
     """
 

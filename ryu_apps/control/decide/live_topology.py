@@ -98,7 +98,7 @@ class LiveTopology:
 
     Attributes
     ----------
-    ports : mapping of str to mapping of int to PortDesc
+    ports
         By switch and port number.
     live_since_s : mapping of (str, int) to float
         Ports that are live now.
@@ -167,9 +167,7 @@ def find_mismatches(live: LiveTopology, now_s: float, interval_s: float | None) 
 
     Parameters
     ----------
-    live : LiveTopology
-    now_s : float
-    interval_s : float or None
+    interval_s
         How often discovery frames are sent; None: discovery is off, and links that nothing was heard of are
         no difference.
     """

@@ -32,15 +32,15 @@ class NodeState:
 
     Attributes
     ----------
-    epoch : str
+    epoch
         Another one after each restart.
-    configured : bool
+    configured
         Whether it has been told its connections since.
     connections : tuple of (int, str, str, int)
         Number, both ends' addresses, slot.
     sending : mapping of (int, str) to int
         Last number given, by number and receiving end's address.
-    receiving : mapping of int to int
+    receiving
         Last number accepted, by number.
     """
 
@@ -91,12 +91,10 @@ def request_for(
 
     Parameters
     ----------
-    node : str
-    connections : tuple of Connection
+    connections
         All that are wanted.
-    states : mapping of str to NodeState
+    states
         Nodes that have answered, this one among them.
-    topology : Topology
     """
     state = states[node]
     mine = [each for each in connections if node in (each.ingress, each.egress)]
@@ -134,8 +132,6 @@ def protection_to_json(protection: Protection, topology: Topology, answers: Mapp
 
     Parameters
     ----------
-    protection : Protection
-    topology : Topology
     answers : mapping of str to JSON
         Last answer of each node.
     """

@@ -31,10 +31,9 @@ class PortQueues:
 
     Attributes
     ----------
-    uuid, name : str
+    uuid, name
         Of its Port row.
-    port_no : int
-    qos_type : str
+    qos_type
         Type of its QoS row; empty: it has none.
     queues : mapping of int to mapping
         `other_config` of its queues, by number.

@@ -73,7 +73,6 @@ class Routes:
 
     Parameters
     ----------
-    topology : Topology
     metric : {"hops", "delay"}
     """
 
@@ -90,10 +89,8 @@ class Routes:
 
         Parameters
         ----------
-        dpid : int
-        destination : int
+        destination
             IPv4 address.
-        failed : frozenset of LinkId
         """
         at, target = self._place_of.get(dpid), self._position.get(destination)
         if at is None or target is None:
@@ -133,9 +130,9 @@ class Options:
 
     Attributes
     ----------
-    whole_path : bool
+    whole_path
         Later switches get their rules with the first packet-in; False: every switch asks.
-    confirm : bool
+    confirm
         The first switch gets its rule when the later ones have said that theirs hold; False: right behind theirs.
     """
 
@@ -154,13 +151,7 @@ class _Waiting:
 
 
 class PathSetup:
-    """Which switch gets what when a switch asks.
-
-    Parameters
-    ----------
-    routes : Routes
-    options : Options
-    """
+    """Which switch gets what when a switch asks."""
 
     def __init__(self, routes: Routes, options: Options) -> None:
         self._routes, self._options = routes, options
@@ -175,12 +166,11 @@ class PathSetup:
 
         Parameters
         ----------
-        dpid, in_port : int
+        dpid, in_port
             Where the packet came in.
-        frame : bytes
-        connected : collection of int
+        connected
             Switches that can be told something.
-        now_s : float
+        now_s
             Any clock that does not go back.
         """
         flow = flow_of(frame)

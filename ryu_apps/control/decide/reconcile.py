@@ -47,15 +47,15 @@ class Reconciliation:
 
     Attributes
     ----------
-    delta : PlanDelta
+    delta
         Changes of the rows that are ours.
-    unreadable : tuple of FlowStat
+    unreadable
         Rows with our cookie in words that we do not speak (another version's): to be deleted by their bytes.
-    recovery : tuple of FlowRow
+    recovery
         Learned and agent rows that stay.
-    foreign : tuple of str
+    foreign
         Rows and groups that belong to somebody else, one phrase each; they are left alone.
-    conflicts : tuple of str
+    conflicts
         Foreign rows and groups that ours replace, since a switch holds one row of a (table, priority, match) and
         one group of an id.
     """
@@ -104,8 +104,7 @@ def reconcile(state: SwitchState, wanted: RulePlan) -> Reconciliation:
 
     Parameters
     ----------
-    state : SwitchState
-    wanted : RulePlan
+    wanted
         Everything the switch should hold, the app's own rows included.
     """
     ours = [stat for stat in state.flows if is_ours(stat.cookie)]

@@ -18,7 +18,7 @@ class Resource:
 
     Attributes
     ----------
-    path : tuple of str
+    path
         Its segments; one in braces stands for any, and is handed on.
     answers : mapping of str to callable
         By method, (controller, body, *segments in braces) -> status and JSON value.

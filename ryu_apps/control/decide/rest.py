@@ -51,10 +51,8 @@ def respond(view: View, resources: Iterable[Resource], method: str, path: str, b
 
     Parameters
     ----------
-    view : View
-    resources : iterable of Resource
+    resources
         Those of the scheme, beside `RESOURCES`.
-    method, path, body : str
     """
     parts = [part for part in path.split("/") if part]
     offered = (*RESOURCES, *resources)

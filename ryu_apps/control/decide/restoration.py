@@ -19,9 +19,9 @@ class Avoidance:
 
     Attributes
     ----------
-    avoided : frozenset of LinkId
+    avoided
         A link from its failure until it has been returned to (wait-to-restore).
-    proven : frozenset of LinkId
+    proven
         Links that have been up once since the controller started. The first time is no return from a failure: when a
         network starts, BFD reports every link down before it reports it live.
     """
@@ -49,9 +49,9 @@ def switch_commands(
 
     Parameters
     ----------
-    planned : mapping
+    planned
         Rows of the plan, by key.
-    held, wanted : mapping
+    held, wanted
         Rows in place of planned ones: those that the switch has, and those that it has to have.
     """
     return tuple(_changes(planned, held, wanted))

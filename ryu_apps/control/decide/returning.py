@@ -36,15 +36,15 @@ class LinkHistory:
 
     Attributes
     ----------
-    up_since_s : float or None
+    up_since_s
         Since when both ends are known to be live; None while one is down or unknown.
-    downs : tuple of float
+    downs
         Times of its failures inside the damping window.
-    remembered : bool
+    remembered
         Whether switches may still hold recovery rows about it.
-    returning : bool
+    returning
         Whether its return is under way.
-    retry_at_s : float
+    retry_at_s
         Not to be tried before (after a return that did not succeed).
     """
 
@@ -172,11 +172,11 @@ class ReturnWork:
 
     Attributes
     ----------
-    learning : tuple of FlowRow
+    learning
         Rows that teach the switch about failed sets with these links.
-    silenced : tuple of FlowRow
+    silenced
         The same rows without their `learn`.
-    cookies : tuple of int
+    cookies
         Cookies (under `RECOVERY_MASK`) of the recovery rows that have to go.
     """
 

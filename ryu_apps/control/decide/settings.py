@@ -27,32 +27,31 @@ class Settings:
 
     Attributes
     ----------
-    topology : str
+    topology
         Catalogue name, generator, or GraphML, GML or JSON file.
-    options : PlanOptions
     rest_host, rest_port : str, int
         Where the REST interface listens; port 0: it does not.
-    wait_to_restore_s : float
+    wait_to_restore_s
         How long a link must have been up again before the network returns to it.
-    stats_interval_s : float
+    stats_interval_s
         Time between two polls of port and flow counters; 0: none.
-    discovery_interval_s : float
+    discovery_interval_s
         Time between two discovery frames on each port; 0: no discovery.
-    backup_db : str
+    backup_db
         Backup database of a switch, with {node} and {control_ip} to be filled in; empty: none is filled.
-    queue_db : str
+    queue_db
         Open_vSwitch database of a switch that gets the queues of its plan; {node} and {control_ip} as in `backup_db`.
-    edge : bool
+    edge
         Whether the app answers ARP and learns foreign MAC addresses.
-    protect : str
+    protect
         File of protected flows (scheme protect); empty: none at first.
-    protect_nodes : str
+    protect_nodes
         Address of the node of 1+1 protection beside a switch, with {node} and {control_ip}; empty: there are none.
-    traffic : TrafficSettings
+    traffic
         What schemes of tunnels are planned from.
-    agent_configurations : str
+    agent_configurations
         Folder for what the switches' agents have to know about tunnels; empty: the controller answers failed tunnels.
-    scheme : str
+    scheme
         Scheme of an app that names none (ryu_apps/scheme.py).
 
     Raises
@@ -227,9 +226,9 @@ def read_settings(configured: Mapping[str, str | None], environment: Mapping[str
 
     Parameters
     ----------
-    configured : mapping of str to str or None
+    configured
         By setting name; None or missing: not given.
-    environment : mapping of str to str
+    environment
         Environment variables; those of no setting are ignored.
 
     Raises

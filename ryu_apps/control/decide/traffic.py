@@ -25,19 +25,16 @@ class TrafficSettings:
 
     Attributes
     ----------
-    demands : str
+    demands
         A generator's specification or a CSV or JSON file; empty: all pairs, tunnels of equal weight.
-    tunnels : int
+    tunnels
         How many a pair gets at most.
-    tunnel_kind, objective : str
-    default_capacity_mbps, low_to_high : float or None
-    seed : int
+    seed
         Of generated demands.
-    te_interval_s : float
+    te_interval_s
         Time between two runs of traffic engineering; 0: on demand only.
-    shape : str
+    shape
         Shape of the tables that are installed (plan/kuijia/installed.py).
-    options : TunnelOptions
 
     Raises
     ------
@@ -82,14 +79,13 @@ class Question:
 
     Attributes
     ----------
-    topology, metric : str
-    demands : str
+    demands
         As in `TrafficSettings`.
-    given : str
+    given
         Demands as the text of a JSON list, in place of `demands`; empty: none.
     tunnels, tunnel_kind, objective, default_capacity_mbps, low_to_high, seed
         As in `TrafficSettings`.
-    avoided : tuple of str
+    avoided
         Links that carry nothing.
     """
 

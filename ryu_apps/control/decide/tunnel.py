@@ -61,9 +61,9 @@ class FailoverState:
     Attributes
     ----------
     history : tuple of frozenset of LinkId
-    places : mapping of Place to FailoverRows
+    places
         Commodities with rows only.
-    rows : mapping of int to tuple of FlowRow
+    rows
         By datapath id. Switches that a change leaves alone keep the same object.
     """
 
@@ -84,7 +84,7 @@ class Failovers:
 
     Parameters
     ----------
-    planner : TunnelPlanner
+    planner
         Split by hash ranges.
     """
 

@@ -64,8 +64,6 @@ class ClassChannel:
     connection : socket
     address : tuple
         Of the switch.
-    class_id : int
-    registry : Registry
     """
 
     def __init__(self, connection: Any, address: Any, class_id: int, registry: Registry) -> None:
@@ -86,7 +84,7 @@ class ClassChannel:
 
         Parameters
         ----------
-        timeout_s : float
+        timeout_s
             How long the switch may take to say who it is, and not take what is sent to it.
         """
         self._socket.settimeout(timeout_s)

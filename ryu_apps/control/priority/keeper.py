@@ -24,9 +24,8 @@ class TableKeeper:
 
     Parameters
     ----------
-    table : PolicyMapTable
+    table
         What a switch gets when it connects for the first time.
-    settings : PsoSettings
     count_error : function of str
     """
 

@@ -40,9 +40,7 @@ class Link:
     ----------
     datapath : Datapath
         What apps see: Ryu's object of the main connection.
-    table : PolicyMapTable
-    sender : Sender
-    receiver : Receiver
+    receiver
         Lets messages wait for the apps.
     """
 
@@ -110,8 +108,7 @@ class Link:
 
         Parameters
         ----------
-        message : bytes
-        class_id : int, optional
+        class_id
             Its class, when the switch has told it by the connection.
 
         Raises

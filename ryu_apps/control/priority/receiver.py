@@ -32,9 +32,7 @@ class Receiver:
 
     Parameters
     ----------
-    queue : ClassQueue
-    counters : Counters
-    event_loops : set
+    event_loops
         Greenlets that handle events of all switches; the deliverer adds itself.
     delivered : function of (datapath, message)
         Called with every message once the apps have it.
@@ -128,9 +126,7 @@ class AppEvents:
 
     Parameters
     ----------
-    queue : ClassQueue
-    counters : Counters
-    event_loops : set
+    event_loops
         Greenlets that handle events of all switches; the app's adds itself.
     """
 

@@ -45,13 +45,11 @@ class Sender:
 
     Parameters
     ----------
-    classes : sequence of int
+    classes
         Class ids, most urgent first.
-    policy : Policy
-    capacity : int
+    capacity
         Messages that may wait.
-    counters : Counters
-    event_loops : set
+    event_loops
         Greenlets that handle events of all switches: a slow switch must not hold them up.
     """
 
@@ -130,10 +128,9 @@ class Sender:
 
         Parameters
         ----------
-        class_id : int
-        wake : function
+        wake
             Called when something waits for that connection.
-        fence : function
+        fence
             Sends a barrier on it, whose reply leads to `fence_passed`.
         """
         self._apart[class_id], self._wake_apart[class_id] = fence, wake

@@ -41,10 +41,9 @@ class PsoService:
 
     Parameters
     ----------
-    table : PolicyMapTable
+    table
         With at least one rule.
-    settings : PsoSettings
-    main_port : int
+    main_port
         Where Ryu listens.
 
     Raises

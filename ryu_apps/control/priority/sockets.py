@@ -34,7 +34,7 @@ def why_unsent(error: OSError) -> str:
 
     Parameters
     ----------
-    error : OSError
+    error
         Eventlet reports that the other side takes nothing as a timeout, with TLS as an SSLError of that text.
     """
     return "not read" if isinstance(error, TimeoutError) or "timed out" in str(error) else "broken off"

@@ -19,10 +19,9 @@ class SwitchTable:
 
     Parameters
     ----------
-    client : JsonRpcClient
-    bridge : str, optional
+    bridge
         Its name.
-    dpid : int, optional
+    dpid
         Its datapath id; with neither the database has to have one bridge.
     """
 

@@ -19,9 +19,9 @@ class Correspondence(NamedTuple):
 
     Attributes
     ----------
-    action : str
+    action
         "Output", "SetQueue", "SetField mpls_tc", ...
-    fields : tuple of str
+    fields
         Empty when every row has the same; a part of a field is written with its mask.
     """
 
@@ -34,7 +34,7 @@ def find_correspondences(flows: Iterable[FlowRow], parts: Parts | None = None) -
 
     Parameters
     ----------
-    flows : iterable of FlowRow
+    flows
         Rows of one table. What all columns together decide is no correspondence and is left out.
     parts : mapping of str to int, optional
         As `logical.logical_table` takes them.

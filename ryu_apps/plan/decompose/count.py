@@ -61,9 +61,7 @@ def count_fields(flows: Iterable[FlowRow], groups: Iterable[GroupRow] = (), *, g
 
     Parameters
     ----------
-    flows : iterable of FlowRow
-    groups : iterable of GroupRow, optional
-    gotos : bool
+    gotos
         Whether going on to another table counts as an action.
     """
     in_buckets = sum(len(bucket.actions) for group in groups for bucket in group.buckets)

@@ -44,10 +44,8 @@ class LogicalTable:
 
     Attributes
     ----------
-    columns : tuple of tuple of Part
-    actions : tuple of Hashable
+    actions
         What each action column holds, in the order in which the steps run.
-    rows : tuple of Row
     context : tuple of (str, int)
         Fields that every row pins to one value because others need them (`eth_type`).
     """
@@ -63,7 +61,7 @@ def logical_table(flows: Iterable[FlowRow], parts: Parts | None = None) -> Logic
 
     Parameters
     ----------
-    flows : iterable of FlowRow
+    flows
         Rows of one table.
     parts : mapping of str to int, optional
         Fields whose low bits are a column of their own: `{"reg1": 3}` when the low three bits of a register are a

@@ -39,11 +39,11 @@ def optimum_fields(table: LogicalTable, *, strict: bool = True, levels: int = 3)
 
     Parameters
     ----------
-    table : LogicalTable
+    table
         At most 3 match columns and 12 rows; two terms of a column are the same or do not overlap.
-    strict : bool
+    strict
         As `search.Rules` has it.
-    levels : int
+    levels
         Tables that one packet may pass.
 
     Raises

@@ -21,13 +21,11 @@ class StageRow:
 
     Attributes
     ----------
-    priority : int
-    terms : tuple of Term
-    applied, written : tuple of Step
+    applied, written
         Done at once, and kept in the action set until the last table is done.
-    following : Stage or None
+    following
         Where packets go on; None: this was the last table.
-    cookies : frozenset of int
+    cookies
         Cookies of the logical rows that it serves; they tell nothing about what the row does.
     """
 
@@ -45,8 +43,6 @@ class Stage:
 
     Attributes
     ----------
-    columns : tuple of tuple of Part
-    rows : tuple of StageRow
     context : tuple of (str, int)
         Fields that packets surely have here; rows name those that their fields or actions need.
     """
@@ -83,9 +79,9 @@ def flow_rows(stage: Stage, table_ids: Sequence[int]) -> tuple[FlowRow, ...]:
 
     Parameters
     ----------
-    stage : Stage
+    stage
         Its first table.
-    table_ids : sequence of int
+    table_ids
         Tables to use, in ascending order; the first is the one that packets come to.
 
     Raises

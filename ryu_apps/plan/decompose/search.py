@@ -29,15 +29,15 @@ class Rules:
 
     Attributes
     ----------
-    pulls : bool
+    pulls
         Use correspondences: pull actions forward that a key decides.
-    strict : bool
+    strict
         Packets that no logical row takes must be dropped too. Otherwise only packets that some row takes count: no
         other reaches the table, or what becomes of it does not matter. Open vSwitch carries out the action set even
         when a later table has no row (tried), so without it more actions can be pulled forward.
-    levels : int
+    levels
         Tables that one packet may pass.
-    max_tables : int
+    max_tables
         Tables in all.
     """
 
@@ -64,13 +64,7 @@ class Found:
 
 
 def best_pipeline(table: LogicalTable, rules: Rules) -> Stage:
-    """The cheapest pipeline that the rules allow; one table when nothing is saved.
-
-    Parameters
-    ----------
-    table : LogicalTable
-    rules : Rules
-    """
+    """The cheapest pipeline that the rules allow; one table when nothing is saved."""
     # What drops all other packets is good enough where they do not matter, and sharing more is not always cheaper.
     allowed = (rules,) if rules.strict else (rules, replace(rules, strict=True))
     return min((_within_tables(table, each) for each in allowed), key=lambda found: found.cost).stage
@@ -126,12 +120,10 @@ class Split:
 
     Attributes
     ----------
-    columns : tuple of int
+    columns
         Match columns of the first table.
-    pull : Pull
     keys : tuple of (Terms, Row, int)
         For each row of the first table its terms, a logical row that has what it pulls, and the position of its rest.
-    rests : tuple of LogicalTable
     """
 
     columns: tuple[int, ...]

@@ -33,12 +33,12 @@ def decompose(
 
     Parameters
     ----------
-    flows : sequence of FlowRow
+    flows
         All rows of one table.
     shape : {"replicated", "two-table", "decomposed"}
-    spare_tables : sequence of int
+    spare_tables
         Ids for further tables, ascending, all above the table's own.
-    strict : bool
+    strict
         Whether packets that no row takes must be dropped as before (`search.Rules`).
     parts : mapping of str to int, optional
         Fields whose low bits mean something of their own (`logical.logical_table`).
@@ -84,13 +84,11 @@ class TableOutcome:
 
     Attributes
     ----------
-    table_id : int
-    tables : tuple of int
+    tables
         Tables that stand in its place.
-    rows, fields : int
+    rows, fields
         Now.
-    rows_before, fields_before : int
-    kept_because : str or None
+    kept_because
         Why it could not be taken apart.
     """
 
@@ -116,12 +114,11 @@ def decompose_plan(
 
     Parameters
     ----------
-    plan : RulePlan
     shape, strict, parts
         As `decompose` takes them.
-    spare_tables : sequence of int
+    spare_tables
         Ids above all tables of the plan; each is used by one table at most.
-    only : sequence of int, optional
+    only
         Tables to take apart; default: all. Tables that other rows are added to at run time must stay as they are.
 
     Returns

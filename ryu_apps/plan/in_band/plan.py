@@ -56,9 +56,8 @@ def plan_in_band(topology: Topology, channel: Channel) -> InBandPlan:
 
     Parameters
     ----------
-    topology : Topology
+    topology
         Connected. Switch k has address 10.255.k/256.k%256 and MAC address `control_mac(k)` on its own port (LOCAL).
-    channel : Channel
 
     Raises
     ------

@@ -35,11 +35,9 @@ class Channel:
 
     Attributes
     ----------
-    controller_at : str
+    controller_at
         Switch that the controller is attached to.
-    services : tuple of Service
-    data_markings : tuple of DataMarking
-    controller_ipv4, controller_mac, controller_port : int
+    controller_ipv4, controller_mac, controller_port
         The controller's addresses, and the port of its switch.
 
     Raises
@@ -83,9 +81,9 @@ class InBandPlan:
 
     Attributes
     ----------
-    plans : dict of int to RulePlan
+    plans
         By datapath id; they stand beside any scheme's.
-    order : tuple of str
+    order
         Switches from the controller outwards: each can be reached once those before it have their rows.
     """
 

@@ -17,14 +17,13 @@ class ControlWays:
 
     Attributes
     ----------
-    root : str
-    parent : dict of str to Direction
+    parent
         First link towards the root, of every other switch.
-    order : tuple of str
+    order
         Switches, nearest to the root first; a switch comes after its parent.
-    members : dict of str to tuple of str
+    members
         Switches whose way to the root leads through this one, itself first.
-    up : dict of str to Path
+    up
         Where the link to a switch's parent can be passed by: from the switch to the root without that link.
     down : dict of (str, str) to Path
         (switch, member): from the switch's parent to the member without the link between parent and switch.
@@ -47,9 +46,9 @@ def control_ways(topology: Topology, root: str) -> ControlWays:
 
     Parameters
     ----------
-    topology : Topology
+    topology
         Connected.
-    root : str
+    root
         The controller's switch.
 
     Raises

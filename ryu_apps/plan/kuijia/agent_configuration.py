@@ -43,15 +43,11 @@ class AgentConfiguration:
 
     Attributes
     ----------
-    node : str
-    scheme : str
-    owner : int
+    owner
         Whose rows they are, in cookies.
-    failover : TunnelFailover
-    setup : PrioritySetup
-    ports : mapping of Direction to int
+    ports
         Of this switch.
-    labels : mapping of Path to int
+    labels
         Of all tunnels that touch this switch, under `label_key`.
     ingress_entries : tuple of Ingress entry
         Commodities that begin here.
@@ -137,9 +133,8 @@ def configuration_of(planner: TunnelPlanner, node: str) -> AgentConfiguration:
 
     Parameters
     ----------
-    planner : TunnelPlanner
+    planner
         Notified by agents.
-    node : str
     """
     return AgentConfiguration(
         node,

@@ -34,17 +34,17 @@ class Audit:
 
     Attributes
     ----------
-    cases : int
+    cases
         Commodities times histories of failures.
-    slots : int
+    slots
         Slots of all cases; every one is covered by a walk that no rule can tell from it.
-    delivered, dropped : int
+    delivered, dropped
         Slots whose packets arrive, or are lost.
-    victims : int
+    victims
         Slots whose packets wait in a victim queue all the way.
-    moved : int
+    moved
         Slots that left a live tunnel.
-    faults : tuple of str
+    faults
         Broken promises.
     """
 
@@ -71,9 +71,9 @@ def audit(planner: TunnelPlanner, histories: Iterable[Failures]) -> Audit:
 
     Parameters
     ----------
-    planner : TunnelPlanner
+    planner
         With hash ranges: a SELECT group's slots mean something else.
-    histories : iterable of Failures
+    histories
         Each from the first failure to the last; an empty one is the network without failures.
     """
     found = Audit()

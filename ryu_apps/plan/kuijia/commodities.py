@@ -99,8 +99,7 @@ def assign_labels(commodities: Iterable[Commodity], held: Mapping[Path, int] | N
 
     Parameters
     ----------
-    commodities : iterable of Commodity
-    held : mapping of Path to int, optional
+    held
         Labels of the plan in force. Paths that stay keep theirs, and none of them is given to another path, so that
         packets under way are never taken for others while one plan replaces the other.
 

@@ -18,13 +18,12 @@ class Crossing:
 
     Attributes
     ----------
-    delivered_to : str or None
+    delivered_to
         Switch whose host got it, exactly as it was sent; None: lost on the way.
     links : tuple of Direction
         Links that it was sent over; the last may be a failed one.
-    queues, tcs : tuple of int
+    queues, tcs
         Queue at every switch, the last one's host port included, and TC on every link.
-    labels : frozenset of int
     """
 
     delivered_to: str | None

@@ -49,7 +49,7 @@ def example_tables(n_priorities: int) -> dict[tuple[str, int], list[FlowRow]]:
 
     Parameters
     ----------
-    n_priorities : int
+    n_priorities
         1 to 8.
 
     Raises
@@ -96,9 +96,9 @@ def figure8(tables: Iterable[int] = tuple(Table), *, strict: bool = True, gotos:
 
     Parameters
     ----------
-    tables : iterable of int
+    tables
         Tables that count; default: all. TE_TRANSIT alone is what all but the ingress switches hold.
-    strict, gotos : bool
+    strict, gotos
         As `shapes.decompose` and `count.count_fields` take them.
     """
     wanted = frozenset(tables)

@@ -52,17 +52,15 @@ class IngressEntry:
 
     Attributes
     ----------
-    commodity : Commodity
-    traffic : TrafficClass
-    number : int
+    number
         What reg1 holds: destination and class.
-    destination : int
+    destination
         IPv4 address of the host behind the far switch; goes into cookies.
-    prefixes : tuple of Prefix
+    prefixes
         Addresses behind the far switch.
-    takes_rest : bool
+    takes_rest
         Whether packets that name no class of the pair travel in this one.
-    rebased : Layer or None
+    rebased
         Who holds which slots while every tunnel lives; None: as the weights say.
     """
 
@@ -136,10 +134,9 @@ def failure_rows(
     Parameters
     ----------
     ingress_entry : Ingress entry
-    wiring : Wiring
-    layers : sequence of Layer
+    layers
         Over the base layer, oldest first.
-    kind : Kind
+    kind
         Who puts them there.
 
     Raises

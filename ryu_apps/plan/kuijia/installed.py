@@ -19,9 +19,8 @@ def installed_plans(plans: Mapping[int, RulePlan], shape: str) -> dict[int, Rule
 
     Parameters
     ----------
-    plans : mapping of int to RulePlan
+    plans
         By datapath id; rows of failures may be among them.
-    shape : str
 
     Raises
     ------

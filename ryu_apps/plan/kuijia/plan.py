@@ -47,8 +47,7 @@ class Held:
 
     Attributes
     ----------
-    labels : mapping of Path to int
-    holders : mapping
+    holders
         (pair, priority) to (slots, path), all slots; None: no tunnel.
     """
 
@@ -71,13 +70,11 @@ class TunnelPlanner:
 
     Parameters
     ----------
-    scheme : Scheme
+    scheme
         One with tunnels.
-    topology : Topology
-    commodities : iterable of Commodity
+    commodities
         Pairs that have no way back get one over the same tunnels.
-    options : TunnelOptions
-    held : Held, optional
+    held
         What is in force, when these plans are to replace it (replacement.py): paths that stay keep their labels, and
         no flow moves that need not.
 

@@ -28,10 +28,9 @@ class TrafficClass:
 
     Attributes
     ----------
-    name : str
-    normal, victim : ClassMarking
+    normal, victim
         While its own tunnel carries it, and once another one has taken it over.
-    dscp : int or None
+    dscp
         DSCP of its packets; None: all packets.
     """
 
@@ -47,12 +46,9 @@ class PrioritySetup:
 
     Attributes
     ----------
-    name, summary : str
-    classes : tuple of TrafficClass
     class_at : tuple of (int, int)
         Priority of a demand (1 to 4, or 6 for background) and the position of its class.
-    n_queues : int
-    ldi : ClassMarking
+    ldi
         Of packets from switch to switch about failed tunnels (transit.py); no class has its TC.
     """
 
@@ -125,8 +121,7 @@ def queue_rows(setup: PrioritySetup, capacity_of: Mapping[int, float | None]) ->
 
     Parameters
     ----------
-    setup : PrioritySetup
-    capacity_of : mapping of int to float or None
+    capacity_of
         Capacity (Mbit/s) by port number; None: not limited.
     """
     return strict_queues(setup.n_queues, capacity_of)

@@ -23,7 +23,7 @@ def replacement_steps(old: dict[int, RulePlan], new: dict[int, RulePlan]) -> tup
 
     Parameters
     ----------
-    old, new : dict of int to RulePlan
+    old, new
         Tunnel plans by datapath id. `new` comes from a planner that was given the old one's `held`, so that a label
         means the same in both.
 

@@ -42,7 +42,7 @@ def equal_commodities(
 
     Parameters
     ----------
-    topology : Topology
+    topology
         Capacities do not matter.
     pairs : sequence of (str, str), optional
         Ends by name; default: every ordered pair.

@@ -40,13 +40,10 @@ def label_rows(
 
     Parameters
     ----------
-    owner : int
-    path : Path
+    path
         Either direction.
-    label : int
-    markings : iterable of ClassMarking
+    markings
         What packets of this tunnel may be; no two with one TC.
-    ports : PortMap
 
     Yields
     ------
@@ -68,7 +65,7 @@ def ldi_rows(owner: int, path: Path, label: int, ldi: ClassMarking, ports: PortM
     ----------
     owner, path, label, ports
         As `label_rows`.
-    ldi : ClassMarking
+    ldi
         What LDIs are.
     """
     for way in (path, reverse_path(path)):

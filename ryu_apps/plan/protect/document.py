@@ -66,13 +66,12 @@ def read_flows(data: Any, topology: Topology) -> tuple[ProtectedFlow, ...]:
     ----------
     data : plain data
         As `json.loads` gives it.
-    topology : Topology
+    topology
         Whose hosts and switches the flows name.
 
     Returns
     -------
-    tuple of ProtectedFlow
-        Both directions of an entry, unless it says `both_ways: false`.
+    Both directions of an entry, unless it says `both_ways: false`.
 
     Raises
     ------

@@ -24,7 +24,6 @@ def find_pairs_of_paths(
 
     Parameters
     ----------
-    topology : Topology
     pairs : sequence of (str, str)
         Source and destination by name.
     metric : {"hops", "delay"}

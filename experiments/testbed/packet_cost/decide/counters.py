@@ -32,7 +32,7 @@ def read_counters(text: str) -> dict[str, int]:
 
     Parameters
     ----------
-    text : str
+    text
         What `ovs-appctl dpif-netdev/pmd-stats-show` prints.
 
     Raises
@@ -60,11 +60,11 @@ def count_complaint(counts: Mapping[str, int], lookup: str, sent: int) -> str | 
 
     Parameters
     ----------
-    counts : mapping
+    counts
         Of `counted_since`.
-    lookup : str
+    lookup
         How every packet was to be found: a key of `LOOKUPS`.
-    sent : int
+    sent
         Packets sent; the switch may have received nothing else.
     """
     if counts[RECEIVED] != sent:

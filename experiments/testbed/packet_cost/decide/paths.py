@@ -43,11 +43,11 @@ class Scene:
 
     Attributes
     ----------
-    node, target : str
+    node, target
         The switch, and the switch of the destination host.
-    primary_port : int
+    primary_port
         Port towards the destination.
-    far : BackupRow
+    far
         Row for a failure on the primary path that the switch does not see itself.
     """
 
@@ -63,17 +63,15 @@ class CostPath:
 
     Attributes
     ----------
-    name : str
+    name
         A key of `PATHS`.
-    plan : RulePlan
+    plan
         All rows and groups of the switch, those that a failure brought included.
-    packet : Packet
-    in_port, out_port : int
-    failed_port : int or None
+    failed_port
         Port whose link is down.
-    tag_out : int
+    tag_out
         802.1Q TCI that the packet leaves with; 0: none.
-    hops : int
+    hops
         Rules that the packet matches.
     """
 
@@ -89,10 +87,6 @@ class CostPath:
 
 def cost_paths(topology: Topology) -> tuple[CostPath, ...]:
     """Every way of `PATHS`, in its order, on the switch that `find_scene` picks.
-
-    Parameters
-    ----------
-    topology : Topology
 
     Raises
     ------
@@ -134,8 +128,7 @@ def find_scene(topology: Topology, learned_plans: dict[int, RulePlan]) -> Scene:
 
     Parameters
     ----------
-    topology : Topology
-    learned_plans : dict
+    learned_plans
         SD-FAST's plans in learned mode for single failures, by datapath id.
 
     Raises

@@ -21,15 +21,14 @@ class CostSummary:
 
     Attributes
     ----------
-    path, lookup : str
+    path, lookup
         Keys of `PATHS` and `LOOKUPS`.
-    median_ns, low_ns, high_ns : float
+    median_ns, low_ns, high_ns
         CPU time a packet: median, least, most.
-    extra_ns, extra_low_ns, extra_high_ns : float
+    extra_ns, extra_low_ns, extra_high_ns
         Difference from the plain rule of the same repetition and lookup: median, least, most.
-    delay_us : float
+    delay_us
         Median of the repetitions' median delays through the switch.
-    repetitions : int
     """
 
     path: str
@@ -52,7 +51,7 @@ def typical_cost(bursts: Sequence[float]) -> float:
 
     Parameters
     ----------
-    bursts : sequence of float
+    bursts
         At least one.
 
     Examples

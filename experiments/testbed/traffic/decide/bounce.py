@@ -16,7 +16,7 @@ def turned(frame: bytes) -> bytes | None:
 
     Parameters
     ----------
-    frame : bytes
+    frame
         Ethernet frame, untagged, IPv4 without options.
     """
     if len(frame) < _UDP_AT + 4 or frame[_ETHERTYPE_AT:_IHL_AT] != b"\x08\x00":

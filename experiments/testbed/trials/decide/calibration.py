@@ -28,11 +28,11 @@ class FullLink:
 
     Attributes
     ----------
-    reached_mbps : float
+    reached_mbps
         Frames that came out of it, headers included.
-    flaps : int
+    flaps
         Changes of BFD's verdict anywhere meanwhile.
-    control_ms, best_effort_ms : float or None
+    control_ms, best_effort_ms
         Mean round-trip time of pings in the class of control packets and in that of all others; None: all lost.
     """
 

@@ -24,19 +24,16 @@ class SeenFlows:
 
     Attributes
     ----------
-    trial : Trial
-    placed : sequence of Placed
-    records : sequence of FlowRecord
+    records
         One for each placed flow.
-    links : mapping
+    links
         Mbit/s by link direction, window and queue.
-    fluid : mapping
+    fluid
         What the fluid delivers, by flow name.
-    failure_s : float
+    failure_s
         CLOCK_MONOTONIC of the failure.
-    events : sequence of Event
+    events
         Of the trial.
-    health : Health
     """
 
     trial: Trial

@@ -37,13 +37,13 @@ def ingress_row(events: Sequence[Event], expected: Iterable[str], ends: Sequence
 
     Parameters
     ----------
-    events : sequence of Event
+    events
         From the failure to the repair.
-    expected : iterable of str
+    expected
         Ingress switches with a failed tunnel.
-    ends : sequence of str
+    ends
         Switches at the link.
-    failure_s : float
+    failure_s
         CLOCK_MONOTONIC when the failure began.
     """
     updates, noticed = updates_of(events, failure_s), detections_of(events, ends, failure_s)

@@ -39,11 +39,11 @@ class PairFacts:
 
     Attributes
     ----------
-    primary, primary_back : tuple of LinkId
+    primary, primary_back
         Links from source to destination, and from destination to source, while nothing is broken.
-    joined : bool
+    joined
         Whether the pair is connected without the failed links.
-    hops_back : int or None
+    hops_back
         Links that its first packet backtracks from the first failed link by the tree planner; None: cannot be said.
     """
 
@@ -155,11 +155,11 @@ def backtracking(flights: Sequence[Flight], after: Window, detected_s: Sequence[
 
     Parameters
     ----------
-    flights : sequence of Flight
+    flights
         Of all pairs and both ways.
-    after : Window
+    after
         From the failure to the end.
-    detected_s : sequence of float
+    detected_s
         Reports of failed ports.
     """
     stamps = [hop.t_s for flight in flights for hop in flight.back_hops if after.holds(hop.t_s)]

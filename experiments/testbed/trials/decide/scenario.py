@@ -77,11 +77,10 @@ def scenario_of(trial: Trial, topology: Topology, bfd_interval_ms: int) -> Scena
 
     Parameters
     ----------
-    trial : Trial
+    trial
         Of kind "mixed", "flow" or "download".
-    topology : Topology
+    topology
         Of the trial's name.
-    bfd_interval_ms : int
 
     Raises
     ------

@@ -27,15 +27,15 @@ class FailureModel:
 
     Attributes
     ----------
-    interval_ms : float
+    interval_ms
         From one failure to the next.
-    detection_ms : float
+    detection_ms
         From a failure to its detection.
-    down_ms : float
+    down_ms
         From a failure to its repair, the route failure time of SB'.
-    bound_ms : float
+    bound_ms
         delta: what detection takes at the most on this machine.
-    spare_ms : float
+    spare_ms
         By how much a replay by the same port comes after its repair.
     """
 

@@ -46,10 +46,9 @@ def bulk_row(samples: Sequence[Sample], failure_ns: int, window_ms: float) -> Js
 
     Parameters
     ----------
-    samples : sequence of Sample
-    failure_ns : int
+    failure_ns
         When the path failed, or would have.
-    window_ms : float
+    window_ms
         The smallest congestion window is looked for so long after the failure.
     """
     before = [each.cwnd for each in samples if each.at_ns < failure_ns]

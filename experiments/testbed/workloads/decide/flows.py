@@ -109,12 +109,11 @@ def join(
 
     Parameters
     ----------
-    sizes_bytes : sequence of int
+    sizes_bytes
         Of all flows of the plan; the last may not have begun.
-    sent : sequence of Sent
-    taken : mapping of int to Taken
+    taken
         By source port.
-    first_port : int
+    first_port
         Of flow 0.
 
     Raises

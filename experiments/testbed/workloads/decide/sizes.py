@@ -103,11 +103,8 @@ def draw_sizes(table: SizeTable, count: int, limit_bytes: int, seed: int) -> lis
 
     Parameters
     ----------
-    table : SizeTable
-    count : int
-    limit_bytes : int
+    limit_bytes
         Larger flows are left out; the others keep their shares among each other.
-    seed : int
 
     Raises
     ------
@@ -133,14 +130,13 @@ def draw_flows(table: SizeTable, count: int, limit_bytes: int, pause_s: float, s
 
     Parameters
     ----------
-    table : SizeTable
-    count : int
+    count
         Number of flows.
-    limit_bytes : int
+    limit_bytes
         Largest size.
-    pause_s : float
+    pause_s
         Mean pause after a flow.
-    seed : int
+    seed
         Decides sizes, their order and pauses.
 
     Raises

@@ -34,9 +34,9 @@ class Split:
 
     Attributes
     ----------
-    weights : tuple of float
+    weights
         What was asked for; they sum to 1.
-    flows : tuple of int
+    flows
         Flows by tunnel.
     """
 
@@ -72,13 +72,13 @@ class Moves:
 
     Attributes
     ----------
-    down : int
+    down
         The tunnel.
-    victims, everybody : Split
+    victims, everybody
         Its flows, and all flows, over the tunnels that are left, against their weights; the failed one has weight 0.
-    others : int
+    others
         Flows of living tunnels.
-    moved : int
+    moved
         How many of those changed their tunnel.
     """
 
@@ -102,10 +102,9 @@ def moves_of(
 
     Parameters
     ----------
-    before, after : mapping of FlowPorts to int
+    before, after
         The same flows.
-    down : int
-    weights : sequence of float
+    weights
         Of all tunnels.
     """
     victims = {flow: after[flow] for flow, tunnel in before.items() if tunnel == down}
@@ -126,7 +125,7 @@ def labelled_flows(capture: bytes) -> Iterator[tuple[FlowPorts, int]]:
 
     Parameters
     ----------
-    capture : bytes
+    capture
         A pcap file; other frames are passed over.
     """
     ports_at = _ETHERNET_BYTES + _LABEL_BYTES + _IPV4_BYTES

@@ -32,8 +32,7 @@ def connections(table: PolicyMapTable, main_port: int) -> tuple[Connection, ...]
 
     Parameters
     ----------
-    table : PolicyMapTable
-    main_port : int
+    main_port
         TCP port where the controller expects main connections; class k has `main_port` + 1 + k.
 
     Raises
@@ -65,14 +64,12 @@ def controller_ids(table: PolicyMapTable, ready: Collection[int]) -> dict[int, i
 
     Parameters
     ----------
-    table : PolicyMapTable
-    ready : collection of int
+    ready
         Classes whose own connection has got its id.
 
     Returns
     -------
-    dict of int to int
-        Class to id. A class without a connection of its own shares the main connection, and never loses packet-ins.
+    Class to id. A class without a connection of its own shares the main connection, and never loses packet-ins.
     """
     own_main_id = main_id(table, ready)
     return {each: each if each in ready else own_main_id for each in class_order(table)}

@@ -92,9 +92,8 @@ def live_table(counters: Counters, names: Mapping[int, str], classes: Sequence[i
 
     Parameters
     ----------
-    counters : Counters
     names : mapping of class id to name
-    classes : sequence of int
+    classes
         Most urgent first.
     """
     lines = [f"{'class':<18} {'way':<8}{'received':>10}{'served':>10}{'dropped':>8}{'p50 ms':>10}{'p99 ms':>10}"]

@@ -68,7 +68,7 @@ def divert(message: bytes) -> tuple[bytes, Diverted | None]:
 
     Parameters
     ----------
-    message : bytes
+    message
         Any one message; those that add no flow are left alone, as are those that cannot be read (the switch will
         answer them with an error).
     """
@@ -134,7 +134,7 @@ def restore(message: bytes, origins: Mapping[int, Diverted]) -> bytes:
 
     Parameters
     ----------
-    message : bytes
+    message
         Any one message.
     origins : mapping of PSO table to Diverted
         The last flow-mod that was diverted by each.
@@ -183,7 +183,6 @@ def sorting_rows(table: PolicyMapTable, ids: Mapping[int, int]) -> tuple[FlowRow
 
     Parameters
     ----------
-    table : PolicyMapTable
     ids : mapping of class id to controller id
         Where packet-ins of each class go (`decide.channels.controller_ids`).
 

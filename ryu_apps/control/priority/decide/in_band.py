@@ -18,13 +18,13 @@ def channel_of(
 
     Parameters
     ----------
-    table : PolicyMapTable or None
+    table
         None, or without rules: one OpenFlow connection, whose packets keep the mark that they have.
-    controller_at : str
+    controller_at
         Switch that the controller is attached to.
-    openflow_port : int
+    openflow_port
         TCP port of the (main) connection.
-    switch_ports : iterable of int
+    switch_ports
         TCP ports that switches listen on; they get the mark of the main connection.
 
     Raises

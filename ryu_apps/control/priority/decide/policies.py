@@ -24,7 +24,7 @@ class Policy(Protocol):
 
         Parameters
         ----------
-        waiting : sequence of int
+        waiting
             Class ids with something to serve, most urgent first; at least one.
         head_bytes : function
             Size of the message that a class would send next.
@@ -112,7 +112,7 @@ def make_policy(name: str, shares: Mapping[int, float], classes: Sequence[int]) 
     name : "strict", "weighted" or "min-rate"
     shares : mapping of class id to weight (weighted) or to percent (min-rate)
         Empty: each class twice the weight of the next, or half of what the classes before it left.
-    classes : sequence of int
+    classes
         Most urgent first.
 
     Raises

@@ -41,15 +41,11 @@ class Entry:
 
     Attributes
     ----------
-    class_id : int
     source : hashable
         Whose barriers it heeds, and with whom it shares turns.
-    kind : Kind
-    size_bytes : int
-    may_be_dropped : bool
     payload : object
         Ignored here.
-    at_s : float
+    at_s
         When it came, for whoever measures delays.
     """
 
@@ -137,10 +133,9 @@ class ClassQueue:
 
     Parameters
     ----------
-    classes : sequence of int
+    classes
         Class ids, most urgent first.
-    policy : Policy
-    capacity : int
+    capacity
         Messages that may wait; all together they may have `MEAN_BYTES` each.
     """
 
@@ -187,7 +182,7 @@ class ClassQueue:
 
         Parameters
         ----------
-        only : collection of int, optional
+        only
             Classes to choose from; all when left out.
         """
         if not self._length:

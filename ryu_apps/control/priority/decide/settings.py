@@ -65,9 +65,8 @@ def read_pso_settings(configured: Mapping[str, str | None], environment: Mapping
 
     Parameters
     ----------
-    configured : mapping of str to str or None
+    configured
         By setting name; None or missing: not given.
-    environment : mapping of str to str
 
     Raises
     ------

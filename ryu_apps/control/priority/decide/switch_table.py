@@ -113,8 +113,7 @@ def push_operations(bridge: BridgeRow, table: PolicyMapTable) -> list[Operation]
 
     Parameters
     ----------
-    bridge : BridgeRow
-    table : PolicyMapTable
+    table
         Without rules: the bridge keeps its main connection alone.
 
     Returns

@@ -36,7 +36,7 @@ Json = Any
 
 
 class ProtectService:
-    """A node and what it has been told.
+    """A node and its configuration.
 
     Parameters
     ----------

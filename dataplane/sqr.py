@@ -161,7 +161,7 @@ class SqrSwitch:
         """All that the agent has said so far."""
         return whole_events(self.log.read_text(encoding="utf-8"))
 
-    def wait_for(self, told: Callable[[Sequence[SqrEvent]], bool], timeout_s: float) -> list[SqrEvent]:
+    def wait_for(self, enough: Callable[[Sequence[SqrEvent]], bool], timeout_s: float) -> list[SqrEvent]:
         """Wait until the events satisfy a condition, and return them.
 
         Raises
@@ -170,7 +170,7 @@ class SqrSwitch:
             They do not in time.
         """
         deadline = time.monotonic() + timeout_s
-        while not told(events := self.events()):
+        while not enough(events := self.events()):
             if time.monotonic() > deadline:
                 said = ", ".join(event.event for event in events) or "nothing"
                 raise SqrAgentError(f"the replay agent said {said} within {timeout_s:g} s; see {self.log}")

@@ -120,7 +120,7 @@ class TwoPaths:
         """Send numbered UDP frames from h1 to h2 at a steady rate; returns how many.
 
         A frame that the sender's own interface refuses is not sent and tried again; time lost is made good at twice
-        the rate, because a processor's queue of received packets is short. `enough`, if given, is told all the time
+        the rate, because a processor's queue of received packets is short. `enough`, if given, is called all the time
         how many were sent; frames go on after their time until it is true.
         """
         count, sent, began_s = round(rate_pps * seconds), 0, time.monotonic()

@@ -122,23 +122,23 @@ def _kill_processes(run: RunRecord) -> tuple[tuple[str, ...], tuple[str, ...], i
         for record in run.of_kind("process")
         if record["pid"] != os.getpid()  # the guard, at work
     }
-    alive = {process: name for process, name in named.items() if is_alive(process)}
-    held = _held_namespaces(run, list(alive))
+    running = {process: name for process, name in named.items() if is_alive(process)}
+    held = _held_namespaces(run, list(running))
     for _ in range(3):  # a process may have forked while the list was made
-        marked = {process: alive.get(process, f"process {process.pid}") for process in marked_processes(run.run_id)}
-        alive |= marked
-        _kill_all([process for process in alive if is_alive(process)])
+        marked = {process: running.get(process, f"process {process.pid}") for process in marked_processes(run.run_id)}
+        running |= marked
+        _kill_all([process for process in running if is_alive(process)])
         if not marked:
             break
     places = {str(record["place"]) for record in held}
     interfaces = sum(str(record["place"]) in places for record in run.of_kind("interface"))
     qdiscs = sum(str(record["place"]) in places for record in run.of_kind("qdisc"))
-    return tuple(sorted(alive.values())), tuple(sorted(places)), interfaces, qdiscs
+    return tuple(sorted(running.values())), tuple(sorted(places)), interfaces, qdiscs
 
 
-def _held_namespaces(run: RunRecord, alive: list[ProcessId]) -> list[dict[str, str | int]]:
+def _held_namespaces(run: RunRecord, running: list[ProcessId]) -> list[dict[str, str | int]]:
     """Namespace records of the run that some live process still holds."""
-    inodes = {namespace_inode(process.pid) for process in [*alive, *marked_processes(run.run_id)]}
+    inodes = {namespace_inode(process.pid) for process in [*running, *marked_processes(run.run_id)]}
     return [record for record in run.of_kind("namespace") if int(record["inode"]) in inodes]
 
 
@@ -202,7 +202,7 @@ def _remove_folder(path: str, run_id: str) -> bool:
         raise ArmorError(f"folder {folder} has lost its marker {MARKER_NAME}; look into it and delete it by hand")
     for entry in folder.iterdir():
         if entry == marker:
-            continue  # it goes last: whoever removes may be killed, and the next one looks for it
+            continue  # it goes last: the remover may be killed, and the next one looks for it
         shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
     marker.unlink(missing_ok=True)
     folder.rmdir()

@@ -91,7 +91,7 @@ class FailureInjection:
         return self._stamp("carrier", target, self._filters.set_carrier(*end, up=False), live=False)
 
     def node(self, name: str, *, kill: bool = False) -> InjectionStamp:
-        """Silence every link of a switch; with `kill`, its daemons and agent die instead and stay dead.
+        """Silence every link of a switch; with `kill`, its daemons and agent are killed instead and stay stopped.
 
         Raises
         ------

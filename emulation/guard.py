@@ -1,4 +1,4 @@
-"""The guard of a run: a process that removes what the run has created when its program dies without doing so.
+"""The guard of a run: a process that removes what the run has created when its program ends without doing so.
 
 `EmulatedNetwork` starts one, in a session of its own so that Ctrl-C on the terminal does not reach it. It sleeps on
 a pidfd of the program. A run that ends by itself ends its guard with everything else that carries its mark; a program
@@ -37,7 +37,7 @@ def start_guard(run_file: RunFile) -> subprocess.Popen[bytes]:
     try:
         guard = subprocess.Popen(
             [sys.executable, "-m", __name__, str(run_file.path.resolve())],
-            # Holding on to the program's output would keep whoever reads that waiting.
+            # Holding on to the program's output would keep the reader of that output waiting.
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
 """Install in-band control: rows of each switch, and the address of its own interface, before anything connects.
 
 ovs-vswitchd forgets rows when it ends, and in userspace its own interface goes with it. A restart therefore
-installs both again; without them the switch, and all behind it, would stay cut off.
+installs both again; without them the switch, and all behind it, would stay disconnected.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ class EmulatedNetwork(RunningNetwork):
     def _close(self) -> None:
         """Undo everything; the run file goes only when all else is gone, so that `armor clean` finds the rest.
 
-        The last sweep finds what an interrupt cut off between its creation and the note of its undoing.
+        The last sweep finds what an interrupt stopped between its creation and the note of its undoing.
         """
         try:
             with ending_waits():  # it takes about a second

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from emulation.scratch import Scratch, scratch
 from machine.json_rpc import listens
-from machine.places import DIES_WITH_ITS_PARENT, inside, run_program
+from machine.places import ENDS_WITH_ITS_PARENT, inside, run_program
 from machine.unixctl import UnixCtl
 from mininet_topos.errors import ArmorError, MissingRequirementError
 
@@ -123,12 +123,12 @@ def _find_schema() -> str:
 
 
 def _start(stack: ExitStack, place: Scratch, argv: Sequence[str], program: str, ready: Path) -> int:
-    """Start a daemon that is killed when the stack unwinds, and when this process dies; its id once it listens."""
+    """Start a daemon that is killed when the stack unwinds, and when this process ends; its id once it listens."""
     folders = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(place.folder))
     complaints = place.folder / f"{Path(program).name}.out"
     with complaints.open("wb") as out:
         daemon = subprocess.Popen(
-            [*DIES_WITH_ITS_PARENT, *argv],
+            [*ENDS_WITH_ITS_PARENT, *argv],
             env={**os.environ, **folders, **place.environment},
             stdin=subprocess.DEVNULL,
             stdout=out,

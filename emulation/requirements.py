@@ -1,4 +1,4 @@
-"""What the machine must have before an emulated network can start, each lack told in one sentence."""
+"""What the machine must have before an emulated network can start, one sentence for each lack."""
 
 from __future__ import annotations
 

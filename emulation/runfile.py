@@ -58,7 +58,7 @@ def is_alive(process: ProcessId) -> bool:
 def is_within_exec(pid: int) -> bool:
     """Whether a process is just being given its program: it shows no environment yet, and will.
 
-    The files that exec closes are closed by then, so that whoever started it may take it for running.
+    The files that exec closes are closed by then, so that the parent may take it for running.
     A kernel thread, and a process that ends, show none either, and never will.
     """
     fields = _stat_fields(pid)
@@ -192,7 +192,7 @@ class RunRecord:
 
 
 def read_run_file(path: Path) -> RunRecord:
-    """Read a run file; a last line cut short by a crash is left out.
+    """Read a run file; a last line that a crash truncated is left out.
 
     Raises
     ------

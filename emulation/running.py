@@ -227,7 +227,7 @@ class RunningNetwork:
         return self.note_injection("kill", f"{process}@{owner}", before, time.monotonic(), live=False)
 
     def hold(self, process: str, node: str | None = None) -> InjectionStamp:
-        """SIGKILL a process and leave it dead until `release`."""
+        """SIGKILL a process and leave it stopped until `release`."""
         owner = self._owner(process, node)
         before = time.monotonic()
         self._supervisor.hold(process, owner)
@@ -248,7 +248,7 @@ class RunningNetwork:
 
     @property
     def restarts(self) -> tuple[Restart, ...]:
-        """Processes that died and were started again, in order."""
+        """Processes that ended and were started again, in order."""
         return tuple(self._supervisor.restarts)
 
     # ---- state
@@ -326,7 +326,7 @@ class RunningNetwork:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes results less trustworthy: delays not emulated, BFD raised, processes that died."""
+        """What makes results less trustworthy: delays not emulated, BFD raised, processes that ended."""
         return (*self._notes, *self._supervisor.problems)
 
     @property

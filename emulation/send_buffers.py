@@ -1,8 +1,8 @@
 """Widen the send buffer of a running ovs-vswitchd, so that full queues of some ports cost no packets of others.
 
-The userspace datapath sends through one packet socket of the kernel's default size, which a program can hardly be
-told at its start without changing the whole machine (net.core.wmem_default). So the socket is widened from outside:
-pidfd_getfd (Linux 5.6) gives a second handle of it.
+The userspace datapath sends through one packet socket of the kernel's default size, which only a setting of the
+whole machine (net.core.wmem_default) changes. So the socket is widened from outside: pidfd_getfd (Linux 5.6) gives a
+second handle of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Processes of a run: started, recorded, watched, started again when they die, ended at the close."""
+"""Processes of a run: started, recorded, watched, started again when they end, ended at the close."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from emulation.send_buffers import SendBufferError, widen_send_buffer
 from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError
 
-MAX_RESTARTS, RESTART_WINDOW_S = 5, 10.0  # a process that dies more often than this is left dead, and said so
+MAX_RESTARTS, RESTART_WINDOW_S = (
+    5,
+    10.0,
+)  # a process that ends more often than this is left stopped, and a problem says so
 _TERMINATE_WAIT_S = 1.0
 _KILL_WAIT_S = 30.0  # a limit for what cannot be, not a claim about speed
 
@@ -54,7 +57,7 @@ class ProcessSpec:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A process that died and was started again; `pid` is the new one, `outage_s` the time without it."""
+    """A process that ended and was started again; `pid` is the new one, `outage_s` the time without it."""
 
     process: str
     place: str
@@ -64,16 +67,16 @@ class Restart:
 
 
 class Supervisor:
-    """Starts processes and, when asked to, starts them again when they die.
+    """Starts processes and, when asked to, starts them again when they end.
 
     Parameters
     ----------
     run_file
         Every process is written down there.
     events
-        Every death and restart is an event.
+        Every end and restart is an event.
     restart
-        Whether dead processes are started again.
+        Whether processes that end are started again.
     """
 
     def __init__(self, run_file: RunFile, events: EventLog, *, restart: bool) -> None:
@@ -164,7 +167,7 @@ class Supervisor:
         return pid
 
     def _after_restart(self, spec: ProcessSpec) -> None:
-        """Do what belongs to a restart; a process that has died meanwhile is not its fault."""
+        """Do what belongs to a restart; a process that has ended meanwhile is not its fault."""
         try:
             if spec.after_restart is not None:
                 spec.after_restart()
@@ -188,24 +191,24 @@ class Supervisor:
         self._poll.unregister(descriptor)
         os.close(descriptor)
         process = self._running.pop(key)
-        status, died = process.wait(), time.monotonic()
+        status, ended_s = process.wait(), time.monotonic()
         if self._closing or key in self._held:
             return
         name = self._specs[key].name
-        self._note("error", died, message=f"{name} ended", status=status)
+        self._note("error", ended_s, message=f"{name} ended", status=status)
         if not self._restart:
             self.problems.append(f"{name} ended with status {status}")
-        elif self._too_often(key, died):
-            self.problems.append(f"{name} ended {MAX_RESTARTS} times within {RESTART_WINDOW_S:g} s; left dead")
+        elif self._too_often(key, ended_s):
+            self.problems.append(f"{name} ended {MAX_RESTARTS} times within {RESTART_WINDOW_S:g} s; left stopped")
         else:
-            self._start_again(key, died)
+            self._start_again(key, ended_s)
 
     def _too_often(self, key: tuple[str, str], now_s: float) -> bool:
         recent = self._recent.setdefault(key, deque(maxlen=MAX_RESTARTS))
         recent.append(now_s)
         return len(recent) == MAX_RESTARTS and now_s - recent[0] < RESTART_WINDOW_S
 
-    def _start_again(self, key: tuple[str, str], died_s: float) -> None:
+    def _start_again(self, key: tuple[str, str], ended_s: float) -> None:
         try:
             pid = self._spawn_again(self._specs[key])
         except (ProcessError, OSError) as error:
@@ -213,8 +216,8 @@ class Supervisor:
             self._note("error", message=str(error))
             return
         now = time.monotonic()
-        self.restarts.append(Restart(*key, pid, now, now - died_s))
-        self._note("restart", now, process=key[0], node=key[1], pid=pid, outage_s=now - died_s)
+        self.restarts.append(Restart(*key, pid, now, now - ended_s))
+        self._note("restart", now, process=key[0], node=key[1], pid=pid, outage_s=now - ended_s)
 
     def _note(self, event: str, t_monotonic_s: float | None = None, **fields: str | int | float | bool) -> None:
         """Write an event; a full disk must not end the watching."""
@@ -244,12 +247,12 @@ class Supervisor:
             return (process, place) in self._running
 
     def kill(self, process: str, place: str) -> None:
-        """Send SIGKILL to a process; the supervisor then does what it does when a process dies."""
+        """Send SIGKILL to a process; the supervisor then does what it does when a process ends."""
         with self._lock:
             os.kill(self.pid_of(process, place), signal.SIGKILL)
 
     def hold(self, process: str, place: str) -> None:
-        """End a process and leave it dead until `release`.
+        """End a process and leave it stopped until `release`.
 
         Raises
         ------

@@ -144,7 +144,7 @@ def ending_held() -> Iterator[None]:
 
 
 def leave_ending_to_parent(parent: int) -> None:
-    """Make this process a worker: Ctrl-C and a closed terminal are for its parent, whose SIGTERM or death ends it.
+    """Make this process a worker: Ctrl-C and a closed terminal are for its parent, whose SIGTERM or end ends it.
 
     Parameters
     ----------
@@ -169,5 +169,5 @@ def end_with_parent(parent: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    if os.getppid() != parent:  # it died before the kernel knew
+    if os.getppid() != parent:  # it ended before the kernel knew
         os.kill(os.getpid(), signal.SIGKILL)

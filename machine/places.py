@@ -15,7 +15,7 @@ from typing import TypeVar
 from mininet_topos.errors import ArmorError
 
 _CLONE_NEWNET = 0x40000000
-DIES_WITH_ITS_PARENT = ("setpriv", "--pdeathsig", "KILL")
+ENDS_WITH_ITS_PARENT = ("setpriv", "--pdeathsig", "KILL")
 _NAMESPACE_TIMEOUT_S = 30.0  # a limit for what cannot be, not a claim about speed
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -71,7 +71,7 @@ def child(argv: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     """A process that ends with the block, and with this program."""
     # In a session of its own: Ctrl-C on the terminal must reach this program only, which then ends the others in order.
     with subprocess.Popen(
-        [*DIES_WITH_ITS_PARENT, *argv], stdout=subprocess.PIPE, text=True, start_new_session=True
+        [*ENDS_WITH_ITS_PARENT, *argv], stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         try:
             yield process

@@ -40,7 +40,7 @@ def simple_graph(topology: Topology) -> nx.Graph[str]:
 
 
 def bridges(topology: Topology) -> tuple[LinkId, ...]:
-    """Links whose failure alone cuts some pair of nodes off (a parallel link is never one), in link order."""
+    """Links whose failure alone disconnects some pair of nodes (a parallel link is never one), in link order."""
     graph = simple_graph(topology)
     cut = {frozenset(edge) for edge in nx.bridges(graph)}
     return tuple(

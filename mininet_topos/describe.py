@@ -121,11 +121,11 @@ def _summary(facts: dict[str, Any]) -> list[str]:
 def _endurance(facts: dict[str, Any]) -> str:
     if not facts["bridges"]:
         return (
-            f"no single link cuts anybody off; at most {counted(facts['removable_links'], 'link')} "
+            f"no single link disconnects anybody; at most {counted(facts['removable_links'], 'link')} "
             "can fail with all still connected"
         )
     named = ", ".join(facts["bridges"][:8]) + (", ..." if len(facts["bridges"]) > 8 else "")
-    return f"{counted(len(facts['bridges']), 'bridge')}, whose loss cuts somebody off: {named}"
+    return f"{counted(len(facts['bridges']), 'bridge')}, whose loss disconnects somebody: {named}"
 
 
 def _link_row(link: dict[str, Any]) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def square() -> Topology:
 
 
 def dumbbell() -> Topology:
-    """A bridge: when s3-s4 fails the two triangles are cut off, and packets must be dropped, never looped.
+    """A bridge: when s3-s4 fails the two triangles are disconnected, and packets must be dropped, never looped.
 
     ::
 
@@ -129,7 +129,7 @@ def theta() -> Topology:
 
 
 def star() -> Topology:
-    """A tree: every link is a bridge, so every failure cuts a leaf off.
+    """A tree: every link is a bridge, so every failure disconnects a leaf.
 
     ::
 

@@ -69,7 +69,7 @@ _LAST_XID = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """What an agent is told on its command line."""
+    """Options of an agent's command line."""
 
     node: str
     bridge: str
@@ -178,7 +178,7 @@ class Agent:
             self._journal.sent()
 
     def _send(self, data: bytes) -> None:
-        """Send; a connection that breaks meanwhile is noticed by `_serve_switch`, whoever was sending."""
+        """Send; a connection that breaks meanwhile is noticed by `_serve_switch`, for any sender."""
         try:
             self._link.send(data)
         except OSError as error:

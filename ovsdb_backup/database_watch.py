@@ -109,19 +109,19 @@ class PortWatch:
         self._bridge = bridge
         columns = {name: list(table["columns"]) for name, table in _PORT_SCHEMA["tables"].items()}
         self._replica = _Replica(remote, _PORT_SCHEMA, columns)
-        self._told: dict[int, bool] = {}
+        self._reported: dict[int, bool] = {}
         self.is_lost = False
 
     def news(self) -> Iterator[tuple[int, bool]]:
         """Ports whose liveness has changed since the last call. `is_lost`: the session has broken since."""
         changed = self._replica.changed()
-        self.is_lost = bool(self._told) and not self._replica.is_current
+        self.is_lost = bool(self._reported) and not self._replica.is_current
         if self.is_lost:
-            self._told = {}
+            self._reported = {}
         elif changed and self._replica.is_current:
             found = dict(self._liveness())
-            news = {port_no: live for port_no, live in found.items() if self._told.get(port_no) != live}
-            self._told = found
+            news = {port_no: live for port_no, live in found.items() if self._reported.get(port_no) != live}
+            self._reported = found
             yield from news.items()
 
     def _liveness(self) -> Iterator[tuple[int, bool]]:

@@ -59,7 +59,7 @@ _POLLIN = 0x001
 
 @dataclass(frozen=True)
 class TunnelAgentOptions:
-    """What an agent is told on its command line."""
+    """Options of an agent's command line."""
 
     configuration: Path
     management: str

@@ -68,25 +68,25 @@ class ResidualRoutes:
             `[v, t]` is an index into `links`, or `NO_LINK` where t is v itself or out of reach.
         """
         if failed not in self._cache:
-            self._cache[failed] = self._choose(self._alive(failed))
+            self._cache[failed] = self._choose(self._live(failed))
         return self._cache[failed]
 
     def distances(self, failed: frozenset[LinkId] = frozenset()) -> FloatArray:
         """Cost of the chosen paths, shape (nodes, nodes); infinity where there is none."""
-        return self._distances(self._alive(failed))
+        return self._distances(self._live(failed))
 
     def cost(self, link: int) -> float:
         """Cost of a link by its index in `links`."""
         return float(self._cost[link])
 
-    def _alive(self, failed: frozenset[LinkId]) -> NDArray[np.bool_]:
+    def _live(self, failed: frozenset[LinkId]) -> NDArray[np.bool_]:
         gone = np.zeros(len(self._numbers) + 1, dtype=bool)
         gone[[self._numbers[link_id] for link_id in failed]] = True
         live: NDArray[np.bool_] = ~gone[self.link_number]
         return live & self._tree_links(live) if self._spanning else live
 
     def _tree_links(self, live: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Links of the minimum spanning forest; equal costs are told apart by link number."""
+        """Links of the minimum spanning forest; equal costs are distinguished by link number."""
         nodes = len(self.topology.nodes)
         rank = np.empty(len(self._numbers))
         cost = np.full(len(self._numbers), np.inf)

@@ -64,7 +64,7 @@ def order(primary_up: bool, tag: int, next_tag: int, monotone: bool = False) -> 
     """Algorithm 3: keep the order of packets that leave the ring.
 
     The lines run for each marked packet; the text (section III-E) speaks of packets that leave, dropped or sent. The
-    latter is taken: a copy that only goes round once more must not move NextPktTag on. A tag below NextPktTag is sent
+    latter is taken: a copy that only recirculates once more must not move NextPktTag on. A tag below NextPktTag is sent
     at once, as no line stops it.
 
     Parameters

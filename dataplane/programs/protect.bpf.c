@@ -273,7 +273,7 @@ static __always_inline __u32 find_flow(struct __sk_buff *skb, const struct node 
 static __always_inline int send_copies(struct __sk_buff *skb, const struct port *port)
 {
     if (port->second)
-        bpf_clone_redirect(skb, port->second, 0); /* a dead path has no say: the other copy arrives */
+        bpf_clone_redirect(skb, port->second, 0); /* a failed path has no say: the other copy arrives */
     return bpf_redirect(port->first, 0);
 }
 

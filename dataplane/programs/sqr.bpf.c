@@ -1,7 +1,7 @@
 /* sqr: keep the bytes of every protected packet for a while, and see a failed port by the send that fails (SQR).
  *
  * The program stands on the ingress of a virtual port in front of the primary port. While the port is up a packet is
- * copied into the ring and sent on. When the port dies, packets are appended behind the window that the agent replays
+ * copied into the ring and sent on. When the port fails, packets are appended behind the window that the agent replays
  * by the backup, so that nothing overtakes; once nothing waits they are sent by the backup directly. The pure model is
  * dataplane/model/byte_ring.py; the ring's bytes are dataplane/model/slots.py.
  */

@@ -30,9 +30,9 @@ struct control {
     __u32 state;
     __u32 primary, backup;    /* interface indexes */
     __u32 mask;               /* slots - 1 */
-    __u32 margin;             /* packets before the one that failed that are sent again */
+    __u32 margin;             /* packets before the one that failed that are retransmitted */
     __u32 choose;             /* which kinds of `chosen` count; 0: every packet is protected */
-    __u32 in_send;            /* which sends that fail mean that the port has died */
+    __u32 in_send;            /* which sends that fail mean that the port has failed */
     __u32 paused;             /* whether the backstop keeps packets out of the ring */
     __u32 ready;              /* whether the backup may be used */
     __u32 request;            /* what somebody asks the agent to do */

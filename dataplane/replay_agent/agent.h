@@ -23,7 +23,7 @@ struct port {
     uint64_t slots;
     char primary[IF_NAMESIZE], backup[IF_NAMESIZE];
     int socket;
-    bool running, told;           /* the primary has its carrier; the failure was printed */
+    bool running, reported;      /* the primary has its carrier; the failure was printed */
     uint64_t usable_since_ns;     /* of SB': since when the primary has been seen to work again; 0: not yet */
     uint64_t replay_began, replayed_before, settled_at_ns;
     uint64_t pace_ns, due_ns, before_ns; /* when the next packet may leave; when the one before it had been sent first */

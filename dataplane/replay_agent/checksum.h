@@ -1,4 +1,4 @@
-/* The checksum that a sending host has left to its card: nobody fills it in when bytes are sent again.
+/* The checksum that a sending host has left to its card: nobody fills it in when bytes are retransmitted.
  *
  * Such a packet carries the sum of its pseudo-header in the checksum field. Only then is the checksum made; one that is
  * merely wrong stays wrong, and the receiver drops the packet as it would have dropped the original.

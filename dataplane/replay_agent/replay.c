@@ -17,7 +17,7 @@
 #define SETTLE_NS 5000000
 
 /* ---- the ring */
-/* Walk back from the newest slot to the first that was sent before a time, or is gone; as dataplane/model/slots.py. */
+/* Search backwards from the newest slot for the first that was sent before a time, or is gone; as dataplane/model/slots.py. */
 static uint64_t window_start(const struct port *port, uint64_t head, uint64_t since_ns)
 {
     uint64_t first = head, floor = LOAD(port->control->floor);
@@ -62,12 +62,12 @@ static void end_event(void)
 
 static void print_detected(struct port *port)
 {
-    static const char *const sources[] = {"nobody", "send", "carrier", "told"};
+    static const char *const sources[] = {"nobody", "send", "carrier", "notified"};
     struct control *control = port->control;
     uint64_t first = LOAD(control->tail), head = LOAD(control->head), seen = control->detected_ns;
     struct slot *oldest = slot_of(port, first);
     uint64_t age = first < head && oldest->sent_ns < seen ? seen - oldest->sent_ns : 0;
-    port->told = true;
+    port->reported = true;
     port->usable_since_ns = 0;
     port->replay_began = 0;
     port->replayed_before = control->replayed;
@@ -176,7 +176,7 @@ static bool replay_batch(struct port *port)
     int sent = count ? sendmmsg(port->socket, messages, count, MSG_DONTWAIT) : 0;
     if (sent < 0 && (is_passing(errno) || (errno == ENETDOWN && control->backup == control->primary)))
         return false;
-    if (sent < 0) { /* the backup is dead as well, or the frame is too long for it */
+    if (sent < 0) { /* the backup has failed as well, or the frame is too long for it */
         control->replay_failed++;
         STORE(control->tail, tags[0] + 1);
         return true;
@@ -228,7 +228,7 @@ static bool may_replay(struct port *port, uint64_t now)
 static bool hold(struct port *port, uint64_t now, bool *busy)
 {
     struct control *control = port->control;
-    if (!port->told)
+    if (!port->reported)
         print_detected(port);
     if (now < control->detected_ns + control->reconfiguration_ns || !may_replay(port, now))
         return false;
@@ -249,7 +249,7 @@ static void restore(struct port *port, uint64_t now)
     STORE(control->floor, LOAD(control->head)); /* what it held has left by the backup */
     STORE(control->ready, 0);
     STORE(control->request, REQUEST_NONE);
-    port->told = false;
+    port->reported = false;
     port->running = has_carrier(port->primary);
     STORE(control->state, STATE_UP);
     print_event(port, "restored", now);

@@ -1,4 +1,4 @@
-/* sqr_agent: send the window of a protected port again by its backup when the port has died (SQR, section IV).
+/* sqr_agent: send the window of a protected port again by its backup when the port has failed (SQR, section IV).
  *
  *     sqr_agent [--poll-us N] [--realtime] [--pause-above BYTES --resume-below BYTES] CONTROL_ID,RING_ID ...
  *
@@ -143,7 +143,7 @@ int main(int count, char **words)
         fail("cannot wait for", "signals");
     /* Where the system refuses real-time priority the replay is only later. */
     own.realtime = own.realtime && sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){REALTIME_PRIORITY}) == 0;
-    see_carriers(); /* a link that died before the news were heard */
+    see_carriers(); /* a link that failed before the news were heard */
     for (struct port *port = own.ports; port < own.ports + own.port_count; port++)
         print_state(port, "ready");
     run(watched);

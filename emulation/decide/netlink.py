@@ -34,7 +34,7 @@ def read_errors(reply: bytes) -> list[int]:
     Raises
     ------
     ValueError
-        The reply is cut short.
+        The reply is truncated.
     """
     errors, at = [], 0
     while at < len(reply):

@@ -1,4 +1,4 @@
-"""One traffic-control tree a port: what `tc` is told so that a link has its capacity and delay.
+"""One traffic-control tree a port: commands of `tc` by which a link has its capacity and delay.
 
 The tree is an HTB root with two classes: 1:10 for control packets (BFD and OpenFlow send DSCP CS6),
 which are always served first, so that a full link does not look like a failed one; 1:20 for the rest. With in-band

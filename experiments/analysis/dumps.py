@@ -56,7 +56,7 @@ def compare_dump(
     plan
         What it should hold.
     flows, groups : iterable of FlowRow, GroupRow
-        What it holds; rows in words that we do not speak are left out by whoever read them.
+        What it holds; rows in words that we do not speak are left out by the reader.
     is_down
         Tag id to whether one of the links of that set is down now.
     """

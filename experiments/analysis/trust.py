@@ -44,7 +44,7 @@ class Health:
     flaps
         Switch port to liveness changes of its BFD session that no failure of the scenario explains.
     restarts
-        Processes that died and were restarted though the scenario did not kill them.
+        Processes that ended and were restarted though the scenario did not kill them.
     missed
         Tap to frames that it could not keep.
     drift_ms
@@ -68,23 +68,23 @@ class Health:
 def assess(health: Health) -> tuple[tuple[str, ...], bool]:
     """Warnings, and whether the run can be trusted in spite of them.
 
-    Notes of the emulation, a slow pace and a busy machine are only told; everything else means that numbers of
+    Notes of the emulation, a slow pace and a busy machine are only reported; everything else means that numbers of
     the run may be wrong.
     """
     faults = [_flapping(health.flaps)] if health.flaps else []
     faults += list(health.faults)
-    faults += [f"{restart} died and was restarted, which the scenario did not ask for" for restart in health.restarts]
+    faults += [f"{restart} ended and was restarted, which the scenario did not ask for" for restart in health.restarts]
     faults += [f"the tap on {tap} missed {count} frames" for tap, count in health.missed.items()]
     if abs(health.drift_ms) > MAX_DRIFT_MS:
         faults.append(f"the wall clock was shifted by {health.drift_ms:.1f} ms during the run")
-    told = list(health.notes)
+    remarks = list(health.notes)
     if health.load_per_core > 1:
-        told.append(f"the machine was busy: {health.load_per_core:.1f} runnable tasks a core before the run")
+        remarks.append(f"the machine was busy: {health.load_per_core:.1f} runnable tasks a core before the run")
     for stream in health.streams:
         faults += _stream_faults(stream)
         if stream.pace > MAX_PACE:
-            told.append(f"{stream.name}: packets were sent every {stream.pace:.1f} intervals instead of every one")
-    return (*faults, *told), not faults
+            remarks.append(f"{stream.name}: packets were sent every {stream.pace:.1f} intervals instead of every one")
+    return (*faults, *remarks), not faults
 
 
 def _flapping(flaps: Mapping[str, int]) -> str:

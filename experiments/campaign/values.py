@@ -130,7 +130,7 @@ class Trial:
         return SessionKey(self.topology, self.variant, self.round, capacity_mbps, self.parameters.session)
 
     def to_json(self) -> Json:
-        """JSON value from which the trial can be told apart from any other."""
+        """JSON value from which the trial differs from any other."""
         shown = {
             "trial": self.trial_id,
             "kind": self.kind,
@@ -161,7 +161,7 @@ class CampaignPlan:
 class TestbedSettings:
     """What all emulated networks of a campaign share.
 
-    `work` is a folder for raw files, removed at the end; `bfd_interval_ms` is what calibration chose; `say` is told
+    `work` is a folder for raw files, removed at the end; `bfd_interval_ms` is what calibration chose; `say` gets
     what is going on.
     """
 

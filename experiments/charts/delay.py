@@ -100,7 +100,7 @@ def shown_time(panels: Sequence[Panel]) -> tuple[float, float]:
 
 
 def highest_delay(dots: Sequence[Dot]) -> float:
-    """Top of the delay axis: above nearly all packets; a few stragglers may be cut off."""
+    """Top of the delay axis: above nearly all packets; a few stragglers may be outside."""
     delays = sorted(dot.delay_ms for dot in dots if dot.delay_ms is not None)
     if not delays:
         return 1.0

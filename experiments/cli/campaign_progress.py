@@ -59,7 +59,7 @@ class CampaignProgress:
         self._estimated_s: defaultdict[str, float] = defaultdict(float)
         self._taken_s: defaultdict[str, float] = defaultdict(float)
         self._last_s = clock()
-        self._told_s = float("-inf")
+        self._reported_s = float("-inf")
 
     def say(self, text: str) -> None:
         """What goes on inside a trial: shown on a bar only."""
@@ -76,7 +76,7 @@ class CampaignProgress:
         self.say(trial.trial_id + again)
 
     def end(self, trial: Trial, row: Json, is_last: bool) -> None:
-        """An attempt ended: failures are always told, good trials every few seconds where there is no bar."""
+        """An attempt ended: failures are always reported, good trials every few seconds where there is no bar."""
         now_s = self._clock()
         self._taken_s[trial.kind] += now_s - self._last_s
         self._last_s = now_s
@@ -89,8 +89,8 @@ class CampaignProgress:
         if row["status"] == FAILED:
             what = "given up" if is_last else "will be tried again"
             self.tell(f"{trial.trial_id} failed, {what}: {row['error']}")
-        elif self._bar is None and (self._clock() - self._told_s >= QUIET_S or not self._left):
-            self._told_s = self._clock()
+        elif self._bar is None and (self._clock() - self._reported_s >= QUIET_S or not self._left):
+            self._reported_s = self._clock()
             self.tell(f"[{self._counted()}{self._time_left()}] {trial.trial_id}: {row['seconds']:.1f} s")
 
     def _counted(self) -> str:

@@ -193,7 +193,7 @@ def hash_split_text(value: dict[str, Any]) -> str:
     rows.append(("p", None, None, *(_p(each["p_value"]) for each in value["spreads"])))
     head = (
         f"{value['scheme']} on {value['topology']}, {value['src']} to {value['dst']}: {value['flows']:,} flows, "
-        "told apart by their ports, through a real Open vSwitch"
+        "distinguished by their ports, through a real Open vSwitch"
     )
     shares = table(rows, ("tunnel", "weight", "slots", *columns), right=range(1, len(columns) + 3))
     lines = [head, "", indented(shares)]

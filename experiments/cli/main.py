@@ -163,7 +163,7 @@ def _reader_has_gone() -> bool:
     """Whether nobody reads what is printed any more (for example `| head`)."""
     watch = select.poll()
     for stream in (sys.stdout, sys.stderr):
-        watch.register(stream.fileno(), 0)  # errors are told unasked
+        watch.register(stream.fileno(), 0)  # poll reports errors unasked
     return any(found & select.POLLERR for _, found in watch.poll(0))
 
 

@@ -51,7 +51,7 @@ class Connection:
     link : socket
         Connected; made non-blocking here.
     on_sent, on_answer : callable
-        Told (serial, now_s) when a packet-in has left whole, and when a message lets its packet go on.
+        Called with (serial, now_s) when a packet-in has left whole, and when a message lets its packet go on.
     queue_pkts
         Packet-ins that may wait.
     """

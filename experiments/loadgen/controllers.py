@@ -22,7 +22,7 @@ from emulation.scratch import scratch
 from experiments.loadgen.connection import Target
 from experiments.loadgen.generator import LoadError
 from machine.environment import REPOSITORY, RYU_MANAGER
-from machine.places import DIES_WITH_ITS_PARENT, CommandError, call_inside, inside
+from machine.places import ENDS_WITH_ITS_PARENT, CommandError, call_inside, inside
 from mininet_topos.errors import BadInputError, MissingRequirementError
 from ryu_apps.pmt.rules import PolicyMapTable
 
@@ -199,7 +199,7 @@ def running(controller: Controller, host: str, port: int, pid: int | None = None
         raise MissingRequirementError(f"there is no ryu-manager beside {sys.executable}; run make setup")
     options = ("--ofp-listen-host", host, "--ofp-tcp-listen-port", str(port), "--default-log-level", _LOG_LEVEL)
     program = (str(RYU_MANAGER), *options, *map(app_file, controller.apps))
-    argv = ["prlimit", f"--as={_MOST_BYTES}", *DIES_WITH_ITS_PARENT, *program]
+    argv = ["prlimit", f"--as={_MOST_BYTES}", *ENDS_WITH_ITS_PARENT, *program]
     argv = argv if pid is None else inside(pid, argv)
     with scratch("a controller under load") as place:
         log = place.folder / "controller.log"

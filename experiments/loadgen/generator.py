@@ -254,9 +254,9 @@ class Generator:
     def turn(self, wait_s: float) -> None:
         """Wait for the next thing to do, and do it."""
         self._stall()
-        alive = [each for each in self._all() if each.gone is None]
-        readers = [each for each in alive if each.reads]
-        writers = [each for each in alive if each.wants_to_write]
+        remaining = [each for each in self._all() if each.gone is None]
+        readers = [each for each in remaining if each.reads]
+        writers = [each for each in remaining if each.wants_to_write]
         readable, writable, _ = select.select(readers, writers, (), max(wait_s, 0.0))
         now = self._clock.now()
         for each in readable:

@@ -50,7 +50,7 @@ class Rogue:
                 found.append(Connection(link, dpid, _nothing, _nothing, _FLOOD_QUEUE_PKTS))
         return found
 
-    def alive(self) -> list[Connection]:
+    def remaining(self) -> list[Connection]:
         """Its connections, set up; a new one when the first is gone."""
         if not self.connections or self.connections[0].gone:
             for each in self.connections:
@@ -71,11 +71,11 @@ def turn(connections: Sequence[Connection], seconds: float) -> None:
     """Answer the controller for a while."""
     end_s = time.monotonic() + seconds
     while (left_s := end_s - time.monotonic()) > 0:
-        alive = [each for each in connections if each.gone is None]
-        if not alive:
+        remaining = [each for each in connections if each.gone is None]
+        if not remaining:
             return
-        writers = [each for each in alive if each.wants_to_write]
-        readable, writable, _ = select.select([each for each in alive if each.reads], writers, (), left_s)
+        writers = [each for each in remaining if each.wants_to_write]
+        readable, writable, _ = select.select([each for each in remaining if each.reads], writers, (), left_s)
         for each in readable:
             each.read(0.0)
         for each in writable:
@@ -86,7 +86,7 @@ def flood(rogue: Rogue) -> None:
     """Packet-ins as fast as the controller takes them."""
     number = 0
     while True:
-        connections = rogue.alive()
+        connections = rogue.remaining()
         while rogue.send(number):
             number += 1
         turn(connections, 0.001)
@@ -95,7 +95,7 @@ def flood(rogue: Rogue) -> None:
 def send_malformed(rogue: Rogue) -> None:
     """Malformed messages, one after the other."""
     while True:
-        connections = rogue.alive()
+        connections = rogue.remaining()
         if connections:
             _, message = malformed(rogue.rng)
             connections[0].offer(message, 0, 0.0)
@@ -105,7 +105,7 @@ def send_malformed(rogue: Rogue) -> None:
 def send_endless(rogue: Rogue) -> None:
     """Lists that never end, one after the other."""
     while True:
-        connections = rogue.alive()
+        connections = rogue.remaining()
         if connections:
             connections[0].offer(endless(rogue.rng), 0, 0.0)
         turn(connections, 1 / MALFORMED_PPS)
@@ -132,7 +132,7 @@ def stall(rogue: Rogue) -> None:
     """Asks and asks, and reads no answer."""
     number = 0
     while True:
-        connections = rogue.alive()
+        connections = rogue.remaining()
         for each in connections:
             each.reads = False
         rogue.send(number)

@@ -48,7 +48,7 @@ def keep_schedule(clock: Clock, ledger: Ledger, patience_s: float, side: Side, p
     clock
         Started anew.
     progress : callable
-        Told once a second.
+        Called once a second.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def keep_schedule(clock: Clock, ledger: Ledger, patience_s: float, side: Side, p
     plan = ledger.schedule
     due_s, total_s = plan.due_s.tolist(), plan.warm_up_s + plan.seconds
     late_s: list[float] = []
-    offered, told_s, end_s = 0, 0.0, total_s + patience_s
+    offered, reported_s, end_s = 0, 0.0, total_s + patience_s
     clock.restart()
     while (now := clock.now()) < end_s:
         while offered < len(due_s) and due_s[offered] <= now:
@@ -70,8 +70,8 @@ def keep_schedule(clock: Clock, ledger: Ledger, patience_s: float, side: Side, p
             break
         next_s = due_s[offered] if offered < len(due_s) else end_s
         side.turn(min(next_s - now, LONGEST_WAIT_S))
-        if now - told_s >= 1:
-            told_s = now
+        if now - reported_s >= 1:
+            reported_s = now
             progress(f"{now:.0f} of {total_s:.0f} s, {ledger.n_answered:,} of {offered:,} answered")
     late_s.sort()
     return 1000 * late_s[int(0.99 * (len(late_s) - 1))] if late_s else 0.0

@@ -52,7 +52,7 @@ def switch_line(topology: Topology) -> Iterator[SwitchLine]:
 
 
 def _words(topology: Topology, bridge_of: dict[str, str]) -> list[str]:
-    """What ovs-vsctl is told: bridges with their datapath ids, the second host's port moved, a patch for each link."""
+    """Arguments of ovs-vsctl: bridges with their datapath ids, the second host's port moved, a patch for each link."""
     words = ["del-port", BRIDGE, near_end(HOST_PORTS[1])]
     for node, bridge in bridge_of.items():
         if bridge != BRIDGE:

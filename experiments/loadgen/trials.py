@@ -52,7 +52,7 @@ def run_control(trial: Trial) -> Json:
     own = parameters_of(trial, ControlParameters)
     row: Json = {"generator_late_ms": float("inf")}
     tries = 0
-    # A generator that was late means that the machine stood still, whoever was measured: the same again.
+    # A generator that was late means that the machine stood still, in any trial: the same again.
     while row["generator_late_ms"] > MOST_LATENESS_MS and tries < _TRIES:
         row = _REGIMES[own.regime](trial, own)
         tries += 1

@@ -62,11 +62,11 @@ def _summary(folder: CampaignFolder) -> str:
     doubtful = counted(len(_doubtful(folder.rows)), "attempt")
     verdicts = verdict_counts(folder.figures)
     ids = listed(_asked(folder)) or "no id"
-    told = (
+    summary = (
         f"Reproduction of {ids}{quick}, seed {number(description.get('seed'))}: {trials} in {attempts}, "
         f"{failed} never succeeded, {doubtful} not trustworthy."
     )
-    return f"{told} {verdicts}." if verdicts else told
+    return f"{summary} {verdicts}." if verdicts else summary
 
 
 def _unfinished(folder: CampaignFolder) -> list[Block]:

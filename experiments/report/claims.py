@@ -73,7 +73,7 @@ def figure_section(figure: FigureResult, place: str) -> Section:
     blocks.append(Text(f"{paper}Verdict: {verdict_cell(verdict.get('verdict')).text}.{quick}"))
     blocks += _failed(verdict)
     if figure.picture is not None:
-        # The caption stands in the picture; who does not see it is told.
+        # The caption stands in the picture; the alternative text repeats it.
         caption = " ".join(str(verdict.get("caption") or "").split())
         alt = f"{figure.picture.alt}. {caption}".rstrip(". ") + "."
         blocks.append(Picture(alt, figure.picture.data, figure.picture.ending))

@@ -124,8 +124,8 @@ def _failure_part(
         mine = [row for row in folder.returned if row["run"] == run["run"]]
         blocks.append(failure_drawing(scenario, index, result, mine))
     rows = [StripRow(str(run["run"]), result["stages_ms"]) for run, result in results]
-    told = "; ".join(f"{row.name}: {_stages_text(row)}" for row in rows)
-    blocks.append(Picture(f"Stages of the recovery on a time axis. {told}", strip_svg(rows).encode(), ".svg"))
+    stages_of_runs = "; ".join(f"{row.name}: {_stages_text(row)}" for row in rows)
+    blocks.append(Picture(f"Stages of the recovery on a time axis. {stages_of_runs}", strip_svg(rows).encode(), ".svg"))
     blocks.append(_stage_grid(results))
     blocks.append(_probe_fold(folder, first))
     repair = "" if first.get("repair_at_s") is None else f", repaired at {first['repair_at_s']:g} s"

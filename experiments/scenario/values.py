@@ -20,7 +20,7 @@ class Replay:
     """What scheme sqr keeps: packets of these links, `slots` at most at each end.
 
     `margin` packets before the first failed sending are retransmitted, or those of the last `delta_ms` when the failure
-    is told; all wait for `reconfiguration_ms`, in which rows for them come (None: 0, with agents 300).
+    is notified; all wait for `reconfiguration_ms`, in which rows for them come (None: 0, with agents 300).
     """
 
     links: tuple[str, ...]

@@ -103,7 +103,7 @@ _pipes: dict[Path, int] = {}  # open until the process ends: a reader whose last
 
 
 def _hold_open(pipe: Path) -> None:
-    """Open a pipe without waiting for its reader, so that whoever writes to it later does not wait either.
+    """Open a pipe without waiting for its reader, so that its writer does not wait later either.
 
     Raises
     ------

@@ -45,7 +45,7 @@ class Wiring:
         self.context_node = list(range(self.n_nodes))
         self.context_down: list[frozenset[int]] = [frozenset()] * self.n_nodes
         self._context_ids = {(node, down): node for node, down in enumerate(self.context_down)}
-        self._alive = np.zeros((0, self.n_ports), dtype=bool)
+        self._live = np.zeros((0, self.n_ports), dtype=bool)
 
     def contexts(self, failed_sets: Sequence[Sequence[int]]) -> Ints:
         """Context of every switch under every set of failed links, shape (sets, nodes)."""
@@ -70,14 +70,14 @@ class Wiring:
     @property
     def live(self) -> Bools:
         """Whether each port of each context is live, shape (contexts, ports); the host port always is."""
-        known = len(self._alive)
+        known = len(self._live)
         if known < len(self.context_node):
             added = self.link_at[self.context_node[known:]] != NONE
             added[:, HOST_PORT] = True
             for row, down in zip(added, self.context_down[known:], strict=True):
                 row[list(down)] = False
-            self._alive = np.concatenate([self._alive, added])
-        return self._alive
+            self._live = np.concatenate([self._live, added])
+        return self._live
 
     def _context(self, node: int, down: frozenset[int]) -> int:
         key = node, down

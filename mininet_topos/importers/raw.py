@@ -60,7 +60,7 @@ class RawGraph:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A topology, and what its file left unknown or had to be read liberally; to be told once."""
+    """A topology, and what its file left unknown or had to be read liberally; to be reported once."""
 
     topology: Topology
     warnings: tuple[str, ...] = ()

@@ -12,7 +12,7 @@
 
 S is kept per commodity and failed set, so that a second source or a second failure is not shut out, and what
 it holds is forgotten when the failure is repaired: by this switch when its own port has been up for the
-wait-to-restore time, by whoever deletes a row (FLOW_REMOVED), or by the rows' time-out.
+wait-to-restore time, by the controller that deletes a row (FLOW_REMOVED), or by the rows' time-out.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def _flows_removed(state: AgentState, event: FlowsRemoved, now_s: float) -> Resu
     for commodity, tag_id, _row in gone:
         state = _forget(state, commodity, tag_id)
     commodities = tuple(commodity for commodity, _tag_id, _row in gone)
-    # Whoever removed them (the controller, as a rule) says that a link of their sets is back: do not wait for it.
+    # Their remover (the controller, as a rule) says that a link of their sets is back: do not wait for it.
     sets = {split_cookie(row.cookie).tag_id for _commodity, _tag_id, row in gone}
     case = Case(ROWS_REMOVED, commodities)
     state, actions = move(state, state.ports_of(sets), case, now_s)
@@ -268,7 +268,7 @@ def _forget(state: AgentState, commodity: Commodity, tag_id: int) -> AgentState:
 def _plan_loaded(state: AgentState, event: PlanLoaded, _now_s: float) -> Result:
     if event.index == state.index:
         return state, ()
-    # Another plan may number its failed sets differently: what packets told us no longer means anything.
+    # Another plan may number its failed sets differently: what packets reported no longer means anything.
     state = replace(state, index=event.index, known={}, outdated={}, version=state.version + 1)
     log = log_of("plan_loaded", state, flows=len(event.index.flows), backups=len(event.index.backups))
     return state, (ReadSwitch(), log) if state.is_connected else (log,)

@@ -100,7 +100,7 @@ PORTS: dict[tuple[Liveness, PortEvent], tuple[Liveness, tuple[PortAction, ...]]]
     (HELD, LIVE): (HELD, ()),
     (HELD, AVOIDED): (HELD, ()),
     (HELD, WAIT_OVER): (UP, (use_again, log_return)),  # S is emptied
-    (HELD, ROWS_REMOVED): (UP, (use_again, log_return)),  # whoever removed them knows that the link is back
+    (HELD, ROWS_REMOVED): (UP, (use_again, log_return)),  # their remover knows that the link is back
 }
 IMPOSSIBLE = frozenset((state, WAIT_OVER) for state in (NEW, UP, DOWN))  # nothing waits
 

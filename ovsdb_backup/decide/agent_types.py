@@ -1,4 +1,4 @@
-"""The words of the switch-local agent: what it is told (events), what it does (actions), what it knows (state)."""
+"""The words of the switch-local agent: what happens to it (events), what it does (actions), what it knows (state)."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class AgentState:
     index
         The plan; empty until one is loaded.
     is_connected
-        Whether the switch can be told anything.
+        Whether the switch is connected.
     known
         S of Algorithm 2, per commodity and failed set: tags that punted packets carried and that were acted
         upon. A commodity to a local host stands for flows whose reverse path was looked after.

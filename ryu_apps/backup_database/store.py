@@ -186,7 +186,7 @@ def _bridge(client: JsonRpcClient, bridge: str) -> Row | None:
 
 
 def _claim(client: JsonRpcClient, bridge: str, found: Row | None) -> int:
-    """Reserve a generation number; whoever came between has taken one, so take the next."""
+    """Reserve a generation number; another writer may have taken it, so take the next."""
     for _attempt in range(READ_ATTEMPTS):
         operations, mine = claim_operations(bridge, found)
         try:

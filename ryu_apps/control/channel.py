@@ -1,4 +1,4 @@
-"""A conversation with one switch: bytes out in order, replies back to whoever asked, errors as exceptions.
+"""A conversation with one switch: bytes out in order, replies back to the caller, errors as exceptions.
 
 One greenlet writes, so that messages leave in the order in which they were given, and nobody but it waits
 for a slow switch. A request carries one transaction id in all its messages; its barrier reply, or the last
@@ -69,7 +69,7 @@ class SwitchChannel:
         self._writer = hub.spawn(self._write)
 
     def close(self) -> None:
-        """End the conversation: whoever waits gets `SwitchGoneError`."""
+        """End the conversation: waiting callers get `SwitchGoneError`."""
         self.closed = True
         self._outbox.put(None)
         for pending in self._pending.values():

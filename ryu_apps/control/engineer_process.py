@@ -22,7 +22,7 @@ def take_ordinary_turns() -> None:
 def main() -> int:
     """Answer the question on standard input."""
     take_ordinary_turns()
-    end_with_parent(os.getppid())  # whoever asked may be killed, and then nobody limits the time of the solver
+    end_with_parent(os.getppid())  # the caller may be killed, and then nobody limits the time of the solver
     from ryu_apps.control.engineer import main as answer  # seconds of loading, already at ordinary priority
 
     return answer()

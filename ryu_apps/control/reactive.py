@@ -127,7 +127,7 @@ class ReactiveApp(MessageApp):
                 self._start_anew(dpid)
 
     def _start_anew(self, dpid: int) -> None:
-        """Flows ask again: what this app has told the switch so far may not hold any more."""
+        """Flows ask again: what this app has sent the switch so far may not hold any more."""
         self._send(dpid, encode.flows_delete_by_cookie(_OWN, SCHEME_MASK) + encode.flow_add(_MISS))
 
     def _answer_arp(self, node: str, arp: Any) -> None:

@@ -47,7 +47,7 @@ class Status:
 
 @dataclass(frozen=True)
 class _There:
-    """What a switch was told to hold: its plan, rows in place of planned ones, and foreign MAC addresses."""
+    """What a switch should hold: its plan, rows in place of planned ones, and foreign MAC addresses."""
 
     plan: RulePlan
     restored: tuple[FlowRow, ...]

@@ -95,7 +95,7 @@ def _nicira(subtype: Nx, body: bytes) -> bytes:
 def _unpack(layout: str, body: bytes) -> tuple[int, ...]:
     size = struct.calcsize(layout)
     if len(body) < size:
-        raise WireError(f"an action is cut off: {len(body)} bytes where {size} are needed")
+        raise WireError(f"an action is truncated: {len(body)} bytes where {size} are needed")
     return struct.unpack_from(layout, body)
 
 
@@ -301,7 +301,7 @@ def _read_learn_part(rest: bytes) -> tuple[LearnMatch | LearnLoad, bytes]:
     field_at = 2 + (n_bits + 15) // 16 * 2
     end = field_at + 6
     if len(rest) < end:
-        raise WireError("a learn action is cut off inside a part")
+        raise WireError("a learn action is truncated inside a part")
     value = int.from_bytes(rest[2:field_at], "big")
     name = decode_subfield(rest[field_at : field_at + 4])
     first_bit = int.from_bytes(rest[field_at + 4 : end], "big")

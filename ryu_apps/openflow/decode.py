@@ -53,7 +53,9 @@ _Instructions = tuple[tuple[Action, ...], tuple[Action, ...], int | None]
 
 def _unpack(layout: str, body: bytes, offset: int = 0) -> tuple[int, ...]:
     if len(body) < offset + struct.calcsize(layout):
-        raise WireError(f"a message is cut off: {len(body) - offset} bytes where {struct.calcsize(layout)} are needed")
+        raise WireError(
+            f"a message is truncated: {len(body) - offset} bytes where {struct.calcsize(layout)} are needed"
+        )
     return struct.unpack_from(layout, body, offset)
 
 
@@ -100,7 +102,7 @@ def decode_instructions(body: bytes) -> _Instructions:
     Raises
     ------
     WireError
-        An instruction that Armor does not use, or one that is cut off.
+        An instruction that Armor does not use, or one that is truncated.
     """
     apply_actions: tuple[Action, ...] = ()
     write_actions: tuple[Action, ...] = ()
@@ -220,7 +222,7 @@ _PORT_BYTES = 64
 
 def _port(body: bytes, offset: int) -> PortDesc:
     if len(body) < offset + _PORT_BYTES:
-        raise WireError("a port description is cut off")
+        raise WireError("a port description is truncated")
     port_no, hw_addr, name, config, state = struct.unpack_from(_PORT, body, offset)
     return PortDesc(
         port_no, int.from_bytes(hw_addr, "big"), name.split(b"\0")[0].decode("utf-8", "replace"), config, state
@@ -259,7 +261,7 @@ def decode_packet_in(given: bytes) -> PacketIn:
     match, at = decode_match(body, 16)
     in_port = next((value for name, value, _mask in match if name == "in_port"), 0)
     if len(body) < at + 2:
-        raise WireError("a packet-in is cut off before its packet")
+        raise WireError("a packet-in is truncated before its packet")
     return PacketIn(reason, table_id, cookie, in_port, match, bytes(body[at + 2 :]))
 
 
@@ -318,7 +320,7 @@ def decode_received(given: bytes) -> Received:
     Raises
     ------
     WireError
-        It is cut off, or says something in words that Armor does not speak.
+        It is truncated, or says something in words that Armor does not speak.
     """
     head = header(given)
     decode = _VALUES.get(head.msg_type)

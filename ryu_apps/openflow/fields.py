@@ -137,7 +137,7 @@ def decode_match(buffer: bytes, offset: int = 0) -> tuple[Match, int]:
         Not an OXM match, a field that Armor does not know, or one that runs over the end.
     """
     if len(buffer) < offset + 4:
-        raise WireError("a match is cut off before its header ends")
+        raise WireError("a match is truncated before its header ends")
     kind, length = struct.unpack_from("!HH", buffer, offset)
     end = offset + length
     if kind != 1 or length < 4 or end > len(buffer):
@@ -152,7 +152,7 @@ def decode_oxms(body: bytes) -> Match:
     at = 0
     while at < len(body):
         if len(body) < at + 4:
-            raise WireError("a match field is cut off before its header ends")
+            raise WireError("a match field is truncated before its header ends")
         oxm_class, number, length = struct.unpack_from("!HBB", body, at)
         value_at, at = at + 4, at + 4 + length
         field = _BY_MATCH_ID.get((oxm_class, number >> 1))
@@ -183,7 +183,7 @@ def decode_subfield(buffer: bytes) -> str:
         Not a field that Armor uses.
     """
     if len(buffer) != 4:
-        raise WireError("a subfield is cut off before its header ends")
+        raise WireError("a subfield is truncated before its header ends")
     oxm_class, number, _length = struct.unpack("!HBB", buffer)
     field = _BY_SUBFIELD_ID.get((oxm_class, number >> 1))
     if field is None or number & 1:

@@ -156,7 +156,7 @@ def check_received(message: bytes, version: int) -> None:
             _HELLO_ELEMENTS.check(message, HEADER_BYTES, size)
         return
     if size < _LEAST_BYTES.get(kind, HEADER_BYTES):
-        raise MalformedMessageError(f"a message of type {kind} has {size} bytes; it is cut off")
+        raise MalformedMessageError(f"a message of type {kind} has {size} bytes; it is truncated")
     if kind in (MsgType.ERROR, MsgType.ECHO_REQUEST, MsgType.ECHO_REPLY):
         return  # no lists, and allowed before a version is agreed on
     if message[0] != version:

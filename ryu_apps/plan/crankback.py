@@ -27,7 +27,7 @@ def plan_crankback(topology: Topology, options: PlanOptions, owner: int) -> dict
         dpid: replace(
             plan,
             flows=tuple([_without_memory(row, owner) for row in plan.flows]),
-            backups=(),  # for whoever changes rows when a port fails; here the groups alone act
+            backups=(),  # for agents that change rows when a port fails; here the groups alone act
             extensions=(),
         )
         for dpid, plan in plans.items()

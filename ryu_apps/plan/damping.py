@@ -29,7 +29,7 @@ class Damping:
 
     @classmethod
     def of_wait(cls, wait_s: float) -> Damping:
-        """What controller and agents keep to when they are told to wait `wait_s`: at most twelve times that."""
+        """What controller and agents keep to when the setting is to wait `wait_s`: at most twelve times that."""
         return cls(wait_s, max_wait_s=_LONGEST_TIMES * wait_s)
 
     def required_s(self, downs: tuple[float, ...], now_s: float) -> float:

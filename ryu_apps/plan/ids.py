@@ -18,7 +18,7 @@ class Table(IntEnum):
     CLASSIFY = 0  # guards; agent mode, ffg, shortest, restoration: the primary rows too
     ROUTE = 1  # tagged packets; learned mode, cb, cbc: every packet, by (tag, destination)
     EXTEND = 2  # learned mode, cb, cbc: (tag, failed port) -> larger tag
-    LEARNED = 3  # learned mode: what untagged packets have been told about failures
+    LEARNED = 3  # learned mode: what untagged packets learn about failures
     TE_INGRESS = 4
     TE_HASH = 5
     TE_TRANSIT = 6

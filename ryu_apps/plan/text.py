@@ -42,7 +42,7 @@ TABLE_PURPOSES: dict[int, str] = {
     Table.CLASSIFY: "guards; where it decides alone: primary routes and delivery",
     Table.ROUTE: "routes by (tag, destination)",
     Table.EXTEND: "a failed port adds its link to the tag, then ROUTE again",
-    Table.LEARNED: "filled by learn: what packets have told this switch about failures",
+    Table.LEARNED: "filled by learn: what this switch has learned about failures from packets",
     Table.TE_INGRESS: "traffic engineering: hashes a flow to a slot",
     Table.TE_HASH: "traffic engineering: slot ranges to tunnels",
     Table.TE_TRANSIT: "traffic engineering: labels",

@@ -1,9 +1,9 @@
-"""Header fields of an Ethernet frame, of any bytes: what is cut off or not understood is simply not there.
+"""Header fields of an Ethernet frame, of any bytes: what is truncated or not understood is simply not there.
 
 Fields mean what they mean in a match of OpenFlow 1.3 on stock Open vSwitch: one 802.1Q tag is looked through (its
 default vlan-limit), nothing is seen below MPLS, and every fragment of an IP packet has ports, types and codes 0
 (OFPC_FRAG_NORMAL, ovs-ofctl(8)); a later IPv6 fragment has protocol 44. Lengths and checksums are not verified: a
-packet-in may be cut short.
+packet-in may be truncated.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def frame_fields(frame: bytes) -> Fields:
     Parameters
     ----------
     frame
-        From the destination address on, possibly cut short. Any bytes.
+        From the destination address on, possibly truncated. Any bytes.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def _ipv6(data: bytes) -> Fields:
 
 
 def _skip_extensions(data: bytes) -> tuple[int | None, int, bool]:
-    """Upper protocol, where it begins, whether this is a fragment; None: the chain of headers is cut off (RFC 8200)."""
+    """Upper protocol, where it begins, whether this is a fragment; None: the chain of headers ends early (RFC 8200)."""
     protocol, at, is_fragment = data[6], 40, False
     while protocol in (_HOP_BY_HOP, _ROUTING, _DESTINATION, _AUTHENTICATION, _FRAGMENT):
         if len(data) < at + 8:

@@ -118,7 +118,7 @@ def _packet_in(message: bytes) -> Fields:
 def _packet_out(message: bytes) -> Fields | None:
     """Fields of the packet; None: the switch holds it in a buffer."""
     if len(message) < _PACKET_OUT_ACTIONS:
-        raise MalformedMessageError(f"a packet-out of {len(message)} bytes is cut off before its actions")
+        raise MalformedMessageError(f"a packet-out of {len(message)} bytes is truncated before its actions")
     buffer_id, in_port, actions_bytes = struct.unpack_from("!IIH", message, HEADER_BYTES)
     at = _PACKET_OUT_ACTIONS + actions_bytes
     if at > len(message):
@@ -129,7 +129,7 @@ def _packet_out(message: bytes) -> Fields | None:
 def _read_match(message: bytes, at: int) -> tuple[Pinned, int]:
     """Known fields of a match, each with its mask, and the offset behind its padding."""
     if len(message) < at + _SMALLEST_MATCH:
-        raise MalformedMessageError(f"a message of {len(message)} bytes is cut off before its match at byte {at}")
+        raise MalformedMessageError(f"a message of {len(message)} bytes is truncated before its match at byte {at}")
     kind, length = struct.unpack_from("!HH", message, at)
     end = at + length
     if kind != _OXM_MATCH or length < _SMALLEST_MATCH or end > len(message):
@@ -144,7 +144,7 @@ def _read_match(message: bytes, at: int) -> tuple[Pinned, int]:
 def _read_field(message: bytes, at: int, end: int, pinned: Pinned) -> int:
     """Add one field to `pinned` when it is known; the offset behind it."""
     if end < at + 4:
-        raise MalformedMessageError("a match field is cut off before its header ends")
+        raise MalformedMessageError("a match field is truncated before its header ends")
     oxm_class, number, length = struct.unpack_from("!HBB", message, at)
     start, at = at + 4, at + 4 + length
     if at > end:

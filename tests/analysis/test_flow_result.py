@@ -1,4 +1,4 @@
-"""Results of runs that measure flows: claims, stages, counts, and how they are told and drawn."""
+"""Results of runs that measure flows: claims, stages, counts, and how they are reported and drawn."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_stages_are_those_after_the_failure() -> None:
     assert (down.first_good, down.steady, down.last_lost) == (None, None, None)
 
 
-def test_results_are_plain_data_and_can_be_told_and_drawn(tmp_path: Path) -> None:
+def test_results_are_plain_data_and_can_be_printed_and_drawn(tmp_path: Path) -> None:
     found = run(
         record("f1", "victim", 4.0, 2.0),
         record("f3", "direct", 8.0, 8.0),

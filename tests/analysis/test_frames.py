@@ -1,4 +1,4 @@
-"""Captures: what was written is read, broken files are refused, probe packets are told apart from the rest."""
+"""Captures: what was written is read, broken files are refused, probe packets are distinguished from the rest."""
 
 from __future__ import annotations
 

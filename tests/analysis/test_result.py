@@ -79,7 +79,7 @@ def never(_source: str, _destination: str, _down: frozenset) -> bool:
 
 
 RECOVERED = record(range(150, 153), frozenset({153}))
-DEAD = record(range(150, 350))
+DISCONNECTED = record(range(150, 350))
 
 
 def test_json_has_the_promised_shape_and_the_counts_add_up() -> None:
@@ -112,7 +112,7 @@ def test_only_switches_at_the_failure_detect_it() -> None:
 
 
 def test_a_promise_that_is_not_kept_is_a_broken_claim() -> None:
-    result = judge(DEAD, always)
+    result = judge(DISCONNECTED, always)
     assert not result.held
     (broken,) = [claim for claim in result.claims if not claim.held]
     assert "recovers from silent failure of s1-s2" in broken.name
@@ -120,14 +120,14 @@ def test_a_promise_that_is_not_kept_is_a_broken_claim() -> None:
 
 
 def test_a_scheme_that_promises_nothing_breaks_nothing() -> None:
-    result = judge(DEAD, never)
+    result = judge(DISCONNECTED, never)
     assert result.held
     assert result.failures[0].stages.steady is None
 
 
 def test_a_pair_that_is_cut_off_is_not_claimed() -> None:
     both = (Node(1.0, "s2", repair_at_s=3.0),)
-    cut_off = replace(DEAD, scenario=replace(DEAD.scenario, failures=both))
+    cut_off = replace(DISCONNECTED, scenario=replace(DISCONNECTED.scenario, failures=both))
     assert judge(cut_off, always).held
 
 
@@ -142,9 +142,11 @@ def test_too_short_a_time_after_a_repair_is_not_judged() -> None:
 
 
 def test_what_is_still_broken_after_a_repair_is_not_claimed() -> None:
-    failures = (*DEAD.scenario.failures, Silent(2.0, SQUARE.link_ids[1]))
-    injected = (*DEAD.injected, InjectedEvent(Action(2.0, 1, False), 102.0, 102.0))
-    both = replace(record(range(150, 850)), scenario=replace(DEAD.scenario, failures=failures), injected=injected)
+    failures = (*DISCONNECTED.scenario.failures, Silent(2.0, SQUARE.link_ids[1]))
+    injected = (*DISCONNECTED.injected, InjectedEvent(Action(2.0, 1, False), 102.0, 102.0))
+    both = replace(
+        record(range(150, 850)), scenario=replace(DISCONNECTED.scenario, failures=failures), injected=injected
+    )
     assert judge(both, lambda _source, _destination, down: not down).held
 
 
@@ -178,7 +180,7 @@ def test_the_picture_shows_the_time_around_all_stages() -> None:
 
 
 def test_without_recovery_the_picture_shows_the_loss_going_on() -> None:
-    (panel,) = run_panels.panels([judge(DEAD, never).to_json()], probe_rows(judge(DEAD, never)))
+    (panel,) = run_panels.panels([judge(DISCONNECTED, never).to_json()], probe_rows(judge(DISCONNECTED, never)))
     assert shown_time([panel])[1] >= 1000
 
 

@@ -24,7 +24,7 @@ def test_a_quiet_run_is_trusted_without_a_word() -> None:
         (Health(streams=[replace(GOOD, own=(1001, 990))]), "the probe itself 1001 and 990"),
         (Health(flaps={"s1:2": 2}), "BFD flapped 2 times"),
         (Health(faults=["priority is not strict"]), "priority is not strict"),
-        (Health(restarts=["agent in s1"]), "agent in s1 died"),
+        (Health(restarts=["agent in s1"]), "agent in s1 ended"),
         (Health(missed={"s1-eth2": 7}), "the tap on s1-eth2 missed 7 frames"),
         (Health(drift_ms=-3.0), "the wall clock was shifted by -3.0 ms"),
     ],
@@ -38,7 +38,7 @@ def test_a_fault_of_the_instruments_or_the_network_costs_the_trust(health: Healt
 @pytest.mark.parametrize(
     "health", [Health(notes=["no netem"]), Health(load_per_core=2.0), Health(streams=[replace(GOOD, pace=2.0)])]
 )
-def test_circumstances_are_told_but_do_not_cost_the_trust(health: Health) -> None:
+def test_circumstances_are_reported_but_do_not_cost_the_trust(health: Health) -> None:
     warnings, trustworthy = assess(health)
     assert trustworthy
     assert len(warnings) == 1

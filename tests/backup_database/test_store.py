@@ -308,7 +308,7 @@ def test_probe_of_the_server_is_answered_and_replies_with_odd_braces_are_read():
     assert json.loads(answers[0]) == {"id": "probe", "result": ["}"], "error": None}
 
 
-def test_a_call_on_a_server_that_died_raises(server):
+def test_a_call_on_a_server_that_ended_raises(server):
     client = JsonRpcClient(server.remote)
     server.kill_hard()
     with pytest.raises(JsonRpcError, match="broke off"):

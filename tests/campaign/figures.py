@@ -58,7 +58,7 @@ class FakeTestbed:
         self.started: list[tuple[int, int]] = []
 
     def require(self, trials: Sequence[Trial]) -> None:
-        """Refuse if told so."""
+        """Refuse when asked to."""
         if self.missing and trials:
             raise MissingRequirementError(
                 "Open vSwitch is missing; install it with: apt-get install openvswitch-switch"
@@ -84,5 +84,5 @@ class FakeTestbed:
             raise KeyboardInterrupt
         self.measured += 1
         if self.broken is not None and self.broken in one.trial_id:
-            raise ArmorError("the probe died")
+            raise ArmorError("the probe failed")
         return {"delay_ms": 4.0 + one.round / 10, "trustworthy": True, "warnings": []}

@@ -63,7 +63,7 @@ def test_a_trial_that_fails_once_gets_a_new_network_and_a_second_attempt(tmp_pat
     def measure(one: Trial) -> Json:
         if one.failures == 1 and one.trial_id not in failed:
             failed.add(one.trial_id)
-            raise ArmorError("the probe died")
+            raise ArmorError("the probe failed")
         return {}
 
     runner = FakeRunner(measure)
@@ -72,7 +72,7 @@ def test_a_trial_that_fails_once_gets_a_new_network_and_a_second_attempt(tmp_pat
     assert [line for line in runner.log if "open" in line] == ["open a 1", "open a 1"]
     rows = [row for row in Store(tmp_path).rows() if row["failures"] == 1]
     assert [(row["attempt"], row["status"], row["error"]) for row in rows] == [
-        (1, "failed", "the probe died"),
+        (1, "failed", "the probe failed"),
         (2, "ok", None),
     ]
 

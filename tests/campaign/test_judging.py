@@ -17,7 +17,7 @@ def rows(delay_ms: float = 4.0) -> list[Json]:
 
 
 def failed(row: Json, attempt: int) -> Json:
-    return {**row, "status": "failed", "error": "the probe died", "attempt": attempt}
+    return {**row, "status": "failed", "error": "the probe failed", "attempt": attempt}
 
 
 def test_the_shape_is_that_of_the_design() -> None:
@@ -39,7 +39,7 @@ def test_failed_trials_are_named_and_stand_in_the_caption() -> None:
     attempts = [failed(good[0], 1), failed(good[0], 2), *good[1:]]
     judged = judge_figure(FIGURE, NAMES, attempts, None)
     result = result_of(judged, attempts, "here")
-    assert result["failed"] == [{"trial": NAMES[0], "error": "the probe died"}]
+    assert result["failed"] == [{"trial": NAMES[0], "error": "the probe failed"}]
     assert (result["attempts"], result["seconds"]) == (5, 10.0)
     assert "1 of 4 trials failed or are missing" in judged.caption
     assert not judged.lacks_data
@@ -60,7 +60,7 @@ def test_without_a_good_trial_there_is_no_data() -> None:
     assert judge_figure(FIGURE, NAMES, [], None).lacks_data
 
 
-def test_a_claim_without_data_because_of_failures_is_told_apart() -> None:
+def test_a_claim_without_data_because_of_failures_is_distinguished() -> None:
     attempts = [failed(row, 2) if row["variant"] == "b" else row for row in rows()]
     judged = judge_figure(FIGURE, NAMES, attempts, None)
     assert (judged.verdict, judged.lacks_data) == ("no data", True)

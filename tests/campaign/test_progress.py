@@ -76,24 +76,24 @@ def test_a_kind_that_takes_longer_than_estimated_says_nothing_about_the_others()
     assert said == [f"[1 of 2 trials, 30 s left] {decided.trial_id}: 10.0 s"]
 
 
-def test_short_trials_do_not_flood_and_the_last_is_told() -> None:
+def test_short_trials_do_not_flood_and_the_last_is_reported() -> None:
     said: list[str] = []
     clock = Clock()
     walk(CampaignProgress(estimates(TRIALS, find_kinds()), None, said.append, clock), clock, 0.1)
     assert [line.partition("]")[0].partition(",")[0] for line in said] == ["[1 of 4 trials", "[4 of 4 trials"]
 
 
-def test_failures_are_always_told() -> None:
+def test_failures_are_always_reported() -> None:
     said: list[str] = []
     progress = CampaignProgress(estimates(TRIALS, find_kinds()), FakeBar(), said.append, Clock())
-    bad = {"status": "failed", "error": "the probe died", "seconds": 1.0}
+    bad = {"status": "failed", "error": "the probe failed", "seconds": 1.0}
     progress.begin(TRIALS[0], 1)
     progress.end(TRIALS[0], bad, False)
     progress.begin(TRIALS[0], 2)
     progress.end(TRIALS[0], bad, True)
     assert said == [
-        "square/r1/k0/mixed/a failed, will be tried again: the probe died",
-        "square/r1/k0/mixed/a failed, given up: the probe died",
+        "square/r1/k0/mixed/a failed, will be tried again: the probe failed",
+        "square/r1/k0/mixed/a failed, given up: the probe failed",
     ]
 
 

@@ -87,9 +87,9 @@ def test_failed_trials_are_listed_by_name_and_the_exit_code_says_that_data_is_mi
     assert main(START) == 1
     out, err = said(capsys)
     assert "2 of 6 trials failed:" in out
-    assert "square/r1/k0/mixed/b: the probe died" in out
+    assert "square/r1/k0/mixed/b: the probe failed" in out
     assert "no data" in out
-    assert "square/r1/k1/mixed/b failed, given up: the probe died" in err
+    assert "square/r1/k1/mixed/b failed, given up: the probe failed" in err
 
 
 def test_a_failure_that_leaves_data_is_no_failure_of_the_command(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
@@ -270,6 +270,6 @@ def test_on_a_terminal_a_bar_counts_and_standard_output_stays_clean(tmp_path: Pa
     text = shown.decode()
     assert "100%" in text
     assert "4 of 4 trials" in text
-    assert "square/r1/k1/mixed/b failed, given up: the probe died" in text
+    assert "square/r1/k1/mixed/b failed, given up: the probe failed" in text
     assert out.startswith("== fig-delay (quick)")
     assert "%|" not in out

@@ -60,7 +60,7 @@ def test_every_verdict_of_every_id_stands_together_at_the_end() -> None:
     assert "1.5 [1, 2]" in verdicts
 
 
-def test_a_single_id_is_not_told_twice() -> None:
+def test_a_single_id_is_not_reported_twice() -> None:
     assert campaign_text(campaign(result("one", claim("first", "holds")))).count("first") == 1
 
 

@@ -1,4 +1,4 @@
-"""Computed trials: the same rows whoever computes, resumable, failures tried again, `armor te sweep` of them."""
+"""Computed trials: the same rows from any worker, resumable, failures tried again, `armor te sweep` of them."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_folder_that_can_no_longer_be_written_ends_the_workers_without_a_word(
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_is_told_in_one_line(tmp_path) -> None:
+def test_a_worker_that_is_killed_is_reported_in_one_line(tmp_path) -> None:
     with pytest.raises(ArmorError, match=r"a worker process was killed, .*; ask for fewer --workers"):
         campaign(tmp_path, SpreadRunner(kill_itself, 2))
 

@@ -155,7 +155,7 @@ RUN = {
 }  # fmt: skip
 
 
-def test_a_run_is_told_with_what_never_came_and_what_broke() -> None:
+def test_a_run_is_reported_with_what_never_came_and_what_broke() -> None:
     said = runs_text([RUN, {"scheme": "sdfast", "mode": "agent", "error": "no controller", "held": False}], "results/x")
     assert "BROKEN: every switch holds its plan: s1: 0 rows missing, 1 stale" in said
     assert "NOT TRUSTWORTHY" in said

@@ -21,7 +21,7 @@ STATE = {
 
 
 class Controller(HTTPServer):
-    """Answers every request with STATE, or with an error when told to, and keeps what was asked."""
+    """Answers every request with STATE, or with an error when asked to, and keeps what was asked."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

@@ -8,8 +8,8 @@ from ryu_apps.control.controller_events import SENTENCES, ControllerEvents, sent
 
 def test_an_event_goes_to_the_event_log_and_is_said(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("ARMOR_EVENTS", str(tmp_path / "events.jsonl"))
-    events = ControllerEvents("controller", logging.getLogger("told"))
-    with caplog.at_level(logging.INFO, logger="told"):
+    events = ControllerEvents("controller", logging.getLogger("events"))
+    with caplog.at_level(logging.INFO, logger="events"):
         events.write("port_status", node="s6", port_no=3, live=False)
     events.close()
     assert json.loads((tmp_path / "events.jsonl").read_text())["event"] == "port_status"
@@ -23,8 +23,8 @@ def test_a_return_that_had_nothing_to_undo_is_not_said():
 
 def test_a_restoration_says_what_the_routes_avoid():
     changed = {"rows": 12, "switches": 3, "seconds": 0.01}
-    told = "12 rows at 3 switches rewritten; routes avoid s6-s9"
-    assert sentence_of("restoration_done", {"links": ["s6-s9"], **changed}) == told
+    said = "12 rows at 3 switches rewritten; routes avoid s6-s9"
+    assert sentence_of("restoration_done", {"links": ["s6-s9"], **changed}) == said
     assert sentence_of("restoration_done", {"links": [], **changed}).endswith("routes avoid no link")
     assert sentence_of("restoration_done", {"links": ["s6-s9"], **changed, "rows": 0, "switches": 0}) == ""
 

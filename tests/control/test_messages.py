@@ -40,15 +40,15 @@ POISONS = {
     **{f"an entry of length 0 in multipart reply {kind}": part(kind, bytes(64)) for kind in LISTED},
     "a queue of length 0": bare(23, struct.pack("!I4xIIH6x", 1, 1, 1, 0)),
     "an instruction of length 0": part(1, FLOW[:-24] + bytes(24)),
-    "a packet-in cut off before its match": bare(MsgType.PACKET_IN, bytes(10)),
-    "a packet-in cut off before its packet": bare(MsgType.PACKET_IN, bytes(16) + struct.pack("!HH4x", 1, 4)),
+    "a packet-in truncated before its match": bare(MsgType.PACKET_IN, bytes(10)),
+    "a packet-in truncated before its packet": bare(MsgType.PACKET_IN, bytes(16) + struct.pack("!HH4x", 1, 4)),
     "a match longer than its message": bare(MsgType.PACKET_IN, bytes(16) + struct.pack("!HH12x", 1, 60000)),
     "a flow longer than its message": part(1, struct.pack("!H", 60000) + FLOW[2:]),
-    "a port status cut off": bare(MsgType.PORT_STATUS, bytes(40)),
+    "a port status truncated": bare(MsgType.PORT_STATUS, bytes(40)),
     "a port status too long": bare(MsgType.PORT_STATUS, bytes(80)),
     "half a port": part(13, PORT[:32]),
     "a barrier reply too long": bare(MsgType.BARRIER_REPLY, bytes(8)),
-    "an error cut off": bare(MsgType.ERROR, bytes(2)),
+    "an error truncated": bare(MsgType.ERROR, bytes(2)),
 }
 HELLO_WITHOUT_END = bare(MsgType.HELLO, struct.pack("!HH", 77, 0))
 

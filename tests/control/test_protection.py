@@ -34,7 +34,7 @@ def running(epoch: str = "a", last: int = 1000) -> dict[str, NodeState]:
     }
 
 
-def test_a_node_that_has_what_it_needs_is_told_nothing() -> None:
+def test_a_node_that_has_what_it_needs_is_sent_nothing() -> None:
     for node in ("s1", "s3"):
         assert request_for(node, BOTH.connections, running(), SQUARE) is None
 
@@ -74,9 +74,9 @@ def test_a_node_is_notified_of_connections_that_came_and_went_without_new_number
     request = request_for("s1", (), running(), SQUARE)
     assert request == {"connections": []}
     more = protection_of(SQUARE, [ProtectedFlow("s1", "s3"), ProtectedFlow("s3", "s1"), ProtectedFlow("s1", "s2")])
-    told = request_for("s1", more.connections, running(), SQUARE)
-    assert [1, S1, address_of(SQUARE, "s2"), 2] in told["connections"]
-    assert "sending" not in told
+    sent = request_for("s1", more.connections, running(), SQUARE)
+    assert [1, S1, address_of(SQUARE, "s2"), 2] in sent["connections"]
+    assert "sending" not in sent
 
 
 def test_answers_are_read_by_name_and_anything_else_is_refused() -> None:
@@ -90,11 +90,11 @@ def test_answers_are_read_by_name_and_anything_else_is_refused() -> None:
         ],
     }
     assert read_state(answer) == running()["s1"]
-    told = protection_to_json(BOTH, SQUARE, {"s1": answer})
-    first, second = told["connections"]
+    sent = protection_to_json(BOTH, SQUARE, {"s1": answer})
+    first, second = sent["connections"]
     assert (first["from"], first["sent"], first["accepted"]) == ("s1", 1000, None)
     assert (second["from"], second["sent"], second["accepted"], second["duplicate"]) == ("s3", None, 7, 7)
-    assert [flow["text"] for flow in told["flows"]] == ["s1 to s3", "s3 to s1"]
+    assert [flow["text"] for flow in sent["flows"]] == ["s1 to s3", "s3 to s1"]
     for wrong in ({}, [], {"error": "no"}, {**answer, "connections": [[1]]}):
         with pytest.raises(NodeError):
             read_state(wrong)

@@ -85,14 +85,14 @@ def test_a_scenario_knows_all_set_ups_of_queues():
 
 
 def test_agents_and_their_agent_configurations_come_together_and_keep_their_tunnels():
-    told = {"topology": "gscale", "notified_by": "agent", "agent_configurations": "/run/agent_configurations"}
-    settings = read_settings(told, {})
+    given = {"topology": "gscale", "notified_by": "agent", "agent_configurations": "/run/agent_configurations"}
+    settings = read_settings(given, {})
     assert (settings.traffic.by_agents, settings.agent_configurations) == (True, "/run/agent_configurations")
     for wrong, word in (
-        ({**told, "agent_configurations": ""}, "folder"),
-        ({**told, "notified_by": "controller"}, "/run/agent_configurations"),
-        ({**told, "te_interval_s": "300"}, "300"),
-        ({**told, "notified_by": "rumour"}, "rumour"),
+        ({**given, "agent_configurations": ""}, "folder"),
+        ({**given, "notified_by": "controller"}, "/run/agent_configurations"),
+        ({**given, "te_interval_s": "300"}, "300"),
+        ({**given, "notified_by": "rumour"}, "rumour"),
     ):
         with pytest.raises(BadInputError, match=word):
             read_settings(wrong, {})

@@ -1,4 +1,4 @@
-"""What ingress switches are told about failures: always what the pure plan says, whatever the history."""
+"""What ingress switches are notified of: always what the pure plan says, whatever the history."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def protected_packet(dice: random.Random, model: Node, inner: bytes) -> bytes:
 
 
 def damaged(dice: random.Random, packet: bytes) -> bytes:
-    """A packet cut short, lengthened, or with some bytes changed; the header's checksum mostly made right again."""
+    """A packet truncated, lengthened, or with some bytes changed; the header's checksum mostly made right again."""
     if dice.random() < 0.3:
         return packet[: dice.randrange(len(packet) + 1)]
     changed = bytearray(packet + dice.randbytes(dice.choice((0, 0, 0, 5))))

@@ -101,7 +101,7 @@ def test_a_silent_failure_that_is_heard_of_within_delta_loses_nothing(testbed: T
     assert done.counters.cached < port.slots
     assert (done.count.lost, done.count.reordered, done.counters.young, done.counters.pending) == (0, 0, 0, 0)
     assert done.count.duplicated > 0
-    assert find(done.events, "detected").facts["source"] == "told"
+    assert find(done.events, "detected").facts["source"] == "notified"
 
 
 def test_a_delta_shorter_than_the_detection_loses(testbed: TwoPaths) -> None:

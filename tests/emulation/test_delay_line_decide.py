@@ -204,6 +204,6 @@ def test_a_trial_in_which_nothing_arrives_is_an_error() -> None:
         trial_of(5.0, 7, [])
 
 
-def test_a_trial_is_told_in_milliseconds() -> None:
+def test_a_trial_is_reported_in_milliseconds() -> None:
     trial = DelayTrial(5.0, sent=10, lost=0, error_p50_us=20.0, error_p99_us=90.0, error_max_us=300.0)
     assert trial.describe() == "5 ms are 0.020 ms too long (p99 0.090)"

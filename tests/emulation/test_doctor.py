@@ -88,7 +88,7 @@ def test_each_fault_fails_its_own_check_only_and_says_how_to_repair_it(
     assert judge(facts).as_dict()["ok"] is still_possible
 
 
-def test_an_ordinary_user_is_told_that_kernel_features_were_not_tried() -> None:
+def test_an_ordinary_user_is_informed_that_kernel_features_were_not_tried() -> None:
     facts = replace(HEALTHY, is_root=False, features={}, delay=None, queues=None)
     assert failed(facts) == {
         "root",
@@ -136,7 +136,7 @@ def test_a_missing_program_is_one_sentence_with_its_package(program: str, monkey
         require_emulation()
 
 
-def test_an_ordinary_user_is_told_to_be_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_user_is_asked_to_be_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(MissingRequirementError, match="needs root"):
         require_emulation()

@@ -58,7 +58,7 @@ def test_any_reply_is_read_or_refused(reply: bytes) -> None:
     assert all(isinstance(number, int) for number in errors)
 
 
-def test_acknowledgement_and_refusal_are_told_apart() -> None:
+def test_acknowledgement_and_refusal_are_distinguished() -> None:
     def answer(code: int) -> bytes:
         return struct.pack("=IHHII", 36, 2, 0, 1, 0) + struct.pack("=i", code) + bytes(16)
 

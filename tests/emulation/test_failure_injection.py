@@ -127,7 +127,7 @@ def test_a_silenced_switch_is_missed_by_all_neighbours(net: EmulatedNetwork) -> 
 
 
 @pytest.mark.emulation
-def test_a_killed_switch_stays_dead_until_it_is_restored() -> None:
+def test_a_killed_switch_stays_stopped_until_it_is_restored() -> None:
     with (
         EmulatedNetwork(toy.pair(), EmulationOptions(bfd_interval_ms=100)) as small,
         FailureInjection(small) as injection,

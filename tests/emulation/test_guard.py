@@ -87,8 +87,8 @@ def recorded(run: RunRecord) -> list[tuple[str, ProcessId]]:
 def is_gone(run: RunRecord) -> bool:
     """Whether nothing is left of a run: no process, hence no namespace and no link, no folder, no run file."""
     folders = [Path(str(one["path"])) for one in run.of_kind("folder")]
-    alive = [name for name, process in recorded(run) if is_alive(process)] + marked_processes(run.run_id)
-    return not alive and not run.path.exists() and not any(folder.exists() for folder in folders)
+    running = [name for name, process in recorded(run) if is_alive(process)] + marked_processes(run.run_id)
+    return not running and not run.path.exists() and not any(folder.exists() for folder in folders)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Real in-band control: channels over the links, classes before data, a failed link passed by, a daemon that dies."""
+"""Real in-band control: channels over the links, classes before data, a failed link passed by, a daemon that ends."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_control_goes_around_a_failed_link(classes: EmulatedNetwork) -> None:
     classes.wait_bfd_up(60)
 
 
-def test_a_switch_whose_daemon_dies_gets_its_way_again_and_connects(classes: EmulatedNetwork) -> None:
+def test_a_switch_whose_daemon_ends_gets_its_way_again_and_connects(classes: EmulatedNetwork) -> None:
     classes.kill("ovs-vswitchd", "s2")
     wait_until(lambda: has_rows(classes, "s2"), "the path is installed again", 60)
     classes.wait_connected(60)

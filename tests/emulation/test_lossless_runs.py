@@ -57,4 +57,4 @@ def test_a_silent_failure_loses_nothing_with_agents_and_a_ring_that_is_too_small
     assert small["lost"] > 10
     lines = (tmp_path / "out" / "logs" / kept["run"] / "s4" / "sqr-s4.log").read_text(encoding="utf-8").splitlines()
     detected = [line for line in map(json.loads, lines) if line.get("event") == "detected"]
-    assert {line["source"] for line in detected} == {"told"}  # once more where BFD flaps on the repaired link
+    assert {line["source"] for line in detected} == {"notified"}  # once more where BFD flaps on the repaired link

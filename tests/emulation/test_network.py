@@ -221,7 +221,7 @@ def test_agents_and_controller_run_where_they_belong_and_come_back_when_killed(t
         with pytest.raises(ProcessError, match="agent@s2"):
             net.kill("agent", "s1")
     written = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
-    # In the order of their stamps: the watcher may note the death before the killer has noted its deed.
+    # In the order of their stamps: the watcher may note the end before the killer has noted its deed.
     events = sorted((line["t_monotonic_s"], line["event"]) for line in written if line["source"] == "emulation")
     assert [event for _, event in events] == ["inject", "error", "restart"]
 

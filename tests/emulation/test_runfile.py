@@ -110,7 +110,7 @@ def test_a_reused_process_id_is_not_taken_for_the_old_process(sleeper: Starter) 
     assert not is_alive(ProcessId(process.pid, ticks))
 
 
-def test_a_zombie_is_not_alive(sleeper: Starter) -> None:
+def test_a_zombie_is_not_running(sleeper: Starter) -> None:
     process = sleeper()
     identity = ProcessId(process.pid, start_ticks(process.pid) or 0)
     process.kill()

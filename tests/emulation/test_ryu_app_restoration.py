@@ -80,8 +80,8 @@ def test_switches_hold_the_pure_plan_around_failures_and_the_base_plan_after_the
         wait_until(lambda: differing(running, []) == {}, "the planned routes are back", 60)
     assert undisturbed_answers(running, "h5", count=5, interval_s=0.05) == 5
     assert state(running)["errors"] == 0
-    told = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
-    done = [one["links"] for one in told if one["event"] == "restoration_done"]
+    logged = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
+    done = [one["links"] for one in logged if one["event"] == "restoration_done"]
     assert done[-1] == []
     assert ["s4-s5"] in done
     assert sorted(map(str, LINKS)) in done

@@ -77,14 +77,14 @@ def recovery_rows(network):
 RECOVERY = ("cookie=0x201", "cookie=0x202")  # scheme SD-FAST, kinds learned and agent (ids.py)
 
 
-def told(path):
+def logged(path):
     """Every event so far."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def failures_seen(path):
     """How often anybody has seen a port fail; a busy machine makes BFD flap, and that is a failure like any other."""
-    return sum(one["event"] == "port_status" and not one["live"] for one in told(path))
+    return sum(one["event"] == "port_status" and not one["live"] for one in logged(path))
 
 
 def assert_forgotten(network, path, answers_wanted):
@@ -120,7 +120,7 @@ def test_the_network_returns_in_a_few_rounds_under_traffic_and_forgets_the_failu
         assert running.ping("h2", "h5", count=5, interval_s=0.05) == 5
         restored = injection.restore(LINK)
     assert_forgotten(running, events, answers_wanted=5)
-    done = [one for one in told(events) if one["event"] == "return_done" and "links" in one]
+    done = [one for one in logged(events) if one["event"] == "return_done" and "links" in one]
     own = [one for one in done if "s4-s5" in one["links"] and one["t_monotonic_s"] > restored.after_s]
     assert any(one["rounds"] >= 1 for one in own)
     assert all(one["rounds"] <= 3 for one in own)

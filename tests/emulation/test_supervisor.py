@@ -1,4 +1,4 @@
-"""The supervisor: what dies is started again, what is held stays dead, nothing survives the close."""
+"""The supervisor: what ends is started again, what is held stays stopped, nothing survives the close."""
 
 from __future__ import annotations
 
@@ -67,11 +67,13 @@ def test_children_stand_in_their_own_session_so_that_ctrl_c_does_not_reach_them(
     assert os.getsid(pid) == pid
 
 
-def test_a_process_that_keeps_dying_is_left_dead_and_told(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_keeps_ending_is_left_stopped_and_reported(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(supervisor, "RESTART_WINDOW_S", 3600.0)  # however slowly this machine restarts it
     testbed.supervisor.start(testbed.spec("false"))
     wait_until(lambda: testbed.supervisor.problems, "it is given up")
-    assert testbed.supervisor.problems == [f"agent@s1 ended {MAX_RESTARTS} times within 3600 s; left dead"]
+    assert testbed.supervisor.problems == [f"agent@s1 ended {MAX_RESTARTS} times within 3600 s; left stopped"]
     assert len(testbed.supervisor.restarts) == MAX_RESTARTS - 1
     assert not testbed.supervisor.is_running("agent", "s1")
 
@@ -79,12 +81,12 @@ def test_a_process_that_keeps_dying_is_left_dead_and_told(testbed: Testbed, monk
 def test_without_restart_a_death_is_a_problem(tmp_path: Path) -> None:
     testbed = Testbed(tmp_path, restart=False)
     testbed.supervisor.start(testbed.spec("sh", "-c", "exit 3"))
-    wait_until(lambda: testbed.supervisor.problems, "its death is told")
+    wait_until(lambda: testbed.supervisor.problems, "its end is reported")
     assert testbed.supervisor.problems == ["agent@s1 ended with status 3"]
     testbed.supervisor.close()
 
 
-def test_a_held_process_stays_dead_until_it_is_released(testbed: Testbed) -> None:
+def test_a_held_process_stays_stopped_until_it_is_released(testbed: Testbed) -> None:
     testbed.supervisor.start(testbed.spec("sleep", "60"))
     testbed.supervisor.hold("agent", "s1")
     assert not testbed.supervisor.is_running("agent", "s1")
@@ -100,7 +102,7 @@ def test_starting_what_runs_is_refused(testbed: Testbed) -> None:
         testbed.supervisor.start(testbed.spec("sleep", "60"))
 
 
-def test_refused_real_time_priority_is_told_once_and_the_process_runs(
+def test_refused_real_time_priority_is_reported_once_and_the_process_runs(
     testbed: Testbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -156,7 +158,7 @@ def test_stubborn_processes_and_those_that_are_not_gentle_are_killed(tmp_path: P
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_is_told_and_does_not_end_the_watching(testbed: Testbed, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_does_not_end_the_watching(testbed: Testbed, tmp_path: Path) -> None:
     full = EventLog("test", tmp_path / "full.jsonl")
     testbed.supervisor._events = full
     os.dup2(os.open("/dev/full", os.O_WRONLY), full._descriptor)

@@ -182,7 +182,7 @@ def test_the_sender_counts_from_when_packets_were_due_and_each_packet_once() -> 
     assert all(delay >= 0 for delay in seen["delays_ms"])
 
 
-def test_the_sender_waits_no_longer_than_it_was_told_for_what_does_not_come_back() -> None:
+def test_the_sender_waits_no_longer_than_its_argument_for_what_does_not_come_back() -> None:
     assert bounced(0, wait_s=0.1) == {"sent": 10, "delays_ms": []}
 
 

@@ -60,7 +60,7 @@ def test_each_class_takes_the_connection_that_the_controller_named_for_it() -> N
     assert len(high) >= result.classes[HIGH.name].offered > 0
 
 
-def test_a_controller_that_says_nothing_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_says_nothing_is_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generator, "READY_S", 0.5)
     with FakeController(answers=lambda _: False) as fake, pytest.raises(LoadError, match="answered 0 of 6"):
         run_load(SHORT, SwitchRegistry((Target("127.0.0.1", fake.ports[0]),)))

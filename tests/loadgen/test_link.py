@@ -1,4 +1,4 @@
-"""What `tc` and `ip` are told: rates that add up to the link's, and one class a mark, most urgent first."""
+"""Commands of `tc` and `ip`: rates that add up to the link's, and one class a mark, most urgent first."""
 
 from __future__ import annotations
 

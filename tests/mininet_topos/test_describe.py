@@ -56,16 +56,16 @@ def test_darkstrand_in_words():
     assert lines[:3] == [
         "darkstrand: 28 nodes, 31 links, connected",
         "  shortest paths: mean 4.86, longest 11 hops; 3,676 failure cases (ordered pair, link on its path)",
-        "  no single link cuts anybody off; at most 4 links can fail with all still connected; 22 nodes of degree 2",
+        "  no single link disconnects anybody; at most 4 links can fail with all still connected; 22 nodes of degree 2",
     ]
     assert "s11   New York            40.71N 74.01W   2>s12  3>s18" in lines
     assert "s1-s2    unknown   2.628 ms  2 - 2" in lines
 
 
 def test_bridges_and_differing_directions_are_shown():
-    assert "1 bridge, whose loss cuts somebody off: s3-s4" in describe_text(load_topology("dumbbell"))
+    assert "1 bridge, whose loss disconnects somebody: s3-s4" in describe_text(load_topology("dumbbell"))
     assert "100 / 10 Mbit/s" in describe_text(load_topology("one-way"))
-    assert "9 bridges, whose loss cuts somebody off: s1-s2, " in describe_text(load_topology("random:10:9:1"))
+    assert "9 bridges, whose loss disconnects somebody: s1-s2, " in describe_text(load_topology("random:10:9:1"))
 
 
 def test_list_has_one_line_a_topology():

@@ -18,7 +18,7 @@ def refusal(name):
 
 
 @pytest.mark.parametrize("ending", ["graphml", "json", "gml"])
-def test_missing_empty_and_blank_files_and_directories_are_told_apart(tmp_path, ending):
+def test_missing_empty_and_blank_files_and_directories_are_distinguished(tmp_path, ending):
     path = tmp_path / f"x.{ending}"
     assert "there is no such file" in refusal(path)
     path.write_bytes(b"")

@@ -181,7 +181,7 @@ def test_link_speed_needs_a_number_and_a_unit(speed, unit, mbps):
     assert any("no number with a unit" in warning for warning in loaded.warnings) == (mbps is None)
 
 
-def test_speed_without_a_unit_is_told_and_not_read():
+def test_speed_without_a_unit_is_reported_and_not_read():
     edge = RawEdge("a", "b", attributes={"bandwidth": "10"})
     loaded = to_loaded("t", RawGraph((RawNode("a"), RawNode("b")), (edge,)))
     assert loaded.topology.links[0].capacity_mbps is None

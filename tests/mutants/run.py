@@ -27,7 +27,7 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import NoReturn
 
-from machine.places import DIES_WITH_ITS_PARENT
+from machine.places import ENDS_WITH_ITS_PARENT
 from tests.mutants.table import FOLDER, Mutant, MutantError, read_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,7 +95,7 @@ class Places:
             end(process)
 
     def _start(self, place: Path, tests: Sequence[str]) -> subprocess.Popen[str]:
-        command = [*DIES_WITH_ITS_PARENT, sys.executable, "-m", "pytest", *OPTIONS, *tests]
+        command = [*ENDS_WITH_ITS_PARENT, sys.executable, "-m", "pytest", *OPTIONS, *tests]
         environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(place)}
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         with self._lock:

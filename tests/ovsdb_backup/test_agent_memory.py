@@ -169,7 +169,7 @@ def test_port_that_is_no_longer_there_is_down(world):
     assert world.agent_rows == rows_of(untagged_row(AROUND_0))
 
 
-def test_empty_switch_is_refilled_and_a_half_filled_one_is_left_to_whoever_fills_it():
+def test_empty_switch_is_refilled_and_a_half_filled_one_is_left_to_its_writer():
     flows = (FlowRow(0, 5, match(eth_type=0x800), cookie=2 << 56), FlowRow(0, 4, (), cookie=2 << 56))
     index = replace(INDEX, flows=flows)
     for present, wanted in (((), set(flows)), (flows[:1], set(flows[:1]))):

@@ -294,7 +294,7 @@ def test_row_removed_while_its_port_is_down_comes_back(at_d):
         ipv4_frame(A, E, tag_tci(4094, 1)),
         ipv4_frame(A, E, tag_tci(TAG_DE, 7)),
     ],
-    ids=["no IPv4", "cut off", "unknown destination", "unknown set", "unknown status"],
+    ids=["no IPv4", "truncated", "unknown destination", "unknown set", "unknown status"],
 )
 def test_odd_packets_do_no_harm(at_b, frame):
     at_b.start_ready()

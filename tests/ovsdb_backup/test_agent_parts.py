@@ -108,7 +108,7 @@ def test_wait_grows_with_failures_and_stays_within_its_bounds(downs, wait_s, win
 
 
 @given(st.floats(0.1, 100), st.integers(1, 50))
-def test_whoever_is_told_to_wait_waits_at_most_twelve_times_as_long(wait_s, flaps):
+def test_a_wait_with_damping_lasts_at_most_twelve_times_as_long(wait_s, flaps):
     damping = Damping.of_wait(wait_s)
     assert damping.required_s((0.0,) * flaps, 0.0) == min(2 ** (flaps - 1), 12) * wait_s
     assert Damping.of_wait(Damping().wait_s) == Damping()

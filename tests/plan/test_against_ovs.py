@@ -321,7 +321,7 @@ def answering(path: Path, answers: list[bytes]) -> threading.Thread:
     return thread
 
 
-def test_answers_are_told_apart_however_they_fail(tmp_path: Path) -> None:
+def test_answers_are_distinguished_however_they_fail(tmp_path: Path) -> None:
     path = tmp_path / "ctl"
     daemon = answering(path, [b'{"id":1,"result":"a","error":null}\n', b' {"id":2,"result":"\xc3\xa4","error":null}'])
     with UnixCtl(path) as control:

@@ -35,15 +35,21 @@ MUTANTS = (
     "the packet visits a switch",
     "a growing array",
     "Story(1)",
+    "told apart by their ports",
+    "_is_told_more = False",
+    "whoever trusts it",
+    "a process that died",
+    "alive = set()",
+    "the port is dead",
 )
 HARMLESS = (
     "for armor in ():",
     "benchmarks/te_figure4.py",
     "a frame that is cut short",
     "message is cut off before its match",
-    "told apart by their ports",
     "an alarm of signal.alarm",
     "to publish, established",
+    "process.is_alive()",
     "draw_histories(); aggregates; surrogates",
 )
 

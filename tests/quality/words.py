@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 # Word or phrase -> the term. A space stands for anything between two words, also for "_" or a change of case in a name.
 TERMS = {
     "(after|around|before|from|since) (the )?cut|silent cuts?|cut anew|recut": "failure; repartition",
-    "alive tunnels?|dead (port|link|tunnel|path|primary)s?": "live, up; failed, down",
+    "alive|dead|die[ds]": "live, up; failed, down; of a process: runs, ended",
     "arms?": "variant",
     "beacons?": "LLDP probe",
     "bench(es)?|laborator(y|ies)": "testbed",
@@ -36,9 +36,10 @@ TERMS = {
     "stor(y|ies)": "events, stream outcome",
     "strange(rs?)?": "unexpected",
     "swings?": "reverse-path switchover",
-    "tell(er|ing) (agent|controller)|told (by|of)|tells? (it )?of": "notifier, notified",
+    "tell(er|ing) (agent|controller)|told|tells? (it )?of": "notifier, notified",
     "turns back|turning back|walk(s|ed|ing)? back": "backtrack, crankback",
     "visits": "transitions",
+    "whoever": "name it: the caller, the controller",
 }
 # Files with another right to a word: keys of files that earlier versions wrote, these lists.
 EXEMPT = (
@@ -48,6 +49,8 @@ EXEMPT = (
     "tests/quality/test_words.py",
     "tests/quality/words.py",
 )
+# Names of Python, of Ryu and of topology data.
+_FOREIGN = re.compile("TopologyBench|is_alive|DEAD_DISPATCHER")
 _TERM_OF = [(re.compile(rf"\b({pattern})\b"), term) for pattern, term in TERMS.items()]
 
 
@@ -72,5 +75,5 @@ def words_of(line: str) -> str:
     >>> words_of("class ArmOfTest:  # after_the-cut")
     'class arm of test after the cut'
     """
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", line.replace("TopologyBench", ""))
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", _FOREIGN.sub("", line))
     return " ".join(re.findall(r"[a-z]+", apart.lower()))

@@ -135,7 +135,7 @@ def test_every_claim_stands_beside_what_the_paper_says(every_folder):
     assert "both parts together" in words
 
 
-def test_comparisons_without_a_band_are_counted_in_front_and_told_with_their_id(tmp_path):
+def test_comparisons_without_a_band_are_counted_in_front_and_reported_with_their_id(tmp_path):
     beside = {**folders.CLAIM, "name": "in the transient part", "verdict": "measured", "band": None, "note": "aside"}
     for claims, in_front in (((folders.CLAIM, beside), "mean delay against CB"), ((beside,), "1 comparison")):
         words = outline(folders.campaign_folder(tmp_path / str(len(claims)), claims=claims)).words
@@ -183,7 +183,7 @@ def test_unfinished_campaign_says_so_and_how_to_go_on(every_folder):
     assert "Not drawn or judged yet: sdfast-fig9." in words
 
 
-def test_caption_of_a_picture_is_told_to_those_who_do_not_see_it(every_folder):
+def test_caption_of_a_picture_is_the_alternative_text(every_folder):
     alts = [image["alt"] for image in outline(every_folder[1]).images]
     assert any("Figure of Delay" in alt and "not trustworthy" in alt for alt in alts)
 

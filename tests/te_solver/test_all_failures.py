@@ -98,6 +98,6 @@ def test_tiny_simplex_equals_highs_and_proves_it(case):
     assert limits @ multipliers == pytest.approx(tableau[rows, columns], abs=1e-9)
 
 
-def test_a_program_without_end_is_told_apart():
+def test_a_program_without_end_is_distinguished():
     tableau = np.array([[0.0, 1.0], [-1.0, 0.0]])
     assert solve_tiny(tableau, np.empty(1)) == -1

@@ -1,4 +1,4 @@
-"""Agent mode: what the walkers make of the agent's `step`, against agents that remember everything they were told."""
+"""Agent mode: what the walkers make of the agent's `step`, against agents that remember all their events."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_workers_end_when_verify_is_killed():
         wait_until(lambda: not any(map(is_alive, workers)), "the workers have ended", 60)
 
 
-def test_a_killed_worker_is_told_in_one_line():
+def test_a_killed_worker_is_reported_in_one_line():
     with verifying() as process:
         os.kill(wait_for_workers(process)[0].pid, signal.SIGKILL)
         out, err = process.communicate(timeout=PATIENCE_S)

@@ -144,7 +144,7 @@ def verify(topology, scheme, failures=1, sample=None, **options):
 @given(
     connected(max_nodes=7), st.sampled_from(RESTORING), st.sampled_from(["tree", "pair", "tunnels"]), st.integers(1, 4)
 )
-def test_whoever_is_joined_is_delivered_by_shortest_paths_without_a_tag_however_many_links_fail(
+def test_each_connected_pair_is_delivered_by_shortest_paths_without_a_tag_however_many_links_fail(
     topology, scheme, planner, failures
 ):
     failures = min(failures, len(topology.link_ids))
@@ -197,7 +197,7 @@ def test_before_the_controller_acts_plain_routes_drop_all_and_fast_failover_what
 
 
 def test_two_switches_in_opposite_states_send_crankback_packets_to_and_fro_but_drop_plain_ones():
-    """On the square without s1-s2, s4 reaches s2 by s1 until it is told: s1, told first, sends there."""
+    """On the square without s1-s2, s4 reaches s2 by s1 until it is notified: s1, notified first, sends there."""
     topology = TOYS["square"]()
     crankback, plain = (
         case_of(name, topology, PlanOptions(), {topology.link_ids[0]}) for name in ("cbc", "restoration")

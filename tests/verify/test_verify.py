@@ -189,11 +189,11 @@ def test_what_is_found_does_not_depend_on_the_size_of_batches(monkeypatch):
     assert counts(verify(load_topology("gscale"), failures=2, sample=40, mode="agent")) == counts(whole)
 
 
-def test_progress_is_told_batch_by_batch(monkeypatch):
+def test_progress_is_reported_batch_by_batch(monkeypatch):
     monkeypatch.setattr(verify_module, "CASES_PER_BATCH", 1)
-    told = []
-    verify_scheme(Request(TOYS["square"](), "sdfast", PlanOptions()), 1, lambda *progress: told.append(progress))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    reported = []
+    verify_scheme(Request(TOYS["square"](), "sdfast", PlanOptions()), 1, lambda *progress: reported.append(progress))
+    assert reported == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_unknown_schemes_and_impossible_numbers_are_refused():

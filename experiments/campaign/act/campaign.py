@@ -72,7 +72,7 @@ def measure(
     trials
         All of the campaign, in order.
     say, tell : callable
-        `say` is told what goes on, `tell` what a reader should see and keep.
+        `say` gets the progress, `tell` what a reader should see and keep.
 
     Raises
     ------

@@ -33,7 +33,7 @@ Runner = SessionRunner | RunTrial
 
 
 class Progress(Protocol):
-    """Told what the engine does."""
+    """Gets the progress of the engine."""
 
     def start(self) -> None:
         """The first network is about to be built."""

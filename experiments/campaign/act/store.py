@@ -122,7 +122,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the folder for this process; a torn last line, left by a kill, is cut off.
+        """Hold the folder for this process; a torn last line, left by a kill, is removed.
 
         Raises
         ------
@@ -228,7 +228,7 @@ def _refuse_constant(word: str) -> NoReturn:
 
 
 def _cut_torn_line(file: IO[bytes]) -> None:
-    """Cut what follows the last line break: whoever wrote it was killed before it ended."""
+    """Cut what follows the last line break: its writer was killed before it ended."""
     file.seek(0)
     data = file.read()
     whole = data.rfind(b"\n") + 1

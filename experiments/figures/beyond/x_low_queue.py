@@ -115,7 +115,7 @@ def spared(rows: Sequence[Json]) -> Estimate | None:
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    """Others lose nothing with the low-priority queue, and less than without; what the victim gets is told."""
+    """Others lose nothing with the low-priority queue, and less than without; what the victim gets is reported."""
     limit = Claim(f"loss of other flows, {QUEUES[LOW_QUEUE]}", "%", None, AtMost(MOST_LOST_PERCENT))
     results = [
         judge(limit, mean_loss(rows, LOW_QUEUE)),

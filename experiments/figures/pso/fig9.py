@@ -39,7 +39,7 @@ ABOVE_06 = tuple(nl for nl in setup.IN_BAND_NLS if nl > 0.6)
 IN_BAND = Choice(setup.IN_BAND)
 IN_BAND_BURSTS = Choice(setup.IN_BAND, burst_pkts=setup.BURST_PKTS)
 _KNEE_NOTE = (
-    "the paper's arrivals are not told; packets that come in bursts fill the queue earlier, see Figure 9's bursts"
+    "the paper does not say how packets arrive; packets in bursts fill the queue earlier, see Figure 9's bursts"
 )
 
 

@@ -1,7 +1,7 @@
 """Set-up of SQR's trials with TCP: short flows one after another, or one long flow, while a path fails.
 
 Between two hosts, two nodes and two paths; the paper's times are taken 13 times as long, since a path that is down for
-760 us cannot be told from what else a busy machine does. So SB' repairs the path after 10 ms instead of 0.76, LRR leads
+760 us is shorter than other pauses of a busy machine. So SB' repairs the path after 10 ms instead of 0.76, LRR leads
 around it as soon as the failure is detected, after 0.4 ms instead of 0.03, and the least retransmission time-out is
 52 ms instead of 4. What is not scaled: the round-trip time (0.1 to 0.2 ms, as there), initial windows, and the second
 after which Linux repeats a SYN. A failure comes every 150 ms on average: every 15 route failure times, there 26.

@@ -1,4 +1,4 @@
-"""What `ip` and `tc` are told for a control link with a rate of its own: one queue, or classes by DSCP."""
+"""Commands of `ip` and `tc` for a control link with a rate of its own: one queue, or classes by DSCP."""
 
 from __future__ import annotations
 

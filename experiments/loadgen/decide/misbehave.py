@@ -60,7 +60,7 @@ def _short_length(rng: np.random.Generator) -> bytes:
     return _header(VERSION, MsgType.PACKET_IN, int(rng.integers(HEADER_BYTES)))
 
 
-def _cut_packet_in(rng: np.random.Generator) -> bytes:
+def _truncated_packet_in(rng: np.random.Generator) -> bytes:
     size = int(rng.integers(HEADER_BYTES, HEADER_BYTES + 18))
     return _header(VERSION, MsgType.PACKET_IN, size) + _good(rng)[HEADER_BYTES:size]
 
@@ -86,7 +86,7 @@ _MAKERS: dict[str, Callable[[np.random.Generator], bytes]] = {
     "other version": _other_version,
     "unknown type": _unknown_type,
     "length below eight": _short_length,
-    "cut packet-in": _cut_packet_in,
+    "truncated packet-in": _truncated_packet_in,
     "match longer than its message": _long_match,
     "match field longer than its match": _broken_field,
     "noise in a whole message": _noise,

@@ -142,7 +142,7 @@ def describe_error(given: bytes) -> str:
     'error type 1, code 5'
     """
     if len(given) < HEADER_BYTES + 4:
-        return "an error message that is cut off"
+        return "an error message that is truncated"
     return "error type {}, code {}".format(*struct.unpack_from("!HH", given, HEADER_BYTES))
 
 

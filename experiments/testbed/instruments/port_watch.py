@@ -105,7 +105,7 @@ class PortStates:
 
 
 def watch(sockets: Mapping[str, str], log: EventLog) -> None:
-    """Write every change to the event log until the process is told to end."""
+    """Write every change to the event log until a signal ends the process."""
     states = PortStates(sockets)
     while True:
         for change in states.changes(None):

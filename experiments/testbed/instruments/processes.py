@@ -10,11 +10,11 @@ from mininet_topos.errors import ArmorError
 
 
 class ProgramEndedError(ArmorError):
-    """A program that a measurement needs has ended before it should; what it would have told is missing."""
+    """A program that a measurement needs has ended before it should; what it would have measured is missing."""
 
 
 def require_running(named: Iterable[tuple[str, subprocess.Popen[bytes]]]) -> None:
-    """Refuse to go on without a program that only ends when it is told to.
+    """Refuse to go on without a program that ends by a signal only.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
     ARMOR_EVENTS=events.jsonl python -m experiments.testbed.instruments.row_watch 5 s1=/run/s1.mgmt s7=/run/s7.mgmt
 
-It follows Open vSwitch's flow monitor (ONFST_FLOW_MONITOR), so it sees a row when it is in force, whoever sent it. A
+It follows Open vSwitch's flow monitor (ONFST_FLOW_MONITOR), so it sees a row when it is in force, from any sender. A
 process of its own, as the port watcher is, and with real-time priority where the system permits it.
 """
 
@@ -40,7 +40,7 @@ class Watched:
 
 
 def watch(table_id: int, sockets: dict[str, str], log: EventLog) -> NoReturn:
-    """Watch until the process is told to end.
+    """Watch until a signal ends the process.
 
     Raises
     ------

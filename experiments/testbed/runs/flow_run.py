@@ -172,7 +172,7 @@ def moved(placed: Sequence[Placed], planner: TunnelPlanner) -> tuple[Placed, ...
 def _wrong_rows(
     testbed: FlowTestbed, scenario: Scenario, planner: TunnelPlanner | None, failed: frozenset[LinkId]
 ) -> str:
-    """What is wrong with the rows of the switches, once whoever answers failures has had time; empty: nothing."""
+    """What is wrong with the rows of the switches, once the controller or agents have had time; empty: nothing."""
     if planner is None:
         return ""
     plans = partial(wanted_plans, testbed.network, planner, scenario, testbed.work, failed)

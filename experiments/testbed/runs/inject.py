@@ -25,7 +25,7 @@ class Injector:
     network
         What is broken.
     injection
-        The tool; whoever owns it repairs everything at the end.
+        The tool; its owner repairs everything at the end.
     scenario
         Its failures are the plan.
     """

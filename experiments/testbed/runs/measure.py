@@ -204,7 +204,7 @@ def network_health(
 
 
 def unasked_restarts(network: EmulatedNetwork, scenario: Scenario) -> tuple[str, ...]:
-    """Processes that died though the scenario kills none of their kind there."""
+    """Processes that ended though the scenario kills none of their kind there."""
     killed = {failure.kills for failure in scenario.failures if failure.kills is not None}
     places = {name: site.place for name, site in network.sites.items()}
     asked = {(process, "controller" if node is None else places[node]) for process, node in killed}

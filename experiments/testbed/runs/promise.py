@@ -17,11 +17,11 @@ from ryu_apps.schemes import find_route_scheme
 def tunnel_promise(scenario: Scenario, planner: TunnelPlanner) -> Promise:
     """Predicate of a scheme of tunnels (source, destination, links down): a tunnel of the pair carries the packets.
 
-    With whoever notifies of failed tunnels, the controller or agents, and where the scheme recovers, one live tunnel is
+    With a notifier of failed tunnels, the controller or agents, and where the scheme recovers, one live tunnel is
     enough; otherwise all have to live, since nobody knows which of them a packet's hash chose.
     """
     has_notifier = planner.options.by_agents or not any(failure.takes_controller for failure in scenario.failures)
-    told = planner.failover.recovers and has_notifier
+    is_repaired = planner.failover.recovers and has_notifier
     commodities = [
         ingress_entry.commodity
         for ingress_entries in planner.ingress_entries.values()
@@ -34,7 +34,7 @@ def tunnel_promise(scenario: Scenario, planner: TunnelPlanner) -> Promise:
         if commodity is None:
             return False
         failed = len(commodity.down(planner.topology, down))
-        return failed < len(commodity.paths) if told else not failed
+        return failed < len(commodity.paths) if is_repaired else not failed
 
     return promise
 

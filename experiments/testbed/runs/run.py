@@ -228,10 +228,10 @@ class _Run:
                 self._say("waiting for the primaries to return")
                 dumps = () if self._cannot_refill() else self._dumps(network, work)
                 self.emulations[name] = network.describe()
-                told = (*notes, *network.warnings)
+                all_notes = (*notes, *network.warnings)
             self._say("reading the captures")
             events = work.events.read_text(encoding="utf-8")
-            record = make_record(scenario, self.variation, measured, events, dumps, notes=told)
+            record = make_record(scenario, self.variation, measured, events, dumps, notes=all_notes)
             return judge(replace(record, bfd_interval_ms=network.bfd_interval_ms), self._promise())
 
     def _promise(self) -> Promise:
@@ -283,7 +283,7 @@ def make_ready(network: EmulatedNetwork, plans: dict[int, RulePlan], variation: 
 
 
 def controller_is_away(scenario: Scenario) -> bool:
-    """Whether the controller is still cut off when the scenario ends."""
+    """Whether the controller is still disconnected when the scenario ends."""
     return any(failure.takes_controller and failure.end_s is None for failure in scenario.failures)
 
 

@@ -35,7 +35,7 @@ def queues_of(scenario: Scenario, variation: Variation) -> QueueSetup | None:
 
 
 def traffic_settings(scenario: Scenario) -> TrafficSettings:
-    """What the controller is told about tunnels."""
+    """The controller's settings for tunnels."""
     configuration = scenario.tunnels
     return TrafficSettings(
         demands=configuration.demands,

@@ -50,7 +50,7 @@ def measure_calibration(trials: Sequence[Trial], settings: TestbedSettings) -> J
     Parameters
     ----------
     trials
-        Of the campaign. Without a mixed one nothing but the host's load is told.
+        Of the campaign. Without a mixed one only the host's load is reported.
     settings
         Its BFD interval is not used.
 

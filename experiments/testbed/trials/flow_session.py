@@ -85,7 +85,7 @@ def observe(testbed: FlowTestbed, trial: Trial) -> tuple[Json, Return]:
 
 
 def scenario_of(trial: Trial, traffic: Traffic) -> Scenario:
-    """What is broken, in the words of a scenario, so that what nobody broke can be told apart."""
+    """What is broken, in the words of a scenario, which distinguishes it from what nobody broke."""
     timing = timing_of(trial)
     return Scenario(
         topology_name=trial.topology,

@@ -90,8 +90,8 @@ def observe(testbed: IngressTestbed, trial: Trial) -> tuple[Json, Return]:
     health = network_health(network, flaps.check(), unasked_restarts(network, scenario), load_per_core)
     testbed.injection.restore_all()
     warnings, trustworthy = assess(health)
-    told = {"warnings": list(warnings), "trustworthy": trustworthy, "load_per_core": round(load_per_core, 2)}
-    return {**row, **told}, testbed.returning.wait()
+    quality = {"warnings": list(warnings), "trustworthy": trustworthy, "load_per_core": round(load_per_core, 2)}
+    return {**row, **quality}, testbed.returning.wait()
 
 
 def ingresses_of(planner: TunnelPlanner, link: LinkId) -> set[str]:

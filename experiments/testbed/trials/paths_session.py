@@ -217,8 +217,8 @@ def run_silent_failure(testbed: TwoPaths, trial: Trial, own: SilentParameters) -
         sent = testbed.send(own.rate_pps, own.stream_s, own.frame_bytes)
         breaker.join()
         counted = count_stream(sent, numbers_in(receiver))
-    began, silent, told = times
-    return {**asdict(counted), "breaking_ms": 1000 * (silent - began), "failure_ms": 1000 * (told - began)}
+    began, silent, notified = times
+    return {**asdict(counted), "breaking_ms": 1000 * (silent - began), "failure_ms": 1000 * (notified - began)}
 
 
 def _silence_and_tell(testbed: TwoPaths, own: SilentParameters, tell: Callable[[], None], times: list[float]) -> None:

@@ -39,7 +39,7 @@ class Returning:
     def wait(self) -> Return:
         """Wait until BFD is up and every switch holds its plan again, after a repair.
 
-        A network that does not return is no fault of the trial before: it is told, not raised.
+        A network that does not return is no fault of the trial before: it is reported, not raised.
         """
         began_s = time.monotonic()
         try:

@@ -62,8 +62,8 @@ class Session(ReusedSession[Testbed]):
             trial, fetched.downloads, fetched.injected, pair_facts(scenario.topology, testbed.plans, trial)
         )
         warnings, trustworthy = assess(health)
-        told = {"warnings": list(warnings), "trustworthy": trustworthy}
-        return {**row, **told, "load_per_core": round(fetched.load_per_core, 2)}, restored
+        quality = {"warnings": list(warnings), "trustworthy": trustworthy}
+        return {**row, **quality, "load_per_core": round(fetched.load_per_core, 2)}, restored
 
     def _scenario(self, trial: Trial) -> Scenario:
         return scenario_of(trial, self._topology, self._settings.bfd_interval_ms)

@@ -68,8 +68,8 @@ def main(argv: list[str]) -> int:
     with socket.create_server((argv[0], int(argv[1])), backlog=_BACKLOG) as listening:
         print("ready", flush=True)
         flows = receive(listening)
-    told = [[each.source_port, each.accepted_ns, each.last_ns, each.received_bytes, each.silence_ns] for each in flows]
-    print(json.dumps({"flows": told}))
+    rows = [[each.source_port, each.accepted_ns, each.last_ns, each.received_bytes, each.silence_ns] for each in flows]
+    print(json.dumps({"flows": rows}))
     return 0
 
 

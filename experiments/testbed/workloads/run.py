@@ -175,13 +175,13 @@ def run_workload(
         taken = read_taken(_said(taking))
         netstat = tcp_counters(testbed)
         outcomes = join(sending.flows.sizes_bytes, sent, taken, FIRST_PORTS[sending.port])
-        told = _replays_of(path)
+        replays = _replays_of(path)
     return {
         **workload_row(outcomes, breaker.outages),
         "notified_ms": [round(each, 3) for each in breaker.notified_ms],
         **_trust(max(breaker.notified_ms, default=0.0), model.bound_ms),
         **netstat,
-        **told,
+        **replays,
     }
 
 
@@ -231,9 +231,9 @@ def run_bulk(
         times_s = [time.monotonic() + bulk.failure_s]
         with Breaker(path, model, times_s) as breaker, _program(testbed.h1, bulk_sender, *words) as sender:
             samples = read_samples(_said(sender))
-        told = _replays_of(path)
+        replays = _replays_of(path)
         row = bulk_row(samples, breaker.outages[0].shut_ns, bulk.window_ms)
-        return {**row, **tcp_counters(testbed), **told}
+        return {**row, **tcp_counters(testbed), **replays}
 
 
 def _narrow(testbed: TwoPaths, bottleneck: Bottleneck) -> None:

@@ -2,7 +2,7 @@
 
 One ovsdb-server and one ovs-vswitchd with `--enable-dummy=override --disable-system` in a temporary
 directory; every switch of a network is a bridge with dummy ports, and a port fails by
-`netdev-dummy/set-admin-state`. The bridges are not joined: a patch port is always live, so whoever walks a
+`netdev-dummy/set-admin-state`. The bridges are not joined: a patch port is always live, so a walk of a
 packet carries it from bridge to bridge (docs/decisions, "A private switch as judge").
 """
 
@@ -23,7 +23,7 @@ class DummyOvs:
 
     def __init__(self, switch: PrivateSwitch) -> None:
         self.directory, self.control, self._switch = switch.folder, switch.control, switch
-        self._dead: set[tuple[int, int]] = set()
+        self._down: set[tuple[int, int]] = set()
 
     def add_bridges(self, ports_of: dict[int, Iterable[int]]) -> None:
         """Make one bridge per datapath id, with dummy ports of the given numbers, in one transaction."""
@@ -85,12 +85,12 @@ class DummyOvs:
     def set_failed_ports(self, down: Iterable[tuple[int, int]]) -> None:
         """Let exactly these (datapath id, port number) be down; return when forwarding knows."""
         wanted = set(down)
-        for state, ports in (("down", wanted - self._dead), ("up", self._dead - wanted)):
+        for state, ports in (("down", wanted - self._down), ("up", self._down - wanted)):
             for dpid, port_no in sorted(ports):
                 self.control.run("netdev-dummy/set-admin-state", port_name(dpid, port_no), state)
-        if wanted != self._dead:
+        if wanted != self._down:
             self.control.settle()
-        self._dead = wanted
+        self._down = wanted
 
     def trace(self, dpid: int, flow: str, *, generate: bool = False) -> str:
         """What `ofproto/trace` prints for a flow; `generate` sends a packet, so that `learn` acts."""

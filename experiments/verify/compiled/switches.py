@@ -123,8 +123,8 @@ class CompiledSwitches:
         questions, question_of = np.unique(asked, axis=0, return_inverse=True)
         answers = [self._answer(*question) for question in questions.tolist()]
         return (
-            _told([released for released, _ in answers], question_of, punts),
-            _told([installed for _, installed in answers], question_of, punts),
+            _sent_to([released for released, _ in answers], question_of, punts),
+            _sent_to([installed for _, installed in answers], question_of, punts),
         )
 
     def _answer(self, context: int, controller_id: int, src: int, dst: int, tci: int) -> Answer:
@@ -166,7 +166,7 @@ class CompiledSwitches:
         return rest >> self._port_bits, rest & port, src, dst, codes & (1 << TCI_BITS) - 1
 
 
-def _told(answers: list[list[tuple[int, int]]], question_of: Ints, punts: Emitted) -> Emitted:
+def _sent_to(answers: list[list[tuple[int, int]]], question_of: Ints, punts: Emitted) -> Emitted:
     """Answers by question, as given to every punted packet that asks it."""
     owner = np.repeat(np.arange(len(answers)), [len(each) for each in answers])
     port, tci = np.array([pair for each in answers for pair in each], dtype=np.int64).reshape(-1, 2).T

@@ -48,7 +48,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class PacketBuffer:
-    """What rings are told: delta and reconfiguration time in ticks, and how many packets they hold."""
+    """Settings of rings: delta and reconfiguration time in ticks, and how many packets they hold."""
 
     delta: int = 5
     reconfiguration: int = 0

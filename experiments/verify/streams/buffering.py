@@ -131,7 +131,7 @@ def verify_buffering(
 
 @dataclass(frozen=True)
 class _Whole:
-    """A scheme on a network while nothing has failed, with what it promises and what its rings are told."""
+    """A scheme on a network while nothing has failed, with what it promises and the settings of its rings."""
 
     healthy: Network
     promise: Promise

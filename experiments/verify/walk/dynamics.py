@@ -34,7 +34,7 @@ def dynamics_of(mode: str, plans: dict[int, RulePlan]) -> Dynamics:
 class AgentDynamics:
     """What the agent's own `step` does, given its failed ports and one punted packet.
 
-    What the agent was told before that packet is left out: rows of several packets meet in the walkers, where
+    What the agent learned before that packet is left out: rows of several packets meet in the walkers, where
     any of them may or may not be in place.
 
     Parameters

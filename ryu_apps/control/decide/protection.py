@@ -23,7 +23,7 @@ IN_FLIGHT = 1 << 20  # more packets than paths and queues of an emulated network
 
 
 class NodeError(ArmorError):
-    """A node of 1+1 protection refuses what it is told, or says what is no state."""
+    """A node of 1+1 protection refuses a request, or answers with something that is no state."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class NodeState:
     epoch
         Another one after each restart.
     configured
-        Whether it has been told its connections since.
+        Whether it has received its connections since.
     connections : tuple of (int, str, str, int)
         Number, both ends' addresses, slot.
     sending : mapping of (int, str) to int

@@ -169,7 +169,7 @@ class PathSetup:
         dpid, in_port
             Where the packet came in.
         connected
-            Switches that can be told something.
+            Connected switches.
         now_s
             Any clock that does not go back.
         """
@@ -192,15 +192,15 @@ class PathSetup:
         self, flow: Match, path: tuple[Hop, ...], packet: tuple[int, bytes], connected: Collection[int], now_s: float
     ) -> tuple[Action, ...]:
         first, later = path[0], path[1:] if self._options.whole_path else ()
-        told = [hop for hop in reversed(later) if hop.dpid in connected]
-        for hop in told:
+        reached = [hop for hop in reversed(later) if hop.dpid in connected]
+        for hop in reached:
             self._remember((hop.dpid, flow), now_s)
-        rules: tuple[Action, ...] = tuple(Install(hop.dpid, rule(flow, hop.port_no)) for hop in told)
-        waiting = _Waiting(first, now_s, {hop.dpid for hop in told}, [packet])
-        if not told or not self._options.confirm or len(self._waiting) >= MAX_WAITING:
+        rules: tuple[Action, ...] = tuple(Install(hop.dpid, rule(flow, hop.port_no)) for hop in reached)
+        waiting = _Waiting(first, now_s, {hop.dpid for hop in reached}, [packet])
+        if not reached or not self._options.confirm or len(self._waiting) >= MAX_WAITING:
             return (*rules, *self._open(flow, waiting, now_s))
         self._waiting[first.dpid, flow] = waiting
-        return (*rules, *(Confirm(hop.dpid, flow, first.dpid) for hop in told))
+        return (*rules, *(Confirm(hop.dpid, flow, first.dpid) for hop in reached))
 
     def confirmed(self, confirm: Confirm, now_s: float) -> tuple[Action, ...]:
         """What to do when a switch has said that the rules before a `Confirm` hold."""

@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class ReactiveSettings:
-    """What the app was told: options, and how long a rule without packets stays (s; 0: for ever)."""
+    """Options of the app, and how long a rule without packets stays (s; 0: for ever)."""
 
     options: Options = field(default_factory=Options)
     idle_timeout_s: int = 10

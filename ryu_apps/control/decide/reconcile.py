@@ -164,8 +164,8 @@ _Commodity = tuple[int, int | None]
 
 def _left_to_agents(wanted: RulePlan) -> frozenset[_Commodity]:
     """Commodities whose failed tunnels are an agent's business; what of its rows is stale, the agent takes away."""
-    told = (action for flow in wanted.flows for action in flow.apply_actions if isinstance(action, Controller))
-    if all(action.controller_id != AGENT_CONTROLLER_ID for action in told):
+    punts = (action for flow in wanted.flows for action in flow.apply_actions if isinstance(action, Controller))
+    if all(action.controller_id != AGENT_CONTROLLER_ID for action in punts):
         return frozenset()
     return frozenset(_commodity_of(flow) for flow in wanted.flows if flow.table_id == Table.TE_HASH)
 

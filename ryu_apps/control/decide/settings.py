@@ -23,7 +23,7 @@ ENVIRONMENT_PREFIX = "ARMOR_"
 
 @dataclass(frozen=True)
 class Settings:
-    """What an app was told.
+    """Settings of an app.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ class Link(Protocol):
     """All connections of the switch that a class connection belongs to."""
 
     table: PolicyMapTable
-    told: dict[int, bytes]
+    repeated: dict[int, bytes]
     sender: Sender
 
     def channel_ready(self, channel: ClassChannel) -> None:
@@ -120,7 +120,7 @@ class ClassChannel:
         """Give the connection its id and its masks; it is ready when the switch has taken both."""
         self.link, self._is_ready = link, False
         mask = set_async(async_masks(link.table)[self.class_id], next(self._xids))
-        self.control(encode.set_controller_id(self.class_id, next(self._xids)), mask, *link.told.values())
+        self.control(encode.set_controller_id(self.class_id, next(self._xids)), mask, *link.repeated.values())
         self._ask_barrier(self._introduced)
 
     def mark(self, dscp: int) -> None:
@@ -211,7 +211,7 @@ def _nothing() -> None:
 
 
 def _shut(connection: Any) -> None:
-    """Wake whoever reads from a socket; it may be closed already."""
+    """Wake the readers of a socket; it may be closed already."""
     import socket
 
     try:

@@ -54,10 +54,10 @@ class Link:
         self._origins: dict[int, Diverted] = {}
         self._rows: tuple[FlowRow, ...] = ()
         self._main_id = UNMATCHED_CLASS
-        self.told: dict[int, bytes] = {}  # by message type, for per-class connections that come later
+        self.repeated: dict[int, bytes] = {}  # by message type, for per-class connections that come later
         self._own_xids: set[int] = set()
         self._echo_xid: int | None = None
-        self._is_told_more = False
+        self._is_sent_more = False
         self._xids = itertools.count(_FIRST_OWN_XID)
 
     @property
@@ -109,7 +109,7 @@ class Link:
         Parameters
         ----------
         class_id
-            Its class, when the switch has told it by the connection.
+            Its class, when the connection implies it.
 
         Raises
         ------
@@ -153,11 +153,11 @@ class Link:
             class_id = self._classifier.classify(message).class_id
         except MalformedMessageError:
             class_id = main_class(self.table)  # the switch will say what it thinks of it
-        self._is_told_more = True
+        self._is_sent_more = True
         is_sent = self.sender.put(message, class_id, closes)
         copy = for_class_connection(message)
         if copy is not None:
-            self.told[message[1]] = copy
+            self.repeated[message[1]] = copy
             for channel in self._channels.values():
                 channel.control(copy)
         if self._rows and wipes_sorting_rows(message):
@@ -165,14 +165,14 @@ class Link:
         return is_sent
 
     def converse(self) -> None:
-        """Have the switch say something on its main connection, if it has been told more since it was asked last.
+        """Have the switch say something on its main connection, if it has been sent more since it was asked last.
 
         A host that says nothing on a connection acknowledges each small message in a packet of its own; one that
         answers now and then acknowledges every second one ("pingpong" in Linux' net/ipv4/tcp_input.c). With classes,
         the packet-ins that would carry acknowledgements travel on other connections.
         """
-        if self._channels and self._is_told_more and self._echo_xid is None and self.sender.has_room:
-            self._is_told_more = False
+        if self._channels and self._is_sent_more and self._echo_xid is None and self.sender.has_room:
+            self._is_sent_more = False
             self._echo_xid = next(self._xids)
             self.sender.put(encode.echo_request(xid=self._echo_xid), main_class(self.table))
 

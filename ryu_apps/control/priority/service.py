@@ -110,7 +110,7 @@ class PsoService:
             except OSError as error:
                 raise BadInputError(
                     f"class {class_id} needs TCP port {host}:{port} ({error.strerror}); "
-                    "stop whoever has it, or choose another --ofp-tcp-listen-port"
+                    "stop the program that has it, or choose another --ofp-tcp-listen-port"
                 ) from error
             hub.spawn(server.serve_forever)
         hub.spawn(self._receiver.run)

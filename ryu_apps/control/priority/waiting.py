@@ -11,7 +11,7 @@ from ryu.lib import hub
 class Event:
     """Wakes the one greenlet that waits; rung before it waits, it is not forgotten.
 
-    Every message rings several events, so a event goes to eventlet's hub itself: half the price of a semaphore. Whoever
+    Every message rings several events, so an event goes to eventlet's hub itself: half the price of a semaphore. What
     waits has to look for itself whether there is something to do.
     """
 
@@ -20,7 +20,7 @@ class Event:
         self._is_rung = False
 
     def ring(self) -> None:
-        """Wake whoever waits, or will."""
+        """Wake all that wait, or will."""
         if not self._is_rung:
             self._is_rung = True
             if self._waiter is not None:

@@ -209,7 +209,7 @@ def _partitions(kinds: Sequence[_Kind], *, strict: bool) -> Iterator[list[list[_
 
 
 def _go_together(first: _Kind, second: _Kind, *, strict: bool) -> bool:
-    """Whether rests can share a table: packets are told apart by what is looked at again, or the rests agree."""
+    """Whether rests can share a table: packets are distinguished by what is looked at again, or the rests agree."""
     if first[0] != second[0]:
         return True
     said = {row.terms: row.steps for row in first[1]}

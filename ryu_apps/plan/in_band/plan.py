@@ -64,7 +64,7 @@ def plan_in_band(topology: Topology, channel: Channel) -> InBandPlan:
     BadInputError
         The topology is in parts, has no switch where the controller should hang, or a link on the controller's port.
     PlanLimitError
-        More links than bypasses can be told apart.
+        More links than bypasses can be distinguished.
     """
     require_connected(topology)
     if len(topology.link_ids) > MAX_LINKS:

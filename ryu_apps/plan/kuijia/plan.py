@@ -150,7 +150,7 @@ class TunnelPlanner:
     ) -> tuple[FlowRow, ...]:
         """Rows of one commodity, beside the base rows, once these of its tunnels have failed, in this order.
 
-        What an ingress switch needs that watches its own tunnels and is told nothing about links (hash ranges only).
+        What an ingress switch needs that watches its own tunnels and is not notified of links (hash ranges only).
         """
         layers = self.failover.layers(ingress_entry.base, ingress_entry.commodity.weights, events)
         return tuple(failure_rows(ingress_entry, self.wiring, layers, kind))

@@ -49,9 +49,7 @@ def stats_reply(*rows: FlowRow) -> bytes:
 
 
 @pytest.mark.parametrize(("row", "by_table"), [(MISS, MISS_TABLE), (PUNT, PUNT_TABLE), (NAMED, NAMED_TABLE)])
-def test_each_way_to_ask_for_packets_goes_by_its_own_table_and_is_told_back_exactly(
-    row: FlowRow, by_table: int
-) -> None:
+def test_each_way_to_ask_for_packets_goes_by_its_own_table_and_is_restored_exactly(row: FlowRow, by_table: int) -> None:
     message = encode.flow_add(row)
     sent, diverted = divert(message)
     assert diverted == Diverted(by_table, row.table_id, row.cookie)
@@ -102,9 +100,9 @@ def test_a_packet_in_names_the_apps_table_and_cookie() -> None:
     plain = packet_in(frame)
     row = sorting_rows(OUT_OF_BAND, controller_ids(OUT_OF_BAND, ()))[0]
     came = plain[:15] + bytes([MISS_TABLE]) + row.cookie.to_bytes(8, "big") + plain[24:]
-    told = restore(came, {MISS_TABLE: Diverted(MISS_TABLE, 2, 7)})
-    assert told == plain[:15] + bytes([2]) + (7).to_bytes(8, "big") + plain[24:]
-    assert decode.decode_packet_in(told).data == frame
+    restored = restore(came, {MISS_TABLE: Diverted(MISS_TABLE, 2, 7)})
+    assert restored == plain[:15] + bytes([2]) + (7).to_bytes(8, "big") + plain[24:]
+    assert decode.decode_packet_in(restored).data == frame
 
 
 def test_sorting_rows_do_not_show_in_flow_statistics() -> None:

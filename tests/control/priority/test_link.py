@@ -42,7 +42,7 @@ class Switch:
 
     def said(self) -> list[bytes]:
         """What has been said on the main connection since the last call; barriers are answered at once."""
-        # Whoever asks an empty queue waits; so there is always this, less urgent than anything else.
+        # A reader of an empty queue waits; so there is always this, less urgent than anything else.
         self.sender.put(encode.echo_request(b"end"), UNMATCHED_CLASS)
         found: list[bytes] = []
         while not found or not found[-1].endswith(b"end"):
@@ -59,7 +59,7 @@ class Switch:
         return [message for message in self.said() if message[1] == MsgType.ECHO_REQUEST]
 
 
-def test_a_switch_that_is_told_things_is_asked_for_an_echo_and_the_apps_do_not_hear_of_it() -> None:
+def test_a_switch_that_is_sent_messages_is_asked_for_an_echo_and_the_apps_do_not_hear_of_it() -> None:
     switch = Switch()
     switch.connect(3)
     switch.link.send(encode.set_config(128), False)
@@ -80,7 +80,7 @@ def test_a_switch_with_one_connection_is_asked_nothing() -> None:
     assert switch.asked() == []
 
 
-def test_a_switch_that_is_told_nothing_more_is_asked_nothing_more() -> None:
+def test_a_switch_that_is_sent_nothing_more_is_asked_nothing_more() -> None:
     switch = Switch()
     switch.connect(3)
     assert switch.asked() == []

@@ -91,8 +91,8 @@ def test_a_flow_gets_rules_once_while_its_packets_are_under_way(src, dst, confir
     setup = PathSetup(ROUTES, Options(confirm=confirm))
     packet = frame(src, dst)
     first = ask(setup, src, packet)
-    told = {each.dpid for each in installs(first)} | {src}
-    asking = [src if is_first or confirm else max(told) for is_first in later]
+    reached = {each.dpid for each in installs(first)} | {src}
+    asking = [src if is_first or confirm else max(reached) for is_first in later]
     again = [action for at in asking for action in ask(setup, at, packet, 0.9 * SETTLE_S)]
     assert not installs(again)
     answers = [each for confirm in first if isinstance(confirm, Confirm) for each in setup.confirmed(confirm, 0.1)]

@@ -58,7 +58,7 @@ def packet_ins(network: DummyNetwork) -> list[int]:
         ({"ARMOR_REACTIVE_PATH": "hop"}, [3, 3, 3, 3]),
     ],
 )
-def test_a_flow_asks_once_when_later_switches_are_told_and_else_once_a_switch(
+def test_a_flow_asks_once_when_later_switches_are_reported_and_else_once_a_switch(
     network, tmp_path, settings, expected
 ) -> None:
     with connected(network, tmp_path, **settings):

@@ -186,7 +186,7 @@ def test_a_class_connection_is_read_no_faster_than_its_messages_are_handled(tmp_
         assert (counters["received"], counters["dropped"]) == (len(wanted), 0)
 
 
-def test_a_role_and_fragments_are_told_to_class_connections_too(ryu, switch) -> None:
+def test_a_role_and_fragments_are_reported_to_class_connections_too(ryu, switch) -> None:
     with PlayedSwitch(ryu.openflow_port + 1 + REAL_TIME) as of_class:
         of_class.hello_of_class()
         kinds = [message[1] for message in of_class.received]

@@ -16,10 +16,10 @@ from ryu_apps.openflow import encode
 from tests.pmt.messages import bare, valid_messages
 
 
-@pytest.mark.parametrize(("role", "told"), [(1, 1), (2, 1), (3, 3)])
-def test_a_master_has_equals_beside_it_and_a_slave_slaves(role: int, told: int) -> None:
+@pytest.mark.parametrize(("role", "copied"), [(1, 1), (2, 1), (3, 3)])
+def test_a_master_has_equals_beside_it_and_a_slave_slaves(role: int, copied: int) -> None:
     request = bare(24, struct.pack("!I4xQ", role, 5))
-    assert for_class_connection(request) == bare(24, struct.pack("!I4xQ", told, 5))
+    assert for_class_connection(request) == bare(24, struct.pack("!I4xQ", copied, 5))
 
 
 def test_class_connections_hear_of_fragments_and_of_packet_in_masks_and_of_nothing_else() -> None:
@@ -27,8 +27,8 @@ def test_class_connections_hear_of_fragments_and_of_packet_in_masks_and_of_nothi
     assert for_class_connection(config) == config
     masks = bare(28, struct.pack("!6I", 3, 1, 7, 7, 15, 15))
     assert for_class_connection(masks) == bare(28, struct.pack("!6I", 3, 1, 0, 0, 0, 0))
-    told = {message[1] for message in valid_messages() if for_class_connection(message) is not None}
-    assert told <= {9, 24, 28}
+    copied = {message[1] for message in valid_messages() if for_class_connection(message) is not None}
+    assert copied <= {9, 24, 28}
 
 
 @given(delays=st.lists(st.floats(0, 99), min_size=1, max_size=60), percent=st.sampled_from((50, 90, 99, 100)))

@@ -54,7 +54,7 @@ TOPOLOGIES = st.builds(random_topology, st.integers(2, 9), st.integers(0, 8), st
 
 
 def assert_promise_holds(topology: Topology, root: str, failed: frozenset[LinkId]) -> None:
-    """Whoever is joined to the root without the one failed link reaches the controller, and is reached."""
+    """A switch that is joined to the root without the one failed link reaches the controller, and is reached."""
     channel = channel_at(root)
     network = network_of(topology, plan_in_band(topology, channel).plans, failed)
     parts = topology.components(failed)

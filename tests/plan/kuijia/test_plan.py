@@ -243,8 +243,8 @@ def test_an_ingress_that_watches_its_own_tunnels_needs_to_know_of_no_link() -> N
     links = [frozenset({LinkId("s2", "s4")}), frozenset({LinkId("s1", "s4")})]
     tunnels = [frozenset({0}), frozenset({1})]
     for done in range(3):
-        told = network.failure_rows(links[:done]).get(1, ())
-        assert network.ingress_entry_rows(ingress_entry, tunnels[:done]) == told
+        from_links = network.failure_rows(links[:done]).get(1, ())
+        assert network.ingress_entry_rows(ingress_entry, tunnels[:done]) == from_links
     assert len({row.priority for row in network.ingress_entry_rows(ingress_entry, tunnels)}) == 2
 
 

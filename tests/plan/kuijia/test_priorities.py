@@ -24,7 +24,7 @@ CONTROL_DSCP = 32  # CS4 and above
 
 
 @pytest.mark.parametrize("setup", PRIORITY_SETUPS.values(), ids=lambda setup: setup.name)
-def test_marks_fit_the_label_and_the_port_and_are_told_apart_by_their_tc(setup) -> None:
+def test_marks_fit_the_label_and_the_port_and_are_distinguished_by_their_tc(setup) -> None:
     markings = {marking for each in setup.classes for marking in (each.normal, each.victim)}
     assert len({marking.tc for marking in markings}) == len({marking.queue_id for marking in markings}) == len(markings)
     assert all(0 <= marking.tc < 8 and 0 <= marking.queue_id < setup.n_queues for marking in markings)
@@ -40,7 +40,7 @@ def test_victims_wait_behind_all_traffic_of_their_level_and_the_last_queue_is_fo
 
 
 @pytest.mark.parametrize("setup", PRIORITY_SETUPS.values(), ids=lambda setup: setup.name)
-def test_classes_are_told_apart_by_dscps_below_those_of_control(setup) -> None:
+def test_classes_are_distinguished_by_dscps_below_those_of_control(setup) -> None:
     dscps = [each.dscp for each in setup.classes]
     assert len(set(dscps)) == len(dscps)
     assert len(dscps) == 1 or all(dscp is not None and dscp < CONTROL_DSCP for dscp in dscps)

@@ -109,7 +109,7 @@ def test_drawn_flows_differ_and_follow_the_seed() -> None:
 
 
 def test_labels_and_ports_are_read_from_a_capture() -> None:
-    """A frame with label 18 over IPv4 and UDP 7 to 9, one without a label, and one that is cut off."""
+    """A frame with label 18 over IPv4 and UDP 7 to 9, one without a label, and one that is truncated."""
     ethernet = bytes(12)
     labelled = ethernet + b"\x88\x47" + struct.pack(">I", 18 << 12 | 1 << 9 | 1 << 8 | 64) + bytes(20) + b"\0\7\0\11"
     frames = [labelled, ethernet + b"\x08\x00" + bytes(40), labelled[:-1]]

@@ -77,11 +77,11 @@ def children(parent: int) -> set[int]:
 @pytest.mark.emulation
 def test_a_short_measurement_adds_up_and_leaves_nothing(state: Path) -> None:
     before = leftovers(state)
-    told: list[str] = []
-    (row,) = measure(1, told.append, own=CostParameters(bursts=3))
+    reported: list[str] = []
+    (row,) = measure(1, reported.append, own=CostParameters(bursts=3))
     results = {(each["path"], each["lookup"]): each for each in row["results"]}
     assert set(results) == {(path, lookup) for path in PATHS for lookup in LOOKUPS}
-    assert len(told) == len(row["results"]) == len(results)
+    assert len(reported) == len(row["results"]) == len(results)
     for (_, lookup), each in results.items():
         assert each["packets"] == 3 * CostParameters().burst_pkts
         hits = each["hits"]

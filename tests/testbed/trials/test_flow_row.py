@@ -67,8 +67,8 @@ def test_stages_are_those_after_the_failure() -> None:
         Event(100.06, "controller", "restoration_done"),
         Event(100.30, "controller", "restoration_done"),
     ]
-    assert stages_ms(events, 100.0) == {"told": 50.0, "answered": 60.0}
-    assert stages_ms(events[:1], 100.0) == {"told": None, "answered": None}
+    assert stages_ms(events, 100.0) == {"notified": 50.0, "answered": 60.0}
+    assert stages_ms(events[:1], 100.0) == {"notified": None, "answered": None}
 
 
 @pytest.mark.parametrize(("lost", "sentences"), [(0.9, 0), (1.1, 1), (None, 0)])
@@ -81,7 +81,9 @@ def test_udp_that_is_lost_before_the_failure_is_not_trusted(lost: float | None, 
 
 
 @pytest.mark.parametrize(("before_mbps", "sentences"), [(7.7, 0), (7.5, 1)])
-def test_tcp_that_misses_its_rate_before_the_failure_is_told_and_trusted(before_mbps: float, sentences: int) -> None:
+def test_tcp_that_misses_its_rate_before_the_failure_is_reported_and_trusted(
+    before_mbps: float, sentences: int
+) -> None:
     records = [record(before_mbps=before_mbps), record(transport="udp", before_mbps=0.0)]
     assert len(missing_before(records)) == sentences
     assert flow_row(seen(records[:1]), TIMING)["trustworthy"]

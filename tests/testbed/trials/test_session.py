@@ -99,8 +99,8 @@ def test_crankback_alone_never_ends_and_its_controller_ends_it(settings: Testbed
     for row in rows["cb"]:
         assert row["backtracking_ms"] is None
         assert phases(row)["converged"]["backtracked"] == phases(row)["converged"]["sent"]
-    # Told over one control delay, rows written over another; the last packet before that left up to a pace earlier. A
-    # busy machine stamps the detection late, or does not ping for a while, and both make the time shorter.
+    # Notified after one control delay, rows written after another; the last packet before that left up to a pace
+    # earlier. A busy machine stamps the detection late, or does not ping for a while, and both make the time shorter.
     longest_ms = max(row["backtracking_ms"]["from_detection"] for row in rows["cbc"])
     assert longest_ms >= 2 * 20 - 2 * LOAD.ping_interval_ms
 

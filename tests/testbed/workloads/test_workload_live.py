@@ -13,7 +13,7 @@ from experiments.testbed.workloads.run import Bottleneck, Bulk, Sending, TcpSett
 from tests.undisturbed import undisturbed
 
 pytestmark = [pytest.mark.emulation, pytest.mark.alone]
-# Told late on a busy machine, a failure is still within delta; a path fails twice.
+# Notified late on a busy machine, a failure is still within delta; a path fails twice.
 MODEL = FailureModel(interval_ms=600, detection_ms=1, down_ms=150, bound_ms=300, spare_ms=50)
 SECONDS = 2.0
 TCP = TcpSettings(rto_min_ms=400)

@@ -13,7 +13,7 @@ from mininet_topos.topology import Direction
 
 # Datagrams that are lost before anything is broken (%): more says that the network does not carry what it should.
 MOST_LOST_PERCENT = 1.0
-# TCP that misses more of its rate before the failure (%) is told; small flows on full links keep to it less.
+# TCP that misses more of its rate before the failure (%) is reported; small flows on full links keep to it less.
 MOST_MISSING_PERCENT = 5.0
 _NOTIFIED = ("restoration_begin", "restoration_done")
 
@@ -71,7 +71,7 @@ def flow_row(seen: SeenFlows, timing: FlowTiming) -> Json:
 
 def stages_ms(events: Iterable[Event], failure_s: float) -> dict[str, float | None]:
     """Milliseconds from the failure until the controller heard of it, and until the last switch had its rows."""
-    found: dict[str, float | None] = dict.fromkeys(("told", "answered"))
+    found: dict[str, float | None] = dict.fromkeys(("notified", "answered"))
     for name, event in zip(found, _NOTIFIED, strict=True):
         stamps = [each.t_s for each in events if each.name == event and each.t_s >= failure_s]
         found[name] = round(1000.0 * (min(stamps) - failure_s), 2) if stamps else None

@@ -1,6 +1,6 @@
 """How flows are split over tunnels, and what a failure does to them: counts, and how likely they are.
 
-What a switch did with a flow is its label: a path. Flows are told apart by their transport ports alone.
+What a switch did with a flow is its label: a path. Flows are distinguished by their transport ports alone.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A flow entry with `output:CONTROLLER` knows one connection. On the way to the sw
 16 bytes, so nothing else in a message moves. On the way back flow statistics show the app's own action again,
 PSO's rows are left out, and packet-ins name the app's table and cookie.
 
-An app's three ways to ask for packets have a table each, because each must be told back as it was:
+An app's three ways to ask for packets have a table each, because each packet-in must name the way as it was:
 
 - table 253: `output:CONTROLLER` in a table-miss entry (reason "no match"),
 - table 252: `output:CONTROLLER` elsewhere (reason "action"),

@@ -15,7 +15,7 @@ _ASYNC_MASKS = struct.Struct("!6I")
 
 
 def for_class_connection(message: bytes) -> bytes | None:
-    """What a per-class connection must be told when an app sends a message on its datapath; None: nothing.
+    """What a per-class connection must be sent when an app sends a message on its datapath; None: nothing.
 
     A switch has one master. When the app becomes it, its per-class connections become equals, which may do the same;
     when it becomes a slave, so do they.
@@ -25,8 +25,8 @@ def for_class_connection(message: bytes) -> bytes | None:
     if message[1] == _ROLE_REQUEST and len(message) == 24:
         (role,) = struct.unpack_from("!I", message, HEADER_BYTES)
         # The answer to "nochange" (0) says what the main connection is.
-        told = {_MASTER: _EQUAL, _EQUAL: _EQUAL, _SLAVE: _SLAVE}.get(role)
-        return None if told is None else message[:8] + struct.pack("!I", told) + message[12:]
+        own_role = {_MASTER: _EQUAL, _EQUAL: _EQUAL, _SLAVE: _SLAVE}.get(role)
+        return None if own_role is None else message[:8] + struct.pack("!I", own_role) + message[12:]
     if message[1] == _SET_ASYNC and len(message) == HEADER_BYTES + _ASYNC_MASKS.size:
         packet_in = _ASYNC_MASKS.unpack_from(message, HEADER_BYTES)[:2]
         return message[:HEADER_BYTES] + _ASYNC_MASKS.pack(*packet_in, 0, 0, 0, 0)

@@ -96,7 +96,7 @@ class MinRate:
         size = head_bytes(chosen)
         for each in waiting:
             credit[each] += self._shares.get(each, 0.0) * size
-        # Whoever is served by priority has had its guarantee too, but does not get into debt by it.
+        # A class that is served by priority has used its guarantee too, but does not get into debt by it.
         credit[chosen] = max(0.0, credit[chosen] - size)
         return chosen
 

@@ -46,7 +46,7 @@ class Entry:
     payload : object
         Ignored here.
     at_s
-        When it came, for whoever measures delays.
+        When it came, for measurements of delay.
     """
 
     class_id: int

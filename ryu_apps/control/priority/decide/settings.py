@@ -42,7 +42,7 @@ MAX_QUEUE = 1_000_000
 
 @dataclass(frozen=True)
 class PsoSettings:
-    """What the service was told; `SETTINGS` says what each value means."""
+    """Settings of the service; `SETTINGS` says what each value means."""
 
     pmt: str = ""
     scheduler: str = "strict"

@@ -124,7 +124,7 @@ def push_operations(bridge: BridgeRow, table: PolicyMapTable) -> list[Operation]
     Raises
     ------
     BadInputError
-        It cannot be told which controller is the main connection.
+        It is unknown which controller is the main connection.
     PmtError
         The table is too long, or has too many queues.
     """

@@ -23,6 +23,7 @@ PRESENT = {
     "first_detour_ms": "first_switchover_ms",
     "from_cut": "from_failure",
     "from_cut_ms": "from_failure_ms",
+    "sent_again": "retransmitted",
     "told": "notified",
     "told_ms": "notified_ms",
 }

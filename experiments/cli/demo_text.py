@@ -63,7 +63,7 @@ def run_text(run: dict[str, Any]) -> str:
     if not has_recovered(run):
         promised = any("recovers from" in claim["name"] for claim in run["claims"])
         promise = "though it promises to" if promised else "and does not promise to for this failure"
-        lines += [f"  {run['scheme']} did not recover, {promise}: traffic came back only with the link", ""]
+        lines += [f"  {run['scheme']} did not recover, {promise}: traffic returned only with the link", ""]
     elif failure["stages_ms"]["steady"] is None:
         lines += [
             f"  {run['scheme']} delivered, but packets backtracked on their way for as long as the link was down",

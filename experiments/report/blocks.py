@@ -95,7 +95,7 @@ Block = Text | Facts | Grid | Picture | Fold | Part
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the page; it begins on a new sheet of paper."""
+    """A section of the page; it begins on a new printed page."""
 
     title: str
     anchor: str

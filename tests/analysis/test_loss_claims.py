@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.analysis.counted import BIN_S, DatagramCount, TcpCount
-from experiments.analysis.flows.iperf import sent_again
+from experiments.analysis.flows.iperf import retransmitted
 from experiments.analysis.result import Claim, judge
 from experiments.scenario.traffic.datagrams import Datagrams
 from experiments.scenario.traffic.iperf3_tcp import Iperf3Tcp
@@ -125,10 +125,10 @@ def test_counts_of_a_run_have_datagrams_among_them() -> None:
 
 def test_retransmitted_segments_count_from_a_second_on() -> None:
     intervals = [{"sum": {"start": n, "end": n + 1, "retransmits": n}} for n in range(4)]
-    assert sent_again(json.dumps({"intervals": intervals}), 2.0) == 2 + 3
-    assert sent_again(json.dumps({"intervals": intervals}), 0.0) == 6
-    assert sent_again(json.dumps({"error": "unable to connect", "intervals": []}), 0.0) is None
-    assert sent_again("", 0.0) is None
+    assert retransmitted(json.dumps({"intervals": intervals}), 2.0) == 2 + 3
+    assert retransmitted(json.dumps({"intervals": intervals}), 0.0) == 6
+    assert retransmitted(json.dumps({"error": "unable to connect", "intervals": []}), 0.0) is None
+    assert retransmitted("", 0.0) is None
 
 
 def test_a_datagram_stream_becomes_a_flow_of_its_rate_and_size() -> None:

@@ -129,7 +129,7 @@ def test_a_killed_controller_leaves_the_rows_and_a_new_one_touches_only_what_is_
         assert network.differing(app) == []
 
 
-def test_a_link_that_came_back_while_the_controller_was_away_is_returned_to(network, tmp_path):
+def test_a_link_repaired_while_the_controller_was_away_is_returned_to(network, tmp_path):
     with RunningApp("sdfast", "figure2", tmp_path) as app:
         network.connect(app.target)
         app.wait_ready()

@@ -125,12 +125,12 @@ def frame(udp_dst: int, payload: bytes = b"x" * 20) -> bytes:
 
 @pytest.mark.parametrize("port", UDP_PORTS)
 def test_a_packet_is_turned_to_its_sender_and_turning_it_twice_gives_it_back(port: int) -> None:
-    back = turned(frame(port))
-    assert back is not None
-    assert (back[:6], back[6:12], back[26:30]) == (b"\x02" * 6, b"\x01" * 6, b"\x0a\0\0\1")
-    assert struct.unpack_from("!HH", back, 34) == (port, 40_000)
-    assert len(back) == len(frame(port))
-    assert turned(back) is None  # nobody asks the controller to send an answer back
+    returning = turned(frame(port))
+    assert returning is not None
+    assert (returning[:6], returning[6:12], returning[26:30]) == (b"\x02" * 6, b"\x01" * 6, b"\x0a\0\0\1")
+    assert struct.unpack_from("!HH", returning, 34) == (port, 40_000)
+    assert len(returning) == len(frame(port))
+    assert turned(returning) is None  # nobody asks the controller to send an answer back
 
 
 @given(st.binary(max_size=80))

@@ -64,7 +64,7 @@ def test_square_and_ladder_have_ties():
     assert len(list(nx.all_shortest_paths(simple_graph(toy.ladder()), "s1", "s8"))) == 4
 
 
-def test_one_way_goes_round_the_same_way_in_both_directions_by_delay():
+def test_one_way_leads_round_the_same_way_in_both_directions_by_delay():
     graph = toy.one_way().to_networkx()
     assert nx.shortest_path(graph, "s1", "s3", weight="delay_ms") == ["s1", "s2", "s3"]
     assert nx.shortest_path(graph, "s3", "s1", weight="delay_ms") == ["s3", "s4", "s1"]

@@ -93,7 +93,7 @@ def test_a_larger_set_has_a_larger_id():
         (0, (), (2, 3, 4), PRIMARY),
     ],
 )
-def test_rule_grabber_goes_round_failed_ports_and_uses_held_ones_only_when_it_must(tag_id, down, held, row):
+def test_rule_grabber_avoids_failed_ports_and_uses_held_ones_only_when_it_must(tag_id, down, held, row):
     assert rule_grabber(INDEX, TO_T, tag_id, frozenset(down), frozenset(held)) == row
 
 

@@ -189,7 +189,7 @@ def test_a_failure_after_a_failure_repartitions_only_what_failed() -> None:
     assert planner.failover.keeps_others
 
 
-def test_an_ldi_that_is_lost_is_sent_again() -> None:
+def test_an_ldi_that_is_lost_is_retransmitted() -> None:
     agents = Agents(planner_of())
     link = FIGURE1.parse_link("s2-s4")
     agents.loses_ldis = True

@@ -43,7 +43,7 @@ def client_words(flow: Flow, address: str, source_port: int, dscp: int, seconds:
     return (*words, *(("--dscp", str(dscp)) if dscp else ()))
 
 
-def sent_again(report: str, from_s: float) -> int | None:
+def retransmitted(report: str, from_s: float) -> int | None:
     """Segments that a TCP client retransmitted, from a second of its own clock on; None where its report does not say.
 
     Parameters

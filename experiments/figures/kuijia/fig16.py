@@ -1,4 +1,4 @@
-"""Figure 16: traffic over a link by priority: high unchanged, low directly affected traffic cut by rescaling alone."""
+"""Figure 16: traffic over a link by priority: high unchanged, low affected directly falls with rescaling only."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _GROUP_COLOURS = dict(zip(GROUPS, (PALETTE[0], "#8bb7f7", PALETTE[1], PALETTE[2]
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    """Traffic over a link by priority: high unchanged in both; low directly affected traffic cut by rescaling alone."""
+    """Traffic over a link by priority: high unchanged in both; low affected directly falls with rescaling only."""
     directions = busiest_directions(chosen(rows, CLASSES_TCP))
     results = []
     changes: dict[Variant, Values] = {}

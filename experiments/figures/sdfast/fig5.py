@@ -78,7 +78,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     axes[2].set_ylabel("pings lost, %", color=INK)
     canvas.legend(figure, axes[3], _paper_lines("-54 %", "-27 %"))
     facts = [
-        f"{affected_pairs(rows, UNDER_FAILURE)} Mean round trip of pings that came back.",
+        f"{affected_pairs(rows, UNDER_FAILURE)} Mean round trip of pings that returned.",
         "FFG has no delay on Darkstrand: it drops what has no alternative at the failing switch (lower panel).",
         SCALED,
     ]

@@ -1,7 +1,7 @@
 """Numbers from the rows of trials: delay, loss and throughput of pairs, backtracking of trials.
 
 A pair counts when the failure hits its primary path and leaves it joined; in a fail-free trial every pair counts. Delay
-is the mean round trip of the pings that came back, so what was lost stands beside every delay.
+is the mean round trip of the pings that returned, so what was lost stands beside every delay.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def counted_pairs(row: Json) -> list[Json]:
 
 
 def delay_ms(window: str) -> PairMeasure:
-    """Mean round trip of the pings of a window that came back."""
+    """Mean round trip of the pings of a window that returned."""
 
     def measure(_row: Json, pair: Json) -> float | None:
         parts = [pair["phases"][name] for name in WINDOWS[window]]

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from experiments.analysis.counted import DatagramCount, TcpCount
-from experiments.analysis.flows.iperf import sent_again
+from experiments.analysis.flows.iperf import retransmitted
 from experiments.scenario.flow_values import FIRST_PORT, Flow
 from experiments.scenario.stream import CountedTraffic, TcpTraffic
 from experiments.scenario.values import Scenario
@@ -199,5 +199,5 @@ def tcp_counts(scenario: Scenario, streams: Streams) -> tuple[TcpCount, ...]:
         if isinstance(stream, TcpTraffic):
             report = streams.output_of(number).read_text(encoding="utf-8", errors="replace")
             since_s = scenario.settle_s if stream.start_s == 0 else 0.0
-            found.append(TcpCount(stream, sent_again(report, since_s)))
+            found.append(TcpCount(stream, retransmitted(report, since_s)))
     return tuple(found)

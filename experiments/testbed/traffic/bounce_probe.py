@@ -26,7 +26,7 @@ _RECEIVE_BYTES = 2048
 def probe(
     address: str, rate_pps: float, seconds: float, wait_s: float, ports: list[int]
 ) -> dict[int, dict[str, object]]:
-    """What was sent to each port, and the delays (ms) of what came back."""
+    """What was sent to each port, and the delays (ms) of what returned."""
     links = {port: socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for port in ports}
     port_of = {link: port for port, link in links.items()}
     for port, link in links.items():

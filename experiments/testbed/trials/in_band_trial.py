@@ -93,7 +93,7 @@ def _wait_for_answers(network: EmulatedNetwork, own: InBandParameters) -> None:
 
 
 def probe(network: EmulatedNetwork, own: InBandParameters, rate_pps: float, lasts_s: tuple[float, float]) -> Json:
-    """Send packets of both classes to the controller; by class what was sent, and delays (ms) of what came back.
+    """Send packets of both classes to the controller; by class what was sent, and delays (ms) of what returned.
 
     `lasts_s` are the seconds of sending, and of waiting for answers after it.
 

@@ -17,7 +17,7 @@ _RETURN_S, _RETURN_POLL_S = 25.0, 0.1
 
 @dataclass(frozen=True)
 class Return:
-    """How a network came back after a trial: seconds from the repair on, and what is wrong (empty: nothing)."""
+    """How a network returned after a trial: seconds from the repair on, and what is wrong (empty: nothing)."""
 
     seconds: float
     wrong: str = ""

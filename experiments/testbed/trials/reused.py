@@ -50,7 +50,7 @@ class ReusedSession(ABC, Generic[TestbedT]):
 
     @abstractmethod
     def _measure(self, testbed: TestbedT, trial: Trial, _folder: Path) -> tuple[Json, Return]:
-        """Row of a trial, and how the network came back; the folder goes with the trial."""
+        """Row of a trial, and how the network returned; the folder goes with the trial."""
 
     def __enter__(self) -> ReusedSession[TestbedT]:
         """Build the network.

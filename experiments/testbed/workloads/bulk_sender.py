@@ -18,7 +18,7 @@ import time
 
 # Places in struct tcp_info of <linux/tcp.h>.
 _CWND, _RETRANSMITS = 80, 100
-_ACKNOWLEDGED, _SENT, _SENT_AGAIN = 120, 200, 208
+_ACKNOWLEDGED, _SENT, _RETRANSMITTED = 120, 200, 208
 _WORD, _LONG = struct.Struct("=I"), struct.Struct("=Q")
 _INFO_BYTES = 216
 _ANYTHING = memoryview(bytes(1 << 17))
@@ -30,8 +30,10 @@ def sample(link: socket.socket) -> list[int]:
     at_ns = time.monotonic_ns()
     info = link.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
     cwnd, retransmits = (_WORD.unpack_from(info, place)[0] for place in (_CWND, _RETRANSMITS))
-    acknowledged, sent, again = (_LONG.unpack_from(info, place)[0] for place in (_ACKNOWLEDGED, _SENT, _SENT_AGAIN))
-    return [at_ns, cwnd, sent - again, acknowledged, retransmits]
+    acknowledged, sent, repeated = (
+        _LONG.unpack_from(info, place)[0] for place in (_ACKNOWLEDGED, _SENT, _RETRANSMITTED)
+    )
+    return [at_ns, cwnd, sent - repeated, acknowledged, retransmits]
 
 
 def send(link: socket.socket, seconds: float, sample_s: float) -> list[list[int]]:

@@ -8,8 +8,8 @@ taken `patience_s`: one that waits for a time-out does not keep the others. Afte
 from port `first_port` + n.
 
 Prints {"flows": [[started_ns, retransmits, ended] a flow]}: CLOCK_MONOTONIC of the call of connect(), what the kernel
-sent again, and whether the receiver had everything in time. A last connection that brings nothing ends the receiver. It
-is run as a file, by its path, so it imports nothing but the standard library.
+retransmitted, and whether the receiver had everything in time. A last connection that brings nothing ends the receiver.
+It is run as a file, by its path, so it imports nothing but the standard library.
 """
 
 from __future__ import annotations

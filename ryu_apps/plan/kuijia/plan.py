@@ -38,7 +38,7 @@ from ryu_apps.plan.slot_layers import (
 )
 
 Failures = Sequence[frozenset[LinkId]]
-"""Links that failed, one set for each moment, in order; a link that came back is in none."""
+"""Links that failed, one set for each moment, in order; a repaired link is in none."""
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def test_a_row_describes_a_hit_flow_by_the_first_outage_that_it_met() -> None:
     row = workload_row([flow(90, 91), flow(99, 320, 3), flow(305, 312), flow(400, None, 1)], outages)
     assert row["hits"] == [[1, -1.0, 2.0, 3], [2, 5.0, 2.0, 0]]
     assert row["completion_ms"] == [1.0, 221.0, 7.0, None]
-    assert (row["flows"], row["unfinished"], row["sent_again"]) == (4, 1, 2)
+    assert (row["flows"], row["unfinished"], row["retransmitted"]) == (4, 1, 2)
     assert row["outages_ms"] == [10.0, 10.0]
 
 

@@ -153,7 +153,7 @@ def workload_row(outcomes: Sequence[FlowOutcome], outages: Sequence[Outage]) -> 
     return {
         "flows": len(outcomes),
         "unfinished": sum(each is None for each in times),
-        "sent_again": sum(flow.retransmits > 0 for flow in outcomes),
+        "retransmitted": sum(flow.retransmits > 0 for flow in outcomes),
         "sizes_bytes": [flow.size_bytes for flow in outcomes],
         "completion_ms": [None if each is None else round(each, 3) for each in times],
         "hits": hits,

@@ -9,6 +9,7 @@ network already knows of the failure (docs/decisions/failed-set-tags.md).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mininet_topos.ports import assign_ports
@@ -16,7 +17,9 @@ from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.failure_sets import NO_TAG, FailureSets, default_max_failures
 from ryu_apps.plan.ids import Status
+from ryu_apps.plan.notification import Path, Teaching
 from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.recovery_rows import LearnedTag
 from ryu_apps.plan.rows import BackupRow, ExtensionRow
 from te_solver.commodity_routes import Commodity, Router
 from te_solver.routers import make_router
@@ -28,10 +31,20 @@ State = tuple[int, int]
 
 @dataclass
 class SwitchRows:
-    """Backup and failed-set extension rows of one switch, while they are collected."""
+    """Backup and failed-set extension rows of one switch, while they are collected.
+
+    Attributes
+    ----------
+    learned : dict
+        Where notifications are on: key of a backup row to what a packet that takes it teaches the switch.
+    notified : dict
+        There too: failed set to what a notification of it teaches.
+    """
 
     backups: list[BackupRow] = field(default_factory=list)
     extensions: set[ExtensionRow] = field(default_factory=set)
+    learned: dict[tuple[int, int | None, int], tuple[LearnedTag, ...]] = field(default_factory=dict)
+    notified: dict[int, list[LearnedTag]] = field(default_factory=lambda: defaultdict(list))
 
 
 class BackupPlanner:
@@ -58,6 +71,7 @@ class BackupPlanner:
         ports = assign_ports(topology)
         # In agent mode the destination turns replies round, so switches upstream need the single-link rows too.
         self._switches_replies = options.uses_agent
+        self._floods = options.floods and not options.uses_agent
         self._end = [topology.index_of[link.dst] for link in residual.links]
         self._number: list[int] = residual.link_number.tolist()
         self._port = [ports.port_of[link.direction] for link in residual.links]
@@ -68,15 +82,22 @@ class BackupPlanner:
         found = {node: SwitchRows() for node in range(len(self.topology.nodes))}
         for commodity in self.router.commodities:
             states = self._reachable(commodity, found)
-            crossed = self._crossed_links(states)
-            for state, link in states.items():
-                found[state[0]].backups.append(self._backup(commodity, state, link, crossed))
+            paths = self._paths(states)
+            crossed = {state: sum(1 << number for number in path) for state, path in paths.items()}
+            rows: dict[int, dict[int, BackupRow]] = defaultdict(dict)
+            for (node, tag_id), link in states.items():
+                row = rows[node][tag_id] = self._backup(commodity, (node, tag_id), link, crossed)
+                found[node].backups.append(row)
+            if self._floods:
+                for node in self.router.start_nodes(commodity):
+                    self._teach(node, rows[node], paths, found[node])
         return found
 
     def _reachable(self, commodity: Commodity, found: dict[int, SwitchRows]) -> dict[State, int]:
         """Next link of every (switch, tag id) that some packet of the commodity can be in."""
         states: dict[State, int] = {}
         upstream = self._upstream(commodity) if self._switches_replies else {}
+        notified = frozenset(self.router.start_nodes(commodity) if self._floods else ())
         waiting = [(node, NO_TAG) for node in self.router.start_nodes(commodity)]
         while waiting:
             node, tag_id = state = waiting.pop()
@@ -94,7 +115,18 @@ class BackupPlanner:
                 waiting.append((node, larger))
                 if tag_id == NO_TAG:
                     waiting.extend((start, larger) for start in upstream.get(node, ()))
+            if node in notified:
+                waiting.extend((node, larger) for larger in self._sets_met_further_on(commodity, node, tag_id))
         return states
+
+    def _sets_met_further_on(self, commodity: Commodity, node: int, tag_id: int) -> Iterator[int]:
+        """Sets that a packet from here collects when one link of its path has failed."""
+        while node != commodity.destination:
+            link = self.router.next_link(commodity, self.sets.masks[tag_id], node)
+            larger = self.sets.with_link(tag_id, self._number[link])
+            if larger is not None:
+                yield larger
+            node = self._end[link]
 
     def _upstream(self, commodity: Commodity) -> dict[int, list[int]]:
         """Entry nodes whose primary path passes each node."""
@@ -106,20 +138,35 @@ class BackupPlanner:
                 node = self._end[link]
         return passing
 
-    def _crossed_links(self, states: dict[State, int]) -> dict[State, int]:
-        """Mask of the links on the path of every state."""
-        crossed: dict[State, int] = {}
+    def _paths(self, states: dict[State, int]) -> dict[State, Path]:
+        """Links on the way of every state."""
+        paths: dict[State, Path] = {}
         for start in states:
             chain: list[State] = []
             state = start
-            while state not in crossed and state in states:
+            while state not in paths and state in states:
                 chain.append(state)
                 state = self._end[states[state]], state[1]
-            mask = crossed.get(state, 0)
+            path = paths.get(state, ())
             for passed in reversed(chain):
-                mask |= 1 << self._number[states[passed]]
-                crossed[passed] = mask
-        return crossed
+                path = (self._number[states[passed]], *path)
+                paths[passed] = path
+        return paths
+
+    def _teach(self, node: int, rows: dict[int, BackupRow], paths: dict[State, Path], found: SwitchRows) -> None:
+        """What packets and notifications teach a switch about a commodity that enters there (its rows by tag id)."""
+        teaching = Teaching(self.sets, len(self._ipv4), {tag_id: paths[node, tag_id] for tag_id in rows})
+
+        def learned(tag_in: int, tag_id: int, rank: int) -> LearnedTag:
+            row = rows[tag_id]
+            return LearnedTag(row.destination, row.source, tag_in, tag_id, row.status, rank)
+
+        for tag_id, row in rows.items():
+            tags_in = (0,) * row.crosses + row.replaces
+            taught = ((tag_in, teaching.learned(tag_in, tag_id)) for tag_in in tags_in)
+            found.learned[row.key] = tuple([learned(tag_in, *each) for tag_in, each in taught if each is not None])
+        for failed_set, tag_id, rank in teaching.notified():
+            found.notified[failed_set].append(learned(0, tag_id, rank))
 
     def _backup(self, commodity: Commodity, state: State, link: int, crossed: dict[State, int]) -> BackupRow:
         node, tag_id = state

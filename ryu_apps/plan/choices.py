@@ -28,6 +28,8 @@ MODES = {mode.name: mode for mode in (LEARNED, AGENT)}
 DEFAULT_MODE = LEARNED.name
 NO_MODE = "none"  # of a scheme without modes, in results
 
+FLOOD, OFF = NOTIFICATIONS = ("flood", "off")  # whether the first packet that meets a failure notifies all switches
+
 # Schemes of tunnels.
 PRIORITIES = ("single", "four", "eight")  # classes and queues
 SPLITS = ("ranges", "select")  # hash ranges, or a SELECT group for comparison

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mininet_topos.topology import Topology
-from ryu_apps.plan.choices import LEARNED
+from ryu_apps.plan.choices import LEARNED, OFF
 from ryu_apps.plan.ids import Table, cookie_of_scheme
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.rows import FlowRow, Learn, Resubmit, RulePlan
@@ -22,7 +22,7 @@ _ASK_MEMORY = Resubmit(Table.LEARNED)
 
 def plan_crankback(topology: Topology, options: PlanOptions, owner: int) -> dict[int, RulePlan]:
     """Rule plans of CB and CBC, by datapath id (raises `PlanLimitError` like `plan_sdfast`); cookies name `owner`."""
-    plans = plan_sdfast(topology, replace(options, mode=LEARNED.name))
+    plans = plan_sdfast(topology, replace(options, mode=LEARNED.name, notification=OFF))
     return {
         dpid: replace(
             plan,

@@ -22,6 +22,7 @@ class Table(IntEnum):
     TE_INGRESS = 4
     TE_HASH = 5
     TE_TRANSIT = 6
+    NOTIFY = 7  # learned mode: notifications of failed sets, which teach this switch and go on to its neighbours
 
 
 # Tables that decomposed tables go on to (plan.decompose); what each holds follows from the table that leads there.
@@ -38,6 +39,7 @@ class Priority(IntEnum):
     IN_BAND_GUARD = 60500  # nothing else may have the addresses of the control network
     IN_BAND_MARK = 60400  # data from hosts that is marked as control is
     GUARD = 60000  # frames that must never enter (tagged frames from a host port)
+    NOTIFICATION = 55000  # notifications of failures, from other switches
     EDGE = 50000  # ARP to the controller
     TUNNEL = 46000  # 1+1 protection: wrapped packets
     PROTECT = 45000  # 1+1 protection: packets of protected flows
@@ -48,6 +50,7 @@ class Priority(IntEnum):
     RECOVERY = 30000  # rows that a failure put there (learned or by the agent)
     UNREPLAYED = 25000  # agent mode with SQR: given back though the agent has no row for it
     PRIMARY = 20000
+    AFRESH = 10000  # a packet whose failed set is full meets one more failure
     PUNT = 1000  # agent mode: a tagged packet that no row knows
     MISS = 0
 
@@ -80,6 +83,10 @@ class Status(IntEnum):
 
     CRANKBACK = 1
     RECOVERED = 2
+    NOTIFICATION = 3  # a copy that names failed links to the switches; no host gets it
+
+
+STATUS_BITS = 2  # of the PCP; the third says that the packet has started afresh (plan.notification)
 
 
 AGENT_CONTROLLER_ID = 0xA6E7

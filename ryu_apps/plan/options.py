@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.choices import DEFAULT_MODE, MODES, uses_agent
+from ryu_apps.plan.choices import DEFAULT_MODE, FLOOD, MODES, NOTIFICATIONS, OFF, uses_agent
 from ryu_apps.plan.protection import Protection
 from te_solver.choices import METRICS, PLANNERS, ROUTES
+
+_CHOICES = {
+    "mode": MODES,
+    "planner": PLANNERS,
+    "routes": ROUTES,
+    "metric": METRICS,
+    "notification": NOTIFICATIONS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +34,8 @@ class PlanOptions:
         Cost of a link.
     max_failures
         Largest number of failed links that a tag can name; None = 2 if the ids suffice, else 1.
+    notification : {"flood", "off"}
+        Whether the first packet that meets a failure makes switches notify the whole network of it.
     hard_timeout_s
         Life of learned rows; 0 = until the link returns. Agents have an option of their own for their rows.
     protection
@@ -45,11 +55,12 @@ class PlanOptions:
     metric: str = "hops"
     max_failures: int | None = None
     hard_timeout_s: int = 0
+    notification: str = OFF
     protection: Protection | None = None
     replayed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, choices in (("mode", MODES), ("planner", PLANNERS), ("routes", ROUTES), ("metric", METRICS)):
+        for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise BadInputError(f"unknown {name} {getattr(self, name)!r}; use one of {', '.join(choices)}")
         if self.max_failures is not None and self.max_failures < 0:
@@ -66,3 +77,8 @@ class PlanOptions:
     def uses_agent(self) -> bool:
         """Whether agents beside the switches end the backtracking."""
         return uses_agent(self.mode)
+
+    @property
+    def floods(self) -> bool:
+        """Whether the data plane notifies the whole network of a failure."""
+        return self.notification == FLOOD

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.ids import VLAN_PRESENT, Kind, Priority, Table, cookie, port_group
@@ -26,18 +28,40 @@ OWNER = 2  # number of SD-FAST, whose rows, learned ones and agents' too, scheme
 UNTAGGED = 0  # OFPVID_NONE
 ANY_TAG = (VLAN_PRESENT, VLAN_PRESENT)
 FORGET_IN_PORT = Load("in_port", 0, 16, 0)
-_TCI_BITS = 16
-_PCP_FIRST_BIT, _PCP_BITS = 13, 3
+PCP_FIRST_BIT, PCP_BITS = 13, 3
+TCI_BITS = PCP_FIRST_BIT + PCP_BITS
+TAG_ID_BITS = 0xFFF  # of a TCI
+
+
+class LearnedTag(NamedTuple):
+    """What a switch learns about packets of one commodity that carry `tag_in` (0: no tag): the tag that they get.
+
+    Attributes
+    ----------
+    source : int or None
+        None for every source.
+    status : int
+        `ids.Status` that comes with the tag.
+    rank : int
+        Of the rows that a packet meets, the one of the highest rank decides.
+    """
+
+    destination: int
+    source: int | None
+    tag_in: int
+    tag_id: int
+    status: int
+    rank: int = 0
 
 
 def tag_tci(tag_id: int, status: int) -> int:
     """802.1Q TCI of a tag: PCP = status, CFI = present, VLAN id = failed-set id."""
-    return status << _PCP_FIRST_BIT | VLAN_PRESENT | tag_id
+    return status << PCP_FIRST_BIT | VLAN_PRESENT | tag_id
 
 
 def split_tci(tci: int) -> tuple[int, int]:
     """(tag id, status) of a TCI."""
-    return tci & 0xFFF, tci >> _PCP_FIRST_BIT & 0x7
+    return tci & TAG_ID_BITS, tci >> PCP_FIRST_BIT & 0x7
 
 
 @lru_cache(maxsize=1 << 16)  # switches share most matches
@@ -81,25 +105,33 @@ def deliver_seen_row(tag_id: int, source: int, local: int, hard_timeout_s: int =
     )
 
 
-def learned_route_row(backup: BackupRow, hard_timeout_s: int = 0, *, learning: bool = True) -> FlowRow:
+def tags_learned_from(backup: BackupRow) -> tuple[LearnedTag, ...]:
+    """What a packet that takes the row teaches the switch, when nobody notifies it: the packet's own tag."""
+    destination, source, status = backup.destination, backup.source, backup.status
+    tags_in = (0,) * backup.crosses + backup.replaces
+    return tuple([LearnedTag(destination, source, tag_in, backup.tag_id, status) for tag_in in tags_in])
+
+
+def learned_route_row(
+    backup: BackupRow, learned: Iterable[LearnedTag], hard_timeout_s: int = 0, *, pcp_bits: int = PCP_BITS
+) -> FlowRow:
     """Learned mode: route packets that carry the set, and teach this switch about it in passing.
 
-    `learning=False` gives the same row without its `learn` actions (used while a link returns).
+    `pcp_bits` are those of the PCP that the status takes; `learn` has the same.
     """
-    learned_tags = (0,) * backup.crosses + backup.replaces if learning else ()
-    learns: tuple[Action, ...] = tuple([_learn(backup, tag_id, hard_timeout_s) for tag_id in learned_tags])
+    learns: tuple[Action, ...] = tuple([learn(each, hard_timeout_s, pcp_bits) for each in learned])
     return FlowRow(
         Table.ROUTE,
         Priority.PRIMARY,
         commodity_match(backup.destination, backup.source, backup.tag_id),
-        learns + _onward(backup.status, backup.out_port),
+        learns + _onward(backup.status, backup.out_port, pcp_bits),
         cookie=cookie(OWNER, Kind.PLANNED, backup.tag_id, backup.destination),
     )
 
 
 @lru_cache(maxsize=1 << 12)  # one value for all rows that do the same
-def _onward(status: int, out_port: int) -> tuple[Action, ...]:
-    return Load("vlan_tci", _PCP_FIRST_BIT, _PCP_BITS, status), Group(port_group(out_port))
+def _onward(status: int, out_port: int, pcp_bits: int) -> tuple[Action, ...]:
+    return Load("vlan_tci", PCP_FIRST_BIT, pcp_bits, status), Group(port_group(out_port))
 
 
 def _agent_row(backup: BackupRow, tag_id_in: int, table: Table, hard_timeout_s: int) -> FlowRow:
@@ -109,7 +141,7 @@ def _agent_row(backup: BackupRow, tag_id_in: int, table: Table, hard_timeout_s: 
         commodity_match(backup.destination, backup.source, tag_id_in),
         (
             FORGET_IN_PORT,
-            Load("vlan_tci", 0, _TCI_BITS, tag_tci(backup.tag_id, backup.status)),
+            Load("vlan_tci", 0, TCI_BITS, tag_tci(backup.tag_id, backup.status)),
             Output(backup.out_port),
         ),
         cookie=cookie(OWNER, Kind.AGENT, backup.tag_id, backup.destination),
@@ -118,17 +150,19 @@ def _agent_row(backup: BackupRow, tag_id_in: int, table: Table, hard_timeout_s: 
     )
 
 
-def _learn(backup: BackupRow, tag_id_in: int, hard_timeout_s: int) -> Learn:
+@lru_cache(maxsize=1 << 16)  # a switch learns the same from many failed sets
+def learn(learned: LearnedTag, hard_timeout_s: int, pcp_bits: int = PCP_BITS) -> Learn:
     """Learned rows only load a tag; the ROUTE table then picks the port, so a later failure of that port is met too."""
-    tci_in = LearnMatch("vlan_tci", 0, 13, VLAN_PRESENT | tag_id_in) if tag_id_in else LearnMatch("vlan_tci", 12, 1, 0)
-    matches = [LearnMatch("eth_type", 0, 16, ETH_TYPE_IPV4), tci_in, LearnMatch("ipv4_dst", 0, 32, backup.destination)]
-    if backup.source is not None:
-        matches.append(LearnMatch("ipv4_src", 0, 32, backup.source))
+    tag_in = learned.tag_in
+    tci_in = LearnMatch("vlan_tci", 0, 13, VLAN_PRESENT | tag_in) if tag_in else LearnMatch("vlan_tci", 12, 1, 0)
+    matches = [LearnMatch("eth_type", 0, 16, ETH_TYPE_IPV4), tci_in, LearnMatch("ipv4_dst", 0, 32, learned.destination)]
+    if learned.source is not None:
+        matches.append(LearnMatch("ipv4_src", 0, 32, learned.source))
     return Learn(
         Table.LEARNED,
-        Priority.RECOVERY,
-        cookie(OWNER, Kind.LEARNED, backup.tag_id, backup.destination),
+        Priority.RECOVERY + learned.rank,
+        cookie(OWNER, Kind.LEARNED, learned.tag_id, learned.destination),
         tuple(matches),
-        (LearnLoad("vlan_tci", 0, _TCI_BITS, tag_tci(backup.tag_id, backup.status)),),
+        (LearnLoad("vlan_tci", 0, PCP_FIRST_BIT + pcp_bits, tag_tci(learned.tag_id, learned.status)),),
         hard_timeout_s=hard_timeout_s,
     )

@@ -22,6 +22,7 @@ from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import (
     AGENT_CONTROLLER_ID,
     ALWAYS_LIVE_GROUP,
+    STATUS_BITS,
     VLAN_PRESENT,
     Kind,
     Priority,
@@ -29,16 +30,19 @@ from ryu_apps.plan.ids import (
     cookie,
     port_group,
 )
+from ryu_apps.plan.notification import afresh_rows, notification_rows, notifying_extension
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import (
     ANY_TAG,
     ETH_TYPE_IPV4,
     FORGET_IN_PORT,
     OWNER,
+    PCP_BITS,
     UNTAGGED,
     commodity_match,
     learned_route_row,
     tag_tci,
+    tags_learned_from,
 )
 from ryu_apps.plan.rows import (
     Action,
@@ -80,7 +84,9 @@ def plan_sdfast(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]
         plans[dpid] = RulePlan(
             dpid,
             node,
-            flows=sorted_flows(_flows(hosts[node], rows, options)),
+            flows=sorted_flows(
+                [*_flows(hosts[node], rows, options), *_notification_flows(planner, node, rows, options)]
+            ),
             groups=() if options.uses_agent else _port_groups(topology, node),
             backups=tuple(sorted(rows.backups, key=lambda row: (row.destination, row.source or 0, row.tag_id))),
             extensions=tuple(sorted(rows.extensions, key=lambda row: (row.tag_id, row.port_no))),
@@ -98,6 +104,19 @@ def _flows(host: Host, rows: SwitchRows, options: PlanOptions) -> Iterable[FlowR
         yield from _agent_mode_flows(host, rows)
 
 
+def _notification_flows(planner: BackupPlanner, node: str, rows: SwitchRows, options: PlanOptions) -> Iterable[FlowRow]:
+    if not options.floods or options.uses_agent or not planner.sets.max_failures:
+        return ()
+    ports = assign_ports(planner.topology)
+    link_ports = [ports.port_of[link.direction] for link in planner.topology.links_from[node]]
+    primaries = [row for row in rows.backups if row.tag_id == NO_TAG]
+    first = [row for row in rows.extensions if row.tag_id == NO_TAG]
+    return (
+        *notification_rows(rows.notified, planner.sets, link_ports, options.hard_timeout_s),
+        *afresh_rows(primaries, first),
+    )
+
+
 def _learned_mode_flows(host: Host, rows: SwitchRows, options: PlanOptions) -> Iterable[FlowRow]:
     consult = (FORGET_IN_PORT, Resubmit(Table.LEARNED))
     yield _planned(Table.CLASSIFY, Priority.PRIMARY, match(eth_type=ETH_TYPE_IPV4), consult, Table.ROUTE)
@@ -109,8 +128,11 @@ def _learned_mode_flows(host: Host, rows: SwitchRows, options: PlanOptions) -> I
         if backup.tag_id == NO_TAG:
             yield _primary(Table.ROUTE, backup, Group(port_group(backup.out_port)))
         else:
-            yield learned_route_row(backup, options.hard_timeout_s)
-    yield from (_extension_flow(row) for row in rows.extensions)
+            learned = rows.learned.get(backup.key) if options.floods else None
+            taught = tags_learned_from(backup) if learned is None else learned
+            pcp_bits = STATUS_BITS if options.floods else PCP_BITS
+            yield learned_route_row(backup, taught, options.hard_timeout_s, pcp_bits=pcp_bits)
+    yield from (_extension_flow(row, options) for row in rows.extensions)
 
 
 def _agent_mode_flows(host: Host, rows: SwitchRows) -> Iterable[FlowRow]:
@@ -137,13 +159,14 @@ def _primary(table: Table, backup: BackupRow, action: Action) -> FlowRow:
     )
 
 
-def _extension_flow(row: ExtensionRow) -> FlowRow:
+def _extension_flow(row: ExtensionRow, options: PlanOptions) -> FlowRow:
     vlan_vid = VLAN_PRESENT | row.tag_id if row.tag_id else UNTAGGED
+    extend = (Load("vlan_tci", 0, 16, tag_tci(row.new_tag_id, 0)), Resubmit(Table.ROUTE))
     return _planned(
         Table.EXTEND,
         Priority.PRIMARY,
         match(vlan_vid=vlan_vid, **{_FAILED_PORT_REGISTER: row.port_no}),
-        (Load("vlan_tci", 0, 16, tag_tci(row.new_tag_id, 0)), Resubmit(Table.ROUTE)),
+        notifying_extension(row.new_tag_id) if options.floods else extend,
     )
 
 

@@ -10,6 +10,7 @@ from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Direction, LinkId, Topology
 from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.interpret import Packet, SwitchModel, SwitchResult, interpret_switch
+from ryu_apps.plan.notification import is_notification
 from ryu_apps.plan.rows import FlowRow, RulePlan
 
 DELIVERED, DROPPED, LOOPED = "delivered", "dropped", "looped"
@@ -62,10 +63,11 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class WalkResult:
-    """Outcome of a walk (`delivered`, `dropped`, `looped`) and the hops, in order."""
+    """Outcome of a walk (`delivered`, `dropped`, `looped`) and the hops, in order; those of its notifications apart."""
 
     outcome: str
     hops: tuple[Hop, ...]
+    notifications: tuple[Hop, ...] = ()
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -137,19 +139,21 @@ class Network:
         A packet that is copied counts as delivered once the first copy is, and as looped if any loops.
         """
         hops: list[Hop] = []
+        notifications: list[Hop] = []
         waiting = [Hop(source, HOST_PORT, packet)]
         outcome = DROPPED
         while waiting:
             hop = waiting.pop()
-            if hop in hops:
-                return WalkResult(LOOPED, tuple(hops))
-            hops.append(hop)
+            passed = notifications if is_notification(hop.packet.vlan_tci) else hops
+            if hop in passed:
+                return WalkResult(LOOPED, tuple(hops), tuple(notifications))
+            passed.append(hop)
             for port, leaving in self.visit(hop):
                 if port == HOST_PORT and is_delivery(self.models[hop.node].plan, leaving):
                     outcome = DELIVERED
                 elif (arrival := self.arrival(hop.node, port)) is not None:
                     waiting.append(Hop(arrival[0], arrival[1], leaving))
-        return WalkResult(outcome, tuple(hops))
+        return WalkResult(outcome, tuple(hops), tuple(notifications))
 
     def arrival(self, node: str, port: int) -> tuple[str, int] | None:
         """(node, in_port) at the far end of a port; None for a host port or a failed link."""

@@ -137,7 +137,11 @@ def test_the_status_is_crankback_exactly_while_a_row_leads_against_the_primary_o
 @examples(50)
 @given(connected(), options())
 def test_only_states_that_a_packet_can_reach_have_rows(topology, chosen):
-    """From the entries along rows, over failed ports, and (agent mode) where a reply is turned round."""
+    """From the entries along rows, over failed ports, and where an agent or a notification says it.
+
+    In agent mode a reply is turned round where its own path crosses the failure; a notification tells the entries of
+    every failure on their path.
+    """
     planner = BackupPlanner(topology, chosen)
     rows = Rows(planner)
     reachable = set()
@@ -161,6 +165,9 @@ def test_only_states_that_a_packet_can_reach_have_rows(topology, chosen):
             waiting.append((tag_id, far))
             if (larger := planner.sets.with_link(tag_id, number)) is not None:
                 waiting.append((larger, node))
+            if chosen.floods and chosen.mode == "learned" and node in planner.router.start_nodes(commodity):
+                larger_sets = (planner.sets.with_link(tag_id, each) for each in rows.path(commodity, tag_id, node))
+                waiting += [(each, node) for each in larger_sets if each is not None]
     assert reachable == set(rows.backups)
 
 

@@ -6,7 +6,9 @@ from itertools import chain, combinations
 
 from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.addressing import dpid_of, hosts_of
+from ryu_apps.plan.ids import Table
 from ryu_apps.plan.interpret import Packet, interpret_switch
+from ryu_apps.plan.notification import is_notification
 from ryu_apps.plan.walk import Hop, Network, is_delivery
 
 ENDS = ("delivered", "dropped")
@@ -24,6 +26,7 @@ class BruteForce:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.rows: dict[str, set] = {node: set() for node in network.topology.node_names}
+        self._notified: set = set()
         self._hosts = list(hosts_of(network.topology).values())
 
     def worst(self, source: int, target: int) -> str:
@@ -65,8 +68,11 @@ class BruteForce:
                 network.models[hop.node], hop.packet, hop.in_port, frozenset(live - down), (*chosen, *standing)
             )
             rows, released = network.dynamics.react(dpid, down, result)
-            self.rows[hop.node].update(rows)
+            self.rows[hop.node].update(row for row in rows if row.table_id != Table.NOTIFY)
             leaving = [(port, packet) for port, packet, _ in result.outputs] + list(released)
+            notifications = [each for each in leaving if is_notification(each[1].vlan_tci)]
+            self._spread(hop.node, notifications)
+            leaving = [each for each in leaving if each not in notifications]
             if not leaving:
                 found.add("dropped")
             for port, packet in leaving:
@@ -76,6 +82,18 @@ class BruteForce:
                     arrival = network.arrival(hop.node, port)
                     found.add("dropped" if arrival is None else Hop(*arrival, packet))
         return found
+
+    def _spread(self, node, leaving):
+        """Let notifications go through the network and teach every switch that they reach, once."""
+        network = self.network
+        for port, packet in leaving:
+            arrival = network.arrival(node, port)
+            if arrival is None or (arrival, packet.vlan_tci) in self._notified:
+                continue
+            self._notified.add((arrival, packet.vlan_tci))
+            result = network.interpret(Hop(*arrival, packet))
+            self.rows[arrival[0]].update(row for row in result.learned if row.table_id != Table.NOTIFY)
+            self._spread(arrival[0], [(out, frame) for out, frame, _ in result.outputs])
 
 
 def _serves(row, packet):

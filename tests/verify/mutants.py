@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.ids import VLAN_PRESENT, Priority, Table, port_group
+from ryu_apps.plan.notification import is_for_notifications
 from ryu_apps.plan.recovery_rows import UNTAGGED, split_tci, tag_tci
 from ryu_apps.plan.rows import FlowRow, Group, Learn, LearnLoad, Load, Output, Resubmit, RulePlan, match
 
@@ -22,14 +23,18 @@ def retag_with_the_last_link_only(plan: RulePlan) -> RulePlan:
         last = sets.tag_id_of[sets.masks[new_tag] & ~sets.masks[known]]
         return replace(row, apply_actions=(Load("vlan_tci", 0, 16, tag_tci(last, 0)), Resubmit(Table.ROUTE)))
 
-    flows = [forgetful(row) if row.table_id == Table.EXTEND else row for row in plan.flows]
+    flows = [forgetful(row) if row.table_id == Table.EXTEND and _extends(row) else row for row in plan.flows]
     return replace(plan, flows=tuple(flows))
+
+
+def _extends(row: FlowRow) -> bool:
+    return split_tci(row.apply_actions[0].value)[0] != 0  # not one that starts afresh
 
 
 def learn_without_tag(plan: RulePlan) -> RulePlan:
     """Learned rules send untagged packets on by the backup port and leave them untagged."""
     ports = sorted(group.group_id for group in plan.groups if group.group_id < 0xFFFF)
-    flows = [replace(row, apply_actions=_learning_ports(row)) for row in plan.flows]
+    flows = [row if is_for_notifications(row) else _spoilt(row) for row in plan.flows]
     flows += [
         FlowRow(
             Table.ROUTE,
@@ -40,6 +45,10 @@ def learn_without_tag(plan: RulePlan) -> RulePlan:
         for port in ports
     ]
     return replace(plan, flows=tuple(flows))
+
+
+def _spoilt(row: FlowRow) -> FlowRow:
+    return replace(row, apply_actions=_learning_ports(row))
 
 
 def _learning_ports(row: FlowRow) -> tuple:
@@ -54,7 +63,9 @@ def _learning_ports(row: FlowRow) -> tuple:
 def never_learn(plan: RulePlan) -> RulePlan:
     """Packets find their way, and backtrack at the failure for ever."""
     flows = [
-        replace(row, apply_actions=tuple(action for action in row.apply_actions if not isinstance(action, Learn)))
+        row
+        if is_for_notifications(row)
+        else replace(row, apply_actions=tuple(action for action in row.apply_actions if not isinstance(action, Learn)))
         for row in plan.flows
     ]
     return replace(plan, flows=tuple(flows))
@@ -73,7 +84,7 @@ def send_elsewhere(plan: RulePlan, number: int, port_no: int) -> RulePlan:
 
 
 def _leads(row: FlowRow) -> bool:
-    return any(isinstance(action, (Group, Output)) for action in row.apply_actions)
+    return row.table_id != Table.NOTIFY and any(isinstance(action, (Group, Output)) for action in row.apply_actions)
 
 
 def _elsewhere(action, port_no):

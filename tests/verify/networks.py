@@ -13,6 +13,7 @@ from experiments.verify.walk.transitions import Switches, Transitions
 from experiments.verify.wiring import Wiring
 from mininet_topos.topology import Link, LinkId, Node, Topology
 from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.choices import NOTIFICATIONS
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.rows import RulePlan
@@ -50,6 +51,7 @@ def options():
         planner=st.sampled_from(["tree", "pair", "tunnels"]),
         routes=st.sampled_from(["spt", "mst"]),
         max_failures=st.integers(0, 2),
+        notification=st.sampled_from(NOTIFICATIONS),
     )
 
 

@@ -11,6 +11,7 @@ from experiments.verify.compiled.extra_rows import ExtraRows
 from experiments.verify.compiled.matches import ALL_BITS, NotCompilableError, Term
 from experiments.verify.growable_arrays import Ints
 from mininet_topos.ports import HOST_PORT
+from ryu_apps.plan.notification import is_for_notifications
 from ryu_apps.plan.recovery_rows import FORGET_IN_PORT
 from ryu_apps.plan.rows import FlowRow, Match, RulePlan
 
@@ -84,11 +85,12 @@ class Tables:
 
     def __init__(self, plans: list[RulePlan], rows: ExtraRows) -> None:
         self._programs = rows.programs
-        self._flows = [row for plan in plans for row in plan.flows]
+        walked = [[row for row in plan.flows if not is_for_notifications(row)] for plan in plans]
+        self._flows = [row for rows in walked for row in rows]
         self._example_of, self._kind_of = _alike(self._flows)
         self._program_of = np.full(len(self._example_of), _NOT_YET)
         self._subtables: dict[int, list[Subtable]] = defaultdict(list)
-        node = np.repeat(np.arange(len(plans)), [len(plan.flows) for plan in plans])
+        node = np.repeat(np.arange(len(plans)), list(map(len, walked)))
         table_id = np.array([row.table_id for row in self._flows], dtype=np.int64)
         priority = np.array([row.priority for row in self._flows], dtype=np.int64)
         numbers: dict[Match, int] = {}  # switches share most matches

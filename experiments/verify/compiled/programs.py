@@ -15,7 +15,7 @@ import numpy as np
 from experiments.verify.compiled.matches import TCI_BITS, NotCompilableError
 from experiments.verify.growable_arrays import GrowableArray, Ints
 from ryu_apps.plan import rows as row_types
-from ryu_apps.plan.ids import VLAN_PRESENT
+from ryu_apps.plan.ids import VLAN_PRESENT, Table
 from ryu_apps.plan.rows import Action, Learn
 
 
@@ -53,7 +53,7 @@ class Programs:
             row_types.Group: lambda action: (group, action.group_id),
             row_types.Controller: lambda action: (punt, action.controller_id),
             row_types.Learn: lambda action: (learn, learned(action)),
-            row_types.Resubmit: lambda action: (self._op("table", table_id=action.table_id), 0),
+            row_types.Resubmit: self._resubmit,
             row_types.PushVlan: lambda _action: (tag, VLAN_PRESENT),
             row_types.PopVlan: lambda _action: (tag, 0),
             row_types.Load: lambda action: (
@@ -130,6 +130,12 @@ class Programs:
             found = self._op_ids[op] = len(self._ops)
             self._ops.append(Op(*op))
         return found
+
+    def _resubmit(self, action: row_types.Resubmit) -> tuple[int, int]:
+        """Notifications are no packets: that one starts is noted, and its rows are not walked."""
+        if action.table_id == Table.NOTIFY:
+            return self._op("notify"), 0
+        return self._op("table", table_id=action.table_id), 0
 
     def _set_field(self, action: row_types.SetField) -> tuple[int, int]:
         if action.field == "vlan_vid":

@@ -15,7 +15,9 @@ from experiments.verify.wiring import NONE, Wiring
 from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.interpret import Packet, SwitchResult
-from ryu_apps.plan.rows import FlowRow, RulePlan
+from ryu_apps.plan.notification import taught_by
+from ryu_apps.plan.recovery_rows import TAG_ID_BITS
+from ryu_apps.plan.rows import FlowRow, Learn, RulePlan
 from ryu_apps.plan.walk import Dynamics, Learning
 
 _CODE_BITS = 62
@@ -45,6 +47,8 @@ class CompiledSwitches:
         self._codes = Codes(self._addresses)
         self._network = CompiledNetwork(plans, self._codes)
         self._answers: dict[tuple[int, int, int, int, int], Answer] = {}
+        self._taught = [taught_by(plan) for plan in plans]
+        self._numbers: dict[int, int] = {}  # by the address of an action; `_taught` keeps them
         self._is_local = np.zeros((wiring.n_nodes, len(self._addresses)), dtype=bool)
         for node, plan in enumerate(plans):
             self._is_local[node, [self._codes.of(address) for address in plan.local_ipv4]] = True
@@ -97,12 +101,28 @@ class CompiledSwitches:
         node, down = self.wiring.context_node[context], self.wiring.context_down[context]
         return self.numbers_of(self.dynamics.standing_rows(self._network.plans[node].dpid, down))
 
+    def taught_by(self, tag_id: int) -> tuple[Ints, Ints]:
+        """Switch and number of every row that a notification of a failed set brings."""
+        number_of = self._number_of_learn
+        found = [
+            (node, number_of(action)) for node, taught in enumerate(self._taught) for action in taught.get(tag_id, ())
+        ]
+        node, row = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return node, row
+
+    def _number_of_learn(self, action: Learn) -> int:
+        """The same action, which many failed sets share, is compiled once."""
+        found = self._numbers.get(id(action))
+        if found is None:
+            found = self._numbers[id(action)] = self._network.extra_rows.learned(action)
+        return found
+
     def interpret(self, codes: Ints, contexts: Ints, extras: list[Ints]) -> Followed:
         """Let packets visit their switches."""
         node, in_port, src, dst, tci = self._decode(codes)
         columns = {"in_port": in_port.copy(), "ipv4_src": src, "ipv4_dst": dst, "vlan_tci": tci}
         packets = VectorWalk(np.arange(len(codes)), node, contexts, in_port, columns, extras)
-        outputs, punts, learned = self._network.run(packets, self.wiring.live)
+        outputs, punts, learned, notified = self._network.run(packets, self.wiring.live)
         if len(punts.request):
             released, installed = self._react(contexts, punts)
             outputs, learned = outputs.followed_by(released), learned.followed_by(installed)
@@ -112,7 +132,8 @@ class CompiledSwitches:
         order = np.argsort(request, kind="stable")
         code = np.concatenate([code, np.full(len(lost), LOST_CODE)])[order]
         link = np.concatenate([link, np.full(len(lost), NONE)])[order]
-        return Followed(request[order], code, link, learned.request, learned.port)
+        tag_ids = notified.tci & TAG_ID_BITS
+        return Followed(request[order], code, link, learned.request, learned.port, notified.request, tag_ids)
 
     def _react(self, contexts: Ints, punts: Emitted) -> tuple[Emitted, Emitted]:
         """Packets that the agents send on, and rows that they install; what looks alike to them is asked once."""

@@ -86,6 +86,15 @@ class Emitted(NamedTuple):
         return Emitted(*(column[order] for column in both))
 
 
+class Effects(NamedTuple):
+    """What packets caused at their switches; a notification starts with the failed set that its TCI names."""
+
+    outputs: Emitted
+    punts: Emitted
+    learned: Emitted
+    notified: Emitted
+
+
 class CompiledNetwork:
     """Rule plans compiled to arrays.
 
@@ -110,7 +119,7 @@ class CompiledNetwork:
         self.groups = Groups(plans, self.programs)
         self.forgets_in_port = self.tables.forgets_in_port()
 
-    def run(self, packets: VectorWalk, live: Bools) -> tuple[Emitted, Emitted, Emitted]:
+    def run(self, packets: VectorWalk, live: Bools) -> Effects:
         """Walk every packet through its switch.
 
         Parameters
@@ -119,14 +128,10 @@ class CompiledNetwork:
             `columns` holds in_port, ipv4_src, ipv4_dst and vlan_tci.
         live : bool array, shape (contexts, ports)
 
-        Returns
-        -------
-        tuple of Emitted
-            Outputs, punts, learned rows.
         """
         run = _Run(self, live)
         run.table(0, packets, np.arange(len(packets.request)), 0)
-        return run.outputs.emitted(), run.punts.emitted(), run.learned.emitted()
+        return Effects(*(each.emitted() for each in (run.outputs, run.punts, run.learned, run.notified)))
 
 
 class Groups:
@@ -203,7 +208,7 @@ class _Run:
 
     def __init__(self, network: CompiledNetwork, live: Bools) -> None:
         self.network, self.live = network, live
-        self.outputs, self.punts, self.learned = Collected(), Collected(), Collected()
+        self.outputs, self.punts, self.learned, self.notified = (Collected() for _ in range(4))
 
     def table(self, table_id: int, packets: VectorWalk, at: Ints, depth: int) -> None:
         """Look packets up in a table and run the rows that they meet."""
@@ -268,6 +273,9 @@ class _Run:
     def learn(self, _op: Op, rows: Ints, packets: VectorWalk, at: Ints, _depth: int) -> None:
         self.learned.add(packets, at, rows)
 
+    def notify(self, _op: Op, values: Ints, packets: VectorWalk, at: Ints, _depth: int) -> None:
+        self.notified.add(packets, at, values)
+
     def resubmit(self, op: Op, _values: Ints, packets: VectorWalk, at: Ints, depth: int) -> None:
         self.table(op.table_id, packets, at, depth + 1)
 
@@ -295,6 +303,7 @@ _STEPS: dict[str, Callable[[_Run, Op, Ints, VectorWalk, Ints, int], None]] = {
     "output": _Run.output,
     "punt": _Run.punt,
     "learn": _Run.learn,
+    "notify": _Run.notify,
     "table": _Run.resubmit,
     "group": _Run.group,
 }

@@ -82,14 +82,15 @@ class PacketStream:
         other._held = self._held.copy()
         return other
 
-    def put(self, cases: Ints, node: Ints, rows: Ints) -> None:
-        """Put rows into switches, each for one case."""
-        left = np.arange(len(rows))
+    def put(self, cases: Ints, node: Ints, rows: Ints) -> Bools:
+        """Put rows into switches, each for one case; returns which changed anything."""
+        left, changed = np.arange(len(rows)), np.zeros(len(rows), dtype=bool)
         while len(left):  # one row of each switch of a case at a time
             _, first = np.unique(cases[left] * self._contexts.shape[1] + node[left], return_index=True)
             chosen = left[first]
-            self._hold(cases[chosen], node[chosen], rows[chosen])
+            changed[chosen] = self._hold(cases[chosen], node[chosen], rows[chosen])
             left = np.setdiff1d(left, chosen)
+        return changed
 
     def send(self, cases: Ints, start: Ints) -> Walks:
         """Walk one packet per case; the rows that it brings stay.
@@ -159,6 +160,10 @@ class PacketStream:
         extras = [self._applying(slot[cases, node], state) for slot in self._held]
         visit = self._transitions.visit(state, self._contexts[self._failed_set[cases], node], extras)
         changed = np.zeros(len(cases), dtype=bool)
+        for tag_id in self._transitions.notified[visit].T:
+            there = np.flatnonzero(tag_id >= 0)
+            if len(there):
+                changed[there] |= self.notify(cases[there], tag_id[there], state[there])
         for row in self._transitions.rows[visit].T:
             there = np.flatnonzero(row >= 0)
             if len(there):
@@ -166,6 +171,24 @@ class PacketStream:
         following = self._transitions.following[visit]
         # Copies: a packet that is delivered and also punted or copied counts as delivered.
         return np.where((following == DELIVERED).any(axis=1), DELIVERED, following[:, 0]), changed
+
+    def notify(self, cases: Ints, tag_id: Ints, state: Ints) -> Bools:
+        """Teach all switches what a notification of a failed set does, as far as packets in these states meet it.
+
+        Returns
+        -------
+        bool array
+            For which cases anything changed.
+        """
+        group_of = self._transitions.group_of[state]
+        changed = np.zeros(len(cases), dtype=bool)
+        for tag in np.unique(tag_id).tolist():
+            taught = self._transitions.taught_by(tag)
+            asking = np.flatnonzero(tag_id == tag)
+            case, offered = join(group_of[asking], taught.group)
+            case = asking[case]
+            np.logical_or.at(changed, case, self.put(cases[case], taught.node[offered], taught.row[offered]))
+        return changed
 
     def _applying(self, rows: Ints, state: Ints) -> Ints:
         """The rows where the packet can meet them, else -1."""

@@ -11,7 +11,10 @@ from experiments.verify.walk.transitions import DELIVERED_CODE, LOST_CODE, Follo
 from experiments.verify.wiring import NONE, Wiring
 from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.addressing import hosts_of
-from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch, packet_meets
+from ryu_apps.plan.ids import Table
+from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch, learned_row, packet_meets
+from ryu_apps.plan.notification import is_notification, taught_by
+from ryu_apps.plan.recovery_rows import TAG_ID_BITS
 from ryu_apps.plan.rows import FlowRow, RulePlan
 from ryu_apps.plan.walk import Dynamics, is_delivery
 
@@ -32,6 +35,7 @@ class InterpretedSwitches:
     def __init__(self, wiring: Wiring, plans: list[RulePlan], dynamics: Dynamics) -> None:
         self.wiring, self.dynamics = wiring, dynamics
         self._models = [SwitchModel(plan) for plan in plans]
+        self._taught = [taught_by(plan) for plan in plans]
         self._ipv4 = [host.ipv4 for host in hosts_of(wiring.topology).values()]
         self._link_ports = [wiring.link_ports(node) | {HOST_PORT} for node in range(wiring.n_nodes)]
         self._packets: list[Packet] = []
@@ -86,29 +90,45 @@ class InterpretedSwitches:
         plan = self._models[self.wiring.context_node[context]].plan
         return self.numbers_of(self.dynamics.standing_rows(plan.dpid, self.wiring.context_down[context]))
 
+    def taught_by(self, tag_id: int) -> tuple[Ints, Ints]:
+        """Switch and number of every row that a notification of a failed set brings."""
+        found = [
+            (node, self._row(learned_row(action)))
+            for node, taught in enumerate(self._taught)
+            for action in taught.get(tag_id, ())
+        ]
+        node, row = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return node, row
+
     def interpret(self, codes: Ints, contexts: Ints, extras: list[Ints]) -> Followed:
         """Let packets visit their switches."""
-        columns: tuple[list[int], ...] = ([], [], [], [], [])
+        columns: tuple[list[int], ...] = ([], [], [], [], [], [], [])
         for request, (code, context) in enumerate(zip(codes.tolist(), contexts.tolist(), strict=True)):
             rows = tuple(self._rows[column[request]] for column in extras if column[request] >= 0)
-            followed, brought = self._visit(code, context, rows)
+            followed, brought, notified = self._visit(code, context, rows)
             for code_after, link in followed:
                 for column, value in zip(columns[:3], (request, code_after, link), strict=True):
                     column.append(value)
             columns[3].extend([request] * len(brought))
             columns[4].extend(brought)
+            columns[5].extend([request] * len(notified))
+            columns[6].extend(notified)
         return Followed(*(np.array(column, dtype=np.int64) for column in columns))
 
-    def _visit(self, code: int, context: int, extras: tuple[FlowRow, ...]) -> tuple[list[tuple[int, int]], list[int]]:
-        """(code, link) of every packet that leaves, and the rows that come."""
+    def _visit(
+        self, code: int, context: int, extras: tuple[FlowRow, ...]
+    ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+        """(code, link) of every packet that leaves, the rows that come, and the failed sets that it notifies of."""
         node, down = self.wiring.context_node[context], self.wiring.context_down[context]
         model, packet = self._models[node], self._packets[code & (1 << _PACKET_BITS) - 1]
         in_port = code >> _PACKET_BITS & (1 << _PORT_BITS) - 1
         result = interpret_switch(model, packet, in_port, self._link_ports[node] - down, extras)
         rows, released = self.dynamics.react(model.plan.dpid, down, result)
         leaving = [(port, out) for port, out, _ in result.outputs] + list(released)
-        followed = [self._arrival(node, port, out, down) for port, out in leaving]
-        return followed or [(LOST_CODE, NONE)], [self._row(row) for row in rows]
+        followed = [self._arrival(node, port, out, down) for port, out in leaving if not is_notification(out.vlan_tci)]
+        notified = {out.vlan_tci & TAG_ID_BITS for _, out in leaving if is_notification(out.vlan_tci)}
+        brought = [self._row(row) for row in rows if row.table_id != Table.NOTIFY]
+        return followed or [(LOST_CODE, NONE)], brought, sorted(notified)
 
     def _arrival(self, node: int, port: int, packet: Packet, down: frozenset[int]) -> tuple[int, int]:
         if port == HOST_PORT and is_delivery(self._models[node].plan, packet):

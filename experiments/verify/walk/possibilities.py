@@ -37,6 +37,7 @@ class Possibilities:
         self._edge_from, self._edge_to = GrowableArray(np.int64), GrowableArray(np.int64)
         self._worst = GrowableArray(np.int64)
         self._rows = Interner()  # (failed set, switch, row)
+        self._notified = Interner()  # (failed set, set that a notification names)
         self._joined_places = self._joined_rows = 0
         if rewritten is not None:
             self._intern_rows(*rewritten)
@@ -83,6 +84,18 @@ class Possibilities:
             there = row >= 0
             if there.any():
                 self._intern_rows(failed_set[there], node[there], row[there])
+        for tag_id in self._transitions.notified[visit].T:
+            there = tag_id >= 0
+            if there.any():
+                self._note_notifications(failed_set[there], tag_id[there])
+
+    def _note_notifications(self, failed_set: Ints, tag_id: Ints) -> None:
+        """Any switch may have been notified of a set of which any packet can notify the network."""
+        known = len(self._notified)
+        self._notified.intern(failed_set << _ROW_BITS | tag_id)
+        for code in self._notified.codes[known:].tolist():
+            taught = self._transitions.taught_by(code & (1 << _ROW_BITS) - 1)
+            self._intern_rows(np.full_like(taught.node, code >> _ROW_BITS), taught.node, taught.row)
 
     def _intern_rows(self, failed_set: Ints, node: Ints, row: Ints) -> None:
         place = failed_set * self._contexts.shape[1] + node

@@ -35,6 +35,8 @@ class Followed(NamedTuple):
         Every request has at least one.
     row_request, row
         A row that comes to the switch.
+    notified_request, notified
+        A failed set of which the transition notifies the network.
     """
 
     request: Ints
@@ -42,6 +44,16 @@ class Followed(NamedTuple):
     link: Ints
     row_request: Ints
     row: Ints
+    notified_request: Ints
+    notified: Ints
+
+
+class Taught(NamedTuple):
+    """Rows that a notification brings: switch, number, and the group that they share with packets."""
+
+    node: Ints
+    row: Ints
+    group: Ints
 
 
 class Switches(Protocol):
@@ -76,6 +88,9 @@ class Switches(Protocol):
     def standing_rows(self, context: int) -> Ints:
         """Rows that a switch has once it knows its failed ports."""
 
+    def taught_by(self, tag_id: int) -> tuple[Ints, Ints]:
+        """Switch and number of every row that a notification of a failed set brings."""
+
     def interpret(self, codes: Ints, contexts: Ints, extras: list[Ints]) -> Followed:
         """Let packets visit their switches; `extras` are columns of rows beside the plan's, earlier ones win ties."""
 
@@ -92,6 +107,8 @@ class Transitions:
         Link that the first of them took.
     rows : int array, shape (transitions, most rows)
         Rows that the transition brings to the switch, -1 for none.
+    notified : int array, shape (transitions, most notifications)
+        Failed sets of which the transition notifies the network, -1 for none.
     """
 
     def __init__(self, switches: Switches, wiring: Wiring) -> None:
@@ -99,8 +116,10 @@ class Transitions:
         self._states, self._row_sets, self._conditions, self._special = (Interner() for _ in range(4))
         self._node, self._group, self._healthy = (GrowableArray(np.int64) for _ in range(3))
         self._following, self._rows = GrowableArray(np.int64, 1, fill=_UNKNOWN), GrowableArray(np.int64, 1, fill=NO_ROW)
+        self._notified = GrowableArray(np.int64, 1, fill=NO_ROW)
         self._link, self._visit_of_special = GrowableArray(np.int64), GrowableArray(np.int64)
         self._standing: dict[int, Ints] = {}
+        self._taught: dict[int, Taught] = {}
         self.states(np.array([DELIVERED_CODE, LOST_CODE]))
 
     @property
@@ -127,6 +146,18 @@ class Transitions:
     def rows(self) -> Ints:
         """Rows that every transition brings."""
         return self._rows.values
+
+    @property
+    def notified(self) -> Ints:
+        """Failed sets of which every transition notifies the network."""
+        return self._notified.values
+
+    def taught_by(self, tag_id: int) -> Taught:
+        """What a notification of a failed set brings to all switches."""
+        if tag_id not in self._taught:
+            node, row = self.switches.taught_by(tag_id)
+            self._taught[tag_id] = Taught(node, row, self.switches.group_of_rows(row))
+        return self._taught[tag_id]
 
     def states(self, codes: Ints) -> Ints:
         """States of codes."""
@@ -188,6 +219,7 @@ class Transitions:
         self._following.extend(padded(found.request, self.states(found.code), len(states)))
         self._link.extend(found.link[np.unique(found.request, return_index=True)[1]])
         self._rows.extend(padded(found.row_request, found.row, len(states)))
+        self._notified.extend(padded(found.notified_request, found.notified, len(states)))
         return np.arange(first, first + len(states))
 
     def _standing_columns(self, states: Ints, contexts: Ints) -> list[Ints]:

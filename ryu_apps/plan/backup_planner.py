@@ -35,9 +35,9 @@ class SwitchRows:
 
     Attributes
     ----------
-    learned : dict
+    learned
         Where notifications are on: key of a backup row to what a packet that takes it teaches the switch.
-    notified : dict
+    notified
         There too: failed set to what a notification of it teaches.
     """
 

@@ -73,9 +73,7 @@ class Teaching:
 
     Parameters
     ----------
-    sets : FailureSets
-    n_nodes : int
-    paths : mapping
+    paths
         Tag id to the path of the commodity's packets from this switch with that tag; none where no way is left.
     """
 
@@ -92,7 +90,8 @@ class Teaching:
         None when they keep their tag, or when no way is left.
         """
         failed = self._sets.masks[tag_id]
-        tag, positions = tag_in, []
+        tag = tag_in
+        positions: list[int] = []
         while (path := self._paths.get(tag)) is not None:
             unknown = failed & ~self._sets.masks[tag]
             met = next(((place, number) for place, number in enumerate(path) if unknown >> number & 1), None)
@@ -175,8 +174,7 @@ def afresh_rows(primaries: Iterable[BackupRow], extensions: Iterable[ExtensionRo
 
     Parameters
     ----------
-    primaries : iterable of BackupRow
-    extensions : iterable of ExtensionRow
+    extensions
         Those of packets without a tag.
     """
     afresh = (Load("vlan_tci", 0, TCI_BITS, tag_tci(NO_TAG, AFRESH)), Resubmit(Table.ROUTE))
@@ -201,11 +199,9 @@ def notification_rows(
 
     Parameters
     ----------
-    notified : mapping
+    notified
         Failed set to what the switch learns from it.
-    sets : FailureSets
-    link_ports : iterable of int
-    hard_timeout_s : int
+    hard_timeout_s
         Life of what is learned; 0 = until the link returns.
     """
     for afresh in (0, AFRESH):  # of the packet that it was copied from

@@ -38,11 +38,11 @@ class LearnedTag(NamedTuple):
 
     Attributes
     ----------
-    source : int or None
+    source
         None for every source.
-    status : int
+    status
         `ids.Status` that comes with the tag.
-    rank : int
+    rank
         Of the rows that a packet meets, the one of the highest rank decides.
     """
 

@@ -177,8 +177,7 @@ class PacketStream:
 
         Returns
         -------
-        bool array
-            For which cases anything changed.
+        For which cases anything changed.
         """
         group_of = self._transitions.group_of[state]
         changed = np.zeros(len(cases), dtype=bool)

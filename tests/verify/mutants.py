@@ -34,7 +34,7 @@ def _extends(row: FlowRow) -> bool:
 def learn_without_tag(plan: RulePlan) -> RulePlan:
     """Learned rules send untagged packets on by the backup port and leave them untagged."""
     ports = sorted(group.group_id for group in plan.groups if group.group_id < 0xFFFF)
-    flows = [row if is_for_notifications(row) else _spoilt(row) for row in plan.flows]
+    flows = [row if is_for_notifications(row) else _corrupted(row) for row in plan.flows]
     flows += [
         FlowRow(
             Table.ROUTE,
@@ -47,7 +47,7 @@ def learn_without_tag(plan: RulePlan) -> RulePlan:
     return replace(plan, flows=tuple(flows))
 
 
-def _spoilt(row: FlowRow) -> FlowRow:
+def _corrupted(row: FlowRow) -> FlowRow:
     return replace(row, apply_actions=_learning_ports(row))
 
 

@@ -15,17 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from math import inf
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from mininet_topos.topology import Direction
+from te_solver.commodity import Commodity
 from te_solver.routes import NO_LINK, ResidualRoutes
-
-
-class Commodity(NamedTuple):
-    """Traffic with one destination and, for the pair planner, one source (else None)."""
-
-    source: int | None
-    destination: int
 
 
 class Router(Protocol):
@@ -56,7 +50,7 @@ class TreeRouter:
     @property
     def commodities(self) -> tuple[Commodity, ...]:
         """One commodity per destination."""
-        return tuple(Commodity(None, node) for node in self._nodes)
+        return tuple(Commodity(node) for node in self._nodes)
 
     def start_nodes(self, commodity: Commodity) -> tuple[int, ...]:
         """Every node but the destination."""
@@ -98,7 +92,7 @@ class PairRouter:
     def commodities(self) -> tuple[Commodity, ...]:
         """One commodity per ordered pair."""
         nodes = range(len(self.residual.topology.nodes))
-        return tuple(Commodity(source, target) for target in nodes for source in nodes if source != target)
+        return tuple(Commodity(target, source) for target in nodes for source in nodes if source != target)
 
     def start_nodes(self, commodity: Commodity) -> tuple[int, ...]:
         """The source."""

@@ -10,7 +10,8 @@ from itertools import permutations
 
 import numpy as np
 
-from te_solver.commodity_routes import Commodity, PairRouter
+from te_solver.commodity import Commodity
+from te_solver.commodity_routes import PairRouter
 from te_solver.network import Network
 from te_solver.routes import ResidualRoutes
 from te_solver.tunnels import DEFAULT_COUNT, find_tunnels
@@ -57,5 +58,5 @@ def _tunnels(residual: ResidualRoutes) -> dict[Commodity, list[dict[int, int]]]:
     for number, tunnel in enumerate(found):
         steps = {order[hop.src]: index[hop] for hop in tunnel.links}
         source, destination = pairs[owners[number]]
-        routes.setdefault(Commodity(source, destination), []).append(steps)
+        routes.setdefault(Commodity(destination, source), []).append(steps)
     return routes

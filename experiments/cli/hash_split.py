@@ -17,7 +17,7 @@ from mininet_topos.errors import BadInputError
 if TYPE_CHECKING:
     from experiments.verify.against_ovs.split import Spread
     from mininet_topos.topology import Topology
-    from ryu_apps.plan.kuijia.commodities import Commodity
+    from ryu_apps.plan.kuijia.commodities import TunnelCommodity
     from ryu_apps.plan.kuijia.ingress import IngressEntry
     from ryu_apps.plan.kuijia.options import TunnelOptions
     from ryu_apps.plan.kuijia.plan import TunnelPlanner
@@ -58,7 +58,7 @@ def refuse_pair(arguments: argparse.Namespace) -> None:
 
 
 def verify_hash_split(
-    arguments: argparse.Namespace, topology: Topology, commodities: Iterable[Commodity], options: TunnelOptions
+    arguments: argparse.Namespace, topology: Topology, commodities: Iterable[TunnelCommodity], options: TunnelOptions
 ) -> int:
     """Run `armor verify --hash-split`.
 
@@ -108,7 +108,7 @@ def verify_hash_split(
     return 0 if value["holds"] else 1
 
 
-def _chosen(arguments: argparse.Namespace, commodities: Sequence[Commodity]) -> tuple[Commodity, ...]:
+def _chosen(arguments: argparse.Namespace, commodities: Sequence[TunnelCommodity]) -> tuple[TunnelCommodity, ...]:
     """Commodities of the pair, one a class, with the weights that were asked for."""
     pairs = dict.fromkeys(each.pair for each in commodities)
     if arguments.pair is None:
@@ -139,7 +139,7 @@ def _weights(text: str, count: int) -> tuple[float, ...]:
     return tuple(each / sum(weights) for each in weights)
 
 
-def _ingress_entry(planner: TunnelPlanner, commodity: Commodity) -> IngressEntry:
+def _ingress_entry(planner: TunnelPlanner, commodity: TunnelCommodity) -> IngressEntry:
     return next(each for each in planner.ingress_entries[commodity.src] if each.commodity.pair == commodity.pair)
 
 

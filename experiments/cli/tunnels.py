@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mininet_topos.topology import LinkId, Topology
-    from ryu_apps.plan.kuijia.commodities import Commodity
+    from ryu_apps.plan.kuijia.commodities import TunnelCommodity
     from ryu_apps.plan.kuijia.options import Prefix, TunnelOptions
     from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
     from ryu_apps.plan.options import PlanOptions
@@ -302,7 +302,7 @@ def _options(arguments: argparse.Namespace) -> TunnelOptions:
     return TunnelOptions(arguments.priorities, arguments.split, prefixes, arguments.notified_by)
 
 
-def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[Commodity, ...]:
+def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[TunnelCommodity, ...]:
     from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
 
     if arguments.demands is None:

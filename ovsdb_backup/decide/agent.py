@@ -54,13 +54,13 @@ from ovsdb_backup.decide.agent_types import (
     SwitchRead,
     Tick,
 )
-from ovsdb_backup.decide.backup_index import Commodity
 from ovsdb_backup.decide.liveness import first_deadline_s
 from ovsdb_backup.decide.packet import PacketFields
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import VLAN_PRESENT, Status, split_cookie
 from ryu_apps.plan.recovery_rows import split_tci
 from ryu_apps.plan.rows import FlowRow
+from te_solver.commodity import Commodity
 
 
 class Reaction(Enum):

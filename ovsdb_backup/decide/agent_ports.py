@@ -33,9 +33,9 @@ from ovsdb_backup.decide.agent_types import (
     PreparedFailure,
     Result,
 )
-from ovsdb_backup.decide.backup_index import Commodity
 from ovsdb_backup.decide.liveness import DOWN, HELD, NEW, UP, Liveness, entered
 from ryu_apps.plan.damping import Damping
+from te_solver.commodity import Commodity
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from ovsdb_backup.decide.agent_rules import rule_grabber
 from ovsdb_backup.decide.agent_types import AgentAction, AgentState, Log, PortHealth, Refill, Rules, SwitchRead
-from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
+from ovsdb_backup.decide.backup_index import BackupIndex
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import VLAN_PRESENT, Kind, split_cookie
 from ryu_apps.plan.recovery_rows import OWNER
 from ryu_apps.plan.rows import FlowRow, Output
+from te_solver.commodity import Commodity
 
 
 def rule_of(row: FlowRow) -> tuple[Commodity, int] | None:

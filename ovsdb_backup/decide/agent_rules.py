@@ -20,12 +20,13 @@ from ovsdb_backup.decide.agent_types import (
     Result,
     Rules,
 )
-from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
+from ovsdb_backup.decide.backup_index import BackupIndex
 from ovsdb_backup.decide.liveness import DOWN
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import Kind, Priority, Table, cookie, split_cookie
 from ryu_apps.plan.recovery_rows import OWNER, commodity_match, deliver_seen_row, tagged_row, untagged_row
 from ryu_apps.plan.rows import BackupRow, FlowRow
+from te_solver.commodity import Commodity
 
 NO_RULES: Mapping[int, FlowRow] = {}
 NO_TAGS: frozenset[int] = frozenset()

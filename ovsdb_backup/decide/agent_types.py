@@ -7,11 +7,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
+from ovsdb_backup.decide.backup_index import BackupIndex
 from ovsdb_backup.decide.liveness import DOWN, HELD, NEW, UP, Health
 from ovsdb_backup.decide.packet import PacketFields
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.rows import Action, FlowRow, GroupRow
+from te_solver.commodity import Commodity
 
 OUTDATED_TAG_TIMEOUT_S = 2  # a switch that keeps sending such packets is asked again this often
 

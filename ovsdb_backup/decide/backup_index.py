@@ -6,18 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from ryu_apps.plan.failure_sets import NO_TAG, FailureSets
 from ryu_apps.plan.ids import AGENT_CONTROLLER_ID
 from ryu_apps.plan.rows import BackupRow, Controller, ExtensionRow, FlowRow, GroupRow, RulePlan
-
-
-class Commodity(NamedTuple):
-    """Packets to `destination`, from `source` or (None) from anywhere; IPv4 addresses."""
-
-    destination: int
-    source: int | None = None
+from te_solver.commodity import Commodity
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from ovsdb_backup.decide.agent_rules import apply_rules, fail_port, touched_by, wanted_rules
 from ovsdb_backup.decide.agent_types import AgentState, ChangeRows, PreparedFailure
-from ovsdb_backup.decide.backup_index import Commodity
 from ryu_apps.openflow import encode
 from ryu_apps.plan.rows import FlowRow
+from te_solver.commodity import Commodity
 
 SLICE_COMMODITIES = 16
 

@@ -17,7 +17,7 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.topology import Topology
 from ryu_apps.control.decide.traffic import Question, commodities_to_json, question_from_json, without_links
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
 from te_solver.demand_files import load_demands, parse_demands
 from te_solver.demands import with_classes
@@ -27,12 +27,12 @@ from te_solver.tunnels import to_problem
 from te_solver.values import DEFAULT_PRIORITY, Allocation, Demand
 
 
-def answer(question: Question) -> tuple[Commodity, ...]:
+def answer(question: Question) -> tuple[TunnelCommodity, ...]:
     """Answer of the question's topology, whose name or file it gives (`decide`)."""
     return decide(question, load_topology(question.topology))
 
 
-def decide(question: Question, topology: Topology) -> tuple[Commodity, ...]:
+def decide(question: Question, topology: Topology) -> tuple[TunnelCommodity, ...]:
     """Commodities of what is best while the avoided links carry nothing.
 
     A demand that nothing can carry now has tunnels all the same, those of the whole network: its packets are dropped
@@ -58,11 +58,13 @@ def decide(question: Question, topology: Topology) -> tuple[Commodity, ...]:
     return (*found, *(replace(spare[pair], priority=priority) for pair, priority in stranded if pair in spare))
 
 
-def _equal(question: Question, topology: Topology, pairs: Sequence[tuple[str, str]] | None) -> tuple[Commodity, ...]:
+def _equal(
+    question: Question, topology: Topology, pairs: Sequence[tuple[str, str]] | None
+) -> tuple[TunnelCommodity, ...]:
     return equal_commodities(topology, pairs, question.tunnels, question.tunnel_kind, question.metric)
 
 
-def _decided(question: Question, left: Topology, demands: Sequence[Demand]) -> tuple[Commodity, ...]:
+def _decided(question: Question, left: Topology, demands: Sequence[Demand]) -> tuple[TunnelCommodity, ...]:
     return allocated_commodities(_allocation(question, left, demands)) if left.links else ()
 
 

@@ -24,7 +24,7 @@ from ryu_apps.control.decide.tunnel_resources import BusyError
 from ryu_apps.control.restorer import Restorer
 from ryu_apps.control.switch import Switch
 from ryu_apps.control.tunnel_rewriting import TunnelRewriting
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner
 from ryu_apps.plan.kuijia.replacement import replacement_steps
@@ -59,7 +59,7 @@ class TrafficEngineering:
         rewriting: TunnelRewriting,
         restorer: Restorer,
         question: Question,
-        ask: Callable[[Question], tuple[Commodity, ...]],
+        ask: Callable[[Question], tuple[TunnelCommodity, ...]],
     ) -> None:
         self._controller, self._rewriting, self._restorer = controller, rewriting, restorer
         self._question, self._ask = question, ask
@@ -188,7 +188,7 @@ class TrafficEngineering:
 
 
 def _prepare(
-    old: TunnelPlanner, commodities: tuple[Commodity, ...], held: Held, shape: str
+    old: TunnelPlanner, commodities: tuple[TunnelCommodity, ...], held: Held, shape: str
 ) -> tuple[Failovers, tuple[dict[int, RulePlan], ...]]:
     new = TunnelPlanner(old.scheme, old.topology, commodities, old.options, held)
     steps = replacement_steps(old.plans(), new.plans())

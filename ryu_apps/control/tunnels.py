@@ -20,7 +20,7 @@ from ryu_apps.control.decide.tunnel import Failovers, tunnels_to_json
 from ryu_apps.control.engineering import TrafficEngineering
 from ryu_apps.control.restorer import PassiveMonitor, Restorer
 from ryu_apps.control.tunnel_rewriting import AgentManaged, TunnelRewriting
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.rows import RulePlan
@@ -80,7 +80,7 @@ class TunnelController(Controller):
         return self._engineering.request(given)
 
 
-def ask(question: Question) -> tuple[Commodity, ...]:
+def ask(question: Question) -> tuple[TunnelCommodity, ...]:
     """The answer of traffic engineering, which computes in a process of its own; the event loop goes on meanwhile.
 
     Raises

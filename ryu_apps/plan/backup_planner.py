@@ -21,7 +21,8 @@ from ryu_apps.plan.notification import Path, Teaching
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import LearnedTag
 from ryu_apps.plan.rows import BackupRow, ExtensionRow
-from te_solver.commodity_routes import Commodity, Router
+from te_solver.commodity import Commodity
+from te_solver.commodity_routes import Router
 from te_solver.routers import make_router
 from te_solver.routes import NO_LINK, ResidualRoutes
 

@@ -17,7 +17,7 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
 from mininet_topos.wording import one_line
 from ryu_apps.plan.ids import Owner
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
 from ryu_apps.plan.options import PlanOptions
@@ -107,7 +107,7 @@ def plan_network(scheme: str, topology: Topology, options: PlanOptions) -> dict[
 def plan_tunnels(
     scheme: str,
     topology: Topology,
-    commodities: Iterable[Commodity],
+    commodities: Iterable[TunnelCommodity],
     options: TunnelOptions | None = None,
     failures: Failures = (),
 ) -> dict[int, RulePlan]:

@@ -19,7 +19,7 @@ from mininet_topos.build import from_edges, numbered_nodes
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.topology import Direction, LinkId, Topology
 from ryu_apps.plan.addressing import hosts_of
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.schemes import find_tunnel_scheme
@@ -38,10 +38,10 @@ def path(*nodes: int) -> tuple[Direction, ...]:
 
 # The tunnel over s2, which fails, stands in the middle of the slots.
 PATHS = (path(1, 4), path(1, 2, 4), path(1, 3, 4))
-EQUAL = Commodity("s1", "s4", PATHS, (1 / 3, 1 / 3, 1 / 3))
+EQUAL = TunnelCommodity("s1", "s4", PATHS, (1 / 3, 1 / 3, 1 / 3))
 
 
-def planner(scheme: str, commodity: Commodity = EQUAL, priorities: str = "single") -> TunnelPlanner:
+def planner(scheme: str, commodity: TunnelCommodity = EQUAL, priorities: str = "single") -> TunnelPlanner:
     return TunnelPlanner(find_tunnel_scheme(scheme), square(), (commodity,), TunnelOptions(priorities))
 
 
@@ -66,7 +66,7 @@ def test_only_kuijia_s_victims_change_their_queue() -> None:
 
 
 def test_flows_without_a_survivor_are_dropped_and_te_moves_nobody() -> None:
-    alone = Commodity("s1", "s4", PATHS[1:2], (1.0,))
+    alone = TunnelCommodity("s1", "s4", PATHS[1:2], (1.0,))
     flow = Flow("f", "s1", "s4", tunnel=0)
     lost = place(planner("kuijia", alone), flow, wanted_slots(planner("kuijia", alone), flow, FAILURE)[0], 1, FAILURE)
     assert lost.after == ()
@@ -76,7 +76,7 @@ def test_flows_without_a_survivor_are_dropped_and_te_moves_nobody() -> None:
 
 def test_a_move_that_the_scheme_never_makes_is_refused() -> None:
     """By contiguous ranges, rescaling gives all slots of the first tunnel to the second."""
-    first = Commodity("s1", "s4", (PATHS[1], PATHS[0], PATHS[2]), (1 / 3, 1 / 3, 1 / 3))
+    first = TunnelCommodity("s1", "s4", (PATHS[1], PATHS[0], PATHS[2]), (1 / 3, 1 / 3, 1 / 3))
     flow = Flow("f", "s1", "s4", tunnel=0, moves_to=2)
     with pytest.raises(BadInputError, match="moves no slot of it there"):
         wanted_slots(planner("rescaling", first), flow, FAILURE)
@@ -105,7 +105,7 @@ def test_a_class_is_known_by_its_dscp() -> None:
 
 def test_aggregates_of_the_paper_s_example() -> None:
     """300 Mbit/s, weights 0.5, 0.3, 0.2: tunnel 1 carries 90 and 60 (Kuijia section 5.1)."""
-    commodity = Commodity("s1", "s4", PATHS, (0.5, 0.3, 0.2))
+    commodity = TunnelCommodity("s1", "s4", PATHS, (0.5, 0.3, 0.2))
     flows = aggregate_flows([commodity], {("s1", "s4", 1): 300.0}, "tcp")
     assert [round(flow.offered_mbps or 0, 6) for flow in flows[:2]] == [90, 60]
     assert [(flow.tunnel, flow.moves_to) for flow in flows[:2]] == [(0, 1), (0, 2)]
@@ -116,7 +116,7 @@ def test_aggregates_of_the_paper_s_example() -> None:
 @given(st.lists(st.floats(0.05, 1), min_size=1, max_size=3), st.floats(1, 1000))
 def test_aggregates_sum_to_what_was_granted(weights: list[float], granted: float) -> None:
     shares = tuple(weight / sum(weights) for weight in weights)
-    commodity = Commodity("s1", "s4", PATHS[: len(weights)], shares)
+    commodity = TunnelCommodity("s1", "s4", PATHS[: len(weights)], shares)
     flows = aggregate_flows([commodity], {("s1", "s4", 1): granted}, "udp", smallest_mbps=0.0)
     sums = [sum(flow.offered_mbps or 0 for flow in flows if flow.tunnel == number) for number in range(len(shares))]
     left_out = 0.011 * granted * 2 * len(shares)

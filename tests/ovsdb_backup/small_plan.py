@@ -7,9 +7,10 @@ Ports 2, 3, 4 lead to links 0, 1, 2; links 3 and 4 are elsewhere. Sets of up to 
 from __future__ import annotations
 
 from ovsdb_backup.decide.agent_types import AgentState, PacketIn, PlanLoaded, Tick
-from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
+from ovsdb_backup.decide.backup_index import BackupIndex
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.rows import BackupRow, ExtensionRow, FlowRow
+from te_solver.commodity import Commodity
 from tests.ovsdb_backup.world import World, tagged
 
 T, S, LOCAL = 0x0A000001, 0x0A000002, 0x0A000009

@@ -21,10 +21,11 @@ from ovsdb_backup.decide.agent_types import (
     SecondSourceLost,
     Tick,
 )
-from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
+from ovsdb_backup.decide.backup_index import BackupIndex
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.rows import Output
+from te_solver.commodity import Commodity
 from tests.ovsdb_backup.world import SITES, Site, World, connected_world, prepared_bytes, prepared_failure, tagged
 
 Move = tuple[object, ...]

@@ -30,7 +30,7 @@ from ovsdb_backup.decide.agent_wire import (
     note_port,
     read_further,
 )
-from ovsdb_backup.decide.backup_index import BackupIndex, Commodity
+from ovsdb_backup.decide.backup_index import BackupIndex
 from ovsdb_backup.decide.packet import PacketFields, read_packet
 from ovsdb_backup.decide.rate_limit import TokenBucket
 from ovsdb_backup.urgency import Urgency
@@ -39,6 +39,7 @@ from ryu_apps.openflow.wire import MsgType, WireError, header, split_messages
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.rows import Bucket, FlowRow, Group, GroupRow, Output, match
+from te_solver.commodity import Commodity
 from tests.ovsdb_backup.running import ipv4_frame
 from tests.ovsdb_backup.world import SITES, connected_world, prepared_bytes
 

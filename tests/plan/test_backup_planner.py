@@ -14,7 +14,7 @@ from ryu_apps.plan.backup_planner import BackupPlanner
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.options import PlanOptions
-from te_solver.commodity_routes import Commodity
+from te_solver.commodity import Commodity
 from te_solver.routes import NO_LINK
 from tests.examples import examples
 from tests.verify.networks import connected, options
@@ -35,7 +35,7 @@ class Rows:
         for node, rows in planner.rows().items():
             for row in rows.backups:
                 source = None if row.source is None else row.source - host_ipv4(1)
-                commodity = Commodity(source, row.destination - host_ipv4(1))
+                commodity = Commodity(row.destination - host_ipv4(1), source)
                 assert (commodity, row.tag_id, node) not in self.backups
                 self.backups[commodity, row.tag_id, node] = row
             for row in rows.extensions:
@@ -175,6 +175,6 @@ def test_rows_of_figure_2_backtrack_at_d_with_status_crankback_and_go_on_from_b_
     planner = BackupPlanner(figure2(), PlanOptions(planner="pair", max_failures=1))
     rows = Rows(planner)
     failed = planner.sets.with_link(NO_TAG, planner.topology.link_ids.index(planner.topology.parse_link("s4-s5")))
-    commodity = Commodity(0, 4)
+    commodity = Commodity(4, 0)
     status = {node: rows.backups[commodity, failed, node].status for node in (3, 2, 1, 5)}
     assert status == {3: Status.CRANKBACK, 2: Status.CRANKBACK, 1: Status.RECOVERED, 5: Status.RECOVERED}

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.toy import figure2
-from te_solver.commodity_routes import Commodity, PairRouter, TreeRouter
+from te_solver.commodity import Commodity
+from te_solver.commodity_routes import PairRouter, TreeRouter
 from te_solver.routers import make_router
 from te_solver.routes import NO_LINK, ResidualRoutes
 from tests.examples import examples
@@ -67,7 +68,7 @@ def test_both_planners_reach_the_destination_whenever_the_residual_graph_does(to
 @given(connected(), ROUTES)
 def test_every_destination_has_a_tree_commodity_and_every_ordered_pair_its_own(topology, routes):
     residual, nodes = ResidualRoutes(topology, routes), range(len(topology.nodes))
-    assert TreeRouter(residual).commodities == tuple(Commodity(None, node) for node in nodes)
+    assert TreeRouter(residual).commodities == tuple(Commodity(node) for node in nodes)
     pairs = {(commodity.source, commodity.destination) for commodity in PairRouter(residual).commodities}
     assert pairs == set(permutations(nodes, 2))
     assert len(PairRouter(residual).commodities) == len(pairs)
@@ -80,7 +81,7 @@ def test_primary_paths_of_pairs_are_those_of_the_trees(topology, routes):
     trees, pairs = TreeRouter(residual), PairRouter(residual)
     for commodity in pairs.commodities:
         start = commodity.source
-        assert follow(pairs, commodity, 0, start) == follow(trees, Commodity(None, commodity.destination), 0, start)
+        assert follow(pairs, commodity, 0, start) == follow(trees, Commodity(commodity.destination), 0, start)
 
 
 @examples(80)
@@ -127,7 +128,7 @@ def test_with_several_failed_links_pairs_take_the_tree(topology, routes, data):
     trees, pairs = TreeRouter(residual), PairRouter(residual)
     for commodity in pairs.commodities:
         for node in range(len(topology.nodes)):
-            tree = trees.next_link(Commodity(None, commodity.destination), failed, node)
+            tree = trees.next_link(Commodity(commodity.destination), failed, node)
             assert pairs.next_link(commodity, failed, node) == tree
 
 
@@ -135,7 +136,7 @@ def test_figure_2_of_the_paper_turns_at_d_and_goes_on_from_b():
     topology = figure2()
     router = PairRouter(ResidualRoutes(topology))
     d_to_e = 1 << topology.link_ids.index(topology.parse_link("s4-s5"))
-    nodes, _ = follow(router, Commodity(0, 4), d_to_e, 3)
+    nodes, _ = follow(router, Commodity(4, 0), d_to_e, 3)
     assert [topology.node_names[node] for node in nodes] == ["s4", "s3", "s2", "s6", "s7", "s8", "s5"]
 
 

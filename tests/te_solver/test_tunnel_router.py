@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mininet_topos.catalogue import load_topology
-from te_solver.commodity_routes import Commodity
+from te_solver.commodity import Commodity
 from te_solver.network import Network
 from te_solver.routers import make_router
 from te_solver.routes import NO_LINK, ResidualRoutes
@@ -34,7 +34,7 @@ def test_primary_routes_are_first_tunnels_and_bypasses_end_on_whole_ones(name):
     ends = (0, len(topology.nodes) - 1)
     tunnels = find_tunnels(Network(topology, np.ones(len(topology.links))), np.array([ends]), 3, "disjoint", "hops")
     first, *others = [tunnel.links for tunnel in tunnels]
-    commodity, order = Commodity(*ends), topology.index_of
+    commodity, order = Commodity(*reversed(ends)), topology.index_of
     assert walk(router, commodity, 0, ends[0]) == [ends[0], *(order[hop.dst] for hop in first)]
     for place, hop in enumerate(first):
         failed = topology.link_id(hop)
@@ -50,4 +50,4 @@ def test_primary_routes_are_first_tunnels_and_bypasses_end_on_whole_ones(name):
 def test_pairs_that_nothing_joins_have_no_route():
     topology = load_topology("pair")
     alone = make_router("tunnels", ResidualRoutes(type(topology)(topology.name, topology.nodes, ())))
-    assert alone.next_link(Commodity(0, 1), 0, 0) == NO_LINK
+    assert alone.next_link(Commodity(1, 0), 0, 0) == NO_LINK

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from experiments.scenario.flow_values import FIRST_PORT, Flow
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 
 # A flow below this share of its pair's traffic is left out: iperf3 cannot send it, and nobody would see it.
 LEAST_SHARE = 0.01
@@ -17,7 +17,7 @@ DEFAULT_SMALLEST_MBPS = 0.05
 
 
 def aggregate_flows(
-    commodities: Iterable[Commodity],
+    commodities: Iterable[TunnelCommodity],
     granted_mbps: Mapping[tuple[str, str, int], float],
     transport: str,
     class_names: Mapping[int, str | None] | None = None,
@@ -66,7 +66,7 @@ def aggregate_flows(
     return tuple(flows)
 
 
-def _parts(commodity: Commodity, others: list[int]) -> list[tuple[int | None, float]]:
+def _parts(commodity: TunnelCommodity, others: list[int]) -> list[tuple[int | None, float]]:
     """(tunnel that takes it over, share of the tunnel's traffic); one whole part for an only tunnel."""
     if not others:
         return [(None, 1.0)]

@@ -13,7 +13,7 @@ from experiments.scenario.flow_values import Flow
 from mininet_topos.build import from_edges, numbered_nodes
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import LinkId, Topology
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
@@ -106,7 +106,7 @@ class Traffic:
         return allocation_of(*_case(self.parameters), self.parameters.pairs or 0, tunnels=self.parameters.tunnels)
 
     @cached_property
-    def commodities(self) -> tuple[Commodity, ...]:
+    def commodities(self) -> tuple[TunnelCommodity, ...]:
         """Pairs with tunnels and weights, as the controller finds them too."""
         if self.trial.topology == GSCALE:
             return allocated_commodities(self.allocation)

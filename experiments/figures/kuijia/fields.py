@@ -24,7 +24,7 @@ from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, SHAPES
 from ryu_apps.plan.decompose.shapes import decompose_plan
 from ryu_apps.plan.ids import SPARE_TABLES
 from ryu_apps.plan.ids import Table as FlowTable
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.figure8 import CLASS_PARTS
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.schemes import plan_tunnels
@@ -87,7 +87,7 @@ def run_trial(trial: Trial) -> Json:
     return {"counts": counts}
 
 
-def commodities(own: FieldsParameters) -> tuple[Commodity, ...]:
+def commodities(own: FieldsParameters) -> tuple[TunnelCommodity, ...]:
     """The drawing's pairs, with the weights that traffic engineering gives their tunnels."""
     from ryu_apps.plan.kuijia.sources import allocated_commodities
 

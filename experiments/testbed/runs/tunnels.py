@@ -13,7 +13,7 @@ from experiments.scenario.tunnel_values import WantedFlow
 from experiments.scenario.values import Scenario, Variation
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.decide.traffic import Question, TrafficSettings, question_of
-from ryu_apps.plan.kuijia.commodities import Commodity, nodes_of
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity, nodes_of
 from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
@@ -130,7 +130,7 @@ def granted(scenario: Scenario, variation: Variation) -> Mapping[tuple[str, str,
     }
 
 
-def _forward(planner: TunnelPlanner) -> list[Commodity]:
+def _forward(planner: TunnelPlanner) -> list[TunnelCommodity]:
     return [
         ingress_entry.commodity
         for ingress_entries in planner.ingress_entries.values()

@@ -30,7 +30,7 @@ from mininet_topos.ports import HOST_PORT
 from mininet_topos.topology import Direction
 from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.ids import KIND_MASK, Kind, cookie
-from ryu_apps.plan.kuijia.commodities import Commodity, label_key
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity, label_key
 from ryu_apps.plan.kuijia.ingress import IngressEntry, select_group
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
@@ -99,7 +99,7 @@ def measure_split(
     """
     fan = from_edges("fan", numbered_nodes(["s1", "s2"]), ((1, 2),) * len(weights), capacity_mbps=10.0, delay_ms=1.0)
     paths = tuple((Direction("s1", "s2", key),) for key in range(len(weights)))
-    commodity = Commodity("s1", "s2", paths, tuple(weights))
+    commodity = TunnelCommodity("s1", "s2", paths, tuple(weights))
     idle = next(each for each in tunnel_schemes().values() if each.tunnels and not each.tunnels.recovers)
     planner = TunnelPlanner(idle, fan, (commodity,), TunnelOptions(split=split))
     return measure_spread(planner, planner.ingress_entries["s1"][0], protocol, draw_flows(flows, seed)).split

@@ -14,7 +14,7 @@ from typing import Any
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, Topology
 from ryu_apps.plan.choices import SHAPES
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.options import Prefix, TunnelOptions, parse_prefix
 from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TUNNEL_KINDS
 
@@ -124,15 +124,15 @@ def question_from_json(text: str) -> Question:
     return Question(**{**fields, "avoided": tuple(fields["avoided"])})
 
 
-def commodities_to_json(commodities: Iterable[Commodity]) -> list[dict[str, Any]]:
+def commodities_to_json(commodities: Iterable[TunnelCommodity]) -> list[dict[str, Any]]:
     """Commodities as JSON."""
     return [asdict(each) for each in commodities]
 
 
-def commodities_from_json(value: list[dict[str, Any]]) -> tuple[Commodity, ...]:
+def commodities_from_json(value: list[dict[str, Any]]) -> tuple[TunnelCommodity, ...]:
     """Commodities of JSON that `commodities_to_json` made."""
     return tuple(
-        Commodity(
+        TunnelCommodity(
             each["src"],
             each["dst"],
             tuple(tuple(Direction(*hop) for hop in path) for path in each["paths"]),

@@ -18,7 +18,7 @@ from mininet_topos.ports import MAX_PORT_NO, PortMap
 from mininet_topos.topology import Direction
 from ryu_apps.plan.hash_ranges import N_SLOTS, HashRange
 from ryu_apps.plan.ids import Kind
-from ryu_apps.plan.kuijia.commodities import FIRST_LABEL, MAX_LABEL, Commodity, Path, label_key, nodes_of
+from ryu_apps.plan.kuijia.commodities import FIRST_LABEL, MAX_LABEL, Path, TunnelCommodity, label_key, nodes_of
 from ryu_apps.plan.kuijia.ingress import IngressEntry, Wiring, failure_rows
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup
@@ -243,7 +243,7 @@ def _piece(value: Sequence[Any], tunnels: int) -> Piece:
 def _ingress_entry(value: Mapping[str, Any], setup: PrioritySetup) -> IngressEntry:
     """An ingress entry as far as rows about failures are concerned: its prefixes are in the base rows."""
     paths = tuple(_path(hops) for hops in value["paths"])
-    commodity = Commodity(
+    commodity = TunnelCommodity(
         value["src"], value["dst"], paths, tuple(value["weights"]), _whole(value["priority"], 0, _MOST)
     )
     return IngressEntry(

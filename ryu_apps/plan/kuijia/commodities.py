@@ -19,7 +19,7 @@ FIRST_LABEL, MAX_LABEL = 16, (1 << 20) - 1  # labels 0 to 15 have meanings of th
 
 
 @dataclass(frozen=True, slots=True)
-class Commodity:
+class TunnelCommodity:
     """Traffic of one priority from one switch to another, its tunnels, and how it is split over them.
 
     Raises
@@ -55,7 +55,7 @@ class Commodity:
         return self.src, self.dst
 
     @property
-    def reverse(self) -> Commodity:
+    def reverse(self) -> TunnelCommodity:
         """The way back: the same tunnels with the same weights."""
         paths = tuple(reverse_path(path) for path in self.paths)
         return replace(self, src=self.dst, dst=self.src, paths=paths)
@@ -76,7 +76,7 @@ def reverse_path(path: Path) -> Path:
     return tuple(Direction(hop.dst, hop.src, hop.key) for hop in reversed(path))
 
 
-def with_ways_back(commodities: Iterable[Commodity]) -> tuple[Commodity, ...]:
+def with_ways_back(commodities: Iterable[TunnelCommodity]) -> tuple[TunnelCommodity, ...]:
     """The commodities, and the way back of each that has none of its own.
 
     Raises
@@ -84,7 +84,7 @@ def with_ways_back(commodities: Iterable[Commodity]) -> tuple[Commodity, ...]:
     BadInputError
         Two commodities of one pair and priority.
     """
-    given: dict[tuple[tuple[str, str], int], Commodity] = {}
+    given: dict[tuple[tuple[str, str], int], TunnelCommodity] = {}
     for each in commodities:
         if given.setdefault((each.pair, each.priority), each) is not each:
             raise BadInputError(
@@ -94,7 +94,7 @@ def with_ways_back(commodities: Iterable[Commodity]) -> tuple[Commodity, ...]:
     return (*given.values(), *(back for key, back in backs.items() if key not in given))
 
 
-def assign_labels(commodities: Iterable[Commodity], held: Mapping[Path, int] | None = None) -> dict[Path, int]:
+def assign_labels(commodities: Iterable[TunnelCommodity], held: Mapping[Path, int] | None = None) -> dict[Path, int]:
     """A label for every path, by the path in the direction in which its lower end comes first.
 
     Parameters

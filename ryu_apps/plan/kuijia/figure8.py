@@ -22,7 +22,7 @@ from ryu_apps.plan.decompose.shapes import decompose
 from ryu_apps.plan.fields import ETH_IPV4
 from ryu_apps.plan.hash_ranges import WHOLE, masked_slots, partition
 from ryu_apps.plan.ids import SPARE_TABLES, Kind, Priority, Table, cookie
-from ryu_apps.plan.kuijia.commodities import Commodity, assign_labels, label_key, with_ways_back
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity, assign_labels, label_key, with_ways_back
 from ryu_apps.plan.kuijia.ingress import COMMODITY, SPREAD, Wiring, commodity_number, into_tunnel
 from ryu_apps.plan.kuijia.priorities import ClassMarking
 from ryu_apps.plan.kuijia.transit import label_rows
@@ -61,7 +61,7 @@ def example_tables(n_priorities: int) -> dict[tuple[str, int], list[FlowRow]]:
         raise BadInputError(f"{n_priorities} priorities do not fit the TC of a label; use 1 to {MAX_PRIORITIES}")
     topology = from_edges("kuijia-figure7", numbered_nodes(["s1", "s2", "s3", "s4"]), _EDGES)
     paths = tuple(tuple(Direction(*ends) for ends in pairwise(nodes)) for nodes in _TUNNELS)
-    there_and_back = with_ways_back([Commodity("s1", "s4", paths, (1 / 3,) * 3)])
+    there_and_back = with_ways_back([TunnelCommodity("s1", "s4", paths, (1 / 3,) * 3)])
     labels = assign_labels(there_and_back)
     wiring = Wiring(_OWNER, assign_ports(topology), labels)
     markings = [ClassMarking(number, number) for number in range(n_priorities)]
@@ -76,7 +76,7 @@ def example_tables(n_priorities: int) -> dict[tuple[str, int], list[FlowRow]]:
 
 
 def _ingress_rows(
-    topology: Topology, commodity: Commodity, markings: Sequence[ClassMarking], wiring: Wiring
+    topology: Topology, commodity: TunnelCommodity, markings: Sequence[ClassMarking], wiring: Wiring
 ) -> Iterator[FlowRow]:
     """Rows that find class and slot, and rows that map them to a tunnel, as an ingress switch of Kuijia holds them."""
     destination, owner = hosts_of(topology)[commodity.dst].ipv4, cookie(_OWNER, Kind.PLANNED)

@@ -17,7 +17,7 @@ from mininet_topos.ports import HOST_PORT, PortMap
 from ryu_apps.plan.fields import ETH_IPV4
 from ryu_apps.plan.hash_ranges import N_SLOTS, masked_slots
 from ryu_apps.plan.ids import Kind, Priority, Table, cookie, tunnel_group
-from ryu_apps.plan.kuijia.commodities import Commodity, Path, label_key
+from ryu_apps.plan.kuijia.commodities import Path, TunnelCommodity, label_key
 from ryu_apps.plan.kuijia.options import Prefix
 from ryu_apps.plan.kuijia.priorities import ClassMarking, TrafficClass
 from ryu_apps.plan.rows import (
@@ -64,7 +64,7 @@ class IngressEntry:
         Who holds which slots while every tunnel lives; None: as the weights say.
     """
 
-    commodity: Commodity
+    commodity: TunnelCommodity
     traffic: TrafficClass
     number: int
     destination: int

@@ -15,7 +15,7 @@ from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of
 from ryu_apps.plan.hash_ranges import HashRange
 from ryu_apps.plan.ids import Kind
-from ryu_apps.plan.kuijia.commodities import Commodity, Path, assign_labels, label_key, with_ways_back
+from ryu_apps.plan.kuijia.commodities import Path, TunnelCommodity, assign_labels, label_key, with_ways_back
 from ryu_apps.plan.kuijia.ingress import (
     IngressEntry,
     Wiring,
@@ -56,7 +56,7 @@ class Held:
         default_factory=dict
     )
 
-    def base(self, commodity: Commodity) -> Layer | None:
+    def base(self, commodity: TunnelCommodity) -> Layer | None:
         """Base layer of a commodity that moves no flow that need not move; None where nothing is in force."""
         holders = self.holders.get((commodity.pair, commodity.priority))
         if holders is None:
@@ -92,7 +92,7 @@ class TunnelPlanner:
         self,
         scheme: Scheme,
         topology: Topology,
-        commodities: Iterable[Commodity],
+        commodities: Iterable[TunnelCommodity],
         options: TunnelOptions,
         held: Held | None = None,
     ) -> None:
@@ -190,7 +190,7 @@ class TunnelPlanner:
     def _events(self, ingress_entry: IngressEntry, failures: Failures) -> list[frozenset[int]]:
         return [ingress_entry.commodity.down(self.topology, event) for event in failures]
 
-    def _ingress_entries(self, commodities: Sequence[Commodity], held: Held) -> dict[str, list[IngressEntry]]:
+    def _ingress_entries(self, commodities: Sequence[TunnelCommodity], held: Held) -> dict[str, list[IngressEntry]]:
         setup = self.options.setup
         classes: dict[tuple[str, str], list[int]] = defaultdict(list)
         for each in commodities:

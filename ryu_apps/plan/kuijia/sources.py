@@ -11,13 +11,13 @@ from itertools import permutations
 import numpy as np
 
 from mininet_topos.topology import Topology
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from te_solver.network import Network
 from te_solver.tunnels import DEFAULT_COUNT, find_tunnels
 from te_solver.values import Allocation
 
 
-def allocated_commodities(allocation: Allocation) -> tuple[Commodity, ...]:
+def allocated_commodities(allocation: Allocation) -> tuple[TunnelCommodity, ...]:
     """Commodities of what traffic engineering has decided; demands without any tunnel are left out."""
     tunnels, weights = allocation.problem.tunnels, allocation.splitting_weights.tolist()
     starts = tunnels.pair_starts.tolist()
@@ -27,7 +27,7 @@ def allocated_commodities(allocation: Allocation) -> tuple[Commodity, ...]:
         paths = tuple(tunnels[tunnel].links for tunnel in mine)
         if paths:
             shares = tuple(weights[tunnel] for tunnel in mine)
-            found.append(Commodity(demand.src, demand.dst, paths, shares, demand.priority))
+            found.append(TunnelCommodity(demand.src, demand.dst, paths, shares, demand.priority))
     return tuple(found)
 
 
@@ -37,7 +37,7 @@ def equal_commodities(
     tunnel_count: int = DEFAULT_COUNT,
     kind: str = "disjoint",
     metric: str = "hops",
-) -> tuple[Commodity, ...]:
+) -> tuple[TunnelCommodity, ...]:
     """Commodities without demands: every tunnel of a pair gets the same share.
 
     Parameters
@@ -59,5 +59,5 @@ def equal_commodities(
     for number, (src, dst) in enumerate(wanted):
         paths = tuple(tunnels[tunnel].links for tunnel in range(starts[number], starts[number + 1]))
         if paths:
-            found.append(Commodity(src, dst, paths, (1 / len(paths),) * len(paths)))
+            found.append(TunnelCommodity(src, dst, paths, (1 / len(paths),) * len(paths)))
     return tuple(found)

@@ -10,7 +10,7 @@ from random import Random
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.decompose.shapes import TableOutcome, decompose_plan
 from ryu_apps.plan.ids import SPARE_TABLES
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.figure8 import CLASS_PARTS
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import Failures
@@ -21,7 +21,7 @@ from ryu_apps.schemes import plan_tunnels
 GSCALE = load_topology("gscale")
 
 
-def commodities(n_pairs: int, priorities: Iterable[int], seed: int) -> tuple[Commodity, ...]:
+def commodities(n_pairs: int, priorities: Iterable[int], seed: int) -> tuple[TunnelCommodity, ...]:
     """Random pairs of Gscale, each with a demand of every priority, over three tunnels of equal weight."""
     pairs = Random(seed).sample(list(permutations(GSCALE.node_names, 2)), n_pairs)
     wanted = tuple(priorities)
@@ -29,7 +29,7 @@ def commodities(n_pairs: int, priorities: Iterable[int], seed: int) -> tuple[Com
 
 
 def gscale_plans(
-    traffic: tuple[Commodity, ...], priorities: str, failures: Failures = (), scheme: str = "kuijia"
+    traffic: tuple[TunnelCommodity, ...], priorities: str, failures: Failures = (), scheme: str = "kuijia"
 ) -> dict[int, RulePlan]:
     return plan_tunnels(scheme, GSCALE, traffic, TunnelOptions(priorities=priorities), failures)
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from mininet_topos.build import from_edges, numbered_nodes
 from mininet_topos.topology import Direction, LinkId, Topology
-from ryu_apps.plan.kuijia.commodities import Commodity, Path
+from ryu_apps.plan.kuijia.commodities import Path, TunnelCommodity
 from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Learning, Network
@@ -32,9 +32,9 @@ def path(*nodes: str) -> Path:
     return tuple(Direction(src, dst) for src, dst in pairwise(nodes))
 
 
-def figure1_traffic(weights: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)) -> Commodity:
+def figure1_traffic(weights: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)) -> TunnelCommodity:
     """T1, T2 and T3 of Figure 1."""
-    return Commodity("s1", "s4", (path("s1", "s2", "s4"), path("s1", "s4"), path("s1", "s3", "s4")), weights)
+    return TunnelCommodity("s1", "s4", (path("s1", "s2", "s4"), path("s1", "s4"), path("s1", "s3", "s4")), weights)
 
 
 # Figure 2 sends to 10.0.2.0/24.

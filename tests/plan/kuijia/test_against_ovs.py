@@ -17,7 +17,7 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import PlanError
 from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.interpret import Packet
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import Failures
 from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
@@ -35,7 +35,7 @@ FIGURE1 = figure1()
 FAILURES: Failures = [frozenset({GSCALE.link_ids[number]}) for number in (3, 11)]
 
 
-def allocated() -> tuple[Commodity, ...]:
+def allocated() -> tuple[TunnelCommodity, ...]:
     """Weights that an allocation gives, in two classes."""
     demands = with_classes(random_pairs(GSCALE, 20, 900.0, seed=2), low_to_high=10)
     return allocated_commodities(solve(to_problem(to_network(GSCALE), demands), SolveOptions()))

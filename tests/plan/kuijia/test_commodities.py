@@ -14,7 +14,7 @@ from mininet_topos.toy import TOYS
 from ryu_apps.plan.kuijia import commodities
 from ryu_apps.plan.kuijia.commodities import (
     FIRST_LABEL,
-    Commodity,
+    TunnelCommodity,
     assign_labels,
     label_key,
     nodes_of,
@@ -101,7 +101,7 @@ def test_a_pair_and_priority_that_stands_twice_is_refused() -> None:
 )
 def test_a_commodity_that_means_nothing_is_refused(paths: object, weights: object, words: str) -> None:
     with pytest.raises(BadInputError, match=words):
-        Commodity("s1", "s4", paths, weights)  # type: ignore[arg-type]
+        TunnelCommodity("s1", "s4", paths, weights)  # type: ignore[arg-type]
 
 
 def test_a_label_stands_for_one_path_in_both_directions() -> None:

@@ -19,7 +19,7 @@ from ryu_apps.plan.diff import diff, install_phases
 from ryu_apps.plan.dump_parse import parse_flow, parse_group
 from ryu_apps.plan.ids import Kind, Priority, Table, split_cookie
 from ryu_apps.plan.interpret import Packet
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.crossing import Crossing, cross
 from ryu_apps.plan.kuijia.ingress import MAX_LAYERS, failure_rows
 from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
@@ -41,19 +41,19 @@ GSCALE = load_topology("gscale")
 def planner(
     scheme: str = "kuijia",
     topology: Topology = GSCALE,
-    commodities: tuple[Commodity, ...] | None = None,
+    commodities: tuple[TunnelCommodity, ...] | None = None,
     options: TunnelOptions | None = None,
 ) -> TunnelPlanner:
     given = equal_commodities(topology) if commodities is None else commodities
     return TunnelPlanner(find_tunnel_scheme(scheme), topology, given, options or TunnelOptions())
 
 
-def packet_of(topology: Topology, commodity: Commodity) -> Packet:
+def packet_of(topology: Topology, commodity: TunnelCommodity) -> Packet:
     hosts = hosts_of(topology)
     return Packet(hosts[commodity.src].ipv4, hosts[commodity.dst].ipv4, l4_src=7, l4_dst=9)
 
 
-def assert_held(crossing: Crossing, commodity: Commodity, tunnel: int, marking: ClassMarking) -> None:
+def assert_held(crossing: Crossing, commodity: TunnelCommodity, tunnel: int, marking: ClassMarking) -> None:
     """The packet took this tunnel from end to end, marked so at every switch."""
     assert crossing.delivered_to == commodity.dst
     assert crossing.links == commodity.paths[tunnel]
@@ -175,8 +175,8 @@ def test_both_directions_of_a_flow_share_a_tunnel_before_and_after_a_failure() -
 
 def test_pairs_with_ways_of_their_own_keep_them() -> None:
     square = TOYS["square"]()
-    there = Commodity("s1", "s3", (path("s1", "s2", "s3"),), (1.0,))
-    back = Commodity("s3", "s1", (path("s3", "s4", "s1"),), (1.0,))
+    there = TunnelCommodity("s1", "s3", (path("s1", "s2", "s3"),), (1.0,))
+    back = TunnelCommodity("s3", "s1", (path("s3", "s4", "s1"),), (1.0,))
     plans = plan_tunnels("kuijia", square, (there, back))
     for commodity in (there, back):
         found = cross(running(square, plans), commodity.src, packet_of(square, commodity), 500)

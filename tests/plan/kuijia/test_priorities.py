@@ -10,7 +10,7 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.topology import LinkId
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.interpret import Packet
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.crossing import cross
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
@@ -73,7 +73,7 @@ def test_nothing_is_kept_for_the_last_queue_and_no_queue_passes_the_link() -> No
     assert [row.min_rate_mbps for row in rows[8:]] == [None] * 7 + [0.0]
 
 
-def with_priority(priority: int, *weights: float) -> Commodity:
+def with_priority(priority: int, *weights: float) -> TunnelCommodity:
     return replace(figure1_traffic(weights), priority=priority)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ from mininet_topos.topology import Topology
 from ryu_apps.plan.check import violations
 from ryu_apps.plan.diff import diff, install_phases
 from ryu_apps.plan.interpret import Packet
-from ryu_apps.plan.kuijia.commodities import Commodity
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.crossing import cross
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
@@ -29,11 +29,11 @@ THETA = load_topology("theta")
 SAMPLES = range(0, 1024, 37)
 
 
-def reweighted(data: st.DataObject, topology: Topology, tunnel_count: int) -> list[Commodity]:
+def reweighted(data: st.DataObject, topology: Topology, tunnel_count: int) -> list[TunnelCommodity]:
     """Traffic between s1 and s2 over some tunnels with some weights."""
     (given_,) = equal_commodities(topology, [("s1", "s2")], tunnel_count)
     weights = data.draw(st.lists(st.floats(0.01, 1), min_size=len(given_.paths), max_size=len(given_.paths)))
-    return [Commodity("s1", "s2", given_.paths, tuple(weights))]
+    return [TunnelCommodity("s1", "s2", given_.paths, tuple(weights))]
 
 
 @examples(25)
@@ -84,7 +84,7 @@ def test_the_same_decision_again_changes_no_row() -> None:
 
 def test_tunnels_are_there_before_they_are_used_and_go_after() -> None:
     square = load_topology("square")
-    by_s2, by_s4 = (Commodity("s1", "s3", (path("s1", node, "s3"),), (1.0,)) for node in ("s2", "s4"))
+    by_s2, by_s4 = (TunnelCommodity("s1", "s3", (path("s1", node, "s3"),), (1.0,)) for node in ("s2", "s4"))
     first = TunnelPlanner(KUIJIA, square, (by_s2,), TunnelOptions())
     second = TunnelPlanner(KUIJIA, square, (by_s4,), TunnelOptions(), held=first.held())
     counts = [

@@ -1,4 +1,7 @@
-"""Keeps each port's priority queues those of the rows that a controller wrote to the switch's database."""
+"""Keeps each port's priority queues those of the rows that a controller wrote to the switch's database.
+
+The controller's `queue_keeper` writes the rows; both read them by `ryu_apps.control.decide.queues`.
+"""
 
 from __future__ import annotations
 

@@ -12,15 +12,15 @@ import signal
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during the imports ends the process, and not in a traceback
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
+from machine.arguments import OneLineParser
 from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError, BadInputError, MissingRequirementError
 from ovsdb_backup.agent_loop import Agent, AgentOptions
+from ryu_apps.plan.damping import DEFAULT_WAIT_S
 
 
 def parse_options(arguments: Sequence[str]) -> AgentOptions:
@@ -42,7 +42,7 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
     parser.add_argument("--node", help="name in the event log (default: the bridge)")
     parser.add_argument("--second-source", help="ovsdb-server with Open_vSwitch (default: as --database)")
     parser.add_argument(
-        "--wait-to-restore-s", type=float, default=5.0, help="how long a port must be up before it is used"
+        "--wait-to-restore-s", type=float, default=DEFAULT_WAIT_S, help="how long a port must be up before it is used"
     )
     parser.add_argument(
         "--hard-timeout-s", type=int, default=0, help="life of the agent's rows (default 0: until repair)"
@@ -74,14 +74,6 @@ def check_wait(wait_to_restore_s: float) -> None:
     """Refuse a wait that is none (BadInputError)."""
     if not 0 <= wait_to_restore_s < float("inf"):
         raise BadInputError(f"--wait-to-restore-s is {wait_to_restore_s}; give a number of at least 0")
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """A parser that raises BadInputError instead of printing usage and leaving."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one line."""
-        raise BadInputError(f"{message}; see --help")
 
 
 def without_eventlet() -> None:

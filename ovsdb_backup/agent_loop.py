@@ -53,7 +53,7 @@ from ovsdb_backup.switch_link import SwitchLink
 from ovsdb_backup.urgency import Urgency
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import MsgType, WireError, header
-from ryu_apps.plan.damping import Damping
+from ryu_apps.plan.damping import DEFAULT_WAIT_S, Damping
 from ryu_apps.plan.recovery_rows import tag_tci
 from ryu_apps.plan.rows import FlowRow
 
@@ -76,7 +76,7 @@ class AgentOptions:
     database: str
     management: str
     second_source: str
-    wait_to_restore_s: float = 5.0
+    wait_to_restore_s: float = DEFAULT_WAIT_S
     hard_timeout_s: int = 0
     realtime: bool = False
 

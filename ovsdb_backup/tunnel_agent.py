@@ -23,10 +23,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from machine.arguments import OneLineParser
 from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.input_files import parse_json, read_bytes
-from ovsdb_backup.agent import OneLineParser, check_wait, without_eventlet
+from ovsdb_backup.agent import check_wait, without_eventlet
 from ovsdb_backup.decide.agent_types import PortStatus
 from ovsdb_backup.decide.agent_wire import Reading, event_of, greeting, note_port, read_further, read_requests
 from ovsdb_backup.decide.link_down import ldi_frame, read_ldi
@@ -47,7 +48,7 @@ from ovsdb_backup.switch_link import SwitchLink
 from ovsdb_backup.urgency import Urgency
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import MsgType, WireError, header
-from ryu_apps.plan.damping import Damping
+from ryu_apps.plan.damping import DEFAULT_WAIT_S, Damping
 from ryu_apps.plan.ids import Kind, split_cookie
 from ryu_apps.plan.kuijia.agent_configuration import AgentConfiguration, configuration_from_json
 from ryu_apps.plan.rows import Output
@@ -63,7 +64,7 @@ class TunnelAgentOptions:
 
     configuration: Path
     management: str
-    wait_to_restore_s: float = 5.0
+    wait_to_restore_s: float = DEFAULT_WAIT_S
     realtime: bool = False
 
 
@@ -81,7 +82,7 @@ def parse_options(arguments: Sequence[str]) -> TunnelAgentOptions:
     )
     parser.add_argument("--management", required=True, help="management socket of the bridge: unix:PATH")
     parser.add_argument(
-        "--wait-to-restore-s", type=float, default=5.0, help="how long a tunnel must be up before it is used"
+        "--wait-to-restore-s", type=float, default=DEFAULT_WAIT_S, help="how long a tunnel must be up before it is used"
     )
     parser.add_argument(
         "--realtime", action="store_true", help="meet failures with real-time priority, where the system permits it"

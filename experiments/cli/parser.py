@@ -6,9 +6,10 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from experiments.scenario.suggest import suggest
+from machine.arguments import OneLineParser
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.choices import MODES
 from ryu_apps.plan.scheme_names import scheme_names
@@ -24,20 +25,8 @@ if TYPE_CHECKING:
 PLAN_OPTIONS = ("mode", "planner", "routes", "max_failures", "hard_timeout_s")
 
 
-class ArmorParser(argparse.ArgumentParser):
-    """A parser that raises `BadInputError` instead of printing usage and leaving."""
-
-    def __init__(self, *, prog: str, description: str | None) -> None:
-        super().__init__(
-            prog=prog,
-            description=description,
-            allow_abbrev=False,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-
-    def error(self, message: str) -> NoReturn:
-        """Complain (called by argparse)."""
-        raise BadInputError(f"{message}; see '{self.prog} --help'")
+class ArmorParser(OneLineParser):
+    """Parser of a command of `armor`."""
 
     def add_common_arguments(self) -> None:
         """--json, --seed and --out, which every command takes."""

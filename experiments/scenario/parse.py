@@ -48,6 +48,7 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.lines import Line, read_lines
 from mininet_topos.topology import Topology, with_capacity, with_link_delays
 from ryu_apps.plan.choices import DEFAULT_MODE, MODES, NO_MODE
+from ryu_apps.plan.damping import DEFAULT_WAIT_S
 from ryu_apps.plan.scheme import Scheme
 from te_solver.choices import METRICS, PLANNERS, ROUTES
 
@@ -226,7 +227,7 @@ def _with_settings(
         scenario,
         seed=with_default(fields, "seed", whole_number(0), context, 1),
         bfd_interval_ms=optional(fields, "bfd_interval_ms", whole_number(1, 10_000), context),
-        wait_to_restore_s=with_default(fields, "wait_to_restore_s", seconds, context, 5.0),
+        wait_to_restore_s=with_default(fields, "wait_to_restore_s", seconds, context, DEFAULT_WAIT_S),
         default_capacity_mbps=optional(fields, "default_capacity_mbps", _CAPACITY_MBPS, context),
         control_delay_ms=with_default(
             fields, "control_delay_ms", number(0, highest=MAX_CONTROL_DELAY_MS), context, 0.0

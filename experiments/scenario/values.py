@@ -9,6 +9,7 @@ from experiments.scenario.stream import Traffic
 from experiments.scenario.tunnel_values import Expected, Rerun, TunnelConfiguration, WantedFlow
 from mininet_topos.topology import Topology
 from ryu_apps.plan.choices import NO_MODE, uses_agent
+from ryu_apps.plan.damping import DEFAULT_WAIT_S
 from ryu_apps.plan.protection import Protection
 from ryu_apps.pmt.rules import PolicyMapTable
 
@@ -131,7 +132,7 @@ class Scenario:
     duration_s: float
     seed: int = 1
     bfd_interval_ms: int | None = None
-    wait_to_restore_s: float = 5.0
+    wait_to_restore_s: float = DEFAULT_WAIT_S
     default_capacity_mbps: float | None = None
     settle_s: float = 2.0
     control_delay_ms: float = 0.0

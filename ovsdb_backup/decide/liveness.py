@@ -1,4 +1,9 @@
-"""States of a port or tunnel that may fail, for both agents: the tables PORTS and TUNNELS lead from one to the next."""
+"""States of a port or tunnel that may fail, for both agents: the tables PORTS and TUNNELS lead from one to the next.
+
+The controller's `ReturnState` (ryu_apps/control/decide/returning.py) waits by the same rule (`Damping`), but follows
+links: an end may be unknown, both ends must be live, and a link's return goes on until no switch holds rows about it.
+A port is used again as soon as its own wait is over.
+"""
 
 from __future__ import annotations
 

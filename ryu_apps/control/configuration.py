@@ -1,13 +1,37 @@
-"""What the settings of all services have in common: the check of a configuration file's names."""
+"""The texts of settings from where Ryu keeps configuration (oslo.config), for all services."""
 
 from __future__ import annotations
 
 import configparser
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from ryu import cfg
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.wording import one_line
+
+
+def configured_texts(group: str, meanings: Mapping[str, str]) -> dict[str, str | None]:
+    """What the configuration file of this ryu-manager gives to settings; None: nothing.
+
+    Parameters
+    ----------
+    group
+        Of the file.
+    meanings
+        What each setting is, by its name.
+
+    Raises
+    ------
+    BadInputError
+        The group holds a name that is no setting.
+    """
+    configuration = cfg.CONF
+    configuration.register_opts([cfg.StrOpt(name, help=meaning) for name, meaning in meanings.items()], group=group)
+    for path in configuration.config_file or ():
+        refuse_unknown_names(path, group, list(meanings))
+    return {name: configuration[group][name] for name in meanings}
 
 
 def refuse_unknown_names(path: str, group: str, known: Sequence[str]) -> None:

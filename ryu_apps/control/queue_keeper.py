@@ -1,4 +1,8 @@
-"""Writes the queues of a plan to the database of a switch, and watches whether they stay."""
+"""Writes the queues of a plan to the database of a switch, and watches whether they stay.
+
+The emulation's `queue_follower` reads the same rows at the other end: it builds the ports' queues, as Open vSwitch does
+elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ryu import cfg
-
-from ryu_apps.control.configuration import refuse_unknown_names
+from ryu_apps.control.configuration import configured_texts
 from ryu_apps.control.decide.settings import SETTINGS, Settings, read_settings
 
 GROUP = "armor"
@@ -20,8 +18,4 @@ def load_settings() -> Settings:
     BadInputError
         The topology is missing, a value cannot be used, or the group [armor] holds a name that is no setting.
     """
-    configuration = cfg.CONF
-    configuration.register_opts([cfg.StrOpt(one.name, help=one.meaning) for one in SETTINGS], group=GROUP)
-    for path in configuration.config_file or ():
-        refuse_unknown_names(path, GROUP, [one.name for one in SETTINGS])
-    return read_settings({one.name: configuration[GROUP][one.name] for one in SETTINGS}, os.environ)
+    return read_settings(configured_texts(GROUP, {one.name: one.meaning for one in SETTINGS}), os.environ)

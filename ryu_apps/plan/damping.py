@@ -1,7 +1,8 @@
 """How long a link must have been up again before traffic returns to it: wait-to-restore, flap-damped.
 
-The controller (return of learned and remote rows) and the switch-local agent (return of its own rows) use
-the same rule, so that neither runs ahead of the other for long.
+The controller (return of learned and remote rows: setting `wait_to_restore_s`) and the agents (return of their own
+rows: option `--wait-to-restore-s`) use the same rule, so that neither runs ahead of the other for long. Give both one
+value, as `armor run` does with the scenario's `wait_to_restore_s`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 _MOST_DOUBLINGS = 32  # a port that flaps for ever must not overflow a float
 _LONGEST_TIMES = 12
+DEFAULT_WAIT_S = 5.0  # of the controller, of the agents and of a scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Damping:
     (5.0, 20.0)
     """
 
-    wait_s: float = 5.0
+    wait_s: float = DEFAULT_WAIT_S
     window_s: float = 60.0
     max_wait_s: float = 60.0
 

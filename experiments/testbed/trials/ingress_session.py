@@ -24,7 +24,12 @@ from experiments.campaign.values import Json, TestbedSettings, Trial, parameters
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.processes import end_all, require_running
-from experiments.testbed.runs.controller_environment import controller_environment, write_demands, write_topology
+from experiments.testbed.runs.controller_environment import (
+    SWITCH_DATABASE,
+    controller_environment,
+    write_demands,
+    write_topology,
+)
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts
 from experiments.testbed.runs.parts import BFD_S, controller_command
@@ -161,6 +166,7 @@ def ingress_environment(traffic: Traffic, folder: Path) -> dict[str, str]:
             "topology": write_topology(folder, traffic.topology),
             "demands": write_demands(folder, traffic.demands),
             "tunnels": own.tunnels,
+            "queue_db": SWITCH_DATABASE,
             "wait_to_restore_s": own.wait_to_restore_s,
         }
     )

@@ -2,7 +2,9 @@
 
 `ReturnState` is a value; events make a new one, time is an argument. A link is due when both its ends have
 been live for the wait-to-restore time, which doubles with every further failure inside a window (flap
-damping). What happens then, switch by switch, is in `ReturnWork`:
+damping). The agents' states of a port (ovsdb_backup/decide/liveness.py) wait by the same rule (`Damping`), but a port
+has one end and returns at once, while a link has two, either of which may be unknown, and its return may have to be
+tried again. What happens then, switch by switch, is in `ReturnWork`:
 
 1. every switch stops teaching itself about failed sets that hold the link (rows without their `learn`);
 2. recovery rows that give packets such a tag go, from the ends of the link outward, with a barrier between hops,

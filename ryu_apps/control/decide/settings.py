@@ -15,6 +15,7 @@ from mininet_topos.errors import BadInputError
 from ryu_apps.control.decide.texts import check_template, whole_number
 from ryu_apps.control.decide.traffic import TrafficSettings, prefixes_from_text
 from ryu_apps.plan.choices import DEFAULT_MODE, MODES
+from ryu_apps.plan.damping import DEFAULT_WAIT_S
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.options import PlanOptions
 
@@ -32,7 +33,8 @@ class Settings:
     rest_host, rest_port : str, int
         Where the REST interface listens; port 0: it does not.
     wait_to_restore_s
-        How long a link must have been up again before the network returns to it.
+        How long a link must have been up again before the network returns to it; the agents' `--wait-to-restore-s` is
+        the same of a port.
     stats_interval_s
         Time between two polls of port and flow counters; 0: none.
     discovery_interval_s
@@ -64,7 +66,7 @@ class Settings:
     options: PlanOptions
     rest_host: str = "127.0.0.1"
     rest_port: int = 8080
-    wait_to_restore_s: float = 5.0
+    wait_to_restore_s: float = DEFAULT_WAIT_S
     stats_interval_s: float = 10.0
     discovery_interval_s: float = 5.0
     backup_db: str = ""
@@ -182,7 +184,12 @@ SETTINGS = (
     Setting("hard_timeout_s", _whole, "0", "life of learned rows; 0: until the link returns"),
     Setting("rest_host", _text, "127.0.0.1", "address on which the REST interface listens"),
     Setting("rest_port", _port, "8080", "port of the REST interface; 0: none"),
-    Setting("wait_to_restore_s", _seconds, "5", "how long a link must be up again before traffic returns to it"),
+    Setting(
+        "wait_to_restore_s",
+        _seconds,
+        f"{DEFAULT_WAIT_S:g}",
+        "how long a link must be up again before traffic returns to it",
+    ),
     Setting("stats_interval_s", _seconds, "10", "time between polls of port and flow counters; 0: none"),
     Setting("discovery_interval_s", _seconds, "5", "time between discovery frames; 0: no discovery"),
     Setting("backup_db", _database, "", "backup database to fill, e.g. tcp:{control_ip}:6641; empty: none"),

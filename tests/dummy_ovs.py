@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from machine.json_rpc import listens
-from tests.patience import patient_s, wait_until
+from tests.daemons import Daemon, environment
+from tests.patience import patient_s
 
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/share/openvswitch/scripts"])
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
@@ -24,12 +24,8 @@ class DummyOvs:
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="armor-ovs-", dir="/tmp"))
-        self._environment = {
-            **os.environ,
-            "PATH": _PATH,
-            **{name: str(self.folder) for name in ("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR")},
-        }
-        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self._environment = {**environment(self.folder), "PATH": _PATH}
+        self._daemons: dict[str, Daemon] = {}
 
     def __enter__(self) -> DummyOvs:
         try:
@@ -44,8 +40,7 @@ class DummyOvs:
 
     def __exit__(self, *_exception: object) -> None:
         for daemon in self._daemons.values():
-            daemon.kill()
-            daemon.wait()
+            daemon.end()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
@@ -60,16 +55,13 @@ class DummyOvs:
     def start_vswitchd(self) -> None:
         """Start ovs-vswitchd (again, after `kill_vswitchd`); return when the bridges and ports are there."""
         control = self.folder / "vswitchd.ctl"
-        control.unlink(missing_ok=True)
         arguments = ("--enable-dummy=override", "--disable-system", f"--unixctl={control}", self.database)
         self._start("ovs-vswitchd", *arguments, ready=control)
         self.vsctl("init")  # like every command of ovs-vsctl without --no-wait, returns when all has been configured
 
     def kill_vswitchd(self) -> None:
         """End ovs-vswitchd as kill -9 does: flows are gone."""
-        daemon = self._daemons.pop("ovs-vswitchd")
-        daemon.kill()
-        daemon.wait()
+        self._daemons.pop("ovs-vswitchd").end()
 
     def signal_vswitchd(self, number: int) -> None:
         """Send ovs-vswitchd a signal, such as SIGSTOP."""
@@ -146,21 +138,8 @@ class DummyOvs:
         """Let a frame arrive at a dummy port."""
         self.appctl("netdev-dummy/receive", port, frame.hex())
 
-    def _start(self, name: str, *arguments: str, ready: Path) -> None:
-        with (self.folder / f"{name}.log").open("ab") as log:
-            self._daemons[name] = subprocess.Popen(
-                [name, "-vconsole:off", *arguments],
-                cwd=self.folder,
-                env=self._environment,
-                stdout=log,
-                stderr=log,
-            )
-        wait_until(lambda: self._is_up(name, ready), f"{name} is up", 60)
-
-    def _is_up(self, name: str, ready: Path) -> bool:
-        daemon = self._daemons[name]
-        assert daemon.poll() is None, (self.folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
-        return listens(ready)
+    def _start(self, program: str, *options: str, ready: Path) -> None:
+        self._daemons[program] = Daemon(self.folder, program, options, ready)
 
 
 def pcap_frames(path: Path) -> list[bytes]:

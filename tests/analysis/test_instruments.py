@@ -26,7 +26,8 @@ from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.row_text import flow_text, group_text
 from ryu_apps.schemes import plan_network
-from tests.dummy_ovs import DummyOvs, wait_until
+from tests.dummy_ovs import DummyOvs
+from tests.patience import wait_until
 
 PLAN = plan_network("sdfast", load_topology("figure2"), PlanOptions())[2]
 WAIT_S = 30.0

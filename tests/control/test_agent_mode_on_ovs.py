@@ -18,9 +18,10 @@ from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import rows_on_punt
 from ryu_apps.schemes import plan_network
 from tests.control.running import DummyNetwork, RunningApp
-from tests.dummy_ovs import DummyOvs, wait_until
+from tests.dummy_ovs import DummyOvs
 from tests.openflow.openflow_client import OpenFlowClient
 from tests.ovsdb_backup.server import ovsdb_server
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
 pytest.importorskip("ovs")

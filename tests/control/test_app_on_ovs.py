@@ -11,7 +11,8 @@ from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.ids import Kind, split_cookie
 from ryu_apps.plan.rows import Learn
 from tests.control.running import DummyNetwork, RunningApp, ipv4_frame
-from tests.dummy_ovs import DummyOvs, wait_until
+from tests.dummy_ovs import DummyOvs
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
 

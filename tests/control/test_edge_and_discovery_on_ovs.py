@@ -9,7 +9,8 @@ from ryu_apps.control.decide.frames import Arp, LldpProbe, arp_frame, lldp_probe
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.fields import ARP_REPLY, ARP_REQUEST
 from tests.control.running import DummyNetwork, RunningApp, ipv4_frame
-from tests.dummy_ovs import DummyOvs, pcap_frames, wait_until
+from tests.dummy_ovs import DummyOvs, pcap_frames
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
 

@@ -22,7 +22,8 @@ from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.schemes import find_tunnel_scheme
 from tests.control.running import DummyNetwork, RunningApp
 from tests.control.test_app_on_ovs import delivers
-from tests.dummy_ovs import DummyOvs, wait_until
+from tests.dummy_ovs import DummyOvs
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
 pytest.importorskip("ovs")

@@ -24,7 +24,8 @@ from ryu_apps.plan.rows import FlowRow, GroupRow
 from ryu_apps.schemes import find_tunnel_scheme
 from tests.control.running import ANSWER_S, DummyNetwork, RunningApp
 from tests.control.test_app_on_ovs import delivers
-from tests.dummy_ovs import DummyOvs, wait_until
+from tests.dummy_ovs import DummyOvs
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
 

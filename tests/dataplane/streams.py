@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 
 AFTERWARDS = 50  # pieces of a stream that are sent when everything has been done to it
 Result = TypeVar("Result")

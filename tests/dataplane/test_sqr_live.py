@@ -26,7 +26,7 @@ from machine.places import call_inside, inside, private_namespace, run_program
 from mininet_topos.errors import BadInputError
 from tests.dataplane.streams import Progress, disturbed
 from tests.dataplane.test_protect_live import PACKET_IGNORE_OUTGOING, PIECES, SOL_PACKET, filters, tcp_transfer
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.emulation
 RATE_PPS = 2000

@@ -20,8 +20,8 @@ from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.ids import Kind, split_cookie
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.sdfast import plan_sdfast
-from tests.dummy_ovs import wait_until
 from tests.openflow.openflow_client import OpenFlowClient
+from tests.patience import wait_until
 from tests.undisturbed import undisturbed_answers
 
 pytestmark = [pytest.mark.emulation, pytest.mark.filterwarnings("ignore:.*Eventlet is deprecated")]

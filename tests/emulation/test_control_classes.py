@@ -18,7 +18,8 @@ from ryu_apps.control.priority.decide.channels import connections
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.serial import show
 from tests.control.running import MANAGER
-from tests.dummy_ovs import DummyOvs, wait_until
+from tests.dummy_ovs import DummyOvs
+from tests.patience import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PMT = ROOT / "examples" / "pmt" / "out_of_band.yaml"

@@ -26,7 +26,7 @@ from emulation.network import EmulatedNetwork
 from emulation.runfile import STATE_VARIABLE, ProcessId, is_alive, list_runs, start_ticks
 from machine.places import call_inside, inside
 from mininet_topos import toy
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.emulation
 ETH_P_ALL = 0x0003

@@ -18,8 +18,7 @@ from mininet_topos import toy
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Direction, LinkId
-from tests.dummy_ovs import wait_until
-from tests.patience import patient_s
+from tests.patience import patient_s, wait_until
 
 LINK = LinkId("s1", "s2")
 

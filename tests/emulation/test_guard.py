@@ -14,7 +14,7 @@ import pytest
 from emulation.clean import clean_all, marked_processes
 from emulation.guard import GUARD
 from emulation.runfile import STATE_VARIABLE, ProcessId, RunRecord, is_alive, list_runs
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 
 # Owner of a run with a guard, a process and a folder, as an emulated network has them, but without one.
 OWNER = """

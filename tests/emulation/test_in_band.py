@@ -21,7 +21,7 @@ from ryu_apps.plan.ids import split_cookie
 from ryu_apps.pmt.parse import parse_pmt
 from tests import schemes
 from tests.control.running import MANAGER
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 from tests.undisturbed import undisturbed_run
 
 pytestmark = pytest.mark.emulation

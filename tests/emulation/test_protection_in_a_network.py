@@ -20,8 +20,8 @@ from machine.places import call_inside
 from mininet_topos import toy
 from mininet_topos.errors import MissingRequirementError
 from mininet_topos.importers.json_file import to_json
-from tests.dummy_ovs import wait_until
 from tests.emulation.numbered import PORT, received
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 PACKETS = 400

@@ -17,7 +17,7 @@ from emulation.network import EmulatedNetwork
 from machine.places import run_program
 from mininet_topos import toy
 from ryu_apps.plan.kuijia.priorities import SINGLE
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 

@@ -15,7 +15,7 @@ from emulation.clean import marked_processes
 from emulation.guard import GUARD
 from emulation.runfile import STATE_VARIABLE, list_runs
 from experiments.cli.main import main
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 from tests.undisturbed import undisturbed_run
 
 pytestmark = pytest.mark.emulation

@@ -18,7 +18,7 @@ from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.restoration import replanned
 from ryu_apps.schemes import find_scheme
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 from tests.undisturbed import undisturbed_answers
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]

@@ -15,7 +15,7 @@ from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from mininet_topos.catalogue import load_topology
 from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 pytest.importorskip("ovs")

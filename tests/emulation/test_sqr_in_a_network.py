@@ -17,8 +17,8 @@ from experiments.testbed.runs.parts import controller_command
 from experiments.testbed.runs.virtual_ports import sqr_ports
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import MissingRequirementError
-from tests.dummy_ovs import wait_until
 from tests.emulation.numbered import received
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 RING = Path(__file__).resolve().parents[2] / "examples" / "sqr_ring.json"

@@ -13,7 +13,7 @@ from emulation import supervisor
 from emulation.runfile import RunFile, is_within_exec, list_runs
 from emulation.supervisor import MAX_RESTARTS, ProcessError, ProcessSpec, Supervisor
 from machine.event_log import EventLog
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 
 
 class Testbed:

@@ -31,8 +31,7 @@ from mininet_topos.errors import BadInputError, MissingRequirementError
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Link
 from ryu_apps.plan.addressing import hosts_of
-from tests.dummy_ovs import wait_until
-from tests.patience import patient_s
+from tests.patience import patient_s, wait_until
 
 TRIES = 3
 

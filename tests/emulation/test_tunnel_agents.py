@@ -20,7 +20,7 @@ from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.row_text import flow_text
 from ryu_apps.schemes import tunnel_schemes
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 from tests.plan.kuijia.networks import figure1, figure1_traffic
 
 pytestmark = pytest.mark.emulation

@@ -35,8 +35,9 @@ from ryu_apps.plan.rows import (
 )
 from ryu_apps.schemes import plan_network, plan_tunnels
 from tests import schemes
-from tests.dummy_ovs import DummyOvs, wait_until
+from tests.dummy_ovs import DummyOvs
 from tests.openflow.openflow_client import OpenFlowClient
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.ovs
 

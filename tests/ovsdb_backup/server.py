@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import tempfile
@@ -10,10 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from machine.json_rpc import listens
-from tests.patience import patient_s, wait_until
-
-WAIT_S = 20.0
+from tests.daemons import Daemon
 
 
 class OvsdbServer:
@@ -25,7 +21,7 @@ class OvsdbServer:
         for file, schema in zip(self.databases, schemas.values(), strict=True):
             subprocess.run(["ovsdb-tool", "create", file, schema], check=True)
         self.socket = folder / "db.sock"
-        self.process: subprocess.Popen[bytes] | None = None
+        self._daemon: Daemon | None = None
 
     @property
     def remote(self) -> str:
@@ -34,22 +30,8 @@ class OvsdbServer:
 
     def start(self) -> None:
         """Start, and wait until clients can connect."""
-        self.socket.unlink(missing_ok=True)
-        with open(self.folder / "ovsdb-server.log", "ab") as log:
-            self.process = subprocess.Popen(
-                [
-                    "ovsdb-server",
-                    *map(str, self.databases),
-                    f"--remote=punix:{self.socket}",
-                    f"--unixctl={self.folder}/ovsdb.ctl",
-                    "--no-chdir",
-                    "-vconsole:warn",
-                ],
-                stdout=log,
-                stderr=log,
-                cwd=self.folder,
-            )
-        wait_until(lambda: listens(self.socket), "ovsdb-server listens")
+        options = (*map(str, self.databases), f"--remote=punix:{self.socket}", f"--unixctl={self.folder}/ovsdb.ctl")
+        self._daemon = Daemon(self.folder, "ovsdb-server", options, self.socket)
 
     def kill_hard(self) -> None:
         """SIGKILL: no good-bye, nothing flushed."""
@@ -60,10 +42,9 @@ class OvsdbServer:
         self._end(signal.SIGTERM)
 
     def _end(self, number: int) -> None:
-        if self.process is not None:
-            os.kill(self.process.pid, number)
-            self.process.wait(patient_s(WAIT_S))
-            self.process = None
+        if self._daemon is not None:
+            self._daemon.end(number)
+            self._daemon = None
 
 
 @contextmanager

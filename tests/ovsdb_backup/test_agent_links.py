@@ -13,10 +13,10 @@ from mininet_topos.errors import BadInputError
 from mininet_topos.toy import figure2
 from ovsdb_backup.switch_link import MAX_RETRY_S, SwitchLink
 from ryu_apps.openflow import encode
-from tests.dummy_ovs import wait_until
 from tests.ovsdb_backup.running import running_agent
 from tests.ovsdb_backup.test_agent_on_ovs import primary_port, wanted_after_failure
 from tests.ovsdb_backup.world import site
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Eventlet is deprecated")
 

@@ -18,11 +18,10 @@ from ryu_apps.plan.ids import Kind, Owner, Status, cookie, split_cookie
 from ryu_apps.plan.recovery_rows import deliver_seen_row, rows_on_punt, split_tci, tag_tci, untagged_row
 from ryu_apps.plan.rows import FlowRow, RulePlan, match
 from tests import schemes
-from tests.dummy_ovs import wait_until
 from tests.openflow.openflow_client import OpenFlowClient
 from tests.ovsdb_backup.running import WAIT_TO_RESTORE_S, ipv4_frame, running_agent
 from tests.ovsdb_backup.world import site
-from tests.patience import patient_s
+from tests.patience import patient_s, wait_until
 
 pytestmark = pytest.mark.ovs
 pytest.importorskip("ovs", reason="Python package ovs is not installed")

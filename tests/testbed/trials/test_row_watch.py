@@ -12,7 +12,7 @@ import pytest
 from experiments.analysis.events import Event, read_events
 from experiments.verify.against_ovs.dummy_ovs import dummy_ovs
 from ryu_apps.plan.rows import FlowRow, Output, match
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 
 
 @pytest.mark.ovs

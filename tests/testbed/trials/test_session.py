@@ -18,7 +18,7 @@ from experiments.campaign.kinds.probed import DownloadParameters, WatchedParamet
 from experiments.campaign.values import Load, TestbedSettings, Timing, Trial, Variant
 from experiments.testbed.trials.calibrate import measure_calibration
 from experiments.testbed.trials.session import Session, probed_runner
-from tests.dummy_ovs import wait_until
+from tests.patience import wait_until
 from tests.undisturbed import TRIES, undisturbed
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]

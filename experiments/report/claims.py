@@ -19,10 +19,12 @@ _HEADER = ("claim", "verdict", "paper", "measured (interval)", "unit", "band")
 _WIDE = (0, 3)
 MAX_OPEN_ROWS = 45
 VERDICT_KEY = (
-    "✔ holds: the measured value lies in the band that was chosen beforehand. ≈ direction: not in the band, but the "
-    "change has the paper's sign. ✘ differs: neither. ○ measured: the paper gives no number to test. ∅ no data: "
-    "trials failed, so there is nothing to judge. Intervals: 95 % confidence for means and changes, quartiles for "
-    "medians."
+    "✔ holds: the measured value lies in the band that was chosen beforehand, and its interval excludes that nothing "
+    "changes; for equalities and bounds the whole interval lies in the band. ≈ direction: not in the band, but the "
+    "change has the paper's sign. ? undecided: too few trials, the interval leaves it open. ✘ differs: the measurement "
+    "contradicts the claim. ≡ by construction: true by definition or formula. ○ measured: the paper gives no number to "
+    "test. ∅ no data: trials failed, so there is nothing to judge. Intervals: 95 % confidence for all that is judged, "
+    "quartiles for medians beside."
 )
 
 

@@ -19,6 +19,8 @@ UNITS = {"ms": "ms", "s": "s", "mbps": "Mbit/s", "bytes": "bytes", "seconds": "s
 # Word of a verdict file -> (kind, word and symbol on the page); the symbol tells without colour.
 VERDICTS = {
     "holds": ("holds", "✔ holds"),
+    "by construction": ("measured", "≡ by construction"),
+    "undecided": ("none", "? undecided"),
     "held": ("holds", "✔ holds"),
     "direction": ("direction", "≈ direction"),
     "differs": ("differs", "✘ differs"),

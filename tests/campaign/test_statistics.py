@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from experiments.campaign.statistics import Estimate, change_interval, mean_interval, median_interval
+from experiments.campaign.statistics import (
+    Estimate,
+    change_interval,
+    mean_interval,
+    median_confidence,
+    median_interval,
+    total_interval,
+)
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)
 POSITIVE = st.lists(st.floats(0.1, 1e3), min_size=2, max_size=12)
@@ -132,3 +139,20 @@ def test_half_of_the_values_lie_between_the_quartiles(values: list[float]) -> No
     inside = sum(found.low <= value <= found.high for value in values)
     assert inside >= len(values) / 2 - 1
     assert found.value == pytest.approx(np.median(values))
+
+
+@pytest.mark.parametrize("size", [1, 5, 6, 12, 40])
+def test_the_interval_of_a_median_is_that_of_the_sign_test(size: int) -> None:
+    found = median_confidence([float(number) for number in range(size)])
+    assert (found.low is None) == (size < 6)
+    if found.low is None or found.high is None:
+        return
+    # A median outside the interval has at most `low` values on one side of it: a sign test of 5 % refuses it.
+    assert stats.binomtest(int(found.low), size).pvalue <= 0.05 < stats.binomtest(int(found.low) + 1, size).pvalue
+    assert found.low + found.high == size - 1
+
+
+@given(VALUES)
+def test_the_interval_of_a_total_is_that_of_the_mean_times_the_trials(values: list[float]) -> None:
+    mean, total = mean_interval(values), total_interval(values)
+    assert total == pytest.approx([len(values) * each for each in mean if each is not None], rel=1e-9, abs=1e-6)

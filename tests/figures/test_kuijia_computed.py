@@ -123,7 +123,11 @@ def test_a_row_of_the_fields_counts_every_shape_and_the_label_tables_are_part_of
 
 @pytest.mark.parametrize(
     ("per_priority", "verdicts"),
-    [(36, ("holds", "holds")), (45, ("direction", "holds")), (60, ("direction", "differs"))],
+    [
+        (36, ("by construction", "by construction")),
+        (45, ("direction", "by construction")),
+        (60, ("direction", "differs")),
+    ],
 )
 def test_the_slope_and_what_is_saved_at_eight_are_judged_for_both_scopes(
     per_priority: int, verdicts: tuple[str, str]
@@ -132,7 +136,7 @@ def test_the_slope_and_what_is_saved_at_eight_are_judged_for_both_scopes(
     assert tuple(claim.verdict for claim in claims[:2]) == verdicts
     assert claims[0].measured == pytest.approx(per_priority / 100)
     assert claims[1].measured == pytest.approx(100 - per_priority)
-    assert [claim.verdict for claim in claims[2:]] == ["measured", "holds", "holds", "measured"]
+    assert [claim.verdict for claim in claims[2:]] == ["measured", "by construction", "by construction", "measured"]
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(0.62, "holds"), (0.7, "direction"), (1.1, "differs")])
@@ -150,7 +154,7 @@ def test_claims_without_rows_have_no_data() -> None:
     for figure in COMPUTED.values():
         assert {claim.verdict for claim in figure.claims([])} == {"no data"}
     half = fig8.claims(memory_rows(20, 10)[:1])
-    assert [claim.verdict for claim in half] == ["holds", "holds", "measured", "no data", "no data", "no data"]
+    assert [claim.verdict for claim in half] == ["by construction"] * 2 + ["measured", "no data", "no data", "no data"]
 
 
 def test_rows_of_other_figures_are_left_out() -> None:

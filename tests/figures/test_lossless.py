@@ -102,7 +102,7 @@ def test_losses_without_sqr_are_held_to_rate_and_outage_of_silent_failures() -> 
     rows = rows_of()
     for row in x_lossless.rows_of(rows, x_lossless.SDFAST, "silent"):
         row["outages_ms"] = [1000.0, 1000.0]
-    assert verdicts(rows)[2] == "direction"
+    assert verdicts(rows)[2] == "differs"
     assert x_lossless.by_outage(x_lossless.rows_of(rows, x_lossless.LOSSLESS)) is None
 
 

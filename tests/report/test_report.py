@@ -147,7 +147,16 @@ def test_comparisons_without_a_band_are_counted_in_front_and_reported_with_their
 
 
 @pytest.mark.parametrize(
-    ("word", "shown"), [("holds", "✔"), ("direction", "≈"), ("differs", "✘"), ("measured", "○"), ("no data", "∅")]
+    ("word", "shown"),
+    [
+        ("holds", "✔"),
+        ("direction", "≈"),
+        ("differs", "✘"),
+        ("measured", "○"),
+        ("no data", "∅"),
+        ("undecided", "?"),
+        ("by construction", "≡"),
+    ],
 )
 def test_verdicts_differ_without_colour(tmp_path, word, shown):
     claim = {**folders.CLAIM, "verdict": word}

@@ -111,7 +111,9 @@ def fig4_rows(kuijia):
     ]
 
 
-@pytest.mark.parametrize(("kuijia", "verdict"), [(0.0205, HOLDS), (0.0215, DIFFERS), (0.0195, DIFFERS)])
+@pytest.mark.parametrize(
+    ("kuijia", "verdict"), [(0.0205, HOLDS), (0.0215, DIFFERS), (0.0195, HOLDS), (0.0185, DIFFERS)]
+)
 def test_the_claim_of_figure_4_is_judged_from_the_centre(kuijia, verdict):
     centre, vertex = fig4.claims(fig4_rows(kuijia))
     assert centre.verdict == verdict

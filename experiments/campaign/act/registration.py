@@ -9,8 +9,20 @@ import subprocess
 from pathlib import Path
 from typing import TypedDict
 
-RULES = ("experiments/figures", "experiments/campaign", "experiments/analysis")
-"""Folders with claims and their bands, draws and set-ups, statistics and verdicts, and the metrics."""
+RULES = (
+    "experiments/figures",
+    "experiments/campaign",
+    "experiments/analysis",
+    "experiments/testbed",
+    "experiments/scenario",
+    "emulation",
+    "ryu_apps/schemes",
+    "ryu_apps/plan/options.py",
+    "ryu_apps/plan/choices.py",
+)
+"""What decides a verdict: claims with bands and margins, spacing of probes, control delays; draws, statistics; metrics;
+how a trial is run and its clocks; defaults of scenarios; links, delays and BFD; promise and mode of each scheme, how
+many failures a packet names (K), who notifies of a failure."""
 
 
 class Registration(TypedDict):

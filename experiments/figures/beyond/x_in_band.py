@@ -16,7 +16,7 @@ from experiments.campaign.kinds.in_band import InBandParameters
 from experiments.campaign.order import OK
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
-from experiments.campaign.verdicts import AtLeast, AtMost, Claim, ClaimResult, judge
+from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, say_empty, whisker
 
@@ -145,7 +145,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     full, share = OVERLOAD, f"data at {OVERLOAD:g} of the link"
     found = [
         judge(
-            Claim(f"loss of the high class, PSO, {share}", "%", None, AtMost(MOST_LOSS_PERCENT)),
+            Claim(f"loss of the high class, PSO, {share}", "%", None, AtMost(MOST_LOSS_PERCENT), asks=MARGIN),
             estimate(rows_of(rows, PSO, full), of_class(HIGH, "lost_percent")),
         ),
         judge(
@@ -155,7 +155,13 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     ]
     found += [
         judge(
-            Claim(f"use of the shared link, {LABELS[variant.name]}, {share}", "of it", None, AtLeast(LEAST_USE)),
+            Claim(
+                f"use of the shared link, {LABELS[variant.name]}, {share}",
+                "of it",
+                None,
+                AtLeast(LEAST_USE),
+                asks=MARGIN,
+            ),
             estimate(rows_of(rows, variant, full), link_use),
         )
         for variant in VARIANTS

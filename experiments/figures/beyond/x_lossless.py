@@ -16,9 +16,9 @@ import numpy as np
 from experiments.analysis.crankback import CrankbackCase, crankback_cases
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.lossless import LosslessParameters
-from experiments.campaign.statistics import Estimate, mean_interval
+from experiments.campaign.statistics import Estimate, mean_interval, total_interval
 from experiments.campaign.values import CampaignPlan, Json, Timing, Trial, Variant
-from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, Exactly, Within, judge
+from experiments.campaign.verdicts import COUNT, MARGIN, AtLeast, Claim, ClaimResult, Exactly, Within, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, say_empty
 from mininet_topos.catalogue import load_topology
@@ -42,7 +42,7 @@ LABELS = {
 FAILURES = {"silent": "silent failure", "carrier": "carrier lost"}
 PROBE_MS = 2.0
 # BFD needs three of its intervals to see a silent failure, notifying SQR takes 0.2 s; delta covers both twice.
-BFD_MS, DELTA_MS, SLOTS, MARGIN = 100, 1000.0, 8192, 64
+BFD_MS, DELTA_MS, SLOTS, RING_MARGIN = 100, 1000.0, 8192, 64
 TIMING = Timing(before_s=1.5, transient_s=2.0, converged_s=1.5)
 CASES, QUICK_CASES = 8, 2
 RATIO = Within(0.8, 1.2)
@@ -107,7 +107,7 @@ def _trial(case: CrankbackCase, number: int, failure: str, variant: Variant, see
         load=None,
         timing=TIMING,
         seed=seed,
-        parameters=LosslessParameters(failure, case.hops_back, PROBE_MS, BFD_MS, SLOTS, DELTA_MS, MARGIN),
+        parameters=LosslessParameters(failure, case.hops_back, PROBE_MS, BFD_MS, SLOTS, DELTA_MS, RING_MARGIN),
     )
 
 
@@ -125,7 +125,7 @@ def rows_of(rows: Sequence[Json], variant: Variant, failure: str | None = None) 
 
 def total(rows: Sequence[Json], field: str) -> Estimate | None:
     """Sum over trials; None without any."""
-    return Estimate(float(sum(row[field] for row in rows)), None, None) if rows else None
+    return total_interval([float(row[field]) for row in rows]) if rows else None
 
 
 def mean(rows: Sequence[Json], field: str) -> Estimate | None:
@@ -148,16 +148,22 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     for alone, helped in PAIRS_OF_VARIANTS:
         own, label = rows_of(rows, helped), LABELS[helped.name]
         results.append(
-            judge(Claim(f"packets lost, {label}, all cases", "packets", 0.0, Exactly(0.0)), total(own, "lost"))
+            judge(
+                Claim(f"packets lost, {label}, all cases", "packets", 0.0, Exactly(0.0), asks=MARGIN),
+                total(own, "lost"),
+            )
         )
         walked = min((row["backtracked"] for row in own), default=None)
         back = None if walked is None else Estimate(float(walked), None, None)
         results.append(
-            judge(Claim(f"packets that backtracked in every case, {label}", "packets", 1.0, AtLeast(1.0)), back)
+            judge(
+                Claim(f"packets that backtracked in every case, {label}", "packets", 1.0, AtLeast(1.0), asks=COUNT),
+                back,
+            )
         )
         silent = rows_of(rows, alone, "silent")
         label = LABELS[alone.name]
-        claim = Claim(f"packets lost at silent failures by rate x outage, {label}", "ratio", 1.0, RATIO)
+        claim = Claim(f"packets lost at silent failures by rate x outage, {label}", "ratio", 1.0, RATIO, asks=MARGIN)
         results.append(judge(claim, by_outage(silent)))
         results += [
             judge(Claim(f"packets lost, {words}, {label}", "packets"), mean(rows_of(rows, alone, failure), "lost"))

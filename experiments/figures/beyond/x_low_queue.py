@@ -18,7 +18,7 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.low_queue import LowQueueParameters
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Load, Timing, Trial, Variant
-from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge, judge_difference
+from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, judge, judge_difference
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, PAPER, say_empty
 from experiments.scenario.flow_values import BIN_S
@@ -116,7 +116,7 @@ def spared(rows: Sequence[Json]) -> Estimate | None:
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Others lose nothing with the low-priority queue, and less than without; what the victim gets is reported."""
-    limit = Claim(f"loss of other flows, {QUEUES[LOW_QUEUE]}", "%", None, AtMost(MOST_LOST_PERCENT))
+    limit = Claim(f"loss of other flows, {QUEUES[LOW_QUEUE]}", "%", None, AtMost(MOST_LOST_PERCENT), asks=MARGIN)
     results = [
         judge(limit, mean_loss(rows, LOW_QUEUE)),
         judge_difference("loss that the low-priority queue spares other flows", "points", "above 0", spared(rows)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.statistics import Estimate, mean_interval, median_interval
+from experiments.campaign.statistics import Estimate, mean_interval, median_confidence, median_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import ClaimResult
 from experiments.charts import canvas
@@ -84,6 +84,11 @@ def mean_of(values: Values) -> Estimate | None:
 def median_of(values: Sequence[float]) -> Estimate | None:
     """Median with its quartiles; None without values."""
     return median_interval(values) if values else None
+
+
+def confident_median(values: Sequence[float]) -> Estimate | None:
+    """Median with its 95 % interval, by which claims are judged; None without values."""
+    return median_confidence(values) if values else None
 
 
 def loss_figure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.campaign.values import Json
-from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge, judge_difference
+from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, judge, judge_difference
 from experiments.figures.kuijia import testbed
 from experiments.figures.kuijia.comparisons import ABOVE, DIRECT, GROWS, TCP, both, loss_figure, tcp_trials
 from experiments.figures.kuijia.measures import by_demand, difference, growth, lost_percent
@@ -18,7 +18,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     estimates = by_demand(kuijia) or dict.fromkeys(testbed.QUICK_DEMANDS_MBPS)
     at_every_demand = [
         judge(
-            Claim(f"{name}, Kuijia, {demand} Mbit/s", "%", "about 0", AtMost(3.0)),
+            Claim(f"{name}, Kuijia, {demand} Mbit/s", "%", "about 0", AtMost(3.0), asks=MARGIN),
             estimate,
         )
         for demand, estimate in estimates.items()

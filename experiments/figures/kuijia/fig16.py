@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import Json, Variant
-from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge, judge_difference
+from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, judge, judge_difference
 from experiments.charts import canvas
 from experiments.charts.canvas import GRID, INK, PALETTE, say_empty
 from experiments.figures.kuijia import testbed
@@ -63,6 +63,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
                 "%",
                 "unchanged",
                 Within(-2.0, 2.0),
+                asks=MARGIN,
             )
             results.append(judge(claim, mean_of(_change(rows, variant, directions, which))))
         changes[variant] = _change(rows, variant, directions, LOW_DIRECT)

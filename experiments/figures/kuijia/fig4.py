@@ -19,7 +19,7 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.sweep import LadderParameters
 from experiments.campaign.statistics import mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, parameters_of
-from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge
+from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, judge
 from experiments.charts.canvas import INK, PALETTE, new_figure
 from mininet_topos.catalogue import load_topology
 from te_solver import all_failures as effect
@@ -138,7 +138,8 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
             f"largest distance between original and precomputed weights, {base_point}",
             "points of throughput loss",
             "highly comparable",
-            Within(0.0, CLOSE_POINTS) if judged else None,
+            Within(-CLOSE_POINTS, CLOSE_POINTS) if judged else None,
+            asks=MARGIN,
         )
         found.append(judge(claim, None if worst is None else mean_interval(worst)))
     return found

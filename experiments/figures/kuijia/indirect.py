@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge
+from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, judge
 from experiments.figures.kuijia.comparisons import (
     INDIRECT,
     TCP,
@@ -34,7 +34,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
             (kuijia, "Kuijia", "almost none", AtMost(0.5)),
         ):
             name = f"loss of indirectly affected {choice.transport.upper()} flows, {title}"
-            results.append(judge(Claim(name, "%", paper, band), mean_of(values)))
+            results.append(judge(Claim(name, "%", paper, band, asks=MARGIN), mean_of(values)))
     return results
 
 

@@ -135,6 +135,14 @@ def by_demand(values: Mapping[Point, float]) -> dict[int, Estimate]:
     return {demand: mean_interval(group) for demand, group in sorted(groups.items())}
 
 
+def by_rounds(values: Mapping[Point, float]) -> Estimate | None:
+    """Mean over rounds of the mean over demands; points of a round share pairs and links, and are one observation."""
+    groups: dict[int, list[float]] = {}
+    for (number, _), value in sorted(values.items()):
+        groups.setdefault(number, []).append(value)
+    return mean_interval([_mean(group) for group in groups.values()]) if groups else None
+
+
 def difference(larger: Mapping[Point, float], smaller: Mapping[Point, float]) -> Estimate | None:
     """Mean of the differences between two sets of trials that share pairs, link and demand; None without any."""
     common = sorted(larger.keys() & smaller.keys())

@@ -9,7 +9,7 @@ from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import Json, Variant
-from experiments.campaign.verdicts import AtMost, Band, Claim, ClaimResult, Within, around, judge
+from experiments.campaign.verdicts import CHANGE, MARGIN, AtMost, Band, Claim, ClaimResult, Within, around, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, say_empty
 from experiments.figures.kuijia import testbed
@@ -32,7 +32,7 @@ def table2(rows: Sequence[Json]) -> list[ClaimResult]:
     whole = _kept_whole(rows, "table2")
     spare = [
         judge(
-            Claim(f"{name} after the failure, Kuijia", "Mbit/s", 200.0, around(200.0, 20.0)),
+            Claim(f"{name} after the failure, Kuijia", "Mbit/s", 200.0, around(200.0, 20.0), asks=MARGIN),
             figure1_rate(rows, "table2", testbed.KUIJIA, name, "after"),
         )
         for name in VICTIMS
@@ -44,14 +44,14 @@ def table3(rows: Sequence[Json]) -> list[ClaimResult]:
     """1000, 1000 and 500 + 500 Mbit/s: rescaling leaves f3 and f4 about 470; Kuijia all, and victims nothing."""
     shared = [
         judge(
-            Claim(f"{name} after the failure, rescaling", "Mbit/s", 470.0, around(470.0, 47.0)),
+            Claim(f"{name} after the failure, rescaling", "Mbit/s", 470.0, around(470.0, 47.0), asks=MARGIN),
             figure1_rate(rows, "table3", testbed.RESCALING, name, "after"),
         )
         for name in ABORIGINAL
     ]
     nothing = [
         judge(
-            Claim(f"{name} after the failure, Kuijia", "Mbit/s", 0.0, AtMost(50.0)),
+            Claim(f"{name} after the failure, Kuijia", "Mbit/s", 0.0, AtMost(50.0), asks=MARGIN),
             figure1_rate(rows, "table3", testbed.KUIJIA, name, "after"),
         )
         for name in VICTIMS
@@ -78,7 +78,13 @@ def _changed(rows: Sequence[Json], table: str, variant: Variant, name: str, pape
         )
         if before
     ]
-    claim = Claim(f"change of {name}, {testbed.VARIANT_NAMES[variant.name]}", "%", paper, band)
+    claim = Claim(
+        f"change of {name}, {testbed.VARIANT_NAMES[variant.name]}",
+        "%",
+        paper,
+        band,
+        asks=CHANGE if isinstance(band, AtMost) else MARGIN,
+    )
     return judge(claim, mean_interval(values) if values else None)
 
 

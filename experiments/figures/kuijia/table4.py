@@ -9,7 +9,7 @@ from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.statistics import median_interval
 from experiments.campaign.values import Json
-from experiments.campaign.verdicts import AtLeast, AtMost, Claim, ClaimResult, judge, judge_difference
+from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, judge, judge_difference
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PAPER, paper_handle, say_empty
 from experiments.figures.kuijia import testbed
@@ -20,6 +20,7 @@ from experiments.figures.kuijia.comparisons import (
     MARKS,
     TCP,
     both,
+    confident_median,
     draw_measure,
     facts_of,
     median_of,
@@ -51,9 +52,15 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     above = [value for (_, demand), value in whole[testbed.RESCALING].items() if demand > ABOVE_CAPACITY_MBPS]
     name = "TCP convergence of affected flows"
     results = [
-        judge(Claim(f"{name}, median flow, Kuijia", "s", "below 1", AtMost(1.0)), median_of(list(kuijia.values()))),
+        judge(
+            Claim(f"{name}, median flow, Kuijia", "s", "below 1", AtMost(1.0), asks=MARGIN),
+            confident_median(list(kuijia.values())),
+        ),
         judge_difference(f"{name}, median flow, rescaling less Kuijia", "s", ABOVE, difference(rescaling, kuijia)),
-        judge(Claim(f"{name}, all flows, rescaling above capacity", "s", "over 10", AtLeast(10.0)), median_of(above)),
+        judge(
+            Claim(f"{name}, all flows, rescaling above capacity", "s", "over 10", AtLeast(10.0), asks=MARGIN),
+            confident_median(above),
+        ),
     ]
     for variant in testbed.VARIANTS:
         values = list(whole[variant].values())

@@ -78,10 +78,17 @@ def ratio_of(
     scale: float = 1.0,
 ) -> Estimate | None:
     """Median over rounds of one variant's value by the other's in the same round; None if no round has both."""
+    found = ratios_of(rows, figure_id, variants, case, value)
+    return median_interval([scale * each for each in found]) if found else None
+
+
+def ratios_of(
+    rows: Sequence[Json], figure_id: str, variants: tuple[Variant, Variant], case: Json, value: Value
+) -> list[float]:
+    """One variant's value by the other's, of every round that has both."""
     by_round = [{row["round"]: value(row) for row in good_rows(rows, figure_id, variant, case)} for variant in variants]
     both = sorted(by_round[0].keys() & by_round[1].keys())
-    found = [scale * by_round[0][number] / by_round[1][number] for number in both if by_round[1][number]]
-    return median_interval(found) if found else None
+    return [by_round[0][number] / by_round[1][number] for number in both if by_round[1][number]]
 
 
 def bars(axes: Axes, rows: Sequence[Json], figure_id: str, looks: Looks, cases: Cases, *, value: Value) -> None:

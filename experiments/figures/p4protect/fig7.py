@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.kinds.paths import GoodputParameters
-from experiments.campaign.statistics import Estimate
+from experiments.campaign.statistics import median_confidence
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge
+from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, judge
 from experiments.charts import canvas
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
     _QUARTILES,
     ALL,
     LOOKS,
-    QUARTILES,
     SCALE,
     bars,
     field_of,
-    ratio_of,
+    ratios_of,
     table_of,
 )
 from experiments.figures.p4protect.setup import (
@@ -47,19 +46,12 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     for flows in setup.FLOWS:
         case = {"flows": flows}
         for variant in (setup.UNPROTECTED, setup.PROTECTED):
-            change = ratio_of(
-                rows, setup.GOODPUT, (variant, setup.PLAIN), case, lambda row: row["goodput_mbps"], scale=100.0
-            )
-            less = None if change is None else _less(change, 100.0)
+            ratios = ratios_of(rows, setup.GOODPUT, (variant, setup.PLAIN), case, field_of("goodput_mbps"))
+            less = median_confidence([100.0 * (each - 1) for each in ratios]) if ratios else None
             name = f"TCP claims, {setup.LABELS[variant.name]} against plain, {flows} flow{'s' if flows > 1 else ''}"
             band = Within(-GOODPUT_WITHIN, GOODPUT_WITHIN)
-            results.append(judge(Claim(name, "%", 0.0, band), less))
-    return [result.with_note(QUARTILES) for result in results]
-
-
-def _less(estimate: Estimate, amount: float) -> Estimate:
-    value, low, high = estimate
-    return Estimate(value - amount, None if low is None else low - amount, None if high is None else high - amount)
+            results.append(judge(Claim(name, "%", 0.0, band, asks=MARGIN), less))
+    return [result.with_note("median over rounds, and its interval") for result in results]
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.kinds.paths import LossParameters
-from experiments.campaign.statistics import Estimate, mean_interval
+from experiments.campaign.statistics import Estimate, mean_interval, total_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, Within, judge
+from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Exactly, Within, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, whisker
 from experiments.figures.p4protect import setup
@@ -41,12 +41,14 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     sums = {}
     for name in ("lost", "duplicated", "reordered"):
         found = values(rows, setup.LOSS, setup.PROTECTED, {}, field_of(name))
-        sums[name] = Estimate(sum(found), None, None) if found else None
+        sums[name] = total_interval(found) if found else None
     outage_s = sum(seconds for path, _, seconds in setup.LOSS_FAILURES if path == "p1")
     control = ratio_of_outage(rows, outage_s)
     results = [
         judge(
-            Claim(f"packets {name}, 1+1, each path failed in turn, all rounds", "packets", 0.0, Exactly(0.0)),
+            Claim(
+                f"packets {name}, 1+1, each path failed in turn, all rounds", "packets", 0.0, Exactly(0.0), asks=MARGIN
+            ),
             sums[name],
         )
         for name in ("lost", "duplicated")
@@ -59,7 +61,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         "ratio",
         "about 1",
         Within(0.8, 1.2),
-        neutral=1.0,
+        asks=MARGIN,
     )
     return [*results, judge(wanted, control)]
 

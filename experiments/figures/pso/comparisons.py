@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import Table
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Within, around, judge
+from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, Within, around, judge
 from experiments.charts.canvas import INK, PALETTE, PAPER, paper_handle, say_empty, whisker
 from experiments.figures.pso import setup
 from experiments.figures.pso.measures import (
@@ -26,7 +26,7 @@ from experiments.figures.pso.measures import (
     change_percent,
     chosen,
     estimate,
-    knee,
+    knee_interval,
     lost_percent,
     mean_ms,
     nls_of,
@@ -73,7 +73,9 @@ def high_lost(
     rows: Sequence[Json], choice: Choice, name: str, band: AtMost | None, variant: str, *, paper: float | None
 ) -> ClaimResult:
     """Share of the high class that a variant lost."""
-    return judge(Claim(name, "%", paper, band), estimate(chosen(rows, choice, variant), lost_percent(HIGH)))
+    return judge(
+        Claim(name, "%", paper, band, asks=MARGIN), estimate(chosen(rows, choice, variant), lost_percent(HIGH))
+    )
 
 
 def delay_ratio(rows: Sequence[Json], choice: Choice, name: str, paper: float, most: float) -> ClaimResult:
@@ -84,14 +86,14 @@ def delay_ratio(rows: Sequence[Json], choice: Choice, name: str, paper: float, m
 
 def all_answers(rows: Sequence[Json], choice: Choice) -> ClaimResult:
     """Whether low classes get all that is left: the sum of answers."""
-    claim = Claim("answers of all classes, PSO against FIFO, NL 1.1", "%", "nothing wasted", Within(-5, 5))
+    claim = Claim("answers of all classes, PSO against FIFO, NL 1.1", "%", "nothing wasted", Within(-5, 5), asks=MARGIN)
     return judge(claim, change_percent(rows, choice, all_answers_pps))
 
 
 def judged_knee(rows: Sequence[Json], choice: Choice, paper: float, where: str) -> ClaimResult:
     """Load up to which FIFO is not congested, held to the paper's."""
-    claim = Claim(f"knee of FIFO, {where}", "NL", paper, around(paper, _SPACING))
-    return judge(claim, exact(knee(rows, choice, HIGH, FIFO)))
+    claim = Claim(f"knee of FIFO, {where}", "NL", paper, around(paper, _SPACING), asks=MARGIN)
+    return judge(claim, knee_interval(rows, choice, HIGH, FIFO))
 
 
 def delays_beside(rows: Sequence[Json], choice: Choice, above: tuple[float, ...]) -> list[ClaimResult]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import AtLeast, AtMost, Claim, ClaimResult, Exactly, judge
+from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK
 from experiments.figures.pso import setup
@@ -80,7 +80,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
 
 
 def _at_full_load(rows: Sequence[Json], choice: Choice) -> ClaimResult:
-    claim = Claim("high class lost with PSO, NL 1.1", "%", "goal: none", Exactly(0.0))
+    claim = Claim("high class lost with PSO, NL 1.1", "%", "goal: none", Exactly(0.0), asks=MARGIN)
     return judge(claim, estimate(chosen(rows, choice, _PSO), lost_percent(HIGH)))
 
 
@@ -92,7 +92,7 @@ def _p99_ratio(rows: Sequence[Json], choice: Choice) -> ClaimResult:
 def _work_conserving(rows: Sequence[Json], choice: Choice) -> list[ClaimResult]:
     """Nothing stands still while packets wait; and what it costs that answers come on another connection."""
     mine = chosen(rows, choice, _PSO)
-    used = Claim("rate of the link in use with PSO, NL 1.1", "%", "work conserving", AtLeast(97.0))
+    used = Claim("rate of the link in use with PSO, NL 1.1", "%", "work conserving", AtLeast(97.0), asks=MARGIN)
     shares = Claim("share of the link that acknowledgements of flow-mods take, PSO, NL 1.1", "%")
     return [
         judge(used, estimate(mine, link_percent)),

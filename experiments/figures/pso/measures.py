@@ -130,6 +130,16 @@ def ratio(rows: Sequence[Json], choice: Choice, measure: Measure) -> Estimate | 
     return Estimate(1 + change.value / 100, low, high)
 
 
+def knee_interval(rows: Sequence[Json], choice: Choice, name: str, variant: str) -> Estimate | None:
+    """Mean over repetitions of the knee, with its interval; a repetition congested at its first load counts as 0.
+
+    None without trials, or when every repetition is congested at its first load.
+    """
+    by_load = [chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant) for nl in nls_of(rows, choice)]
+    knees = [knee(repetition, choice, name, variant) for repetition in zip(*by_load, strict=False)]
+    return mean_interval([each or 0.0 for each in knees]) if any(each is not None for each in knees) else None
+
+
 def knee(rows: Sequence[Json], choice: Choice, name: str, variant: str) -> float | None:
     """Largest load up to which nothing is congested: loss at most 0.1 % and mean delay at most thrice the first load's.
 

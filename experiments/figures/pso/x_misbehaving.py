@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
+from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK
 from experiments.figures.pso import setup
@@ -36,7 +36,11 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
             mine = behaving(rows, behaviour, variant.name)
             band = Exactly(0.0) if variant == setup.PSO else None
             label = f"{setup.LABELS[variant.name]}, {setup.WORDS[behaviour]}"
-            found.append(judge(Claim(f"high class lost, {label}", "%", None, band), estimate(mine, lost_percent(HIGH))))
+            found.append(
+                judge(
+                    Claim(f"high class lost, {label}", "%", None, band, asks=MARGIN), estimate(mine, lost_percent(HIGH))
+                )
+            )
             delay = estimate(mine, of_class(HIGH, "p99_ms"))
             if delay is not None or not mine:  # where nothing was answered the loss says it all
                 found.append(judge(Claim(f"high class p99, {label}", "ms"), delay))

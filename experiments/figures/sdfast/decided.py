@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from experiments.campaign.kinds.verify import VerifyRow, read_rows
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import Json, Variant
-from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
+from experiments.campaign.verdicts import COUNT, Claim, ClaimResult, Exactly, judge
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.setup import LABELS
 from ryu_apps.schemes import find_scheme
@@ -42,4 +42,4 @@ def counted(rows: Sequence[VerifyRow], what: Callable[[VerifyRow], int], name: s
     """Cases of a sort over all rows, of which there should be none."""
     total = Estimate(float(sum(map(what, rows))), None, None) if rows else None
     cases = sum(row.cases for row in rows)
-    return judge(Claim(name, "cases", band=Exactly(0.0)), total).with_note(f"of {cases} cases")
+    return judge(Claim(name, "cases", band=Exactly(0.0), asks=COUNT), total).with_note(f"of {cases} cases")

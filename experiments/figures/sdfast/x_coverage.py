@@ -10,7 +10,7 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.verify import Outcomes, VerifyRow
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
+from experiments.campaign.verdicts import COUNT, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK
 from experiments.figures.sdfast import setup
@@ -63,7 +63,7 @@ def _covered(rows: Sequence[VerifyRow], name: str, phase: Phase, is_all: bool) -
     delivered = sum(phase(row).delivered for row in rows)
     joined = sum(phase(row).joined for row in rows)
     share = Estimate(100 * delivered / joined, None, None) if joined else None
-    claim = Claim(name, "% of joined cases", band=Exactly(100.0) if is_all else None)
+    claim = Claim(name, "% of joined cases", band=Exactly(100.0) if is_all else None, asks=COUNT)
     return judge(claim, share).with_note(f"{delivered} of {joined} cases on {len(rows)} topologies")
 
 

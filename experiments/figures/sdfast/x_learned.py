@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.statistics import median_interval
+from experiments.campaign.statistics import median_confidence, median_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
-from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Exactly, judge
+from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK
 from experiments.figures.sdfast import measures, setup
@@ -68,11 +68,16 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         is_ours = variant is setup.LEARNED
         rate = f"{1000 / setup.FAST_PING_INTERVAL_MS:g} packets/s"
         name = f"packets sent back per flow and direction, {LABELS[variant]}, {rate}"
-        median = median_interval([each.packets for each in found]) if found else None
-        results.append(judge(Claim(name, "packets (median)", band=AtMost(2.0) if is_ours else None), median))
+        median = median_confidence([each.packets for each in found]) if found else None
+        results.append(
+            judge(Claim(name, "packets (median)", band=AtMost(2.0) if is_ours else None, asks=MARGIN), median)
+        )
         within = measures.estimate([100.0 * (each.packets <= each.most) for each in found])
         claim = Claim(
-            f"flow directions within the bound, {LABELS[variant]}", "%", band=Exactly(100.0) if is_ours else None
+            f"flow directions within the bound, {LABELS[variant]}",
+            "%",
+            band=Exactly(100.0) if is_ours else None,
+            asks=MARGIN,
         )
         most = f", at most {max(each.packets for each in found)} packets" if found else ""
         note = (

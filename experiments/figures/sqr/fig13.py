@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 FORMULA_BAND = Within(0.9, 1.1)
+HELD = "a window that holds packets for a delay holds rate x delay of them (Little's law)"
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
@@ -54,7 +55,11 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
             case = {"rate_pps": rate, "delta_ms": delta}
             found = [window_bytes(row) / formula_bytes(row) for row in good_rows(rows, setup.FIG13, setup.SQR, case)]
             claim = Claim(
-                f"bytes held by rate x delay, {rate:,} packets/s, {delta:g} ms", "ratio", 1.0, FORMULA_BAND, 1.0
+                f"bytes held by rate x delay, {rate:,} packets/s, {delta:g} ms",
+                "ratio",
+                1.0,
+                FORMULA_BAND,
+                by_construction=HELD,
             )
             results.append(judge(claim, mean_interval(found) if found else None))
     return results

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, judge
+from experiments.campaign.verdicts import MARGIN, AtLeast, Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import GRID, INK, PALETTE, PAPER, say_empty
 from experiments.figures.p4protect.setup import two_path_trials
@@ -40,7 +40,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     ]
     shares = [100 * sum(each is not None for each in found) / len(found) for found in by_round if found]
     name = f"hit flows whose completion time is within {setup.NEAR_SHARE:.0%} of a timer's"
-    claim = Claim(name, "%", "clusters at 10 ms, 100 ms, 1 s", AtLeast(NEAR_PERCENT))
+    claim = Claim(name, "%", "clusters at 10 ms, 100 ms, 1 s", AtLeast(NEAR_PERCENT), asks=MARGIN)
     results = [judge(claim, mean_interval(shares) if shares else None)]
     counts = Counter(each for found in by_round for each in found)
     for cluster, centre_ms in setup.CLUSTERS_MS.items():

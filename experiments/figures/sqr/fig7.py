@@ -9,9 +9,9 @@ import numpy as np
 
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.kinds.paths import StreamParameters
-from experiments.campaign.statistics import Estimate
+from experiments.campaign.statistics import total_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
+from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PAPER, say_empty
 from experiments.figures.p4protect.comparisons import field_of, good_rows, mean_of, table_of, values
@@ -38,8 +38,8 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """No time-out with SQR, and a congestion window that does not shrink."""
     timeouts = values(rows, setup.STREAM, setup.SB_SQR, {}, field_of("timeouts"))
-    total = Estimate(sum(timeouts), None, None) if timeouts else None
-    results = [judge(Claim("time-outs with SQR, all rounds", "time-outs", 0.0, Exactly(0.0)), total)]
+    total = total_interval(timeouts) if timeouts else None
+    results = [judge(Claim("time-outs with SQR, all rounds", "time-outs", 0.0, Exactly(0.0), asks=MARGIN), total)]
     for variant in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
         label = setup.LABELS[variant.name]
         for field, name, unit in (

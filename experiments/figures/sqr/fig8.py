@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 PAPER_ABOVE_PERCENT = 90.0
+NO_ROUTE = "no packet of a flow can arrive while it has no route"
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
@@ -35,6 +36,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
             "ms",
             # Every flow has a failure of its own, as every outage is one.
             {"route failure time": failure, "recovery time": mean_interval(found) if found else None},
+            by_construction=NO_ROUTE,
         )
     ]
     above = None

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.kinds.paths import SilentParameters
-from experiments.campaign.statistics import Estimate
+from experiments.campaign.statistics import total_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import Claim, ClaimResult, Exactly, judge
+from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import whisker
 from experiments.figures.p4protect.comparisons import field_of, mean_of, table_of, values
@@ -33,8 +33,10 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     results = []
     for name, what in (("lost", "lost"), ("reordered", "reordered")):
         found = values(rows, setup.FIG9, setup.SQR, {}, field_of(name))
-        total = Estimate(sum(found), None, None) if found else None
-        claim = Claim(f"packets {what} with SQR, all route failure times and rounds", "packets", 0.0, Exactly(0.0))
+        total = total_interval(found) if found else None
+        claim = Claim(
+            f"packets {what} with SQR, all route failure times and rounds", "packets", 0.0, Exactly(0.0), asks=MARGIN
+        )
         results.append(judge(claim, total))
     for each in setup.DETECTION_MS:
         lost = mean_of(rows, setup.FIG9, setup.RECOVERY, {"detection_ms": each}, field_of("lost"))

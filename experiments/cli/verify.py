@@ -216,6 +216,12 @@ def _case_rows(value: dict[str, Any]) -> list[tuple[str, int, str]]:
         ("crankback cases", value["crankback_cases"], f"longest crankback {longest}"),
         ("still backtracking", value["backtracking_after_convergence"], f"packets after {settled}"),
     ]
+    if value["notifying"] is not None:
+        each = value["notifying"]
+        meaning = f"until nobody backtracks, most; mean {each['mean_rounds']}, while everybody sends one packet a round"
+        rows.append(("rounds", each["most_rounds"], meaning))
+        meaning = f"frames of notifications a failure, most; mean {each['mean_frames']:,}"
+        rows.append(("notification frames", each["most_frames"], meaning))
     if uses_agent(value["mode"]):
         meaning = "replies that go back over their own path, once the first packet has arrived"
         rows.append(("replies backtracking", value["reply_backtracks"], meaning))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from experiments.verify.behaviour import Behaviour
 from experiments.verify.growable_arrays import Bools, Ints
-from experiments.verify.result import KEPT_EXAMPLES, Stage, Tally
+from experiments.verify.result import KEPT_EXAMPLES, Notifying, Rewriting, Stage, Tally
 from experiments.verify.streams.packet_stream import LOOPED, Walks
 from experiments.verify.walk.possibilities import ALWAYS_DELIVERED, SOMETIMES_DROPPED, SOMETIMES_LOOPED
 from experiments.verify.walk.transitions import DELIVERED, LOST
@@ -80,6 +80,8 @@ class Findings:
         Agent mode: first replies, sent once the first packet has arrived.
     updates
         With a controller that restores routes.
+    notifying
+        Where notifications are on and somebody sent one.
     """
 
     worst: Ints
@@ -89,6 +91,8 @@ class Findings:
     settled_is_tagged: Bools
     reply: Walks | None
     updates: Updates | None
+    rewriting: Rewriting
+    notifying: Notifying | None
 
 
 def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[int], *, behaviour: Behaviour) -> Tally:
@@ -116,6 +120,8 @@ def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[
         first_stretch_cases=len(first_stretch),
         transient=_stage(cases, found.worst),
         converged=_stage(cases, settled),
+        rewriting=found.rewriting,
+        notifying=found.notifying,
         examples=[
             _example(topology, cases, found, failed_masks, complaints, case=case) for case in broken[:KEPT_EXAMPLES]
         ],

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 KEPT_EXAMPLES = 5
-_LARGEST = ("longest_crankback", "most_rows", "most_switches")
+_LARGEST = ("longest_crankback", "most_rows", "most_switches", "most_rounds", "most_sets", "most_frames")
 
 
 @dataclass
@@ -27,6 +27,28 @@ class Rewriting:
     switches: int = 0
     most_rows: int = 0
     most_switches: int = 0
+
+
+@dataclass
+class Notifying:
+    """How failures are notified, summed over failed sets, and the most for one of them.
+
+    Attributes
+    ----------
+    rounds, most_rounds
+        Everybody sends a packet in each round: how many rounds there are in which one backtracks.
+    sets, most_sets
+        Sets of failed links that notifications name.
+    frames, most_frames
+        Frames on links that these take at most.
+    """
+
+    rounds: int = 0
+    most_rounds: int = 0
+    sets: int = 0
+    most_sets: int = 0
+    frames: int = 0
+    most_frames: int = 0
 
 
 @dataclass
@@ -80,6 +102,7 @@ class Tally:
     returning: Stage = field(default_factory=Stage)
     converged: Stage = field(default_factory=Stage)
     rewriting: Rewriting = field(default_factory=Rewriting)
+    notifying: Notifying | None = None
     examples: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -92,7 +115,9 @@ def _add(total: Any, part: Any) -> None:
     """Add numbers and lists by name, and the parts of parts; of what is a largest value, keep the larger."""
     for name, value in vars(part).items():
         held = getattr(total, name)
-        if isinstance(value, (Stage, Rewriting)):
+        if held is None:
+            setattr(total, name, value)
+        elif isinstance(value, (Stage, Rewriting, Notifying)):
             _add(held, value)
         else:
             setattr(total, name, max(held, value) if name in _LARGEST else held + value)
@@ -181,7 +206,11 @@ class VerifyResult:
 
     def _stages(self, counts: dict[str, Any]) -> dict[str, Any]:
         """The parts of a tally that are objects; null for what takes a controller that restores, where none does."""
-        stages = {name: counts.pop(name) for name in ("transient", "updating", "converged", "returning", "rewriting")}
+        parts = ("transient", "updating", "converged", "returning", "rewriting", "notifying")
+        stages = {name: counts.pop(name) for name in parts}
+        if stages["notifying"] is not None:
+            for name in ("rounds", "sets", "frames"):
+                stages["notifying"][f"mean_{name}"] = round(stages["notifying"].pop(name) / self.failure_sets, 2)
         rewriting = stages["rewriting"]
         for name in ("rows", "switches"):
             rewriting[f"mean_{name}"] = round(rewriting.pop(name) / self.failure_sets, 2)

@@ -14,6 +14,7 @@ from experiments.verify.counting import Cases, Findings, Updates, count
 from experiments.verify.growable_arrays import Ints, concatenated
 from experiments.verify.result import Rewriting, Tally
 from experiments.verify.streams.packet_stream import PacketStream, put_all
+from experiments.verify.streams.sharing import notifying, settle_together
 from experiments.verify.walk.dynamics import dynamics_of
 from experiments.verify.walk.interpreted import InterpretedSwitches
 from experiments.verify.walk.possibilities import Possibilities
@@ -82,16 +83,14 @@ class Verifier:
         failed = [bits(mask) for mask in failed_masks]
         cases = self._cases(failed_masks, failed)
         try:
-            found, rewriting = self._findings(cases, failed)
+            found = self._findings(cases, failed)
         except NotCompilableError:
             self.interpret_instead()
-            found, rewriting = self._findings(cases, failed)
-        tally = count(self.topology, cases, found, failed_masks, behaviour=self.behaviour)
-        tally.rewriting = rewriting
-        return tally
+            found = self._findings(cases, failed)
+        return count(self.topology, cases, found, failed_masks, behaviour=self.behaviour)
 
-    def _findings(self, cases: Cases, failed: list[list[int]]) -> tuple[Findings, Rewriting]:
-        """What happened in each case, and how much a controller rewrote."""
+    def _findings(self, cases: Cases, failed: list[list[int]]) -> Findings:
+        """What happened in each case."""
         start, contexts = self._start(cases.source, cases.target), self.wiring.contexts(failed)
         worst = Possibilities(self.transitions, contexts).worst(cases.failed_set, start)
         stream = PacketStream(self.transitions, contexts, cases.failed_set)
@@ -100,16 +99,17 @@ class Verifier:
         reply = updates = None
         if uses_agent(self.behaviour.mode):
             reply = stream.copy().send(everyone, self._start(cases.target, cases.source))
-        rewriting = Rewriting()
+        rewriting, rounds = Rewriting(), np.zeros(len(failed), dtype=np.int64)
         if self.behaviour.restoration is None:
-            settled = stream.settle(first, start)
+            settled, rounds = settle_together(stream, first, start, cases.failed_set, len(failed))
         else:
             rewritten = rewritten_rows(self.topology, self.transitions, self.behaviour.restoration, failed)
             put_all(stream, self.transitions, rewritten, cases.failed_set, start)
             settled = stream.settle(stream.send(everyone, start), start)
             updates, rewriting = self._updates(cases, start, contexts, rewritten), amount_of(rewritten)
+        notified = notifying(stream, rounds, failed, self.wiring) if len(stream.notified) else None
         simple, tagged = stream.is_simple(settled), stream.is_tagged(settled)
-        return Findings(worst, first, settled, simple, tagged, reply, updates), rewriting
+        return Findings(worst, first, settled, simple, tagged, reply, updates, rewriting, notified)
 
     def _updates(self, cases: Cases, start: Ints, contexts: Ints, rewritten: Rewritten) -> Updates:
         """The worst while the controller writes: after the failure, and when its links are back."""

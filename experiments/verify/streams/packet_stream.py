@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.verify.growable_arrays import Bools, Ints, join
+from experiments.verify.growable_arrays import Bools, Interner, Ints, join
 from experiments.verify.walk.rewritten import Rewritten
 from experiments.verify.walk.transitions import DELIVERED, LOST, NO_ROW, Transitions
 
@@ -18,6 +18,7 @@ LOOPED = 2
 """Outcome of a walk, beside the states `DELIVERED` and `LOST`."""
 MAX_PACKETS = 32
 _UNENDED = -1
+_TAG_BITS = 12
 
 
 @dataclass
@@ -71,6 +72,12 @@ class PacketStream:
     def __init__(self, transitions: Transitions, contexts: Ints, failed_set: Ints) -> None:
         self._transitions, self._contexts, self._failed_set = transitions, contexts, failed_set
         self._held = self._empty_slot()
+        self._notified = Interner()
+
+    @property
+    def notified(self) -> Ints:
+        """Codes of (failed set, set that a notification named), each once: the first shifted by 12 bits, the second."""
+        return self._notified.codes
 
     def _empty_slot(self) -> NDArray[np.int32]:
         """Room for one row per case and switch, with an axis of slots in front."""
@@ -180,6 +187,7 @@ class PacketStream:
         For which cases anything changed.
         """
         group_of = self._transitions.group_of[state]
+        self._notified.intern(self._failed_set[cases] << _TAG_BITS | tag_id)
         changed = np.zeros(len(cases), dtype=bool)
         for tag in np.unique(tag_id).tolist():
             taught = self._transitions.taught_by(tag)

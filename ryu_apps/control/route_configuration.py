@@ -223,7 +223,7 @@ class SwitchRoutes:
         self._modify(work.learning)
 
     def stop_pushing(self, work: ReturnWork) -> None:
-        """Delete the recovery rows that give packets a tag about returning links."""
+        """Delete the recovery rows that give packets a tag about returning links, and those that drop notifications."""
         self._forget(work, PUSHING_TABLES)
 
     def forget(self, work: ReturnWork) -> None:

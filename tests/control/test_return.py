@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +13,7 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import LinkId
 from ryu_apps.control.decide.live_topology import Expected
 from ryu_apps.control.decide.returning import (
+    PUSHING_TABLES,
     RECOVERY_MASK,
     ReturnState,
     begin_return,
@@ -25,10 +28,13 @@ from ryu_apps.control.decide.returning import (
     return_work,
     tag_ids_of_links,
 )
+from ryu_apps.plan.choices import NOTIFICATIONS
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import FailureSets
-from ryu_apps.plan.ids import Kind, split_cookie
+from ryu_apps.plan.ids import Kind, Status, Table, split_cookie
+from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.recovery_rows import tag_tci
 from ryu_apps.plan.rows import Learn
 from ryu_apps.schemes import plan_network
 from tests import schemes
@@ -175,8 +181,9 @@ def test_tag_ids_and_links_name_each_other():
     assert links_of_tag_ids((0, 0), TOPOLOGY, [0, 5]) == frozenset()
 
 
-def test_the_work_of_a_return_silences_exactly_the_rows_that_teach_about_the_link():
-    plan = plan_network("sdfast", TOPOLOGY, PlanOptions())[2]
+@pytest.mark.parametrize("notification", NOTIFICATIONS)
+def test_the_work_of_a_return_silences_exactly_the_rows_that_teach_about_the_link(notification):
+    plan = plan_network("sdfast", TOPOLOGY, PlanOptions(notification=notification))[2]
     tag_ids = tag_ids_of_links(plan.tag_space, TOPOLOGY, [LINK])
     work = return_work(plan, schemes.SDFAST, tag_ids)
     assert work.learning
@@ -185,13 +192,44 @@ def test_the_work_of_a_return_silences_exactly_the_rows_that_teach_about_the_lin
         assert before.key == after.key
         assert before.cookie == after.cookie
         assert not any(isinstance(action, Learn) for action in after.apply_actions)
-        assert tuple(one for one in before.apply_actions if not isinstance(one, Learn)) == after.apply_actions
+        onward = tuple(one for one in before.apply_actions if not isinstance(one, Learn))
+        assert after.apply_actions == (() if before.table_id == Table.NOTIFY else onward)
     for row in set(plan.flows) - set(work.learning):
         learns = [one for one in row.apply_actions if isinstance(one, Learn)]
         assert all(split_cookie(one.cookie).tag_id not in tag_ids for one in learns)
     named = {(split_cookie(value).kind, split_cookie(value).tag_id) for value in work.cookies}
     assert named == {(kind, tag_id) for kind in (Kind.LEARNED, Kind.AGENT) for tag_id in tag_ids}
     assert all(value & ~RECOVERY_MASK == 0 for value in work.cookies)
+
+
+@pytest.mark.parametrize("hard_timeout_s", [0, 30])
+def test_after_a_return_no_notification_of_the_link_goes_on_and_nothing_that_one_taught_is_left(hard_timeout_s):
+    options = PlanOptions(notification="flood", max_failures=2, hard_timeout_s=hard_timeout_s)
+    for plan in plan_network("sdfast", TOPOLOGY, options).values():
+        returning = tag_ids_of_links(plan.tag_space, TOPOLOGY, [LINK])
+        work = return_work(plan, schemes.SDFAST, returning)
+        silenced = {row.key: row for row in work.silenced}
+        during = replace(plan, flows=tuple(silenced.get(row.key, row) for row in plan.flows))
+        for tag_id in range(1, len(FailureSets(*plan.tag_space).masks)):
+            notification = Packet(vlan_tci=tag_tci(tag_id, Status.NOTIFICATION))
+            before, after = (
+                interpret_switch(SwitchModel(each), notification, 9, frozenset(range(9))) for each in (plan, during)
+            )
+            assert before.outputs
+            assert before.learned
+            if tag_id not in returning:
+                assert after == before
+                continue
+            assert (after.outputs, after.learned) == ((), ())
+            drops, teaching = (
+                [row for row in before.learned if row.table_id == table] for table in (Table.NOTIFY, Table.LEARNED)
+            )
+            assert {row.hard_timeout_s for row in before.learned} == {hard_timeout_s}
+            assert [row.apply_actions for row in drops] == [()]
+            assert all(row.cookie & RECOVERY_MASK in work.cookies for row in drops)
+            gone = [row for row in teaching if row.cookie & RECOVERY_MASK in work.cookies]
+            assert gone == [row for row in teaching if split_cookie(row.cookie).tag_id in returning]
+    assert PUSHING_TABLES[0] == Table.NOTIFY
 
 
 def test_a_link_id_of_the_state_is_one_of_the_topology():

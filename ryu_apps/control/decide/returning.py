@@ -18,17 +18,18 @@ tried again. What happens then, switch by switch, is in `ReturnWork`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, TAG_MASK, Kind, Table, cookie, split_cookie
-from ryu_apps.plan.rows import FlowRow, Learn, RulePlan
+from ryu_apps.plan.rows import Action, FlowRow, Learn, RulePlan
 
 PortKey = tuple[str, int]
-PUSHING_TABLES = (Table.CLASSIFY, Table.LEARNED)
+# NOTIFY first: what drops a notification must not outlive what the switch has learned from it.
+PUSHING_TABLES = (Table.NOTIFY, Table.CLASSIFY, Table.LEARNED)
 RECOVERY_MASK = SCHEME_MASK | KIND_MASK | TAG_MASK
 
 
@@ -177,7 +178,7 @@ class ReturnWork:
     learning
         Rows that teach the switch about failed sets with these links.
     silenced
-        The same rows without their `learn`.
+        The same rows without their `learn`; those that send notifications on drop them, or they would flood for ever.
     cookies
         Cookies (under `RECOVERY_MASK`) of the recovery rows that have to go.
     """
@@ -194,12 +195,15 @@ def return_work(plan: RulePlan, owner: int, tag_ids: frozenset[int]) -> ReturnWo
         for row in plan.flows
         if split_cookie(row.cookie).tag_id in tag_ids and any(isinstance(action, Learn) for action in row.apply_actions)
     )
-    silenced = tuple(
-        replace(row, apply_actions=tuple(action for action in row.apply_actions if not isinstance(action, Learn)))
-        for row in learning
-    )
+    silenced = tuple(replace(row, apply_actions=tuple(_silenced(row))) for row in learning)
     cookies = tuple(cookie(owner, kind, tag_id) for kind in (Kind.LEARNED, Kind.AGENT) for tag_id in sorted(tag_ids))
     return ReturnWork(learning, silenced, cookies)
+
+
+def _silenced(row: FlowRow) -> Iterator[Action]:
+    """Actions of a teaching row while it must not teach: a packet goes on, a notification goes nowhere."""
+    if row.table_id != Table.NOTIFY:
+        yield from (action for action in row.apply_actions if not isinstance(action, Learn))
 
 
 def hops_outward(topology: Topology, links: Iterable[LinkId]) -> tuple[tuple[str, ...], ...]:

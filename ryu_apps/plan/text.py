@@ -43,6 +43,7 @@ TABLE_PURPOSES: dict[int, str] = {
     Table.ROUTE: "routes by (tag, destination)",
     Table.EXTEND: "a failed port adds its link to the tag, then ROUTE again",
     Table.LEARNED: "filled by learn: what this switch has learned about failures from packets",
+    Table.NOTIFY: "notifications: teaches what a failed set asks for here, and sends on; a learned row drops the next",
     Table.TE_INGRESS: "traffic engineering: hashes a flow to a slot",
     Table.TE_HASH: "traffic engineering: slot ranges to tunnels",
     Table.TE_TRANSIT: "traffic engineering: labels",

@@ -52,6 +52,28 @@ def test_the_interpreter_agrees_with_a_real_switch(scheme: str, mode: str, plann
 
 
 @pytest.mark.ovs
+@pytest.mark.parametrize(("planner", "hard_timeout_s"), [("tree", 0), ("pair", 0), ("tree", 3600)])
+def test_the_interpreter_agrees_on_notifications_and_what_they_teach(planner: str, hard_timeout_s: int) -> None:
+    options = PlanOptions(planner=planner, notification="flood", hard_timeout_s=hard_timeout_s)
+    outcome = compare_with_ovs(FIGURE2, "sdfast", options, samples=scaled(150), seed=13)
+    assert (outcome.differences, outcome.first_difference) == (0, None)
+    assert outcome.learned_rows > 50
+
+
+def forgetting_drops(row: FlowRow) -> FlowRow:
+    """Notifications teach, and no row drops the next one."""
+    teaching = (each for each in row.apply_actions if not (isinstance(each, Learn) and each.table_id == Table.NOTIFY))
+    return replace(row, apply_actions=tuple(teaching))
+
+
+@pytest.mark.ovs
+def test_a_switch_that_does_not_drop_the_same_notification_again_is_found() -> None:
+    plans = plan_network("sdfast", FIGURE2, PlanOptions(notification="flood"))
+    outcome = compare_plans(FIGURE2, changed(plans, forgetting_drops), plans, samples=100, seed=13)
+    assert outcome.differences > 0
+
+
+@pytest.mark.ovs
 def test_the_interpreter_agrees_on_rows_that_last_an_hour() -> None:
     options = PlanOptions(hard_timeout_s=3600)
     outcome = compare_with_ovs(FIGURE2, "sdfast", options, samples=scaled(100), seed=12)

@@ -11,7 +11,7 @@ from experiments.verify.against_ovs.dummy_ovs import DummyOvs, dummy_ovs
 from experiments.verify.against_ovs.samples import Injection, Scene, SceneMaker
 from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Topology
-from ryu_apps.plan.ids import KIND_MASK, Kind, Table, cookie
+from ryu_apps.plan.ids import KIND_MASK, Kind, cookie
 from ryu_apps.plan.interpret import SwitchModel, interpret_switch
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.order import flow_order
@@ -21,7 +21,7 @@ from ryu_apps.schemes import plan_network
 
 MAX_HOPS = 40  # a wrong plan may loop; what matters has been compared long before
 _AGENT_ROWS = f"cookie={cookie(0, Kind.AGENT):#x}/{KIND_MASK:#x}"
-_LEARNED_ROWS = f"table={int(Table.LEARNED)}"
+_LEARNED_ROWS = f"cookie={cookie(0, Kind.LEARNED):#x}/{KIND_MASK:#x}"  # by packets, and by notifications
 _COUNTED = ("packets", "hops", "learned_rows", "differences", "seconds")
 
 

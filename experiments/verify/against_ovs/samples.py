@@ -13,11 +13,11 @@ from random import Random
 from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import host_ipv4, hosts_of
-from ryu_apps.plan.failure_sets import MAX_TAG_ID
+from ryu_apps.plan.failure_sets import MAX_TAG_ID, NO_TAG
 from ryu_apps.plan.fields import ETH_ARP, ETH_IPV6, IP_ICMP, IP_TCP, IP_UDP
-from ryu_apps.plan.ids import Status
 from ryu_apps.plan.interpret import Packet
-from ryu_apps.plan.recovery_rows import deliver_seen_row, rows_on_punt, tag_tci, untagged_row
+from ryu_apps.plan.notification import AFRESH
+from ryu_apps.plan.recovery_rows import PCP_BITS, deliver_seen_row, rows_on_punt, tag_tci, untagged_row
 from ryu_apps.plan.rows import BackupRow, FlowRow, RulePlan
 
 PACKETS_PER_SCENE = 25
@@ -158,8 +158,10 @@ class SceneMaker:
         return self.random.choice(self.backups[node]) if self.backups[node] else None
 
     def _tci(self, backup: BackupRow | None) -> int:
-        """TCI of a tag: mostly the row's, sometimes any that 802.1Q allows, vid 0 included."""
-        status = self.random.choice((0, Status.CRANKBACK, Status.RECOVERED, 7))
+        """TCI of a tag, also of notifications: mostly the row's, sometimes any that 802.1Q allows, vid 0 included."""
+        status = self.random.randrange(1 << PCP_BITS)
+        if self.random.random() < 0.1:  # of a packet that starts afresh
+            return tag_tci(NO_TAG, AFRESH | status)
         if backup is not None and self.random.random() < 0.8:
             return tag_tci(backup.tag_id, status)
         return tag_tci(self.random.randint(0, MAX_TAG_ID + 1), status)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from experiments.campaign.parameters import Parameters
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.choices import NO_MODE, uses_agent
+from ryu_apps.plan.choices import NO_MODE, OFF, uses_agent
 
 Json = dict[str, Any]
 ParametersT = TypeVar("ParametersT", bound=Parameters)
@@ -33,6 +33,7 @@ class Variant:
     mode: str = NO_MODE
     planner: str = "tree"
     control_delay_ms: float | None = None
+    notification: str = OFF
 
     @property
     def uses_agent(self) -> bool:
@@ -47,16 +48,22 @@ class Variant:
         --------
         >>> Variant("sdfast", "agent", "pair").name, Variant("cbc", control_delay_ms=5).name, Variant("cb").name
         ('sdfast-agent-pair', 'cbc-5ms', 'cb')
+        >>> Variant("sdfast", "learned", notification="flood").name
+        'sdfast-learned-tree-flood'
         """
         if self.mode != NO_MODE:
-            return f"{self.scheme}-{self.mode}-{self.planner}"
+            notified = "" if self.notification == OFF else f"-{self.notification}"
+            return f"{self.scheme}-{self.mode}-{self.planner}{notified}"
         if self.control_delay_ms is not None:
             return f"{self.scheme}-{self.control_delay_ms:g}ms"
         return self.scheme
 
     def to_json(self) -> Json:
-        """Name and fields; no delay is 0 ms."""
-        return {"name": self.name, **asdict(self), "control_delay_ms": self.control_delay_ms or 0.0}
+        """Name and fields; no delay is 0 ms, and notification stands there only where it is on."""
+        fields = asdict(self)
+        if self.notification == OFF:
+            del fields["notification"]
+        return {"name": self.name, **fields, "control_delay_ms": self.control_delay_ms or 0.0}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from experiments.scenario.suggest import suggest
 from machine.arguments import OneLineParser
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.choices import MODES
+from ryu_apps.plan.choices import DEFAULT_NOTIFICATION, MODES, NOTIFICATIONS
 from ryu_apps.plan.scheme_names import scheme_names
 from te_solver.choices import METRICS, PLANNERS, ROUTES
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 # Of `add_plan_options`, what only schemes of rows by destination read; all read the metric.
-PLAN_OPTIONS = ("mode", "planner", "routes", "max_failures", "hard_timeout_s")
+PLAN_OPTIONS = ("mode", "planner", "routes", "max_failures", "notification", "hard_timeout_s")
 
 
 class ArmorParser(OneLineParser):
@@ -165,7 +165,7 @@ def add_choices(group: argparse._ArgumentGroup, *options: tuple[str, Sequence[st
 
 
 def add_plan_options(parser: argparse.ArgumentParser) -> None:
-    """--mode, --planner, --routes, --metric, --max-failures, --hard-timeout-s."""
+    """--mode, --planner, --routes, --metric, --max-failures, --notification, --hard-timeout-s."""
     group = parser.add_argument_group("plan")
     add_choices(
         group,
@@ -179,6 +179,14 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         type=whole_number("--max-failures", 1),
         metavar="K",
         help="links that a tag can name as failed",
+    )
+    group.add_argument(
+        "--notification",
+        type=choice("--notification", NOTIFICATIONS),
+        default=DEFAULT_NOTIFICATION,
+        metavar="|".join(NOTIFICATIONS),
+        help="whether the first packet that meets a failure notifies all switches of it, in learned mode "
+        f"(default {DEFAULT_NOTIFICATION})",
     )
     group.add_argument(
         "--hard-timeout-s",
@@ -232,5 +240,6 @@ def plan_options(arguments: argparse.Namespace) -> PlanOptions:
         routes=arguments.routes,
         metric=arguments.metric,
         max_failures=arguments.max_failures,
+        notification=arguments.notification,
         hard_timeout_s=arguments.hard_timeout_s,
     )

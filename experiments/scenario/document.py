@@ -16,6 +16,7 @@ from experiments.scenario.values import IN_BAND, Scenario
 from ryu_apps.plan.choices import NO_MODE
 
 Document = dict[str, object]
+_PLANNED_ALIKE = ("planner", "routes", "metric", "max_failures", "notification")
 
 
 def to_document(scenario: Scenario) -> Document:
@@ -26,22 +27,15 @@ def to_document(scenario: Scenario) -> Document:
     ValueError
         The variations are not the product of schemes and modes of one file.
     """
-    first = scenario.variations[0]
-    if any(
-        (variation.planner, variation.routes, variation.metric, variation.max_failures)
-        != (first.planner, first.routes, first.metric, first.max_failures)
-        for variation in scenario.variations
-    ):
+    planned = {name: getattr(scenario.variations[0], name) for name in _PLANNED_ALIKE}
+    if any(getattr(variation, name) != value for variation in scenario.variations for name, value in planned.items()):
         raise ValueError("a scenario file plans all its schemes alike; these variations differ in more than the mode")
     modes = dict.fromkeys(variation.mode for variation in scenario.variations)
     document: Document = {
         "topology": scenario.topology_name,
         "schemes": list(dict.fromkeys(variation.scheme for variation in scenario.variations)),
         "modes": [mode for mode in modes if mode != NO_MODE] or None,
-        "planner": first.planner,
-        "routes": first.routes,
-        "metric": first.metric,
-        "max_failures": first.max_failures,
+        **planned,
         "seed": scenario.seed,
         "duration_s": scenario.duration_s,
         "settle_s": scenario.settle_s,

@@ -10,6 +10,7 @@ from typing import TypeVar
 from experiments.scenario.suggest import suggest
 from mininet_topos.errors import BadInputError
 from mininet_topos.lines import Line
+from ryu_apps.plan.choices import OFF
 
 Value = TypeVar("Value")
 Reader = Callable[["Context", Line, str], Value]
@@ -67,10 +68,10 @@ def word(context: Context, line: Line, name: str) -> str:
 
 
 def one_of(choices: Sequence[str]) -> Reader[str]:
-    """A word out of `choices`."""
+    """A word out of `choices`; YAML reads a bare `off` as false."""
 
     def read(context: Context, line: Line, name: str) -> str:
-        given = word(context, line, name)
+        given = OFF if line.value is False and OFF in choices else word(context, line, name)
         if given not in choices:
             raise context.error(line, f"{name} {given!r} is not known; {suggest(given, choices)}")
         return given

@@ -47,14 +47,15 @@ from mininet_topos.catalogue import is_topology_file
 from mininet_topos.errors import BadInputError
 from mininet_topos.lines import Line, read_lines
 from mininet_topos.topology import Topology, with_capacity, with_link_delays
-from ryu_apps.plan.choices import DEFAULT_MODE, MODES, NO_MODE
+from ryu_apps.plan.choices import DEFAULT_MODE, DEFAULT_NOTIFICATION, MODES, NO_MODE, NOTIFICATIONS
 from ryu_apps.plan.damping import DEFAULT_WAIT_S
 from ryu_apps.plan.scheme import Scheme
 from te_solver.choices import METRICS, PLANNERS, ROUTES
 
 KEYS = (
-    "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures", "seed",
-    "duration_s", "settle_s", "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "delay_ms", "jitter_ms",
+    "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures",
+    "notification", "seed", "duration_s", "settle_s",
+    "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "delay_ms", "jitter_ms",
     "link_delays", "wait_to_restore_s", "protect", "sqr", "pmt", "control", "control_at",
     "controls",
     "traffic", "failures", *TUNNEL_KEYS,
@@ -351,8 +352,9 @@ def _variations(
     routes = with_default(fields, "routes", one_of(ROUTES), context, ROUTES[0])
     metric = with_default(fields, "metric", one_of(METRICS), context, METRICS[0])
     max_failures = optional(fields, "max_failures", whole_number(1, 4), context)
+    notification = with_default(fields, "notification", one_of(NOTIFICATIONS), context, DEFAULT_NOTIFICATION)
     return tuple(
-        Variation(scheme, mode, planner, routes, metric, max_failures)
+        Variation(scheme, mode, planner, routes, metric, max_failures, notification=notification)
         for _, scheme in schemes
         for mode in dict.fromkeys(modes if scenario_context.schemes[scheme].modes else [NO_MODE])
     )

@@ -8,7 +8,7 @@ from experiments.scenario.failure import Failure
 from experiments.scenario.stream import Traffic
 from experiments.scenario.tunnel_values import Expected, Rerun, TunnelConfiguration, WantedFlow
 from mininet_topos.topology import Topology
-from ryu_apps.plan.choices import NO_MODE, uses_agent
+from ryu_apps.plan.choices import DEFAULT_NOTIFICATION, NO_MODE, uses_agent
 from ryu_apps.plan.damping import DEFAULT_WAIT_S
 from ryu_apps.plan.protection import Protection
 from ryu_apps.pmt.rules import PolicyMapTable
@@ -48,6 +48,7 @@ class Variation:
     protection: Protection | None = None
     replay: Replay | None = None
     variant: str = ""
+    notification: str = DEFAULT_NOTIFICATION
 
     @property
     def uses_agent(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.choices import DEFAULT_MODE, FLOOD, MODES, NOTIFICATIONS, OFF, uses_agent
+from ryu_apps.plan.choices import DEFAULT_MODE, DEFAULT_NOTIFICATION, FLOOD, MODES, NOTIFICATIONS, uses_agent
 from ryu_apps.plan.protection import Protection
 from te_solver.choices import METRICS, PLANNERS, ROUTES
 
@@ -55,7 +55,7 @@ class PlanOptions:
     metric: str = "hops"
     max_failures: int | None = None
     hard_timeout_s: int = 0
-    notification: str = OFF
+    notification: str = DEFAULT_NOTIFICATION
     protection: Protection | None = None
     replayed: tuple[str, ...] = ()
 

@@ -35,6 +35,7 @@ def test_every_setting_can_be_given():
         "routes": "mst",
         "metric": "delay",
         "max_failures": "1",
+        "notification": "flood",
         "hard_timeout_s": "30",
         "rest_host": "::1",
         "rest_port": "0",
@@ -63,7 +64,9 @@ def test_every_setting_can_be_given():
     }
     assert set(given) == {one.name for one in SETTINGS}
     settings = read_settings({}, {environment_name(name): value for name, value in given.items()})
-    assert settings.options == PlanOptions("learned", "pair", "mst", "delay", 1, 30, replayed=("s1-s2", "s2-s3"))
+    assert settings.options == PlanOptions(
+        "learned", "pair", "mst", "delay", 1, 30, "flood", replayed=("s1-s2", "s2-s3")
+    )
     assert (settings.rest_port, settings.wait_to_restore_s, settings.stats_interval_s) == (0, 0.5, 0.0)
     assert settings.backup_remote("s3", "10.255.0.3") == "tcp:10.255.0.3:6641"
     assert settings.queue_remote("s3", "10.255.0.3") == "unix:/run/s3/db.sock"
@@ -104,6 +107,7 @@ def test_agents_and_their_agent_configurations_come_together_and_keep_their_tunn
         ("mode", "magic"),
         ("planner", "tres"),
         ("max_failures", "-1"),
+        ("notification", "loud"),
         ("max_failures", "two"),
         ("hard_timeout_s", "70000"),
         ("rest_port", "70000"),

@@ -17,6 +17,7 @@ from ryu_apps.plan.recovery_rows import (
     split_tci,
     tag_tci,
     tagged_row,
+    tags_learned_from,
     untagged_row,
 )
 from ryu_apps.plan.rows import BackupRow, FlowRow, Learn, RulePlan, match
@@ -78,11 +79,12 @@ def test_a_punt_calls_for_a_row_for_each_set_that_this_one_serves(backup):
 
 @given(BACKUPS)
 def test_a_route_row_teaches_exactly_those_sets_too(backup):
-    learns = [action for action in learned_route_row(backup).apply_actions if isinstance(action, Learn)]
-    assert len(learns) == backup.crosses + len(backup.replaces)
-    silent = learned_route_row(backup, learning=False)
-    assert not any(isinstance(action, Learn) for action in silent.apply_actions)
-    assert silent.key == learned_route_row(backup).key
+    taught = tags_learned_from(backup)
+    assert {each.tag_in for each in taught} == {*backup.replaces} | ({0} if backup.crosses else set())
+    assert {each.tag_id for each in taught} <= {backup.tag_id}
+    learns = [each for each in learned_route_row(backup, taught).apply_actions if isinstance(each, Learn)]
+    assert [each.loads[0].value for each in learns] == [tag_tci(backup.tag_id, backup.status)] * len(taught)
+    assert learned_route_row(backup, ()).key == learned_route_row(backup, taught).key
 
 
 @given(TAGS, st.integers(1, 9), st.integers(1, 9))

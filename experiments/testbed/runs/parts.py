@@ -63,6 +63,7 @@ def options_of(variation: Variation) -> PlanOptions:
         routes=variation.routes,
         metric=variation.metric,
         max_failures=variation.max_failures,
+        notification=variation.notification,
         protection=variation.protection,
         replayed=variation.replay.links if variation.replay else (),
     )
@@ -143,6 +144,7 @@ def controller_settings(scenario: Scenario, variation: Variation, topology_file:
         "routes": options.routes,
         "metric": options.metric,
         "max_failures": options.max_failures,
+        "notification": options.notification,
         "replayed": options.replayed,
         "wait_to_restore_s": scenario.wait_to_restore_s,
         "backup_db": SWITCH_DATABASE if variation.uses_agent else None,

@@ -43,7 +43,7 @@ def verify_row(trial: Trial) -> Json:
 def options_of(variant: Variant, max_failures: int | None = None) -> PlanOptions:
     """Plan options of a variant; a scheme without modes ("none") ignores the one that is given."""
     mode = DEFAULT_MODE if variant.mode == NO_MODE else variant.mode
-    return PlanOptions(mode=mode, planner=variant.planner, max_failures=max_failures)
+    return PlanOptions(mode=mode, planner=variant.planner, max_failures=max_failures, notification=variant.notification)
 
 
 def verify_runner(_settings: TestbedSettings) -> RunTrial:

@@ -14,7 +14,7 @@ from mininet_topos.endpoints import host_and_port
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.decide.texts import check_template, whole_number
 from ryu_apps.control.decide.traffic import TrafficSettings, prefixes_from_text
-from ryu_apps.plan.choices import DEFAULT_MODE, MODES
+from ryu_apps.plan.choices import DEFAULT_MODE, DEFAULT_NOTIFICATION, MODES
 from ryu_apps.plan.damping import DEFAULT_WAIT_S
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.options import PlanOptions
@@ -181,6 +181,12 @@ SETTINGS = (
     Setting("routes", _text, "spt", "spt: shortest-path trees; mst: one minimum spanning tree"),
     Setting("metric", _text, "hops", "hops or delay"),
     Setting("max_failures", _maybe_whole, "", "links that may fail together; empty: 2 if the tag ids suffice, else 1"),
+    Setting(
+        "notification",
+        _text,
+        DEFAULT_NOTIFICATION,
+        "flood: the first packet that meets a failure notifies all switches; off: each packet those on its way",
+    ),
     Setting("hard_timeout_s", _whole, "0", "life of learned rows; 0: until the link returns"),
     Setting("rest_host", _text, "127.0.0.1", "address on which the REST interface listens"),
     Setting("rest_port", _port, "8080", "port of the REST interface; 0: none"),
@@ -215,7 +221,7 @@ SETTINGS = (
         "agent_configurations", _text, "", "notified_by agent: folder for the agents' configurations, NODE.json each"
     ),
 )
-_PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "hard_timeout_s", "replayed")
+_PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "notification", "hard_timeout_s", "replayed")
 _TUNNEL_NAMES = ("priorities", "prefixes", "notified_by")
 _TRAFFIC_NAMES = (
     *("demands", "tunnels", "tunnel_kind", "objective", "default_capacity_mbps", "low_to_high", "seed"),

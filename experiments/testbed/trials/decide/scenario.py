@@ -15,7 +15,7 @@ from mininet_topos.topology import LinkId, Topology, with_capacity
 
 def variation_of(variant: Variant) -> Variation:
     """The scheme of a variant as a scenario names it."""
-    return Variation(variant.scheme, variant.mode, variant.planner)
+    return Variation(variant.scheme, variant.mode, variant.planner, notification=variant.notification)
 
 
 def variant_of(trial: Trial) -> Variant:

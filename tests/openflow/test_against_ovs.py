@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mininet_topos.catalogue import load_topology
+from ryu_apps.control.decide.reconcile import SwitchState, reconcile
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import BundleControl, MsgType, header
-from ryu_apps.plan.ids import OFPP_IN_PORT, Kind, cookie
+from ryu_apps.plan.fields import openflow_match
+from ryu_apps.plan.ids import OFPP_IN_PORT, Kind, Status, cookie
+from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.sources import equal_commodities
+from ryu_apps.plan.notification import taught_by
 from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.recovery_rows import tag_tci
 from ryu_apps.plan.rows import (
     Bucket,
     Controller,
@@ -123,10 +130,11 @@ def test_every_action_and_field_reads_back_as_it_was_installed(client):
         ("sdfast", PlanOptions()),
         ("sdfast", PlanOptions(mode="agent")),
         ("sdfast", PlanOptions(planner="pair")),
+        ("sdfast", PlanOptions(notification="flood")),
         ("ffg", PlanOptions()),
         ("shortest", PlanOptions()),
     ],
-    ids=lambda value: value if isinstance(value, str) else f"{value.mode}-{value.planner}",
+    ids=lambda value: value if isinstance(value, str) else f"{value.mode}-{value.planner}-{value.notification}",
 )
 def test_a_whole_plan_reads_back_as_it_was_planned(client, scheme, options):
     plans = plan_network(scheme, load_topology("gscale"), options)
@@ -136,6 +144,29 @@ def test_a_whole_plan_reads_back_as_it_was_planned(client, scheme, options):
     assert [str(error) for error in client.barrier()] == []
     assert {stat.row for stat in client.flows()} == set(plan.flows)
     assert {stat.row for stat in client.groups()} == set(plan.groups)
+
+
+def test_what_a_notification_has_taught_is_read_back_and_kept_as_recovery_rows(ovs, client):
+    plan = plan_network("sdfast", load_topology("figure2"), PlanOptions(notification="flood"))[2]
+    client.send(b"".join(encode.group_add(row) for row in plan.groups))
+    client.send(encode.bundle(1, [encode.flow_add(row) for row in plan.flows], xid=5000))
+    assert [str(error) for error in client.barrier()] == []
+    tag_id = max(taught_by(plan), key=lambda tag_id: len(taught_by(plan)[tag_id]))
+    tci = tag_tci(tag_id, Status.NOTIFICATION)
+    frame = bytes(12) + b"\x81\x00" + tci.to_bytes(2, "big") + b"\x08\x00" + bytes(46)
+    expected = interpret_switch(SwitchModel(plan), Packet(vlan_tci=tci), 2, frozenset(range(1, 9))).learned
+    ovs.receive("br0-p2", frame)
+    wait_until(lambda: len(client.flows()) == len(plan.flows) + len(expected), "the notification to teach")
+    held = tuple(client.flows())
+    learned = {stat.row for stat in held} - set(plan.flows)
+    assert {(row.key, row.cookie, row.apply_actions) for row in learned} == {
+        (replace(row, match=openflow_match(row.match)).key, row.cookie, row.apply_actions) for row in expected
+    }
+    assert () in {row.apply_actions for row in learned}
+    groups = tuple(client.groups())
+    found = reconcile(SwitchState(held, groups), plan)
+    assert found.is_clean
+    assert set(found.recovery) == learned
 
 
 @pytest.mark.parametrize("options", [TunnelOptions("eight"), TunnelOptions(split="select")], ids=("ranges", "select"))

@@ -81,13 +81,15 @@ def count_json(
 ) -> dict[str, Any]:
     """Rows and fields of every switch and in all, beside those of the plans as they were, and what is saved (%).
 
-    Buckets of groups count with their actions; a shape does not change them.
+    Buckets of groups count with their actions; a shape does not change them. `bytes` are those of the flow-mods that
+    bring the rows, `largest_bytes` those of the longest one.
     """
+    from ryu_apps.openflow.encode import flow_add
     from ryu_apps.plan.decompose.count import count_fields, memory_bits
 
     switches = []
     for dpid, (made, outcomes) in shaped.items():
-        before = plans[dpid]
+        before, lengths = plans[dpid], [len(flow_add(row)) for row in made.flows]
         sizes = (
             len({row.table_id for row in made.flows}),
             len(made.flows),
@@ -99,10 +101,13 @@ def count_json(
             {
                 "node": made.node,
                 **_with_saving(dict(zip(_SIZES, sizes, strict=True))),
+                "bytes": sum(lengths),
+                "largest_bytes": max(lengths, default=0),
                 "kept": {str(each.table_id): each.kept_because for each in outcomes if each.kept_because},
             }
         )
-    total = {name: sum(switch[name] for switch in switches) for name in _SIZES if name != "tables"}
+    total = {name: sum(switch[name] for switch in switches) for name in (*_SIZES, "bytes") if name != "tables"}
+    total |= {"largest_bytes": max((switch["largest_bytes"] for switch in switches), default=0)}
     return {"switches": switches, "total": {**_with_saving(total), "memory_bits": memory_bits(total["fields"])}}
 
 
@@ -122,7 +127,9 @@ def count_text(value: Mapping[str, Any]) -> str:
     lines = [f"{value['scheme']} on {value['topology']}, {value['shape']}: {_MEANINGS[value['shape']]}", ""]
     lines += [f"  {line}" for line in table(rows, head, right=range(1, len(head))).splitlines()]
     kept = {reason: (each["node"], number) for each in value["switches"] for number, reason in each["kept"].items()}
-    lines += ["", f"  a field is a match field or an action; {value['total']['memory_bits']:,} bit in all"]
+    total = value["total"]
+    lines += ["", f"  a field is a match field or an action; {total['memory_bits']:,} bit in all"]
+    lines += [f"  flow-mods of {total['bytes']:,} bytes in all; the largest has {total['largest_bytes']:,}"]
     lines += [f"  left as it was, at {node} table {number}: {reason}" for reason, (node, number) in kept.items()]
     return "\n".join(lines)
 

@@ -154,10 +154,20 @@ class _Writer:
         parts += [f"tunnel {exact['mpls_label']}"] if "mpls_label" in exact else []
         if row.table_id == Table.TE_HASH:
             parts += self._share_words(row)
+        if row.table_id == Table.NOTIFY:
+            return "; ".join([f"notification of {self._failed(split_cookie(row.cookie).tag_id)}", *self._notified(row)])
         parts += self._action_words((*row.apply_actions, *row.write_actions))
         if not (row.apply_actions or row.write_actions or row.goto_table is not None):
             parts.append("dropped")
         return "; ".join(parts)
+
+    def _notified(self, row: FlowRow) -> Iterator[str]:
+        """What a notification teaches here, and where it goes on."""
+        learns = [each for each in row.apply_actions if isinstance(each, Learn) and each.table_id == Table.LEARNED]
+        destinations = {split_cookie(each.cookie).destination for each in learns}
+        yield f"teaches the tags to {len(destinations)} destinations" if learns else "teaches nothing"
+        ports = [self._port(each.port_no) for each in row.apply_actions if isinstance(each, Output)]
+        yield f"sent on by {', '.join(ports)}" if ports else "the next row of the set follows"
 
     def _share_words(self, row: FlowRow) -> list[str]:
         """Whose slots these are, and which."""

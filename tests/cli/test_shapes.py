@@ -10,6 +10,7 @@ import pytest
 from experiments.cli import shapes
 from experiments.cli.main import main
 from mininet_topos.catalogue import load_topology
+from ryu_apps.openflow.encode import flow_add
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.check import violations
 from ryu_apps.plan.choices import SHAPES
@@ -40,7 +41,11 @@ def test_counts_are_those_of_the_plan_that_is_printed(shape: str, capsys: pytest
         assert (switch["node"], switch["rows"]) == (plan.node, len(plan.flows))
         assert switch["fields"] == count_fields(plan.flows, plan.groups) <= switch["replicated_fields"]
         assert switch["tables"] == len({row.table_id for row in plan.flows})
+        lengths = [len(flow_add(row)) for row in plan.flows]
+        assert (switch["bytes"], switch["largest_bytes"]) == (sum(lengths), max(lengths))
     total = counted["total"]
+    assert total["bytes"] == sum(switch["bytes"] for switch in counted["switches"])
+    assert total["largest_bytes"] == max(switch["largest_bytes"] for switch in counted["switches"])
     assert total["fields"] == sum(switch["fields"] for switch in counted["switches"])
     assert total["memory_bits"] == 32 * total["fields"]
     assert total["saved_percent"] == pytest.approx(100 - 100 * total["fields"] / total["replicated_fields"])

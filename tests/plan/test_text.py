@@ -13,6 +13,7 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import PlanError
 from ryu_apps.plan.dump_parse import parse_flow, parse_group
 from ryu_apps.plan.ids import Table
+from ryu_apps.plan.notification import taught_by
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.row_text import action_text, flow_text, group_text
 from ryu_apps.plan.rows import (
@@ -200,3 +201,18 @@ def test_a_plan_without_names_is_written_with_numbers() -> None:
     assert "# to 10.0.0.9; teaches; by port 4" in text
     assert "# by port 2, else by port 3" in text
     assert "# knows {link 0}, meets failed port to port 2: tag 99" in text
+
+
+def test_rows_of_notifications_say_what_they_teach_and_where_they_go_on():
+    topology = load_topology("figure2")
+    plan = plan_network("sdfast", topology, PlanOptions(notification="flood", max_failures=1))[2]
+    names = names_of(topology, plan.node)
+    lines = [line for line in plan_text(plan, names).splitlines() if ",table=7," in line]
+    taught = taught_by(plan)
+    assert len(lines) == len(topology.link_ids)
+    for tag_id, line in enumerate(lines, start=1):
+        said = line.partition("  # ")[2].split("; ")
+        n_taught = len({learn.matches[2].value for learn in taught[tag_id]})
+        assert said[0].startswith("notification of {")
+        assert said[1] == (f"teaches the tags to {n_taught} destinations" if n_taught else "teaches nothing")
+        assert said[2].startswith("sent on by ")

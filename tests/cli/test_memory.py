@@ -28,7 +28,8 @@ def _plan(scheme: str, options: PlanOptions, topology):
 
 
 @pytest.mark.parametrize(
-    ("scheme", "options"), [("sdfast", {}), ("sdfast", {"mode": "agent"}), ("cb", {}), ("ffg", {})]
+    ("scheme", "options"),
+    [("sdfast", {}), ("sdfast", {"notification": "flood"}), ("sdfast", {"mode": "agent"}), ("cb", {}), ("ffg", {})],
 )
 @pytest.mark.parametrize("name", ["random:50:100:1", "random:40:50:1"])
 def test_rows_are_forecast_within_a_half(scheme: str, options: dict[str, str], name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -47,17 +48,27 @@ def typed(kind: type[Value], value: Mapping[str, Any]) -> Value:
     BadInputError
         A key is missing or unknown, or has a value of another type.
     """
-    hints = get_type_hints(kind)
-    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
-    needed = {name for name, each in known.items() if each.default is each.default_factory is MISSING}
-    for name in sorted((value.keys() - known.keys()) | (needed - value.keys())):
+    hints, needed = _fields_of(kind)  # type: ignore[arg-type]
+    for name in sorted((value.keys() - hints.keys()) | (needed - value.keys())):
         what = "has no" if name in value else "needs a"
         raise BadInputError(f"{kind.__name__} {what} {name!r}; use the version that wrote it")
     return kind(**{name: _read(hints[name], each, f"{kind.__name__}.{name}") for name, each in value.items()})
 
 
+def typed_part(kind: type[Value], value: Mapping[str, Any]) -> Value:
+    """As `typed`, of an object that holds more."""
+    return typed(kind, {name: value[name] for name in _fields_of(kind)[0] if name in value})  # type: ignore[arg-type]
+
+
+@cache
+def _fields_of(kind: type[Any]) -> tuple[dict[str, Any], frozenset[str]]:
+    """Annotations by field, and the fields without a default."""
+    needed = (each.name for each in fields(kind) if each.default is each.default_factory is MISSING)
+    return {each.name: get_type_hints(kind)[each.name] for each in fields(kind)}, frozenset(needed)
+
+
 def _read(hint: Any, value: Any, name: str) -> Any:
-    """A value of the type that an annotation names: what JSON has, tuples of such, None, and frozen values."""
+    """A value of the type that an annotation names: what JSON has, None, frozen values, tuples and objects of these."""
     if get_origin(hint) is UnionType:
         if value is None and NoneType in get_args(hint):
             return None
@@ -67,6 +78,8 @@ def _read(hint: Any, value: Any, name: str) -> Any:
         hints = [inner[0]] * len(value) if inner[1:] == (...,) else inner
         if len(hints) == len(value):
             return tuple(_read(*each, name) for each in zip(hints, value, strict=True))
+    if get_origin(hint) is dict and isinstance(value, Mapping):
+        return {key: _read(get_args(hint)[1], each, name) for key, each in value.items()}
     if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, Mapping):
         return typed(hint, value)
     accepted = (int, float) if hint is float else hint

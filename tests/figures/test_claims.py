@@ -73,7 +73,7 @@ def test_only_pairs_whose_primary_fails_and_that_stay_joined_count() -> None:
 
     rows = rows_of("sdfast-fig5", change=corrupt)
     (row, *_) = measures.chosen(rows, comparisons.UNDER_FAILURE, setup.CB)
-    assert len(measures.counted_pairs(row)) == len(row["pairs"]) - 2
+    assert len(measures.counted_pairs(row)) == len(row.pairs) - 2
     assert fig5.claims(rows)[0].verdict == HOLDS
 
 

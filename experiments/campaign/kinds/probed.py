@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.campaign.kind import TrialKind, after
-from experiments.campaign.parameters import Parameters
+from experiments.campaign.parameters import Parameters, typed_part
+from experiments.campaign.values import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,115 @@ class DownloadParameters(WatchedParameters):
 
     head_start_s: float = 0.5
     give_up_s: float = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A pair in one window: its pings, packets that backtracked either way, and its UDP (goodput None: without UDP)."""
+
+    sent: int
+    received: int
+    lost: int
+    backtracked: int
+    rtt_mean_ms: float | None
+    rtt_p50_ms: float | None
+    rtt_p99_ms: float | None
+    udp_sent: int
+    udp_received: int
+    goodput_mbps: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A pair's file: `bytes` had arrived when it ended, or was given up; then `seconds` and rate are None."""
+
+    seconds: float | None
+    bytes: int
+    finished: bool
+    goodput_mbps: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """A pair of a trial; a trial of kind "download" has no phases, others no download.
+
+    Attributes
+    ----------
+    primary, primary_back
+        Links out and back while nothing is broken.
+    hit
+        Failed links of `primary`.
+    joined
+        Whether the pair is connected without the failed links.
+    hops_back
+        That its first packet backtracks from the first failed link by the tree planner.
+    phases
+        By name of the window.
+    backtracked_out, backtracked_back
+        Packets.
+    backtracking_rtt_ms, backtracking_rtt_back_ms
+        Of the first packet that backtracked on each way.
+    """
+
+    source: str
+    destination: str
+    primary: tuple[str, ...]
+    primary_back: tuple[str, ...]
+    hit: tuple[str, ...]
+    joined: bool
+    hops_back: int | None
+    phases: dict[str, Phase]
+    backtracked_out: int | None
+    backtracked_back: int | None
+    outage_ms: float | None
+    convergence_ms: float | None
+    backtracking_rtt_ms: float | None
+    backtracking_rtt_back_ms: float | None
+    download: Download | None
+
+
+@dataclass(frozen=True, slots=True)
+class Backtracking:
+    """When the last packet backtracked (ms); since detection it is None when no switch reported a failed port."""
+
+    from_failure: float
+    from_detection: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProbedRow:
+    """What figures read of a row.
+
+    Attributes
+    ----------
+    topology, variant, round, failures
+        Of the trial.
+    udp_mbps
+        Offered by each pair.
+    windows_s
+        Begin and end by name, from the failure; empty for downloads.
+    stages_ms
+        Of the recovery, from the failure (None: does not apply).
+    backtracking_ms
+        None where packets still backtracked at the end, and for downloads.
+    """
+
+    topology: str
+    variant: str
+    round: int
+    failures: int
+    udp_mbps: float | None
+    ping_interval_ms: float
+    windows_s: dict[str, tuple[float, float]]
+    stages_ms: dict[str, float | None]
+    backtracking_ms: Backtracking | None
+    pairs: tuple[PairRow, ...]
+
+
+def read_row(row: Json) -> ProbedRow:
+    """A good row of these kinds (`BadInputError`); early ones have one round-trip time for both ways."""
+    pairs = [{"backtracking_rtt_back_ms": pair["backtracking_rtt_ms"], **pair} for pair in row["pairs"]]
+    return typed_part(ProbedRow, {**row, "pairs": pairs, "windows_s": row["windows_s"] or {}})
 
 
 _RUNNER = "experiments.testbed.trials.session:probed_runner"

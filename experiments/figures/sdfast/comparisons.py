@@ -253,7 +253,7 @@ def cell(estimate: Estimate | None, digits: int = 2) -> str:
 
 def variants_of(rows: Sequence[Json], choice: Choice) -> list[Variant]:
     """Variants that have good rows of a choice, in the order of the figures."""
-    present = {row["variant"] for row in measures.chosen(rows, choice)}
+    present = {row.variant for row in measures.chosen(rows, choice)}
     return [variant for variant in LABELS if variant.name in present]
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from experiments.campaign.kinds.probed import PairRow, ProbedRow, read_row
 from experiments.campaign.order import OK
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
 from experiments.campaign.values import GIVE_UP_S, Json, Variant
@@ -25,7 +25,7 @@ AFTER = "after the failure"
 
 PairKey = tuple[int, int, str, str]
 """(round, failures, source, destination)."""
-PairMeasure = Callable[[Json, Json], float | None]
+PairMeasure = Callable[[ProbedRow, PairRow], float | None]
 """(row, pair) -> value; None when the pair has none."""
 MeasureOf = Callable[[str], PairMeasure]
 """Key of `WINDOWS` -> measure."""
@@ -45,10 +45,10 @@ def good_rows(rows: Iterable[Json]) -> list[Json]:
     return list({row["trial"]: row for row in rows if row["status"] == OK}.values())
 
 
-def chosen(rows: Sequence[Json], choice: Choice, variant: Variant | None = None) -> list[Json]:
+def chosen(rows: Sequence[Json], choice: Choice, variant: Variant | None = None) -> list[ProbedRow]:
     """Good rows of a choice, of one variant or of all."""
     return [
-        row
+        read_row(row)
         for row in good_rows(rows)
         if (row["kind"], row["topology"]) == (choice.kind, choice.topology)
         and row["failures"] in choice.failures
@@ -56,21 +56,21 @@ def chosen(rows: Sequence[Json], choice: Choice, variant: Variant | None = None)
     ]
 
 
-def counted_pairs(row: Json) -> list[Json]:
+def counted_pairs(row: ProbedRow) -> list[PairRow]:
     """Pairs of a trial that count (see the module's text)."""
-    return [pair for pair in row["pairs"] if pair["joined"] and (pair["hit"] or not row["failures"])]
+    return [pair for pair in row.pairs if pair.joined and (pair.hit or not row.failures)]
 
 
 def delay_ms(window: str) -> PairMeasure:
     """Mean round trip of the pings of a window that returned."""
 
-    def measure(_row: Json, pair: Json) -> float | None:
-        parts = [pair["phases"][name] for name in WINDOWS[window]]
-        known = [part for part in parts if part["rtt_mean_ms"] is not None and part["received"]]
-        received = sum(part["received"] for part in known)
+    def measure(_row: ProbedRow, pair: PairRow) -> float | None:
+        parts = [pair.phases[name] for name in WINDOWS[window]]
+        known = [(part.rtt_mean_ms, part.received) for part in parts if part.rtt_mean_ms is not None]
+        received = sum(count for _, count in known)
         if not received:
             return None
-        return float(sum(part["rtt_mean_ms"] * part["received"] for part in known) / received)
+        return sum(rtt_ms * count for rtt_ms, count in known) / received
 
     return measure
 
@@ -78,10 +78,10 @@ def delay_ms(window: str) -> PairMeasure:
 def lost_percent(window: str) -> PairMeasure:
     """Share of the pings of a window that did not come back."""
 
-    def measure(_row: Json, pair: Json) -> float | None:
-        parts = [pair["phases"][name] for name in WINDOWS[window]]
-        sent = sum(part["sent"] for part in parts)
-        return 100 * (1 - sum(part["received"] for part in parts) / sent) if sent else None
+    def measure(_row: ProbedRow, pair: PairRow) -> float | None:
+        parts = [pair.phases[name] for name in WINDOWS[window]]
+        sent = sum(part.sent for part in parts)
+        return 100 * (1 - sum(part.received for part in parts) / sent) if sent else None
 
     return measure
 
@@ -89,13 +89,13 @@ def lost_percent(window: str) -> PairMeasure:
 def goodput_mbps(window: str) -> PairMeasure:
     """UDP that arrived, over the window's length."""
 
-    def measure(row: Json, pair: Json) -> float | None:
+    def measure(row: ProbedRow, pair: PairRow) -> float | None:
         total = seconds = 0.0
         for name in WINDOWS[window]:
-            goodput = pair["phases"][name]["goodput_mbps"]
+            goodput = pair.phases[name].goodput_mbps
             if goodput is None:
                 return None
-            start, end = row["windows_s"][name]
+            start, end = row.windows_s[name]
             total, seconds = total + goodput * (end - start), seconds + end - start
         return total / seconds
 
@@ -106,46 +106,42 @@ def goodput_percent(window: str) -> PairMeasure:
     """UDP that arrived, in per cent of what was offered."""
     absolute = goodput_mbps(window)
 
-    def measure(row: Json, pair: Json) -> float | None:
+    def measure(row: ProbedRow, pair: PairRow) -> float | None:
         value = absolute(row, pair)
-        return None if value is None else 100 * value / row["udp_mbps"]
+        return None if value is None or row.udp_mbps is None else 100 * value / row.udp_mbps
 
     return measure
 
 
-def download_s(_row: Json, pair: Json) -> float | None:
+def download_s(_row: ProbedRow, pair: PairRow) -> float | None:
     """Seconds that a file took; until it was given up, when it was not finished."""
-    download = pair["download"]
+    download = pair.download
     if download is None:
         return None
-    return float(download["seconds"]) if download["finished"] else GIVE_UP_S
+    return GIVE_UP_S if download.seconds is None else download.seconds
 
 
-def download_mbps(_row: Json, pair: Json) -> float | None:
+def download_mbps(_row: ProbedRow, pair: PairRow) -> float | None:
     """Rate at which a file arrived, unfinished ones with what had arrived."""
-    download = pair["download"]
+    download = pair.download
     if download is None:
         return None
-    if download["finished"]:
-        return float(download["goodput_mbps"])
-    return float(download["bytes"] * 8e-6 / GIVE_UP_S)
+    return download.bytes * 8e-6 / GIVE_UP_S if download.goodput_mbps is None else download.goodput_mbps
 
 
-def unfinished(rows: Sequence[Json]) -> int:
+def unfinished(rows: Sequence[ProbedRow]) -> int:
     """Downloads that were given up."""
-    return sum(
-        pair["download"] is not None and not pair["download"]["finished"] for row in rows for pair in counted_pairs(row)
-    )
+    return sum(pair.download is not None and not pair.download.finished for row in rows for pair in counted_pairs(row))
 
 
-def by_pair(rows: Iterable[Json], measure: PairMeasure) -> dict[PairKey, float]:
+def by_pair(rows: Iterable[ProbedRow], measure: PairMeasure) -> dict[PairKey, float]:
     """Value of every pair that counts and has one."""
     found: dict[PairKey, float] = {}
     for row in rows:
         for pair in counted_pairs(row):
             value = measure(row, pair)
             if value is not None:
-                found[row["round"], row["failures"], pair["source"], pair["destination"]] = value
+                found[row.round, row.failures, pair.source, pair.destination] = value
     return found
 
 
@@ -163,7 +159,7 @@ def estimate(values: Iterable[float]) -> Estimate | None:
     return mean_interval(known) if known else None
 
 
-def pair_estimate(rows: Sequence[Json], measure: PairMeasure) -> Estimate | None:
+def pair_estimate(rows: Sequence[ProbedRow], measure: PairMeasure) -> Estimate | None:
     """Mean over pairs with its 95 % interval."""
     values = by_pair(rows, measure)
     return estimate(mean_by_pair(values, values).values())
@@ -200,33 +196,30 @@ def seed_of(rows: Sequence[Json]) -> int:
     return int(rows[0]["seed"]) if rows else 0
 
 
-def backtracking_ms(row: Json, since: str) -> float:
+def backtracking_ms(row: ProbedRow, since: str) -> float:
     """Time until the last packet went back, since the failure or since detection ("from_failure", "from_detection").
 
     A trial in which packets still went back at the end counts with the length of the run.
     """
-    value = row["backtracking_ms"]
-    if value is None or value[since] is None:
-        return float(1000 * row["windows_s"]["converged"][1])
-    return float(value[since])
+    value: float | None = None if row.backtracking_ms is None else getattr(row.backtracking_ms, since)
+    return 1000 * row.windows_s["converged"][1] if value is None else value
 
 
-def still_backtracking(rows: Iterable[Json]) -> int:
+def still_backtracking(rows: Iterable[ProbedRow]) -> int:
     """Trials in which packets still went back at the end."""
-    return sum(row["backtracking_ms"] is None or row["backtracking_ms"]["from_failure"] is None for row in rows)
+    return sum(row.backtracking_ms is None for row in rows)
 
 
 def trial_change(
-    rows: Sequence[Json], choice: Choice, variants: tuple[Variant, Variant], measure: Callable[[Json], float]
+    rows: Sequence[Json], choice: Choice, variants: tuple[Variant, Variant], measure: Callable[[ProbedRow], float]
 ) -> Estimate | None:
     """Change (%) from one variant to another of a number that a trial has, over rounds."""
     base, other = (
-        {(row["round"], row["failures"]): measure(row) for row in chosen(rows, choice, variant)} for variant in variants
+        {(row.round, row.failures): measure(row) for row in chosen(rows, choice, variant)} for variant in variants
     )
     return change_interval(base, other, seed_of(rows))
 
 
-def stage_ms(row: Json, stage: str) -> float | None:
+def stage_ms(row: ProbedRow, stage: str) -> float | None:
     """One of the stages of a recovery, ms after the failure; None where it does not apply."""
-    value: Any = row["stages_ms"].get(stage)
-    return None if value is None else float(value)
+    return row.stages_ms.get(stage)

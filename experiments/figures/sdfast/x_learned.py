@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.probed import ProbedRow
 from experiments.campaign.statistics import median_confidence, median_interval
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, Exactly, judge
@@ -38,20 +39,20 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return tuple(setup.flow_trials(plan, setup.ENDING_THE_WALK))
 
 
-def sent_back(row: Json) -> list[SentBack]:
+def sent_back(row: ProbedRow) -> list[SentBack]:
     """Flow directions of a trial in which a packet backtracked.
 
     Until the first packet is back where the backup route begins, and until that switch's cached flows follow, further
     packets take the old way: at most rate x (backtracking round trip + revalidation) + 1.
     """
     found = []
-    for pair in row["pairs"]:
+    for pair in row.pairs:
         for count, round_trip in (
-            (pair["backtracked_out"], pair["backtracking_rtt_ms"]),
-            (pair["backtracked_back"], pair.get("backtracking_rtt_back_ms", pair["backtracking_rtt_ms"])),
+            (pair.backtracked_out, pair.backtracking_rtt_ms),
+            (pair.backtracked_back, pair.backtracking_rtt_back_ms),
         ):
             if count and round_trip is not None:
-                found.append(SentBack(count, (round_trip + REVALIDATION_MS) / row["ping_interval_ms"] + 1))
+                found.append(SentBack(count, (round_trip + REVALIDATION_MS) / row.ping_interval_ms + 1))
     return found
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from experiments.analysis.timeline import STAGES, stage_label
 from experiments.campaign.draws.paths import MOST_FAILURES
 from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.probed import ProbedRow
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import MEASURED, Claim, ClaimResult, judge
 from experiments.charts import canvas
@@ -33,7 +34,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return tuple(setup.mixed_trials(plan, setup.DARKSTRAND, (1, MOST_FAILURES), setup.ON_DARKSTRAND))
 
 
-def stage_values(rows: Iterable[Json], stage: str) -> list[float]:
+def stage_values(rows: Iterable[ProbedRow], stage: str) -> list[float]:
     """A stage of every trial that reached it, ms after the failure."""
     values = [measures.stage_ms(row, stage) for row in rows]
     return [value for value in values if value is not None]
@@ -83,11 +84,11 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
-def _stage_trials(rows: Sequence[Json], variant: Variant, failures: int) -> list[Json]:
+def _stage_trials(rows: Sequence[Json], variant: Variant, failures: int) -> list[ProbedRow]:
     return measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), variant)
 
 
-def _timeline(axes: Axes, height: float, trials: Sequence[Json]) -> None:
+def _timeline(axes: Axes, height: float, trials: Sequence[ProbedRow]) -> None:
     middles = []
     for number, (stage, mark) in enumerate(STAGE_MARKS.items()):
         # Nothing can be drawn at 0 on a logarithmic axis; the capture does not resolve 0.1 ms.

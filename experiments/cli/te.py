@@ -117,8 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _solve(arguments: argparse.Namespace) -> int:
-    from experiments.te.inputs import load_problem
-    from experiments.te.tables import allocation_text, allocation_value
+    from experiments.cli.te_problem import load_problem
+    from experiments.cli.te_text import allocation_text, allocation_value
     from te_solver.solve import solve
 
     allocation = solve(load_problem(arguments), _solve_options(arguments))
@@ -130,8 +130,8 @@ def _solve(arguments: argparse.Namespace) -> int:
 
 def _failure(arguments: argparse.Namespace) -> int:
     from experiments.charts.failure import failure_figure
-    from experiments.te.inputs import load_problem
-    from experiments.te.tables import failure_text, outcome_value
+    from experiments.cli.te_problem import load_problem
+    from experiments.cli.te_text import failure_text, outcome_value
     from te_solver.schemes import SCHEMES, SchemeOptions, fail, plan_schemes
     from te_solver.solve import solve
 

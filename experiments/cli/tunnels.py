@@ -309,7 +309,7 @@ def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[Tun
         if arguments.low_to_high is not None:
             raise BadInputError("--low-to-high splits demands; give --demands too")
         return equal_commodities(topology, None, arguments.tunnels, arguments.tunnel_kind, arguments.metric)
-    from experiments.te.inputs import load_problem
+    from experiments.cli.te_problem import load_problem
     from te_solver.solve import SolveOptions, solve
 
     return allocated_commodities(solve(load_problem(arguments), SolveOptions(method="fast")))

@@ -50,7 +50,6 @@ FOLDERS = {
     "experiments.testbed": False,
     "experiments.loadgen": False,
     "experiments.figures": False,
-    "experiments.te": False,
     "experiments.report": False,
     "experiments.cli": False,
     "experiments": False,

@@ -17,7 +17,7 @@ NAMES = frozenset(scheme_names())
 # Where these stand, a scheme or a mode says what it is; and the controller apps say which scheme is theirs.
 OWN = ("ryu_apps/schemes/", "ryu_apps/plan/choices.py", *(f"ryu_apps/{name}.py" for name in NAMES))
 # Figures compare schemes that the papers name: there names may stand in tables, but nothing may be decided by them.
-SUBJECTS = ("experiments/figures/", "experiments/te/", "experiments/testbed/packet_cost/")
+SUBJECTS = ("experiments/figures/", "experiments/testbed/packet_cost/")
 # Words that mean something else there, which is called as a scheme is.
 OTHER_MEANINGS = {
     "dataplane/": {"protect", "sqr"},  # packet programs

@@ -10,13 +10,14 @@ from experiments.campaign.parameters import Parameters
 
 @dataclass(frozen=True, slots=True)
 class CostParameters(Parameters):
-    """Bursts that each way through the switch is measured with, and packets of each.
+    """Bursts that each way through the switch is measured with, packets of each, and single packets for its delay.
 
     A burst fits the receive buffer of a packet socket as Linux sets it by default, with room to spare.
     """
 
     bursts: int = 60
     burst_pkts: int = 192
+    delays: int = 40
 
 
 KIND = TrialKind("cost", "experiments.testbed.trials.cost:cost_runner", after(9.0))

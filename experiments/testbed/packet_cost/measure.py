@@ -27,7 +27,6 @@ from mininet_topos.errors import ArmorError
 from mininet_topos.ports import HOST_PORT
 
 TOPOLOGY = "darkstrand"
-DELAYS = 40
 _PAUSE_S = 0.001  # between two frames whose delay is taken: the switch is idle again
 _ARRIVAL_TIMEOUT_S = 3.0
 Progress = Callable[[str], None]
@@ -84,7 +83,7 @@ class Session:
             switch.forget_flows()
             with call_inside(switch.holder, lambda: _wire(path, self._own.burst_pkts)) as wire:
                 counts, bursts_ns = self._bursts_through(wire, path, lookup)
-                delay_us = median(_delays_us(wire))
+                delay_us = median(_delays_us(wire, self._own.delays))
         finally:
             if path.failed_port is not None:
                 switch.set_link(path.failed_port, live=True)
@@ -170,9 +169,9 @@ def _wire(path: CostPath, packets: int) -> Wire:
     return Wire(frame_of(path.packet), far_end(path.in_port), far_end(path.out_port), packets)
 
 
-def _delays_us(wire: Wire) -> Iterator[float]:
+def _delays_us(wire: Wire, count: int) -> Iterator[float]:
     """Delays of single frames through an idle switch, from before the send call to the stamp of the arrival."""
     wire.forget()
-    for _ in range(DELAYS):
+    for _ in range(count):
         time.sleep(_PAUSE_S)
         yield wire.delay_us(_ARRIVAL_TIMEOUT_S)

@@ -25,8 +25,11 @@ from typing import Any
 from ovsdb_backup.decide.agent_ports import Case, link_status_monitor, move, signal
 from ovsdb_backup.decide.agent_reconcile import avoided_ports, known_from, refill, rule_of, rules_in
 from ovsdb_backup.decide.agent_rules import (
+    HEARD,
     NO_RULES,
     NO_TAGS,
+    concerned,
+    links_heard,
     log_of,
     rerouted,
     rule_grabber,
@@ -58,6 +61,7 @@ from ovsdb_backup.decide.liveness import first_deadline_s
 from ovsdb_backup.decide.packet import PacketFields
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import VLAN_PRESENT, Status, split_cookie
+from ryu_apps.plan.notification import is_notification
 from ryu_apps.plan.recovery_rows import split_tci
 from ryu_apps.plan.rows import FlowRow
 from te_solver.commodity import Commodity
@@ -152,6 +156,8 @@ def packet_rerouting(state: AgentState, event: PacketIn, _now_s: float) -> Resul
     if packet is None or not state.index.backups:
         reason = "not an IPv4 packet" if packet is None else "no backup rows"
         return state, (log_of("packet_dropped", state, reason=reason),)
+    if is_notification(packet.vlan_tci) and state.index.crossing:
+        return _notified(state, split_tci(packet.vlan_tci)[0])
     is_here = packet.ipv4_dst in state.index.local_ipv4
     reaction = REACTIONS[packet_status_monitor(packet), is_here]
     if reaction is Reaction.DROP:
@@ -185,6 +191,16 @@ def _fail_over(state: AgentState, packet: PacketFields, tag_id: int, handle: obj
     return state, (*actions, *release)
 
 
+def _notified(state: AgentState, tag_id: int) -> Result:
+    """A notification names failed links elsewhere: all rows that they call for, in one bundle."""
+    if not NO_TAG < tag_id < len(state.index.sets.masks):
+        return state, (log_of("packet_dropped", state, reason="a notification of an unknown set"),)
+    if tag_id in state.known.get(HEARD, NO_TAGS) | state.outdated.get(HEARD, NO_TAGS):
+        return state, ()
+    state = _learn(state, HEARD, tag_id)
+    return rerouted(state, concerned(state, state.index.sets.masks[tag_id]), "notification")
+
+
 def _learn(state: AgentState, commodity: Commodity, tag_id: int) -> AgentState:
     """S of Algorithm 2 is no longer empty for this commodity and failed set.
 
@@ -214,6 +230,8 @@ def _flows_removed(state: AgentState, event: FlowsRemoved, now_s: float) -> Resu
     for commodity, tag_id, _row in gone:
         state = _forget(state, commodity, tag_id)
     commodities = tuple(commodity for commodity, _tag_id, _row in gone)
+    if HEARD in commodities:  # what it named may have diverted, or left without a way, any of them
+        commodities = (*commodities, *concerned(state, links_heard(state)))
     # Their remover (the controller, as a rule) says that a link of their sets is back: do not wait for it.
     sets = {split_cookie(row.cookie).tag_id for _commodity, _tag_id, row in gone}
     case = Case(ROWS_REMOVED, commodities)
@@ -259,7 +277,8 @@ def _forget(state: AgentState, commodity: Commodity, tag_id: int) -> AgentState:
     if passed_on - {tag_id}:
         outdated[commodity] = passed_on - {tag_id}
     sets = known.pop(commodity, NO_TAGS)
-    keeps_others = tag_id in passed_on or commodity.destination in state.index.local_ipv4
+    is_transit = commodity != HEARD and commodity.destination not in state.index.local_ipv4
+    keeps_others = tag_id in passed_on or not is_transit
     if keeps_others and sets - {tag_id}:
         known[commodity] = sets - {tag_id}
     return replace(state, known=known, outdated=outdated)

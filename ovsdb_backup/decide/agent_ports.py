@@ -31,10 +31,15 @@ from ovsdb_backup.decide.agent_types import (
     PortEvent,
     PortHealth,
     PreparedFailure,
+    ReleasePacket,
     Result,
 )
 from ovsdb_backup.decide.liveness import DOWN, HELD, NEW, UP, Liveness, entered
+from ovsdb_backup.decide.packet import notification_frame
 from ryu_apps.plan.damping import Damping
+from ryu_apps.plan.failure_sets import NO_TAG
+from ryu_apps.plan.ids import OFPP_TABLE
+from ryu_apps.plan.rows import Output
 from te_solver.commodity import Commodity
 
 
@@ -47,6 +52,7 @@ class Case:
     prepared: PreparedFailure | None = None
 
 
+THROUGH_THE_TABLES = (Output(OFPP_TABLE),)
 PortAction = Callable[[AgentState, Sequence[int], Case], Result]
 
 
@@ -58,6 +64,18 @@ def avoid(state: AgentState, ports: Sequence[int], case: Case) -> Result:
         state, change = apply_rules(state, case.prepared.changed)
         return state, announced(change, case.event.value)
     return rerouted(state, set().union(*(touched_by(state, port_no) for port_no in ports)), case.event.value)
+
+
+def notify(state: AgentState, ports: Sequence[int], _case: Case) -> Result:
+    """Tell all agents of failed links: of each, and of all that this switch has, as far as sets have ids."""
+    index = state.index
+    if not state.is_connected or not index.crossing:
+        return state, ()
+    links_of = index.link_of_port
+    masks = [1 << links_of[port_no] for port_no in ports if port_no in links_of]
+    all_down = sum(1 << links_of[port_no] for port_no in state.down_ports & links_of.keys())
+    tags = {tag_id: None for mask in (*masks, all_down) if (tag_id := index.sets.tag_id_of.get(mask, NO_TAG))}
+    return state, tuple([ReleasePacket(notification_frame(tag_id), THROUGH_THE_TABLES) for tag_id in tags])
 
 
 def use_if_needed(state: AgentState, _ports: Sequence[int], case: Case) -> Result:
@@ -88,7 +106,7 @@ PORTS: dict[tuple[Liveness, PortEvent], tuple[Liveness, tuple[PortAction, ...]]]
     (NEW, LIVE): (UP, (use_again, log_status)),  # it has not failed, so it does not wait
     (NEW, AVOIDED): (NEW, ()),
     (NEW, ROWS_REMOVED): (NEW, ()),
-    (UP, FAILED): (DOWN, (avoid, log_status)),  # Algorithm 2, lines 4-6
+    (UP, FAILED): (DOWN, (avoid, notify, log_status)),  # Algorithm 2, lines 4-6
     (UP, LIVE): (UP, ()),
     (UP, AVOIDED): (HELD, ()),
     (UP, ROWS_REMOVED): (UP, ()),
@@ -96,7 +114,7 @@ PORTS: dict[tuple[Liveness, PortEvent], tuple[Liveness, tuple[PortAction, ...]]]
     (DOWN, LIVE): (HELD, (use_if_needed, log_status)),
     (DOWN, AVOIDED): (DOWN, ()),
     (DOWN, ROWS_REMOVED): (DOWN, ()),
-    (HELD, FAILED): (DOWN, (avoid, log_status)),
+    (HELD, FAILED): (DOWN, (avoid, notify, log_status)),
     (HELD, LIVE): (HELD, ()),
     (HELD, AVOIDED): (HELD, ()),
     (HELD, WAIT_OVER): (UP, (use_again, log_return)),  # S is emptied

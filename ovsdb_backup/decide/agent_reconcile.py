@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ovsdb_backup.decide.agent_rules import rule_grabber
+from ovsdb_backup.decide.agent_rules import HEARD, rule_grabber
 from ovsdb_backup.decide.agent_types import AgentAction, AgentState, Log, PortHealth, Refill, Rules, SwitchRead
 from ovsdb_backup.decide.backup_index import BackupIndex
 from ryu_apps.plan.failure_sets import NO_TAG
-from ryu_apps.plan.ids import VLAN_PRESENT, Kind, split_cookie
+from ryu_apps.plan.ids import VLAN_PRESENT, Kind, Table, split_cookie
 from ryu_apps.plan.recovery_rows import OWNER
 from ryu_apps.plan.rows import FlowRow, Output
 from te_solver.commodity import Commodity
@@ -18,7 +18,11 @@ def rule_of(row: FlowRow) -> tuple[Commodity, int] | None:
     """Commodity and tag id that a row of the agent matches; None for any other row."""
     parts = split_cookie(row.cookie)
     values = {name: value for name, value, mask in row.match if mask is None}
-    if (parts.scheme, parts.kind) != (OWNER, Kind.AGENT) or not {"vlan_vid", "ipv4_dst"} <= values.keys():
+    if (parts.scheme, parts.kind) != (OWNER, Kind.AGENT):
+        return None
+    if row.table_id == Table.NOTIFY and "vlan_vid" in values:
+        return HEARD, values["vlan_vid"] & ~VLAN_PRESENT
+    if not {"vlan_vid", "ipv4_dst"} <= values.keys():
         return None
     return Commodity(values["ipv4_dst"], values.get("ipv4_src")), values["vlan_vid"] & ~VLAN_PRESENT
 
@@ -45,7 +49,10 @@ def avoided_ports(state: AgentState) -> dict[int, PortHealth]:
 
 
 def known_from(state: AgentState) -> dict[Commodity, frozenset[int]]:
-    """S, rebuilt from the rows in the switch. Untagged rows that no local failure explains speak for themselves."""
+    """S, rebuilt from the rows in the switch. Untagged rows that no local failure explains speak for themselves.
+
+    What notifications named is not believed again: another plan may have numbered its sets differently.
+    """
     known: dict[Commodity, frozenset[int]] = {}
     down = state.unused_ports
     for commodity, found in state.rules.items():

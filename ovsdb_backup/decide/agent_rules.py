@@ -24,12 +24,15 @@ from ovsdb_backup.decide.backup_index import BackupIndex
 from ovsdb_backup.decide.liveness import DOWN
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import Kind, Priority, Table, cookie, split_cookie
+from ryu_apps.plan.notification import heard_row
 from ryu_apps.plan.recovery_rows import OWNER, commodity_match, deliver_seen_row, tagged_row, untagged_row
 from ryu_apps.plan.rows import BackupRow, FlowRow
 from te_solver.commodity import Commodity
 
 NO_RULES: Mapping[int, FlowRow] = {}
 NO_TAGS: frozenset[int] = frozenset()
+HEARD = Commodity(0)
+"""Stands for notifications among commodities: S holds the failed sets that they named, `rules` what drops them."""
 
 
 def rule_grabber(
@@ -45,6 +48,35 @@ def rule_grabber(
     A row whose port is live; None when no planned row has one.
     """
     return _grab(index, commodity, tag_id, down | held) or (_grab(index, commodity, tag_id, down) if held else None)
+
+
+def untagged_grabber(state: AgentState, commodity: Commodity) -> BackupRow | None:
+    """The rule grabber for untagged packets: they avoid what notifications name too, as long as that leaves a way.
+
+    What the switch knows of it does not matter to packets of a full set: they keep the links that they met first.
+    """
+    down, held = state.down_ports, state.held_ports
+    heard = links_heard(state)
+    for avoided in (down | held, down) if heard else ():
+        own = sum(1 << state.index.link_of_port[port_no] for port_no in avoided & state.index.link_of_port.keys())
+        row = _grab(state.index, commodity, state.index.collected(commodity, heard | own), avoided)
+        if row is not None:
+            return row
+    return rule_grabber(state.index, commodity, NO_TAG, down, held)
+
+
+def links_heard(state: AgentState) -> int:
+    """Mask of the failed links that notifications name."""
+    mask = 0
+    for tag_id in state.known.get(HEARD, NO_TAGS):
+        mask |= state.index.sets.masks[tag_id]
+    return mask
+
+
+def concerned(state: AgentState, failed: int) -> set[Commodity]:
+    """Commodities whose rows may depend on links (a mask) elsewhere: those that cross one, and what is diverted."""
+    crossing = (names for number, names in state.index.crossing.items() if failed >> number & 1)
+    return {HEARD, *state.rules}.union(*crossing)
 
 
 def _grab(index: BackupIndex, commodity: Commodity, tag_id: int, avoided: frozenset[int]) -> BackupRow | None:
@@ -118,13 +150,16 @@ def wanted_rules(state: AgentState, commodity: Commodity) -> dict[int, FlowRow]:
     """Rows of one commodity that the switch should hold now, by the tag id that they match."""
     known = state.known.get(commodity, NO_TAGS)
     outdated = state.outdated.get(commodity, NO_TAGS) - known
+    if commodity == HEARD:
+        lives = {**dict.fromkeys(outdated, OUTDATED_TAG_TIMEOUT_S), **dict.fromkeys(known, state.hard_timeout_s)}
+        return {tag_id: heard_row(tag_id, life_s) for tag_id, life_s in lives.items()}
     if commodity.destination in state.index.local_ipv4:
         lives = {**dict.fromkeys(outdated, OUTDATED_TAG_TIMEOUT_S), **dict.fromkeys(known, state.hard_timeout_s)}
         source = commodity.source or 0
         return {tag: deliver_seen_row(tag, source, commodity.destination, life_s) for tag, life_s in lives.items()}
     down, held = state.down_ports, state.held_ports
     grabbed = {tag_id: rule_grabber(state.index, commodity, tag_id, down, held) for tag_id in sorted(known)}
-    untagged = rule_grabber(state.index, commodity, NO_TAG, down, held)
+    untagged = untagged_grabber(state, commodity)
     if untagged is not None and untagged.tag_id != NO_TAG:
         grabbed[NO_TAG] = untagged
     rules = rule_changer(commodity, grabbed, state.hard_timeout_s)
@@ -162,7 +197,8 @@ def apply_rules(state: AgentState, wanted: Rules) -> tuple[AgentState, ChangeRow
 
 def touched_by(state: AgentState, port_no: int) -> set[Commodity]:
     """Commodities whose rows may depend on a port: f of the paper's O(f log R), and what is diverted already."""
-    return {*state.index.primaries.get(port_no, ()), *state.rules, *state.known, *state.outdated}
+    touched = {*state.index.primaries.get(port_no, ()), *state.rules, *state.known, *state.outdated}
+    return touched | state.index.commodities if HEARD in touched else touched
 
 
 def touched_by_return(state: AgentState) -> set[Commodity]:

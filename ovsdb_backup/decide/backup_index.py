@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ryu_apps.plan.failure_sets import NO_TAG, FailureSets
 from ryu_apps.plan.ids import AGENT_CONTROLLER_ID
+from ryu_apps.plan.notification import Path, collected
 from ryu_apps.plan.rows import BackupRow, Controller, ExtensionRow, FlowRow, GroupRow, RulePlan
 from te_solver.commodity import Commodity
 
@@ -75,21 +76,46 @@ class BackupIndex:
         return {port_no: tuple(commodities) for port_no, commodities in found.items()}
 
     @cached_property
-    def tags_of_port(self) -> dict[int, frozenset[int]]:
-        """Ids of the failed sets that hold the link behind each port.
+    def sets(self) -> FailureSets:
+        """What each tag id means."""
+        return FailureSets(*self.tag_space)
 
-        The link's number is the one by which a failed-set extension over that port makes the set larger; a port that no
-        row leaves by has none, and no set is known to hold its link.
+    @cached_property
+    def link_of_port(self) -> dict[int, int]:
+        """Number of the link behind each port.
+
+        It is the one by which a failed-set extension over that port makes the set larger; a port that no row leaves by
+        has none.
         """
-        if not self.extensions:
-            return {}
-        sets = FailureSets(*self.tag_space)
-        numbers = {
-            row.port_no: (sets.masks[row.new_tag_id] & ~sets.masks[row.tag_id]).bit_length() - 1
+        masks = self.sets.masks if self.extensions else ()
+        return {
+            row.port_no: (masks[row.new_tag_id] & ~masks[row.tag_id]).bit_length() - 1
             for row in self.extensions
-            if max(row.tag_id, row.new_tag_id) < len(sets.masks)
+            if max(row.tag_id, row.new_tag_id) < len(masks)
         }
-        return {port_no: frozenset(sets.containing(number)) for port_no, number in numbers.items()}
+
+    @cached_property
+    def tags_of_port(self) -> dict[int, frozenset[int]]:
+        """Ids of the failed sets that hold the link behind each port, as far as it has a number."""
+        return {port_no: frozenset(self.sets.containing(number)) for port_no, number in self.link_of_port.items()}
+
+    @cached_property
+    def crossing(self) -> dict[int, tuple[Commodity, ...]]:
+        """Commodities by the links that their primary crosses from here on; none where agents are not notified."""
+        found: dict[int, list[Commodity]] = defaultdict(list)
+        for row in self.backups:
+            for number in row.path if row.tag_id == NO_TAG else ():
+                found[number].append(Commodity(row.destination, row.source))
+        return {number: tuple(commodities) for number, commodities in found.items()}
+
+    def collected(self, commodity: Commodity, failed: int) -> int:
+        """The failed set that untagged packets collect of the failed links (a mask) if they come back here at each."""
+
+        def path_of(tag_id: int) -> Path | None:
+            row = self.row(commodity, tag_id)
+            return None if row is None else row.path
+
+        return collected(self.sets, path_of, failed)[0]
 
     def commodity_of(self, destination: int, source: int | None) -> Commodity | None:
         """The commodity that packets from `source` to `destination` belong to here; None: no row serves them.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 DATABASE = "Armor_Backup"
-VERSION = "2.0.0"
+VERSION = "2.1.0"
 SCHEMA_PATH = Path(__file__).with_name("armor_backup.ovsschema")
 
 

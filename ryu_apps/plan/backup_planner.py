@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Topology
@@ -37,7 +37,7 @@ class SwitchRows:
     Attributes
     ----------
     learned
-        Where notifications are on: key of a backup row to what a packet that takes it teaches the switch.
+        Learned mode with notifications: key of a backup row to what a packet that takes it teaches the switch.
     notified
         There too: failed set to what a notification of it teaches.
     """
@@ -72,7 +72,7 @@ class BackupPlanner:
         ports = assign_ports(topology)
         # In agent mode the destination turns replies round, so switches upstream need the single-link rows too.
         self._switches_replies = options.uses_agent
-        self._floods = options.floods and not options.uses_agent
+        self._floods, self._notifies_agents = options.floods, options.floods and options.uses_agent
         self._end = [topology.index_of[link.dst] for link in residual.links]
         self._number: list[int] = residual.link_number.tolist()
         self._port = [ports.port_of[link.direction] for link in residual.links]
@@ -87,9 +87,12 @@ class BackupPlanner:
             crossed = {state: sum(1 << number for number in path) for state, path in paths.items()}
             rows: dict[int, dict[int, BackupRow]] = defaultdict(dict)
             for (node, tag_id), link in states.items():
-                row = rows[node][tag_id] = self._backup(commodity, (node, tag_id), link, crossed)
+                row = self._backup(commodity, (node, tag_id), link, crossed)
+                if self._notifies_agents:
+                    row = replace(row, path=paths[node, tag_id])
+                rows[node][tag_id] = row
                 found[node].backups.append(row)
-            if self._floods:
+            if self._floods and not self._notifies_agents:
                 for node in self.router.start_nodes(commodity):
                     self._teach(node, rows[node], paths, found[node])
         return found

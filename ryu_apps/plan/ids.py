@@ -92,6 +92,7 @@ STATUS_BITS = 2  # of the PCP; the third says that the packet has started afresh
 AGENT_CONTROLLER_ID = 0xA6E7
 VLAN_PRESENT = 0x1000  # OpenFlow 1.3 OFPVID_PRESENT, and the CFI bit of OVS's vlan_tci
 OFPP_IN_PORT = 0xFFFFFFF8
+OFPP_TABLE = 0xFFFFFFF9  # of a packet-out: through the tables, from the first on
 OFPP_CONTROLLER = 0xFFFFFFFD
 OFPP_LOCAL = 0xFFFFFFFE  # the switch's own network stack
 ALWAYS_LIVE_GROUP = 0xFFFF  # an ALL group with one drop bucket: a watch_group that never fails

@@ -18,11 +18,12 @@ PCP that says so. What it had learned of the network is forgotten, and no row te
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from ryu_apps.plan.failure_sets import NO_TAG, FailureSets
 from ryu_apps.plan.ids import (
+    AGENT_CONTROLLER_ID,
     STATUS_BITS,
     VLAN_PRESENT,
     Kind,
@@ -46,6 +47,7 @@ from ryu_apps.plan.recovery_rows import (
 from ryu_apps.plan.rows import (
     Action,
     BackupRow,
+    Controller,
     ExtensionRow,
     FlowRow,
     Group,
@@ -89,19 +91,8 @@ class Teaching:
 
         None when they keep their tag, or when no way is left.
         """
-        failed = self._sets.masks[tag_id]
-        tag = tag_in
-        positions: list[int] = []
-        while (path := self._paths.get(tag)) is not None:
-            unknown = failed & ~self._sets.masks[tag]
-            met = next(((place, number) for place, number in enumerate(path) if unknown >> number & 1), None)
-            if met is None:
-                return (tag, self._rank(positions)) if positions else None
-            positions.append(met[0])
-            larger = self._sets.with_link(tag, met[1])
-            assert larger is not None  # a subset of a set that has an id
-            tag = larger
-        return None
+        tag, positions = collected(self._sets, self._paths.get, self._sets.masks[tag_id], tag_in)
+        return (tag, self._rank(positions)) if positions and tag in self._paths else None
 
     def notified(self) -> Iterator[tuple[int, int, int]]:
         """(failed set, tag, rank) for untagged packets and every failed set that concerns them."""
@@ -137,6 +128,35 @@ class Teaching:
             digit = self._positions - 1 - positions[index] if index < len(positions) else 0
             rank = rank * self._positions + digit
         return rank
+
+
+def collected(
+    sets: FailureSets, path_of: Callable[[int], Path | None], failed: int, tag_in: int = NO_TAG
+) -> tuple[int, list[int]]:
+    """The tag that packets with `tag_in` end up with where they come back here at each failed link that they meet.
+
+    Parameters
+    ----------
+    path_of
+        Path of packets by tag id; None where no way is left, which ends the search.
+    failed
+        Mask of the failed links, of any number: a set that cannot grow ends the search too.
+
+    Returns
+    -------
+    tuple of int and list of int
+        The tag, and the positions at which its links were met, each on the path of the moment.
+    """
+    tag, positions = tag_in, list[int]()
+    while (path := path_of(tag)) is not None:
+        unknown = failed & ~sets.masks[tag]
+        met = next(((place, number) for place, number in enumerate(path) if unknown >> number & 1), None)
+        larger = None if met is None else sets.with_link(tag, met[1])
+        if met is None or larger is None:
+            break
+        positions.append(met[0])
+        tag = larger
+    return tag, positions
 
 
 def is_notification(vlan_tci: int) -> bool:
@@ -204,13 +224,29 @@ def notification_rows(
     hard_timeout_s
         Life of what is learned; 0 = until the link returns.
     """
-    for afresh in (0, AFRESH):  # of the packet that it was copied from
-        frames = match(vlan_vid=ANY_TAG, vlan_pcp=afresh | Status.NOTIFICATION)
-        yield FlowRow(Table.CLASSIFY, Priority.NOTIFICATION, frames, goto_table=Table.NOTIFY, cookie=_PLANNED)
-    onward: tuple[Action, ...] = tuple(Output(port_no) for port_no in sorted(link_ports))
+    yield from _rows_that_recognize()
+    onward = _over_all(link_ports)
     for tag_id in range(1, len(sets.masks)):
         learned = [learn(each, hard_timeout_s, STATUS_BITS) for each in notified.get(tag_id, ())]
         yield from _rows_of_set(tag_id, [*learned, _drop_the_same(tag_id, hard_timeout_s)], onward)
+
+
+def agent_notification_rows(sets: FailureSets, link_ports: Iterable[int], hard_timeout_s: int) -> Iterator[FlowRow]:
+    """Agent mode: send each notification on once, over all links, with a copy for the agent."""
+    yield from _rows_that_recognize()
+    onward = (*_over_all(link_ports), Controller(AGENT_CONTROLLER_ID))
+    for tag_id in range(1, len(sets.masks)):
+        yield from _rows_of_set(tag_id, [_drop_the_same(tag_id, hard_timeout_s)], onward)
+
+
+def _rows_that_recognize() -> Iterator[FlowRow]:
+    for afresh in (0, AFRESH):  # of the packet that it was copied from
+        frames = match(vlan_vid=ANY_TAG, vlan_pcp=afresh | Status.NOTIFICATION)
+        yield FlowRow(Table.CLASSIFY, Priority.NOTIFICATION, frames, goto_table=Table.NOTIFY, cookie=_PLANNED)
+
+
+def _over_all(link_ports: Iterable[int]) -> tuple[Action, ...]:
+    return tuple(Output(port_no) for port_no in sorted(link_ports))
 
 
 def _rows_of_set(tag_id: int, learned: Sequence[Learn], onward: tuple[Action, ...]) -> Iterator[FlowRow]:
@@ -230,6 +266,18 @@ def _rows_of_set(tag_id: int, learned: Sequence[Learn], onward: tuple[Action, ..
             (*part, *more),
             cookie=cookie(OWNER, Kind.PLANNED, tag_id),
         )
+
+
+def heard_row(tag_id: int, hard_timeout_s: int) -> FlowRow:
+    """Agent mode: in place of the row that `_drop_the_same` brings; its removal tells the agent of the repair."""
+    return FlowRow(
+        Table.NOTIFY,
+        Priority.RECOVERY,
+        match(vlan_vid=VLAN_PRESENT | tag_id),
+        cookie=cookie(OWNER, Kind.AGENT, tag_id),
+        hard_timeout_s=hard_timeout_s,
+        send_flow_removed=True,
+    )
 
 
 def _drop_the_same(tag_id: int, hard_timeout_s: int) -> Learn:

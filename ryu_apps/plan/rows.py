@@ -241,6 +241,9 @@ class BackupRow:
     replaces
         Tag ids of smaller sets whose path from this switch crosses the rest of this set: packets
         that know only of those take this row too, which ends backtracking after a second failure.
+    path
+        Numbers of the links that a packet of this row crosses, in order, from this switch on; empty where agents
+        are not notified of failures.
     """
 
     destination: int
@@ -250,6 +253,7 @@ class BackupRow:
     status: int
     crosses: bool
     replaces: tuple[int, ...] = ()
+    path: tuple[int, ...] = ()
 
     @property
     def key(self) -> tuple[int, int | None, int]:

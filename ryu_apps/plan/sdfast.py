@@ -30,7 +30,12 @@ from ryu_apps.plan.ids import (
     cookie,
     port_group,
 )
-from ryu_apps.plan.notification import afresh_rows, notification_rows, notifying_extension
+from ryu_apps.plan.notification import (
+    afresh_rows,
+    agent_notification_rows,
+    notification_rows,
+    notifying_extension,
+)
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import (
     ANY_TAG,
@@ -105,10 +110,12 @@ def _flows(host: Host, rows: SwitchRows, options: PlanOptions) -> Iterable[FlowR
 
 
 def _notification_flows(planner: BackupPlanner, node: str, rows: SwitchRows, options: PlanOptions) -> Iterable[FlowRow]:
-    if not options.floods or options.uses_agent or not planner.sets.max_failures:
+    if not options.floods or not planner.sets.max_failures:
         return ()
     ports = assign_ports(planner.topology)
     link_ports = [ports.port_of[link.direction] for link in planner.topology.links_from[node]]
+    if options.uses_agent:
+        return agent_notification_rows(planner.sets, link_ports, options.hard_timeout_s)
     primaries = [row for row in rows.backups if row.tag_id == NO_TAG]
     first = [row for row in rows.extensions if row.tag_id == NO_TAG]
     return (

@@ -12,7 +12,7 @@ from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH, VERSION, read
 
 # Every version that was ever committed, with the checksum of its tables. A change of the schema needs a new
 # version and a new line here: major when old readers break, minor when columns are added.
-CHECKSUMS = {"1.0.0": "32b56da4c0390f9e", "2.0.0": "af268e353f2ca530"}
+CHECKSUMS = {"1.0.0": "32b56da4c0390f9e", "2.0.0": "af268e353f2ca530", "2.1.0": "3bcde01f6103d32d"}
 DOCUMENT = Path(__file__).parents[2] / "docs" / "backup_database.md"
 
 

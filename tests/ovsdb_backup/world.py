@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Topology
@@ -37,9 +37,12 @@ from ryu_apps.plan.sdfast import plan_sdfast
 AGENT_MODE = PlanOptions(mode="agent")
 
 
-def plans_of(topology: Topology, planner: str = "tree", max_failures: int | None = None) -> dict[int, RulePlan]:
+def plans_of(
+    topology: Topology, planner: str = "tree", max_failures: int | None = None, notification: str = "off"
+) -> dict[int, RulePlan]:
     """Agent-mode plans by datapath id."""
-    return plan_sdfast(topology, PlanOptions(mode="agent", planner=planner, max_failures=max_failures))
+    options = replace(AGENT_MODE, planner=planner, max_failures=max_failures, notification=notification)
+    return plan_sdfast(topology, options)
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,12 @@ def prepared_bytes(state: AgentState, port_no: int, xid: int = 1) -> Prepared:
     return prepared
 
 
-def site(topology: Topology, node: str, planner: str = "tree", max_failures: int | None = None) -> Site:
+def site(
+    topology: Topology, node: str, planner: str = "tree", max_failures: int | None = None, notification: str = "off"
+) -> Site:
     """The switch `node` of a topology."""
     ports = assign_ports(topology)
-    plan = plans_of(topology, planner, max_failures)[dpid_of(topology, node)]
+    plan = plans_of(topology, planner, max_failures, notification)[dpid_of(topology, node)]
     links = {ports.port_of[link.direction]: topology.link_id(link.direction) for link in topology.links_from[node]}
     numbers = tuple(topology.link_ids.index(link) for _port_no, link in sorted(links.items()))
     return Site(node, plan, tuple(sorted(links)), numbers)
@@ -86,6 +91,9 @@ SITES = (
     site(figure2(), "s2", planner="pair"),
     site(square(), "s1"),
     site(parallel(), "s2", max_failures=2),
+    site(figure2(), "s2", notification="flood"),
+    site(figure2(), "s4", planner="pair", notification="flood"),
+    site(square(), "s1", notification="flood"),
 )
 
 

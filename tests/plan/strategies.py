@@ -156,7 +156,8 @@ def plans(draw: st.DrawFn) -> RulePlan:
 
 
 def backup_row(destination: int, source: int | None, tag_id: int, out_port: int) -> rows.BackupRow:
-    return rows.BackupRow(destination, source, tag_id, out_port, 1 if tag_id else 0, tag_id > 3)
+    path = (2, 0, 1) if tag_id > 5 else ()
+    return rows.BackupRow(destination, source, tag_id, out_port, 1 if tag_id else 0, tag_id > 3, path=path)
 
 
 @st.composite

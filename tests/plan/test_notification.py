@@ -13,10 +13,11 @@ from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.toy import figure2
 from ryu_apps.plan import notification
 from ryu_apps.plan.backup_planner import BackupPlanner
+from ryu_apps.plan.check import check_plan
 from ryu_apps.plan.failure_sets import FailureSets
-from ryu_apps.plan.ids import Table
+from ryu_apps.plan.ids import AGENT_CONTROLLER_ID, Table
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
-from ryu_apps.plan.notification import AFRESH, Teaching, taught_by
+from ryu_apps.plan.notification import AFRESH, Teaching, collected, heard_row, taught_by
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import split_tci, tag_tci
 from ryu_apps.plan.rows import Learn
@@ -140,6 +141,50 @@ def test_a_notification_goes_on_over_all_other_links_once(topology, size, data):
     again = interpret_switch(model, frame, in_port, live, first.learned)
     assert (again.outputs, again.learned) == ((), ())
     assert interpret_switch(model, frame, HOST_PORT, live).is_drop
+
+
+@examples(200)
+@given(teachings(), st.data())
+def test_with_more_failures_than_a_set_names_packets_keep_what_they_met_first(case, data):
+    _, sets, paths = case
+    failed = data.draw(st.integers(0, (1 << sets.n_links) - 1))
+    tag_id, positions = collected(sets, paths.get, failed)
+    assert sets.masks[tag_id] & ~failed == 0
+    assert len(positions) == sets.masks[tag_id].bit_count() <= sets.max_failures
+    met = {number for number in paths.get(tag_id, ()) if failed >> number & 1}
+    assert not met or len(positions) == sets.max_failures
+
+
+@examples(40)
+@given(connected(), st.integers(1, 2), st.data())
+def test_in_agent_mode_a_notification_goes_on_once_and_the_agent_gets_a_copy(topology, size, data):
+    options = PlanOptions(mode="agent", notification="flood", max_failures=size)
+    plan = data.draw(st.sampled_from(list(plan_sdfast(topology, options).values())))
+    check_plan(plan)
+    ports = {port for (node, port) in assign_ports(topology).direction_at if node == plan.node}
+    tag_id = data.draw(st.integers(1, len(FailureSets(*plan.tag_space).masks) - 1))
+    frame = Packet(vlan_tci=tag_tci(tag_id, data.draw(st.sampled_from([3, 7]))))
+    model, live = SwitchModel(plan), frozenset(ports) | {HOST_PORT}
+    first = interpret_switch(model, frame, min(ports), live)
+    assert {port for port, _, _ in first.outputs} == ports - {min(ports)}
+    assert first.punts == ((AGENT_CONTROLLER_ID, frame),)
+    again = interpret_switch(model, frame, min(ports), live, first.learned)
+    assert (again.outputs, again.punts, again.learned) == ((), (), ())
+    instead = interpret_switch(model, frame, min(ports), live, (heard_row(tag_id, 0),))
+    assert (instead.outputs, instead.punts) == ((), ())
+    assert interpret_switch(model, frame, HOST_PORT, live).is_drop
+
+
+@pytest.mark.parametrize("planner", ["tree", "pair"])
+def test_backup_rows_of_agents_that_are_notified_say_which_links_they_cross(planner):
+    topology = figure2()
+    plans = plan_sdfast(topology, PlanOptions(mode="agent", notification="flood", planner=planner))
+    rows = [row for plan in plans.values() for row in plan.backups]
+    masks = FailureSets(*plans[1].tag_space).masks
+    assert all(row.path and len(set(row.path)) == len(row.path) for row in rows)
+    assert not any(masks[row.tag_id] >> number & 1 for row in rows for number in row.path)
+    off = plan_sdfast(topology, PlanOptions(mode="agent", notification="off", planner=planner))
+    assert not any(row.path for plan in off.values() for row in plan.backups)
 
 
 @examples(60)

@@ -89,7 +89,10 @@ def _check_ascending(what: str, values: tuple[int, ...]) -> None:
 
 def _backup(row: BackupRow) -> Row:
     _check_ascending(f"`replaces` of backup row {row.key}", row.replaces)
+    # The column is left out where it says nothing, so that a database of schema 2.0 takes such plans.
+    path = {"path": " ".join(map(str, row.path))} if row.path else {}
     return {
+        **path,
         "destination": row.destination,
         "source": ["set", [] if row.source is None else [row.source]],
         "tag_id": row.tag_id,
@@ -189,6 +192,7 @@ def _backup_of(row: Row) -> BackupRow:
         row["status"],
         row["crosses"],
         _set(row["replaces"]),
+        tuple(map(int, row.get("path", "").split())),
     )
 
 

@@ -143,7 +143,7 @@ def test_a_notification_that_names_no_set_of_the_plan_is_dropped():
     assert world.state == before
 
 
-def test_what_stops_a_notification_is_replaced_by_a_row_that_tells_of_its_removal():
+def test_what_stops_a_notification_is_replaced_by_a_row_that_names_its_removal():
     where = next(each for each in FLOODED if each.name == "s1")
     world = connected_world(where)
     tag_id = next(

@@ -165,7 +165,7 @@ def test_only_states_that_a_packet_can_reach_have_rows(topology, chosen):
             waiting.append((tag_id, far))
             if (larger := planner.sets.with_link(tag_id, number)) is not None:
                 waiting.append((larger, node))
-            if chosen.floods and chosen.mode == "learned" and node in planner.router.start_nodes(commodity):
+            if chosen.floods and node in planner.router.start_nodes(commodity):
                 larger_sets = (planner.sets.with_link(tag_id, each) for each in rows.path(commodity, tag_id, node))
                 waiting += [(each, node) for each in larger_sets if each is not None]
     assert reachable == set(rows.backups)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from mininet_topos.errors import BadInputError
@@ -49,6 +50,12 @@ def crankback_cases(topology: Topology, routes: str = "spt", metric: str = "hops
                 case = _case(residual, (source, destination), primary or (), place, topology.link_id(direction))
                 if case is not None:
                     yield case
+
+
+@lru_cache(maxsize=4)
+def hops_back_of(topology: Topology) -> Mapping[tuple[str, str, LinkId], int]:
+    """Hops that the first packet of (source, destination) backtracks from each link of its primary path."""
+    return {(case.source, case.destination, case.link): case.hops_back for case in crankback_cases(topology)}
 
 
 def longest_crankback(topology: Topology, routes: str = "spt", metric: str = "hops") -> CrankbackCase:

@@ -18,7 +18,7 @@ from ryu_apps.plan.choices import NO_MODE, OFF, uses_agent
 Json = dict[str, Any]
 ParametersT = TypeVar("ParametersT", bound=Parameters)
 
-# A download that takes longer is not finished; downloads of today's trials take about 4 s without a failure.
+# A download that takes longer is not finished, unless its trial says otherwise.
 GIVE_UP_S = 20.0
 
 

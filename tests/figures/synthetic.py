@@ -48,6 +48,7 @@ def head(trial: Trial) -> Json:
         "links": list(trial.links),
         "udp_mbps": load.udp_mbps if load else None,
         "ping_interval_ms": load.ping_interval_ms if load else None,
+        "parameters": trial.parameters.to_json(),
         "trustworthy": True,
         "warnings": [],
     }
@@ -103,6 +104,15 @@ def pair_of(trial: Trial, ends: tuple[str, str], generator: np.random.Generator)
     }
 
 
+def directions_of(trial: Trial, lasted_ms: float | None) -> list[Json]:
+    """Both directions of every pair, whose packets all backtrack for so long."""
+    if not trial.links:
+        return []
+    facts = {"link": trial.links[0], "detected_ms": 18.0, "backtracking_ms": lasted_ms}
+    ends = [each for pair in trial.pairs for each in (pair, pair[::-1])]
+    return [{"source": source, "destination": destination, **facts} for source, destination in ends]
+
+
 def network_row(trial: Trial) -> Json:
     """Row of a trial that would need a network; the numbers follow from round and pair, so that variants are paired."""
     assert trial.variant is not None
@@ -120,6 +130,7 @@ def network_row(trial: Trial) -> Json:
         "backtracking_ms": walked,
         "convergence_ms": 40.0,
         "pairs": [pair_of(trial, ends, generator) for ends in trial.pairs],
+        "directions": directions_of(trial, None if walked is None else walked["from_detection"]),
     }
 
 

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.analysis.crankback import crankback_cases
 from experiments.campaign.draws.paths import (
+    BACKTRACKING_PAIRS,
     MOST_FAILURES,
     PAIRS_A_ROUND,
     Draw,
@@ -82,6 +84,21 @@ def test_links_are_ordered_by_the_primaries_they_hit_and_each_hits_one(name: str
         ]
         assert hits == sorted(hits, reverse=True)
         assert hits[-1] >= 1
+
+
+@anything
+@given(names, seeds)
+def test_two_thirds_of_the_pairs_backtrack_there_or_back(name: str, seed: int) -> None:
+    topology = load_topology(name)
+    walks = {
+        (case.source, case.destination, case.link): len(case.first_walk) - len(case.new_path)
+        for case in crankback_cases(topology)
+    }
+    for draw in drawn(name, seed):
+        back = [
+            any(walks.get((*ends, link)) for ends in (pair, pair[::-1]) for link in draw.links) for pair in draw.pairs
+        ]
+        assert sum(back) >= BACKTRACKING_PAIRS
 
 
 @anything

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.analysis.crankback import find_case, longest_crankback
-from experiments.campaign.draws.paths import draw_rounds, primary_paths
+from experiments.campaign.draws.paths import draw_rounds, hops_back, primary_paths
+from experiments.campaign.kinds.probed import WatchedParameters
 from experiments.campaign.kinds.verify import VerifyParameters
-from experiments.campaign.values import CampaignPlan
+from experiments.campaign.values import CampaignPlan, parameters_of
 from experiments.figures.sdfast import setup
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import Direction
@@ -82,6 +83,44 @@ def test_downloads_use_the_pairs_and_the_network_of_the_mixed_trials() -> None:
         assert mixed[trial.round, trial.failures] == (trial.pairs, trial.links, trial.session_key)
 
 
+@pytest.mark.parametrize("plan", [FULL, QUICK])
+def test_loads_are_swept_with_the_pairs_and_links_of_the_usual_load(plan: CampaignPlan) -> None:
+    usual = {
+        (trial.round, trial.failures): trial for trial in setup.mixed_trials(plan, "darkstrand", (1, 4), [setup.CB])
+    }
+    swept = list(setup.swept_trials(plan, (1, 4), [setup.CB]))
+    assert len(swept) == len(usual) * len(setup.loads_of(plan))
+    for trial in swept:
+        other = usual[trial.round, trial.failures]
+        assert (trial.pairs, trial.links, trial.session_key) == (other.pairs, other.links, other.session_key)
+        share = parameters_of(trial, WatchedParameters).load
+        assert trial.load is not None
+        assert other.load is not None
+        assert share is not None
+        assert trial.load.udp_mbps == pytest.approx((other.load.udp_mbps or 0) * share / setup.FULLEST_LINK, rel=0.01)
+    assert {0.5, 1.2} <= set(setup.loads_of(plan))
+
+
+def test_busy_trials_take_pairs_of_the_draw_that_backtrack() -> None:
+    draws = setup.draws_of("darkstrand", setup.FULL_ROUNDS, FULL.seed)
+    for trial, draw in zip(setup.busy_trials(FULL, [setup.CBC]), draws, strict=True):
+        assert set(trial.pairs) <= set(draw.pairs)
+        assert len(trial.pairs) == setup.BUSY_PAIRS
+        assert all(max(hops_back(load_topology("darkstrand"), pair, draw.links)) >= 1 for pair in trial.pairs)
+
+
+def test_a_switch_that_fails_takes_all_its_links_and_no_pair_of_its_own() -> None:
+    topology = load_topology("darkstrand")
+    primaries = primary_paths(topology)
+    for trial in setup.node_trials(FULL, [setup.CB]):
+        links = [topology.parse_link(name) for name in trial.links]
+        (node,) = set.intersection(*({link.a, link.b} for link in links))
+        assert {link for link in topology.link_ids if node in (link.a, link.b)} == set(links)
+        for pair in trial.pairs:
+            assert node not in pair
+            assert node in {direction.src for direction in primaries[pair]}
+
+
 def test_rounds_follow_the_plan() -> None:
     assert setup.rounds_of(FULL) == 5
     assert setup.rounds_of(QUICK) == 1
@@ -128,6 +167,9 @@ def test_names_of_trials_are_unique(plan: CampaignPlan) -> None:
         *setup.mixed_trials(plan, "usnet", (0, 4), setup.ON_USNET),
         *setup.download_trials(plan, (0, 4), setup.RECOVERING),
         *setup.flow_trials(plan, setup.ENDING_THE_WALK),
+        *setup.busy_trials(plan, setup.BACKTRACKING),
+        *setup.swept_trials(plan, setup.SWEPT_FAILURES, setup.RECOVERING),
+        *setup.node_trials(plan, setup.RECOVERING),
         *setup.verify_trials(plan, setup.bundled_topologies(), (1, 2, 3, 4)),
         *setup.cost_trials(plan),
     ]

@@ -152,7 +152,7 @@ def _naming(store: Store, name: str) -> Iterator[None]:
     """Say of rows that this code cannot judge, since they were edited or are of another version, where they are."""
     try:
         yield
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, BadInputError) as error:
         raise BadInputError(
             f"{str(store.path)!r} holds rows or a calibration by which {name} cannot be judged "
             f"({type(error).__name__}: {error}); redraw with the version that measured them, or measure again"

@@ -7,7 +7,8 @@ it (31 links join 28 nodes: four can go), so links are shared between pairs. The
 1. draw four links, all sets alike, until the network stays connected without them;
 2. draw twelve pairs, all alike, among those not used in an earlier round whose primary path crosses exactly one of the
    four, and whose packets, there and back, come to know of at most two failed links, which is as many as tags name;
-   when there are fewer than twelve, or one of the four is on none of the twelve, draw the links again;
+   the first eight of them among those whose first packet, there or back, backtracks at least one hop; when there are
+   fewer than eight or twelve, or one of the four is on none of the twelve, draw the links again;
 3. order the links by how many of the twelve primaries they hit; k failures are the first k links.
 
 A pair counts as used in either direction. What three and four failures do to all pairs is x-multi's question
@@ -17,11 +18,13 @@ A pair counts as used in either direction. What three and four failures do to al
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from experiments.analysis.crankback import hops_back_of
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, LinkId, Topology
 from te_solver.routes import NO_LINK, ResidualRoutes
@@ -29,6 +32,8 @@ from te_solver.routes import NO_LINK, ResidualRoutes
 PAIRS_A_ROUND = 12
 MOST_FAILURES = 4
 MOST_MET = 2
+# Pairs of a round whose first packet backtracks, there or back; of pairs drawn without this rule a third does not.
+BACKTRACKING_PAIRS = 8
 _MOST_TRIES = 20_000
 
 Pair = tuple[str, str]
@@ -99,7 +104,12 @@ def _draw(routes: ResidualRoutes, crossed: dict[Pair, frozenset[LinkId]], genera
         if not topology.is_connected(links):
             continue
         hit = [pair for pair, on_path in crossed.items() if len(on_path & links) == 1]
-        pairs = _choose_pairs([pair for pair in hit if _most_met(routes, pair, links) <= MOST_MET], generator)
+        able = [pair for pair in hit if _most_met(routes, pair, links) <= MOST_MET]
+        backtracking = [pair for pair in able if any(hops_back(topology, pair, links))]
+        first = _choose_pairs(backtracking, generator, (), BACKTRACKING_PAIRS)
+        if len(first) < BACKTRACKING_PAIRS:
+            continue
+        pairs = _choose_pairs(able, generator, first, PAIRS_A_ROUND)
         hits = Counter(link for pair in pairs for link in crossed[pair] & links)
         if len(pairs) == PAIRS_A_ROUND and len(hits) == MOST_FAILURES:
             return Draw(pairs, tuple(sorted(links, key=lambda link: (-hits[link], ids.index(link)))))
@@ -116,14 +126,23 @@ def _most_met(routes: ResidualRoutes, pair: Pair, links: frozenset[LinkId]) -> i
     return max(links_met(routes, way, failed) for failed in sets for way in (pair, pair[::-1]))
 
 
-def _choose_pairs(candidates: list[Pair], generator: np.random.Generator) -> tuple[Pair, ...]:
-    """Pairs drawn one after another, none of them another's reverse; fewer than asked when there are no more."""
-    chosen: dict[Pair, None] = {}
+def hops_back(topology: Topology, pair: Pair, links: Iterable[LinkId]) -> tuple[int, int]:
+    """Hops that the first packet of a pair backtracks from the failed links on its primary path, out and back."""
+    hops, failed = hops_back_of(topology), tuple(links)
+    out, back = (max((hops.get((*ends, link), 0) for link in failed), default=0) for ends in (pair, pair[::-1]))
+    return out, back
+
+
+def _choose_pairs(
+    candidates: list[Pair], generator: np.random.Generator, first: tuple[Pair, ...], count: int
+) -> tuple[Pair, ...]:
+    """The first pairs, then others drawn one by one, none another's reverse; fewer than asked when none are left."""
+    chosen: dict[Pair, None] = dict.fromkeys(first)
     for number in generator.permutation(len(candidates)):
         pair = candidates[number]
         if pair[::-1] not in chosen:
             chosen[pair] = None
-        if len(chosen) == PAIRS_A_ROUND:
+        if len(chosen) == count:
             break
     return tuple(chosen)
 

@@ -1,4 +1,4 @@
-"""Kinds "mixed", "flow" and "download": pings, UDP and files on an emulated network whose links fail at once.
+"""Kinds "mixed", "flow", "node" and "download": pings, UDP and files on an emulated network whose links fail at once.
 
 They share a session: the network of a variant, round and capacity stays up from one to the next.
 """
@@ -9,15 +9,21 @@ from dataclasses import dataclass
 
 from experiments.campaign.kind import TrialKind, after
 from experiments.campaign.parameters import Parameters, typed_part
-from experiments.campaign.values import Json
+from experiments.campaign.values import GIVE_UP_S, Json
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedParameters(Parameters):
-    """How long the network waits before it trusts a repaired link, and how long clients run before the first window."""
+    """Waiting times, and the load where a figure sweeps it.
+
+    `wait_to_restore_s` is how long the network waits before it trusts a repaired link, `settle_s` how long clients run
+    before the first window. `load` is what traffic on shortest paths offers the fullest link, as a share of its
+    capacity; None: that of the set-up.
+    """
 
     wait_to_restore_s: float = 1.0
     settle_s: float = 0.5
+    load: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,27 @@ class Backtracking:
 
 
 @dataclass(frozen=True, slots=True)
+class DirectionRow:
+    """A direction whose primary path crosses a failed link, and for how long its packets backtracked.
+
+    Attributes
+    ----------
+    source, destination, link
+        `link` is the failed one that was detected first.
+    detected_ms
+        After the failure, by the watcher's clock; None: nobody reported it.
+    backtracking_ms
+        Since detection; None while packets still backtracked at the end, and without detection.
+    """
+
+    source: str
+    destination: str
+    link: str
+    detected_ms: float | None
+    backtracking_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class ProbedRow:
     """What figures read of a row.
 
@@ -117,6 +144,10 @@ class ProbedRow:
         Of the recovery, from the failure (None: does not apply).
     backtracking_ms
         None where packets still backtracked at the end, and for downloads.
+    give_up_s
+        What an unfinished download counts with.
+    directions
+        Empty for downloads, and in rows of versions that did not measure them.
     """
 
     topology: str
@@ -129,15 +160,19 @@ class ProbedRow:
     stages_ms: dict[str, float | None]
     backtracking_ms: Backtracking | None
     pairs: tuple[PairRow, ...]
+    give_up_s: float
+    directions: tuple[DirectionRow, ...] = ()
 
 
 def read_row(row: Json) -> ProbedRow:
     """A good row of these kinds (`BadInputError`); early ones have one round-trip time for both ways."""
     pairs = [{"backtracking_rtt_back_ms": pair["backtracking_rtt_ms"], **pair} for pair in row["pairs"]]
-    return typed_part(ProbedRow, {**row, "pairs": pairs, "windows_s": row["windows_s"] or {}})
+    give_up_s = (row.get("parameters") or {}).get("give_up_s", GIVE_UP_S)
+    return typed_part(ProbedRow, {**row, "pairs": pairs, "windows_s": row["windows_s"] or {}, "give_up_s": give_up_s})
 
 
 _RUNNER = "experiments.testbed.trials.session:probed_runner"
 MIXED = TrialKind("mixed", _RUNNER, after(9.0), emulated=True)
 FLOW = TrialKind("flow", _RUNNER, after(6.0), emulated=True)
-DOWNLOAD = TrialKind("download", _RUNNER, after(20.0), emulated=True)
+DOWNLOAD = TrialKind("download", _RUNNER, after(25.0), emulated=True)
+NODE = TrialKind("node", _RUNNER, after(9.0), emulated=True)

@@ -8,7 +8,8 @@ same tags as SD-FAST.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from experiments.campaign.draws.paths import MOST_FAILURES
 from experiments.campaign.figure import Table
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
-from experiments.campaign.verdicts import Band, Claim, ClaimResult, around, judge
+from experiments.campaign.verdicts import CHANGE, MARGIN, Band, Claim, ClaimResult, Within, around, judge
 from experiments.charts.canvas import INK, PAPER, grouped, say_empty, whisker
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.measures import AFTER, Choice, MeasureOf, PairMeasure
@@ -33,6 +34,10 @@ OVER_FAILURES = Choice("mixed", setup.DARKSTRAND, SEVERAL)
 FAIL_FREE = Choice("mixed", setup.DARKSTRAND, (0,))
 USNET_UNDER_FAILURE = Choice("mixed", setup.USNET, MOST)
 OPPONENTS = (setup.CB, setup.CBC)
+# USNET is so well meshed that the paper finds all schemes close there; the margins were set before measuring.
+CLOSE = "close"
+CLOSE_DELAYS, CLOSE_THROUGHPUTS = Within(-10.0, 10.0), Within(-5.0, 5.0)
+ON_USNET = (setup.CB, setup.CBC, setup.FFG)
 CONVERGED_CBC = "a converged CBC has shortest paths and walks nothing back: compare the two parts below"
 TABLES = "what a chain of tables costs a packet is measured by x-packet-cost"
 _WILD_PERCENT = 400
@@ -61,9 +66,20 @@ def versus(variants: tuple[Variant, Variant]) -> str:
 def where(choice: Choice) -> str:
     """Words for a choice: topology and failures."""
     numbers = choice.failures
+    load = "" if choice.load is None else f", load {choice.load:g}"
     span = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
     links = "fail-free" if numbers == (0,) else f"{span} link{'' if span == '1' else 's'} failed"
-    return f"{choice.topology}, {links}"
+    return f"{choice.topology}, {links}{load}"
+
+
+def over_loads(rows: Sequence[Json], failures: tuple[int, ...]) -> list[ClaimResult]:
+    """Changes of throughput at every load that was swept: does CB lose where packets cross full links twice?"""
+    return [
+        throughput_change(rows, choice, (opponent, variant), AFTER)
+        for choice in swept_choices(rows, failures)
+        for variant in (setup.AGENT_PAIR, setup.LEARNED)
+        for opponent in OPPONENTS
+    ]
 
 
 def judged_delay(rows: Sequence[Json], choice: Choice, opponent: Variant, paper: float) -> ClaimResult:
@@ -76,16 +92,20 @@ def delay_change(
     choice: Choice,
     variants: tuple[Variant, Variant],
     window: str,
-    paper: float | None = None,
+    paper: float | str | None = None,
     *,
     band: Band | None = None,
 ) -> ClaimResult:
-    """Change of the mean delay of a window from the first variant to the second."""
+    """Change of the mean delay of a window from the first variant to the second; `CLOSE` asks for an equality."""
     change = measures.change(rows, choice, variants, measures.delay_ms(window))
-    claim = Claim(f"delay, {versus(variants)}, {where(choice)}, {window}", "% change", paper, band)
+    claim = Claim(f"delay, {versus(variants)}, {where(choice)}, {window}", "% change", paper, band, asks=_asks(paper))
     lost = ", ".join(f"{LABELS[variant]} {_lost(rows, choice, variant, window)}" for variant in variants)
     note = f"{change.used} of {change.counted} pair measurements, those answered in both; pings lost: {lost}"
     return judge(claim, change.estimate).with_note(note)
+
+
+def _asks(paper: float | str | None) -> str:
+    return MARGIN if paper == CLOSE else CHANGE
 
 
 def _lost(rows: Sequence[Json], choice: Choice, variant: Variant, window: str) -> str:
@@ -118,13 +138,15 @@ def throughput_change(
     choice: Choice,
     variants: tuple[Variant, Variant],
     window: str,
-    paper: float | None = None,
+    paper: float | str | None = None,
     *,
     band: Band | None = None,
 ) -> ClaimResult:
-    """Change of the mean throughput of a window from the first variant to the second."""
+    """Change of the mean throughput of a window from the first variant to the second; `CLOSE` asks for an equality."""
     change = measures.change(rows, choice, variants, measures.goodput_mbps(window))
-    claim = Claim(f"throughput, {versus(variants)}, {where(choice)}, {window}", "% change", paper, band)
+    claim = Claim(
+        f"throughput, {versus(variants)}, {where(choice)}, {window}", "% change", paper, band, asks=_asks(paper)
+    )
     return judge(claim, change.estimate).with_note(f"{change.used} pair measurements")
 
 
@@ -171,29 +193,44 @@ def draw_parts(
 
 def draw_lines(axes: Axes, rows: Sequence[Json], measure: PairMeasure) -> None:
     """A line of every variant over the number of failed links."""
-    choice = Choice("mixed", setup.DARKSTRAND, setup.EVERY_NUMBER)
-    variants = [variant for variant in variants_of(rows, choice) if variant in setup.RECOVERING]
+    choices = {float(count): Choice("mixed", setup.DARKSTRAND, (count,)) for count in setup.EVERY_NUMBER}
+    _draw_lines(axes, rows, choices, measure, spacing=0.06)
+    axes.set_xticks(setup.EVERY_NUMBER)
+    axes.set_xlabel("links failed at once", color=INK)
+
+
+def draw_loads(axes: Axes, rows: Sequence[Json], failures: tuple[int, ...]) -> None:
+    """A line of every variant over the load that shortest paths put on the fullest link."""
+    choices = {setup.FULLEST_LINK: Choice("mixed", setup.DARKSTRAND, failures)}
+    choices |= {each.load: each for each in swept_choices(rows, failures) if each.load is not None}
+    _draw_lines(axes, rows, choices, measures.goodput_percent(AFTER), spacing=0.008)
+    axes.set_xlabel("load of the fullest link, of its capacity", color=INK)
+
+
+def swept_choices(rows: Sequence[Json], failures: tuple[int, ...]) -> tuple[Choice, ...]:
+    """Trials at every load that was swept."""
+    return tuple(Choice("mixed", setup.DARKSTRAND, failures, load) for load in measures.loads_in(rows))
+
+
+def _draw_lines(
+    axes: Axes, rows: Sequence[Json], choices: Mapping[float, Choice], measure: PairMeasure, *, spacing: float
+) -> None:
+    """Means of every variant at the place of each choice; variants stand side by side, so far apart."""
+    wide = Choice("mixed", setup.DARKSTRAND, setup.EVERY_NUMBER)
+    variants = [variant for variant in variants_of(rows, wide) if variant in setup.RECOVERING]
     if not variants:
         say_empty(axes)
     for number, variant in enumerate(variants):
-        found: list[tuple[float, Estimate]] = []
-        for failures in setup.EVERY_NUMBER:
-            trials = measures.chosen(rows, Choice("mixed", setup.DARKSTRAND, (failures,)), variant)
-            estimate = measures.pair_estimate(trials, measure)
-            if estimate is not None:
-                found.append((failures + 0.06 * (number - (len(variants) - 1) / 2), estimate))
-        axes.plot(
-            [place for place, _ in found],
-            [estimate.value for _, estimate in found],
-            marker="o",
-            markersize=4,
-            color=COLOURS[variant],
-            label=LABELS[variant],
-        )
-        for place, estimate in found:
+        shift = spacing * (number - (len(variants) - 1) / 2)
+        found = {
+            place + shift: estimate
+            for place, choice in sorted(choices.items())
+            if (estimate := measures.pair_estimate(measures.chosen(rows, choice, variant), measure)) is not None
+        }
+        values = [estimate.value for estimate in found.values()]
+        axes.plot(list(found), values, marker="o", markersize=4, color=COLOURS[variant], label=LABELS[variant])
+        for place, estimate in found.items():
             whisker(axes, place, estimate)
-    axes.set_xticks(setup.EVERY_NUMBER)
-    axes.set_xlabel("links failed at once", color=INK)
     axes.set_ylim(bottom=0)
 
 
@@ -272,12 +309,15 @@ def _mixed_table(rows: Sequence[Json], choices: Iterable[Choice], measure_of: Me
     found = []
     for choice in choices:
         for variant, failures in product(variants_of(rows, choice), choice.failures):
-            trials = measures.chosen(rows, Choice(choice.kind, choice.topology, (failures,)), variant)
+            trials = measures.chosen(rows, replace(choice, failures=(failures,)), variant)
             if trials:
                 lost = measures.pair_estimate(trials, measures.lost_percent(AFTER))
                 pairs = str(sum(len(measures.counted_pairs(row)) for row in trials))
                 values = [cell(measures.pair_estimate(trials, measure_of(part))) for part in PARTS]
-                found.append((LABELS[variant], choice.topology, str(failures), pairs, *values, cell(lost, 1)))
+                load = "" if choice.load is None else f", load {choice.load:g}"
+                found.append(
+                    (LABELS[variant], f"{choice.topology}{load}", str(failures), pairs, *values, cell(lost, 1))
+                )
     return Table(header, tuple(found))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.draws.paths import MOST_FAILURES
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import GIVE_UP_S, CampaignPlan, Json, Trial, Variant
+from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, around, judge, judge_order
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, grouped, mark_paper, paper_handle
@@ -90,7 +90,7 @@ def _download(
     given_up = ", ".join(
         f"{LABELS[variant]} {measures.unfinished(measures.chosen(rows, choice, variant))}" for variant in variants
     )
-    note = f"{change.used} transfers each; not finished in {GIVE_UP_S:g} s: {given_up}"
+    note = f"{change.used} transfers each; not finished in time: {given_up}"
     return judge(claim, change.estimate).with_note(note)
 
 

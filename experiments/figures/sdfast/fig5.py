@@ -12,10 +12,12 @@ from experiments.charts import canvas
 from experiments.charts.canvas import INK, mark_paper, paper_handle, widen
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.comparisons import (
+    CLOSE,
+    CLOSE_DELAYS,
     CONVERGED_CBC,
     GROUPS,
     MOST_TABLE,
-    OPPONENTS,
+    ON_USNET,
     SCALED,
     UNDER_FAILURE,
     USNET_UNDER_FAILURE,
@@ -42,8 +44,11 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         judged_delay(rows, UNDER_FAILURE, setup.CB, -54.0),
         judged_delay(rows, UNDER_FAILURE, setup.CBC, -27.0).with_note(CONVERGED_CBC),
     ]
-    usnet = [delay_change(rows, USNET_UNDER_FAILURE, (opponent, setup.AGENT_PAIR), AFTER) for opponent in OPPONENTS]
-    return [*judged, *delays_beside(rows, UNDER_FAILURE), *usnet, *fail_free_delays(rows), _ffg_delivers(rows)]
+    usnet = [
+        delay_change(rows, USNET_UNDER_FAILURE, (opponent, setup.AGENT_PAIR), AFTER, CLOSE, band=CLOSE_DELAYS)
+        for opponent in ON_USNET
+    ]
+    return [*judged, *usnet, *delays_beside(rows, UNDER_FAILURE), *fail_free_delays(rows), _ffg_delivers(rows)]
 
 
 def _ffg_delivers(rows: Sequence[Json]) -> ClaimResult:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import Json
+from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import ClaimResult, around
 from experiments.charts import canvas
 from experiments.charts.canvas import INK
@@ -21,6 +21,8 @@ from experiments.figures.sdfast.comparisons import (
     draw_changes,
     draw_lines,
     over_failures,
+    over_loads,
+    swept_choices,
     throughput_change,
     throughput_table,
     throughputs_beside,
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
+    """Those of Figure 7, and other loads with one and with four links failed."""
+    return (*over_failures(plan), *setup.swept_trials(plan, setup.SWEPT_FAILURES, setup.RECOVERING))
+
+
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Mean throughput over one to four failed links of Darkstrand."""
     judged = [
@@ -38,7 +45,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         for opponent, paper in ((setup.CB, 57.0), (setup.CBC, 27.0))
     ]
     judged[1] = judged[1].with_note(CONVERGED_CBC)
-    return [*judged, *throughputs_beside(rows, OVER_FAILURES)]
+    return [*judged, *throughputs_beside(rows, OVER_FAILURES), *over_loads(rows, setup.SWEPT_FAILURES)]
 
 
 def draw(rows: Sequence[Json], caption: str) -> Figure:
@@ -57,14 +64,14 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
 
 def table(rows: Sequence[Json]) -> Table:
     """Throughput of every variant for each number of failed links."""
-    return throughput_table(rows, OVER_TABLE)
+    return throughput_table(rows, (*OVER_TABLE, *swept_choices(rows, setup.SWEPT_FAILURES)))
 
 
 FIGURE = PaperFigure(
     "sdfast-fig8",
     "sd-fast",
     "Throughput against the number of failed links, Darkstrand",
-    over_failures,
+    trials,
     claims,
     draw,
     table,

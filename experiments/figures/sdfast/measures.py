@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from experiments.campaign.kinds.probed import PairRow, ProbedRow, read_row
 from experiments.campaign.order import OK
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
-from experiments.campaign.values import GIVE_UP_S, Json, Variant
+from experiments.campaign.values import Json, Variant
 
 WINDOWS = {
     "fail-free": ("fail_free",),
@@ -33,11 +33,12 @@ MeasureOf = Callable[[str], PairMeasure]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which trials: kind, topology, and numbers of failed links."""
+    """Which trials: kind, topology, numbers of failed links, and load where a figure sweeps it."""
 
     kind: str
     topology: str
     failures: tuple[int, ...]
+    load: float | None = None
 
 
 def good_rows(rows: Iterable[Json]) -> list[Json]:
@@ -52,8 +53,15 @@ def chosen(rows: Sequence[Json], choice: Choice, variant: Variant | None = None)
         for row in good_rows(rows)
         if (row["kind"], row["topology"]) == (choice.kind, choice.topology)
         and row["failures"] in choice.failures
+        and (row.get("parameters") or {}).get("load") == choice.load
         and (variant is None or row["variant"] == variant.name)
     ]
+
+
+def loads_in(rows: Sequence[Json]) -> list[float]:
+    """Loads that good rows of kind "mixed" sweep."""
+    own = (row.get("parameters") or {} for row in good_rows(rows) if row["kind"] == "mixed")
+    return sorted({each["load"] for each in own if each.get("load") is not None})
 
 
 def counted_pairs(row: ProbedRow) -> list[PairRow]:
@@ -113,20 +121,20 @@ def goodput_percent(window: str) -> PairMeasure:
     return measure
 
 
-def download_s(_row: ProbedRow, pair: PairRow) -> float | None:
+def download_s(row: ProbedRow, pair: PairRow) -> float | None:
     """Seconds that a file took; until it was given up, when it was not finished."""
     download = pair.download
     if download is None:
         return None
-    return GIVE_UP_S if download.seconds is None else download.seconds
+    return row.give_up_s if download.seconds is None else download.seconds
 
 
-def download_mbps(_row: ProbedRow, pair: PairRow) -> float | None:
+def download_mbps(row: ProbedRow, pair: PairRow) -> float | None:
     """Rate at which a file arrived, unfinished ones with what had arrived."""
     download = pair.download
     if download is None:
         return None
-    return download.bytes * 8e-6 / GIVE_UP_S if download.goodput_mbps is None else download.goodput_mbps
+    return download.bytes * 8e-6 / row.give_up_s if download.goodput_mbps is None else download.goodput_mbps
 
 
 def unfinished(rows: Sequence[ProbedRow]) -> int:
@@ -208,6 +216,33 @@ def backtracking_ms(row: ProbedRow, since: str) -> float:
 def still_backtracking(rows: Iterable[ProbedRow]) -> int:
     """Trials in which packets still went back at the end."""
     return sum(row.backtracking_ms is None for row in rows)
+
+
+def by_direction(rows: Iterable[ProbedRow]) -> dict[PairKey, float]:
+    """Backtracking time (ms) since detection of every direction whose primary path crosses a failed link.
+
+    A direction whose packets still backtracked at the end counts with all the time that was left; one whose failed
+    links no switch reported is left out (`undetected`).
+    """
+    found: dict[PairKey, float] = {}
+    for row in rows:
+        for each in row.directions:
+            if each.detected_ms is not None:
+                left_ms = 1000 * row.windows_s["converged"][1] - each.detected_ms
+                value = left_ms if each.backtracking_ms is None else each.backtracking_ms
+                found[row.round, row.failures, each.source, each.destination] = value
+    return found
+
+
+def undetected(rows: Iterable[ProbedRow]) -> int:
+    """Directions whose failed links no switch reported."""
+    return sum(each.detected_ms is None for row in rows for each in row.directions)
+
+
+def direction_change(rows: Sequence[Json], choice: Choice, variants: tuple[Variant, Variant]) -> Estimate | None:
+    """Change (%) of the mean backtracking time over directions, from one variant to another."""
+    base, other = (by_direction(chosen(rows, choice, variant)) for variant in variants)
+    return change_interval(base, other, seed_of(rows))
 
 
 def trial_change(

@@ -1,17 +1,19 @@
 """Set-up of SD-FAST's evaluation: variants, loads, windows, and the trials of every figure.
 
 Scaled to an emulation on one machine: links of 5 Mbit/s instead of the paper's unshaped ones, seconds instead of ten
-minutes, a file of half a megabyte instead of 200 to 350 MB. Ratios are what is compared.
+minutes, a file of 1.5 megabytes instead of 200 to 350 MB. Ratios are what is compared.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from experiments.analysis.crankback import CrankbackCase, crankback_cases
-from experiments.campaign.draws.paths import MOST_FAILURES, Draw, Pair, draw_rounds, most_sharing
+from experiments.campaign.draws.nodes import draw_nodes
+from experiments.campaign.draws.paths import MOST_FAILURES, Draw, Pair, draw_rounds, hops_back, most_sharing
 from experiments.campaign.kinds.cost import CostParameters
 from experiments.campaign.kinds.probed import DownloadParameters, WatchedParameters
 from experiments.campaign.kinds.verify import VerifyParameters
@@ -19,7 +21,7 @@ from experiments.campaign.values import CampaignPlan, Load, Timing, Trial, Varia
 from experiments.charts.canvas import PALETTE
 from mininet_topos.catalogue import list_topologies, load_topology
 from mininet_topos.topology import LinkId, Topology
-from ryu_apps.plan.choices import NO_MODE
+from ryu_apps.plan.choices import FLOOD, NO_MODE
 from ryu_apps.schemes import find_scheme
 
 FULL_ROUNDS = 5
@@ -31,7 +33,12 @@ FULLEST_LINK = 0.7
 # Agents of 28 switches share this machine's cores; a longer interval asks less of all of them in the same instant.
 PING_INTERVAL_MS = 20.0
 FAST_PING_INTERVAL_MS = 5.0
-DOWNLOAD_BYTES = 500_000
+# Two pairs at 1,000 packets a second each way are what two cores forward, capture and answer beside 28 switches.
+BUSY_PING_INTERVAL_MS, BUSY_PAIRS = 1.0, 2
+DOWNLOAD_BYTES, GIVE_UP_S = 1_500_000, 60.0
+# Shares of capacity that figures of throughput sweep beside `FULLEST_LINK`, and the numbers of failures they do it for.
+LOADS, QUICK_LOADS = (0.5, 0.85, 1.0, 1.2), (0.5, 1.2)
+SWEPT_FAILURES = (1, MOST_FAILURES)
 TIMING = Timing(before_s=1.5, transient_s=1.0, converged_s=2.0)
 FLOW_PAIRS = 4
 # Sets of failed links that the interpreter draws where there are too many to try all.
@@ -51,12 +58,19 @@ FFG_RESTORATION = Variant("ffg_restoration", control_delay_ms=5.0)
 RESTORATION_AT_ONCE = Variant("restoration", control_delay_ms=0.0)
 FFG_RESTORATION_AT_ONCE = Variant("ffg_restoration", control_delay_ms=0.0)
 SHORTEST = Variant("shortest")
+# SD-FAST with notification on, in both modes.
+LEARNED_FLOOD = Variant("sdfast", "learned", "tree", notification=FLOOD)
+AGENT_FLOOD = Variant("sdfast", "agent", "pair", notification=FLOOD)
+# Those that figures compare beside SD-FAST without: (LEARNED_FLOOD, AGENT_FLOOD) once both modes have it.
+OTHER_NOTIFICATION: tuple[Variant, ...] = ()
 
 _OWN = {variant: find_scheme(variant.scheme) for variant in (AGENT_PAIR, FFG, CB, CBC, RESTORATION, FFG_RESTORATION)}
 # A scheme keeps its colour from picture to picture.
 COLOURS: Mapping[Variant, str] = {
     **{variant: scheme.colour for variant, scheme in _OWN.items()},
     LEARNED: PALETTE[6],
+    LEARNED_FLOOD: PALETTE[2],
+    AGENT_FLOOD: PALETTE[4],
     CBC_AT_ONCE: "#f0a878",
     CBC_FAR: "#9a3f06",
 }
@@ -64,6 +78,8 @@ COLOURS: Mapping[Variant, str] = {
 LABELS = {
     AGENT_PAIR: _OWN[AGENT_PAIR].label,
     LEARNED: f"{_OWN[AGENT_PAIR].label} learned",
+    AGENT_FLOOD: f"{_OWN[AGENT_PAIR].label} notified",
+    LEARNED_FLOOD: f"{_OWN[AGENT_PAIR].label} learned notified",
     FFG: _OWN[FFG].label,
     CB: _OWN[CB].label,
     **{variant: f"{_OWN[CBC].label} {variant.control_delay_ms:g} ms" for variant in (CBC, CBC_AT_ONCE, CBC_FAR)},
@@ -71,11 +87,11 @@ LABELS = {
     FFG_RESTORATION: _OWN[FFG_RESTORATION].label,
 }
 
-RECOVERING = (AGENT_PAIR, LEARNED, CB, CBC)
-ON_USNET = (AGENT_PAIR, LEARNED, FFG, CB, CBC)
+RECOVERING = (AGENT_PAIR, LEARNED, *OTHER_NOTIFICATION, CB, CBC)
+ON_USNET = (AGENT_PAIR, LEARNED, *OTHER_NOTIFICATION, FFG, CB, CBC)
 ON_DARKSTRAND = (*ON_USNET, RESTORATION, FFG_RESTORATION)
-BACKTRACKING = (AGENT_PAIR, LEARNED, CBC_AT_ONCE, CBC, CBC_FAR)
-ENDING_THE_WALK = (AGENT_PAIR, LEARNED, CBC)
+BACKTRACKING = (AGENT_PAIR, LEARNED, *OTHER_NOTIFICATION, CBC_AT_ONCE, CBC, CBC_FAR)
+ENDING_THE_WALK = (AGENT_PAIR, LEARNED, *OTHER_NOTIFICATION, CBC)
 VERIFIED = (
     AGENT_PAIR,
     LEARNED,
@@ -103,14 +119,14 @@ def draws_of(topology: str, rounds: int, seed: int) -> tuple[Draw, ...]:
     return draw_rounds(load_topology(topology), rounds, seed)
 
 
-def udp_mbps(topology: Topology, draw: Draw) -> float:
-    """Rate that each pair offers, so that no shortest path is overloaded, whichever of the draw's links fail.
+def udp_mbps(topology: Topology, draw: Draw, share: float = FULLEST_LINK) -> float:
+    """Rate that each pair offers, so that no shortest path has more than this share, whichever of the links fail.
 
     What is lost or queued beyond that is the doing of the scheme. Every variant and every number of failures of a round
     has the same rate.
     """
     fullest = max(most_sharing(topology, draw.pairs, frozenset(draw.links[:count])) for count in EVERY_NUMBER)
-    return math.floor(1000 * FULLEST_LINK * CAPACITY_MBPS / fullest) / 1000
+    return math.floor(1000 * share * CAPACITY_MBPS / fullest) / 1000
 
 
 def mixed_trials(
@@ -123,6 +139,35 @@ def mixed_trials(
         for variant in variants:
             for failures in numbers:
                 yield _emulated(plan, "mixed", topology, variant, (number, failures, draw), load=load)
+
+
+def swept_trials(plan: CampaignPlan, numbers: Sequence[int], variants: Sequence[Variant]) -> Iterator[Trial]:
+    """As `mixed_trials` on Darkstrand, at other loads: from half of what the fullest link carries to more than that."""
+    network = load_topology(DARKSTRAND)
+    for number, draw in enumerate(draws_of(DARKSTRAND, rounds_of(plan), plan.seed), 1):
+        for share in loads_of(plan):
+            load = Load(True, PING_INTERVAL_MS, udp_mbps(network, draw, share), None, CAPACITY_MBPS)
+            for variant in variants:
+                for failures in numbers:
+                    trial = _emulated(plan, "mixed", DARKSTRAND, variant, (number, failures, draw), load=load)
+                    name = f"{trial.trial_id}/load-{share:g}"
+                    yield replace(trial, trial_id=name, parameters=WatchedParameters(load=share))
+
+
+def loads_of(plan: CampaignPlan) -> tuple[float, ...]:
+    """Loads that a campaign sweeps."""
+    return QUICK_LOADS if plan.quick else LOADS
+
+
+def node_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Trial]:
+    """Pings and UDP on pairs whose way leads through a switch of Darkstrand, all links of which fail at once."""
+    network = load_topology(DARKSTRAND)
+    for number, draw in enumerate(draw_nodes(network, rounds_of(plan), plan.seed), 1):
+        fullest = max(most_sharing(network, draw.pairs, frozenset(links)) for links in ((), draw.links))
+        rate_mbps = math.floor(1000 * FULLEST_LINK * CAPACITY_MBPS / fullest) / 1000
+        load = Load(True, PING_INTERVAL_MS, rate_mbps, None, CAPACITY_MBPS)
+        for variant in variants:
+            yield _emulated(plan, "node", DARKSTRAND, variant, (number, len(draw.links), draw), load=load)
 
 
 def download_trials(plan: CampaignPlan, numbers: Sequence[int], variants: Sequence[Variant]) -> Iterator[Trial]:
@@ -143,6 +188,20 @@ def flow_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Tri
             yield _emulated(plan, "flow", DARKSTRAND, variant, (number, 1, Draw(pairs, (link,))), load=load)
 
 
+def busy_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Trial]:
+    """Pings 1 ms apart and nothing else, four links of Darkstrand failed at once.
+
+    Each round takes the pairs of its draw whose first packets, out and back, backtrack farthest.
+    """
+    topology = load_topology(DARKSTRAND)
+    load = Load(True, BUSY_PING_INTERVAL_MS, None, None, CAPACITY_MBPS)
+    for number, draw in enumerate(draws_of(DARKSTRAND, rounds_of(plan), plan.seed), 1):
+        farthest = sorted(draw.pairs, key=lambda pair: -sum(hops_back(topology, pair, draw.links)))[:BUSY_PAIRS]
+        for variant in variants:
+            where = (number, MOST_FAILURES, Draw(tuple(farthest), draw.links))
+            yield _emulated(plan, "flow", DARKSTRAND, variant, where, load=load)
+
+
 def _emulated(
     plan: CampaignPlan, kind: str, topology: str, variant: Variant, where: tuple[int, int, Draw], *, load: Load
 ) -> Trial:
@@ -159,7 +218,7 @@ def _emulated(
         load=load,
         timing=TIMING,
         seed=plan.seed,
-        parameters=DownloadParameters() if kind == "download" else WatchedParameters(),
+        parameters=DownloadParameters(give_up_s=GIVE_UP_S) if kind == "download" else WatchedParameters(),
     )
 
 

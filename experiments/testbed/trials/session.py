@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from functools import lru_cache
 from pathlib import Path
 
-from experiments.analysis.crankback import crankback_cases
+from experiments.analysis.backtracking import first_detections
+from experiments.analysis.crankback import hops_back_of
 from experiments.analysis.datagrams import Datagram, datagrams
+from experiments.analysis.events import read_events
 from experiments.analysis.frames import Frame, parse_pcap
 from experiments.analysis.packet_counts import Clock
+from experiments.analysis.timeline import Window
 from experiments.analysis.trust import assess
 from experiments.campaign.values import Json, TestbedSettings, Trial
 from experiments.scenario.iperf3 import FIRST_PORT
@@ -26,7 +28,7 @@ from experiments.testbed.trials.returning import Return
 from experiments.testbed.trials.reused import ReusedRunner, ReusedSession
 from experiments.testbed.trials.testbed import Testbed, open_testbed
 from mininet_topos.catalogue import load_topology
-from mininet_topos.topology import LinkId, Topology
+from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Learning, Network
@@ -53,7 +55,9 @@ class Session(ReusedSession[Testbed]):
         record = make_record(scenario, scenario.variations[0], measured, events, (), notes=testbed.network.warnings)
         found = udp_of(trial, scenario.topology, measured.captures, measured.clock)
         seen = Seen(trial, record, found, pair_facts(scenario.topology, testbed.plans, trial))
-        return {**network_row(seen), "load_per_core": round(measured.load_per_core, 2)}, restored
+        watched = Window(seen.failure_s, measured.end_s)
+        detected = first_detections(read_events(events), scenario.topology, watched)
+        return {**network_row(seen, detected), "load_per_core": round(measured.load_per_core, 2)}, restored
 
     def _download(self, testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
         fetched, restored = testbed.fetch(scenario, trial, folder)
@@ -74,7 +78,7 @@ def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> 
     network = Network(topology, plans, Learning())
     failed = links_of(trial, topology)
     parts = topology.components(frozenset(failed))
-    hops_back_of = _hops_back_of(topology)
+    hops_back = hops_back_of(topology)
 
     def facts(source: str, destination: str) -> PairFacts:
         primary, back = (
@@ -86,16 +90,10 @@ def pair_facts(topology: Topology, plans: dict[int, RulePlan], trial: Trial) -> 
             primary=primary,
             primary_back=back,
             joined=parts[source] == parts[destination],
-            hops_back=None if first is None else hops_back_of.get((source, destination, first)),
+            hops_back=None if first is None else hops_back.get((source, destination, first)),
         )
 
     return {pair: facts(*pair) for pair in trial.pairs}
-
-
-@lru_cache(maxsize=2)
-def _hops_back_of(topology: Topology) -> dict[tuple[str, str, LinkId], int]:
-    """Hops that the first packet of a pair backtracks from a failed link of its primary path."""
-    return {(case.source, case.destination, case.link): case.hops_back for case in crankback_cases(topology)}
 
 
 def udp_of(trial: Trial, topology: Topology, captures: Mapping[Tap, Path], clock: Clock) -> dict[Pair, list[Datagram]]:

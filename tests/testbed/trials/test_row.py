@@ -81,12 +81,16 @@ def seen(out, back=None, *, failures=1, datagrams=(), joined=True, detected_s=(F
     return Seen(made, record, {PAIR: datagrams}, facts)
 
 
+def row_of(seen):
+    return network_row(seen, {LINK: FAILURE_S + 0.04})
+
+
 def phases_of(row):
     return row["pairs"][0]["phases"]
 
 
 def test_a_recovery_is_counted_in_the_windows_where_it_happened() -> None:
-    row = network_row(seen(flights(lost=range(150, 156), turned=range(156, 160))))
+    row = row_of(seen(flights(lost=range(150, 156), turned=range(156, 160))))
     assert [phases_of(row)[name]["sent"] for name in PHASES] == [150, 100, 200]
     assert [phases_of(row)[name]["lost"] for name in PHASES] == [0, 6, 0]
     assert [phases_of(row)[name]["backtracked"] for name in PHASES] == [0, 4, 0]
@@ -96,6 +100,11 @@ def test_a_recovery_is_counted_in_the_windows_where_it_happened() -> None:
         "from_failure": pytest.approx(90.5, abs=0.01),
         "from_detection": pytest.approx(50.5, abs=0.01),
     }
+    directions = {each["source"]: each for each in row["directions"]}
+    assert directions.keys() == set(PAIR)
+    assert directions[LINK.a]["backtracking_ms"] == pytest.approx(50.5, abs=0.01)
+    assert directions[LINK.b]["backtracking_ms"] == 0
+    assert {(each["link"], each["detected_ms"]) for each in row["directions"]} == {(str(LINK), 40.0)}
     assert row["crankback_frames"] == row["pairs"][0]["backtracked_out"] == 4
     assert row["pairs"][0]["outage_ms"] == pytest.approx(60)
     assert row["pairs"][0]["hit"] == [str(LINK)]
@@ -105,22 +114,24 @@ def test_a_recovery_is_counted_in_the_windows_where_it_happened() -> None:
 
 
 def test_who_backtracks_for_ever_has_no_end_of_backtracking_and_does_not_converge() -> None:
-    row = network_row(seen(flights(turned=range(154, 450))))
+    row = row_of(seen(flights(turned=range(154, 450))))
     assert row["backtracking_ms"] is None
+    assert [each["backtracking_ms"] for each in row["directions"]] == [None, 0]
     assert row["convergence_ms"] is None
     assert phases_of(row)["converged"]["backtracked"] == 200
     assert phases_of(row)["converged"]["lost"] == 0
 
 
 def test_a_disconnected_pair_does_not_decide_convergence() -> None:
-    assert network_row(seen(flights(lost=range(150, 450)), joined=True))["convergence_ms"] is None
-    row = network_row(seen(flights(lost=range(150, 450)), joined=False))
+    assert row_of(seen(flights(lost=range(150, 450)), joined=True))["convergence_ms"] is None
+    row = row_of(seen(flights(lost=range(150, 450)), joined=False))
     assert row["convergence_ms"] is None
     assert row["pairs"][0]["joined"] is False
+    assert row["directions"] == []
 
 
 def test_a_trial_without_a_failure_has_windows_but_no_stages() -> None:
-    row = network_row(seen(flights(), failures=0, detected_s=()))
+    row = row_of(seen(flights(), failures=0, detected_s=()))
     assert row["windows_s"] == {"fail_free": [-1.5, 0.0], "transient": [0.0, 1.0], "converged": [1.0, 3.0]}
     assert set(row["stages_ms"].values()) == {None}
     assert row["backtracking_ms"] is row["convergence_ms"] is row["timeline"] is None
@@ -129,7 +140,7 @@ def test_a_trial_without_a_failure_has_windows_but_no_stages() -> None:
 
 @given(st.sets(st.integers(0, 449)), st.sets(st.integers(0, 449)))
 def test_windows_and_bins_account_for_every_packet(lost: set[int], turned: set[int]) -> None:
-    row = network_row(seen(flights(lost, turned)))
+    row = row_of(seen(flights(lost, turned)))
     phases = phases_of(row).values()
     assert sum(phase["sent"] for phase in phases) == 450
     assert sum(phase["lost"] for phase in phases) == len(lost)
@@ -151,7 +162,7 @@ def test_goodput_over_all_windows_is_what_arrived(sent: list[tuple[float, bool, 
         Datagram(number, sent_s, sent_s + 0.002 if arrives else None, size)
         for number, (sent_s, arrives, size) in enumerate(sorted(sent))
     ]
-    row = network_row(seen(flights(), datagrams=found))
+    row = row_of(seen(flights(), datagrams=found))
     phases = phases_of(row)
     assert sum(phase["udp_sent"] for phase in phases.values()) == len(sent)
     assert sum(phase["udp_received"] for phase in phases.values()) == sum(arrives for _, arrives, _ in sent)

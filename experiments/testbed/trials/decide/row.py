@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from experiments.analysis.backtracking import backtracking_of
 from experiments.analysis.datagrams import Datagram, goodput_mbps
 from experiments.analysis.packet_counts import Flight, Sighting
 from experiments.analysis.record import Record, Stream
@@ -102,8 +103,14 @@ def phase_windows(timing: Timing, failure_s: float) -> dict[str, Window]:
     }
 
 
-def network_row(seen: Seen) -> Json:
-    """Everything measured in a trial of kind "mixed" or "flow", as the shape that rows.jsonl keeps."""
+def network_row(seen: Seen, detected: Mapping[LinkId, float]) -> Json:
+    """Everything measured in a trial of kind "mixed" or "flow", as the shape that rows.jsonl keeps.
+
+    Parameters
+    ----------
+    detected
+        When the watcher first heard of each failed link, as `first_detections` has it.
+    """
     timing, failure_s, record = timing_of(seen.trial), seen.failure_s, seen.record
     windows = phase_windows(timing, failure_s)
     after = Window(failure_s, windows["converged"].end_s)
@@ -123,6 +130,7 @@ def network_row(seen: Seen) -> Json:
         "stages_ms": found.to_dict() if has_failure else dict.fromkeys(found.to_dict()),
         "convergence_ms": _convergence(views) if has_failure else None,
         "backtracking_ms": backtracking(views_flights(views), after, detected_s) if has_failure else None,
+        "directions": [direction for view in views for direction in _directions(view, detected)],
         "crankback_frames": sum(_crankback_frames(flight, after) for flight in views_flights(views)),
         "pairs": [_pair(view, windows, seen.datagrams) for view in views],
         "timeline": timeline([view.stream for view in views if view.is_hit], windows) if has_failure else None,
@@ -170,6 +178,27 @@ def backtracking(flights: Sequence[Flight], after: Window, detected_s: Sequence[
         return None
     from_detection = _round((last_s - min(detected_s)) * 1000) if detected_s else None
     return {"from_failure": _round((last_s - after.start_s) * 1000), "from_detection": from_detection}
+
+
+def _directions(view: _PairView, detected: Mapping[LinkId, float]) -> list[Json]:
+    """Both directions of a pair that stays joined, those whose primary path crosses a failed link."""
+    ends, found = (view.stream.traffic.source, view.stream.traffic.destination), []
+    ways = zip(view.stream.flights, (view.facts.primary, view.facts.primary_back), (ends, ends[::-1]), strict=True)
+    for flights, primary, (source, destination) in ways if view.facts.joined else ():
+        failed = [link for link in primary if str(link) in view.failed]
+        result = backtracking_of(flights, primary, failed, detected, view.after)
+        if result is not None:
+            after_ms = None if result.detected_s is None else (result.detected_s - view.after.start_s) * 1000
+            found.append(
+                {
+                    "source": source,
+                    "destination": destination,
+                    "link": str(result.link),
+                    "detected_ms": _maybe(after_ms),
+                    "backtracking_ms": _maybe(result.lasted_ms),
+                }
+            )
+    return found
 
 
 def _crankback_frames(flight: Flight, after: Window) -> int:

@@ -201,12 +201,15 @@ def test_an_opponent_that_walks_nothing_back_is_data_and_not_a_gap() -> None:
     assert any("no packet backtracked" in (result.note or "") for result in results)
 
 
-def test_rows_without_directions_have_no_data_for_their_mean() -> None:
-    rows = with_backtracking({"sdfast": 4.0, "cbc": 40.0, "cb": None})
+def test_rows_without_directions_are_judged_by_the_last_of_all_and_have_no_data_only_for_what_was_not_run() -> None:
+    rows = [row for row in with_backtracking({"sdfast": 4.0, "cbc": 40.0, "cb": None}) if row["kind"] == "mixed"]
     for row in rows:
         del row["directions"]
-    verdicts = [result.verdict for result in judged(fig9.claims(rows))]
-    assert verdicts == [NO_DATA, NO_DATA, HOLDS, HOLDS, NO_DATA, NO_DATA] + [NO_DATA] * (len(verdicts) - 6)
+    first, second, *goals, fast, fast_learned = judged(fig9.claims(rows))
+    assert [each.verdict for each in (first, second, *goals)] == [HOLDS] * 4
+    assert "in rows without single directions" in first.name
+    assert (first.paper, first.measured) == (-73.0, pytest.approx(-90))
+    assert [fast.verdict, fast_learned.verdict] == [NO_DATA] * 2
 
 
 def test_figure_9_shows_all_three_control_delays_and_both_beginnings() -> None:

@@ -3,6 +3,8 @@
 Judged: the mean over directions of flows whose primary path crosses a failed link. Beside it the last of all
 directions, and the mean with pings 1 ms apart, which takes the spacing of the pings out of the number. The paper's
 number is -73 %; the other two bands are goals of this repository, set before anything was measured.
+
+Rows of versions that knew no single directions are judged as those versions judged them: by the last of all directions.
 """
 
 from __future__ import annotations
@@ -66,6 +68,8 @@ JUDGED: tuple[tuple[Metric, Choice, float | str, AtMost], ...] = (
     (LAST, UNDER_FAILURE, "goal: -50", AtMost(-50.0)),
     (MEAN, BUSY, "goal: -85", AtMost(-85.0)),
 )
+# What stands in the first one's place for rows that know no single directions.
+EARLIER = replace(LAST, words=f"{LAST.words}, in rows without single directions")
 GROUPS = {
     "mean over directions": (MEAN, UNDER_FAILURE),
     "last of all directions": (LAST, UNDER_FAILURE),
@@ -82,16 +86,19 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Backtracking time of SD-FAST in both modes against CBC."""
     ours = (setup.AGENT_PAIR, setup.LEARNED, *setup.OTHER_NOTIFICATION)
+    measured = [each for each in ((MEAN, UNDER_FAILURE), (LAST, UNDER_FAILURE), (MEAN, BUSY)) if _has(rows, *each)]
+    is_earlier = bool(measures.chosen(rows, UNDER_FAILURE)) and (MEAN, UNDER_FAILURE) not in measured
+    first, *goals = JUDGED
     judged = [
         _reduction(rows, metric, choice, (setup.CBC, variant), paper=paper, band=band)
-        for metric, choice, paper, band in JUDGED
+        for metric, choice, paper, band in ((EARLIER if is_earlier else first[0], *first[1:]), *goals)
         for variant in (setup.AGENT_PAIR, setup.LEARNED)
     ]
     beside = [
         _reduction(rows, metric, choice, (opponent, variant))
         for opponent in (setup.CBC, setup.CBC_AT_ONCE, setup.CBC_FAR)
         for variant in ours
-        for metric, choice in ((MEAN, UNDER_FAILURE), (LAST, UNDER_FAILURE), (MEAN, BUSY))
+        for metric, choice in measured
         if opponent != setup.CBC or variant in setup.OTHER_NOTIFICATION
     ]
     since = [
@@ -100,6 +107,11 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         for variant in ours
     ]
     return [*judged, *beside, *since]
+
+
+def _has(rows: Sequence[Json], metric: Metric, choice: Choice) -> bool:
+    """Whether rows of a choice are there, and of a version that measured this."""
+    return bool(metric.values(measures.chosen(rows, choice)))
 
 
 def _reduction(

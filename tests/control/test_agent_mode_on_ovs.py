@@ -91,12 +91,12 @@ def test_a_backup_database_that_is_away_is_named_and_filled_once_it_is_there(net
 
 
 def test_a_backup_database_that_does_not_answer_holds_up_nothing_else(network, database, tmp_path):
-    database.process.send_signal(signal.SIGSTOP)
+    database.send_signal(signal.SIGSTOP)
     with RunningApp("sdfast", "figure2", tmp_path, mode="agent", backup_db=database.remote) as app:
         network.connect(app.target)
         wait_until(lambda: app.get("/armor/state")["switches_installed"] == 8, "all switches are installed", 8)
         assert app.get("/armor/state")["backup_generations"] == {}
-        database.process.send_signal(signal.SIGCONT)
+        database.send_signal(signal.SIGCONT)
         assert len(app.wait_ready()["backup_generations"]) == 8
 
 

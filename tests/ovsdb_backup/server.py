@@ -41,6 +41,11 @@ class OvsdbServer:
         """Ask it to end."""
         self._end(signal.SIGTERM)
 
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the running server, such as SIGSTOP."""
+        assert self._daemon is not None, "the server does not run"
+        self._daemon.send_signal(number)
+
     def _end(self, number: int) -> None:
         if self._daemon is not None:
             self._daemon.end(number)

@@ -34,7 +34,9 @@ def test_a_row_holds_what_the_unit_computes():
     assert row["levels"] == fig4.compute(first.parameters)["levels"]
 
 
-@pytest.mark.parametrize(("points", "verdict"), [(0.05, "holds"), (0.2, "differs"), (-0.05, "differs")])
+@pytest.mark.parametrize(
+    ("points", "verdict"), [(0.05, "holds"), (0.2, "differs"), (-0.05, "holds"), (-0.2, "differs")]
+)
 def test_weights_are_close_within_a_tenth_of_a_point(points, verdict):
     centre, vertex = claims(fake_rows(points))
     assert centre.measured == pytest.approx(points)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from mininet_topos.errors import ArmorError
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS, ETH_VLAN
+from ryu_apps.plan.notification import is_notification
 
 NANOSECOND_MAGIC, MICROSECOND_MAGIC = 0xA1B23C4D, 0xA1B2C3D4
 ETHERNET_LINK_TYPE = 1
@@ -54,6 +55,11 @@ class Frame:
     def priority_code(self) -> int | None:
         """PCP of the tag; None without a tag."""
         return None if self.vlan_tci is None else self.vlan_tci >> 13
+
+    @property
+    def notifies(self) -> bool:
+        """Whether it is a notification of failed links (SD-FAST): for the switches, and no packet of its flow."""
+        return self.vlan_tci is not None and is_notification(self.vlan_tci)
 
 
 def parse_pcap(data: bytes) -> Iterator[Frame]:

@@ -179,8 +179,8 @@ def stamps_of(frames: Iterable[Frame], way: Way, clock: Clock) -> list[tuple[flo
 
 
 def sightings_of(frames: Iterable[Frame], direction: Direction, clock: Clock) -> list[Sighting]:
-    """Probe packets in the capture of frames that leave a switch on a link."""
-    found = ((frame, probe_id(frame)) for frame in frames)
+    """Probe packets in the capture of frames that leave a switch on a link; notifications are no part of their way."""
+    found = ((frame, probe_id(frame)) for frame in frames if not frame.notifies)
     return [
         Sighting(clock.to_s(frame.t_ns), direction, probe, frame.priority_code or 0)
         for frame, probe in found

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from experiments.analysis.counted import DatagramCount, TcpCount
 from experiments.analysis.dumps import DumpReport
 from experiments.analysis.injected import InjectedEvent
+from experiments.analysis.notices import Notice
 from experiments.analysis.packet_counts import Flight, Way
 from experiments.scenario.stream import ProbedTraffic
 from experiments.scenario.values import Scenario, Variation
@@ -45,6 +46,8 @@ class Record:
         When agents installed rows.
     dumps
         After the end, one a switch.
+    notices
+        Notification frames on all links; None where the switches' plans have no notifications.
     """
 
     scenario: Scenario
@@ -61,3 +64,4 @@ class Record:
     trustworthy: bool = True
     datagrams: tuple[DatagramCount, ...] = ()
     tcp: tuple[TcpCount, ...] = ()
+    notices: tuple[Notice, ...] | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from experiments.analysis.injected import failed_links, failure_window, repair_window
 from experiments.analysis.loss_claims import control_claims, count_in, loss_claims
+from experiments.analysis.notices import Knowledge, knowledge
 from experiments.analysis.packet_counts import Counts
 from experiments.analysis.record import Promise, Record, Stream
 from experiments.analysis.timeline import Stages, WayOutcome, Window, stages, way_outcome
@@ -20,13 +21,14 @@ MIN_RECOVERY_S, MIN_RETURN_S = 1.0, 4.0
 
 @dataclass(frozen=True)
 class FailureResult:
-    """One failure: its stages, and what it did to each way of each stream."""
+    """One failure: its stages, what it did to each way of each stream, and who was notified (None: nobody can be)."""
 
     failure: Failure
     window: Window
     stages: Stages
     outcomes: tuple[tuple[WayOutcome, WayOutcome], ...]
     after_repair: tuple[tuple[WayOutcome, WayOutcome], ...] | None
+    knowledge: Knowledge | None = None
 
     def to_json(self, zero_s: float) -> Json:
         """The shape of `run --json`; `failure_s` and `until_s` bound its time, in seconds after the run's zero."""
@@ -46,6 +48,7 @@ class FailureResult:
             "outage_ms": round(outage_ms, 3),
             "lost": counts.lost,
             "backtracked": counts.backtracked,
+            "notification": None if self.knowledge is None else self.knowledge.to_json(),
         }
         if self.after_repair is not None:
             value["lost_after_repair"] = _total(outcome for pair in self.after_repair for outcome in pair).lost
@@ -157,7 +160,15 @@ def _failure_result(record: Record, number: int) -> FailureResult:
         stages=stages(window, [outcome for pair in outcomes for outcome in pair], beside, record.installs_s),
         outcomes=outcomes,
         after_repair=None if repaired is None else _outcomes(record.streams, repaired),
+        knowledge=_knowledge(record, window, beside),
     )
+
+
+def _knowledge(record: Record, window: Window, detections_s: Sequence[float]) -> Knowledge | None:
+    if record.notices is None:
+        return None
+    detected_s = min((t_s for t_s in detections_s if window.holds(t_s)), default=None)
+    return knowledge(record.scenario.topology.node_names, record.notices, window, detected_s)
 
 
 def _outcomes(streams: Sequence[Stream], window: Window) -> tuple[tuple[WayOutcome, WayOutcome], ...]:

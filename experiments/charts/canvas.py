@@ -44,12 +44,14 @@ def new_figure(width: float, height: float, columns: int = 1) -> tuple[Figure, l
     return figure, list(panels[0])
 
 
-def panels(title: str, columns: int, height: float = 4.4, rows: int = 1) -> tuple[Figure, list[Axes]]:
-    """A figure of README's width with a title, and its panels row by row."""
+def panels(
+    title: str, columns: int, height: float = 4.4, rows: int = 1, heights: Sequence[float] | None = None
+) -> tuple[Figure, list[Axes]]:
+    """A figure of README's width with a title, and its panels row by row; `heights` are the rows' shares of it."""
     figure, found = new_figure(WIDTH_IN, height, columns)
     if rows > 1:
         figure.clear()
-        grid: Any = figure.subplots(rows, columns, squeeze=False)
+        grid: Any = figure.subplots(rows, columns, squeeze=False, height_ratios=heights)
         found = list(grid.flat)
         for axes in found:
             plain_axes(axes)
@@ -125,7 +127,12 @@ def grouped(
 
 def say_empty(axes: Axes) -> None:
     """Say in a panel that no trial gave it anything."""
-    axes.text(0.5, 0.5, "no good trial", transform=axes.transAxes, ha="center", color=INK)
+    say_instead(axes, "no good trial")
+
+
+def say_instead(axes: Axes, text: str) -> None:
+    """A sentence in place of a panel's content."""
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color=INK)
     axes.set_xticks([])
     axes.set_yticks([])
 

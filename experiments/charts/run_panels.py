@@ -47,17 +47,22 @@ def _panel(run: Row, number: int, probes: Iterable[Row]) -> Panel:
     failure = run["failures"][number]
     failure_s, until_s = failure["failure_s"], failure["until_s"]
     dots = [_dot(row, failure_s) for row in probes if failure_s - _LEAD_S <= row["sent_s"] < until_s]
-    mode = mode_words(run["mode"])
-    mode += f", {run['variant']}" if run.get("variant") else ""
     loads = run.get("loads") or []
     whole = "" if number or not loads else f"run: {', '.join(map(_load, loads))}; probes: "
     outage = f", outage {failure['outage_ms']:.1f} ms" if failure["lost"] else ""
     return Panel(
-        title=f"{run['scheme']}{mode}: {failure['kind']} failure of {failure['what']}",
+        title=failure_title(run, failure),
         dots=dots,
         stages_ms=failure["stages_ms"],
         note=f"{whole}{failure['lost']} lost, {failure['backtracked']} backtracked{outage}",
     )
+
+
+def failure_title(run: Row, failure: Row) -> str:
+    """Heading of a panel: the run, and what failed."""
+    mode = mode_words(run["mode"])
+    mode += f", {run['variant']}" if run.get("variant") else ""
+    return f"{run['scheme']}{mode}: {failure['kind']} failure of {failure['what']}"
 
 
 def _load(load: Row) -> str:

@@ -5,7 +5,7 @@
   armor demo usnet --mode agent
 
 The pair and the link are those whose first packets backtrack farthest. A probe is sent every 2 ms both ways while
-the link fails silently; the timeline, the packets that backtracked, and two pictures are the result.
+the link fails silently; the timeline, the packets that backtracked, and three pictures are the result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.parser import choice, positive_number, whole_number
+from experiments.cli.parser import add_notification, choice, positive_number, whole_number
 from experiments.scenario.stream import MIN_INTERVAL_MS
 from experiments.terminal.inputs import load_topology
 from experiments.terminal.output import emit
@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode", type=choice("mode", (*MODES, EVERY_MODE)), default=EVERY_MODE, metavar="|".join((*MODES, EVERY_MODE))
     )
+    add_notification(parser)
     parser.add_argument("--pair", metavar="H1,H2", help="two hosts; default: the pair with the longest crankback")
     parser.add_argument(
         "--link", metavar="LINK", help="the link to fail, as s2-s4; default: the one with the longest walk"
@@ -126,7 +127,10 @@ def demo_scenario(
     return Scenario(
         topology_name=arguments.topology,
         topology=topology,
-        variations=tuple(Variation(arguments.scheme, mode) for mode in (chosen if modes else (NO_MODE,))),
+        variations=tuple(
+            Variation(arguments.scheme, mode, notification=arguments.notification)
+            for mode in (chosen if modes else (NO_MODE,))
+        ),
         traffic=(Probe(case.source, case.destination, interval_ms=arguments.interval_ms),),
         failures=(Silent(FAILURE_AT_S, case.link, repair_at_s=REPAIR_AT_S),),
         duration_s=DURATION_S,

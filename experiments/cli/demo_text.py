@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.analysis.crankback import node_path
 from experiments.analysis.timeline import STAGES, stage_label
-from experiments.cli.run_lines import claims_lines, name_of
+from experiments.cli.run_lines import claims_lines, name_of, notification_lines
 from experiments.terminal.output import table
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def demo_text(topology: Topology, case: CrankbackCase, value: dict[str, Any], in
             (
                 f"topology with the failed link and both paths:  {folder}/topology.png",
                 f"delay of every packet over time:               {folder}/figure.png",
+                f"when each switch knew of the failure:           {folder}/knowledge.png",
                 f"events, packets, rows, verdict, logs:          {folder}/",
             )
         )
@@ -59,7 +60,7 @@ def run_text(run: dict[str, Any]) -> str:
     if "error" in run:
         return f"{name_of(run)}\n  broke off: {run['error']}"
     (failure,) = run["failures"]
-    lines = [name_of(run), "", *_timeline(failure), "", *_accounts(run, failure), ""]
+    lines = [name_of(run), "", *_timeline(failure), *notification_lines(run), "", *_accounts(run, failure), ""]
     if not has_recovered(run):
         promised = any("recovers from" in claim["name"] for claim in run["claims"])
         promise = "though it promises to" if promised else "and does not promise to for this failure"

@@ -180,20 +180,24 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="links that a tag can name as failed",
     )
-    group.add_argument(
-        "--notification",
-        type=choice("--notification", NOTIFICATIONS),
-        default=DEFAULT_NOTIFICATION,
-        metavar="|".join(NOTIFICATIONS),
-        help="whether the first packet that meets a failure notifies all switches of it, in learned mode "
-        f"(default {DEFAULT_NOTIFICATION})",
-    )
+    add_notification(group)
     group.add_argument(
         "--hard-timeout-s",
         type=whole_number("--hard-timeout-s", 0, 0xFFFF),
         default=0,
         metavar="S",
         help="life of learned rows (default 0: until the link returns)",
+    )
+
+
+def add_notification(group: argparse._ActionsContainer) -> None:
+    """`--notification`, for an argument parser or a group of its arguments."""
+    group.add_argument(
+        "--notification",
+        type=choice("--notification", NOTIFICATIONS),
+        default=DEFAULT_NOTIFICATION,
+        metavar="|".join(NOTIFICATIONS),
+        help=f"whether the first packet that meets a failure notifies all switches (default {DEFAULT_NOTIFICATION})",
     )
 
 

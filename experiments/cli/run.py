@@ -65,6 +65,7 @@ def run_and_write(scenario: Scenario, planned: Planned, folder: ResultFolder, te
     """Run all variations, write verdict and pictures, and return what `--json` prints."""
     from experiments.charts.delay import draw_delay
     from experiments.charts.flows import draw_flows
+    from experiments.charts.knowledge import draw_knowledge, knowledge_panels
     from experiments.charts.run_panels import read_panels
     from experiments.testbed.runs.run import run_scenario
 
@@ -79,6 +80,10 @@ def run_and_write(scenario: Scenario, planned: Planned, folder: ResultFolder, te
     panels = read_panels(folder.path)
     if panels:
         draw_delay(panels, pictures, title)
+    knowledge = knowledge_panels(value["runs"])  # type: ignore[arg-type]
+    if knowledge:
+        paths = [folder.picture("knowledge.png"), folder.picture("knowledge.svg")]
+        draw_knowledge(knowledge, paths, f"{scenario.topology.name}: when each switch knew of the failure")
     return value
 
 

@@ -29,6 +29,20 @@ def claims_lines(run: Run) -> list[str]:
     return lines
 
 
+def notification_lines(run: Run) -> list[str]:
+    """A line for each failure: how many notification frames it took, and when the last switch knew."""
+    return [f"  notification: {_notified(failure)}" for failure in run["failures"]]
+
+
+def _notified(failure: Run) -> str:
+    known = failure.get("notification")
+    if known is None:
+        return "off"
+    last = "" if known["last_ms"] is None else f", the last {known['last_ms']:.1f} ms after the {known['since']}"
+    frames = f"{known['frames']:,} frames after {failure['what']}"
+    return f"{frames}; {known['knew']} of {known['switches']} switches knew{last}"
+
+
 def milliseconds(value: float | None) -> str:
     """A time for a table; a dash when there is none."""
     return "-" if value is None else f"{value:.1f}"

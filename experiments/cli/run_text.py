@@ -6,7 +6,7 @@ from typing import Any
 
 from experiments.analysis.timeline import STAGES, stage_label
 from experiments.cli.run_flows_text import flow_run_text
-from experiments.cli.run_lines import claims_lines, milliseconds, name_of
+from experiments.cli.run_lines import claims_lines, milliseconds, name_of, notification_lines
 from experiments.terminal.output import indented, table
 
 Run = dict[str, Any]
@@ -28,7 +28,7 @@ def run_text(run: Run) -> str:
         return flow_run_text(run)
     sections = [name_of(run)]
     if run["failures"]:
-        sections += ["", indented(failures_table(run["failures"]))]
+        sections += ["", indented(failures_table(run["failures"])), *notification_lines(run)]
     sections += ["", indented(probes_table(run["probes"]))]
     if run.get("loads"):
         sections += ["", indented(loads_table(run["loads"]))]

@@ -32,6 +32,7 @@ class RunFolder:
     returned: tuple[Json, ...]
     delay: Picture | None
     topology: Picture | None
+    knowledge: Picture | None = None
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,9 @@ def _run(path: Path) -> RunFolder:
         returned=tuple(returned),
         delay=read_picture(path, "figure", "One-way delay of every probe packet around the failures, per run"),
         topology=read_picture(path, "topology", "The topology with the failed link, the primary path and the new path"),
+        knowledge=read_picture(
+            path, "knowledge", "When each switch first sent or received a notification of the failure"
+        ),
     )
 
 

@@ -21,6 +21,10 @@ DELAY_CAPTION = (
     "Delay of every packet",
     "Each dot is a probe packet at the time it was sent; lost packets are marks below the axis.",
 )
+KNOWLEDGE_CAPTION = (
+    "Each mark is a switch at the time when a notification of the failure first left or reached it; "
+    "red: beside the failure."
+)
 
 
 def run_section(folder: RunFolder, place: str) -> Section:
@@ -46,6 +50,7 @@ def run_section(folder: RunFolder, place: str) -> Section:
         has_flows = any(run.get("flows") for run in runs)
         title, caption = FLOWS_CAPTION if has_flows else DELAY_CAPTION
         blocks.append(Part(title, (Picture(folder.delay.alt, folder.delay.data, folder.delay.ending, caption),)))
+    blocks += _knowledge_parts(folder, runs)
     flows = flows_part(runs)
     blocks += [] if flows is None else [flows]
     blocks += [_claims_part(runs), environment_part(folder.environment)]
@@ -111,6 +116,27 @@ def _failure_parts(folder: RunFolder, scenario: Scenario | None, place: str) -> 
         _failure_part(folder, scenario, [(run, run["failures"][index]) for run in runs], index, place)
         for index in range(min(len(run["failures"]) for run in runs))
     ]
+
+
+def _knowledge_parts(folder: RunFolder, runs: Sequence[Json]) -> list[Part]:
+    """Who knew when; nothing for folders of versions that did not record it."""
+    if folder.knowledge is None:
+        return []
+    picture = Picture(folder.knowledge.alt, folder.knowledge.data, folder.knowledge.ending, KNOWLEDGE_CAPTION)
+    rows = [
+        (str(run["run"]), str(failure["what"]), *_knowledge_cells(failure.get("notification")))
+        for run in runs
+        for failure in run["failures"]
+    ]
+    header = ("run", "failure", "frames", "switches that knew", "last knew, ms")
+    caption = "Frames that left a switch on a link, and when the last switch knew, in ms after detection."
+    return [Part("Who knew when", (picture, Grid(caption, header, tuple(rows), right=(2, 3, 4))))]
+
+
+def _knowledge_cells(known: Json | None) -> tuple[str, str, str]:
+    if known is None:
+        return "off", NONE, NONE
+    return number(known["frames"]), f"{known['knew']} of {known['switches']}", milliseconds(known["last_ms"])
 
 
 def _failure_part(

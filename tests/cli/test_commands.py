@@ -163,6 +163,26 @@ def test_a_run_is_reported_with_what_never_came_and_what_broke() -> None:
     assert "0 of 2 runs kept every claim" in said
 
 
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (None, "notification: off"),
+        ({"frames": 0, "knew": 0, "switches": 5, "last_ms": None, "since": "detection"}, "0 of 5 switches knew"),
+        (
+            {"frames": 1234, "knew": 5, "switches": 5, "last_ms": 12.04, "since": "detection"},
+            "1,234 frames after s4-s5; 5 of 5 switches knew, the last 12.0 ms after the detection",
+        ),
+    ],
+)
+def test_runs_and_demos_say_who_was_notified(known: dict[str, object] | None, said: str) -> None:
+    from experiments.analysis.crankback import longest_crankback
+
+    run = {**RUN, "failures": [{**failure, "notification": known} for failure in RUN["failures"]]}
+    topology = load_topology("figure2")
+    assert said in runs_text([run], "results/x")
+    assert said in demo_text(topology, longest_crankback(topology), {"runs": [run], "folder": "results/x"}, 3.5)
+
+
 def test_the_demo_says_honestly_that_nothing_recovered() -> None:
     from experiments.analysis.crankback import longest_crankback
 

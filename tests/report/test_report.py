@@ -282,6 +282,19 @@ def test_topology_file_that_has_moved_leaves_the_rest_readable(every_folder):
     assert "13.2" in words
 
 
+def test_run_shows_who_knew_when(every_folder):
+    verdict = json.loads((every_folder[0] / "verdict.json").read_text(encoding="utf-8"))
+    known = {"frames": 34, "since": "detection", "switches": 28, "knew": 27, "last_ms": 12.25, "knew_ms": {}}
+    verdict["runs"][0]["failures"][0]["notification"] = known
+    folders.write_json(every_folder[0] / "verdict.json", verdict)
+    assert "Who knew when" not in outline(every_folder[0]).words
+    (every_folder[0] / "knowledge.svg").write_bytes(folders.SVG)
+    shown = outline(every_folder[0])
+    assert "When each switch first sent or received" in " ".join(image["alt"] for image in shown.images)
+    for text in ("Who knew when", "27 of 28", "12.2"):
+        assert text in shown.words
+
+
 def test_large_svg_gives_way_to_pixels(every_folder):
     (every_folder[0] / "figure.svg").write_bytes(folders.SVG + b" " * 400_000)
     pixels = b"\x89PNG"

@@ -8,6 +8,7 @@ from pathlib import Path
 from experiments.analysis.dumps import DumpReport
 from experiments.analysis.events import detections, installs, read_events
 from experiments.analysis.frames import Frame, parse_pcap
+from experiments.analysis.notices import Notice, notices_of
 from experiments.analysis.packet_counts import Sighting, Way, fly, sightings_of, stamps_of
 from experiments.analysis.record import Record, Stream
 from experiments.analysis.trust import Health, StreamHealth, answers_counted, assess, pace
@@ -76,6 +77,7 @@ def make_record(
         trustworthy=trustworthy,
         datagrams=measured.datagrams,
         tcp=measured.tcp,
+        notices=tuple(joined.notices),
     )
 
 
@@ -87,6 +89,7 @@ class _Joined:
         self._clock = measured.clock
         self._frames: dict[str, list[Frame]] = {}
         self._sightings: dict[tuple[int, int, str, bool], list[Sighting]] = {}
+        self.notices: list[Notice] = []
         ports = assign_ports(topology)
         port_at = {(node, f"{node}-eth{port}"): direction for (node, port), direction in ports.direction_at.items()}
         for tap, path in measured.captures.items():
@@ -95,6 +98,7 @@ class _Joined:
             if direction is None:
                 self._frames[tap.place] = frames
             else:
+                self.notices += notices_of(frames, direction, self._clock)
                 for sighting in sightings_of(frames, direction, self._clock):
                     self._sightings.setdefault(sighting.probe[:4], []).append(sighting)
 

@@ -33,6 +33,7 @@ from mininet_topos.errors import ArmorError
 from mininet_topos.topology import LinkId
 from ryu_apps.plan.choices import AGENTS_NOTIFY
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
+from ryu_apps.plan.notification import is_for_notifications
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.schemes import find_scheme, plan_network
 
@@ -232,7 +233,12 @@ class _Run:
             self._say("reading the captures")
             events = work.events.read_text(encoding="utf-8")
             record = make_record(scenario, self.variation, measured, events, dumps, notes=all_notes)
-            return judge(replace(record, bfd_interval_ms=network.bfd_interval_ms), self._promise())
+            notices = record.notices if self._notifies() else None
+            record = replace(record, bfd_interval_ms=network.bfd_interval_ms, notices=notices)
+            return judge(record, self._promise())
+
+    def _notifies(self) -> bool:
+        return any(is_for_notifications(row) for plan in self.planned.plans.values() for row in plan.flows)
 
     def _promise(self) -> Promise:
         planner, scenario = self.planned.planner, self.scenario

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import struct
@@ -22,6 +21,7 @@ from emulation.decide.delay_line import (
     trial_of,
 )
 from machine.places import call_inside, child, inside, private_namespace, run_batch
+from machine.processor_time import processor_seconds
 
 _ETHERTYPE = 0x88B5  # IEEE 802: for local experiments
 _MACS = bytes.fromhex("020000000002020000000001")
@@ -60,8 +60,7 @@ class DelayTestbed:
 
     def cpu_s(self) -> float:
         """Processor time that the line has used so far, in seconds."""
-        words = Path(f"/proc/{self.line.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.line.pid)
 
 
 @contextmanager

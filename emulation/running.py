@@ -251,6 +251,10 @@ class RunningNetwork:
         """Processes that ended and were started again, in order."""
         return tuple(self._supervisor.restarts)
 
+    def processor_seconds(self) -> dict[str, float]:
+        """Processor time used so far, seconds: of all agents, of all ovs-vswitchd, and so on."""
+        return self._supervisor.processor_seconds()
+
     # ---- state
 
     def interface(self, node: str, port_no: int) -> str:

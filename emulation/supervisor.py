@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 from emulation.runfile import RunFile
 from emulation.send_buffers import SendBufferError, widen_send_buffer
 from machine.event_log import EventLog
+from machine.processor_time import processor_seconds
 from mininet_topos.errors import ArmorError
 
 MAX_RESTARTS, RESTART_WINDOW_S = (
@@ -240,6 +241,14 @@ class Supervisor:
                 known = ", ".join(sorted(spec.name for spec in self._specs.values())) or "nothing"
                 raise ProcessError(f"{process}@{place} does not run; the run has {known}")
             return found.pid
+
+    def processor_seconds(self) -> dict[str, float]:
+        """Processor time that the processes that run now have used so far, seconds, by name over all places."""
+        found: dict[str, float] = defaultdict(float)
+        with self._lock:  # so that none that has ended is gone
+            for (process, _), running in self._running.items():
+                found[process] += processor_seconds(running.pid)
+        return found
 
     def is_running(self, process: str, place: str) -> bool:
         """Whether a process runs now."""

@@ -1,4 +1,4 @@
-"""Backtracking time of a direction of a flow, from the detection of the link that its primary path lost.
+"""Backtracking time and outage of a direction of a flow, from the detection of the link that its primary path lost.
 
 The paper's Table II: "the time difference between a link failure and crankback termination". Counted from detection,
 which is the same for all schemes; what happens before it is BFD's.
@@ -31,11 +31,15 @@ class DirectionBacktracking:
     lasted_ms
         From `detected_s` to the last packet that crossed a link backwards; 0 if none did after it, None while packets
         still do at the end, and without a detection.
+    outage_ms
+        From `detected_s` until the first packet was sent that arrived after all losses; 0 if that was before or nothing
+        was lost, None while packets still are at the end, and without a detection.
     """
 
     link: LinkId
     detected_s: float | None
     lasted_ms: float | None
+    outage_ms: float | None
 
 
 def first_detections(events: Iterable[Event], topology: Topology, window: Window) -> dict[LinkId, float]:
@@ -89,10 +93,21 @@ def backtracking_of(
         return None
     known = [link for link in crossed if link in detected]
     if not known:
-        return DirectionBacktracking(crossed[0], None, None)
+        return DirectionBacktracking(crossed[0], None, None, None)
     link = min(known, key=lambda each: detected[each])
     detected_s = detected[link]
     stamps = [hop.t_s for flight in flights for hop in flight.back_hops if detected_s < hop.t_s < window.end_s]
     last_s = max(stamps, default=detected_s)
     is_over = not stamps or last_s <= window.end_s - IN_FLIGHT_S
-    return DirectionBacktracking(link, detected_s, (last_s - detected_s) * 1000 if is_over else None)
+    lasted_ms = (last_s - detected_s) * 1000 if is_over else None
+    return DirectionBacktracking(link, detected_s, lasted_ms, _outage_ms(flights, detected_s, window))
+
+
+def _outage_ms(flights: Sequence[Flight], detected_s: float, window: Window) -> float | None:
+    """As `DirectionBacktracking.outage_ms`; packets under way at the window's end are passed over."""
+    sent = [each for each in flights if window.start_s <= each.sent_s < window.end_s - IN_FLIGHT_S]
+    last_lost_s = max((each.sent_s for each in sent if each.is_lost), default=None)
+    if last_lost_s is None:
+        return 0.0
+    good_s = min((each.sent_s for each in sent if each.sent_s > last_lost_s), default=None)
+    return None if good_s is None else max(0.0, good_s - detected_s) * 1000

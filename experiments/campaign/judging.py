@@ -11,6 +11,7 @@ from experiments.campaign.calibration import distrust_caption
 from experiments.campaign.order import failed_trials, good_rows
 from experiments.campaign.values import Json
 from experiments.campaign.verdicts import NO_DATA, count_verdicts, overall
+from ryu_apps.plan.choices import NO_MODE
 
 if TYPE_CHECKING:
     from experiments.campaign.figure import PaperFigure
@@ -121,6 +122,8 @@ def _caption(
     lines = []
     if any(row["quick"] for row in rows):
         lines.append("quick run: fewer rounds than the reference")
+    if any(row.get("mode", NO_MODE) not in (None, NO_MODE) and "notification" not in row for row in rows):
+        lines.append("rows of a version without notifications: measured with notification off")
     if failed:
         lines.append(f"{len(failed)} of {len(trial_ids)} trials failed or are missing")
     distrust = distrust_caption(calibration, rows)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from experiments.campaign.values import Json, Trial
+from ryu_apps.plan.choices import NO_MODE
 
 ROW_VERSION = 1
 MAX_ATTEMPTS = 2
@@ -82,6 +83,7 @@ def trial_row(trial: Trial, quick: bool) -> Json:
         "scheme": variant.scheme if variant else None,
         "mode": variant.mode if variant else None,
         "planner": variant.planner if variant else None,
+        "notification": variant.notification if variant and variant.mode != NO_MODE else None,
         "control_delay_ms": (variant.control_delay_ms or 0.0) if variant else None,
         "round": trial.round,
         "failures": trial.failures,

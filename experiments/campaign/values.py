@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from experiments.campaign.parameters import Parameters
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.choices import NO_MODE, OFF, uses_agent
+from ryu_apps.plan.choices import FLOOD, NO_MODE, uses_agent
 
 Json = dict[str, Any]
 ParametersT = TypeVar("ParametersT", bound=Parameters)
@@ -27,13 +27,14 @@ class Variant:
     """What is compared: a scheme, and how it is run.
 
     `control_delay_ms` is one way; None where it decides nothing, because no controller takes part in the recovery.
+    `notification` is named explicitly, whatever the default of plans is; schemes without modes have none.
     """
 
     scheme: str
     mode: str = NO_MODE
     planner: str = "tree"
     control_delay_ms: float | None = None
-    notification: str = OFF
+    notification: str = FLOOD
 
     @property
     def uses_agent(self) -> bool:
@@ -48,20 +49,20 @@ class Variant:
         --------
         >>> Variant("sdfast", "agent", "pair").name, Variant("cbc", control_delay_ms=5).name, Variant("cb").name
         ('sdfast-agent-pair', 'cbc-5ms', 'cb')
-        >>> Variant("sdfast", "learned", notification="flood").name
-        'sdfast-learned-tree-flood'
+        >>> Variant("sdfast", "learned", notification="off").name
+        'sdfast-learned-tree-off'
         """
         if self.mode != NO_MODE:
-            notified = "" if self.notification == OFF else f"-{self.notification}"
+            notified = "" if self.notification == FLOOD else f"-{self.notification}"
             return f"{self.scheme}-{self.mode}-{self.planner}{notified}"
         if self.control_delay_ms is not None:
             return f"{self.scheme}-{self.control_delay_ms:g}ms"
         return self.scheme
 
     def to_json(self) -> Json:
-        """Name and fields; no delay is 0 ms, and notification stands there only where it is on."""
+        """Name and fields; no delay is 0 ms, and schemes without modes notify nobody."""
         fields = asdict(self)
-        if self.notification == OFF:
+        if self.mode == NO_MODE:
             del fields["notification"]
         return {"name": self.name, **fields, "control_delay_ms": self.control_delay_ms or 0.0}
 

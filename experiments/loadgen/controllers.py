@@ -23,6 +23,7 @@ from experiments.loadgen.connection import Target
 from experiments.loadgen.generator import LoadError
 from machine.environment import REPOSITORY, RYU_MANAGER
 from machine.places import ENDS_WITH_ITS_PARENT, CommandError, call_inside, inside
+from machine.processor_time import processor_seconds
 from mininet_topos.errors import BadInputError, MissingRequirementError
 from ryu_apps.pmt.rules import PolicyMapTable
 
@@ -97,8 +98,7 @@ class Watched:
 
     def cpu_s(self) -> float:
         """Processor time so far, seconds."""
-        words = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.pid)
 
     def sample(self) -> None:
         """Look at its memory once."""

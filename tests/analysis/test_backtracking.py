@@ -104,3 +104,18 @@ def test_the_watcher_s_first_report_of_either_port_detects_a_link() -> None:
         report(("s1", 99), 100.06),
     ]
     assert first_detections(events, SQUARE, WINDOW) == {FIRST: 100.03, SECOND: 100.05}
+
+
+def test_the_outage_ends_when_the_first_packet_is_sent_that_arrives_after_all_losses() -> None:
+    def sent(lost: set[int]) -> list[Flight]:
+        return [Flight(n, 100 + n / 100, () if n in lost else (100 + n / 100 + 0.001,)) for n in range(100)]
+
+    def outage_ms(lost: set[int]) -> float | None:
+        found = backtracking_of(sent(lost), (FIRST,), {FIRST}, {FIRST: 100.045}, WINDOW)
+        assert found is not None
+        return found.outage_ms
+
+    assert outage_ms(set()) == 0
+    assert outage_ms({2, 3}) == 0
+    assert outage_ms({2, 3, 4, 7}) == pytest.approx(35)
+    assert outage_ms(set(range(2, 100))) is None

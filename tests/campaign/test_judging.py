@@ -45,6 +45,15 @@ def test_failed_trials_are_named_and_stand_in_the_caption() -> None:
     assert not judged.lacks_data
 
 
+def test_rows_of_a_mode_that_say_nothing_of_notification_were_measured_without() -> None:
+    earlier = [{**row, "mode": mode} for row, mode in zip(rows(), ("agent", "none", "none", "none"), strict=True)]
+    for row in earlier:
+        del row["notification"]
+    assert "measured with notification off" in judge_figure(FIGURE, NAMES, earlier, None).caption
+    assert "notification" not in judge_figure(FIGURE, NAMES, earlier[1:], None).caption
+    assert "notification" not in judge_figure(FIGURE, NAMES, rows(), None).caption
+
+
 def test_an_attempt_that_failed_before_a_good_one_is_no_failed_trial() -> None:
     attempts = [failed(rows()[0], 1), *rows()]
     judged = judge_figure(FIGURE, NAMES, attempts, None)

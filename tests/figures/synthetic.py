@@ -108,7 +108,7 @@ def directions_of(trial: Trial, lasted_ms: float | None) -> list[Json]:
     """Both directions of every pair, whose packets all backtrack for so long."""
     if not trial.links:
         return []
-    facts = {"link": trial.links[0], "detected_ms": 18.0, "backtracking_ms": lasted_ms}
+    facts = {"link": trial.links[0], "detected_ms": 18.0, "backtracking_ms": lasted_ms, "outage_ms": 3.0}
     ends = [each for pair in trial.pairs for each in (pair, pair[::-1])]
     return [{"source": source, "destination": destination, **facts} for source, destination in ends]
 
@@ -131,6 +131,7 @@ def network_row(trial: Trial) -> Json:
         "convergence_ms": 40.0,
         "pairs": [pair_of(trial, ends, generator) for ends in trial.pairs],
         "directions": directions_of(trial, None if walked is None else walked["from_detection"]),
+        "processor_s": {"agent": 2.5, "ovs-vswitchd": 8.0},
     }
 
 

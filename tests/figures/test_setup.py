@@ -103,7 +103,7 @@ def test_loads_are_swept_with_the_pairs_and_links_of_the_usual_load(plan: Campai
 
 def test_busy_trials_take_pairs_of_the_draw_that_backtrack() -> None:
     draws = setup.draws_of("darkstrand", setup.FULL_ROUNDS, FULL.seed)
-    for trial, draw in zip(setup.busy_trials(FULL, [setup.CBC]), draws, strict=True):
+    for trial, draw in zip(setup.busy_trials(FULL, "darkstrand", [setup.CBC]), draws, strict=True):
         assert set(trial.pairs) <= set(draw.pairs)
         assert len(trial.pairs) == setup.BUSY_PAIRS
         assert all(max(hops_back(load_topology("darkstrand"), pair, draw.links)) >= 1 for pair in trial.pairs)
@@ -167,7 +167,7 @@ def test_names_of_trials_are_unique(plan: CampaignPlan) -> None:
         *setup.mixed_trials(plan, "usnet", (0, 4), setup.ON_USNET),
         *setup.download_trials(plan, (0, 4), setup.RECOVERING),
         *setup.flow_trials(plan, setup.ENDING_THE_WALK),
-        *setup.busy_trials(plan, setup.BACKTRACKING),
+        *setup.busy_trials(plan, "darkstrand", setup.BACKTRACKING),
         *setup.swept_trials(plan, setup.SWEPT_FAILURES, setup.RECOVERING),
         *setup.node_trials(plan, setup.RECOVERING),
         *setup.verify_trials(plan, setup.bundled_topologies(), (1, 2, 3, 4)),

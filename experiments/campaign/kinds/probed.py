@@ -5,7 +5,7 @@ They share a session: the network of a variant, round and capacity stays up from
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from experiments.campaign.kind import TrialKind, after
 from experiments.campaign.parameters import Parameters, typed_part
@@ -109,7 +109,7 @@ class Backtracking:
 
 @dataclass(frozen=True, slots=True)
 class DirectionRow:
-    """A direction whose primary path crosses a failed link, and for how long its packets backtracked.
+    """A direction whose primary path crosses a failed link, and for how long its packets backtracked or were lost.
 
     Attributes
     ----------
@@ -119,6 +119,8 @@ class DirectionRow:
         After the failure, by the watcher's clock; None: nobody reported it.
     backtracking_ms
         Since detection; None while packets still backtracked at the end, and without detection.
+    outage_ms
+        Since detection, until packets arrived again; None while they were still lost at the end, and without detection.
     """
 
     source: str
@@ -126,6 +128,7 @@ class DirectionRow:
     link: str
     detected_ms: float | None
     backtracking_ms: float | None
+    outage_ms: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,9 @@ class ProbedRow:
         What an unfinished download counts with.
     directions
         Empty for downloads, and in rows of versions that did not measure them.
+    processor_s
+        Processor time of all processes of a name ("agent", "ovs-vswitchd", "controller") in the trial and its return;
+        empty in rows of versions that did not measure it.
     """
 
     topology: str
@@ -162,6 +168,7 @@ class ProbedRow:
     pairs: tuple[PairRow, ...]
     give_up_s: float
     directions: tuple[DirectionRow, ...] = ()
+    processor_s: dict[str, float] = field(default_factory=dict)
 
 
 def read_row(row: Json) -> ProbedRow:

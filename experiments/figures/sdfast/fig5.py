@@ -15,6 +15,7 @@ from experiments.figures.sdfast.comparisons import (
     CLOSE,
     CLOSE_DELAYS,
     CONVERGED_CBC,
+    GOAL_CB,
     GROUPS,
     MOST_TABLE,
     ON_USNET,
@@ -24,6 +25,7 @@ from experiments.figures.sdfast.comparisons import (
     affected_pairs,
     both_topologies,
     delay_change,
+    delay_goals,
     delay_table,
     delays_beside,
     draw_parts,
@@ -48,6 +50,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         delay_change(rows, USNET_UNDER_FAILURE, (opponent, setup.AGENT_PAIR), AFTER, CLOSE, band=CLOSE_DELAYS)
         for opponent in ON_USNET
     ]
+    judged += delay_goals(rows, UNDER_FAILURE, setup.CB, GOAL_CB)
     return [*judged, *usnet, *delays_beside(rows, UNDER_FAILURE), *fail_free_delays(rows), _ffg_delivers(rows)]
 
 

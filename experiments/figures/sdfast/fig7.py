@@ -13,11 +13,14 @@ from experiments.charts.canvas import INK, widen
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.comparisons import (
     CONVERGED_CBC,
+    GOAL_CBC,
+    NAMED_FAILURES,
     OVER_FAILURES,
     OVER_TABLE,
     SCALED,
     UNDER_FAILURE,
     affected_pairs,
+    delay_goals,
     delay_table,
     delays_beside,
     draw_changes,
@@ -38,6 +41,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
         judged_delay(rows, OVER_FAILURES, setup.CB, -60.0),
         judged_delay(rows, OVER_FAILURES, setup.CBC, -28.0).with_note(CONVERGED_CBC),
     ]
+    judged += delay_goals(rows, NAMED_FAILURES, setup.CBC, GOAL_CBC)
     return [*judged, *delays_beside(rows, OVER_FAILURES), *fail_free_delays(rows)]
 
 

@@ -70,6 +70,12 @@ JUDGED: tuple[tuple[Metric, Choice, float | str, AtMost], ...] = (
 )
 # What stands in the first one's place for rows that know no single directions.
 EARLIER = replace(LAST, words=f"{LAST.words}, in rows without single directions")
+# Pairs of variants that are compared without a band.
+BESIDE = (
+    *((opponent, variant) for opponent in (setup.CBC_AT_ONCE, setup.CBC_FAR) for variant in setup.BOTH_MODES),
+    *zip(setup.UNNOTIFIED, setup.BOTH_MODES, strict=True),
+    *((setup.CBC, variant) for variant in setup.UNNOTIFIED),
+)
 GROUPS = {
     "mean over directions": (MEAN, UNDER_FAILURE),
     "last of all directions": (LAST, UNDER_FAILURE),
@@ -80,38 +86,37 @@ GROUPS = {
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """Four links of Darkstrand failed at once, by every variant that backtracks; and with pings 1 ms apart."""
     sparse = setup.mixed_trials(plan, setup.DARKSTRAND, (MOST_FAILURES,), (*setup.BACKTRACKING, setup.CB))
-    return (*sparse, *setup.busy_trials(plan, setup.BACKTRACKING))
+    busy = setup.QUICK_BUSY if plan.quick else setup.BUSY
+    return (*sparse, *setup.busy_trials(plan, setup.DARKSTRAND, busy))
 
 
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
-    """Backtracking time of SD-FAST in both modes against CBC."""
-    ours = (setup.AGENT_PAIR, setup.LEARNED, *setup.OTHER_NOTIFICATION)
+    """Backtracking time of SD-FAST in both modes against CBC, and with notification against without."""
     measured = [each for each in ((MEAN, UNDER_FAILURE), (LAST, UNDER_FAILURE), (MEAN, BUSY)) if _has(rows, *each)]
     is_earlier = bool(measures.chosen(rows, UNDER_FAILURE)) and (MEAN, UNDER_FAILURE) not in measured
     first, *goals = JUDGED
     judged = [
         _reduction(rows, metric, choice, (setup.CBC, variant), paper=paper, band=band)
         for metric, choice, paper, band in ((EARLIER if is_earlier else first[0], *first[1:]), *goals)
-        for variant in (setup.AGENT_PAIR, setup.LEARNED)
+        for variant in setup.BOTH_MODES
     ]
     beside = [
-        _reduction(rows, metric, choice, (opponent, variant))
-        for opponent in (setup.CBC, setup.CBC_AT_ONCE, setup.CBC_FAR)
-        for variant in ours
+        _reduction(rows, metric, choice, variants)
+        for variants in BESIDE
         for metric, choice in measured
-        if opponent != setup.CBC or variant in setup.OTHER_NOTIFICATION
+        if all(_has(rows, metric, choice, variant) for variant in variants)
     ]
     since = [
         _reduction(rows, LAST_SINCE_FAILURE, UNDER_FAILURE, (opponent, variant))
         for opponent in (setup.CBC, setup.CBC_AT_ONCE, setup.CBC_FAR)
-        for variant in ours
+        for variant in setup.BOTH_MODES
     ]
     return [*judged, *beside, *since]
 
 
-def _has(rows: Sequence[Json], metric: Metric, choice: Choice) -> bool:
+def _has(rows: Sequence[Json], metric: Metric, choice: Choice, variant: Variant | None = None) -> bool:
     """Whether rows of a choice are there, and of a version that measured this."""
-    return bool(metric.values(measures.chosen(rows, choice)))
+    return bool(metric.values(measures.chosen(rows, choice, variant)))
 
 
 def _reduction(

@@ -218,19 +218,19 @@ def still_backtracking(rows: Iterable[ProbedRow]) -> int:
     return sum(row.backtracking_ms is None for row in rows)
 
 
-def by_direction(rows: Iterable[ProbedRow]) -> dict[PairKey, float]:
-    """Backtracking time (ms) since detection of every direction whose primary path crosses a failed link.
+def by_direction(rows: Iterable[ProbedRow], what: str = "backtracking_ms") -> dict[PairKey, float]:
+    """Backtracking time, or "outage_ms", since detection of every direction whose primary path crosses a failed link.
 
-    A direction whose packets still backtracked at the end counts with all the time that was left; one whose failed
-    links no switch reported is left out (`undetected`).
+    A direction whose packets still backtracked (or were lost) at the end counts with all the time that was left; one
+    whose failed links no switch reported is left out (`undetected`).
     """
     found: dict[PairKey, float] = {}
     for row in rows:
         for each in row.directions:
             if each.detected_ms is not None:
                 left_ms = 1000 * row.windows_s["converged"][1] - each.detected_ms
-                value = left_ms if each.backtracking_ms is None else each.backtracking_ms
-                found[row.round, row.failures, each.source, each.destination] = value
+                value: float | None = getattr(each, what)
+                found[row.round, row.failures, each.source, each.destination] = left_ms if value is None else value
     return found
 
 
@@ -239,9 +239,11 @@ def undetected(rows: Iterable[ProbedRow]) -> int:
     return sum(each.detected_ms is None for row in rows for each in row.directions)
 
 
-def direction_change(rows: Sequence[Json], choice: Choice, variants: tuple[Variant, Variant]) -> Estimate | None:
-    """Change (%) of the mean backtracking time over directions, from one variant to another."""
-    base, other = (by_direction(chosen(rows, choice, variant)) for variant in variants)
+def direction_change(
+    rows: Sequence[Json], choice: Choice, variants: tuple[Variant, Variant], what: str = "backtracking_ms"
+) -> Estimate | None:
+    """Change (%) of the mean over directions of what `by_direction` gives, from one variant to another."""
+    base, other = (by_direction(chosen(rows, choice, variant), what) for variant in variants)
     return change_interval(base, other, seed_of(rows))
 
 

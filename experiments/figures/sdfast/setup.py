@@ -21,7 +21,7 @@ from experiments.campaign.values import CampaignPlan, Load, Timing, Trial, Varia
 from experiments.charts.canvas import PALETTE
 from mininet_topos.catalogue import list_topologies, load_topology
 from mininet_topos.topology import LinkId, Topology
-from ryu_apps.plan.choices import FLOOD, NO_MODE
+from ryu_apps.plan.choices import NO_MODE, OFF
 from ryu_apps.schemes import find_scheme
 
 FULL_ROUNDS = 5
@@ -45,9 +45,11 @@ FLOW_PAIRS = 4
 QUICK_SAMPLE, FULL_SAMPLE = 40, 500
 QUICK_COST_REPETITIONS, FULL_COST_REPETITIONS = 5, 20
 
-# The paper's planner and mode, which its figures judge, and ours beside it.
+# The paper's planner and mode, which its figures judge, and ours beside it; both notify switches in the data plane.
 AGENT_PAIR = Variant("sdfast", "agent", "pair")
 LEARNED = Variant("sdfast", "learned", "tree")
+# To the letter of the paper: each switch learns of a failure from its own packets.
+AGENT_OFF, LEARNED_OFF = UNNOTIFIED = replace(AGENT_PAIR, notification=OFF), replace(LEARNED, notification=OFF)
 FFG, CB = Variant("ffg"), Variant("cb")
 # The delay at which figures with one CBC are judged, fixed before anything was measured.
 CBC = Variant("cbc", control_delay_ms=5.0)
@@ -58,19 +60,14 @@ FFG_RESTORATION = Variant("ffg_restoration", control_delay_ms=5.0)
 RESTORATION_AT_ONCE = Variant("restoration", control_delay_ms=0.0)
 FFG_RESTORATION_AT_ONCE = Variant("ffg_restoration", control_delay_ms=0.0)
 SHORTEST = Variant("shortest")
-# SD-FAST with notification on, in both modes.
-LEARNED_FLOOD = Variant("sdfast", "learned", "tree", notification=FLOOD)
-AGENT_FLOOD = Variant("sdfast", "agent", "pair", notification=FLOOD)
-# Those that figures compare beside SD-FAST without: (LEARNED_FLOOD, AGENT_FLOOD) once both modes have it.
-OTHER_NOTIFICATION: tuple[Variant, ...] = ()
 
 _OWN = {variant: find_scheme(variant.scheme) for variant in (AGENT_PAIR, FFG, CB, CBC, RESTORATION, FFG_RESTORATION)}
 # A scheme keeps its colour from picture to picture.
 COLOURS: Mapping[Variant, str] = {
     **{variant: scheme.colour for variant, scheme in _OWN.items()},
     LEARNED: PALETTE[6],
-    LEARNED_FLOOD: PALETTE[2],
-    AGENT_FLOOD: PALETTE[4],
+    AGENT_OFF: "#8fb8de",
+    LEARNED_OFF: "#a9c77f",
     CBC_AT_ONCE: "#f0a878",
     CBC_FAR: "#9a3f06",
 }
@@ -78,8 +75,8 @@ COLOURS: Mapping[Variant, str] = {
 LABELS = {
     AGENT_PAIR: _OWN[AGENT_PAIR].label,
     LEARNED: f"{_OWN[AGENT_PAIR].label} learned",
-    AGENT_FLOOD: f"{_OWN[AGENT_PAIR].label} notified",
-    LEARNED_FLOOD: f"{_OWN[AGENT_PAIR].label} learned notified",
+    AGENT_OFF: f"{_OWN[AGENT_PAIR].label}, notification off",
+    LEARNED_OFF: f"{_OWN[AGENT_PAIR].label} learned, notification off",
     FFG: _OWN[FFG].label,
     CB: _OWN[CB].label,
     **{variant: f"{_OWN[CBC].label} {variant.control_delay_ms:g} ms" for variant in (CBC, CBC_AT_ONCE, CBC_FAR)},
@@ -87,11 +84,15 @@ LABELS = {
     FFG_RESTORATION: _OWN[FFG_RESTORATION].label,
 }
 
-RECOVERING = (AGENT_PAIR, LEARNED, *OTHER_NOTIFICATION, CB, CBC)
-ON_USNET = (AGENT_PAIR, LEARNED, *OTHER_NOTIFICATION, FFG, CB, CBC)
+BOTH_MODES = (AGENT_PAIR, LEARNED)
+RECOVERING = (*BOTH_MODES, CB, CBC)
+ON_USNET = (*BOTH_MODES, FFG, CB, CBC)
 ON_DARKSTRAND = (*ON_USNET, RESTORATION, FFG_RESTORATION)
-BACKTRACKING = (AGENT_PAIR, LEARNED, *OTHER_NOTIFICATION, CBC_AT_ONCE, CBC, CBC_FAR)
-ENDING_THE_WALK = (AGENT_PAIR, LEARNED, *OTHER_NOTIFICATION, CBC)
+BACKTRACKING = (*BOTH_MODES, *UNNOTIFIED, CBC_AT_ONCE, CBC, CBC_FAR)
+ENDING_THE_WALK = (*BOTH_MODES, *UNNOTIFIED, CBC)
+BUSY, QUICK_BUSY = ENDING_THE_WALK, (*BOTH_MODES, CBC)
+ON_BUSY_USNET = (*BOTH_MODES, FFG)
+STAGED = (*ON_DARKSTRAND, *UNNOTIFIED)
 VERIFIED = (
     AGENT_PAIR,
     LEARNED,
@@ -188,18 +189,18 @@ def flow_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Tri
             yield _emulated(plan, "flow", DARKSTRAND, variant, (number, 1, Draw(pairs, (link,))), load=load)
 
 
-def busy_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Trial]:
-    """Pings 1 ms apart and nothing else, four links of Darkstrand failed at once.
+def busy_trials(plan: CampaignPlan, topology: str, variants: Sequence[Variant]) -> Iterator[Trial]:
+    """Pings 1 ms apart and nothing else, four links failed at once.
 
     Each round takes the pairs of its draw whose first packets, out and back, backtrack farthest.
     """
-    topology = load_topology(DARKSTRAND)
+    network = load_topology(topology)
     load = Load(True, BUSY_PING_INTERVAL_MS, None, None, CAPACITY_MBPS)
-    for number, draw in enumerate(draws_of(DARKSTRAND, rounds_of(plan), plan.seed), 1):
-        farthest = sorted(draw.pairs, key=lambda pair: -sum(hops_back(topology, pair, draw.links)))[:BUSY_PAIRS]
+    for number, draw in enumerate(draws_of(topology, rounds_of(plan), plan.seed), 1):
+        farthest = sorted(draw.pairs, key=lambda pair: -sum(hops_back(network, pair, draw.links)))[:BUSY_PAIRS]
         for variant in variants:
             where = (number, MOST_FAILURES, Draw(tuple(farthest), draw.links))
-            yield _emulated(plan, "flow", DARKSTRAND, variant, where, load=load)
+            yield _emulated(plan, "flow", topology, variant, where, load=load)
 
 
 def _emulated(

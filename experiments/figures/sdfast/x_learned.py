@@ -64,8 +64,10 @@ def flow_directions(rows: Sequence[Json], variant: Variant) -> list[SentBack]:
 def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """Crankback that ends in the switch itself, beside the agent and the controller."""
     results = []
-    for variant in (setup.LEARNED, setup.AGENT_PAIR, setup.CBC):
+    for variant in setup.ENDING_THE_WALK:
         found = flow_directions(rows, variant)
+        if variant in setup.UNNOTIFIED and not measures.chosen(rows, WALKS, variant):
+            continue  # rows of a version without notifications
         is_ours = variant is setup.LEARNED
         rate = f"{1000 / setup.FAST_PING_INTERVAL_MS:g} packets/s"
         name = f"packets sent back per flow and direction, {LABELS[variant]}, {rate}"

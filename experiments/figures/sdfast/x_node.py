@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 NODE = Choice("node", setup.DARKSTRAND, tuple(range(1, 32)))
 # Of pings sent from one second after the failure on; the paper says nothing of failing switches.
 LEAST_ANSWERED_PERCENT = 99.0
-OURS = (setup.AGENT_PAIR, setup.LEARNED, *setup.OTHER_NOTIFICATION)
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
@@ -40,12 +39,12 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     """SD-FAST delivers once it has converged, in both modes; backtracking against CBC stands beside."""
     results = []
     for variant in setup.RECOVERING:
-        band = AtLeast(LEAST_ANSWERED_PERCENT) if variant in OURS else None
+        band = AtLeast(LEAST_ANSWERED_PERCENT) if variant in setup.BOTH_MODES else None
         claim = Claim(
             f"pings answered once converged, {LABELS[variant]}, a switch failed", "%", None, band, asks=MARGIN
         )
         results.append(judge(claim, answered_percent(rows, variant)))
-    for variant in OURS:
+    for variant in setup.BOTH_MODES:
         change = measures.direction_change(rows, NODE, (setup.CBC, variant))
         name = (
             f"backtracking time, {versus((setup.CBC, variant))}, a switch failed, mean over directions, since detection"

@@ -49,15 +49,18 @@ class Session(ReusedSession[Testbed]):
         return measure(testbed, trial, self._scenario(trial), _folder)
 
     def _mixed(self, testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
-        log_bytes = testbed.work.events.stat().st_size
+        log_bytes, before_s = testbed.work.events.stat().st_size, testbed.network.processor_seconds()
         measured, restored = testbed.observe(scenario, folder)
+        after_s = testbed.network.processor_seconds()
         events = testbed.events_since(log_bytes)
         record = make_record(scenario, scenario.variations[0], measured, events, (), notes=testbed.network.warnings)
         found = udp_of(trial, scenario.topology, measured.captures, measured.clock)
         seen = Seen(trial, record, found, pair_facts(scenario.topology, testbed.plans, trial))
         watched = Window(seen.failure_s, measured.end_s)
         detected = first_detections(read_events(events), scenario.topology, watched)
-        return {**network_row(seen, detected), "load_per_core": round(measured.load_per_core, 2)}, restored
+        used_s = {name: round(after_s[name] - seconds, 2) for name, seconds in before_s.items() if name in after_s}
+        load = {"load_per_core": round(measured.load_per_core, 2), "processor_s": used_s}
+        return {**network_row(seen, detected), **load}, restored
 
     def _download(self, testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
         fetched, restored = testbed.fetch(scenario, trial, folder)

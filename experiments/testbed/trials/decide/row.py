@@ -196,6 +196,7 @@ def _directions(view: _PairView, detected: Mapping[LinkId, float]) -> list[Json]
                     "link": str(result.link),
                     "detected_ms": _maybe(after_ms),
                     "backtracking_ms": _maybe(result.lasted_ms),
+                    "outage_ms": _maybe(result.outage_ms),
                 }
             )
     return found

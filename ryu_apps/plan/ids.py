@@ -6,6 +6,7 @@ cannot be modified on a switch, so nothing that changes (a generation, a counter
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum, unique
 from typing import NamedTuple
 
@@ -49,6 +50,7 @@ class Priority(IntEnum):
     REPLAY = 35000  # SQR: what a virtual port gives back once the port behind it has failed
     RECOVERY = 30000  # rows that a failure put there (learned or by the agent)
     UNREPLAYED = 25000  # agent mode with SQR: given back though the agent has no row for it
+    BY_IN_PORT = 21000  # a regular route that depends on the port by which the packet came
     PRIMARY = 20000
     AFRESH = 10000  # a packet whose failed set is full meets one more failure
     PUNT = 1000  # agent mode: a tagged packet that no row knows
@@ -99,6 +101,7 @@ ALWAYS_LIVE_GROUP = 0xFFFF  # an ALL group with one drop bucket: a watch_group t
 _FIRST_TUNNEL_GROUP, _TUNNEL_GROUPS = 0xFF000000, 0xFFFF00
 _FIRST_PROTECT_GROUP, _PROTECT_GROUPS = 0xFE000000, 0x1000000
 _FIRST_IN_BAND_GROUP, _IN_BAND_GROUPS = 0xFD000000, 0x1000000
+_PORTS_OF_GROUP, _GROUP_PORT_BITS = 3, 10
 _SQR_PORTS, _MOST_PORT = 0xFE40, 0xFEFF
 CONTROL_PORT = (
     0xFD00  # where the controller is attached to its switch, with in-band control; above are Armor's own, too
@@ -165,6 +168,19 @@ def port_group(port_no: int) -> int:
 def pair_group(first_port: int, second_port: int) -> int:
     """Group id of a fast-failover group over two ports (FFG); link ports start at 2, so above every port group."""
     return first_port << 16 | second_port
+
+
+def ports_group(port_nos: Sequence[int]) -> int:
+    """Group id of a fast-failover group over up to three ports in this order; below every group of in-band control.
+
+    Raises
+    ------
+    PlanError
+        A port that does not fit.
+    """
+    if len(port_nos) > _PORTS_OF_GROUP or not all(0 < port_no < 1 << _GROUP_PORT_BITS for port_no in port_nos):
+        raise PlanError(f"ports {list(port_nos)} have no group id; use 1 to {_PORTS_OF_GROUP} ports below 1024")
+    return sum(port_no << _GROUP_PORT_BITS * place for place, port_no in enumerate(reversed(port_nos)))
 
 
 def tunnel_group(number: int) -> int:

@@ -97,7 +97,7 @@ def case_of(scheme: str, topology: Topology, options: PlanOptions, failed) -> Ca
 
 
 @st.composite
-def cases(draw, schemes=("sdfast", "sdfast", "ffg", "shortest"), topologies=None):
+def cases(draw, schemes=("sdfast", "sdfast", "ffg", "arborescences", "shortest"), topologies=None):
     """Cases with up to three failed links; the plans of some are corrupted, so that packets loop and get lost."""
     topology = draw(connected() if topologies is None else topologies)
     failed = draw(st.sets(st.sampled_from(topology.link_ids), min_size=1, max_size=3))

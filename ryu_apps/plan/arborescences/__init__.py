@@ -1,0 +1,1 @@
+"""Failover over arc-disjoint arborescences: their packing, and the rows that follow them."""

@@ -50,10 +50,11 @@ def memory_for(
 
     given = arguments.max_memory
     allowed = int(FREE_SHARE * free_bytes() if given is None else given * GIB)
+    instead = "write --notification off" if options.floods else ""
     if plan is not None:
         most = options.max_failures
         most = default_max_failures(len(topology.link_ids)) if most is None else most
         same = replace(options, max_failures=most, replayed=(), protection=None)
-        refuse_too_large(topology, lambda network: plan(network, same), allowed)
-    with bounded(allowed):
+        refuse_too_large(topology, lambda network: plan(network, same), allowed, instead)
+    with bounded(allowed, instead):
         yield

@@ -140,8 +140,13 @@ def _planned(plan: Planner, topology: Topology) -> tuple[int, int, int]:
     return rows, kept, peak - kept
 
 
-def refuse_too_large(topology: Topology, plan: Planner, allowed: int) -> None:
+def refuse_too_large(topology: Topology, plan: Planner, allowed: int, instead: str = "") -> None:
     """Refuse a network whose plan would take more than the allowed bytes, before it is made.
+
+    Parameters
+    ----------
+    instead
+        What else would make the plan smaller, as an order: "write --notification off".
 
     Raises
     ------
@@ -158,14 +163,19 @@ def refuse_too_large(topology: Topology, plan: Planner, allowed: int) -> None:
         fitting = len(topology.nodes) * (max(0, allowed - _PROGRAM_BYTES) / needed) ** (1 / 3)
         raise BadInputError(
             f"the plans for {topology.name!r} would have about {rows:,} rows and take {needed / GIB:.2g} GB of memory, "
-            f"and {allowed / GIB:.2g} GB may be used; take a network of about {10 * int(fitting / 10)} nodes, or raise "
-            "--max-memory"
+            f"and {allowed / GIB:.2g} GB may be used; take a network of about {10 * int(fitting / 10)} nodes, "
+            f"{_before(instead)}or raise --max-memory"
         )
 
 
 @contextmanager
-def bounded(allowed: int) -> Iterator[None]:
+def bounded(allowed: int, instead: str = "") -> Iterator[None]:
     """Let this process, and those that it starts, take so many bytes more each; the system would kill them otherwise.
+
+    Parameters
+    ----------
+    instead
+        As for `refuse_too_large`.
 
     Raises
     ------
@@ -179,11 +189,15 @@ def bounded(allowed: int) -> Iterator[None]:
         yield
     except MemoryError:
         raise BadInputError(
-            f"{allowed / GIB:.2g} GB of memory were not enough; take a smaller network or fewer failures, or raise "
-            "--max-memory"
+            f"{allowed / GIB:.2g} GB of memory were not enough; take a smaller network or fewer failures, "
+            f"{_before(instead)}or raise --max-memory"
         ) from None
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _before(instead: str) -> str:
+    return f"{instead}, " if instead else ""
 
 
 def _data_bytes() -> int:

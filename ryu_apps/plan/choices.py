@@ -29,7 +29,7 @@ DEFAULT_MODE = LEARNED.name
 NO_MODE = "none"  # of a scheme without modes, in results
 
 FLOOD, OFF = NOTIFICATIONS = ("flood", "off")  # whether the first packet that meets a failure notifies all switches
-DEFAULT_NOTIFICATION = OFF
+DEFAULT_NOTIFICATION = FLOOD
 
 # Schemes of tunnels.
 PRIORITIES = ("single", "four", "eight")  # classes and queues

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import partial
 from itertools import pairwise
 
@@ -29,7 +30,7 @@ def _plan(scheme: str, options: PlanOptions, topology):
 
 @pytest.mark.parametrize(
     ("scheme", "options"),
-    [("sdfast", {}), ("sdfast", {"notification": "flood"}), ("sdfast", {"mode": "agent"}), ("cb", {}), ("ffg", {})],
+    [("sdfast", {}), ("sdfast", {"notification": "off"}), ("sdfast", {"mode": "agent"}), ("cb", {}), ("ffg", {})],
 )
 @pytest.mark.parametrize("name", ["random:50:100:1", "random:40:50:1"])
 def test_rows_are_forecast_within_a_half(scheme: str, options: dict[str, str], name: str) -> None:
@@ -60,6 +61,29 @@ def test_a_plan_that_does_not_fit_is_refused_before_it_is_made(capsys: pytest.Ca
     assert (shown.out, shown.err.count("\n")) == ("", 1)
     assert "and 6 GB may be used; take a network of about " in shown.err
     assert "or raise --max-memory" in shown.err
+
+
+@pytest.mark.parametrize(("setting", "named"), [("flood", True), ("off", False)])
+def test_a_refusal_names_the_setting_that_makes_the_plan_smaller(
+    setting: str, *, named: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(memory, "forecast", lambda _topology, _plan: memory.Forecast(10**9, 10**12))
+    assert main(["verify", "sdfast", "ring:200", "--notification", setting]) == 2
+    shown = capsys.readouterr().err
+    assert ("nodes, write --notification off, or raise --max-memory" in shown) == named
+    assert ("nodes, or raise --max-memory" in shown) != named
+
+
+def test_the_forecast_covers_what_notifications_take_on_a_ring() -> None:
+    topology, plan = load_topology("ring:40"), planner("sdfast", notification="flood")
+    tracemalloc.start()
+    kept = plan(topology)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    rows = sum(len(each.flows) + len(each.groups) + len(each.backups) for each in kept.values())
+    expected = forecast(topology, plan)
+    assert expected.rows == pytest.approx(rows, rel=0.5)
+    assert expected.n_bytes > taken
 
 
 def test_a_small_network_is_not_asked_about() -> None:

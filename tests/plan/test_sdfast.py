@@ -159,7 +159,8 @@ def test_learned_mode_has_one_group_a_link_port_and_the_one_that_always_lives():
     for plan in plan_sdfast(topology, PlanOptions()).values():
         ports = {port for (node, port) in assign_ports(topology).direction_at if node == plan.node}
         assert {group.group_id for group in plan.groups} == ports | {ALWAYS_LIVE_GROUP}
-        assert {row.table_id for row in plan.flows} == {Table.CLASSIFY, Table.ROUTE, Table.EXTEND}
+        tables = {Table.CLASSIFY, Table.ROUTE, Table.EXTEND, Table.NOTIFY}
+        assert {row.table_id for row in plan.flows} == tables
 
 
 def test_a_hard_timeout_is_given_to_every_learned_row():

@@ -18,6 +18,7 @@ from ryu_apps.plan.check import violations
 from ryu_apps.plan.guarantees import alternate_of_a_buffered_link
 from ryu_apps.plan.ids import sqr_port
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
+from ryu_apps.plan.notification import is_notification
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.recovery_rows import untagged_row
@@ -129,7 +130,8 @@ class Lossless:
                 for (owner, port), way in direction_at.items()
                 if owner == node and self.topology.link_id(way) != failed
             )
-            outputs = interpret_switch(self.models[node], packet, in_port, live).outputs
+            leaving = interpret_switch(self.models[node], packet, in_port, live).outputs
+            outputs = [each for each in leaving if not is_notification(each[1].vlan_tci)]
             if not outputs:
                 return "dropped"
             ((port, packet, _),) = outputs

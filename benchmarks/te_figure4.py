@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csc_matrix
 
 from benchmarks.te_timing import begin, cpu_s
+from experiments.campaign.computed import ladder
 from experiments.figures.kuijia import fig4
 from te_solver import all_failures as effect
 from te_solver.all_failures import fail_every_link
@@ -47,7 +48,7 @@ def draw(count: int) -> tuple[list[tuple[SecondProgram, float]], int]:
     programs, total = [], 0
     units = [parameters for _, parameters in fig4.units(SEED) if parameters.base_point == "vertex"]
     for parameters in units:
-        problem, paths = fig4.problem_of(replace(parameters, base_point=""))
+        problem, paths = ladder.problem_of(replace(parameters, base_point=""))
         options = SolveOptions(base_point="vertex", method="fast")
         for allocation in solve_ladder(problem, fig4.DEMANDS_MBPS, options):
             plan = TrafficPlan(allocation, allocation.demand_mbps)
@@ -118,10 +119,10 @@ class WarmHighs:
 
 def sweep(base_point: str) -> None:
     """Ours: graphs, tunnels, base allocations, all failures, all three schemes."""
-    fig4.problem_of.cache_clear()
+    ladder.problem_of.cache_clear()
     for _, parameters in fig4.units(SEED):
         if parameters.base_point == base_point:
-            fig4.compute(parameters)
+            ladder.climb(parameters)
 
 
 def main() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from mininet_topos.errors import BadInputError
 
@@ -34,9 +34,14 @@ class Parameters:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON keeps it: tuples become lists, and frozen values objects."""
+    """A value as JSON keeps it: tuples become lists, and frozen values objects.
+
+    A field whose metadata have a `key` is called that in JSON.
+    """
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {_key(field): plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
     return [plain(each) for each in value] if isinstance(value, tuple | list) else value
 
 
@@ -52,7 +57,9 @@ def typed(kind: type[Value], value: Mapping[str, Any]) -> Value:
     for name in sorted((value.keys() - hints.keys()) | (needed - value.keys())):
         what = "has no" if name in value else "needs a"
         raise BadInputError(f"{kind.__name__} {what} {name!r}; use the version that wrote it")
-    return kind(**{name: _read(hints[name], each, f"{kind.__name__}.{name}") for name, each in value.items()})
+    return kind(
+        **{hints[name].field: _read(hints[name].type, each, f"{kind.__name__}.{name}") for name, each in value.items()}
+    )
 
 
 def typed_part(kind: type[Value], value: Mapping[str, Any]) -> Value:
@@ -60,11 +67,23 @@ def typed_part(kind: type[Value], value: Mapping[str, Any]) -> Value:
     return typed(kind, {name: value[name] for name in _fields_of(kind)[0] if name in value})  # type: ignore[arg-type]
 
 
+class _Place(NamedTuple):
+    """Where the value of a JSON key goes."""
+
+    field: str
+    type: Any
+
+
 @cache
-def _fields_of(kind: type[Any]) -> tuple[dict[str, Any], frozenset[str]]:
-    """Annotations by field, and the fields without a default."""
-    needed = (each.name for each in fields(kind) if each.default is each.default_factory is MISSING)
-    return {each.name: get_type_hints(kind)[each.name] for each in fields(kind)}, frozenset(needed)
+def _fields_of(kind: type[Any]) -> tuple[dict[str, _Place], frozenset[str]]:
+    """Fields by their JSON keys, and the keys of those without a default."""
+    needed = (_key(each) for each in fields(kind) if each.default is each.default_factory is MISSING)
+    hints = get_type_hints(kind)
+    return {_key(each): _Place(each.name, hints[each.name]) for each in fields(kind)}, frozenset(needed)
+
+
+def _key(field: Field[Any]) -> str:
+    return str(field.metadata.get("key", field.name))
 
 
 def _read(hint: Any, value: Any, name: str) -> Any:

@@ -147,7 +147,7 @@ def test_sweep_command_writes_rows_pictures_and_verdict_and_computes_each_trial_
     assert {"id", "quick", "verdict", "claims", "trials", "failed_trials", "seconds", "folder"} <= set(value)
     quick = Store.open(folder).rows()
     assert len(quick) == value["units"] == value["units_computed"] == 2
-    assert [claim.to_json() for claim in fig4.claims(quick)] == value["claims"]
+    assert [claim.to_json() for claim in fig4.FIGURE.claims(quick)] == value["claims"]
     for name in ("figure.png", "figure.svg", "verdict.json"):
         assert (folder / "kuijia-fig4" / name).stat().st_size > 100
     assert swept(capsys, folder, "--quick")[1]["units_computed"] == 0

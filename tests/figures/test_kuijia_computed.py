@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from experiments.campaign.act.discovery import find_kinds
+from experiments.campaign.computed.fields import commodities
+from experiments.campaign.computed.memory import SCOPES
 from experiments.campaign.durations import campaign_seconds, needs_network, needs_root
+from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan, Json
 from experiments.figures.kuijia import fields, fig8
-from experiments.figures.sweep import run_sweep
+from experiments.loadgen.computed import run_sweep
 from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.kuijia.figure8 import figure8
 from tests.figures.found import FIGURES
@@ -37,11 +40,7 @@ def fake_points(decomposed: int, two_table: int = 50, numbers: Sequence[int] = r
 def memory_rows(labels: int, every: int) -> list[Json]:
     values = {"labels": labels, "all": every}
     return [
-        {
-            "trial": trial.trial_id,
-            "parameters": trial.parameters.to_json(),
-            "points": fake_points(values[trial.parameters.scope]),
-        }
+        {**trial_row(trial, quick=False), "points": fake_points(values[trial.parameters.scope])}
         for trial in fig8.trials(FULL)
     ]
 
@@ -53,10 +52,10 @@ def field_rows(decomposed: float, plan: CampaignPlan = FULL) -> list[Json]:
         held = 1000 + 100 * trial.parameters.drawing
         shares = dict(zip(SHAPES, (1.0, (1 + decomposed) / 2, decomposed), strict=True))
         counts = {
-            shape: {scope: {"rows": held, "fields": held * share} for scope in fields.SCOPES}
+            shape: {scope: {"rows": held, "fields": round(held * share)} for scope in fields.SCOPES}
             for shape, share in shares.items()
         }
-        found.append({"trial": trial.trial_id, "parameters": trial.parameters.to_json(), "counts": counts})
+        found.append({**trial_row(trial, quick=False), "counts": counts})
     return found
 
 
@@ -93,21 +92,21 @@ def test_counting_fields_is_estimated_as_long_as_it_takes() -> None:
 
 def test_pairs_follow_seed_and_drawing_and_weights_are_those_of_the_allocation() -> None:
     first, second = (fields.trials(QUICK)[number].parameters for number in (0, 2))
-    one, again, other = (fields.commodities(each) for each in (first, first, second))
+    one, again, other = (commodities(each) for each in (first, first, second))
     assert one == again
     assert {(each.src, each.dst) for each in one} != {(each.src, each.dst) for each in other}
     assert len(one) == 2 * fields.PAIRS
     assert {each.priority for each in one} == {1, 6}
     assert all(sum(each.weights) == pytest.approx(1) and len(each.paths) <= fields.TUNNELS for each in one)
     assert any(max(each.weights) > 1.2 / len(each.weights) for each in one)
-    assert fields.commodities(replace(first, seed=2)) != one
+    assert commodities(replace(first, seed=2)) != one
 
 
 @pytest.mark.slow
 def test_a_row_of_the_memory_holds_the_points_of_figure_8() -> None:
     trial = fig8.trials(QUICK)[0]
     row = run_sweep(trial)
-    assert [tuple(point.values()) for point in row["points"]] == list(map(tuple, figure8(fig8.SCOPES["labels"])))
+    assert [tuple(point.values()) for point in row["points"]] == list(map(tuple, figure8(SCOPES["labels"])))
 
 
 def test_a_row_of_the_fields_counts_every_shape_and_the_label_tables_are_part_of_all() -> None:
@@ -132,7 +131,7 @@ def test_a_row_of_the_fields_counts_every_shape_and_the_label_tables_are_part_of
 def test_the_slope_and_what_is_saved_at_eight_are_judged_for_both_scopes(
     per_priority: int, verdicts: tuple[str, str]
 ) -> None:
-    claims = fig8.claims(memory_rows(per_priority, 10))
+    claims = COMPUTED[fig8.ID].claims(memory_rows(per_priority, 10))
     assert tuple(claim.verdict for claim in claims[:2]) == verdicts
     assert claims[0].measured == pytest.approx(per_priority / 100)
     assert claims[1].measured == pytest.approx(100 - per_priority)
@@ -141,7 +140,7 @@ def test_the_slope_and_what_is_saved_at_eight_are_judged_for_both_scopes(
 
 @pytest.mark.parametrize(("share", "verdict"), [(0.62, "holds"), (0.7, "direction"), (1.1, "differs")])
 def test_a_mean_saving_of_38_percent_holds(share: float, verdict: str) -> None:
-    judged, *beside = fields.claims(field_rows(share))
+    judged, *beside = COMPUTED[fields.ID].claims(field_rows(share))
     assert judged.measured == pytest.approx(100 * (share - 1))
     assert judged.verdict == verdict
     assert judged.paper == pytest.approx(-38.1)
@@ -153,7 +152,7 @@ def test_a_mean_saving_of_38_percent_holds(share: float, verdict: str) -> None:
 def test_claims_without_rows_have_no_data() -> None:
     for figure in COMPUTED.values():
         assert {claim.verdict for claim in figure.claims([])} == {"no data"}
-    half = fig8.claims(memory_rows(20, 10)[:1])
+    half = COMPUTED[fig8.ID].claims(memory_rows(20, 10)[:1])
     assert [claim.verdict for claim in half] == ["by construction"] * 2 + ["measured", "no data", "no data", "no data"]
 
 

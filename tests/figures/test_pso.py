@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from experiments.campaign.computed.classification import FIRST, LAST, table_text
 from experiments.campaign.judging import judge_figure
-from experiments.campaign.order import in_order
+from experiments.campaign.order import in_order, trial_row
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import BY_CONSTRUCTION, DIFFERS, HOLDS, NO_DATA, ClaimResult
 from experiments.figures.pso import fig10, setup, x_path_setup
@@ -34,8 +35,8 @@ def fifo_loses(variant: str, nl: float) -> float:
 def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) -> Json:
     """A good row: 1,000 packets offered to each class."""
     if trial.kind == "sweep":
-        batches = {fig10.FIRST: [5.0, 6.0, 7.0], fig10.LAST: [8.0, 9.0, 10.0]}
-        own: Json = {"parameters": trial.parameters.to_json(), "batches_us": batches}
+        batches = {FIRST: [5.0, 6.0, 7.0], LAST: [8.0, 9.0, 10.0]}
+        own: Json = {"batches_us": batches}
     else:
         assert trial.variant is not None
         nl = trial.parameters.nl
@@ -50,7 +51,6 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
             "p99_ms": 2 * mean_ms,
         }
         own = {
-            "parameters": trial.parameters.to_json(),
             "regime": trial.parameters.regime,
             "nl": nl,
             "behaviour": trial.parameters.behaviour,
@@ -66,16 +66,7 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
             "packet_ins": 2000,
             "flows": 2000,
         }
-    variant = trial.variant.name if trial.variant else None
-    head = {
-        "trial": trial.trial_id,
-        "variant": variant,
-        "round": trial.round,
-        "status": "ok",
-        "quick": True,
-        "seconds": 5.0,
-    }
-    return {**head, **own}
+    return {**trial_row(trial, quick=True), "seconds": 5.0, **own}
 
 
 def rows_of(name: str, delay: Delay = fifo_fills, lost: Lost = fifo_loses) -> list[Json]:
@@ -163,7 +154,7 @@ def test_the_knee_is_the_last_load_before_congestion() -> None:
 
 @pytest.mark.parametrize("n_rules", fig10.RULES)
 def test_tables_of_figure_10_have_as_many_rules_as_they_say(n_rules: int) -> None:
-    assert len(parse_pmt(fig10.table_text(n_rules)).rules) == n_rules
+    assert len(parse_pmt(table_text(n_rules)).rules) == n_rules
 
 
 def test_the_formula_gives_the_papers_46_us() -> None:

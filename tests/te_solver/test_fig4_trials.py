@@ -7,9 +7,13 @@ import pytest
 pytest.importorskip("cvxpy")
 pytest.importorskip("matplotlib")
 
+from experiments.campaign.computed.ladder import Level, climb
+from experiments.campaign.order import trial_row
+from experiments.campaign.parameters import plain
 from experiments.campaign.values import CampaignPlan
 from experiments.figures.kuijia import fig4
-from experiments.figures.kuijia.fig4 import claims, draw, run_unit, table, trials
+from experiments.figures.kuijia.fig4 import FIGURE, trials
+from experiments.loadgen.computed import run_sweep
 
 PLAN = CampaignPlan(quick=True, seed=1, rounds=1)
 
@@ -17,7 +21,7 @@ PLAN = CampaignPlan(quick=True, seed=1, rounds=1)
 def fake_rows(distance_points: float) -> list[dict]:
     level = {"satisfied": 0.9, "rescaling": 0.03, "precomputed": 0.02, "kuijia": 0.02 + distance_points / 100}
     levels = [{"demand_mbps": mbps, **level} for mbps in (800.0, 1000.0)]
-    return [{"parameters": trial.parameters.to_json(), "levels": levels} for trial in trials(PLAN)]
+    return [{**trial_row(trial, quick=True), "levels": levels} for trial in trials(PLAN)]
 
 
 def test_trials_are_the_units_of_the_sweep():
@@ -30,15 +34,15 @@ def test_trials_are_the_units_of_the_sweep():
 @pytest.mark.slow
 def test_a_row_holds_what_the_unit_computes():
     first = trials(PLAN)[0]
-    row = run_unit(first)
-    assert row["levels"] == fig4.compute(first.parameters)["levels"]
+    row = run_sweep(first)
+    assert row == plain(climb(first.parameters))
 
 
 @pytest.mark.parametrize(
     ("points", "verdict"), [(0.05, "holds"), (0.2, "differs"), (-0.05, "holds"), (-0.2, "differs")]
 )
 def test_weights_are_close_within_a_tenth_of_a_point(points, verdict):
-    centre, vertex = claims(fake_rows(points))
+    centre, vertex = FIGURE.claims(fake_rows(points))
     assert centre.measured == pytest.approx(points)
     assert (centre.verdict, vertex.verdict) == (verdict, "measured")
 
@@ -47,20 +51,18 @@ def test_a_half_finished_sweep_is_drawn_from_what_both_sides_have():
     rows = [
         row for row in fake_rows(0.05) if (row["parameters"]["base_point"], row["parameters"]["graph"]) != ("vertex", 1)
     ]
-    assert len(table(rows).rows) == 2
-    assert len(draw(rows, "unfinished").axes) == 2
+    assert len(FIGURE.table(rows).rows) == 2
+    assert len(FIGURE.draw(rows, "unfinished").axes) == 2
     of_one_side = [row for row in rows if row["parameters"]["base_point"] == "centre"]
-    assert table(of_one_side).rows == ()
-    assert len(draw(of_one_side, "").axes) == 2
-    assert [claim.verdict for claim in claims(of_one_side)] == ["holds", "no data"]
+    assert FIGURE.table(of_one_side).rows == ()
+    assert len(FIGURE.draw(of_one_side, "").axes) == 2
+    assert [claim.verdict for claim in FIGURE.claims(of_one_side)] == ["holds", "no data"]
 
 
 def test_intervals_are_students():
     losses = [0.01, 0.02, 0.06]
-    rows = [
-        {"base_point": "centre", "demand_mbps": 800.0, "satisfied": 1.0, **dict.fromkeys(fig4.SCHEMES, loss)}
-        for loss in losses
-    ]
+    own = next(trial.parameters for trial in trials(PLAN) if trial.parameters.base_point == "centre")
+    rows = [(own, Level(800.0, 1.0, **dict.fromkeys(fig4.SCHEMES, loss))) for loss in losses]
     mean, half = fig4.means(rows, "centre")[800.0]["kuijia"]
     assert mean == pytest.approx(3.0)
     # Quantile 0.975 of Student's t with 2 degrees of freedom, times the standard deviation over the root of 3.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from experiments.campaign.computed.ladder import climb
 from experiments.campaign.kinds.te_schemes import compute
+from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan
 from experiments.campaign.verdicts import DIFFERS, HOLDS, MEASURED
 from experiments.figures.beyond import te_schemes
@@ -51,8 +53,8 @@ def test_dense_ladders_of_figure_4_need_no_second_solver(monkeypatch):
 
     monkeypatch.setattr(ladder, "vertex_solver", refuse)
     for run in range(4):
-        rows = fig4.compute(unit_of("vertex", graph=3, run=run))["levels"]
-        assert all(row["gap"] <= 1e-8 for row in rows)
+        rows = climb(unit_of("vertex", graph=3, run=run)).levels
+        assert all(row.gap <= 1e-8 for row in rows)
 
 
 def test_a_dense_ladder_that_proves_nothing_is_replaced(monkeypatch):
@@ -79,14 +81,14 @@ def test_a_ladder_without_tunnels_or_levels_is_empty():
 @pytest.mark.slow
 def test_a_unit_of_figure_4_repeats_and_keeps_the_order_of_schemes():
     _, parameters = next(fig4.units(seed=1))
-    result = fig4.compute(parameters)
-    assert result == fig4.compute(parameters)
-    assert [row["demand_mbps"] for row in result["levels"]] == list(fig4.DEMANDS_MBPS)
-    for row in result["levels"]:
-        assert 0 <= row["precomputed"] <= row["kuijia"] * (1 + 1e-9) <= row["rescaling"] * (1 + 1e-6)
-        assert row["failures"] == fig4.LINKS
-        assert row["gap"] <= 1e-6
-        assert row["largest_program_gap"] <= 1e-9
+    result = climb(parameters)
+    assert result == climb(parameters)
+    assert [level.demand_mbps for level in result.levels] == list(fig4.DEMANDS_MBPS)
+    for level in result.levels:
+        assert 0 <= level.precomputed <= level.kuijia * (1 + 1e-9) <= level.rescaling * (1 + 1e-6)
+        assert level.failures == fig4.LINKS
+        assert level.gap <= 1e-6
+        assert level.largest_program_gap <= 1e-9
 
 
 def test_figure_4_has_the_papers_size():
@@ -102,12 +104,11 @@ def fig4_rows(kuijia):
     losses = {"rescaling": 0.03, "kuijia": kuijia, "precomputed": 0.02}
     return [
         {
-            "trial": f"kuijia-fig4/{point}-{run}",
-            "parameters": {"base_point": point, "graph": 0, "run": run},
+            **trial_row(trial, quick=False),
             "levels": [{"demand_mbps": mbps, "satisfied": 0.5, **losses} for mbps in (800.0, 1000.0)],
         }
-        for point in ("centre", "vertex")
-        for run in (0, 1)
+        for trial in fig4.trials(CampaignPlan(False, 1, rounds=2))
+        if trial.parameters.graph == 0
     ]
 
 
@@ -115,7 +116,7 @@ def fig4_rows(kuijia):
     ("kuijia", "verdict"), [(0.0205, HOLDS), (0.0215, DIFFERS), (0.0195, HOLDS), (0.0185, DIFFERS)]
 )
 def test_the_claim_of_figure_4_is_judged_from_the_centre(kuijia, verdict):
-    centre, vertex = fig4.claims(fig4_rows(kuijia))
+    centre, vertex = fig4.FIGURE.claims(fig4_rows(kuijia))
     assert centre.verdict == verdict
     assert centre.measured == pytest.approx(100 * (kuijia - 0.02))
     assert vertex.verdict == MEASURED

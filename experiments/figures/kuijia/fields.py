@@ -11,27 +11,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.campaign.computed.fields import ROWS, TOPOLOGY, Counts, FieldsParameters
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.kinds.sweep import FieldsParameters
+from experiments.campaign.rows import Row
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial, parameters_of
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PAPER, paper_handle, say_empty, whisker
-from experiments.figures.kuijia.trials import SHAPE_COLOURS, SHAPE_MARKS, computed_trial, own_rows
-from mininet_topos.catalogue import load_topology
+from experiments.figures.kuijia.trials import SHAPE_COLOURS, SHAPE_MARKS, computed_trial
 from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, SHAPES
-from ryu_apps.plan.decompose.shapes import decompose_plan
-from ryu_apps.plan.ids import SPARE_TABLES
-from ryu_apps.plan.ids import Table as FlowTable
-from ryu_apps.plan.kuijia.commodities import TunnelCommodity
-from ryu_apps.plan.kuijia.figure8 import CLASS_PARTS
-from ryu_apps.plan.kuijia.options import TunnelOptions
-from ryu_apps.schemes import plan_tunnels
-from te_solver.demands import random_pairs, with_classes
-from te_solver.network import to_network
-from te_solver.solve import SolveOptions, solve
-from te_solver.tunnels import to_problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +28,7 @@ if TYPE_CHECKING:
 
 
 ID = "kuijia-fields"
-TOPOLOGY, PAIRS, TUNNELS, LOW_TO_HIGH = "gscale", 5, 3, 10.0
+PAIRS, TUNNELS, LOW_TO_HIGH = 5, 3, 10.0
 DEMANDS_MBPS, QUICK_DEMANDS_MBPS = (800, 1200, 1600), (1200,)
 DRAWINGS, QUICK_DRAWINGS = 10, 3
 SETUPS = {"four": "4 queues", "single": "one class"}
@@ -48,8 +37,8 @@ JUDGED = ("four", "all")
 PAPER_FIELDS = {"replicated": 2552, "decomposed": 1580}
 PAPER_PERCENT = 100.0 * (PAPER_FIELDS["decomposed"] / PAPER_FIELDS["replicated"] - 1)
 HEADER = ("set-up", *SHAPES, "change %, two-table", "change %, decomposed", "drawings")
-_DRAWINGS_A_SEED = 1000
 Case = tuple[str, str]
+FieldsRow = Row[FieldsParameters, Counts]
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
@@ -70,36 +59,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     )
 
 
-def run_trial(trial: Trial) -> Json:
-    """Row of a trial: rows and fields of all switches in every shape, of all tables and of the label tables."""
-    own = parameters_of(trial, FieldsParameters)
-    plans = plan_tunnels("kuijia", load_topology(TOPOLOGY), commodities(own), TunnelOptions(priorities=own.setup), ())
-    counts = {}
-    for shape in SHAPES:
-        outcomes = [
-            each for plan in plans.values() for each in decompose_plan(plan, shape, SPARE_TABLES, parts=CLASS_PARTS)[1]
-        ]
-        labels = [each for each in outcomes if each.table_id == FlowTable.TE_TRANSIT]
-        counts[shape] = {
-            scope: {"rows": sum(each.rows for each in chosen), "fields": sum(each.fields for each in chosen)}
-            for scope, chosen in (("all", outcomes), ("labels", labels))
-        }
-    return {"counts": counts}
-
-
-def commodities(own: FieldsParameters) -> tuple[TunnelCommodity, ...]:
-    """The drawing's pairs, with the weights that traffic engineering gives their tunnels."""
-    from ryu_apps.plan.kuijia.sources import allocated_commodities
-
-    network = to_network(load_topology(TOPOLOGY))
-    seed = _DRAWINGS_A_SEED * own.seed + own.drawing
-    demands = random_pairs(network.topology, own.pairs, own.demand_mbps, seed)
-    if own.setup != "single":
-        demands = with_classes(demands, own.low_to_high)
-    return allocated_commodities(solve(to_problem(network, demands, own.tunnels), SolveOptions(method="fast")))
-
-
-def fields_of(rows: Sequence[Json], case: Case) -> dict[str, dict[int, float]]:
+def fields_of(rows: Sequence[FieldsRow], case: Case) -> dict[str, dict[int, float]]:
     """Fields by shape and drawing, mean over demands.
 
     Parameters
@@ -109,17 +69,17 @@ def fields_of(rows: Sequence[Json], case: Case) -> dict[str, dict[int, float]]:
     """
     setup, scope = case
     found: dict[str, dict[int, list[int]]] = {shape: defaultdict(list) for shape in SHAPES}
-    for row in own_rows(rows, ID):
-        if row["parameters"]["setup"] == setup:
+    for row in rows:
+        if row.parameters.setup == setup:
             for shape in SHAPES:
-                found[shape][row["parameters"]["drawing"]].append(row["counts"][shape][scope]["fields"])
+                found[shape][row.parameters.drawing].append(row.measured.counts[shape][scope].fields)
     return {
         shape: {drawing: sum(values) / len(values) for drawing, values in sorted(by_drawing.items())}
         for shape, by_drawing in found.items()
     }
 
 
-def changes_percent(rows: Sequence[Json], case: Case, shape: str) -> list[float]:
+def changes_percent(rows: Sequence[FieldsRow], case: Case, shape: str) -> list[float]:
     """Change of fields from replicated to a shape, drawing by drawing (%)."""
     fields = fields_of(rows, case)
     return [100.0 * (fields[shape][drawing] / before - 1) for drawing, before in fields[REPLICATED].items()]
@@ -135,7 +95,7 @@ def title_of(case: Case) -> str:
     return f"{SETUPS[case[0]]}, {SCOPES[case[1]]}"
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FieldsRow]) -> list[ClaimResult]:
     """At least 38 % fewer fields, on average over drawings; the paper's numbers and other cases stand beside."""
     results = []
     for case in every_case():
@@ -161,7 +121,7 @@ def estimate_of(values: Sequence[float]) -> Estimate | None:
     return mean_interval(values) if values else None
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[FieldsRow]) -> Table:
     """Mean fields and changes of every case."""
     found = []
     for case in every_case():
@@ -174,7 +134,7 @@ def table(rows: Sequence[Json]) -> Table:
     return Table(HEADER, tuple(found))
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[FieldsRow], caption: str) -> Figure:
     """Left: mean fields of every case and shape; right: what decomposition changes, drawing by drawing."""
     figure, (volumes, changes) = canvas.panels("Kuijia, section 5.4: fields of all flow entries, Gscale", 2)
     cases = list(every_case())
@@ -198,7 +158,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
-def _draw_fields(axes: Axes, rows: Sequence[Json], cases: Sequence[Case]) -> None:
+def _draw_fields(axes: Axes, rows: Sequence[FieldsRow], cases: Sequence[Case]) -> None:
     width = 0.27
     for number, shape in enumerate(SHAPES):
         for group, case in enumerate(cases):
@@ -215,7 +175,7 @@ def _draw_fields(axes: Axes, rows: Sequence[Json], cases: Sequence[Case]) -> Non
     axes.set_ylabel("fields of all switches", color=INK)
 
 
-def _draw_changes(axes: Axes, rows: Sequence[Json], cases: Sequence[Case]) -> None:
+def _draw_changes(axes: Axes, rows: Sequence[FieldsRow], cases: Sequence[Case]) -> None:
     for group, case in enumerate(cases):
         for shape in SHAPES:
             if shape == REPLICATED:
@@ -234,7 +194,7 @@ FIGURE = PaperFigure(
     "kuijia",
     "Fields of all flow entries on Gscale, replicated against decomposed",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
 )

@@ -9,27 +9,18 @@ ends at the centre). Proportional rescaling in the victims' own queue stands bes
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.campaign.computed.ladder import ROWS, Ladder, LadderParameters, Level
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.kinds.sweep import LadderParameters
+from experiments.campaign.rows import Row
 from experiments.campaign.statistics import mean_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial, parameters_of
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, judge
 from experiments.charts.canvas import INK, PALETTE, new_figure
-from mininet_topos.catalogue import load_topology
-from te_solver import all_failures as effect
-from te_solver.all_failures import Paths, fail_every_link, to_paths
 from te_solver.choices import BASE_POINTS
-from te_solver.demands import random_pairs
-from te_solver.network import Network, to_network
-from te_solver.solve import SolveOptions
-from te_solver.tunnels import to_problem
-from te_solver.values import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +34,8 @@ SCHEMES = ("rescaling", "kuijia", "precomputed")
 LABELS = ("proportional rescaling", "Kuijia, original weights", "Kuijia, precomputed weights")
 # PAPERS: original weights close to precomputed ones, by points of throughput loss.
 CLOSE_POINTS = 0.1
+LadderRow = Row[LadderParameters, Ladder]
+UnitLevel = tuple[LadderParameters, Level]
 HEADER = ("Gbit/s", "centre: carried %", *SCHEMES, "vertex: carried %", *SCHEMES)
 
 
@@ -80,55 +73,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     )
 
 
-def run_unit(trial: Trial) -> Json:
-    """Row of a trial: its parameters, and the losses at every demand level."""
-    return compute(parameters_of(trial, LadderParameters))
-
-
-def compute(own: LadderParameters) -> Json:
-    """Mean loss over all failures, for every demand level and scheme (shares of the throughput before)."""
-    from te_solver.ladder import solve_ladder
-
-    problem, paths = problem_of(replace(own, base_point=""))
-    options = SolveOptions(base_point=own.base_point, method="fast")
-    rows = []
-    for demand_mbps, allocation in zip(own.demands_mbps, solve_ladder(problem, own.demands_mbps, options), strict=True):
-        effects = fail_every_link(problem, allocation.tunnel_mbps, paths)
-        sent, victim = effects[:, effect.SENT], effects[:, effect.VICTIM]
-        delivered = (
-            effects[:, effect.RESCALING],
-            sent - victim + effects[:, effect.KUIJIA],
-            sent - victim + effects[:, effect.PRECOMPUTED],
-        )
-        rows.append(
-            {
-                "demand_mbps": demand_mbps,
-                "satisfied": allocation.value / (demand_mbps * len(problem.demands)),
-                "gap": allocation.gap,
-                **{name: float(np.mean(1 - mbps / sent)) for name, mbps in zip(SCHEMES, delivered, strict=True)},
-                "failures": len(effects),
-                "programs": int((effects[:, effect.PIVOTS] != effect.NO_PROGRAM).sum()),
-                "largest_program_gap": float(effects[:, effect.GAP].max()),
-            }
-        )
-    return {"levels": rows}
-
-
-@lru_cache(maxsize=4)
-def problem_of(own: LadderParameters) -> tuple[Problem, Paths]:
-    """Pairs of a run on its graph, and their tunnels; the base allocation does not matter."""
-    network = _network(own.nodes, own.links, 1000 * own.seed + own.graph, own.capacity_mbps)
-    seed = 1_000_000 * own.seed + 1000 * own.graph + own.run
-    problem = to_problem(network, random_pairs(network.topology, own.pairs, own.demands_mbps[0], seed=seed))
-    return problem, to_paths(problem.tunnels)
-
-
-@lru_cache(maxsize=4)
-def _network(nodes: int, links: int, seed: int, capacity_mbps: float) -> Network:
-    return to_network(load_topology(f"random:{nodes}:{links}:{seed}"), capacity_mbps)
-
-
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[LadderRow]) -> list[ClaimResult]:
     """Original weights are close to precomputed ones; judged for the centre, the vertex stands beside."""
     found = []
     for base_point in BASE_POINTS:
@@ -145,42 +90,42 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return found
 
 
-def _distances(rows: Sequence[Json], base_point: str) -> list[list[float]]:
+def _distances(rows: Sequence[LadderRow], base_point: str) -> list[list[float]]:
     """Per demand level the distance (points) of every graph and run."""
     found: dict[float, list[float]] = {}
-    for level in _levels(rows):
-        if level["base_point"] == base_point:
-            found.setdefault(level["demand_mbps"], []).append(100 * (level["kuijia"] - level["precomputed"]))
+    for own, level in _levels(rows):
+        if own.base_point == base_point:
+            found.setdefault(level.demand_mbps, []).append(100 * (level.kuijia - level.precomputed))
     return list(found.values())
 
 
-def _levels(rows: Sequence[Json]) -> list[Json]:
-    return [{**row["parameters"], **level} for row in rows for level in row["levels"]]
+def _levels(rows: Sequence[LadderRow]) -> list[UnitLevel]:
+    return [(row.parameters, level) for row in rows for level in row.measured.levels]
 
 
-def _levels_of_both(rows: Sequence[Json]) -> list[Json]:
+def _levels_of_both(rows: Sequence[LadderRow]) -> list[UnitLevel]:
     """Demand levels of the graphs and runs that are there for both base points, which stand side by side."""
-    units = {(each["base_point"], each["graph"], each["run"]) for each in (row["parameters"] for row in rows)}
+    units = {(own.base_point, own.graph, own.run) for own in (row.parameters for row in rows)}
     return [
-        level
-        for level in _levels(rows)
-        if all((base_point, level["graph"], level["run"]) in units for base_point in BASE_POINTS)
+        (own, level)
+        for own, level in _levels(rows)
+        if all((base_point, own.graph, own.run) in units for base_point in BASE_POINTS)
     ]
 
 
-def means(rows: Sequence[Json], base_point: str) -> dict[float, dict[str, tuple[float, float]]]:
+def means(levels: Sequence[UnitLevel], base_point: str) -> dict[float, dict[str, tuple[float, float]]]:
     """Per demand level and scheme: mean loss in per cent over graphs and runs, and half its 95 % interval."""
     found: dict[float, dict[str, tuple[float, float]]] = {}
-    for demand_mbps in sorted({row["demand_mbps"] for row in rows}):
-        chosen = [row for row in rows if row["base_point"] == base_point and row["demand_mbps"] == demand_mbps]
+    for demand_mbps in sorted({level.demand_mbps for _, level in levels}):
+        chosen = [level for own, level in levels if (own.base_point, level.demand_mbps) == (base_point, demand_mbps)]
         found[demand_mbps] = {}
         for name in (*SCHEMES, "satisfied"):
-            mean, _low, high = mean_interval([100 * row[name] for row in chosen])
+            mean, _low, high = mean_interval([100 * getattr(level, name) for level in chosen])
             found[demand_mbps][name] = mean, 0.0 if high is None else high - mean
     return found
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[LadderRow], caption: str) -> Figure:
     """The picture of the sweep, with the caption under it."""
     figure = draw_levels(_levels_of_both(rows))
     if caption:
@@ -188,13 +133,13 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return figure
 
 
-def draw_levels(rows: Sequence[Json]) -> Figure:
+def draw_levels(levels: Sequence[UnitLevel]) -> Figure:
     """Mean loss over demand, one panel a base point."""
     figure, panels = new_figure(11.5, 4.4, len(BASE_POINTS))
-    graphs, runs = (len({row[key] for row in rows}) for key in ("graph", "run"))
+    graphs, runs = (len({getattr(own, key) for own, _ in levels}) for key in ("graph", "run"))
     highest = 0.0
     for axes, base_point in zip(panels, BASE_POINTS, strict=True):
-        by_demand = means(rows, base_point)
+        by_demand = means(levels, base_point)
         gbps = [demand_mbps / 1000 for demand_mbps in by_demand]
         for name, label, colour, mark in zip(SCHEMES, LABELS, PALETTE, "sox", strict=False):
             mean = np.array([values[name][0] for values in by_demand.values()])
@@ -215,14 +160,14 @@ def draw_levels(rows: Sequence[Json]) -> Figure:
     return figure
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[LadderRow]) -> Table:
     """Losses at every demand level."""
     return Table(HEADER, tuple(table_rows(_levels_of_both(rows))))
 
 
-def table_rows(rows: Sequence[Json]) -> list[tuple[str, ...]]:
+def table_rows(levels: Sequence[UnitLevel]) -> list[tuple[str, ...]]:
     """For people: demand, share satisfied, and the three losses from both base points."""
-    both = [means(rows, base_point) for base_point in BASE_POINTS]
+    both = [means(levels, base_point) for base_point in BASE_POINTS]
     return [
         (
             f"{demand_mbps / 1000:.1f}",
@@ -244,7 +189,7 @@ FIGURE = PaperFigure(
     "kuijia",
     "Loss of original weights against precomputed ones (one link fails, 40 pairs, random graphs)",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
 )

@@ -7,21 +7,22 @@ depend neither on a seed nor on the machine. The paper does not say which tables
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
+from experiments.campaign.computed.memory import ROWS, SCOPES, Memory, MemoryParameters, Point
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.kinds.sweep import MemoryParameters
+from experiments.campaign.rows import Row
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import CampaignPlan, Json, Trial, parameters_of
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import AtLeast, AtMost, Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PAPER, paper_handle, say_empty
-from experiments.figures.kuijia.trials import SHAPE_COLOURS, SHAPE_MARKS, computed_trial, own_rows
+from experiments.figures.kuijia.trials import SHAPE_COLOURS, SHAPE_MARKS, computed_trial
 from ryu_apps.plan.choices import DECOMPOSED, SHAPES
 from ryu_apps.plan.decompose.count import memory_bits
-from ryu_apps.plan.ids import Table as FlowTable
-from ryu_apps.plan.kuijia.figure8 import MAX_PRIORITIES, Point, figure8, slope
+from ryu_apps.plan.kuijia.figure8 import MAX_PRIORITIES, slope
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 
 
 ID = "kuijia-fig8"
-SCOPES: Mapping[str, tuple[FlowTable, ...]] = {"labels": (FlowTable.TE_TRANSIT,), "all": tuple(FlowTable)}
+MemoryRow = Row[MemoryParameters, Memory]
 TITLES = {"labels": "label tables", "all": "all tables, ingress too"}
 PAPER_SLOPE, HALF_PERCENT = 0.36, 50.0
-ROWS = "how many rows a table shape needs follows from its definition"
+DEFINED = "how many rows a table shape needs follows from its definition"
 HEADER = ("tables", "priorities", "replicated", "two-table", "decomposed", "saved %")
 
 
@@ -41,15 +42,9 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return tuple(computed_trial(ID, scope, "kuijia-figure7", plan, MemoryParameters(scope)) for scope in SCOPES)
 
 
-def run_trial(trial: Trial) -> Json:
-    """Row of a trial: fields of every shape, for 1 to 8 priorities."""
-    points = figure8(SCOPES[parameters_of(trial, MemoryParameters).scope])
-    return {"points": [point._asdict() for point in points]}
-
-
-def points_of(rows: Sequence[Json]) -> dict[str, list[Point]]:
+def points_of(rows: Sequence[MemoryRow]) -> dict[str, list[Point]]:
     """Points by scope, in the order of the scopes, as far as they are there."""
-    found = {row["parameters"]["scope"]: [Point(**point) for point in row["points"]] for row in own_rows(rows, ID)}
+    found = {row.parameters.scope: list(row.measured.points) for row in rows}
     return {scope: found[scope] for scope in SCOPES if scope in found}
 
 
@@ -63,7 +58,7 @@ def saved_percent(point: Point) -> float:
     return 100.0 * (1 - point.decomposed / point.replicated)
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[MemoryRow]) -> list[ClaimResult]:
     """Slope of decomposed tables at most 0.36 of replicated ones, and over half saved with 8 priorities."""
     found, results = points_of(rows), []
     for scope, title in TITLES.items():
@@ -74,14 +69,14 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
             PAPER_SLOPE,
             AtMost(PAPER_SLOPE),
             neutral=1.0,
-            by_construction=ROWS,
+            by_construction=DEFINED,
         )
         half = Claim(
             f"memory saved with {MAX_PRIORITIES} priorities, {title}",
             "%",
             "more than half",
             AtLeast(HALF_PERCENT),
-            by_construction=ROWS,
+            by_construction=DEFINED,
         )
         greedy = Claim(f"slope of two-table (greedy) against replicated, {title}", "ratio", neutral=1.0)
         values = (
@@ -97,12 +92,12 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[MemoryRow]) -> Table:
     """Fields for every number of priorities."""
     return Table(
         HEADER,
         tuple(
-            (TITLES[scope], *(f"{number:,}" for number in point), f"{saved_percent(point):.1f}")
+            (TITLES[scope], *(f"{number:,}" for number in astuple(point)), f"{saved_percent(point):.1f}")
             for scope, points in points_of(rows).items()
             for point in points
         ),
@@ -118,7 +113,7 @@ def _exact(value: float) -> Estimate:
     return Estimate(value, None, None)
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[MemoryRow], caption: str) -> Figure:
     """Memory over the number of priorities, a panel for the label tables and one for all."""
     figure, both = canvas.panels("Kuijia, Figure 8: memory of flow entries against priorities", 2)
     found = points_of(rows)
@@ -163,7 +158,7 @@ FIGURE = PaperFigure(
     "kuijia",
     "Memory of flow entries against the number of priorities, three shapes of tables",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
 )

@@ -1,11 +1,9 @@
-"""What ids of Kuijia that are computed share: trials of kind "sweep", and which rows are theirs."""
+"""What ids of Kuijia that are computed share: trials of kind "sweep", and how shapes of tables look."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from experiments.campaign.parameters import Parameters
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.charts.canvas import PALETTE
 from ryu_apps.plan.choices import SHAPES
 
@@ -30,8 +28,3 @@ def computed_trial(figure_id: str, name: str, topology: str, plan: CampaignPlan,
         seed=plan.seed,
         parameters=parameters,
     )
-
-
-def own_rows(rows: Sequence[Json], figure_id: str) -> list[Json]:
-    """Rows of an id's trials."""
-    return [row for row in rows if row["trial"].startswith(f"{figure_id}/")]

@@ -9,7 +9,6 @@ from experiments.campaign.figure import Table
 from experiments.campaign.statistics import Estimate, mean_interval, median_interval
 from experiments.campaign.values import Json, Variant
 from experiments.charts.canvas import INK, PALETTE, whisker
-from experiments.figures.kuijia.trials import own_rows
 from experiments.figures.p4protect import setup
 
 if TYPE_CHECKING:
@@ -39,8 +38,9 @@ def good_rows(rows: Sequence[Json], figure_id: str, variant: Variant, case: Json
     """Good rows of a variant whose parameters are those of a case."""
     return [
         row
-        for row in own_rows(rows, figure_id)
-        if row.get("status", "ok") == "ok"
+        for row in rows
+        if row["trial"].startswith(f"{figure_id}/")
+        and row.get("status", "ok") == "ok"
         and row["variant"] == variant.name
         and all(row["parameters"][key] == wanted for key, wanted in case.items())
     ]

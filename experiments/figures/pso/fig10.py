@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from experiments.campaign.computed.classification import FIRST, LAST, ROWS, Classified, ClassifyParameters
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.kinds.sweep import ClassifyParameters
+from experiments.campaign.rows import Row
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, PAPER, paper_handle
-from experiments.figures.kuijia.trials import computed_trial, own_rows
+from experiments.figures.kuijia.trials import computed_trial
 from experiments.figures.pso.comparisons import exact
 from ryu_apps.pmt.delay import matching_delay_us
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 ID = "pso-fig10"
 RULES = (5, 16, 32, 64)
 FLOWS = tuple(2**power for power in range(10))
-FIRST, LAST = "first", "last"
+ClassifiedRow = Row[ClassifyParameters, Classified]
 MOST_US, PAPER_US = 300.0, 46.0
 FORMULA = "the formula with the paper's constant: nothing is measured"
 HEADER = ("rules", "formula, 1 flow, us", "formula, 512 flows, us", "first rule decides, us", "last rule decides, us")
@@ -45,37 +46,15 @@ def formula_us(n_flows: int, n_rules: int) -> float:
     return matching_delay_us(n_flows, n_rules)
 
 
-def table_text(n_rules: int) -> str:
-    """A Policy Map Table of so many rules: the shipped example's, with more services of their own queue.
-
-    Parameters
-    ----------
-    n_rules
-        At least 4.
-    """
-    services = [
-        f"  - {{traffic_type: 2, ip_proto: 17, udp_dst: {20000 + number}, action: queue_id:1}}"
-        for number in range(n_rules - 3)
-    ]
-    lines = [
-        "rules:",
-        "  - {traffic_type: 1, action: queue_id:0}",
-        *services,
-        "  - {traffic_type: 2, action: queue_id:2}",
-        "  - {traffic_type: 3, action: queue_id:3}",
-    ]
-    return "\n".join(lines)
-
-
-def time_us(rows: Sequence[Json], n_rules: int, kind: str) -> Estimate | None:
+def time_us(rows: Sequence[ClassifiedRow], n_rules: int, kind: str) -> Estimate | None:
     """Measured time of one classification, mean over batches with its 95 % interval."""
-    for row in own_rows(rows, ID):
-        if row["parameters"]["rules"] == n_rules:
-            return mean_interval(row["batches_us"][kind])
+    for row in rows:
+        if row.parameters.rules == n_rules:
+            return mean_interval(row.measured.batches_us[kind])
     return None
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[ClassifiedRow]) -> list[ClaimResult]:
     """The paper's numbers exactly, and the measured times beside them."""
     small = Claim("K log2(n m), one flow and five rules", "us", PAPER_US, Exactly(PAPER_US), by_construction=FORMULA)
     wide = Claim(
@@ -94,7 +73,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     ]
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[ClassifiedRow]) -> Table:
     """Formula and measured times for every number of rules."""
     lines = []
     for n_rules in RULES:
@@ -105,7 +84,7 @@ def table(rows: Sequence[Json]) -> Table:
     return Table(HEADER, tuple(lines))
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[ClassifiedRow], caption: str) -> Figure:
     """The paper's formula, and what classifying takes."""
     figure, (formula, measured) = canvas.panels("PSO, Figure 10: what a Policy Map Table costs a packet", 2, 4.6)
     for number, n_rules in enumerate(RULES):
@@ -124,7 +103,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
-def _draw_times(axes: Axes, rows: Sequence[Json]) -> None:
+def _draw_times(axes: Axes, rows: Sequence[ClassifiedRow]) -> None:
     width = 0.38
     for side, kind, colour in ((-0.5, FIRST, PALETTE[6]), (0.5, LAST, PALETTE[7])):
         for place, n_rules in enumerate(RULES):
@@ -141,7 +120,7 @@ FIGURE = PaperFigure(
     "pso",
     "Delay of flow matching with a Policy Map Table, computed and measured",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
 )

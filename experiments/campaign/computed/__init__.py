@@ -1,0 +1,1 @@
+"""What trials of kind "sweep" compute, one file each: parameters, columns of the row, and the function between them."""

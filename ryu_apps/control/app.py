@@ -15,6 +15,7 @@ from mininet_topos.wording import sentence
 from ryu_apps.control import rest
 from ryu_apps.control.controller import Controller
 from ryu_apps.control.datapath import MessageApp, MessageReceived, MessageRefused
+from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.faults import surfaced
 from ryu_apps.control.listening import refuse_taken_port
 from ryu_apps.control.settings import load_settings
@@ -36,7 +37,7 @@ class PlanApp(MessageApp):
         cfg.CONF.set_default("maximum_unreplied_echo_requests", 3)
         cfg.CONF.set_default("echo_request_interval", 5.0)
         try:
-            settings = load_settings()
+            settings = load_settings(ARMOR)
             refuse_taken_port()
             scheme = find_scheme(self.scheme or settings.scheme)
             controller_class: type[Controller] = pkgutil.resolve_name(scheme.controller)

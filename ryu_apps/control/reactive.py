@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterable
@@ -22,7 +21,8 @@ from ryu_apps.control.decide import live_topology
 from ryu_apps.control.decide.edge import SendArp, edge_state, on_arp
 from ryu_apps.control.decide.frames import arp_frame, read_arp
 from ryu_apps.control.decide.reactive import Action, Confirm, Install, PathSetup, Release, Routes
-from ryu_apps.control.decide.reactive_settings import read_reactive_settings
+from ryu_apps.control.decide.reactive_settings import REACTIVE
+from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.faults import Faults, surfaced
 from ryu_apps.control.listening import refuse_taken_port
 from ryu_apps.control.settings import load_settings
@@ -47,7 +47,7 @@ class ReactiveApp(MessageApp):
         self._datapaths: dict[int, Any] = {}
         self._confirms: dict[tuple[int, int], Confirm] = {}
         try:
-            own, settings = read_reactive_settings(os.environ), load_settings()
+            own, settings = load_settings(REACTIVE), load_settings(ARMOR)
             refuse_taken_port()
             topology = load_topology(settings.topology)
             routes = Routes(topology, settings.options.metric)

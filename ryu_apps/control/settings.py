@@ -1,21 +1,22 @@
-"""Settings from where Ryu keeps configuration (oslo.config, group [armor]) and from the environment."""
+"""Settings from where Ryu keeps configuration (oslo.config) and from the environment."""
 
 from __future__ import annotations
 
 import os
+from typing import TypeVar
 
 from ryu_apps.control.configuration import configured_texts
-from ryu_apps.control.decide.settings import SETTINGS, Settings, read_settings
+from ryu_apps.control.decide.setting_group import SettingGroup
 
-GROUP = "armor"
+Value = TypeVar("Value")
 
 
-def load_settings() -> Settings:
+def load_settings(group: SettingGroup[Value]) -> Value:
     """What the user gave to this ryu-manager.
 
     Raises
     ------
     BadInputError
-        The topology is missing, a value cannot be used, or the group [armor] holds a name that is no setting.
+        A required setting is missing, a value cannot be used, or the file's group holds a name that is no setting.
     """
-    return read_settings(configured_texts(GROUP, {one.name: one.meaning for one in SETTINGS}), os.environ)
+    return group.read(configured_texts(group.name, group.meanings), os.environ)

@@ -7,23 +7,23 @@ import pytest
 from emulation.decide.queues import QUEUE_SETUPS
 from experiments.scenario import tunnel_values
 from mininet_topos.errors import BadInputError
-from ryu_apps.control.decide.settings import SETTINGS, environment_name, read_settings
+from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.decide.traffic import TrafficSettings
 from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
 from ryu_apps.plan.options import PlanOptions
 
 
 def test_a_topology_is_enough():
-    settings = read_settings({"topology": "darkstrand"}, {})
+    settings = ARMOR.read({"topology": "darkstrand"}, {})
     assert settings.options == PlanOptions()
     assert (settings.rest_host, settings.rest_port, settings.wait_to_restore_s) == ("127.0.0.1", 8080, 5.0)
     assert settings.backup_remote("s1", "10.255.0.1") == ""
 
 
 def test_the_environment_wins_over_the_file_and_blanks_count_as_not_given():
-    settings = read_settings({"topology": "gscale", "mode": "agent", "rest_port": " "}, {"ARMOR_TOPOLOGY": " usnet "})
+    settings = ARMOR.read({"topology": "gscale", "mode": "agent", "rest_port": " "}, {"ARMOR_TOPOLOGY": " usnet "})
     assert (settings.topology, settings.options.mode, settings.rest_port) == ("usnet", "agent", 8080)
-    assert read_settings({"topology": "gscale"}, {"ARMOR_TOPOLOGY": ""}).topology == "gscale"
+    assert ARMOR.read({"topology": "gscale"}, {"ARMOR_TOPOLOGY": ""}).topology == "gscale"
 
 
 def test_every_setting_can_be_given():
@@ -62,8 +62,8 @@ def test_every_setting_can_be_given():
         "notified_by": "controller",
         "agent_configurations": "",  # of agents, who have a test of their own
     }
-    assert set(given) == {one.name for one in SETTINGS}
-    settings = read_settings({}, {environment_name(name): value for name, value in given.items()})
+    assert set(given) == {one.name for one in ARMOR.settings}
+    settings = ARMOR.read({}, {ARMOR.environment_name(name): value for name, value in given.items()})
     assert settings.options == PlanOptions(
         "learned", "pair", "mst", "delay", 1, 30, "flood", replayed=("s1-s2", "s2-s3")
     )
@@ -89,7 +89,7 @@ def test_a_scenario_knows_all_set_ups_of_queues():
 
 def test_agents_and_their_agent_configurations_come_together_and_keep_their_tunnels():
     given = {"topology": "gscale", "notified_by": "agent", "agent_configurations": "/run/agent_configurations"}
-    settings = read_settings(given, {})
+    settings = ARMOR.read(given, {})
     assert (settings.traffic.by_agents, settings.agent_configurations) == (True, "/run/agent_configurations")
     for wrong, word in (
         ({**given, "agent_configurations": ""}, "folder"),
@@ -98,7 +98,7 @@ def test_agents_and_their_agent_configurations_come_together_and_keep_their_tunn
         ({**given, "notified_by": "rumour"}, "rumour"),
     ):
         with pytest.raises(BadInputError, match=word):
-            read_settings(wrong, {})
+            ARMOR.read(wrong, {})
 
 
 @pytest.mark.parametrize(
@@ -138,11 +138,11 @@ def test_agents_and_their_agent_configurations_come_together_and_keep_their_tunn
 )
 def test_a_value_that_cannot_be_used_is_named(name, value):
     with pytest.raises(BadInputError) as caught:
-        read_settings({"topology": "usnet", name: value}, {})
+        ARMOR.read({"topology": "usnet", name: value}, {})
     assert value in str(caught.value)
     assert name.split("_")[0] in str(caught.value)
 
 
 def test_a_missing_topology_says_both_ways_to_give_it():
     with pytest.raises(BadInputError, match=r"ARMOR_TOPOLOGY.*\[armor\]"):
-        read_settings({}, {"ARMOR_MODE": "agent"})
+        ARMOR.read({}, {"ARMOR_MODE": "agent"})

@@ -14,7 +14,7 @@ from experiments.testbed.runs.controller_environment import (
 )
 from experiments.testbed.runs.readiness import missing_after
 from mininet_topos.catalogue import load_topology
-from ryu_apps.control.decide.settings import read_settings
+from ryu_apps.control.decide.settings import ARMOR
 from te_solver.demand_files import load_demands
 from te_solver.values import Demand
 
@@ -42,7 +42,7 @@ def test_the_controller_reads_the_settings_that_it_is_given(tmp_path: Path) -> N
             "queue_db": SWITCH_DATABASE,
         }
     )
-    settings = read_settings({}, environment)
+    settings = ARMOR.read({}, environment)
     assert load_topology(settings.topology).link_ids == topology.link_ids
     assert load_demands(settings.traffic.demands, topology, seed=1) == demands
     assert (settings.options.max_failures, settings.options.replayed) == (None, ("s1-s2", "s3-s4"))

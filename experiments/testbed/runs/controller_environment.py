@@ -8,11 +8,11 @@ from pathlib import Path
 
 from mininet_topos.importers.json_file import to_json
 from mininet_topos.topology import Topology
-from ryu_apps.control.decide.settings import SETTINGS, environment_name
+from ryu_apps.control.decide.settings import ARMOR
 from te_solver.values import Demand
 
 SWITCH_DATABASE = "tcp:{control_ip}:6641"
-_NAMES = frozenset(setting.name for setting in SETTINGS)
+_NAMES = frozenset(setting.name for setting in ARMOR.settings)
 # Hosts of the emulation know each other, and nobody asks for counters during a measurement.
 _QUIET = {"stats_interval_s": "0", "discovery_interval_s": "0"}
 
@@ -27,7 +27,7 @@ def controller_environment(settings: Mapping[str, object]) -> dict[str, str]:
     """
     if unknown := settings.keys() - _NAMES:
         raise KeyError(f"the controller has no setting {min(unknown)!r}")
-    return {environment_name(name): _text(value) for name, value in {**_QUIET, **settings}.items()}
+    return {ARMOR.environment_name(name): _text(value) for name, value in {**_QUIET, **settings}.items()}
 
 
 def _text(value: object) -> str:

@@ -1,25 +1,34 @@
 """Settings of a controller app: names, defaults, meaning, and the check of what the user gave.
 
-`ryu-manager --config-file armor.conf` reads them from the group [armor]; an environment variable ARMOR_<NAME>
-wins over the file. docs/controller.md is the user's description.
+They stand in the group [armor] of the configuration file, or in ARMOR_<NAME>. docs/controller.md is the user's
+description.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from mininet_topos.endpoints import host_and_port
 from mininet_topos.errors import BadInputError
-from ryu_apps.control.decide.texts import check_template, whole_number
+from ryu_apps.control.decide.setting_group import (
+    Setting,
+    SettingGroup,
+    database_of,
+    flag,
+    maybe,
+    port,
+    positive,
+    seconds,
+    text,
+    whole,
+)
+from ryu_apps.control.decide.texts import check_template
 from ryu_apps.control.decide.traffic import TrafficSettings, prefixes_from_text
 from ryu_apps.plan.choices import DEFAULT_MODE, DEFAULT_NOTIFICATION, MODES
 from ryu_apps.plan.damping import DEFAULT_WAIT_S
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.options import PlanOptions
-
-ENVIRONMENT_PREFIX = "ARMOR_"
 
 
 @dataclass(frozen=True)
@@ -97,69 +106,8 @@ class Settings:
         return self.queue_db.format(node=node, control_ip=control_ip)
 
 
-class Setting(NamedTuple):
-    """One setting: its name, how its text is read, its default as text (None: required), and its meaning."""
-
-    name: str
-    read: Callable[[str, str], Any]
-    default: str | None
-    meaning: str
-
-
-def _text(_name: str, value: str) -> str:
-    return value
-
-
-def _flag(name: str, value: str) -> bool:
-    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-    if value.lower() not in words:
-        raise BadInputError(f"setting {name} = {value!r} is neither on nor off; write one of them")
-    return words[value.lower()]
-
-
-def _seconds(name: str, value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < 1e9:
-        raise BadInputError(f"setting {name} = {value!r} is no time in seconds; give a number of at least 0")
-    return seconds
-
-
-def _whole(name: str, value: str) -> int:
-    return whole_number(name, value)
-
-
-def _port(name: str, value: str) -> int:
-    return whole_number(name, value, 65535)
-
-
-def _maybe_whole(name: str, value: str) -> int | None:
-    return _whole(name, value) if value else None
-
-
-def _maybe_positive(name: str, value: str) -> float | None:
-    if not value:
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        number = -1.0
-    if not 0 < number < float("inf"):
-        raise BadInputError(f"setting {name} = {value!r} cannot be used; give a number above 0, or nothing")
-    return number
-
-
 def _prefixes(_name: str, value: str) -> Any:
     return prefixes_from_text(value)
-
-
-def _database(name: str, value: str) -> str:
-    filled = check_template(name, value, ("node", "control_ip"))
-    if filled and not filled.startswith(("unix:", "tcp:")):
-        raise BadInputError(f"setting {name} = {value!r} is no database; write unix:PATH or tcp:HOST:PORT")
-    return value
 
 
 def _names(_name: str, value: str) -> tuple[str, ...]:
@@ -173,52 +121,53 @@ def _node_address(name: str, value: str) -> str:
     return value
 
 
+_DATABASE = database_of("node", "control_ip")
 SETTINGS = (
-    Setting("scheme", _text, "", "ryu_apps/scheme.py: the scheme, one of installed packages too"),
-    Setting("topology", _text, None, "catalogue name, generator such as grid:3x3, or GraphML, GML or JSON file"),
-    Setting("mode", _text, DEFAULT_MODE, "; ".join(f"{mode.name}: {mode.summary}" for mode in MODES.values())),
-    Setting("planner", _text, "tree", "tree: routes by destination; pair, tunnels: by pair of hosts"),
-    Setting("routes", _text, "spt", "spt: shortest-path trees; mst: one minimum spanning tree"),
-    Setting("metric", _text, "hops", "hops or delay"),
-    Setting("max_failures", _maybe_whole, "", "links that may fail together; empty: 2 if the tag ids suffice, else 1"),
+    Setting("scheme", text, "", "ryu_apps/scheme.py: the scheme, one of installed packages too"),
+    Setting("topology", text, None, "catalogue name, generator such as grid:3x3, or GraphML, GML or JSON file"),
+    Setting("mode", text, DEFAULT_MODE, "; ".join(f"{mode.name}: {mode.summary}" for mode in MODES.values())),
+    Setting("planner", text, "tree", "tree: routes by destination; pair, tunnels: by pair of hosts"),
+    Setting("routes", text, "spt", "spt: shortest-path trees; mst: one minimum spanning tree"),
+    Setting("metric", text, "hops", "hops or delay"),
+    Setting("max_failures", maybe(whole), "", "links that may fail together; empty: 2 if the tag ids suffice, else 1"),
     Setting(
         "notification",
-        _text,
+        text,
         DEFAULT_NOTIFICATION,
         "flood: the first packet that meets a failure notifies all switches; off: each packet those on its way",
     ),
-    Setting("hard_timeout_s", _whole, "0", "life of learned rows; 0: until the link returns"),
-    Setting("rest_host", _text, "127.0.0.1", "address on which the REST interface listens"),
-    Setting("rest_port", _port, "8080", "port of the REST interface; 0: none"),
+    Setting("hard_timeout_s", whole, "0", "life of learned rows; 0: until the link returns"),
+    Setting("rest_host", text, "127.0.0.1", "address on which the REST interface listens"),
+    Setting("rest_port", port, "8080", "port of the REST interface; 0: none"),
     Setting(
         "wait_to_restore_s",
-        _seconds,
+        seconds,
         f"{DEFAULT_WAIT_S:g}",
         "how long a link must be up again before traffic returns to it",
     ),
-    Setting("stats_interval_s", _seconds, "10", "time between polls of port and flow counters; 0: none"),
-    Setting("discovery_interval_s", _seconds, "5", "time between discovery frames; 0: no discovery"),
-    Setting("backup_db", _database, "", "backup database to fill, e.g. tcp:{control_ip}:6641; empty: none"),
-    Setting("queue_db", _database, "", "database of a switch that gets its queues, as backup_db; empty: none"),
-    Setting("edge", _flag, "on", "on: answer ARP and learn foreign MAC addresses"),
+    Setting("stats_interval_s", seconds, "10", "time between polls of port and flow counters; 0: none"),
+    Setting("discovery_interval_s", seconds, "5", "time between discovery frames; 0: no discovery"),
+    Setting("backup_db", _DATABASE, "", "backup database to fill, e.g. tcp:{control_ip}:6641; empty: none"),
+    Setting("queue_db", _DATABASE, "", "database of a switch that gets its queues, as backup_db; empty: none"),
+    Setting("edge", flag, "on", "on: answer ARP and learn foreign MAC addresses"),
     Setting("replayed", _names, "", "schemes sqr, lossless: links whose packets are kept, as s1-s2,s3-s4; empty: none"),
-    Setting("protect", _text, "", "scheme protect: YAML or JSON file of protected flows; empty: none at first"),
+    Setting("protect", text, "", "scheme protect: YAML or JSON file of protected flows; empty: none at first"),
     Setting("protect_nodes", _node_address, "", "scheme protect: its nodes, e.g. {control_ip}:6655; empty: none"),
     # From here on: schemes of tunnels.
-    Setting("demands", _text, "", "SPEC or CSV/JSON file to solve; empty: all pairs, equal weights"),
-    Setting("tunnels", _whole, "3", "tunnels of a pair at most, 1..16"),
-    Setting("tunnel_kind", _text, "disjoint", "disjoint, k-shortest, spt or mst"),
-    Setting("objective", _text, "throughput", "throughput, max-min or min-max-utilisation"),
-    Setting("default_capacity_mbps", _maybe_positive, "", "capacity of links whose own is unknown"),
-    Setting("low_to_high", _maybe_positive, "", "splits every demand into two classes, this many times as much low"),
-    Setting("seed", _whole, "1", "of demands that are drawn at random"),
-    Setting("priorities", _text, "single", "classes and queues: single, four or eight"),
-    Setting("shape", _text, "replicated", "tables: replicated, two-table or decomposed"),
+    Setting("demands", text, "", "SPEC or CSV/JSON file to solve; empty: all pairs, equal weights"),
+    Setting("tunnels", whole, "3", "tunnels of a pair at most, 1..16"),
+    Setting("tunnel_kind", text, "disjoint", "disjoint, k-shortest, spt or mst"),
+    Setting("objective", text, "throughput", "throughput, max-min or min-max-utilisation"),
+    Setting("default_capacity_mbps", maybe(positive), "", "capacity of links whose own is unknown"),
+    Setting("low_to_high", maybe(positive), "", "splits every demand into two classes, this many times as much low"),
+    Setting("seed", whole, "1", "of demands that are drawn at random"),
+    Setting("priorities", text, "single", "classes and queues: single, four or eight"),
+    Setting("shape", text, "replicated", "tables: replicated, two-table or decomposed"),
     Setting("prefixes", _prefixes, "", "addresses behind switches: s4=10.0.2.0/24,s5=..."),
-    Setting("te_interval_s", _seconds, "0", "time between runs of traffic engineering; 0: on demand only"),
-    Setting("notified_by", _text, "controller", "who answers failed tunnels: controller, or agent (of each switch)"),
+    Setting("te_interval_s", seconds, "0", "time between runs of traffic engineering; 0: on demand only"),
+    Setting("notified_by", text, "controller", "who answers failed tunnels: controller, or agent (of each switch)"),
     Setting(
-        "agent_configurations", _text, "", "notified_by agent: folder for the agents' configurations, NODE.json each"
+        "agent_configurations", text, "", "notified_by agent: folder for the agents' configurations, NODE.json each"
     ),
 )
 _PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "notification", "hard_timeout_s", "replayed")
@@ -229,37 +178,11 @@ _TRAFFIC_NAMES = (
 )
 
 
-def environment_name(setting: str) -> str:
-    """Environment variable of a setting."""
-    return ENVIRONMENT_PREFIX + setting.upper()
-
-
-def read_settings(configured: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
-    """Settings from the configuration file's texts and the environment.
-
-    Parameters
-    ----------
-    configured
-        By setting name; None or missing: not given.
-    environment
-        Environment variables; those of no setting are ignored.
-
-    Raises
-    ------
-    BadInputError
-        A required setting is missing, or a value cannot be used; the message names both ways to give it.
-    """
-    values: dict[str, Any] = {}
-    for setting in SETTINGS:
-        given = (environment.get(environment_name(setting.name)), configured.get(setting.name))
-        text = next((one.strip() for one in given if one is not None and one.strip()), setting.default)
-        if text is None:
-            raise BadInputError(
-                f"no {setting.name} given; set {environment_name(setting.name)}, or {setting.name} in the group "
-                f"[armor] of a file for ryu-manager --config-file: {setting.meaning}"
-            )
-        values[setting.name] = setting.read(setting.name, text)
+def _made(**values: Any) -> Settings:
     options = PlanOptions(**{name: values.pop(name) for name in _PLAN_NAMES})
     tunnel_options = TunnelOptions(**{name: values.pop(name) for name in _TUNNEL_NAMES})
     traffic = TrafficSettings(options=tunnel_options, **{name: values.pop(name) for name in _TRAFFIC_NAMES})
     return Settings(options=options, traffic=traffic, **values)
+
+
+ARMOR = SettingGroup("armor", "ARMOR_", SETTINGS, _made, owns_prefix=False)

@@ -15,10 +15,10 @@ from mininet_topos.errors import ArmorError
 from mininet_topos.wording import sentence
 from ryu_apps.control.priority.decide.channels import class_name, class_order
 from ryu_apps.control.priority.decide.counters import live_table
-from ryu_apps.control.priority.decide.settings import PsoSettings
+from ryu_apps.control.priority.decide.settings import PSO, PsoSettings
 from ryu_apps.control.priority.metrics import serve_metrics
 from ryu_apps.control.priority.service import PsoService
-from ryu_apps.control.priority.settings import load_pso_settings
+from ryu_apps.control.settings import load_settings
 from ryu_apps.pmt.parse import load_pmt
 from ryu_apps.pmt.rules import PolicyMapTable
 
@@ -32,7 +32,7 @@ class PsoApp(app_manager.RyuApp):
         super().__init__(*arguments, **options)
         self.service: PsoService | None = None
         try:
-            settings = load_pso_settings()
+            settings = load_settings(PSO)
             table = read_table(settings)
             if table.rules:
                 port = cfg.CONF.ofp_tcp_listen_port or ofproto_common.OFP_TCP_PORT

@@ -21,7 +21,7 @@ from ryu_apps.control.decide.reactive import (
     Routes,
     flow_of,
 )
-from ryu_apps.control.decide.reactive_settings import ReactiveSettings, read_reactive_settings
+from ryu_apps.control.decide.reactive_settings import REACTIVE, ReactiveSettings
 from ryu_apps.openflow import encode
 from ryu_apps.plan.addressing import host_ipv4
 from ryu_apps.plan.rows import Output
@@ -174,9 +174,12 @@ def test_packets_that_no_host_of_the_topology_gets_have_no_path(packet) -> None:
 
 
 def test_settings_are_read_and_refused() -> None:
-    assert read_reactive_settings({"PATH": "/usr/bin"}) == ReactiveSettings()
+    assert REACTIVE.read({}, {"PATH": "/usr/bin"}) == ReactiveSettings()
     given_ = {"ARMOR_REACTIVE_PATH": "hop", "ARMOR_REACTIVE_CONFIRM": "on", "ARMOR_REACTIVE_IDLE_S": "0"}
-    assert read_reactive_settings(given_) == ReactiveSettings(Options(False, True), 0)
-    for name, value in (("PATH", "half"), ("CONFIRM", "1"), ("IDLE_S", "-1"), ("IDLE_S", "70000"), ("SPEED", "1")):
-        with pytest.raises(BadInputError, match=f"ARMOR_REACTIVE_{name}"):
-            read_reactive_settings({f"ARMOR_REACTIVE_{name}": value})
+    assert REACTIVE.read({}, given_) == ReactiveSettings(Options(False, True), 0)
+    assert REACTIVE.read({"path": "hop", "idle_s": "0"}, {"ARMOR_REACTIVE_CONFIRM": "on"}) == REACTIVE.read({}, given_)
+    wrong = (("PATH", "half"), ("CONFIRM", "1"), ("IDLE_S", "-1"), ("IDLE_S", "70000"))
+    for name, value in (*wrong, ("SPEED", "1")):
+        word = "ARMOR_REACTIVE_SPEED" if name == "SPEED" else f"setting {name.lower()} = '{value}'"
+        with pytest.raises(BadInputError, match=word):
+            REACTIVE.read({}, {f"ARMOR_REACTIVE_{name}": value})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.priority.decide.counters import Counters, DelayHistogram, live_table
 from ryu_apps.control.priority.decide.fan_out import for_class_connection
-from ryu_apps.control.priority.decide.settings import SETTINGS, PsoSettings, read_pso_settings
+from ryu_apps.control.priority.decide.settings import PSO, PsoSettings
 from ryu_apps.openflow import encode
 from tests.pmt.messages import bare, valid_messages
 
@@ -62,21 +62,21 @@ def test_the_live_table_names_classes_and_errors() -> None:
 
 
 def test_the_environment_wins_over_the_file_and_defaults_fill_the_rest() -> None:
-    settings = read_pso_settings({"pmt": "a", "report_s": "2"}, {"ARMOR_PSO_PMT": "b", "ARMOR_PSO_SHARES": "1:8,0:1"})
+    settings = PSO.read({"pmt": "a", "report_s": "2"}, {"ARMOR_PSO_PMT": "b", "ARMOR_PSO_SHARES": "1:8,0:1"})
     assert settings == PsoSettings(pmt="b", report_s=2.0, shares={1: 8.0, 0: 1.0})
-    assert read_pso_settings({}, {}) == PsoSettings()
-    assert {each.name for each in SETTINGS} == set(PsoSettings.__dataclass_fields__)
+    assert PSO.read({}, {}) == PsoSettings()
+    assert {each.name for each in PSO.settings} == set(PsoSettings.__dataclass_fields__)
     assert PsoSettings(switch_db="tcp:{control_ip}:6641").database_of("10.0.0.1") == "tcp:10.0.0.1:6641"
 
 
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("ARMOR_PSO_PTM", "x", "ARMOR_PSO_PTM is no setting of PSO; known: ARMOR_PSO_PMT"),
-        ("ARMOR_PSO_SCHEDULER", "fifo", "scheduler 'fifo' is not known"),
+        ("ARMOR_PSO_PTM", "x", "ARMOR_PSO_PTM is no setting of pso; known: ARMOR_PSO_PMT"),
+        ("ARMOR_PSO_SCHEDULER", "fifo", "scheduler = 'fifo' is not known"),
         ("ARMOR_PSO_SHARES", "1=8", "shares has '1=8'; write CLASS:SHARE"),
         ("ARMOR_PSO_SEND_QUEUE", "0", "send_queue = '0' is no whole number; give one from 1"),
-        ("ARMOR_PSO_REPORT_S", "-1", "report_s is '-1'; give seconds"),
+        ("ARMOR_PSO_REPORT_S", "-1", "report_s = '-1' is no time in seconds"),
         ("ARMOR_PSO_SWITCH_DB", "tcp:{node}:1", "may hold {control_ip} only"),
         ("ARMOR_PSO_SWITCH_DB", "db.sock", "write unix:PATH or tcp:HOST:PORT"),
         ("ARMOR_PSO_METRICS_PORT", "70000", "metrics_port = '70000'"),
@@ -84,5 +84,5 @@ def test_the_environment_wins_over_the_file_and_defaults_fill_the_rest() -> None
 )
 def test_a_setting_that_cannot_be_used_is_named(name: str, value: str, words: str) -> None:
     with pytest.raises(BadInputError) as caught:
-        read_pso_settings({}, {name: value})
+        PSO.read({}, {name: value})
     assert words in str(caught.value)

@@ -88,6 +88,8 @@ def _key(field: Field[Any]) -> str:
 
 def _read(hint: Any, value: Any, name: str) -> Any:
     """A value of the type that an annotation names: what JSON has, None, frozen values, tuples and objects of these."""
+    if hint is Any:
+        return value
     if get_origin(hint) is UnionType:
         if value is None and NoneType in get_args(hint):
             return None

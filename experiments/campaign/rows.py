@@ -24,6 +24,8 @@ class Row(Generic[ParametersT, MeasuredT]):
     ----------
     trial, topology, variant, round, links
         Of the trial.
+    bfd_interval_ms
+        That calibration chose; None where no network was emulated.
     parameters
         What decided its outcome besides.
     measured
@@ -35,6 +37,7 @@ class Row(Generic[ParametersT, MeasuredT]):
     variant: str | None
     round: int
     links: tuple[str, ...]
+    bfd_interval_ms: int | None
     parameters: ParametersT
     measured: MeasuredT
 
@@ -82,6 +85,7 @@ class RowType(Generic[ParametersT, MeasuredT]):
             variant=row["variant"],
             round=row["round"],
             links=tuple(row["links"]),
+            bfd_interval_ms=row.get("bfd_interval_ms"),
             parameters=typed(self.parameters, row.get("parameters") or {}),
             measured=typed_part(self.measured, row),
         )

@@ -15,9 +15,11 @@ from experiments.campaign.kinds.control import (
     MISBEHAVING,
     PATH_SETUP,
     REAL,
+    ControlMeasured,
     ControlParameters,
     LinkParameters,
 )
+from experiments.campaign.parameters import plain, typed_part
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.loadgen.controllers import PSO_APP, RESPONDER, Controller, Watched
 from experiments.loadgen.decide.load import FRAME_BYTES, Load
@@ -42,7 +44,7 @@ _AROUND_BYTES = 32 + 20 + 14  # TCP, IP and Ethernet
 
 
 def run_control(trial: Trial) -> Json:
-    """Row of a trial.
+    """Columns of a trial.
 
     Raises
     ------
@@ -50,13 +52,13 @@ def run_control(trial: Trial) -> Json:
         The controller does not start or answer.
     """
     own = parameters_of(trial, ControlParameters)
-    row: Json = {"generator_late_ms": float("inf")}
-    tries = 0
     # A generator that was late means that the machine stood still, in any trial: the same again.
-    while row["generator_late_ms"] > MOST_LATENESS_MS and tries < _TRIES:
-        row = _REGIMES[own.regime](trial, own)
-        tries += 1
-    return {**row, "tries": tries}
+    for tries in range(1, _TRIES + 1):
+        found = replace(_REGIMES[own.regime](trial, own), tries=tries)
+        if found.generator_late_ms <= MOST_LATENESS_MS:
+            break
+    columns: Json = plain(found)
+    return columns
 
 
 def controller_of(own: ControlParameters) -> Controller:
@@ -79,21 +81,21 @@ def full_load_pps(link: LinkParameters) -> float:
     return link.link_mbps * 1e6 / 8 / (packet_in_bytes(FRAME_BYTES) + _AROUND_BYTES)
 
 
-def _link_bound(trial: Trial, own: ControlParameters) -> Json:
+def _link_bound(trial: Trial, own: ControlParameters) -> ControlMeasured:
     full_pps = full_load_pps(own.link)
     found = measure(_load(trial, own, _given(own.nl) * full_pps), controller_of(own), _shaped(own))
-    return _row(own, found, {"capacity_pps": full_pps})
+    return _measured(found, {"capacity_pps": full_pps})
 
 
-def _real_switch(trial: Trial, own: ControlParameters) -> Json:
+def _real_switch(trial: Trial, own: ControlParameters) -> ControlMeasured:
     full_pps = full_load_pps(own.link)
     load = replace(_load(trial, own, _given(own.nl) * full_pps), buffered=False)
     packet_outs_only = replace(controller_of(own), settings={"ARMOR_RESPONDER_FLOWS": "0"})
     found = measure(load, packet_outs_only, replace(_shaped(own), real_switch=True))
-    return _row(own, found, {"capacity_pps": full_pps})
+    return _measured(found, {"capacity_pps": full_pps})
 
 
-def _in_band(trial: Trial, own: ControlParameters) -> Json:
+def _in_band(trial: Trial, own: ControlParameters) -> ControlMeasured:
     full_pps, control_nl, data_bytes = full_load_pps(own.link), _given(own.control_nl), int(_given(own.data_bytes))
     data_bits = 8 * (data_bytes + 42)
     data_pps = max(_given(own.nl) - control_nl, 0) * own.link.link_mbps * 1e6 / data_bits
@@ -106,30 +108,30 @@ def _in_band(trial: Trial, own: ControlParameters) -> Json:
     warm_up_s = own.link.warm_up_s
     load = Load(1, control_nl * full_pps, own.seconds, "poisson", 1.0, trial.seed, warm_up_s, FRAME_BYTES, True)
     found = measure(load, controller_of(own), _shaped(own, beside))
-    return _row(own, found, {"capacity_pps": full_pps, "data_pps": data_pps})
+    return _measured(found, {"capacity_pps": full_pps, "data_pps": data_pps})
 
 
-def _cpu_bound(trial: Trial, own: ControlParameters) -> Json:
+def _cpu_bound(trial: Trial, own: ControlParameters) -> ControlMeasured:
     capacity_pps = ryu_capacity_pps(own.link)
     load = replace(_load(trial, own, _given(own.nl) * capacity_pps), buffered=False)
-    return _row(own, measure(load, controller_of(own), _unshaped(own.link)), {"capacity_pps": capacity_pps})
+    return _measured(measure(load, controller_of(own), _unshaped(own.link)), {"capacity_pps": capacity_pps})
 
 
-def _misbehaving(trial: Trial, own: ControlParameters) -> Json:
+def _misbehaving(trial: Trial, own: ControlParameters) -> ControlMeasured:
     capacity_pps, controller = ryu_capacity_pps(own.link), controller_of(own)
     load = replace(_load(trial, own, _given(own.nl) * capacity_pps), buffered=False)
     beside = rogue_beside(controller, str(own.behaviour), trial.seed)
     found = measure(load, controller, _unshaped(own.link, beside))
-    return _row(own, found, {"capacity_pps": capacity_pps, "behaviour": own.behaviour})
+    return _measured(found, {"capacity_pps": capacity_pps})
 
 
-def _path_setup(trial: Trial, own: ControlParameters) -> Json:
+def _path_setup(trial: Trial, own: ControlParameters) -> ControlMeasured:
     """First packets of flows through several switches."""
     rate_pps, share, warm_up_s = _given(own.flows_pps), _given(own.high_share), own.link.warm_up_s
     load = Load(1, rate_pps, own.seconds, "poisson", share, trial.seed, warm_up_s, FRAME_BYTES)
     line = load_topology(str(REPOSITORY / str(own.line)))
     found = measure(load, controller_of(own), replace(_shaped(own), real_switch=True, line=line))
-    return _row(own, found, {"flows": found.result.ledger.n_sent})
+    return _measured(found, {"flows": found.result.ledger.n_sent})
 
 
 @lru_cache(maxsize=1)
@@ -170,20 +172,14 @@ def _unshaped(link: LinkParameters, beside: Callable[..., Any] | None = None) ->
     return LoadContext(LinkShape(), registry, link.send_buffer_bytes, beside, realtime=True)
 
 
-def _row(own: ControlParameters, found: Measured, more: Json) -> Json:
+def _measured(found: Measured, more: Json) -> ControlMeasured:
     """What is kept of a trial: everything that was measured, and whether the generator kept its schedule."""
     value = found.to_json()
     value["window_s"] = value.pop("seconds")  # "seconds" of a row is what the trial took
-    return {
-        "regime": own.regime,
-        "nl": own.nl,
-        **more,
-        **value,
-        "trustworthy": not value["warnings"],
-    }
+    return typed_part(ControlMeasured, {**more, **value, "trustworthy": not value["warnings"]})
 
 
-_REGIMES: dict[str, Callable[[Trial, ControlParameters], Json]] = {
+_REGIMES: dict[str, Callable[[Trial, ControlParameters], ControlMeasured]] = {
     LINK: _link_bound,
     REAL: _real_switch,
     CPU: _cpu_bound,

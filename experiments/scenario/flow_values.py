@@ -194,7 +194,7 @@ class FlowRecord:
     transport: str
     priority: str | None
     offered_mbps: float | None
-    kind: str
+    kind: str = field(metadata={"key": "class"})
     tunnel: int | None
     tunnel_after: int | None
     before_mbps: float

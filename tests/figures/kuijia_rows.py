@@ -10,6 +10,7 @@ from experiments.analysis.flows.placing import place, wanted_slots
 from experiments.analysis.trust import Health
 from experiments.campaign.draws.tunnel_traffic import FIGURE1, FOUR, Traffic
 from experiments.campaign.order import trial_row
+from experiments.campaign.parameters import plain
 from experiments.campaign.values import Json, Trial
 from experiments.scenario.flow_values import FlowRecord, Placed
 from experiments.testbed.trials.decide.flow_row import SeenFlows, flow_row, flow_timing
@@ -50,7 +51,7 @@ def synthetic_row(trial: Trial, noise: float = 0.002) -> Json:
 
     links = {"s1>s2": {"before": {1: 5.0}, "after": {1: 5.0, 2: 0.5}}}
     seen = SeenFlows(trial, placed, [record(each) for each in placed], links, fluid, 0.0, (), Health())
-    return {**trial_row(trial, quick=False), "seconds": 30.0, **flow_row(seen, timing)}
+    return {**trial_row(trial, quick=False), "seconds": 30.0, **plain(flow_row(seen, timing))}
 
 
 def synthetic_rows(trials: Iterable[Trial], noise: float = 0.002) -> list[Json]:

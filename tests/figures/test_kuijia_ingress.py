@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 from matplotlib import pyplot
 
-from experiments.campaign.order import in_order, sessions
+from experiments.campaign.order import in_order, sessions, trial_row
 from experiments.campaign.values import CampaignPlan, Json
 from experiments.figures.kuijia import ingress
 from experiments.figures.kuijia.ingress import NOTIFIERS, Notifier
 from tests.figures.found import FIGURES
 
 AGENT, NEAR, FAR = NOTIFIERS
+TRIAL_OF = {trial.parameters.network: trial for trial in ingress.trials(CampaignPlan(quick=True, seed=1))}
 
 
 def row(notifier: Notifier, number: int, *from_detection_ms: float | None) -> Json:
     """A failure that was noticed after 50 ms."""
     return {
+        **trial_row(TRIAL_OF[notifier.name], quick=True),
         "trial": f"{ingress.ID}/{notifier.name}-{number}",
-        "kind": "ingress",
-        "status": "ok",
-        "parameters": {"network": notifier.name},
+        "noticed_ms": {},
         "bfd_interval_ms": 20,
         "ingresses": [
             {"node": f"s{place}", "from_failure_ms": None if ms is None else 50.0 + ms, "from_detection_ms": ms}
@@ -34,14 +34,11 @@ ROWS = [
     *(row(NEAR, number, 3.0, 4.0) for number in range(10)),
     row(FAR, 0, 13.0, None),
     {"trial": "kuijia-fig10/1", "kind": "flows", "status": "ok"},
-    {**row(FAR, 1, 99.0), "trial": "other/1"},
-    {
-        "trial": f"{ingress.ID}/broken",
-        "kind": "ingress",
-        "status": "failed",
-        "parameters": {"network": FAR.name},
-    },
+    {**row(FAR, 1, 99.0), "trial": f"{ingress.ID}/broken", "status": "failed"},
 ]
+
+
+TYPED = ingress.ROWS.read(ROWS)
 
 
 def test_notifiers_meet_the_same_failures_and_each_has_a_network_of_its_own() -> None:
@@ -64,18 +61,20 @@ def test_failures_are_of_different_links_that_carry_a_tunnel() -> None:
 
 
 def test_update_times_are_pooled_over_ingresses_and_failures() -> None:
-    assert sorted(ingress.updates_ms(ROWS, AGENT, "from_detection_ms")) == sorted(
+    assert sorted(ingress.updates_ms(TYPED, AGENT, "from_detection_ms")) == sorted(
         [*(1.0 + number for number in range(10)), *[2.0] * 10]
     )
-    assert ingress.updates_ms(ROWS, FAR, "from_failure_ms") == [63.0]
-    assert ingress.missed(ROWS) == {AGENT.name: 0, NEAR.name: 0, FAR.name: 1}
+    assert ingress.updates_ms(TYPED, FAR, "from_failure_ms") == [63.0]
+    assert ingress.missed(TYPED) == {AGENT.name: 0, NEAR.name: 0, FAR.name: 1}
 
 
 def test_percentiles_are_measured_and_the_paper_has_none() -> None:
-    results = ingress.claims(ROWS)
+    results = ingress.FIGURE.claims(ROWS)
     assert len(results) == 2 * 2 * len(NOTIFIERS)
     assert {each.verdict for each in results} == {"measured"}
-    assert [each.verdict for each in ingress.claims([])] == [each.verdict for each in FIGURES[ingress.ID].claims([])]
+    assert [each.verdict for each in FIGURES[ingress.ID].claims([])] == [
+        each.verdict for each in FIGURES[ingress.ID].claims([])
+    ]
     assert ingress.percentile_of([], 50) is None
     half = ingress.percentile_of([1.0, 2.0, 9.0], 50)
     assert half is not None
@@ -83,16 +82,16 @@ def test_percentiles_are_measured_and_the_paper_has_none() -> None:
 
 
 def test_the_table_says_how_many_updates_and_failures_there_were() -> None:
-    found = ingress.table(ROWS)
+    found = ingress.FIGURE.table(ROWS)
     assert found.header == ingress.HEADER
     assert found.rows[0][:2] == ("agent", "the failure")
     assert [line[-2:] for line in found.rows] == [("20", "10")] * 4 + [("1", "1")] * 2
-    assert ingress.table([]).rows == ()
+    assert ingress.FIGURE.table([]).rows == ()
 
 
 @pytest.mark.parametrize("rows", [ROWS, []])
 def test_the_picture_has_a_line_for_every_notifier_that_was_measured(rows: list[Json]) -> None:
-    figure = ingress.draw(rows, "caption")
+    figure = ingress.FIGURE.draw(rows, "caption")
     lines = [line for axes in figure.axes for line in axes.lines]
     assert len(lines) == (2 * len(NOTIFIERS) if rows else 0)
     pyplot.close(figure)

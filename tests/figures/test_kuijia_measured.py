@@ -19,6 +19,7 @@ from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.draws.tunnel_traffic import Traffic
 from experiments.campaign.durations import needs_network
 from experiments.campaign.figure import PaperFigure
+from experiments.campaign.kinds.flows import ROWS
 from experiments.campaign.order import in_order, sessions
 from experiments.campaign.values import CampaignPlan, Json
 from experiments.figures.kuijia import measures, testbed
@@ -182,9 +183,10 @@ def test_losses_count_volumes_not_flows() -> None:
     for flow in rest:
         flow["after_mbps"] = flow["before_mbps"]
     first["after_mbps"] = 0.0
-    measured = measures.lost_percent(measures.Class("direct"))(row)
+    (typed,) = ROWS.read([row])
+    measured = measures.lost_percent(measures.Class("direct"))(typed)
     assert measured == pytest.approx(100 * first["before_mbps"] / before)
-    assert measures.lost_percent(measures.Class("direct", "high"))(row) is None
+    assert measures.lost_percent(measures.Class("direct", "high"))(typed) is None
 
 
 def test_udp_losses_are_those_of_datagrams() -> None:
@@ -218,9 +220,9 @@ def test_small_flows_and_victims_that_come_to_nothing_have_no_convergence() -> N
     affected = [flow for flow in steady if flow["class"] in measures.AFFECTED]
     victims = [flow for flow in affected if flow["class"] == "victim"]
     assert 0 < len(victims) < len(affected) < len(steady) < len(row["flows"])
-    assert len(measures.convergences_s(row)) == len(affected)
+    assert len(measures.convergences_s(*ROWS.read([row]))) == len(affected)
     starved = changed([row], None, "victim", after_mbps=0.0, convergence_s=None)[0]
-    assert len(measures.convergences_s(starved)) == len(affected) - len(victims)
+    assert len(measures.convergences_s(*ROWS.read([starved]))) == len(affected) - len(victims)
 
 
 @pytest.mark.slow
@@ -243,11 +245,11 @@ def test_high_priority_traffic_that_changes_by_more_than_2_percent_differs() -> 
 
 
 def test_the_link_of_figure_16_takes_victims_beside_traffic_that_stays_in_every_round() -> None:
-    rows = rows_of("fig16")
+    rows = ROWS.read(rows_of("fig16"))
     directions = measures.busiest_directions(rows)
     assert set(directions) == {1, 2, 3}
     for number, direction in directions.items():
-        own = [row for row in rows if row["round"] == number]
+        own = [row for row in rows if row.round == number]
         stays, joins = (
             [measures.crossing(row, direction, [measures.Class(kind, "low")]) for row in own]
             for kind in ("direct", "victim")
@@ -269,6 +271,7 @@ def test_claims_without_rows_have_no_data_and_other_rows_do_not_matter(name: str
     sweep = {
         "trial": "kuijia-fig8/all",
         "kind": "sweep",
+        "status": "ok",
         "topology": "x",
         "variant": None,
         "parameters": {},

@@ -10,11 +10,14 @@ from matplotlib import pyplot
 from experiments.campaign.draws import filled_links
 from experiments.campaign.draws.filled_links import VICTIM
 from experiments.campaign.draws.paths import path
+from experiments.campaign.kinds.flows import FlowsMeasured, Windows
 from experiments.campaign.kinds.low_queue import LowQueueParameters
-from experiments.campaign.order import in_order, sessions
+from experiments.campaign.order import in_order, sessions, trial_row
+from experiments.campaign.parameters import plain
 from experiments.campaign.values import CampaignPlan, Json, parameters_of
 from experiments.figures.beyond import x_low_queue
 from experiments.figures.beyond.x_low_queue import LOW_QUEUE, TOGETHER, share_over_time
+from experiments.scenario.flow_values import FlowRecord
 from mininet_topos.catalogue import load_topology
 from te_solver.routes import ResidualRoutes
 from tests.figures.found import FIGURES
@@ -22,7 +25,8 @@ from tests.figures.found import FIGURES
 DARKSTRAND = load_topology("darkstrand")
 OTHERS = x_low_queue.FEWEST_OTHERS, x_low_queue.MOST_OTHERS
 CASES = filled_links.draw_cases(DARKSTRAND, x_low_queue.CASES, 1, OTHERS)
-OWN = parameters_of(x_low_queue.trials(CampaignPlan(quick=True, seed=1))[0], LowQueueParameters)
+TRIAL = x_low_queue.trials(CampaignPlan(quick=True, seed=1))[0]
+OWN = parameters_of(TRIAL, LowQueueParameters)
 
 
 def test_cases_are_as_many_as_asked_for_and_follow_the_seed() -> None:
@@ -77,50 +81,45 @@ def test_each_case_runs_with_both_set_ups_of_queues_on_two_networks() -> None:
     assert all(trial.links == (str(filled_links.case_of(trial).failed),) for trial in trials)
 
 
-def flow(name: str, lost: float, after_mbps: float) -> Json:
-    return {
-        "name": name,
-        "lost_percent_after": lost,
-        "after_mbps": after_mbps,
-        "offered_mbps": 4.0,
-        "samples_mbps": [4.0] * 40 + [after_mbps] * 40,
-        "start_ms": -4000.0,
-    }
+def flow(name: str, lost: float, after_mbps: float) -> FlowRecord:
+    return FlowRecord(
+        *(name, "s1", "s2", "udp", None, 4.0, "direct", None, None, 4.0, after_mbps, 0.0, lost, None, None),
+        samples_mbps=(4.0,) * 40 + (after_mbps,) * 40,
+        start_ms=-4000.0,
+    )
 
 
 def row(queues: str, case: int, *others: float) -> Json:
     flows = [flow(VICTIM, 80.0, 0.7), *(flow(f"other {number}", lost, 3.0) for number, lost in enumerate(others))]
     return {
-        "trial": f"{x_low_queue.ID}/{case}-{queues}",
-        "status": "ok",
-        "parameters": {"queues": queues, "case": case},
-        "flows": flows,
+        **trial_row(replace(TRIAL, parameters=replace(OWN, queues=queues, case=case)), quick=True),
+        **plain(FlowsMeasured((), tuple(flows), {}, {}, {}, {}, Windows(4.0, 8.0, 5.0), (), True)),
     }
 
 
 ROWS = [
     *(row(LOW_QUEUE, case, 0.0, 0.1) for case in range(4)),
     *(row(TOGETHER, case, 20.0 + case, 30.0) for case in range(4)),
-    {"trial": "sdfast-fig5/1", "status": "ok", "flows": []},
-    {"trial": f"{x_low_queue.ID}/broken", "status": "failed", "parameters": {"queues": LOW_QUEUE}},
+    {"trial": "sdfast-fig5/1", "kind": "mixed", "status": "ok", "flows": []},
+    {**row(LOW_QUEUE, 4, 99.0), "status": "failed"},
 ]
 
 
 def test_others_lose_nothing_with_the_low_priority_queue_and_less_than_without() -> None:
-    results = x_low_queue.claims(ROWS)
+    results = x_low_queue.FIGURE.claims(ROWS)
     assert [each.verdict for each in results] == ["holds", "holds", "measured", "measured", "measured"]
     assert results[0].measured == pytest.approx(0.05)
     swapped = [row(TOGETHER, case, 0.0) for case in range(3)] + [row(LOW_QUEUE, case, 25.0 + case) for case in range(3)]
-    assert [each.verdict for each in x_low_queue.claims(swapped)][:2] == ["differs", "differs"]
+    assert [each.verdict for each in x_low_queue.FIGURE.claims(swapped)][:2] == ["differs", "differs"]
 
 
 def test_nothing_measured_is_said() -> None:
     assert {each.verdict for each in FIGURES[x_low_queue.ID].claims([])} == {"no data"}
-    assert x_low_queue.table([]).rows == ()
+    assert x_low_queue.FIGURE.table([]).rows == ()
 
 
 def test_the_table_shows_the_worst_flow_and_what_the_victim_got() -> None:
-    with_low_queue, without = x_low_queue.table(ROWS).rows
+    with_low_queue, without = x_low_queue.FIGURE.table(ROWS).rows
     assert with_low_queue[1:] == ("0.05", "0.10", "0.70", "4.00", "4")
     assert without[1:3] == ("25.75", "30.00")
 
@@ -130,12 +129,12 @@ def test_shares_over_time_are_moving_means_around_the_failure() -> None:
     assert seconds[0] == pytest.approx(-3.75)
     assert shares[0] == pytest.approx(100.0)
     assert shares[-1] == pytest.approx(50.0)
-    assert share_over_time({**flow("other", 0.0, 2.0), "samples_mbps": [1.0]}) == ([], [])
+    assert share_over_time(replace(flow("other", 0.0, 2.0), samples_mbps=(1.0,))) == ([], [])
 
 
 @pytest.mark.parametrize("rows", [ROWS, []])
 def test_the_picture_is_drawn_with_rows_and_without(rows: list[Json]) -> None:
-    figure = x_low_queue.draw(rows, "caption")
+    figure = x_low_queue.FIGURE.draw(rows, "caption")
     assert len(figure.axes) == 2
     assert bool(figure.axes[0].lines) is bool(rows)
     pyplot.close(figure)

@@ -8,6 +8,7 @@ import pytest
 
 from experiments.campaign.computed.classification import FIRST, LAST, table_text
 from experiments.campaign.judging import judge_figure
+from experiments.campaign.kinds.control import ROWS
 from experiments.campaign.order import in_order, trial_row
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import BY_CONSTRUCTION, DIFFERS, HOLDS, NO_DATA, ClaimResult
@@ -51,9 +52,6 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
             "p99_ms": 2 * mean_ms,
         }
         own = {
-            "regime": trial.parameters.regime,
-            "nl": nl,
-            "behaviour": trial.parameters.behaviour,
             "classes": {"high": dict(each), "low": dict(each)},
             "answers_pps": 1000.0,
             "link_mbps": setup.LINK_MBPS,
@@ -130,7 +128,7 @@ def test_a_lost_high_packet_breaks_the_goal_of_none() -> None:
 def test_a_controller_that_answers_nothing_is_judged_by_its_loss() -> None:
     rows = rows_of("x-misbehaving")
     for row in rows:
-        if (row["variant"], row["behaviour"]) == ("fifo", "endless"):
+        if (row["variant"], row["parameters"]["behaviour"]) == ("fifo", "endless"):
             row["classes"]["high"].update(answered=0, lost_percent=100.0, mean_ms=None, p99_ms=None)
     results = BY_ID["x-misbehaving"].claims(rows)
     assert claim(results, "high class lost, FIFO (stock Ryu), lists without end").measured == 100.0
@@ -146,10 +144,10 @@ def test_without_rows_there_is_no_data() -> None:
 
 def test_the_knee_is_the_last_load_before_congestion() -> None:
     rows = rows_of("pso-fig7")
-    assert knee(rows, Choice(setup.LINK), HIGH, "fifo") == 0.8
-    assert knee(rows, Choice(setup.LINK), HIGH, "pso") == 1.2
+    assert knee(ROWS.read(rows), Choice(setup.LINK), HIGH, "fifo") == 0.8
+    assert knee(ROWS.read(rows), Choice(setup.LINK), HIGH, "pso") == 1.2
     crowded = rows_of("pso-fig7", lost=lambda _variant, _nl: 1.0)
-    assert knee(crowded, Choice(setup.LINK), HIGH, "fifo") is None
+    assert knee(ROWS.read(crowded), Choice(setup.LINK), HIGH, "fifo") is None
 
 
 @pytest.mark.parametrize("n_rules", fig10.RULES)

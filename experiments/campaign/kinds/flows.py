@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from experiments.campaign.kind import TrialKind, after
 from experiments.campaign.parameters import Parameters
+from experiments.campaign.rows import Row, RowType
+from experiments.scenario.flow_values import FlowRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +71,57 @@ class FlowsParameters(Parameters):
     settle_s: float = 3.0
 
 
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Links of a flow, as "s1>s2", before the failure and after it; empty: it is dropped at the ingress."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Payload rates before the failure and after it."""
+
+    before_mbps: float
+    after_mbps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Lengths: before the failure, after it, and of the last part of that, whose rates are those after."""
+
+    before_s: float
+    after_s: float
+    final_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class FlowsMeasured:
+    """What became of a trial's flows.
+
+    Attributes
+    ----------
+    paths, fluid
+        By the flow's name; what te_solver's fluid delivers, nothing where there are no tunnels.
+    links : by "s1>s2", window and queue
+        Mbit/s.
+    stages_ms
+        From the failure until the controller was notified, and until the last switch had its rows (None: never).
+    """
+
+    failed_links: tuple[str, ...]
+    flows: tuple[FlowRecord, ...]
+    paths: dict[str, Path]
+    links: dict[str, dict[str, dict[str, float]]]
+    fluid: dict[str, Rates]
+    stages_ms: dict[str, float | None]
+    windows_s: Windows
+    warnings: tuple[str, ...]
+    trustworthy: bool
+    load_per_core: float = 0.0
+
+
+ROWS = RowType("flows", FlowsParameters, FlowsMeasured)
+FlowsRow = Row[FlowsParameters, FlowsMeasured]
 KIND = TrialKind("flows", "experiments.testbed.trials.flow_session:flow_runner", after(8.0), emulated=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from experiments.campaign.kind import TrialKind, after
 from experiments.campaign.parameters import Parameters
+from experiments.campaign.rows import Row, RowType
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +49,26 @@ class IngressParameters(Parameters):
     low_to_high: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Update:
+    """An ingress switch with a failed tunnel, and when its last new row was in force; None: not in time."""
+
+    node: str
+    from_failure_ms: float | None
+    from_detection_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class IngressMeasured:
+    """One failure: when it was first noticed at each end of the link, and what became of every ingress switch."""
+
+    noticed_ms: dict[str, float]
+    ingresses: tuple[Update, ...]
+    warnings: tuple[str, ...] = ()
+    trustworthy: bool = True
+    load_per_core: float = 0.0
+
+
+ROWS = RowType("ingress", IngressParameters, IngressMeasured)
+IngressRow = Row[IngressParameters, IngressMeasured]
 KIND = TrialKind("ingress", "experiments.testbed.trials.ingress_session:ingress_runner", after(4.0), emulated=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.campaign.kind import TrialKind, after
+from experiments.campaign.kinds.flows import FlowsMeasured
 from experiments.campaign.kinds.probed import WatchedParameters
+from experiments.campaign.rows import Row, RowType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,8 @@ class LowQueueParameters(WatchedParameters):
     least_bfd_ms: int = 100
 
 
+ROWS = RowType("low-queue", LowQueueParameters, FlowsMeasured)
+LowQueueRow = Row[LowQueueParameters, FlowsMeasured]
 KIND = TrialKind(
     "low-queue", "experiments.testbed.trials.low_queue_session:low_queue_runner", after(10.0), emulated=True
 )

@@ -15,13 +15,13 @@ import numpy as np
 
 from experiments.campaign.draws.filled_links import VICTIM, draw_cases
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.kinds.low_queue import LowQueueParameters
+from experiments.campaign.kinds.low_queue import ROWS, LowQueueParameters, LowQueueRow
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import CampaignPlan, Json, Load, Timing, Trial, Variant
+from experiments.campaign.values import CampaignPlan, Load, Timing, Trial, Variant
 from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, judge, judge_difference
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, PAPER, say_empty
-from experiments.scenario.flow_values import BIN_S
+from experiments.scenario.flow_values import BIN_S, FlowRecord
 from mininet_topos.catalogue import load_topology
 
 if TYPE_CHECKING:
@@ -76,45 +76,44 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     )
 
 
-def own_rows(rows: Sequence[Json], queues: str) -> list[Json]:
-    """Good rows of one set-up of queues."""
-    own = (row for row in rows if row["trial"].startswith(f"{ID}/") and "flows" in row)
-    return [row for row in own if row["parameters"]["queues"] == queues]
+def own_rows(rows: Sequence[LowQueueRow], queues: str) -> list[LowQueueRow]:
+    """Rows of one set-up of queues."""
+    return [row for row in rows if row.parameters.queues == queues]
 
 
-def others_lost_percent(row: Json) -> list[float]:
+def others_lost_percent(row: LowQueueRow) -> list[float]:
     """Datagrams of each other flow that were lost at the end of a trial (%)."""
-    return [flow["lost_percent_after"] for flow in row["flows"] if flow["name"] != VICTIM]
+    return [flow.lost_percent_after or 0.0 for flow in row.measured.flows if flow.name != VICTIM]
 
 
-def victim_of(row: Json) -> Json:
+def victim_of(row: LowQueueRow) -> FlowRecord:
     """Record of the victim."""
-    return next(flow for flow in row["flows"] if flow["name"] == VICTIM)
+    return next(flow for flow in row.measured.flows if flow.name == VICTIM)
 
 
-def mean_loss(rows: Sequence[Json], queues: str) -> Estimate | None:
+def mean_loss(rows: Sequence[LowQueueRow], queues: str) -> Estimate | None:
     """Mean over cases of the others' mean loss (%), with its interval."""
     losses = [others_lost_percent(row) for row in own_rows(rows, queues)]
     return mean_interval([sum(each) / len(each) for each in losses]) if losses else None
 
 
-def victims_rate(rows: Sequence[Json], queues: str) -> Estimate | None:
+def victims_rate(rows: Sequence[LowQueueRow], queues: str) -> Estimate | None:
     """Mean over cases of what the victim receives in the end (Mbit/s)."""
-    rates = [victim_of(row)["after_mbps"] for row in own_rows(rows, queues)]
+    rates = [victim_of(row).after_mbps for row in own_rows(rows, queues)]
     return mean_interval(rates) if rates else None
 
 
-def spared(rows: Sequence[Json]) -> Estimate | None:
+def spared(rows: Sequence[LowQueueRow]) -> Estimate | None:
     """Mean over cases that were measured both ways of the loss that the queue spares the others (points of %)."""
     losses = {
-        queues: {row["parameters"]["case"]: np.mean(others_lost_percent(row)) for row in own_rows(rows, queues)}
+        queues: {row.parameters.case: np.mean(others_lost_percent(row)) for row in own_rows(rows, queues)}
         for queues in QUEUES
     }
     both = sorted(losses[LOW_QUEUE].keys() & losses[TOGETHER].keys())
     return mean_interval([float(losses[TOGETHER][case] - losses[LOW_QUEUE][case]) for case in both]) if both else None
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[LowQueueRow]) -> list[ClaimResult]:
     """Others lose nothing with the low-priority queue, and less than without; what the victim gets is reported."""
     limit = Claim(f"loss of other flows, {QUEUES[LOW_QUEUE]}", "%", None, AtMost(MOST_LOST_PERCENT), asks=MARGIN)
     results = [
@@ -127,7 +126,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[LowQueueRow]) -> Table:
     """Losses and the victim's rate, with and without the low-priority queue."""
     found = []
     for queues in (LOW_QUEUE, TOGETHER):
@@ -135,13 +134,13 @@ def table(rows: Sequence[Json]) -> Table:
         loss, rate = mean_loss(rows, queues), victims_rate(rows, queues)
         if loss is not None and rate is not None:
             worst = max(lost for row in own for lost in others_lost_percent(row))
-            offered = victim_of(own[0])["offered_mbps"]
+            offered = victim_of(own[0]).offered_mbps
             shown = (f"{loss.value:.2f}", f"{worst:.2f}", f"{rate.value:.2f}", f"{offered:.2f}", str(len(own)))
             found.append((QUEUES[queues], *shown))
     return Table(HEADER, tuple(found))
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[LowQueueRow], caption: str) -> Figure:
     """A panel for each set-up of queues: share of its rate that every flow gets, over time."""
     figure, both = canvas.panels("SD-FAST beyond the papers: recovered traffic on links that others fill", len(QUEUES))
     for axes, (queues, words) in zip(both, QUEUES.items(), strict=True):
@@ -158,15 +157,15 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
-def _draw(axes: Axes, rows: Sequence[Json]) -> None:
-    flows = [flow for row in rows for flow in row["flows"]]
+def _draw(axes: Axes, rows: Sequence[LowQueueRow]) -> None:
+    flows = [flow for row in rows for flow in row.measured.flows]
     if not flows:
         say_empty(axes)
         return
     shown_s = np.arange(-TIMING.before_s, TIMING.total_s - TIMING.before_s - _EDGE_S, BIN_S)
     for name, colour, of_name in (
-        ("other flows", PALETTE[0], [flow for flow in flows if flow["name"] != VICTIM]),
-        ("victim", PALETTE[2], [flow for flow in flows if flow["name"] == VICTIM]),
+        ("other flows", PALETTE[0], [flow for flow in flows if flow.name != VICTIM]),
+        ("victim", PALETTE[2], [flow for flow in flows if flow.name == VICTIM]),
     ):
         shares = [share_over_time(flow) for flow in of_name]
         for seconds, values in shares:
@@ -181,15 +180,15 @@ def _draw(axes: Axes, rows: Sequence[Json]) -> None:
     axes.set_ylim(0, 115)
 
 
-def share_over_time(flow: Json) -> tuple[list[float], list[float]]:
+def share_over_time(flow: FlowRecord) -> tuple[list[float], list[float]]:
     """Seconds since the failure, and the moving mean of what a flow receives (% of what it offers)."""
-    samples = np.asarray(flow["samples_mbps"], dtype=np.float64)
+    samples = np.asarray(flow.samples_mbps, dtype=np.float64)
     if len(samples) < _SMOOTH:
         return [], []
     smooth = np.convolve(samples, np.ones(_SMOOTH) / _SMOOTH, mode="valid")
-    first_s = flow["start_ms"] / 1000.0 + _EDGE_S
+    first_s = flow.start_ms / 1000.0 + _EDGE_S
     seconds = first_s + BIN_S * np.arange(len(smooth))
-    return seconds.tolist(), (100.0 * smooth / flow["offered_mbps"]).tolist()
+    return seconds.tolist(), (100.0 * smooth / (flow.offered_mbps or 1.0)).tolist()
 
 
 FIGURE = PaperFigure(
@@ -197,7 +196,7 @@ FIGURE = PaperFigure(
     "beyond",
     "Beyond: SD-FAST with recovered traffic in the victim queue; who loses on full links",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
 )

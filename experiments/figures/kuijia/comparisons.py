@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.flows import ROWS, FlowsRow
 from experiments.campaign.statistics import Estimate, mean_interval, median_confidence, median_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.campaign.verdicts import ClaimResult
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, PAPER, paper_handle, say_empty
@@ -43,8 +44,8 @@ COLOURS = {testbed.KUIJIA: PALETTE[0], testbed.RESCALING: PALETTE[2]}
 MARKS = {testbed.KUIJIA: "o", testbed.RESCALING: "s"}
 _SHIFT_MBPS = {testbed.KUIJIA: -12.0, testbed.RESCALING: 12.0}
 DEMAND = "Mbit/s a pair (paper's scale)"
-Draw = Callable[[Sequence[Json], str], "Figure"]
-MakeTable = Callable[[Sequence[Json]], Table]
+Draw = Callable[[Sequence[FlowsRow], str], "Figure"]
+MakeTable = Callable[[Sequence[FlowsRow]], Table]
 _PAIRED = tuple(
     f"{testbed.VARIANT_NAMES[variant.name]}: {what}" for variant in testbed.VARIANTS for what in ("lost %", "fluid %")
 )
@@ -65,12 +66,12 @@ def class_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return testbed.gscale_trials(plan, "tcp", tunnel_traffic.FOUR)
 
 
-def points(rows: Sequence[Json], choice: Choice, variant: Variant, measure: Measure) -> Values:
+def points(rows: Sequence[FlowsRow], choice: Choice, variant: Variant, measure: Measure) -> Values:
     """A measure of every trial of a variant."""
     return by_point(chosen(rows, choice, variant), measure)
 
 
-def both(rows: Sequence[Json], choice: Choice, measure: Measure) -> tuple[Values, Values]:
+def both(rows: Sequence[FlowsRow], choice: Choice, measure: Measure) -> tuple[Values, Values]:
     """A measure under Kuijia and under rescaling."""
     kuijia, rescaling = (points(rows, choice, variant, measure) for variant in testbed.VARIANTS)
     return kuijia, rescaling
@@ -95,7 +96,7 @@ def loss_figure(
     name: str,
     title: str,
     trials: Callable[[CampaignPlan], tuple[Trial, ...]],
-    judged: Callable[[Sequence[Json]], list[ClaimResult]],
+    judged: Callable[[Sequence[FlowsRow]], list[ClaimResult]],
     cases: Mapping[str, tuple[Choice, Class]],
     *,
     band: float | None = None,
@@ -107,9 +108,9 @@ def loss_figure(
         "kuijia",
         title,
         trials,
-        judged,
-        loss_picture(heading, cases, band),
-        loss_table(cases),
+        ROWS.on(judged),
+        ROWS.on(loss_picture(heading, cases, band)),
+        ROWS.on(loss_table(cases)),
     )
 
 
@@ -124,7 +125,7 @@ def loss_picture(title: str, cases: Mapping[str, tuple[Choice, Class]], band: fl
         What the paper allows Kuijia (%), as a line.
     """
 
-    def draw(rows: Sequence[Json], caption: str) -> Figure:
+    def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
         figure, axes_of = canvas.panels(title, len(cases))
         for axes, (name, (choice, which)) in zip(axes_of, cases.items(), strict=True):
             axes.set_title(name, color=INK, fontsize=10, loc="left")
@@ -144,7 +145,7 @@ def loss_picture(title: str, cases: Mapping[str, tuple[Choice, Class]], band: fl
     return draw
 
 
-def _draw_case(axes: Axes, rows: Sequence[Json], choice: Choice, which: Class) -> None:
+def _draw_case(axes: Axes, rows: Sequence[FlowsRow], choice: Choice, which: Class) -> None:
     for variant in testbed.VARIANTS:
         here = chosen(rows, choice, variant)
         draw_measure(axes, here, variant, lost_percent(which))
@@ -160,7 +161,7 @@ def _draw_case(axes: Axes, rows: Sequence[Json], choice: Choice, which: Class) -
     axes.margins(x=0.08)
 
 
-def draw_measure(axes: Axes, rows: Sequence[Json], variant: Any, measure: Measure) -> None:
+def draw_measure(axes: Axes, rows: Sequence[FlowsRow], variant: Any, measure: Measure) -> None:
     """Mean over rounds with its interval, and every trial as a small dot beside."""
     values = by_point(rows, measure)
     estimates = by_demand(values)
@@ -180,11 +181,11 @@ def _fluid_handle() -> Any:
     return Line2D([], [], color=INK, lw=1.2, ls="--", label="fluid model, same allocation")
 
 
-def facts_of(rows: Sequence[Json], choices: Sequence[Choice]) -> list[str]:
+def facts_of(rows: Sequence[FlowsRow], choices: Sequence[Choice]) -> list[str]:
     """What the picture's trials are, in sentences."""
     own = [row for choice in dict.fromkeys(choices) for row in chosen(rows, choice)]
-    failed = sorted({f"{row['failed_links'][0]}" for row in own})
-    rounds = len({row["round"] for row in own})
+    failed = sorted({row.measured.failed_links[0] for row in own})
+    rounds = len({row.round for row in own})
     return [
         f"Gscale, {tunnel_traffic.PAIRS} random pairs and one failed link a round "
         f"({', '.join(failed)}; rounds: {rounds}).",
@@ -202,7 +203,7 @@ def loss_table(cases: Mapping[str, tuple[Choice, Class]]) -> MakeTable:
         What the first column calls them.
     """
 
-    def table(rows: Sequence[Json]) -> Table:
+    def table(rows: Sequence[FlowsRow]) -> Table:
         found = []
         for title, (choice, which) in cases.items():
             own = chosen(rows, choice)
@@ -215,7 +216,7 @@ def loss_table(cases: Mapping[str, tuple[Choice, Class]]) -> MakeTable:
                 cells = (
                     cell(values[variant, fluid].get(demand)) for variant in testbed.VARIANTS for fluid in (False, True)
                 )
-                here = [row for row in own if row["parameters"]["demand_mbps"] == demand]
+                here = [row for row in own if row.parameters.demand_mbps == demand]
                 flows = sum(len(flows_of(row, which)) for row in here) / max(1, len(here))
                 found.append((title, str(demand), *cells, f"{flows:.0f}", str(len(here))))
         return Table(("flows", "Mbit/s a pair", *_PAIRED, "flows a trial", "trials"), tuple(found))

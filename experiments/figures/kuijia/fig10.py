@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.campaign.values import Json
+from experiments.campaign.kinds.flows import FlowsRow
 from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, judge, judge_difference
 from experiments.figures.kuijia import testbed
 from experiments.figures.kuijia.comparisons import ABOVE, DIRECT, GROWS, TCP, both, loss_figure, tcp_trials
 from experiments.figures.kuijia.measures import by_demand, difference, growth, lost_percent
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """TCP loss of directly affected flows: about 0 with Kuijia at every demand; rescaling's grows."""
     name = "loss of directly affected TCP flows"
     kuijia, rescaling = both(rows, TCP, lost_percent(DIRECT))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.campaign.values import Json
+from experiments.campaign.kinds.flows import FlowsRow
 from experiments.campaign.verdicts import MARGIN, AtLeast, Claim, ClaimResult, judge, judge_difference
 from experiments.figures.kuijia.comparisons import ABOVE, DIRECT, GROWS, UDP, both, loss_figure, udp_trials
 from experiments.figures.kuijia.measures import by_rounds, difference, growth, lost_percent
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """UDP loss of directly affected flows: below 2 % with Kuijia at nearly all points."""
     name = "loss of directly affected UDP flows"
     kuijia, rescaling = both(rows, UDP, lost_percent(DIRECT))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from experiments.campaign.values import Json
+from experiments.campaign.kinds.flows import FlowsRow
 from experiments.campaign.verdicts import ClaimResult, judge_difference
 from experiments.figures.kuijia.comparisons import (
     ABOVE,
@@ -20,10 +20,10 @@ from experiments.figures.kuijia.comparisons import (
 from experiments.figures.kuijia.measures import Choice, difference, growth, lost_percent
 
 
-def claims_of(choice: Choice) -> Callable[[Sequence[Json]], list[ClaimResult]]:
+def claims_of(choice: Choice) -> Callable[[Sequence[FlowsRow]], list[ClaimResult]]:
     """Figures 12 (TCP) and 13 (UDP): claims_of lose more with Kuijia, and the more the larger the demand."""
 
-    def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+    def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
         kuijia, rescaling = both(rows, choice, lost_percent(VICTIM))
         name = f"loss of {choice.transport.upper()} claims_of"
         return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.campaign.values import Json
+from experiments.campaign.kinds.flows import FlowsRow
 from experiments.campaign.verdicts import Claim, ClaimResult, judge, judge_difference
 from experiments.figures.kuijia.comparisons import (
     ABOVE,
@@ -25,7 +25,7 @@ _LOW = {"directly affected, low": LOW_DIRECT, "victims, low": LOW_VICTIM}
 _HIGH = {"directly affected, high": HIGH_DIRECT, "victims, high": HIGH_VICTIM}
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """Low-priority flows: rescaling hurts directly affected ones, Kuijia victims only."""
     kuijia, rescaling = both(rows, CLASSES_TCP, lost_percent(LOW_DIRECT))
     hit, _ = both(rows, CLASSES_TCP, lost_percent(LOW_VICTIM))

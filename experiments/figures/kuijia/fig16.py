@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import Json, Variant
+from experiments.campaign.kinds.flows import ROWS, FlowsRow
+from experiments.campaign.values import Variant
 from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, judge, judge_difference
 from experiments.charts import canvas
 from experiments.charts.canvas import GRID, INK, PALETTE, say_empty
@@ -50,7 +51,7 @@ GROUPS = {
 _GROUP_COLOURS = dict(zip(GROUPS, (PALETTE[0], "#8bb7f7", PALETTE[1], PALETTE[2]), strict=True))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """Traffic over a link by priority: high unchanged in both; low affected directly falls with rescaling only."""
     directions = busiest_directions(chosen(rows, CLASSES_TCP))
     results = []
@@ -82,16 +83,16 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def _change(rows: Sequence[Json], variant: Variant, directions: Mapping[int, str], which: Class) -> Values:
+def _change(rows: Sequence[FlowsRow], variant: Variant, directions: Mapping[int, str], which: Class) -> Values:
     """Change (%) of the traffic of a class that crosses its round's link after the failure, since before it."""
 
-    def measure(row: Json) -> float | None:
-        return staying_change(row, directions[row["round"]], which) if row["round"] in directions else None
+    def measure(row: FlowsRow) -> float | None:
+        return staying_change(row, directions[row.round], which) if row.round in directions else None
 
     return points(rows, CLASSES_TCP, variant, measure)
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
     """Traffic of flows over the busiest link by priority, before and after the failure; a panel for each demand."""
     own = chosen(rows, CLASSES_TCP)
     directions = busiest_directions(own)
@@ -102,7 +103,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         return canvas.finish(figure, [], caption)
     for axes, demand in zip(axes_of, demands, strict=True):
         axes.set_title(f"{demand} Mbit/s a pair", color=INK, fontsize=10, loc="left")
-        here = [row for row in own if row["parameters"]["demand_mbps"] == demand]
+        here = [row for row in own if row.parameters.demand_mbps == demand]
         _draw_stacks(axes, here, directions)
     axes_of[0].set_ylabel("Mbit/s (measured times 100)", color=INK)
     highest = max(axes.get_ylim()[1] for axes in axes_of)
@@ -117,7 +118,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
-def _draw_stacks(axes: Axes, rows: Sequence[Json], directions: Mapping[int, str]) -> None:
+def _draw_stacks(axes: Axes, rows: Sequence[FlowsRow], directions: Mapping[int, str]) -> None:
     ticks: dict[float, str] = {}
     for place, variant in enumerate(testbed.VARIANTS):
         here = chosen(rows, CLASSES_TCP, variant)
@@ -136,14 +137,14 @@ def _draw_stacks(axes: Axes, rows: Sequence[Json], directions: Mapping[int, str]
     axes.tick_params(axis="x", length=0)
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[FlowsRow]) -> Table:
     """Traffic of flows over the busiest link by priority, in the paper's Mbit/s; means over rounds."""
     own = chosen(rows, CLASSES_TCP)
     directions = busiest_directions(own)
     found = []
     for demand in demands_of(own):
         for variant in testbed.VARIANTS:
-            here = [row for row in chosen(own, CLASSES_TCP, variant) if row["parameters"]["demand_mbps"] == demand]
+            here = [row for row in chosen(own, CLASSES_TCP, variant) if row.parameters.demand_mbps == demand]
             for title, which in GROUPS.items():
                 measured, fluid = (group_mean(here, directions, which, fluid=fluid) for fluid in (False, True))
                 if measured is not None and fluid is not None:
@@ -155,10 +156,10 @@ def table(rows: Sequence[Json]) -> Table:
 
 
 def group_mean(
-    rows: Sequence[Json], directions: Mapping[int, str], which: Sequence[Class], *, fluid: bool = False
+    rows: Sequence[FlowsRow], directions: Mapping[int, str], which: Sequence[Class], *, fluid: bool = False
 ) -> Crossing | None:
     """Mean over trials of a group's traffic over its round's link; None without a trial."""
-    found = [crossing(row, directions[row["round"]], which, fluid=fluid) for row in rows if row["round"] in directions]
+    found = [crossing(row, directions[row.round], which, fluid=fluid) for row in rows if row.round in directions]
     if not found:
         return None
     sums = (sum(each.before_mbps for each in found), sum(each.after_mbps for each in found))
@@ -170,7 +171,7 @@ FIGURE = PaperFigure(
     "kuijia",
     "Figure 16: traffic of every priority over a link",
     class_trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.kinds.flows import FlowsRow
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, judge
 from experiments.figures.kuijia.comparisons import (
     INDIRECT,
@@ -24,7 +25,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return (*tcp_trials(plan), *udp_trials(plan))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """Indirectly affected flows: less than 1 % with rescaling, almost nothing with Kuijia."""
     results = []
     for choice in (TCP, UDP):

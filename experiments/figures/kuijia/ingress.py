@@ -14,9 +14,9 @@ import numpy as np
 
 from experiments.campaign.draws.tunnel_traffic import GSCALE, PAIRS, SCALE, SINGLE, TUNNELS, demands_of
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.kinds.ingress import IngressParameters
+from experiments.campaign.kinds.ingress import ROWS, IngressParameters, IngressRow
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, say_empty
@@ -107,7 +107,7 @@ def _links(drawing: int, seed: int, count: int) -> Iterator[str]:
     return (str(links[order[number % len(links)]]) for number in range(count))
 
 
-def updates_ms(rows: Sequence[Json], notifier: Notifier, since: str) -> list[float]:
+def updates_ms(rows: Sequence[IngressRow], notifier: Notifier, since: str) -> list[float]:
     """Update times (ms) of all ingress switches of a notifier's good trials.
 
     Parameters
@@ -115,15 +115,15 @@ def updates_ms(rows: Sequence[Json], notifier: Notifier, since: str) -> list[flo
     since
         A key of `SINCE`.
     """
-    return [each[since] for row in _rows_of(rows, notifier) for each in row["ingresses"] if each[since] is not None]
+    times = (getattr(each, since) for row in _rows_of(rows, notifier) for each in row.measured.ingresses)
+    return [each for each in times if each is not None]
 
 
-def _rows_of(rows: Sequence[Json], notifier: Notifier) -> list[Json]:
-    own = (row for row in rows if row.get("kind") == "ingress" and row["trial"].startswith(f"{ID}/"))
-    return [row for row in own if row["parameters"]["network"] == notifier.name and "ingresses" in row]
+def _rows_of(rows: Sequence[IngressRow], notifier: Notifier) -> list[IngressRow]:
+    return [row for row in rows if row.parameters.network == notifier.name]
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[IngressRow]) -> list[ClaimResult]:
     """Percentiles of the update time of every notifier; the paper gives none."""
     results = []
     for since, words in SINCE.items():
@@ -141,7 +141,7 @@ def percentile_of(values: Sequence[float], percentile: int) -> Estimate | None:
     return Estimate(float(np.percentile(values, percentile)), None, None) if values else None
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[IngressRow]) -> Table:
     """Percentiles by notifier, from the failure and from detection."""
     found = []
     for notifier in NOTIFIERS:
@@ -154,24 +154,24 @@ def table(rows: Sequence[Json]) -> Table:
     return Table(HEADER, tuple(found))
 
 
-def missed(rows: Sequence[Json]) -> Mapping[str, int]:
+def missed(rows: Sequence[IngressRow]) -> Mapping[str, int]:
     """Ingress switches with a failed tunnel that did not repartition in time, by notifier."""
     return {
         notifier.name: sum(
-            each["from_failure_ms"] is None for row in _rows_of(rows, notifier) for each in row["ingresses"]
+            each.from_failure_ms is None for row in _rows_of(rows, notifier) for each in row.measured.ingresses
         )
         for notifier in NOTIFIERS
     }
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[IngressRow], caption: str) -> Figure:
     """Share of updates that are done, over time: from the failure, and from detection."""
     figure, both = canvas.panels("Kuijia beyond the paper: when the ingress sends flows of failed tunnels elsewhere", 2)
     for axes, since in zip(both, SINCE, strict=True):
         _draw(axes, rows, since)
     shown = next((axes for axes in both if axes.lines), both[0])
     canvas.legend(figure, shown)
-    intervals = sorted({row["bfd_interval_ms"] for row in rows if "ingresses" in row and "bfd_interval_ms" in row})
+    intervals = sorted({row.bfd_interval_ms for row in rows if row.bfd_interval_ms is not None})
     found = table(rows).rows
     failures = max((int(row[-1]) for row in found), default=0)
     not_in_time = sum(missed(rows).values())
@@ -184,7 +184,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
-def _draw(axes: Axes, rows: Sequence[Json], since: str) -> None:
+def _draw(axes: Axes, rows: Sequence[IngressRow], since: str) -> None:
     for notifier in NOTIFIERS:
         values = sorted(updates_ms(rows, notifier, since))
         if values:
@@ -207,8 +207,8 @@ FIGURE = PaperFigure(
     "beyond",
     "Beyond: when the ingress has repartitioned its ranges, notified by agents or by the controller",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
     with_paper="kuijia",
 )

@@ -11,8 +11,10 @@ from statistics import median
 from typing import NamedTuple
 
 from experiments.campaign.draws import tunnel_traffic
+from experiments.campaign.kinds.flows import FlowsRow
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Json, Variant
+from experiments.campaign.values import Variant
+from experiments.scenario.flow_values import FlowRecord
 
 # A flow that carries less than this at the end has come to nothing, so it has no rate to converge to.
 NOTHING_MBPS = 0.01
@@ -39,39 +41,39 @@ class Class(NamedTuple):
     priority: str | None = None
 
 
-Measure = Callable[[Json], float | None]
+Measure = Callable[[FlowsRow], float | None]
 Point = tuple[int, int]
 """Round and demand of a trial."""
 
 
-def chosen(rows: Iterable[Json], choice: Choice, variant: Variant | None = None) -> list[Json]:
+def chosen(rows: Iterable[FlowsRow], choice: Choice, variant: Variant | None = None) -> list[FlowsRow]:
     """Rows of the chosen trials, of one variant or of all."""
     wanted = (choice.transport, choice.queues, choice.topology)
     return [
         row
         for row in rows
-        if row["kind"] == "flows"
-        and (row["parameters"]["transport"], row["parameters"]["queues"], row["topology"]) == wanted
-        and (variant is None or row["variant"] == variant.name)
+        if (row.parameters.transport, row.parameters.queues, row.topology) == wanted
+        and (variant is None or row.variant == variant.name)
     ]
 
 
-def flows_of(row: Json, which: Class) -> list[Json]:
+def flows_of(row: FlowsRow, which: Class) -> list[FlowRecord]:
     """Flow records of a class."""
-    return [flow for flow in row["flows"] if flow["class"] == which.kind and which.priority in (None, flow["priority"])]
+    return [flow for flow in row.measured.flows if flow.kind == which.kind and which.priority in (None, flow.priority)]
 
 
 def lost_percent(which: Class) -> Measure:
     """Loss of a class as the paper means it: throughput that is gone (TCP), datagrams that are (UDP); None without."""
 
-    def measure(row: Json) -> float | None:
+    def measure(row: FlowsRow) -> float | None:
         flows = flows_of(row, which)
-        if row["parameters"]["transport"] == "udp":
-            known = [flow for flow in flows if flow["lost_percent_after"] is not None]
-            sent = sum(flow["offered_mbps"] for flow in known)
-            return sum(flow["offered_mbps"] * flow["lost_percent_after"] for flow in known) / sent if sent else None
-        before = sum(flow["before_mbps"] for flow in flows)
-        return 100.0 * (1 - sum(flow["after_mbps"] for flow in flows) / before) if before else None
+        if row.parameters.transport == "udp":
+            known = [flow for flow in flows if flow.lost_percent_after is not None]
+            sent = sum(flow.offered_mbps or 0.0 for flow in known)
+            lost = sum((flow.offered_mbps or 0.0) * (flow.lost_percent_after or 0.0) for flow in known)
+            return lost / sent if sent else None
+        before = sum(flow.before_mbps for flow in flows)
+        return 100.0 * (1 - sum(flow.after_mbps for flow in flows) / before) if before else None
 
     return measure
 
@@ -79,52 +81,52 @@ def lost_percent(which: Class) -> Measure:
 def fluid_lost_percent(which: Class) -> Measure:
     """The same by the fluid model."""
 
-    def measure(row: Json) -> float | None:
-        fluid = [row["fluid"][flow["name"]] for flow in flows_of(row, which)]
-        before = sum(each["before_mbps"] for each in fluid)
-        return 100.0 * (1 - sum(each["after_mbps"] for each in fluid) / before) if before else None
+    def measure(row: FlowsRow) -> float | None:
+        fluid = [row.measured.fluid[flow.name] for flow in flows_of(row, which)]
+        before = sum(each.before_mbps for each in fluid)
+        return 100.0 * (1 - sum(each.after_mbps for each in fluid) / before) if before else None
 
     return measure
 
 
-def convergences_s(row: Json) -> list[float]:
+def convergences_s(row: FlowsRow) -> list[float]:
     """Convergence of each affected flow that has something in the end; the time watched where it never settled.
 
     Flows that offer less than `LEAST_STEADY_MBPS` are left out.
     """
-    watched_s = float(row["windows_s"]["after_s"])
+    watched_s = float(row.measured.windows_s.after_s)
     return [
-        watched_s if flow["convergence_s"] is None else float(flow["convergence_s"])
+        watched_s if flow.convergence_s is None else float(flow.convergence_s)
         for kind in AFFECTED
         for flow in flows_of(row, Class(kind))
-        if flow["after_mbps"] >= NOTHING_MBPS and flow["offered_mbps"] >= LEAST_STEADY_MBPS
+        if flow.after_mbps >= NOTHING_MBPS and (flow.offered_mbps or 0.0) >= LEAST_STEADY_MBPS
     ]
 
 
-def typical_convergence_s(row: Json) -> float | None:
+def typical_convergence_s(row: FlowsRow) -> float | None:
     """Median over the affected flows of a trial."""
     values = convergences_s(row)
     return median(values) if values else None
 
 
-def whole_convergence_s(row: Json) -> float | None:
+def whole_convergence_s(row: FlowsRow) -> float | None:
     """Time until all affected flows of a trial have settled."""
     return max(convergences_s(row), default=None)
 
 
-def by_point(rows: Iterable[Json], measure: Measure) -> dict[Point, float]:
+def by_point(rows: Iterable[FlowsRow], measure: Measure) -> dict[Point, float]:
     """Value of every trial that has one, by round and demand."""
     found = {}
     for row in rows:
         value = measure(row)
         if value is not None and math.isfinite(value):
-            found[row["round"], row["parameters"].get("demand_mbps") or 0] = value
+            found[row.round, row.parameters.demand_mbps or 0] = value
     return found
 
 
-def demands_of(rows: Iterable[Json]) -> list[int]:
+def demands_of(rows: Iterable[FlowsRow]) -> list[int]:
     """Demands of rows, in order."""
-    return sorted({row["parameters"]["demand_mbps"] for row in rows})
+    return sorted({row.parameters.demand_mbps or 0 for row in rows})
 
 
 def by_demand(values: Mapping[Point, float]) -> dict[int, Estimate]:
@@ -167,58 +169,58 @@ class Crossing(NamedTuple):
     after_mbps: float
 
 
-def busiest_directions(rows: Iterable[Json]) -> dict[int, str]:
+def busiest_directions(rows: Iterable[FlowsRow]) -> dict[int, str]:
     """Directed link that Figure 16 looks at, by round: that on which most victims join traffic that stays.
 
     By what flows offer, not by what was measured, and by all trials of a round, which share pairs and failed link.
     """
     weights: dict[int, dict[str, float]] = {}
     for row in rows:
-        weight = weights.setdefault(row["round"], {})
+        weight = weights.setdefault(row.round, {})
         joined, stays = (_offered(row, kind) for kind in ("victim", "direct"))
         for name in joined.keys() & stays.keys():
             weight[name] = weight.get(name, 0.0) + joined[name]
     return {number: max(sorted(weight), key=lambda name: weight[name]) for number, weight in weights.items() if weight}
 
 
-def _offered(row: Json, kind: str) -> dict[str, float]:
+def _offered(row: FlowsRow, kind: str) -> dict[str, float]:
     """What flows of a class offer to every directed link after the failure."""
     found: dict[str, float] = {}
     for flow in flows_of(row, Class(kind)):
-        for name in row["paths"][flow["name"]]["after"]:
-            found[name] = found.get(name, 0.0) + (flow["offered_mbps"] or 0.0)
+        for name in row.measured.paths[flow.name].after:
+            found[name] = found.get(name, 0.0) + (flow.offered_mbps or 0.0)
     return found
 
 
-def crossing(row: Json, direction: str, which: Sequence[Class], *, fluid: bool = False) -> Crossing:
+def crossing(row: FlowsRow, direction: str, which: Sequence[Class], *, fluid: bool = False) -> Crossing:
     """What flows of some classes carry over a link before the failure and after it, at their receivers."""
     sums = [0.0, 0.0]
     for each in which:
         for flow in flows_of(row, each):
             rates = fluid_rates(row, flow) if fluid else long_rates(row, flow)
             for place, (when, mbps) in enumerate(zip(("before", "after"), rates, strict=True)):
-                if direction in row["paths"][flow["name"]][when]:
+                if direction in getattr(row.measured.paths[flow.name], when):
                     sums[place] += tunnel_traffic.SCALE * mbps
     return Crossing(*sums)
 
 
-def staying_change(row: Json, direction: str, which: Class) -> float | None:
+def staying_change(row: FlowsRow, direction: str, which: Class) -> float | None:
     """Change (%) of what the flows of a class that cross a link after the failure carry, since before it."""
-    flows = [flow for flow in flows_of(row, which) if direction in row["paths"][flow["name"]]["after"]]
+    flows = [flow for flow in flows_of(row, which) if direction in row.measured.paths[flow.name].after]
     before, after = (sum(rates) for rates in zip((0.0, 0.0), *(long_rates(row, flow) for flow in flows), strict=True))
     return 100.0 * (after / before - 1) if before else None
 
 
-def fluid_rates(row: Json, flow: Json) -> tuple[float, float]:
+def fluid_rates(row: FlowsRow, flow: FlowRecord) -> tuple[float, float]:
     """What the fluid delivers of a flow, before and after the failure (Mbit/s)."""
-    rates = row["fluid"][flow["name"]]
-    return rates["before_mbps"], rates["after_mbps"]
+    rates = row.measured.fluid[flow.name]
+    return rates.before_mbps, rates.after_mbps
 
 
-def long_rates(row: Json, flow: Json) -> tuple[float, float]:
+def long_rates(row: FlowsRow, flow: FlowRecord) -> tuple[float, float]:
     """Mean rates of a flow over the window before the failure, and from `SETTLED_S` after it to the end (Mbit/s)."""
-    stamped = list(zip(seconds_of(flow), flow["samples_mbps"], strict=True))
-    before = [mbps for second, mbps in stamped if -row["windows_s"]["before_s"] <= second < 0]
+    stamped = list(zip(seconds_of(flow), flow.samples_mbps, strict=True))
+    before = [mbps for second, mbps in stamped if -row.measured.windows_s.before_s <= second < 0]
     after = [mbps for second, mbps in stamped if second >= SETTLED_S]
     return _mean(before), _mean(after)
 
@@ -227,7 +229,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def seconds_of(flow: Json) -> list[float]:
+def seconds_of(flow: FlowRecord) -> list[float]:
     """Seconds of a flow's samples after the failure, at the middle of each."""
-    first_s = flow["start_ms"] / 1000.0
-    return [first_s + 0.1 * (number + 0.5) for number in range(len(flow["samples_mbps"]))]
+    first_s = flow.start_ms / 1000.0
+    return [first_s + 0.1 * (number + 0.5) for number in range(len(flow.samples_mbps))]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.flows import ROWS, FlowsRow
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Json, Variant
+from experiments.campaign.values import Variant
 from experiments.campaign.verdicts import CHANGE, MARGIN, AtMost, Band, Claim, ClaimResult, Within, around, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, say_empty
@@ -27,7 +28,7 @@ _FLOW_COLOURS = {"f1": PALETTE[2], "f2": PALETTE[4], "f3": PALETTE[0], "f4": PAL
 _SMOOTH = 5  # samples of a tenth of a second
 
 
-def table2(rows: Sequence[Json]) -> list[ClaimResult]:
+def table2(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """800, 800 and 400 + 400 Mbit/s: Kuijia leaves f3 and f4 whole, victims get the spare 200 a tunnel."""
     whole = _kept_whole(rows, "table2")
     spare = [
@@ -40,7 +41,7 @@ def table2(rows: Sequence[Json]) -> list[ClaimResult]:
     return [*whole, *spare, *_degraded(rows, "table2", (*ABORIGINAL, *VICTIMS))]
 
 
-def table3(rows: Sequence[Json]) -> list[ClaimResult]:
+def table3(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """1000, 1000 and 500 + 500 Mbit/s: rescaling leaves f3 and f4 about 470; Kuijia all, and victims nothing."""
     shared = [
         judge(
@@ -59,18 +60,20 @@ def table3(rows: Sequence[Json]) -> list[ClaimResult]:
     return [*_kept_whole(rows, "table3"), *nothing, *shared]
 
 
-def _kept_whole(rows: Sequence[Json], table: str) -> list[ClaimResult]:
+def _kept_whole(rows: Sequence[FlowsRow], table: str) -> list[ClaimResult]:
     return [
         _changed(rows, table, testbed.KUIJIA, name, "not affected", band=Within(-10.0, 10.0)) for name in ABORIGINAL
     ]
 
 
-def _degraded(rows: Sequence[Json], table: str, names: Sequence[str]) -> list[ClaimResult]:
+def _degraded(rows: Sequence[FlowsRow], table: str, names: Sequence[str]) -> list[ClaimResult]:
     """Less by 1 % at least: a smaller change is within what TCP's rate does by itself, and its sign is chance."""
     return [_changed(rows, table, testbed.RESCALING, name, "degrades", band=AtMost(-1.0)) for name in names]
 
 
-def _changed(rows: Sequence[Json], table: str, variant: Variant, name: str, paper: str, *, band: Band) -> ClaimResult:
+def _changed(
+    rows: Sequence[FlowsRow], table: str, variant: Variant, name: str, paper: str, *, band: Band
+) -> ClaimResult:
     values = [
         100.0 * (after / before - 1)
         for before, after in zip(
@@ -88,30 +91,30 @@ def _changed(rows: Sequence[Json], table: str, variant: Variant, name: str, pape
     return judge(claim, mean_interval(values) if values else None)
 
 
-def figure1_rate(rows: Sequence[Json], table: str, variant: Variant, name: str, when: str) -> Estimate | None:
+def figure1_rate(rows: Sequence[FlowsRow], table: str, variant: Variant, name: str, when: str) -> Estimate | None:
     """Throughput of one of f1 to f4, in the paper's Mbit/s."""
     values = _rates(rows, table, variant, name, when)
     return mean_interval(values) if values else None
 
 
-def _rates(rows: Sequence[Json], table: str, variant: Variant, name: str, when: str) -> list[float]:
+def _rates(rows: Sequence[FlowsRow], table: str, variant: Variant, name: str, when: str) -> list[float]:
     return [
-        tunnel_traffic.SCALE * flow[f"{when}_mbps"]
+        tunnel_traffic.SCALE * getattr(flow, f"{when}_mbps")
         for row in chosen(rows, FIGURE1, variant)
-        if row["parameters"].get("table") == table
-        for flow in row["flows"]
-        if flow["name"] == name
+        if row.parameters.table == table
+        for flow in row.measured.flows
+        if flow.name == name
     ]
 
 
-def figure1_picture(table: str, title: str) -> Callable[[Sequence[Json], str], Figure]:
+def figure1_picture(table: str, title: str) -> Callable[[Sequence[FlowsRow], str], Figure]:
     """Throughput of f1 to f4 over time, a panel for each scheme; the fluid model's end dashed."""
 
-    def draw(rows: Sequence[Json], caption: str) -> Figure:
+    def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
         figure, axes_of = canvas.panels(title, 2)
         for axes, variant in zip(axes_of, (testbed.RESCALING, testbed.KUIJIA), strict=True):
             axes.set_title(testbed.VARIANT_NAMES[variant.name], color=INK, fontsize=10, loc="left")
-            here = [row for row in chosen(rows, FIGURE1, variant) if row["parameters"].get("table") == table]
+            here = [row for row in chosen(rows, FIGURE1, variant) if row.parameters.table == table]
             if not here:
                 say_empty(axes)
                 continue
@@ -130,15 +133,15 @@ def figure1_picture(table: str, title: str) -> Callable[[Sequence[Json], str], F
     return draw
 
 
-def _draw_flows(axes: Axes, row: Json) -> None:
-    for flow in row["flows"]:
-        name, colour = flow["name"], _FLOW_COLOURS[flow["name"]]
-        samples = [tunnel_traffic.SCALE * sample for sample in flow["samples_mbps"]]
+def _draw_flows(axes: Axes, row: FlowsRow) -> None:
+    for flow in row.measured.flows:
+        name, colour = flow.name, _FLOW_COLOURS[flow.name]
+        samples = [tunnel_traffic.SCALE * sample for sample in flow.samples_mbps]
         means = [sum(samples[at : at + _SMOOTH]) / _SMOOTH for at in range(len(samples) - _SMOOTH + 1)]
         seconds = seconds_of(flow)
         middle = seconds[_SMOOTH // 2 : _SMOOTH // 2 + len(means)]
         axes.plot(middle, means, color=colour, lw=1.4, label=name)
-        fluid = tunnel_traffic.SCALE * row["fluid"][name]["after_mbps"]
+        fluid = tunnel_traffic.SCALE * row.measured.fluid[name].after_mbps
         axes.plot([0.0, seconds[-1]], [fluid, fluid], color=colour, lw=1.0, ls="--", zorder=1)
     axes.axvline(0.0, color=INK, lw=1.0, ls=":")
     axes.set_xlabel("seconds after the failure", color=INK)
@@ -149,15 +152,15 @@ def _draw_flows(axes: Axes, row: Json) -> None:
 def figure1_table(table: str) -> MakeTable:
     """Throughput of f1 to f4 in the paper's Mbit/s, before and after, beside the fluid model."""
 
-    def make(rows: Sequence[Json]) -> Table:
+    def make(rows: Sequence[FlowsRow]) -> Table:
         found = []
         for variant in testbed.VARIANTS:
-            here = [row for row in chosen(rows, FIGURE1, variant) if row["parameters"].get("table") == table]
+            here = [row for row in chosen(rows, FIGURE1, variant) if row.parameters.table == table]
             if not here:
                 continue
             for name in (*VICTIMS, *ABORIGINAL):
                 before, after = (figure1_rate(rows, table, variant, name, when) for when in ("before", "after"))
-                fluid = tunnel_traffic.SCALE * here[0]["fluid"][name]["after_mbps"]
+                fluid = tunnel_traffic.SCALE * here[0].measured.fluid[name].after_mbps
                 cells = (cell(before, 0), cell(after, 0), f"{fluid:.0f}", str(len(here)))
                 found.append((f"{name}, {testbed.VARIANT_NAMES[variant.name]}", *cells))
         return Table(("flow", "before Mbit/s", "after Mbit/s", "fluid after Mbit/s", "trials"), tuple(found))
@@ -165,15 +168,15 @@ def figure1_table(table: str) -> MakeTable:
     return make
 
 
-def _table_figure(table: str, title: str, judged: Callable[[Sequence[Json]], list[ClaimResult]]) -> PaperFigure:
+def _table_figure(table: str, title: str, judged: Callable[[Sequence[FlowsRow]], list[ClaimResult]]) -> PaperFigure:
     return PaperFigure(
         f"kuijia-{table}",
         "kuijia",
         title,
         lambda plan: testbed.figure1_trials(plan, table),
-        judged,
-        figure1_picture(table, f"Kuijia, {title}"),
-        figure1_table(table),
+        ROWS.on(judged),
+        ROWS.on(figure1_picture(table, f"Kuijia, {title}")),
+        ROWS.on(figure1_table(table)),
     )
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.flows import ROWS, FlowsRow
 from experiments.campaign.statistics import median_interval
-from experiments.campaign.values import Json
 from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, judge, judge_difference
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PAPER, paper_handle, say_empty
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 ABOVE_CAPACITY_MBPS = 1000
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """TCP convergence: below 1 s with Kuijia, above 10 s with rescaling once demand exceeds capacity."""
     kuijia, rescaling = both(rows, TCP, typical_convergence_s)
     whole = {variant: points(rows, TCP, variant, whole_convergence_s) for variant in testbed.VARIANTS}
@@ -69,7 +69,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
     """Left: the median affected flow; middle: until all have settled; right: every flow."""
     figure, axes_of = canvas.panels("Kuijia, Table 4: convergence of TCP after the failure", 3)
     own = chosen(rows, TCP)
@@ -92,7 +92,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     axes_of[0].axhline(1.0, color=PAPER, lw=1.2, ls=":", zorder=1)
     _draw_flows(axes_of[2], own)
     canvas.legend(figure, axes_of[0], [paper_handle("paper: Kuijia below 1 s", ":")])
-    watched_s = own[0]["windows_s"]["after_s"]
+    watched_s = own[0].measured.windows_s.after_s
     rule = (
         "Rule: from when on the moving mean of 1 s stays within 10 % of the mean of the last 5 s; "
         f"{watched_s:g} s where it never does. Victims and directly affected flows of at least "
@@ -102,7 +102,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, [*facts_of(rows, [TCP]), rule], caption)
 
 
-def _draw_flows(axes: Axes, rows: Sequence[Json]) -> None:
+def _draw_flows(axes: Axes, rows: Sequence[FlowsRow]) -> None:
     """Share of flows that have settled, over time."""
     axes.set_title("flows that have settled", color=INK, fontsize=10, loc="left")
     for variant in testbed.VARIANTS:
@@ -118,13 +118,13 @@ def _draw_flows(axes: Axes, rows: Sequence[Json]) -> None:
     axes.set_xlim(left=-0.2)
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[FlowsRow]) -> Table:
     """Convergence (s) by demand: median flow with quartiles of all flows, and until all have settled."""
     found = []
     own = chosen(rows, TCP)
     for demand in demands_of(own):
         for variant in testbed.VARIANTS:
-            here = [row for row in chosen(own, TCP, variant) if row["parameters"]["demand_mbps"] == demand]
+            here = [row for row in chosen(own, TCP, variant) if row.parameters.demand_mbps == demand]
             values = [value for row in here for value in convergences_s(row)]
             if values:
                 middle = median_interval(values)
@@ -146,4 +146,12 @@ def table(rows: Sequence[Json]) -> Table:
     return Table((*header, "flows", "trials"), tuple(found))
 
 
-FIGURE = PaperFigure("kuijia-table4", "kuijia", "Table 4: convergence time of TCP", tcp_trials, claims, draw, table)
+FIGURE = PaperFigure(
+    "kuijia-table4",
+    "kuijia",
+    "Table 4: convergence time of TCP",
+    tcp_trials,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
+)

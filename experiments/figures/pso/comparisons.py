@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import Table
+from experiments.campaign.kinds.control import ControlRow
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, Within, around, judge
 from experiments.charts.canvas import INK, PALETTE, PAPER, paper_handle, say_empty, whisker
 from experiments.figures.pso import setup
@@ -70,7 +71,7 @@ def out_of_band_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 
 
 def high_lost(
-    rows: Sequence[Json], choice: Choice, name: str, band: AtMost | None, variant: str, *, paper: float | None
+    rows: Sequence[ControlRow], choice: Choice, name: str, band: AtMost | None, variant: str, *, paper: float | None
 ) -> ClaimResult:
     """Share of the high class that a variant lost."""
     return judge(
@@ -78,25 +79,25 @@ def high_lost(
     )
 
 
-def delay_ratio(rows: Sequence[Json], choice: Choice, name: str, paper: float, most: float) -> ClaimResult:
+def delay_ratio(rows: Sequence[ControlRow], choice: Choice, name: str, paper: float, most: float) -> ClaimResult:
     """Mean delay of the high class, PSO over FIFO, held to an upper bound."""
     claim = Claim(name, "ratio", round(paper, 3), AtMost(most), neutral=1.0)
     return judge(claim, ratio(rows, choice, mean_ms(HIGH)))
 
 
-def all_answers(rows: Sequence[Json], choice: Choice) -> ClaimResult:
+def all_answers(rows: Sequence[ControlRow], choice: Choice) -> ClaimResult:
     """Whether low classes get all that is left: the sum of answers."""
     claim = Claim("answers of all classes, PSO against FIFO, NL 1.1", "%", "nothing wasted", Within(-5, 5), asks=MARGIN)
     return judge(claim, change_percent(rows, choice, all_answers_pps))
 
 
-def judged_knee(rows: Sequence[Json], choice: Choice, paper: float, where: str) -> ClaimResult:
+def judged_knee(rows: Sequence[ControlRow], choice: Choice, paper: float, where: str) -> ClaimResult:
     """Load up to which FIFO is not congested, held to the paper's."""
     claim = Claim(f"knee of FIFO, {where}", "NL", paper, around(paper, _SPACING), asks=MARGIN)
     return judge(claim, knee_interval(rows, choice, HIGH, FIFO))
 
 
-def delays_beside(rows: Sequence[Json], choice: Choice, above: tuple[float, ...]) -> list[ClaimResult]:
+def delays_beside(rows: Sequence[ControlRow], choice: Choice, above: tuple[float, ...]) -> list[ClaimResult]:
     """Mean delays of both variants, below and above the knee; ours are of a slower link, so nothing is judged."""
     low = Choice(choice.regime, tuple(nl for nl in _nls(choice) if nl not in above))
     high = Choice(choice.regime, above)
@@ -121,7 +122,7 @@ def exact(value: float | None) -> Estimate | None:
 
 def over_load(
     axes: Axes,
-    rows: Sequence[Json],
+    rows: Sequence[ControlRow],
     choice: Choice,
     measure: Measure,
     edge: float | None,
@@ -181,7 +182,7 @@ def paper_words(text: str) -> object:
     return paper_handle(f"paper: {text}")
 
 
-def repetitions_text(rows: Sequence[Json], choice: Choice) -> str:
+def repetitions_text(rows: Sequence[ControlRow], choice: Choice) -> str:
     """How many trials a point has."""
     counts = [
         len(chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant.name))
@@ -194,7 +195,7 @@ def repetitions_text(rows: Sequence[Json], choice: Choice) -> str:
     return f"{span} trial{'s' * (span != '1')} a point, FIFO and PSO in turn."
 
 
-def load_table(rows: Sequence[Json], choices: Sequence[Choice]) -> Table:
+def load_table(rows: Sequence[ControlRow], choices: Sequence[Choice]) -> Table:
     """Loss, delay and throughput over the load, mean with 95 % interval."""
     lines = []
     for choice in choices:
@@ -216,6 +217,6 @@ def with_spread(found: Estimate | None) -> str:
     return f"{found.value:.3g} ±{found.high - found.value:.2g}"
 
 
-def cell(rows: Sequence[Json], measure: Measure) -> str:
+def cell(rows: Sequence[ControlRow], measure: Measure) -> str:
     """Mean over trials and half of its interval, for people."""
     return with_spread(estimate(rows, measure))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.kinds.control import ROWS, ControlRow
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK
@@ -63,7 +64,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return (*out_of_band_trials(plan), *setup.load_trials(plan, setup.CPU, setup.CPU_NLS))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     """Loss and hop delay of high-priority packet-ins, out-of-band."""
     above = Choice(setup.LINK, ABOVE_08)
     return [
@@ -79,17 +80,17 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     ]
 
 
-def _at_full_load(rows: Sequence[Json], choice: Choice) -> ClaimResult:
+def _at_full_load(rows: Sequence[ControlRow], choice: Choice) -> ClaimResult:
     claim = Claim("high class lost with PSO, NL 1.1", "%", "goal: none", Exactly(0.0), asks=MARGIN)
     return judge(claim, estimate(chosen(rows, choice, _PSO), lost_percent(HIGH)))
 
 
-def _p99_ratio(rows: Sequence[Json], choice: Choice) -> ClaimResult:
+def _p99_ratio(rows: Sequence[ControlRow], choice: Choice) -> ClaimResult:
     claim = Claim("99th percentile, PSO / FIFO, NL 1.1", "ratio", "goal: 0.10", AtMost(0.10), neutral=1.0)
     return judge(claim, ratio(rows, choice, of_class(HIGH, "p99_ms")))
 
 
-def _work_conserving(rows: Sequence[Json], choice: Choice) -> list[ClaimResult]:
+def _work_conserving(rows: Sequence[ControlRow], choice: Choice) -> list[ClaimResult]:
     """Nothing stands still while packets wait; and what it costs that answers come on another connection."""
     mine = chosen(rows, choice, _PSO)
     used = Claim("rate of the link in use with PSO, NL 1.1", "%", "work conserving", AtLeast(97.0), asks=MARGIN)
@@ -101,7 +102,7 @@ def _work_conserving(rows: Sequence[Json], choice: Choice) -> list[ClaimResult]:
     ]
 
 
-def _cpu_beside(rows: Sequence[Json]) -> list[ClaimResult]:
+def _cpu_beside(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     above = Choice(setup.CPU, CPU_ABOVE_08)
     return [
         judge(Claim("CPU-bound: delay, PSO / FIFO, NL > 0.8", "ratio", neutral=1.0), ratio(rows, above, mean_ms(HIGH))),
@@ -119,7 +120,7 @@ def _cpu_beside(rows: Sequence[Json]) -> list[ClaimResult]:
     ]
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[ControlRow], caption: str) -> Figure:
     """Loss and hop delay of the high class: link-bound above, CPU-bound below."""
     figure, axes = canvas.panels("PSO, Figure 7: high-priority packet-ins on a control link of their own", 2, 7.2, 2)
     for row, (choice, words) in enumerate(((LINK, "the link is full first"), (CPU, "Ryu's processor is full first"))):
@@ -139,7 +140,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, [*facts, SCALED], caption)
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[ControlRow]) -> Table:
     """Loss, delay and throughput of both regimes over the load."""
     return load_table(rows, (LINK, CPU))
 
@@ -149,7 +150,7 @@ FIGURE = PaperFigure(
     "pso",
     "Loss and hop delay of high-priority packet-ins, out-of-band",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
 )

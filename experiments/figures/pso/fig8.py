@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.kinds.control import ROWS, ControlRow
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, paper_handle
@@ -44,7 +45,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return (*out_of_band_trials(plan), *setup.load_trials(plan, setup.REAL, setup.REAL_NLS))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     """Throughput and delay of the high-priority flow through a real switch; emulated switches beside."""
     above = Choice(setup.REAL, REAL_ABOVE_08)
     throughput = Claim("throughput with PSO, share of offered, NL > 0.8", "%", 99.2, AtLeast(99.0), neutral=88.7)
@@ -66,7 +67,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     ]
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[ControlRow], caption: str) -> Figure:
     """Throughput and delay of the high-priority flow through Open vSwitch, and what emulated switches say."""
     figure, (throughput, delay) = canvas.panels(
         "PSO, Figure 8: the high-priority flow, control link of its own", 2, 4.9
@@ -89,7 +90,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, [*facts, repetitions_text(rows, REAL), SCALED], caption)
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[ControlRow]) -> Table:
     """Loss, delay and throughput through Open vSwitch and emulated switches over the load."""
     return load_table(rows, (REAL, LINK))
 
@@ -99,7 +100,7 @@ FIGURE = PaperFigure(
     "pso",
     "Throughput and delay of the high-priority flow through a real switch, out-of-band",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
 )

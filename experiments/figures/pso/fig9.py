@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.kinds.control import ROWS, ControlRow
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK
@@ -49,7 +50,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return (*steady, *setup.load_trials(plan, setup.IN_BAND, setup.BURST_NLS, burst_pkts=setup.BURST_PKTS))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     """Loss and delay of OpenFlow messages that share their link with data."""
     above = Choice(setup.IN_BAND, ABOVE_06)
     bursts = Choice(setup.IN_BAND, (0.8,), setup.BURST_PKTS)
@@ -67,11 +68,11 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     ]
 
 
-def _beside_knee(rows: Sequence[Json], choice: Choice, name: str) -> ClaimResult:
+def _beside_knee(rows: Sequence[ControlRow], choice: Choice, name: str) -> ClaimResult:
     return judge(Claim(name, "NL", 0.6), exact(knee(rows, choice, HIGH, FIFO)))
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[ControlRow], caption: str) -> Figure:
     """Loss and delay of OpenFlow messages on a shared link."""
     figure, (loss, delay) = canvas.panels("PSO, Figure 9: OpenFlow messages on a link that data shares", 2, 4.6)
     for axes, measure in ((loss, lost_percent(HIGH)), (delay, mean_ms(HIGH))):
@@ -86,7 +87,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, [repetitions_text(rows, IN_BAND), share, SCALED], caption)
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[ControlRow]) -> Table:
     """Loss, delay and throughput over the load, data steady and in bursts."""
     return load_table(rows, (IN_BAND, IN_BAND_BURSTS))
 
@@ -96,7 +97,7 @@ FIGURE = PaperFigure(
     "pso",
     "Loss and delay of OpenFlow messages, in-band",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
 )

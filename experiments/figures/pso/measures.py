@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from experiments.campaign.order import OK
+from experiments.campaign.kinds.control import ControlRow
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
-from experiments.campaign.values import Json
 from experiments.figures.pso import setup
 
 HIGH, LOW = "high", "low"
 SEED = 1  # of resamples, so that the same rows give the same intervals
 
-Measure = Callable[[Json], float | None]
+Measure = Callable[[ControlRow], float | None]
 Key = tuple[int, float]
 """(round, normalised load): both variants of a round have the same load and arrivals."""
 
@@ -27,29 +26,29 @@ class Choice:
     burst_pkts: int | None = None
 
 
-def chosen(rows: Sequence[Json], choice: Choice, variant: str | None = None) -> list[Json]:
+def chosen(rows: Sequence[ControlRow], choice: Choice, variant: str | None = None) -> list[ControlRow]:
     """Good rows of a choice, of one variant or of all, in the order of their rounds."""
-    good = {row["trial"]: row for row in rows if row["status"] == OK and row.get("regime") == choice.regime}
     found = [
         row
-        for row in good.values()
-        if (variant is None or row["variant"] == variant)
-        and (choice.nls is None or row["nl"] in choice.nls)
-        and row["parameters"].get("burst_pkts") == choice.burst_pkts
+        for row in rows
+        if row.parameters.regime == choice.regime
+        and (variant is None or row.variant == variant)
+        and (choice.nls is None or row.parameters.nl in choice.nls)
+        and row.parameters.burst_pkts == choice.burst_pkts
     ]
-    return sorted(found, key=lambda row: row["round"])
+    return sorted(found, key=lambda row: row.round)
 
 
-def nls_of(rows: Sequence[Json], choice: Choice) -> list[float]:
+def nls_of(rows: Sequence[ControlRow], choice: Choice) -> list[float]:
     """Loads that have a good trial."""
-    return sorted({row["nl"] for row in chosen(rows, choice)})
+    return sorted({row.parameters.nl or 0.0 for row in chosen(rows, choice)})
 
 
 def of_class(name: str, key: str) -> Measure:
     """A number of one class; None when no packet gave it."""
 
-    def measure(row: Json) -> float | None:
-        value = row["classes"][name][key]
+    def measure(row: ControlRow) -> float | None:
+        value = getattr(row.measured.classes[name], key)
         return None if value is None else float(value)
 
     return measure
@@ -68,9 +67,9 @@ def mean_ms(name: str) -> Measure:
 def answered_percent(name: str) -> Measure:
     """Packets that were answered in time, of those offered."""
 
-    def measure(row: Json) -> float | None:
-        each = row["classes"][name]
-        return 100.0 * each["answered"] / each["offered"] if each["offered"] else None
+    def measure(row: ControlRow) -> float | None:
+        each = row.measured.classes[name]
+        return 100.0 * each.answered / each.offered if each.offered else None
 
     return measure
 
@@ -78,50 +77,50 @@ def answered_percent(name: str) -> Measure:
 def answered_kbps(name: str) -> Measure:
     """Throughput of a class whose packets go on when they are answered."""
 
-    def measure(row: Json) -> float | None:
-        each = row["classes"][name]
-        return float(8 * row["frame_bytes"] * each["answered"] / row["window_s"] / 1000)
+    def measure(row: ControlRow) -> float | None:
+        each = row.measured.classes[name]
+        return float(8 * row.measured.frame_bytes * each.answered / row.measured.window_s / 1000)
 
     return measure
 
 
-def all_answers_pps(row: Json) -> float | None:
+def all_answers_pps(row: ControlRow) -> float | None:
     """Answers a second of all classes."""
-    return float(row["answers_pps"])
+    return float(row.measured.answers_pps)
 
 
-def link_percent(row: Json) -> float | None:
+def link_percent(row: ControlRow) -> float | None:
     """Share of the control link's rate that was used towards the controller."""
-    return None if row.get("link_mbps") is None else float(100.0 * row["link_mbps"] / setup.LINK_MBPS)
+    return None if row.measured.link_mbps is None else float(100.0 * row.measured.link_mbps / setup.LINK_MBPS)
 
 
-def acknowledgement_percent(row: Json) -> float | None:
+def acknowledgement_percent(row: ControlRow) -> float | None:
     """Share of the link's bytes on PSO's main connection, where answers come: hardly more than TCP acknowledgements."""
-    classes = row.get("link_classes")
+    classes = row.measured.link_classes
     if not classes or setup.MAIN_CLASS not in classes:
         return None
     return float(100.0 * classes[setup.MAIN_CLASS]["bytes"] / sum(each["bytes"] for each in classes.values()))
 
 
-def estimate(rows: Sequence[Json], measure: Measure) -> Estimate | None:
+def estimate(rows: Sequence[ControlRow], measure: Measure) -> Estimate | None:
     """Mean over trials with its 95 % interval; None without a value."""
     values = [value for value in map(measure, rows) if value is not None]
     return mean_interval(values) if values else None
 
 
-def by_key(rows: Sequence[Json], measure: Measure) -> dict[Key, float]:
+def by_key(rows: Sequence[ControlRow], measure: Measure) -> dict[Key, float]:
     """Values by what both variants share."""
-    found = {(row["round"], row["nl"]): measure(row) for row in rows}
+    found = {(row.round, row.parameters.nl or 0.0): measure(row) for row in rows}
     return {key: value for key, value in found.items() if value is not None}
 
 
-def change_percent(rows: Sequence[Json], choice: Choice, measure: Measure) -> Estimate | None:
+def change_percent(rows: Sequence[ControlRow], choice: Choice, measure: Measure) -> Estimate | None:
     """Change from FIFO to PSO (%), the same rounds compared."""
     fifo, pso = (by_key(chosen(rows, choice, variant.name), measure) for variant in (setup.FIFO, setup.PSO))
     return change_interval(fifo, pso, SEED)
 
 
-def ratio(rows: Sequence[Json], choice: Choice, measure: Measure) -> Estimate | None:
+def ratio(rows: Sequence[ControlRow], choice: Choice, measure: Measure) -> Estimate | None:
     """PSO's mean over FIFO's, the same rounds compared."""
     change = change_percent(rows, choice, measure)
     if change is None:
@@ -130,7 +129,7 @@ def ratio(rows: Sequence[Json], choice: Choice, measure: Measure) -> Estimate | 
     return Estimate(1 + change.value / 100, low, high)
 
 
-def knee_interval(rows: Sequence[Json], choice: Choice, name: str, variant: str) -> Estimate | None:
+def knee_interval(rows: Sequence[ControlRow], choice: Choice, name: str, variant: str) -> Estimate | None:
     """Mean over repetitions of the knee, with its interval; a repetition congested at its first load counts as 0.
 
     None without trials, or when every repetition is congested at its first load.
@@ -140,7 +139,7 @@ def knee_interval(rows: Sequence[Json], choice: Choice, name: str, variant: str)
     return mean_interval([each or 0.0 for each in knees]) if any(each is not None for each in knees) else None
 
 
-def knee(rows: Sequence[Json], choice: Choice, name: str, variant: str) -> float | None:
+def knee(rows: Sequence[ControlRow], choice: Choice, name: str, variant: str) -> float | None:
     """Largest load up to which nothing is congested: loss at most 0.1 % and mean delay at most thrice the first load's.
 
     None without trials, or when the first load is congested itself.

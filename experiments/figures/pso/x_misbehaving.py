@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.kinds.control import ROWS, ControlRow
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK
@@ -28,7 +29,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     )
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     """High class of well-behaved switches beside one that misbehaves."""
     found = []
     for behaviour in setup.BEHAVIOURS:
@@ -48,23 +49,23 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return sorted(found, key=lambda result: result.band is None)
 
 
-def behaving(rows: Sequence[Json], behaviour: str, variant: str) -> list[Json]:
+def behaving(rows: Sequence[ControlRow], behaviour: str, variant: str) -> list[ControlRow]:
     """Rows of one behaviour and variant."""
-    return [row for row in chosen(rows, Choice(setup.MISBEHAVING), variant) if row["behaviour"] == behaviour]
+    return [row for row in chosen(rows, Choice(setup.MISBEHAVING), variant) if row.parameters.behaviour == behaviour]
 
 
-def gained_mb(row: Json) -> float:
+def gained_mb(row: ControlRow) -> float:
     """Memory that the controller took during the trial."""
-    return float(row["controller_rss_mb"] - row["controller_first_rss_mb"])
+    return float(row.measured.controller_rss_mb - row.measured.controller_first_rss_mb)
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[ControlRow], caption: str) -> Figure:
     """Loss and 99th percentile of the high class of others, and the controller's memory."""
     figure, axes = canvas.panels("One switch misbehaves: the high class of four others, and the controller", 3, 4.8)
     measured: tuple[tuple[str, Measure], ...] = (
         ("high class lost, %", lost_percent(HIGH)),
         ("high class, 99th percentile, ms (log)", of_class(HIGH, "p99_ms")),
-        ("memory of the controller, MB", lambda row: float(row["controller_rss_mb"])),
+        ("memory of the controller, MB", lambda row: float(row.measured.controller_rss_mb)),
     )
     for axis, (words, measure) in zip(axes, measured, strict=True):
         for side, variant in ((-0.2, setup.FIFO), (0.2, setup.PSO)):
@@ -95,12 +96,12 @@ _BESIDE: tuple[tuple[str, Measure], ...] = (
     ("high lost %", lost_percent(HIGH)),
     ("high p99 ms", of_class(HIGH, "p99_ms")),
     ("low lost %", lost_percent(LOW)),
-    ("memory MB", lambda row: float(row["controller_rss_mb"])),
+    ("memory MB", lambda row: float(row.measured.controller_rss_mb)),
     ("gained MB", gained_mb),
 )
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[ControlRow]) -> Table:
     """High class of others, and memory, for every behaviour."""
     lines = []
     for behaviour in setup.BEHAVIOURS:
@@ -113,11 +114,11 @@ def table(rows: Sequence[Json]) -> Table:
     return Table(("behaviour", "trials", *(name for name, _ in _BESIDE), "errors named"), tuple(lines))
 
 
-def _named_errors(rows: Sequence[Json]) -> str:
+def _named_errors(rows: Sequence[ControlRow]) -> str:
     """Errors of all trials by name, the most frequent first."""
     counts: Counter[str] = Counter()
     for row in rows:
-        counts.update(row.get("faults") or {})
+        counts.update(row.measured.faults or {})
     return "; ".join(f"{count} {name}" for name, count in counts.most_common(4)) or "-"
 
 
@@ -126,8 +127,8 @@ FIGURE = PaperFigure(
     "beyond",
     "High class of well-behaved switches beside one that misbehaves",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
     with_paper="pso",
 )

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.kinds.control import PATH_SETUP, ControlParameters
-from experiments.campaign.order import OK
+from experiments.campaign.kinds.control import PATH_SETUP, ROWS, ControlParameters, ControlRow
 from experiments.campaign.statistics import Estimate, change_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Within, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE
@@ -79,36 +78,40 @@ def _trial(plan: CampaignPlan, number: int, rate_pps: float, variant: Variant) -
     return setup.control_trial(plan, f"{PATH_SETUP}/{rate_pps:g}", "line", number, variant, parameters=parameters)
 
 
-def rows_of(rows: Sequence[Json], variant: Variant, flows_pps: float | None = None) -> list[Json]:
+def rows_of(rows: Sequence[ControlRow], variant: Variant, flows_pps: float | None = None) -> list[ControlRow]:
     """Good rows of a variant, at one load or at all."""
-    good = {row["trial"]: row for row in rows if row["status"] == OK and row.get("regime") == PATH_SETUP}
     return [
         row
-        for row in good.values()
-        if row["variant"] == variant.name and flows_pps in (None, row["parameters"]["flows_pps"])
+        for row in rows
+        if row.parameters.regime == PATH_SETUP
+        and row.variant == variant.name
+        and flows_pps in (None, row.parameters.flows_pps)
     ]
 
 
-def packet_ins_a_flow(row: Json) -> float | None:
+def packet_ins_a_flow(row: ControlRow) -> float | None:
     """Packets that the switches sent to the controller, for each flow."""
-    return float(row["packet_ins"] / row["flows"]) if row["flows"] else None
+    sent, flows = row.measured.packet_ins, row.measured.flows
+    return sent / flows if sent is not None and flows else None
 
 
 SENT = "packet-ins are what the variants are defined by"
 MEDIAN_MS = of_class(LOW, "p50_ms")  # most packets; a mean would show the machine's hiccups too
 
 
-def lost_percent(row: Json) -> float | None:
+def lost_percent(row: ControlRow) -> float | None:
     """Share of first packets that did not arrive within the patience."""
-    offered = sum(each["offered"] for each in row["classes"].values())
-    answered = sum(each["answered"] for each in row["classes"].values())
+    offered = sum(each.offered for each in row.measured.classes.values())
+    answered = sum(each.answered for each in row.measured.classes.values())
     return 100.0 * (offered - answered) / offered if offered else None
 
 
-def ratio(rows: Sequence[Json], one: Variant, other: Variant, flows_pps: float, measure: Measure) -> Estimate | None:
+def ratio(
+    rows: Sequence[ControlRow], one: Variant, other: Variant, flows_pps: float, measure: Measure
+) -> Estimate | None:
     """Mean of the second variant over that of the first, the same rounds compared."""
     both = [
-        {row["round"]: value for row in rows_of(rows, variant, flows_pps) if (value := measure(row)) is not None}
+        {row.round: value for row in rows_of(rows, variant, flows_pps) if (value := measure(row)) is not None}
         for variant in (one, other)
     ]
     change = change_interval(both[0], both[1], _SEED)
@@ -118,7 +121,7 @@ def ratio(rows: Sequence[Json], one: Variant, other: Variant, flows_pps: float, 
     return Estimate(1 + change.value / 100, low, high)
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     """Packet-ins a flow, and the delay of first packets."""
     light, heavy = FLOWS_PPS
     counts = ((ASKS, Within(3.9, 4.1)), (CONFIRMED, Within(0.99, 1.05)), (AT_ONCE, None))
@@ -155,11 +158,11 @@ _COLUMNS: tuple[tuple[str, Measure], ...] = (
     ("high mean ms", mean_ms(HIGH)),
     ("low mean ms", mean_ms(LOW)),
     ("lost %", lost_percent),
-    ("controller CPU %", lambda row: float(row["controller_cpu_percent"])),
+    ("controller CPU %", lambda row: float(row.measured.controller_cpu_percent)),
 )
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[ControlRow]) -> Table:
     """A line for every load and variant."""
     lines = []
     for flows_pps in FLOWS_PPS:
@@ -171,7 +174,7 @@ def table(rows: Sequence[Json]) -> Table:
     return Table(("load", "trials", *(name for name, _ in _COLUMNS)), tuple(lines))
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[ControlRow], caption: str) -> Figure:
     """Packet-ins a flow, and delays of first packets by class, at a light and at a heavy load."""
     figure, axes = canvas.panels("First packets of flows through four switches", 3, 4.6)
     measured: tuple[tuple[str, Measure], ...] = (
@@ -206,8 +209,8 @@ FIGURE = PaperFigure(
     "beyond",
     "First packets through four switches: each switch asks, or the path is set up at once",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
     with_paper="pso",
 )

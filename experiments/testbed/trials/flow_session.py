@@ -15,6 +15,7 @@ from experiments.analysis.events import read_events
 from experiments.analysis.flows.classes import flow_classes, fluid_rates
 from experiments.campaign.draws.tunnel_traffic import Traffic
 from experiments.campaign.kinds.flows import FlowsParameters
+from experiments.campaign.parameters import plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.values import Scenario
@@ -79,9 +80,18 @@ def observe(testbed: FlowTestbed, trial: Trial) -> tuple[Json, Return]:
     testbed.injection.restore_all()
     events = read_events(testbed.work.events.read_bytes()[log_bytes:].decode())
     fluid = fluid_rates(traffic.network, placed, failed)
-    seen = SeenFlows(trial, placed, measured.records, measured.links, fluid, measured.failure_s, events, health)
-    row = {**flow_row(seen, timing), "load_per_core": round(measured.load_per_core, 2)}
-    return row, testbed.returning.wait()
+    seen = SeenFlows(
+        trial,
+        placed,
+        measured.records,
+        measured.links,
+        fluid,
+        measured.failure_s,
+        events,
+        health,
+        measured.load_per_core,
+    )
+    return plain(flow_row(seen, timing)), testbed.returning.wait()
 
 
 def scenario_of(trial: Trial, traffic: Traffic) -> Scenario:

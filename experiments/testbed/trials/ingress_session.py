@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from emulation.decide.options import EmulationOptions
@@ -20,6 +20,7 @@ from experiments.analysis.events import Event, read_events
 from experiments.analysis.trust import assess
 from experiments.campaign.draws.tunnel_traffic import Traffic
 from experiments.campaign.kinds.ingress import IngressParameters
+from experiments.campaign.parameters import plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.values import Scenario
@@ -95,8 +96,8 @@ def observe(testbed: IngressTestbed, trial: Trial) -> tuple[Json, Return]:
     health = network_health(network, flaps.check(), unasked_restarts(network, scenario), load_per_core)
     testbed.injection.restore_all()
     warnings, trustworthy = assess(health)
-    quality = {"warnings": list(warnings), "trustworthy": trustworthy, "load_per_core": round(load_per_core, 2)}
-    return {**row, **quality}, testbed.returning.wait()
+    row = replace(row, warnings=warnings, trustworthy=trustworthy, load_per_core=round(load_per_core, 2))
+    return plain(row), testbed.returning.wait()
 
 
 def ingresses_of(planner: TunnelPlanner, link: LinkId) -> set[str]:

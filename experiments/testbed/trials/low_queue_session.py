@@ -12,6 +12,7 @@ from emulation.network import EmulatedNetwork
 from experiments.analysis.events import read_events
 from experiments.campaign.draws.filled_links import VICTIM, case_of, flows_of
 from experiments.campaign.kinds.low_queue import LowQueueParameters
+from experiments.campaign.parameters import plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.scenario.values import Scenario
 from experiments.testbed.runs.folder import Work
@@ -84,9 +85,11 @@ def observe(testbed: LowQueueTestbed, trial: Trial) -> tuple[Json, Return]:
     health = network_health(network, flaps.check(), unasked_restarts(network, scenario), measured.load_per_core)
     testbed.injection.restore_all()
     events = read_events(testbed.work.events.read_bytes()[log_bytes:].decode())
-    seen = SeenFlows(trial, placed, measured.records, measured.links, {}, measured.failure_s, events, health)
-    row = {**flow_row(seen, timing), "load_per_core": round(measured.load_per_core, 2)}
-    return row, testbed.returning.wait()
+    seen = SeenFlows(
+        *(trial, placed, measured.records, measured.links, {}, measured.failure_s),
+        *(events, health, measured.load_per_core),
+    )
+    return plain(flow_row(seen, timing)), testbed.returning.wait()
 
 
 def low_queue_runner(settings: TestbedSettings) -> ReusedRunner:

@@ -13,6 +13,7 @@ pytest.importorskip("cvxpy")
 from experiments.analysis.events import Event
 from experiments.analysis.trust import Health
 from experiments.campaign.draws.tunnel_traffic import Traffic
+from experiments.campaign.parameters import plain
 from experiments.campaign.values import CampaignPlan, Timing
 from experiments.figures.kuijia.testbed import figure1_trials
 from experiments.scenario.flow_values import FlowRecord
@@ -50,7 +51,7 @@ def test_windows_are_those_of_the_trial() -> None:
 
 
 def test_a_row_is_json_and_tells_paths_queues_and_fluid() -> None:
-    row = json.loads(json.dumps(flow_row(seen([record()]), TIMING)))
+    row = json.loads(json.dumps(plain(flow_row(seen([record()]), TIMING))))
     assert row["failed_links"] == ["s2-s4"]
     assert row["paths"]["f1"] == {"before": ["s1>s2", "s2>s4"], "after": ["s1>s4"]}
     assert row["links"]["s1>s4"] == {"before": {"1": 8.1235, "2": 0.0}, "after": {"1": 8.1, "2": 1.9}}
@@ -76,8 +77,8 @@ def test_udp_that_is_lost_before_the_failure_is_not_trusted(lost: float | None, 
     records = [record(transport="udp", lost_percent_before=lost)]
     assert len(lost_before(records)) == sentences
     row = flow_row(seen(records), TIMING)
-    assert row["trustworthy"] == (not sentences)
-    assert len(row["warnings"]) == sentences
+    assert row.trustworthy == (not sentences)
+    assert len(row.warnings) == sentences
 
 
 @pytest.mark.parametrize(("before_mbps", "sentences"), [(7.7, 0), (7.5, 1)])
@@ -86,9 +87,9 @@ def test_tcp_that_misses_its_rate_before_the_failure_is_reported_and_trusted(
 ) -> None:
     records = [record(before_mbps=before_mbps), record(transport="udp", before_mbps=0.0)]
     assert len(missing_before(records)) == sentences
-    assert flow_row(seen(records[:1]), TIMING)["trustworthy"]
+    assert flow_row(seen(records[:1]), TIMING).trustworthy
 
 
 def test_queues_that_are_not_strict_are_not_trusted() -> None:
     row = flow_row(seen([record()], Health(faults=("queues are not strict",))), TIMING)
-    assert (row["trustworthy"], row["warnings"]) == (False, ["queues are not strict"])
+    assert (row.trustworthy, row.warnings) == (False, ("queues are not strict",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from experiments.analysis.events import Event
+from experiments.campaign.kinds.ingress import IngressMeasured, Update
 from experiments.testbed.trials.decide.ingress import detections_of, ingress_row, updates_of
 
 
@@ -38,15 +39,11 @@ def test_a_failure_is_noticed_when_the_watcher_hears_of_a_failed_port_at_its_end
 
 
 def test_the_row_says_of_every_ingress_how_long_it_took() -> None:
-    assert ingress_row(EVENTS, {"s4", "s1"}, ("s2", "s7"), 10.0) == {
-        "noticed_ms": {"s2": 50.0, "s7": 60.0},
-        "ingresses": [
-            {"node": "s1", "from_failure_ms": 90.0, "from_detection_ms": 40.0},
-            {"node": "s4", "from_failure_ms": None, "from_detection_ms": None},
-        ],
-    }
+    assert ingress_row(EVENTS, {"s4", "s1"}, ("s2", "s7"), 10.0) == IngressMeasured(
+        {"s2": 50.0, "s7": 60.0}, (Update("s1", 90.0, 40.0), Update("s4", None, None))
+    )
 
 
 def test_without_a_detection_nothing_is_said_of_the_time_since_then() -> None:
-    (found,) = ingress_row(EVENTS, {"s1"}, ("s3",), 10.0)["ingresses"]
-    assert (found["from_failure_ms"], found["from_detection_ms"]) == (90.0, None)
+    (found,) = ingress_row(EVENTS, {"s1"}, ("s3",), 10.0).ingresses
+    assert (found.from_failure_ms, found.from_detection_ms) == (90.0, None)

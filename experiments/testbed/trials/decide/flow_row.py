@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from experiments.analysis.events import Event
 from experiments.analysis.trust import Health, assess
-from experiments.campaign.values import Json, Timing, Trial
+from experiments.campaign.kinds.flows import FlowsMeasured, Path, Rates, Windows
+from experiments.campaign.values import Timing, Trial
 from experiments.scenario.flow_values import FlowRecord, FlowTiming, Placed
 from mininet_topos.topology import Direction
 
@@ -44,6 +45,7 @@ class SeenFlows:
     failure_s: float
     events: Sequence[Event]
     health: Health
+    load_per_core: float = 0.0
 
 
 def flow_timing(timing: Timing, settle_s: float) -> FlowTiming:
@@ -52,21 +54,22 @@ def flow_timing(timing: Timing, settle_s: float) -> FlowTiming:
     return FlowTiming(settle_s, timing.before_s, after_s, timing.converged_s)
 
 
-def flow_row(seen: SeenFlows, timing: FlowTiming) -> Json:
-    """Row of a trial, ready for JSON."""
+def flow_row(seen: SeenFlows, timing: FlowTiming) -> FlowsMeasured:
+    """What figures read of a trial."""
     warnings, trustworthy = assess(seen.health)
     lost = lost_before(seen.records)
-    return {
-        "failed_links": list(seen.trial.links),
-        "flows": [record.to_json() for record in seen.records],
-        "paths": {each.flow.name: {"before": _names(each.before), "after": _names(each.after)} for each in seen.placed},
-        "links": {name: _of_windows(windows) for name, windows in seen.links.items()},
-        "fluid": {name: dict(rates) for name, rates in seen.fluid.items()},
-        "stages_ms": stages_ms(seen.events, seen.failure_s),
-        "windows_s": {"before_s": timing.before_s, "after_s": timing.after_s, "final_s": timing.final_s},
-        "warnings": [*lost, *warnings, *missing_before(seen.records)],
-        "trustworthy": trustworthy and not lost,
-    }
+    return FlowsMeasured(
+        failed_links=seen.trial.links,
+        flows=tuple(seen.records),
+        paths={each.flow.name: Path(_names(each.before), _names(each.after)) for each in seen.placed},
+        links={name: _of_windows(windows) for name, windows in seen.links.items()},
+        fluid={name: Rates(**rates) for name, rates in seen.fluid.items()},
+        stages_ms=stages_ms(seen.events, seen.failure_s),
+        windows_s=Windows(timing.before_s, timing.after_s, timing.final_s),
+        warnings=(*lost, *warnings, *missing_before(seen.records)),
+        trustworthy=trustworthy and not lost,
+        load_per_core=round(seen.load_per_core, 2),
+    )
 
 
 def stages_ms(events: Iterable[Event], failure_s: float) -> dict[str, float | None]:
@@ -100,11 +103,11 @@ def missing_before(records: Iterable[FlowRecord]) -> list[str]:
     )
 
 
-def _of_windows(windows: Mapping[str, Mapping[int, float]]) -> Json:
+def _of_windows(windows: Mapping[str, Mapping[int, float]]) -> dict[str, dict[str, float]]:
     return {
         window: {str(queue): round(mbps, 4) for queue, mbps in queues.items()} for window, queues in windows.items()
     }
 
 
-def _names(path: Iterable[Direction]) -> list[str]:
-    return [f"{hop.src}>{hop.dst}" for hop in path]
+def _names(path: Iterable[Direction]) -> tuple[str, ...]:
+    return tuple(f"{hop.src}>{hop.dst}" for hop in path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from experiments.analysis.events import Event
-from experiments.campaign.values import Json
+from experiments.campaign.kinds.ingress import IngressMeasured, Update
 
 _MS_A_SECOND = 1000.0
 
@@ -32,8 +32,10 @@ def detections_of(events: Iterable[Event], ends: Sequence[str], failure_s: float
     return {node: seconds for seconds, node in sorted(heard, reverse=True)}
 
 
-def ingress_row(events: Sequence[Event], expected: Iterable[str], ends: Sequence[str], failure_s: float) -> Json:
-    """Row of a failure.
+def ingress_row(
+    events: Sequence[Event], expected: Iterable[str], ends: Sequence[str], failure_s: float
+) -> IngressMeasured:
+    """What figures read of a failure, without its quality.
 
     Parameters
     ----------
@@ -48,19 +50,16 @@ def ingress_row(events: Sequence[Event], expected: Iterable[str], ends: Sequence
     """
     updates, noticed = updates_of(events, failure_s), detections_of(events, ends, failure_s)
     detected_s = min(noticed.values(), default=None)
-    return {
-        "noticed_ms": {node: _ms(seconds) for node, seconds in sorted(noticed.items())},
-        "ingresses": [
-            {
-                "node": node,
-                "from_failure_ms": None if node not in updates else _ms(updates[node]),
-                "from_detection_ms": (
-                    None if node not in updates or detected_s is None else _ms(updates[node] - detected_s)
-                ),
-            }
-            for node in sorted(expected)
-        ],
-    }
+    return IngressMeasured(
+        noticed_ms={node: _ms(seconds) for node, seconds in sorted(noticed.items())},
+        ingresses=tuple(_update(node, updates.get(node), detected_s) for node in sorted(expected)),
+    )
+
+
+def _update(node: str, updated_s: float | None, detected_s: float | None) -> Update:
+    if updated_s is None:
+        return Update(node, None, None)
+    return Update(node, _ms(updated_s), None if detected_s is None else _ms(updated_s - detected_s))
 
 
 def _ms(seconds: float) -> float:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.campaign.kinds.in_band import ClassColumns
 from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan, TestbedSettings, Trial
 from experiments.figures.beyond import x_in_band
@@ -143,15 +144,11 @@ def test_other_ports_are_left_alone() -> None:
 
 
 def test_columns_of_a_class_count_what_did_not_come_back() -> None:
-    assert class_columns(4, [3.0, 1.0, 2.0]) == {
-        "offered": 4,
-        "answered": 3,
-        "lost_percent": 25.0,
-        "mean_ms": 2.0,
-        "p99_ms": 3.0,
-    }
-    assert class_columns(2, [])["mean_ms"] is None
-    assert class_columns(0, [])["lost_percent"] is None
+    assert class_columns(4, [3.0, 1.0, 2.0]) == ClassColumns(
+        offered=4, answered=3, lost_percent=25.0, mean_ms=2.0, p99_ms=3.0
+    )
+    assert class_columns(2, []).mean_ms is None
+    assert class_columns(0, []).lost_percent is None
 
 
 def bounced(copies: int, wait_s: float) -> dict[str, object]:

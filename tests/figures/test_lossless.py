@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from experiments.campaign.kinds.lossless import ROWS
 from experiments.campaign.order import trial_row
-from experiments.campaign.values import CampaignPlan, Trial
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.figures.beyond import x_lossless
 from experiments.testbed.trials.lossless_trial import scenario_of
 from mininet_topos.catalogue import load_topology
@@ -38,6 +39,10 @@ def row_of(trial: Trial) -> dict[str, Any]:
 
 def rows_of(plan: CampaignPlan = FULL) -> list[dict[str, Any]]:
     return [row_of(trial) for trial in FIGURE.trials(plan)]
+
+
+def own(rows: list[dict[str, Any]], variant: Variant) -> list[dict[str, Any]]:
+    return [row for row in rows if row["variant"] == variant.name]
 
 
 def verdicts(rows: list[dict[str, Any]]) -> list[str]:
@@ -87,23 +92,22 @@ def test_a_trial_on_another_topology_is_refused() -> None:
 def test_one_lost_packet_with_sqr_breaks_the_claim() -> None:
     rows = rows_of()
     assert verdicts(rows) == ["holds"] * 6
-    own = x_lossless.rows_of(rows, x_lossless.LOSSLESS)
-    own[-1]["lost"] = 1
+    own(rows, x_lossless.LOSSLESS)[-1]["lost"] = 1
     assert verdicts(rows)[0] == "differs"
 
 
 def test_a_case_that_sends_nothing_back_was_no_crankback() -> None:
     rows = rows_of()
-    x_lossless.rows_of(rows, x_lossless.LOSSLESS)[0]["backtracked"] = 0
+    own(rows, x_lossless.LOSSLESS)[0]["backtracked"] = 0
     assert verdicts(rows)[1] == "differs"
 
 
 def test_losses_without_sqr_are_held_to_rate_and_outage_of_silent_failures() -> None:
     rows = rows_of()
-    for row in x_lossless.rows_of(rows, x_lossless.SDFAST, "silent"):
+    for row in own(rows, x_lossless.SDFAST):
         row["outages_ms"] = [1000.0, 1000.0]
     assert verdicts(rows)[2] == "differs"
-    assert x_lossless.by_outage(x_lossless.rows_of(rows, x_lossless.LOSSLESS)) is None
+    assert x_lossless.by_outage(x_lossless.rows_of(ROWS.read(rows), x_lossless.LOSSLESS)) is None
 
 
 def test_without_rows_nothing_is_claimed_and_pictures_still_draw() -> None:

@@ -81,16 +81,14 @@ def climb(own: LadderParameters) -> Ladder:
     for demand_mbps, allocation in zip(own.demands_mbps, solve_ladder(problem, own.demands_mbps, options), strict=True):
         effects = fail_every_link(problem, allocation.tunnel_mbps, paths)
         sent, victim = effects[:, effect.SENT], effects[:, effect.VICTIM]
-        delivered = {
-            "rescaling": effects[:, effect.RESCALING],
-            "kuijia": sent - victim + effects[:, effect.KUIJIA],
-            "precomputed": sent - victim + effects[:, effect.PRECOMPUTED],
-        }
+        whole = sent - victim
         levels.append(
             Level(
                 demand_mbps=demand_mbps,
                 satisfied=allocation.value / (demand_mbps * len(problem.demands)),
-                **{name: float(np.mean(1 - mbps / sent)) for name, mbps in delivered.items()},
+                rescaling=float(np.mean(1 - effects[:, effect.RESCALING] / sent)),
+                kuijia=float(np.mean(1 - (whole + effects[:, effect.KUIJIA]) / sent)),
+                precomputed=float(np.mean(1 - (whole + effects[:, effect.PRECOMPUTED]) / sent)),
                 gap=allocation.gap,
                 failures=len(effects),
                 programs=int((effects[:, effect.PIVOTS] != effect.NO_PROGRAM).sum()),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from experiments.campaign.kind import TrialKind, after
 from experiments.campaign.parameters import Parameters
+from experiments.campaign.rows import Row, RowType
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +45,44 @@ class InBandParameters(Parameters):
     pmt: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class ClassColumns:
+    """Packets of a class that were sent and came back, and their delays; None where there was none."""
+
+    offered: int
+    answered: int
+    lost_percent: float | None
+    mean_ms: float | None
+    p99_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class InBandMeasured:
+    """What became of one load.
+
+    Attributes
+    ----------
+    classes
+        By "high" and "low".
+    link_share
+        Of the shared link's capacity that was used.
+    data_mbps
+        Received.
+    unconnected
+        Switches that had lost the controller at the end.
+    flaps
+        Of BFD sessions.
+    """
+
+    classes: dict[str, ClassColumns]
+    link_share: float
+    data_mbps: float
+    unconnected: int = 0
+    flaps: int = 0
+    warnings: tuple[str, ...] = ()
+    trustworthy: bool = True
+
+
+ROWS = RowType("in_band", InBandParameters, InBandMeasured, "x-in-band/")
+InBandRow = Row[InBandParameters, InBandMeasured]
 KIND = TrialKind("in_band", "experiments.testbed.trials.in_band_trial:InBandRunner", after(8.0))

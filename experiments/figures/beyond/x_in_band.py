@@ -12,10 +12,9 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.kinds.in_band import InBandParameters
-from experiments.campaign.order import OK
+from experiments.campaign.kinds.in_band import ROWS, InBandParameters, InBandRow
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, say_empty, whisker
@@ -43,7 +42,7 @@ HIGH, LOW = CLASSES = ("high", "low")
 MOST_DELAY_RATIO, MOST_LOSS_PERCENT = 0.32, 0.1
 LEAST_USE = 0.9
 _SEED = 1
-Measure = Callable[[Json], float | None]
+Measure = Callable[[InBandRow], float | None]
 _COLOURS = {FIFO.name: PALETTE[7], PSO.name: PALETTE[0]}
 _STYLES = {HIGH: "-", LOW: "--"}
 _PANELS = (
@@ -96,41 +95,41 @@ def _trial(plan: CampaignPlan, number: int, variant: Variant, share: float) -> T
     )
 
 
-def rows_of(rows: Sequence[Json], variant: Variant, share: float | None = None) -> list[Json]:
+def rows_of(rows: Sequence[InBandRow], variant: Variant, share: float | None = None) -> list[InBandRow]:
     """Good rows of a variant, at one load or at all."""
-    good = {row["trial"]: row for row in rows if row["trial"].startswith(f"{ID}/") and row.get("status", OK) == OK}
-    return [
-        row
-        for row in good.values()
-        if row["variant"] == variant.name and share in (None, row["parameters"]["data_share"])
-    ]
+    return [row for row in rows if row.variant == variant.name and share in (None, row.parameters.data_share)]
 
 
-def shares_of(rows: Sequence[Json]) -> list[float]:
+def shares_of(rows: Sequence[InBandRow]) -> list[float]:
     """Loads that have a good row."""
-    return sorted({row["parameters"]["data_share"] for variant in VARIANTS for row in rows_of(rows, variant)})
+    return sorted({row.parameters.data_share for variant in VARIANTS for row in rows_of(rows, variant)})
 
 
 def of_class(name: str, key: str) -> Measure:
     """A number of one class; None when no packet gave it."""
-    return lambda row: row["classes"][name][key]
+
+    def measure(row: InBandRow) -> float | None:
+        value: float | None = getattr(row.measured.classes[name], key)
+        return value
+
+    return measure
 
 
-def link_use(row: Json) -> float | None:
+def link_use(row: InBandRow) -> float | None:
     """Share of the shared link that carried something."""
-    return float(row["link_share"])
+    return row.measured.link_share
 
 
-def estimate(rows: Sequence[Json], measure: Measure) -> Estimate | None:
+def estimate(rows: Sequence[InBandRow], measure: Measure) -> Estimate | None:
     """Mean over rounds with its interval; None without a number."""
     values = [value for row in rows if (value := measure(row)) is not None]
     return mean_interval(values) if values else None
 
 
-def ratio(rows: Sequence[Json], share: float, measure: Measure) -> Estimate | None:
+def ratio(rows: Sequence[InBandRow], share: float, measure: Measure) -> Estimate | None:
     """PSO over FIFO, the same rounds compared; None without a round that has both."""
     both = [
-        {row["round"]: value for row in rows_of(rows, variant, share) if (value := measure(row)) is not None}
+        {row.round: value for row in rows_of(rows, variant, share) if (value := measure(row)) is not None}
         for variant in VARIANTS
     ]
     change = change_interval(both[0], both[1], _SEED)
@@ -140,7 +139,7 @@ def ratio(rows: Sequence[Json], share: float, measure: Measure) -> Estimate | No
     return Estimate(1 + change.value / 100, low, high)
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[InBandRow]) -> list[ClaimResult]:
     """The high class keeps its packets and its delay when links are full, and the links stay full."""
     full, share = OVERLOAD, f"data at {OVERLOAD:g} of the link"
     found = [
@@ -183,11 +182,11 @@ _COLUMNS: tuple[tuple[str, Measure], ...] = (
     *((f"{name}: mean, ms", of_class(name, "mean_ms")) for name in CLASSES),
     *((f"{name}: p99, ms", of_class(name, "p99_ms")) for name in CLASSES),
     ("link used", link_use),
-    ("data, Mbit/s", lambda row: row["data_mbps"]),
+    ("data, Mbit/s", lambda row: row.measured.data_mbps),
 )
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[InBandRow]) -> Table:
     """A line for every load and variant."""
     lines = []
     for share in shares_of(rows):
@@ -199,7 +198,7 @@ def table(rows: Sequence[Json]) -> Table:
     return Table(("", "rounds", *(name for name, _ in _COLUMNS)), tuple(lines))
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[InBandRow], caption: str) -> Figure:
     """Delay and loss of both classes over the load of data."""
     figure, found = canvas.panels(
         "In-band control on real switches: answers of the controller beside data", len(_PANELS)
@@ -222,7 +221,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
-def _draw(axes: Axes, rows: Sequence[Json], key: str) -> None:
+def _draw(axes: Axes, rows: Sequence[InBandRow], key: str) -> None:
     shares = shares_of(rows)
     if not shares:
         say_empty(axes)
@@ -250,8 +249,8 @@ FIGURE = PaperFigure(
     "beyond",
     "Beyond: answers of the controller over shared links of real switches, FIFO and PSO",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
     with_paper="pso",
 )

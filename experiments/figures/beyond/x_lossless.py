@@ -15,9 +15,9 @@ import numpy as np
 
 from experiments.analysis.crankback import CrankbackCase, crankback_cases
 from experiments.campaign.figure import PaperFigure, Table
-from experiments.campaign.kinds.lossless import LosslessParameters
+from experiments.campaign.kinds.lossless import ROWS, LosslessParameters, LosslessRow
 from experiments.campaign.statistics import Estimate, mean_interval, total_interval
-from experiments.campaign.values import CampaignPlan, Json, Timing, Trial, Variant
+from experiments.campaign.values import CampaignPlan, Timing, Trial, Variant
 from experiments.campaign.verdicts import COUNT, MARGIN, AtLeast, Claim, ClaimResult, Exactly, Within, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, say_empty
@@ -111,38 +111,32 @@ def _trial(case: CrankbackCase, number: int, failure: str, variant: Variant, see
     )
 
 
-def rows_of(rows: Sequence[Json], variant: Variant, failure: str | None = None) -> list[Json]:
+def rows_of(rows: Sequence[LosslessRow], variant: Variant, failure: str | None = None) -> list[LosslessRow]:
     """Good rows of a variant, of one sort of failure or of all."""
-    return [
-        row
-        for row in rows
-        if row["trial"].startswith(f"{ID}/")
-        and row.get("status", "ok") == "ok"
-        and row["variant"] == variant.name
-        and failure in (None, row["parameters"]["failure"])
-    ]
+    return [row for row in rows if row.variant == variant.name and failure in (None, row.parameters.failure)]
 
 
-def total(rows: Sequence[Json], field: str) -> Estimate | None:
+def total(rows: Sequence[LosslessRow], field: str) -> Estimate | None:
     """Sum over trials; None without any."""
-    return total_interval([float(row[field]) for row in rows]) if rows else None
+    return total_interval([float(getattr(row.measured, field)) for row in rows]) if rows else None
 
 
-def mean(rows: Sequence[Json], field: str) -> Estimate | None:
+def mean(rows: Sequence[LosslessRow], field: str) -> Estimate | None:
     """Mean over trials with its interval; None without any."""
-    return mean_interval([float(row[field]) for row in rows]) if rows else None
+    return mean_interval([float(getattr(row.measured, field)) for row in rows]) if rows else None
 
 
-def by_outage(rows: Sequence[Json]) -> Estimate | None:
+def by_outage(rows: Sequence[LosslessRow]) -> Estimate | None:
     """Packets lost by what the outages of both ways amount to, mean over trials; None without an outage.
 
     The rate is the measured one: a busy machine sends probes less often than asked for.
     """
-    found = [1000 * row["lost"] / (row["rate_pps"] * sum(row["outages_ms"])) for row in rows if sum(row["outages_ms"])]
+    own = [row.measured for row in rows if sum(row.measured.outages_ms)]
+    found = [1000 * each.lost / (each.rate_pps * sum(each.outages_ms)) for each in own]
     return mean_interval(found) if found else None
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[LosslessRow]) -> list[ClaimResult]:
     """Nothing is lost with SQR; SD-FAST alone loses what was sent while the link was down and nobody knew."""
     results = []
     for alone, helped in PAIRS_OF_VARIANTS:
@@ -153,7 +147,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
                 total(own, "lost"),
             )
         )
-        walked = min((row["backtracked"] for row in own), default=None)
+        walked = min((row.measured.backtracked for row in own), default=None)
         back = None if walked is None else Estimate(float(walked), None, None)
         results.append(
             judge(
@@ -175,21 +169,20 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[LosslessRow]) -> Table:
     """A line for every case and variant."""
     lines = []
     for row in rows:
-        if row["trial"].startswith(f"{ID}/"):
-            (source, destination), (link,) = row["pair"], row["links"]
-            name = (
-                f"{source} to {destination}, {link}, {FAILURES[row['parameters']['failure']]}, {LABELS[row['variant']]}"
-            )
-            counts = (f"{row[field]:,}" for field in ("sent", "lost", "duplicated", "reordered", "backtracked"))
-            lines.append((name, str(row["parameters"]["hops_back"]), *counts, f"{max(row['outages_ms']):,.1f}"))
+        (source, destination), (link,), own = row.measured.pair, row.links, row.parameters
+        name = f"{source} to {destination}, {link}, {FAILURES[own.failure]}, {LABELS[str(row.variant)]}"
+        counts = (
+            f"{getattr(row.measured, field):,}" for field in ("sent", "lost", "duplicated", "reordered", "backtracked")
+        )
+        lines.append((name, str(own.hops_back), *counts, f"{max(row.measured.outages_ms):,.1f}"))
     return Table(HEADER, tuple(lines))
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[LosslessRow], caption: str) -> Figure:
     """Packets lost and doubled in every case, variants side by side."""
     figure, both = canvas.panels("SD-FAST beyond the papers: SQR at the switches beside the failure", len(_FIELDS))
     for axes, (field, words) in zip(both, _FIELDS.items(), strict=True):
@@ -205,7 +198,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
-def _draw(axes: Axes, rows: Sequence[Json], field: str) -> None:
+def _draw(axes: Axes, rows: Sequence[LosslessRow], field: str) -> None:
     variants = [variant for pair in PAIRS_OF_VARIANTS for variant in pair]
     own = {variant: {_case_name(row): row for row in rows_of(rows, variant)} for variant in variants}
     cases = list(dict.fromkeys(case for found in own.values() for case in found))
@@ -217,10 +210,10 @@ def _draw(axes: Axes, rows: Sequence[Json], field: str) -> None:
         for group, case in enumerate(cases):
             if case in found:
                 place = group + (number - (len(variants) - 1) / 2) * width
-                axes.bar(place, found[case][field], 0.92 * width, color=COLOURS[variant.name])
+                axes.bar(place, getattr(found[case].measured, field), 0.92 * width, color=COLOURS[variant.name])
                 axes.annotate(
-                    f"{found[case][field]:,}",
-                    (place, found[case][field]),
+                    f"{getattr(found[case].measured, field):,}",
+                    (place, getattr(found[case].measured, field)),
                     xytext=(0, 2),
                     textcoords="offset points",
                     ha="center",
@@ -234,10 +227,10 @@ def _draw(axes: Axes, rows: Sequence[Json], field: str) -> None:
     axes.set_xticks(range(len(cases)), cases, fontsize=8)
 
 
-def _case_name(row: Json) -> str:
+def _case_name(row: LosslessRow) -> str:
     """Name of a case under its bars."""
-    (source, destination) = row["pair"]
-    failure, hops = FAILURES[row["parameters"]["failure"]], row["parameters"]["hops_back"]
+    (source, destination) = row.measured.pair
+    failure, hops = FAILURES[row.parameters.failure], row.parameters.hops_back
     return f"{source} to {destination}\n{failure}\n{hops} back"
 
 
@@ -246,7 +239,7 @@ FIGURE = PaperFigure(
     "beyond",
     "Beyond: SD-FAST with SQR beside the failed link; nothing is lost",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
 )

@@ -13,7 +13,8 @@ from emulation.decide.options import EmulationOptions
 from emulation.decide.queues import QueueSetup
 from emulation.network import EmulatedNetwork
 from emulation.status import unconnected_switches
-from experiments.campaign.kinds.in_band import InBandParameters
+from experiments.campaign.kinds.in_band import InBandMeasured, InBandParameters
+from experiments.campaign.parameters import plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.testbed.runs.controller_environment import controller_environment
 from experiments.testbed.runs.parts import require_programs
@@ -125,15 +126,17 @@ def observe(network: EmulatedNetwork, trial: Trial) -> Json:
         carried = [now - then for now, then in zip(_carried_bytes(network, own), before, strict=True)]
         mbps = [8 * each / (time.monotonic() - began_s) / 1e6 for each in carried]
     flapped = sum(network.flap_counts().values()) - flaps
-    return {
-        "classes": {name: class_columns(each["sent"], each["delays_ms"]) for name, each in seen.items()},
-        "link_share": mbps[0] / own.capacity_mbps,
-        "data_mbps": mbps[1],
-        "unconnected": len(unconnected_switches(network.groups)),
-        "flaps": flapped,
-        "warnings": [*network.warnings, *network.faults],
-        "trustworthy": not (network.faults or flapped),
-    }
+    measured = InBandMeasured(
+        classes={name: class_columns(each["sent"], each["delays_ms"]) for name, each in seen.items()},
+        link_share=mbps[0] / own.capacity_mbps,
+        data_mbps=mbps[1],
+        unconnected=len(unconnected_switches(network.groups)),
+        flaps=flapped,
+        warnings=(*network.warnings, *network.faults),
+        trustworthy=not (network.faults or flapped),
+    )
+    columns: Json = plain(measured)
+    return columns
 
 
 def _carried_bytes(network: EmulatedNetwork, own: InBandParameters) -> list[int]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.analysis.result import RunResult
-from experiments.campaign.kinds.lossless import LosslessParameters
+from experiments.campaign.kinds.lossless import LosslessMeasured, LosslessParameters
+from experiments.campaign.parameters import plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.scenario.failures import link_failure
 from experiments.scenario.traffic.probe import Probe
@@ -35,7 +36,8 @@ def lossless_runner(settings: TestbedSettings) -> Callable[[Trial], Json]:
             raise outcome.error
         if not isinstance(outcome, RunResult):
             raise NotReadyError(f"trial {trial.trial_id!r} gave no counts of probes")
-        return lossless_row(trial, outcome)
+        columns: Json = plain(measured(trial, outcome))
+        return columns
 
     return run
 
@@ -65,25 +67,22 @@ def scenario_of(trial: Trial, topology: Topology) -> Scenario:
     )
 
 
-def lossless_row(trial: Trial, result: RunResult) -> Json:
-    """Columns of a trial: counts of both ways, the outage of each, and whether to trust them.
-
-    `lost` are packets sent from the failure on, or on their way then; `lost_before` are others, not due to it.
-    """
+def measured(trial: Trial, result: RunResult) -> LosslessMeasured:
+    """Columns of a trial: counts of both ways, the outage of each, and whether to trust them."""
     counts, (failure,) = result.counts, result.failures
     lost = sum(outcome.counts.lost for pair in failure.outcomes for outcome in pair)
-    return {
-        "pair": list(trial.pairs[0]),
-        "rate_pps": result.counts_by_way[0][0].sent / (result.record.end_s - result.record.zero_s),
-        "sent": counts.sent,
-        "received": counts.received,
-        "lost": lost,
-        "lost_before": counts.lost - lost,
-        "duplicated": counts.duplicated,
-        "reordered": counts.reordered,
-        "backtracked": counts.backtracked,
-        "outages_ms": [round(outcome.outage_ms, 3) for pair in failure.outcomes for outcome in pair],
-        "broken_claims": [claim.name for claim in result.claims if not claim.held],
-        "warnings": list(result.record.warnings),
-        "trustworthy": result.record.trustworthy,
-    }
+    return LosslessMeasured(
+        pair=trial.pairs[0],
+        rate_pps=result.counts_by_way[0][0].sent / (result.record.end_s - result.record.zero_s),
+        sent=counts.sent,
+        received=counts.received,
+        lost=lost,
+        lost_before=counts.lost - lost,
+        duplicated=counts.duplicated,
+        reordered=counts.reordered,
+        backtracked=counts.backtracked,
+        outages_ms=tuple(round(outcome.outage_ms, 3) for pair in failure.outcomes for outcome in pair),
+        broken_claims=tuple(claim.name for claim in result.claims if not claim.held),
+        warnings=tuple(result.record.warnings),
+        trustworthy=result.record.trustworthy,
+    )

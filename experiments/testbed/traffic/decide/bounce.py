@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+
+from experiments.campaign.kinds.in_band import ClassColumns
 
 HIGH_PORT, LOW_PORT = UDP_PORTS = (20_000, 20_001)
 _ETH, _ETHERTYPE_AT, _IHL_AT, _PROTOCOL_AT, _IP_AT, _UDP_AT = 6, 12, 14, 23, 26, 34
@@ -31,11 +32,13 @@ def turned(frame: bytes) -> bytes | None:
     return head + addresses + frame[_UDP_AT + 2 : _UDP_AT + 4] + frame[_UDP_AT : _UDP_AT + 2] + frame[_UDP_AT + 4 :]
 
 
-def class_columns(sent: int, delays_ms: Sequence[float]) -> Mapping[str, Any]:
+def class_columns(sent: int, delays_ms: Sequence[float]) -> ClassColumns:
     """Columns of a class: what was sent and answered, the loss, and delays (ms; None without an answer)."""
     ordered = sorted(delays_ms)
-    columns: dict[str, Any] = {"offered": sent, "answered": len(ordered)}
-    columns["lost_percent"] = 100.0 * (sent - len(ordered)) / sent if sent else None
-    columns["mean_ms"] = sum(ordered) / len(ordered) if ordered else None
-    columns["p99_ms"] = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))] if ordered else None
-    return columns
+    return ClassColumns(
+        offered=sent,
+        answered=len(ordered),
+        lost_percent=100.0 * (sent - len(ordered)) / sent if sent else None,
+        mean_ms=sum(ordered) / len(ordered) if ordered else None,
+        p99_ms=ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))] if ordered else None,
+    )

@@ -44,12 +44,12 @@ TYPED = ingress.ROWS.read(ROWS)
 def test_notifiers_meet_the_same_failures_and_each_has_a_network_of_its_own() -> None:
     trials = ingress.trials(CampaignPlan(quick=False, seed=1))
     assert len({trial.trial_id for trial in trials}) == len(trials)
-    cut = {
+    links_of = {
         notifier: [(each.round, each.links) for each in trials if each.parameters.network == notifier.name]
         for notifier in NOTIFIERS
     }
-    assert cut[AGENT] == cut[NEAR] == cut[FAR]
-    assert len(cut[AGENT]) >= 100
+    assert links_of[AGENT] == links_of[NEAR] == links_of[FAR]
+    assert len(links_of[AGENT]) >= 100
     assert len(sessions(in_order(trials))) == ingress.ROUNDS * len(NOTIFIERS)
 
 

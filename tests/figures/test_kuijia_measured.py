@@ -232,14 +232,14 @@ def test_high_priority_traffic_that_changes_by_more_than_2_percent_differs() -> 
     assert {claim.verdict for claim in kept if claim.name.startswith("change of high") and "direct" in claim.name} == {
         "holds"
     }
-    cut = copy.deepcopy(rows)
-    for row in cut:
+    lowered = copy.deepcopy(rows)
+    for row in lowered:
         for flow in row["flows"]:
             if flow["priority"] == "high" and flow["class"] == "direct" and row["variant"] == KUIJIA.name:
                 flow["samples_mbps"] = [0.9 * mbps for mbps in flow["samples_mbps"]]
                 first = round(-flow["start_ms"] / 100)
                 flow["samples_mbps"][:first] = [mbps / 0.9 for mbps in flow["samples_mbps"][:first]]
-    by_name = {claim.name: claim for claim in figure_of("fig16").claims(cut)}
+    by_name = {claim.name: claim for claim in figure_of("fig16").claims(lowered)}
     assert by_name["change of high-priority direct traffic of flows over the link, Kuijia"].verdict == "differs"
     assert by_name["change of high-priority direct traffic of flows over the link, rescaling"].verdict == "holds"
 

@@ -60,13 +60,13 @@ def test_every_case_backtracks_from_a_link_of_its_own_and_the_longest_comes_firs
 
 def test_a_case_is_run_by_every_variant_with_both_sorts_of_failure_and_in_a_quick_run_with_one() -> None:
     for plan, sorts in ((FULL, [2] * x_lossless.CASES), (QUICK, [1] * x_lossless.QUICK_CASES)):
-        cuts: dict[str, set[str]] = {}
+        failures: dict[str, set[str]] = {}
         variants: dict[str, set[str]] = {}
         for trial in FIGURE.trials(plan):
             assert trial.variant is not None
-            cuts.setdefault(trial.links[0], set()).add(trial.parameters.failure)
+            failures.setdefault(trial.links[0], set()).add(trial.parameters.failure)
             variants.setdefault(trial.links[0], set()).add(trial.variant.name)
-        assert [len(found) for found in cuts.values()] == sorts
+        assert [len(found) for found in failures.values()] == sorts
         assert all(found == set(x_lossless.LABELS) for found in variants.values())
     assert {trial.parameters.failure for trial in FIGURE.trials(QUICK)} == set(x_lossless.FAILURES)
 

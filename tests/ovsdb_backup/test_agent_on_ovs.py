@@ -52,8 +52,8 @@ def wanted_after_failure(where, port_no):
     """Rows for the failure of one port, written down without the agent: one failed-set extension, one look-up each."""
     larger = next(row.new_tag_id for row in where.plan.extensions if (row.tag_id, row.port_no) == (0, port_no))
     planned = {(row.destination, row.tag_id): row for row in where.plan.backups}
-    cut = {row.destination for row in where.plan.backups if (row.tag_id, row.out_port) == (0, port_no)}
-    return {untagged_row(planned[destination, larger]) for destination in cut if (destination, larger) in planned}
+    rerouted = {row.destination for row in where.plan.backups if (row.tag_id, row.out_port) == (0, port_no)}
+    return {untagged_row(planned[destination, larger]) for destination in rerouted if (destination, larger) in planned}
 
 
 TAG_DE = next(

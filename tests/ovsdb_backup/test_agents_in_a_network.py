@@ -34,7 +34,7 @@ class AgentNetwork:
         self.ports = assign_ports(topology)
         plans = plans_of(topology, planner)
         self.hosts = hosts_of(topology)
-        self.cut: set[LinkId] = set()
+        self.failed: set[LinkId] = set()
         self.models = {plan.node: SwitchModel(plan) for plan in plans.values()}
         self.worlds: dict[str, World] = {}
         self.sets = FailureSets(*plans[1].tag_space)
@@ -44,7 +44,7 @@ class AgentNetwork:
 
     def set_link(self, link: LinkId, up: bool) -> None:
         """Fail a link, or repair it; the agents at both ends hear of it."""
-        (self.cut.discard if up else self.cut.add)(link)
+        (self.failed.discard if up else self.failed.add)(link)
         for direction in self.topology.directions(link):
             world, port_no = self.worlds[direction.src], self.ports.port_of[direction]
             world.live[port_no] = up
@@ -84,7 +84,7 @@ class AgentNetwork:
 
     def _carry(self, node: str, port_no: int, packet: Packet) -> list[Step]:
         direction = self.ports.direction_at[node, port_no]
-        if self.topology.link_id(direction) in self.cut:
+        if self.topology.link_id(direction) in self.failed:
             return []
         return [(direction.dst, self.ports.port_of[Direction(direction.dst, direction.src, direction.key)], packet)]
 
@@ -121,7 +121,7 @@ def all_pairs(topology: Topology) -> list[tuple[str, str]]:
 
 
 def residual_pairs(network: AgentNetwork) -> list[tuple[str, str]]:
-    part_of = network.topology.components(network.cut)
+    part_of = network.topology.components(network.failed)
     return [(one, other) for one, other in all_pairs(network.topology) if part_of[one] == part_of[other]]
 
 

@@ -47,7 +47,7 @@ class InBandParameters(Parameters):
 
 @dataclass(frozen=True, slots=True)
 class ClassColumns:
-    """Packets of a class that were sent and came back, and their delays; None where there was none."""
+    """Packets of a class that were sent and that returned, and their delays; None where there was none."""
 
     offered: int
     answered: int

@@ -39,7 +39,7 @@ class SettingGroup(Generic[Value]):
         Of environment variables.
     settings
         All of them, in the order of the documentation.
-    make : callable
+    make
         The app's value of all settings, which are given by name.
     owns_prefix
         Whether a variable with the prefix that is no setting is refused; "ARMOR_" begins others, too.

@@ -74,11 +74,11 @@ def logical_table(flows: Iterable[FlowRow], parts: Parts | None = None) -> Logic
     """
     rows = tuple(flows)
     _refuse(rows)
-    cuts = dict(parts or {})
-    lists = [_steps(row, cuts) for row in rows]
+    low_bits_of = dict(parts or {})
+    lists = [_steps(row, low_bits_of) for row in rows]
     keys = _action_order(lists)
     context = _context(rows)
-    columns = _columns(rows, cuts, frozenset(name for name, _ in context))
+    columns = _columns(rows, low_bits_of, frozenset(name for name, _ in context))
     made = tuple(
         Row(
             row.priority,
@@ -103,21 +103,21 @@ def _refuse(rows: Sequence[FlowRow]) -> None:
             raise PlanError(f"the row {row} has write-actions or a timeout; leave its table as it is")
 
 
-def _steps(row: FlowRow, cuts: Parts) -> tuple[Step, ...]:
-    """Actions in order, the goto last; a load over a cut is two loads."""
-    actions = tuple(step for action in row.apply_actions for step in _split_load(action, cuts))
+def _steps(row: FlowRow, low_bits_of: Parts) -> tuple[Step, ...]:
+    """Actions in order, the goto last; a load over two parts of a field is two loads."""
+    actions = tuple(step for action in row.apply_actions for step in _split_load(action, low_bits_of))
     return actions if row.goto_table is None else (*actions, GoTo(row.goto_table))
 
 
-def _split_load(action: Action, cuts: Parts) -> tuple[Action, ...]:
-    if not isinstance(action, Load) or action.field not in cuts:
+def _split_load(action: Action, low_bits_of: Parts) -> tuple[Action, ...]:
+    if not isinstance(action, Load) or action.field not in low_bits_of:
         return (action,)
-    low_bits = cuts[action.field] - action.first_bit
+    low_bits = low_bits_of[action.field] - action.first_bit
     if not 0 < low_bits < action.n_bits:
         return (action,)
     low = replace(action, n_bits=low_bits, value=action.value & (1 << low_bits) - 1)
     high = replace(
-        action, first_bit=cuts[action.field], n_bits=action.n_bits - low_bits, value=action.value >> low_bits
+        action, first_bit=low_bits_of[action.field], n_bits=action.n_bits - low_bits, value=action.value >> low_bits
     )
     return low, high
 
@@ -171,7 +171,7 @@ def _context(rows: Sequence[FlowRow]) -> tuple[tuple[str, int], ...]:
     return tuple((name, value) for name, value, mask in sorted(common, key=str) if mask is None and name in needed)
 
 
-def _columns(rows: Sequence[FlowRow], cuts: Parts, context: frozenset[str]) -> tuple[tuple[Part, ...], ...]:
+def _columns(rows: Sequence[FlowRow], low_bits_of: Parts, context: frozenset[str]) -> tuple[tuple[Part, ...], ...]:
     """Columns in the order of FIELDS; fields that cannot be matched one without the other share one."""
     used = {name for row in rows for name, _, _ in row.match} - context
     groups: list[set[str]] = []
@@ -183,7 +183,7 @@ def _columns(rows: Sequence[FlowRow], cuts: Parts, context: frozenset[str]) -> t
     columns: list[tuple[Part, ...]] = []
     for group in groups:
         names = [name for name in FIELDS if name in group]
-        low = (1 << cuts.get(names[0], 0)) - 1
+        low = (1 << low_bits_of.get(names[0], 0)) - 1
         if len(names) == 1 and low:
             columns += [((names[0], low),), ((names[0], FIELDS[names[0]].full_mask & ~low),)]
         else:

@@ -85,12 +85,12 @@ def test_plans_are_sound_canonical_and_survive_being_written_down(
 def test_a_row_less_is_found_by_the_verifier() -> None:
     topology = toy.square()
     whole = plans(topology, UDP_5000)
-    cut = {
+    smaller = {
         dpid: replace(plan, flows=tuple(row for row in plan.flows if row.priority != 46000))
         for dpid, plan in whole.items()
     }
-    assert sum(len(plan.flows) for plan in cut.values()) < sum(len(plan.flows) for plan in whole.values())
-    result = verify_protect(PROTECT, topology, [UDP_5000], [frozenset([topology.link_ids[0]])], planned=cut)
+    assert sum(len(plan.flows) for plan in smaller.values()) < sum(len(plan.flows) for plan in whole.values())
+    result = verify_protect(PROTECT, topology, [UDP_5000], [frozenset([topology.link_ids[0]])], planned=smaller)
     assert not result.holds
     assert "s1 to s3, udp to port 5000" in result.examples[0]
 

@@ -15,7 +15,8 @@ from experiments.verify.growable_arrays import Ints, concatenated
 from experiments.verify.result import Rewriting, Tally
 from experiments.verify.streams.packet_stream import PacketStream, put_all
 from experiments.verify.streams.sharing import notifying, settle_together
-from experiments.verify.walk.dynamics import dynamics_of
+from experiments.verify.walk.dynamics import AgentDynamics, dynamics_of
+from experiments.verify.walk.heard import HeardRows
 from experiments.verify.walk.interpreted import InterpretedSwitches
 from experiments.verify.walk.possibilities import Possibilities
 from experiments.verify.walk.rewritten import Rewritten, amount_of, rewritten_rows
@@ -58,6 +59,8 @@ class Verifier:
     def _use(self, switches: Switches) -> None:
         self.switches = switches
         self.transitions = Transitions(switches, self.wiring)
+        dynamics = self._dynamics
+        self._heard = HeardRows(self.wiring, switches, dynamics) if isinstance(dynamics, AgentDynamics) else None
 
     def interpret_instead(self) -> None:
         """From now on the interpreter walks, packet by packet: the plans use what cannot be compiled."""
@@ -92,7 +95,8 @@ class Verifier:
     def _findings(self, cases: Cases, failed: list[list[int]]) -> Findings:
         """What happened in each case."""
         start, contexts = self._start(cases.source, cases.target), self.wiring.contexts(failed)
-        worst = Possibilities(self.transitions, contexts).worst(cases.failed_set, start)
+        heard = self._heard.of_any_subset(contexts, failed) if self._heard is not None else None
+        worst = Possibilities(self.transitions, contexts, heard).worst(cases.failed_set, start)
         stream = PacketStream(self.transitions, contexts, cases.failed_set)
         everyone = np.arange(len(start))
         first = stream.send(everyone, start)
@@ -101,6 +105,9 @@ class Verifier:
             reply = stream.copy().send(everyone, self._start(cases.target, cases.source))
         rewriting, rounds = Rewriting(), np.zeros(len(failed), dtype=np.int64)
         if self.behaviour.restoration is None:
+            if self._heard is not None:
+                heard = self._heard.of_all(contexts, failed)
+                first.changed |= put_all(stream, self.transitions, heard, cases.failed_set, start)
             settled, rounds = settle_together(stream, first, start, cases.failed_set, len(failed))
         else:
             rewritten = rewritten_rows(self.topology, self.transitions, self.behaviour.restoration, failed)

@@ -9,6 +9,7 @@ from typing import Protocol
 from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Direction, LinkId, Topology
 from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.ids import Kind, split_cookie
 from ryu_apps.plan.interpret import Packet, SwitchModel, SwitchResult, interpret_switch
 from ryu_apps.plan.notification import is_notification
 from ryu_apps.plan.rows import FlowRow, RulePlan
@@ -164,7 +165,14 @@ class Network:
 
     def _add(self, node: str, rows: tuple[FlowRow, ...]) -> None:
         for row in rows:
-            self.rows[node][row.key] = row
+            if knowledge_of(row) >= knowledge_of(self.rows[node].get(row.key, row)):
+                self.rows[node][row.key] = row
+
+
+def knowledge_of(row: FlowRow) -> int:
+    """Of two rows of an agent for the same packets the one that knows more stays; of others the later one does."""
+    fields = split_cookie(row.cookie)
+    return fields.tag_id if fields.kind == Kind.AGENT else 0
 
 
 def is_delivery(plan: RulePlan, packet: Packet) -> bool:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from itertools import chain, combinations
 
+from experiments.verify.walk.dynamics import AgentDynamics
 from mininet_topos.ports import HOST_PORT
+from ovsdb_backup.decide.agent import step
+from ovsdb_backup.decide.agent_types import AgentState, PacketIn, PlanLoaded, PortStatus, SwitchRead
+from ovsdb_backup.decide.backup_index import BackupIndex
+from ovsdb_backup.decide.packet import notification_frame, read_packet
 from ryu_apps.plan.addressing import dpid_of, hosts_of
 from ryu_apps.plan.ids import Table
 from ryu_apps.plan.interpret import Packet, interpret_switch
 from ryu_apps.plan.notification import is_notification
 from ryu_apps.plan.walk import Hop, Network, is_delivery
+from tests.verify.networks import numbers_of
 
 ENDS = ("delivered", "dropped")
 
@@ -28,6 +34,8 @@ class BruteForce:
         self.rows: dict[str, set] = {node: set() for node in network.topology.node_names}
         self._notified: set = set()
         self._hosts = list(hosts_of(network.topology).values())
+        if isinstance(network.dynamics, AgentDynamics):
+            self._let_agents_hear()
 
     def worst(self, source: int, target: int) -> str:
         """`looped` if some choice of rows loops, else `dropped` if some loses the packet, else `delivered`.
@@ -43,6 +51,15 @@ class BruteForce:
         while known != (known := sum(map(len, self.rows.values()))):
             for source, target in pairs:
                 self.worst(source, target)
+
+    def _let_agents_hear(self) -> None:
+        """Agents notify of each failed link: rows of agents that heard of any of these, one after the other."""
+        failed = numbers_of(self.network.topology, self.network.failed)
+        for node, model in self.network.models.items():
+            down = self.network.failed_ports(node)
+            for heard in chain.from_iterable(combinations(failed, size) for size in range(1, len(failed) + 1)):
+                rules = agent_after(model.plan, down, heard).rules.values()
+                self.rows[node].update(row for rows in rules for row in rows.values() if row.table_id == Table.CLASSIFY)
 
     def _worst(self, hop, passed, decided):
         if hop in passed:
@@ -94,6 +111,18 @@ class BruteForce:
             result = network.interpret(Hop(*arrival, packet))
             self.rows[arrival[0]].update(row for row in result.learned if row.table_id != Table.NOTIFY)
             self._spread(arrival[0], [(out, frame) for out, frame, _ in result.outputs])
+
+
+def agent_after(plan, down, heard) -> AgentState:
+    """An agent whose ports are down, and that then hears of failed links (numbers), one by one."""
+    state, index = AgentState(), BackupIndex.from_plan(plan)
+    ports = {row.out_port for row in plan.backups} | {row.port_no for row in plan.extensions}
+    events = [PlanLoaded(index), SwitchRead(dict.fromkeys(ports | down, True), plan.flows)]
+    events += [PortStatus(port, live=False) for port in sorted(down)]
+    tags = [index.sets.tag_id_of[1 << number] for number in heard if index.crossing and index.sets.max_failures]
+    for event in [*events, *(PacketIn(read_packet(notification_frame(tag_id))) for tag_id in tags)]:
+        state, _ = step(state, event, 0.0)
+    return state
 
 
 def _serves(row, packet):

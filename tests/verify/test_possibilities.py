@@ -8,13 +8,15 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from experiments.verify.compiled.switches import CompiledSwitches
+from experiments.verify.walk.dynamics import AgentDynamics
+from experiments.verify.walk.heard import HeardRows
 from experiments.verify.walk.possibilities import Possibilities
 from mininet_topos.errors import PlanError
 from mininet_topos.toy import TOYS
 from ryu_apps.plan.options import PlanOptions
 from tests.examples import examples
 from tests.verify.brute_force import BruteForce
-from tests.verify.networks import case_of, cases, connected, send
+from tests.verify.networks import case_of, cases, connected, numbers_of, send
 
 WORST = ("delivered", "dropped", "looped")
 
@@ -24,7 +26,11 @@ def possible(case, pairs=None):
     pairs = case.pairs if pairs is None else pairs
     switches, transitions, contexts = case.switches(CompiledSwitches)
     start = transitions.states(switches.start(*np.array(pairs).T))
-    found = Possibilities(transitions, contexts).worst(np.zeros_like(start), start)
+    heard, dynamics = None, switches.dynamics
+    if isinstance(dynamics, AgentDynamics):
+        rows = HeardRows(switches.wiring, switches, dynamics)
+        heard = rows.of_any_subset(contexts, [numbers_of(case.topology, case.failed)])
+    found = Possibilities(transitions, contexts, heard).worst(np.zeros_like(start), start)
     return dict(zip(pairs, (WORST[worst] for worst in found.tolist()), strict=True))
 
 

@@ -10,10 +10,11 @@ from experiments.verify.compiled.matches import Codes, Matches, NotCompilableErr
 from experiments.verify.compiled.programs import Programs
 from experiments.verify.growable_arrays import Bools, GrowableArray, Ints
 from ryu_apps.plan.rows import FlowRow, Learn
+from ryu_apps.plan.walk import knowledge_of
 
 
 class ExtraRow(NamedTuple):
-    """One row: where it stands, which packets meet it, what makes it unique, and its program."""
+    """One row: where it stands, which packets meet it, what makes it unique, its program, and how much it knows."""
 
     table_id: int
     priority: int
@@ -23,6 +24,7 @@ class ExtraRow(NamedTuple):
     tci_value: int
     key: int
     program: int
+    knowledge: int
 
 
 class ExtraColumns(NamedTuple):
@@ -36,6 +38,7 @@ class ExtraColumns(NamedTuple):
     tci_value: Ints
     key: Ints
     program: Ints
+    knowledge: Ints
 
     def meets(self, src: Ints, dst: Ints, tci: Ints) -> Bools:
         """Whether each packet's header meets the match of the row beside it."""
@@ -74,7 +77,8 @@ class ExtraRows:
             if row.write_actions:
                 raise NotCompilableError(f"no compiled form of {row!r}")
             program = self.programs.add(row.apply_actions, row.goto_table)
-            found = self._add(row, row.table_id, row.priority, self.matches.one(row.match), program)
+            terms = self.matches.one(row.match)
+            found = self._add(row, row.table_id, row.priority, terms, (program, knowledge_of(row)))
         return found
 
     def learned(self, action: Learn) -> int:
@@ -87,7 +91,7 @@ class ExtraRows:
             terms = self.matches.bits(matches)
             ops = [self.programs.write(field, first_bit, n_bits) for field, first_bit, n_bits, _ in loads]
             program = self.programs.add_ops(ops, [value for _, _, _, value in loads])
-            found = self._add(content, action.table_id, action.priority, terms, program)
+            found = self._add(content, action.table_id, action.priority, terms, (program, 0))
         return found
 
     def columns(self, numbers: Ints) -> ExtraColumns:
@@ -103,13 +107,13 @@ class ExtraRows:
         table_id: int,
         priority: int,
         compiled: tuple[tuple[Term, ...], list[int]] | None,
-        program: int,
+        program_and_knowledge: tuple[int, int],
     ) -> int:
         if compiled is None:
             raise NotCompilableError(f"no packet of ours can meet the row {content!r}")
         match = _header(*compiled)
         key = self._key_of.setdefault((table_id, priority, match), len(self._key_of))
-        self._new.append(ExtraRow(table_id, priority, *match, key, program))
+        self._new.append(ExtraRow(table_id, priority, *match, key, *program_and_knowledge))
         number = self._number_of[content] = len(self._rows) + len(self._new) - 1
         return number
 

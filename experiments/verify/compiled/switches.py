@@ -82,6 +82,10 @@ class CompiledSwitches:
         """What makes each row unique in a switch."""
         return self._network.extra_rows.columns(rows).key
 
+    def knowledge_of_rows(self, rows: Ints) -> Ints:
+        """How much each row knows."""
+        return self._network.extra_rows.columns(rows).knowledge
+
     def meets(self, codes: Ints, rows: Ints) -> Bools:
         """Whether each packet's header meets the match of the row beside it."""
         _, _, src, dst, tci = self._decode(codes)

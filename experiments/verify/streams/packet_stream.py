@@ -208,8 +208,9 @@ class PacketStream:
         return found
 
     def _hold(self, cases: Ints, node: Ints, rows: Ints) -> Bools:
-        """Keep rows, each in place of one of the same key; returns which changed anything."""
-        key_of = self._transitions.switches.key_of_rows
+        """Keep rows, each in place of one of the same key that knows no more; returns which changed anything."""
+        switches = self._transitions.switches
+        key_of, knowledge_of = switches.key_of_rows, switches.knowledge_of_rows
         keys = key_of(rows)
         left, changed = np.arange(len(rows)), np.zeros(len(rows), dtype=bool)
         slot = 0
@@ -218,9 +219,11 @@ class PacketStream:
                 self._held = np.concatenate([self._held, self._empty_slot()])
             held = self._held[slot][cases[left], node[left]].astype(np.int64)
             same = (held < 0) | (key_of(np.maximum(held, 0)) == keys[left])
-            chosen = left[same]
+            present, chosen = held[same], left[same]
+            stays = (present >= 0) & (knowledge_of(rows[chosen]) < knowledge_of(np.maximum(present, 0)))
+            present, chosen = present[~stays], chosen[~stays]
             self._held[slot][cases[chosen], node[chosen]] = rows[chosen]
-            changed[chosen] = held[same] != rows[chosen]
+            changed[chosen] = present != rows[chosen]
             left, slot = left[~same], slot + 1
         return changed
 
@@ -249,8 +252,8 @@ class _Trail:
 
 def put_all(
     stream: PacketStream, transitions: Transitions, rewritten: Rewritten, failed_set: Ints, start: Ints
-) -> None:
-    """Put in place, for every case, all rewritten rows that its packets can meet.
+) -> Bools:
+    """Put in place, for every case, all rewritten rows that its packets can meet; returns which cases that changed.
 
     Parameters
     ----------
@@ -263,7 +266,9 @@ def put_all(
     case, row = join(wanted, offered)
     met = transitions.switches.meets(transitions.codes(start[case]), rewritten.row[row])
     case, row = case[met], row[met]
-    stream.put(case, rewritten.node[row], rewritten.row[row])
+    changed = np.zeros(len(start), dtype=bool)
+    np.logical_or.at(changed, case, stream.put(case, rewritten.node[row], rewritten.row[row]))
+    return changed
 
 
 def _as_table(columns: list[tuple[Ints, Ints]], count: int) -> Ints:

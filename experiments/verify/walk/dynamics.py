@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ovsdb_backup.decide.agent import step
+from ovsdb_backup.decide.agent_rules import HEARD, concerned, untagged_grabber
 from ovsdb_backup.decide.agent_types import (
     AgentAction,
     AgentState,
@@ -17,9 +20,10 @@ from ovsdb_backup.decide.agent_types import (
 from ovsdb_backup.decide.backup_index import BackupIndex
 from ovsdb_backup.decide.packet import PacketFields
 from ryu_apps.plan.choices import uses_agent
+from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import AGENT_CONTROLLER_ID
 from ryu_apps.plan.interpret import Packet, SwitchModel, SwitchResult, interpret_switch
-from ryu_apps.plan.rows import Action, FlowRow, Output, RulePlan
+from ryu_apps.plan.rows import Action, BackupRow, FlowRow, Output, RulePlan
 from ryu_apps.plan.walk import Dynamics, Learning
 
 _NOW_S = 0.0  # no time passes: wait-to-restore and time-outs are not walked
@@ -53,6 +57,24 @@ class AgentDynamics:
         """Rows that the agent has moved in once it knows its failed ports."""
         rules = self._state(dpid, failed_ports).rules
         return tuple(row for rows in rules.values() for row in rows.values())
+
+    def heard_rows(self, dpid: int, failed_ports: frozenset[int], links: int) -> tuple[BackupRow, ...]:
+        """Backup rows of untagged packets whose rows change once notifications have named some links (a mask).
+
+        They replace those of `standing_rows`, and those of `react` that know less.
+        """
+        state = self._state(dpid, failed_ports)
+        sets = state.index.sets
+        if not state.index.crossing or not sets.max_failures:
+            return ()
+        tags = frozenset(sets.tag_id_of[1 << number] for number in range(sets.n_links) if links >> number & 1)
+        heard = replace(state, known={**state.known, HEARD: tags})
+        found = (
+            untagged_grabber(heard, commodity)
+            for commodity in concerned(heard, links)
+            if commodity.destination not in {0, *state.index.local_ipv4}
+        )
+        return tuple(row for row in found if row is not None and row.tag_id != NO_TAG)
 
     def react(self, dpid: int, failed_ports: frozenset[int], result: SwitchResult) -> Reaction:
         """Rows that the agent installs for a punted packet, and the packet as it sends it on."""

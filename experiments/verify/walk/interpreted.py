@@ -16,7 +16,7 @@ from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch, learn
 from ryu_apps.plan.notification import is_notification, taught_by
 from ryu_apps.plan.recovery_rows import TAG_ID_BITS
 from ryu_apps.plan.rows import FlowRow, RulePlan
-from ryu_apps.plan.walk import Dynamics, is_delivery
+from ryu_apps.plan.walk import Dynamics, is_delivery, knowledge_of
 
 _PACKET_BITS, _PORT_BITS = 30, 16
 
@@ -68,6 +68,10 @@ class InterpretedSwitches:
         """What makes each row unique in a switch."""
         keys = [self._keys.setdefault(self._rows[row].key, len(self._keys)) for row in rows.tolist()]
         return np.array(keys, dtype=np.int64)
+
+    def knowledge_of_rows(self, rows: Ints) -> Ints:
+        """How much each row knows."""
+        return np.array([knowledge_of(self._rows[row]) for row in rows.tolist()], dtype=np.int64)
 
     def meets(self, codes: Ints, rows: Ints) -> Bools:
         """Whether each packet's header meets the match of the row beside it."""

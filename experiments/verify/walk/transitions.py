@@ -76,6 +76,9 @@ class Switches(Protocol):
     def key_of_rows(self, rows: Ints) -> Ints:
         """Number of what makes a row unique in a switch: a row replaces that of the same key."""
 
+    def knowledge_of_rows(self, rows: Ints) -> Ints:
+        """How much each row knows: none replaces one of the same key that knows more."""
+
     def meets(self, codes: Ints, rows: Ints) -> Bools:
         """Whether the packet's header meets the row's match."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.terminal.output import emit, table
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, TWO_TABLE
+from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, TWO_TABLE, uses_agent
 
 if TYPE_CHECKING:
     from mininet_topos.topology import Topology
@@ -44,10 +44,10 @@ def check_shape(arguments: argparse.Namespace, scheme: Scheme, plans: Mapping[in
         return
     if scheme.restoration is not None:
         reason = "its controller rewrites single rows"
+    elif uses_agent(arguments.mode) and any(plan.backups for plan in plans.values()):
+        reason = "its agent moves rows in from the backup database"
     elif any(_learns(plan) for plan in plans.values()):
         reason = "its switches learn rows"
-    elif any(plan.backups for plan in plans.values()):
-        reason = "its agent moves rows in from the backup database"
     else:
         return
     raise BadInputError(

@@ -83,7 +83,8 @@ class Teaching:
         self._sets, self._paths = sets, paths
         self._positions = max(2, n_nodes)  # of links on a path, and one for "none"
         self._digits = 1
-        while self._digits < sets.max_failures and self._positions ** (self._digits + 1) <= _RANKS:
+        most = min(sets.max_failures, sets.n_links)
+        while self._digits < most and self._positions ** (self._digits + 1) <= _RANKS:
             self._digits += 1
 
     def learned(self, tag_in: int, tag_id: int) -> tuple[int, int] | None:
@@ -117,7 +118,7 @@ class Teaching:
     def _supersets(self, tag: int, without: int) -> Iterator[int]:
         mask = self._sets.masks[tag]
         others = [number for number in range(self._sets.n_links) if not (mask | without) >> number & 1]
-        for size in range(self._sets.max_failures - mask.bit_count() + 1):
+        for size in range(min(self._sets.max_failures - mask.bit_count(), len(others)) + 1):
             for more in combinations(others, size):
                 yield self._sets.tag_id_of[mask | sum(1 << number for number in more)]
 

@@ -12,6 +12,7 @@ from mininet_topos.errors import PlanError
 from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of
+from ryu_apps.plan.choices import OFF
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import Kind, Priority, Status, Table, cookie, split_cookie
 from ryu_apps.plan.interpret import Packet, SwitchModel, SwitchResult, interpret_switch
@@ -93,14 +94,15 @@ def cost_paths(topology: Topology) -> tuple[CostPath, ...]:
     PlanError
         No switch of the network has every way.
     """
-    learned_plans = plan_network("sdfast", topology, PlanOptions(max_failures=1))
+    # Without notifications: their rows lead further packets through the network, which the other schemes do not have.
+    learned_plans = plan_network("sdfast", topology, PlanOptions(max_failures=1, notification=OFF))
     scene = find_scene(topology, learned_plans)
     dpid, hosts = dpid_of(topology, scene.node), hosts_of(topology)
     untagged = Packet(hosts[scene.node].ipv4, hosts[scene.target].ipv4)
     tagged = replace(untagged, vlan_tci=tag_tci(scene.far.tag_id, Status.CRANKBACK))
 
     def plan(scheme: str, mode: str = "learned") -> RulePlan:
-        return plan_network(scheme, topology, PlanOptions(mode=mode, max_failures=1))[dpid]
+        return plan_network(scheme, topology, PlanOptions(mode=mode, max_failures=1, notification=OFF))[dpid]
 
     learned, agent, cb, group = learned_plans[dpid], plan("sdfast", "agent"), plan("cb"), plan("ffg")
     taught = _visit(topology, learned, tagged, scene.primary_port, None).learned

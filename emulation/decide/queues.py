@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup, strict_queues
+from ryu_apps.plan.notification import AFRESH
 from ryu_apps.plan.rows import QueueRow
 
 MAX_QUEUES = 8  # TC_HTB_NUMPRIO: a priority each
@@ -73,8 +74,8 @@ class QueueSetup:
         self._check("any", ((0, self.default_queue),), 1)
 
     def _check(self, word: str, pairs: tuple[tuple[int, int], ...], values: int) -> None:
-        # What switches tell each other about tunnels is labelled, and goes with the control packets.
-        first = 0 if word == "TC" else self._first_traffic_queue
+        # What switches tell each other about failures is labelled or tagged, and goes with the control packets.
+        first = self._first_traffic_queue if word in ("DSCP", "any") else 0
         for value, queue_id in pairs:
             if not 0 <= value < values or not first <= queue_id < self.n_queues:
                 raise BadInputError(
@@ -109,17 +110,22 @@ class QueueSetup:
     def describe(self) -> str:
         """Mapping from packets to queues in one line."""
         control = "BFD" if self.control_is_bfd else "control (CS6)"
-        words = [f"queue {0 if self.control_is_queue_0 else 'before 0'}: {control}"] if self.has_control else []
+        beside = [] if 0 in self.traffic_queues else self._marks(0)
+        words = []
+        if self.has_control:
+            words = [f"queue {0 if self.control_is_queue_0 else 'before 0'}: {', '.join([control, *beside])}"]
         for queue_id in self.traffic_queues:
-            marks = [
-                f"{word} {value}"
-                for word, pairs in (("TC", self.queue_of_tc), ("PCP", self.queue_of_pcp), ("DSCP", self.queue_of_dscp))
-                for value, queue in pairs
-                if queue == queue_id
-            ]
-            marks += ["the rest"] if queue_id == self.default_queue else []
+            marks = self._marks(queue_id) + (["the rest"] if queue_id == self.default_queue else [])
             words.append(f"queue {queue_id}: {', '.join(marks) or 'set_queue only'}")
         return f"{self.name}: {'; '.join(words)}"
+
+    def _marks(self, queue_id: int) -> list[str]:
+        return [
+            f"{word} {value}"
+            for word, pairs in (("TC", self.queue_of_tc), ("PCP", self.queue_of_pcp), ("DSCP", self.queue_of_dscp))
+            for value, queue in pairs
+            if queue == queue_id
+        ]
 
 
 def control_match(bfd_only: bool) -> str:
@@ -134,9 +140,13 @@ def class_of(queue_id: int) -> str:
     return f"1:{queue_id + 1:x}"
 
 
-# SD-FAST whose packets that met a failure wait behind all others.
+_NOTIFICATIONS = (Status.NOTIFICATION.value, AFRESH | Status.NOTIFICATION.value)
+# SD-FAST whose packets that met a failure wait behind all others; notifications of it go with the control packets.
 LOW_QUEUE = QueueSetup(
-    "low-queue", 3, default_queue=1, queue_of_pcp=((Status.CRANKBACK.value, 2), (Status.RECOVERED.value, 2))
+    "low-queue",
+    3,
+    default_queue=1,
+    queue_of_pcp=tuple((pcp, 0 if pcp in _NOTIFICATIONS else 2) for pcp in range(1, 8)),
 )
 
 

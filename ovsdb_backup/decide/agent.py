@@ -198,7 +198,8 @@ def _notified(state: AgentState, tag_id: int) -> Result:
     if tag_id in state.known.get(HEARD, NO_TAGS) | state.outdated.get(HEARD, NO_TAGS):
         return state, ()
     state = _learn(state, HEARD, tag_id)
-    return rerouted(state, concerned(state, state.index.sets.masks[tag_id]), "notification")
+    state, actions = rerouted(state, concerned(state, state.index.sets.masks[tag_id]), "notification")
+    return state, (*actions, log_of("notification", state, tag_id=tag_id))
 
 
 def _learn(state: AgentState, commodity: Commodity, tag_id: int) -> AgentState:

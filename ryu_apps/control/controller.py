@@ -23,12 +23,14 @@ from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFil
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
 from ryu_apps.control.controller_events import ControllerEvents
 from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
+from ryu_apps.control.decide.knowledge import Known, is_worth_reading, knowledge
 from ryu_apps.control.decide.live_topology import LiveTopology, Mismatch
 from ryu_apps.control.decide.returning import ReturnState
 from ryu_apps.control.decide.settings import Settings
 from ryu_apps.control.decide.statistics import FlowSample, PortSample
 from ryu_apps.control.edge_service import EdgeService
 from ryu_apps.control.faults import Faults
+from ryu_apps.control.knowledge_reader import KnowledgeReader
 from ryu_apps.control.queue_keeper import QueueKeeper
 from ryu_apps.control.restorer import Restorer, RouteRewriting
 from ryu_apps.control.return_coordinator import ReturnCoordinator
@@ -46,6 +48,7 @@ from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.scheme import Scheme
 
 RETURN_POLL_S = 0.25
+KNOWLEDGE_DELAY_S = 0.5  # after a failure; by then notifications have reached every switch
 
 
 class Controller:
@@ -70,6 +73,8 @@ class Controller:
         self.statistics = StatisticsCollection(owner_of(next(iter(self.plans.values()))))
         self.coordinator = self._coordinator()
         self.edge = EdgeService(hosts_of(self.topology), lambda: self.switches, self.events, self.faults)
+        self.knowledge_reader = KnowledgeReader(self.topology, self.events)
+        self._reads_soon = False
         self.backups = BackupFiller(self.faults, self.events)
         self.queues = QueueKeeper(self.faults, self.events)
         self._seen: set[str] = set()
@@ -135,6 +140,7 @@ class Controller:
             self.topology_control.switch_gone(switch.node)
             self.coordinator.switch_gone(switch.node)
             self.statistics.forget(switch.node)
+            self.knowledge_reader.forget(switch.node)
             self.events.write("disconnect", node=switch.node)
 
     def message_received(self, datapath: Any, received: Received) -> None:
@@ -162,6 +168,9 @@ class Controller:
         changed = self.topology_control.port_changed(switch.node, status)
         if changed is not None:
             self.coordinator.ports_known(dict([changed]))
+            if not changed[1] and not self._reads_soon:
+                self._reads_soon = True
+                hub.spawn_after(KNOWLEDGE_DELAY_S, self._read_soon)
 
     def _packet_in(self, switch: Switch, packet: PacketIn) -> None:
         lldp_probe = read_lldp_probe(packet.data)
@@ -224,6 +233,18 @@ class Controller:
     def _poll_switch(self, switch: Switch) -> None:
         with self.faults.surfaced("statistics", switch.node), suppress(SwitchClosedError):
             self.statistics.poll(switch.node, switch.channel)
+        self._read_knowledge(switch)
+
+    def _read_soon(self) -> None:
+        self._reads_soon = False
+        hub.joinall([hub.spawn(self._read_knowledge, switch) for switch in self._installed()])
+
+    def _read_knowledge(self, switch: Switch) -> None:
+        if not is_worth_reading(self.coordinator.state):
+            self.knowledge_reader.forget(switch.node)
+            return
+        with self.faults.surfaced("knowledge", switch.node), suppress(SwitchClosedError):
+            self.knowledge_reader.read(switch.node, switch.routes)
 
     def _discover(self) -> None:
         for switch in self._installed():
@@ -257,6 +278,10 @@ class Controller:
     def flow_samples(self) -> Mapping[str, Mapping[int, FlowSample]]:
         """Traffic by switch and destination."""
         return self.statistics.flows
+
+    def knowledge(self) -> tuple[Known, ...]:
+        """Which switch knows of which failed link, as its rows said when they were read last."""
+        return knowledge(self.coordinator.state, self.knowledge_reader.known)
 
     def wanted_plan(self, dpid: int) -> RulePlan | None:
         """What a switch should hold; None for an unknown datapath id."""

@@ -240,15 +240,18 @@ class SwitchRoutes:
 
     def remembered(self, owner: int) -> list[FlowRow]:
         """Recovery rows that the switch holds now."""
+        return [stat.row for stat in self.remembered_stats(owner) if stat.row is not None]
+
+    def remembered_stats(self, owner: int) -> list[FlowStat]:
+        """The same with their counters and age."""
         mask = SCHEME_MASK | KIND_MASK
-        stats = [
+        return [
             stat
             for kind in (Kind.LEARNED, Kind.AGENT)
             for stat in self.channel.dump(
                 encode.flow_stats_request, FlowStat, cookie=cookie(owner, kind), cookie_mask=mask
             )
         ]
-        return [stat.row for stat in stats if stat.row is not None]
 
     def _modify(self, rows: tuple[FlowRow, ...]) -> None:
         if rows:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
+from ryu_apps.control.decide.knowledge import Known, Source
 from ryu_apps.control.decide.live_topology import Expected, LiveTopology, Mismatch, switch_connected
 from ryu_apps.control.decide.resource import MAX_BODY_CHARS, Resource
 from ryu_apps.control.decide.rest import respond
@@ -44,6 +45,9 @@ class Fixed:
     def wanted_plan(self, dpid):
         return plan_network("sdfast", self.topology, PlanOptions()).get(dpid)
 
+    def knowledge(self):
+        return (Known("s3", self.topology.link_ids[0], Source.NOTIFICATION, 12.5),)
+
     def mismatches(self):
         return (Mismatch("missing port", "s1", "s1 has no port 3"),)
 
@@ -68,6 +72,7 @@ PATHS = (
     "/armor/statistics/ports",
     "/armor/statistics/flows",
     "/armor/plan/1",
+    "/armor/knowledge",
     "/armor/mismatches",
     "/armor/tunnels",
     "/armor/state",

@@ -40,6 +40,7 @@ from ryu_apps.control.decide.queues import queue_config
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, PRIORITY_SETUPS, SINGLE, PrioritySetup, queue_rows
+from ryu_apps.plan.notification import AFRESH
 from ryu_apps.plan.rows import QueueRow
 
 SETUPS = tuple(QUEUE_SETUPS.values())
@@ -96,7 +97,10 @@ def test_control_packets_go_first_also_where_traffic_uses_queue_0() -> None:
 
 
 def test_packets_that_met_a_failure_are_moved_to_the_low_priority_queue_by_their_status() -> None:
-    assert dict(LOW_QUEUE.queue_of_pcp) == {Status.CRANKBACK: 2, Status.RECOVERED: 2}
+    met = {status: 2 for each in (Status.CRANKBACK, Status.RECOVERED) for status in (each, AFRESH | each)}
+    control = {Status.NOTIFICATION: 0, AFRESH | Status.NOTIFICATION: 0}
+    assert dict(LOW_QUEUE.queue_of_pcp) == {**met, AFRESH: 2, **control}
+    assert LOW_QUEUE.describe().startswith("low-queue: queue 0: control (CS6), PCP 3, PCP 7; queue 1: the rest;")
     assert LOW_QUEUE.default_queue == 1
 
 

@@ -13,8 +13,12 @@ import pytest
 from emulation.decide.options import EmulationOptions
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
+from experiments.testbed.runs.parts import dump_reports
 from mininet_topos.catalogue import load_topology
 from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
+from ryu_apps.plan.choices import MODES, NOTIFICATIONS
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.schemes import plan_network
 from tests.patience import wait_until
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
@@ -31,11 +35,15 @@ def agent(site):
     return [sys.executable, "-m", "ovsdb_backup.agent", *names, *sockets]
 
 
-@pytest.fixture(params=["learned", "agent"])
+RUNS = [(mode, notification) for mode in MODES for notification in NOTIFICATIONS]
+
+
+@pytest.fixture(params=RUNS, ids="-".join)
 def network(request):
-    settings = {"TOPOLOGY": "figure2", "MODE": request.param, "WAIT_TO_RESTORE_S": "1"}
+    mode, notification = request.param
+    settings = {"TOPOLOGY": "figure2", "MODE": mode, "NOTIFICATION": notification, "WAIT_TO_RESTORE_S": "1"}
     extras = {}
-    if request.param == "agent":
+    if mode == "agent":
         settings["BACKUP_DB"] = "tcp:{control_ip}:6641"
         extras = {"databases": {DATABASE: SCHEMA_PATH}, "agent_command": agent}
     with (
@@ -52,7 +60,8 @@ def network(request):
     ):
         running.wait_bfd_up(60)
         wait_until(lambda: is_settled(state(running)), "every switch is ready, every link returned to", 60)
-        yield running, Path(folder) / "events.jsonl"
+        plans = plan_network("sdfast", FIGURE2, PlanOptions(mode=mode, notification=notification))
+        yield running, Path(folder) / "events.jsonl", plans
 
 
 def state(network):
@@ -110,7 +119,7 @@ def assert_forgotten(network, path, answers_wanted):
 
 
 def test_the_network_returns_in_a_few_rounds_under_traffic_and_forgets_the_failure(network):
-    running, events = network
+    running, events, plans = network
     target = running.hosts["s5"].address
     ping = running.popen("h1", ["ping", "-q", "-i", "0.005", target], stdout=subprocess.PIPE, text=True)
     with FailureInjection(running) as injection:
@@ -120,6 +129,7 @@ def test_the_network_returns_in_a_few_rounds_under_traffic_and_forgets_the_failu
         assert running.ping("h2", "h5", count=5, interval_s=0.05) == 5
         restored = injection.restore(LINK)
     assert_forgotten(running, events, answers_wanted=5)
+    assert [report for report in dump_reports(running, plans, frozenset()) if not report.is_clean] == []
     done = [one for one in logged(events) if one["event"] == "return_done" and "links" in one]
     own = [one for one in done if "s4-s5" in one["links"] and one["t_monotonic_s"] > restored.after_s]
     assert any(one["rounds"] >= 1 for one in own)

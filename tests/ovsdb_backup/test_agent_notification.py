@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mininet_topos.toy import figure2, square
 from ovsdb_backup.decide.agent import step
-from ovsdb_backup.decide.agent_types import ChangeRows, PacketIn, PortStatus, ReleasePacket
+from ovsdb_backup.decide.agent_types import ChangeRows, Log, PacketIn, PortStatus, ReleasePacket
 from ovsdb_backup.decide.packet import notification_frame, read_packet
 from ryu_apps.plan.ids import Table, split_cookie
 from ryu_apps.plan.recovery_rows import split_tci
@@ -89,6 +89,8 @@ def test_an_answer_is_one_bundle_and_the_same_notification_again_changes_nothing
     event = PacketIn(read_packet(notification_frame(tag_id)))
     state, actions = step(world.state, event, world.now_s)
     assert len([action for action in actions if isinstance(action, ChangeRows)]) == 1
+    logs = [(action.event, action.fields.get("tag_id")) for action in actions if isinstance(action, Log)]
+    assert logs[-1] == ("notification", tag_id)
     assert step(state, event, world.now_s) == (state, ())
 
 

@@ -12,6 +12,7 @@ from ipaddress import IPv4Address
 from typing import Protocol
 
 from mininet_topos.topology import LinkId, Topology
+from ryu_apps.control.decide.knowledge import Known
 from ryu_apps.control.decide.live_topology import LiveTopology, Mismatch
 from ryu_apps.control.decide.resource import Json, Resource, Response, refusal
 from ryu_apps.control.decide.statistics import FlowSample, PortSample
@@ -35,6 +36,9 @@ class View(Protocol):
 
     def flow_samples(self) -> Mapping[str, Mapping[int, FlowSample]]:
         """Traffic by switch and destination."""
+
+    def knowledge(self) -> tuple[Known, ...]:
+        """Which switch knows of which failed link."""
 
     def wanted_plan(self, dpid: int) -> RulePlan | None:
         """What a switch should hold; None for an unknown datapath id."""
@@ -120,6 +124,14 @@ def _plan(view: View, _body: str, dpid: str) -> Response:
     return HTTPStatus.OK, plan_to_json(plan)
 
 
+def _knowledge(view: View, _body: str) -> Response:
+    known = [
+        {"node": one.node, "link": str(one.link), "source": one.source.value, "since_s": one.since_s}
+        for one in view.knowledge()
+    ]
+    return HTTPStatus.OK, {"knowledge": known}
+
+
 def _mismatches(view: View, _body: str) -> Response:
     return HTTPStatus.OK, {"mismatches": [mismatch._asdict() for mismatch in view.mismatches()]}
 
@@ -133,6 +145,7 @@ RESOURCES = (
     Resource(("armor", "statistics", "ports"), {"GET": _ports}),
     Resource(("armor", "statistics", "flows"), {"GET": _flows}),
     Resource(("armor", "plan", "{dpid}"), {"GET": _plan}),
+    Resource(("armor", "knowledge"), {"GET": _knowledge}),
     Resource(("armor", "mismatches"), {"GET": _mismatches}),
     Resource(("armor", "state"), {"GET": _state}),
 )

@@ -1,0 +1,184 @@
+"""Notifications on real switches: everybody knows and it can be read, nothing floods for ever, nothing stays behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from mininet_topos.catalogue import load_topology
+from ovsdb_backup.decide.packet import notification_frame
+from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.ids import Kind, Table, split_cookie
+from tests.control.running import DummyNetwork, RunningApp, ipv4_frame
+from tests.dummy_ovs import DummyOvs
+from tests.openflow.openflow_client import OpenFlowClient
+from tests.patience import wait_until
+
+pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
+
+FIGURE2 = load_topology("figure2")
+HOSTS = hosts_of(FIGURE2)
+LINK = "s4-s5"
+BOUND = 2 * len(FIGURE2.link_ids)  # frames for each failed set
+REVALIDATED_S = 1.5  # cached flows are looked at again at least every 0.5 s
+
+
+@pytest.fixture
+def network():
+    with DummyOvs() as ovs:
+        yield DummyNetwork(ovs, FIGURE2)
+
+
+def flooding(tmp_path, **settings):
+    return RunningApp("sdfast", "figure2", tmp_path, **{"notification": "flood", **settings})
+
+
+def send(network, src, dst):
+    target = HOSTS[dst]
+    mac = int(target.mac.replace(":", ""), 16)
+    network.ovs.receive(f"{src}-p1", ipv4_frame(HOSTS[src].ipv4, target.ipv4, mac))
+
+
+def notified(network):
+    """Packets that planned rows of NOTIFY have sent on, by (switch, failed set)."""
+    counts = {}
+    for node in FIGURE2.node_names:
+        with OpenFlowClient(network.ovs.management(node)) as client:
+            for stat in client.flows():
+                parts = split_cookie(stat.cookie)
+                if (stat.table_id, parts.kind) == (Table.NOTIFY, Kind.PLANNED) and stat.n_packets:
+                    counts[node, parts.tag_id] = stat.n_packets
+    return counts
+
+
+def learned(network):
+    rows = (row for node in FIGURE2.node_names for row in network.held(node)[0])
+    return [row for row in rows if split_cookie(row.cookie).kind == Kind.LEARNED]
+
+
+def test_one_packet_makes_every_switch_know_and_the_return_makes_all_forget(network, tmp_path):
+    with flooding(tmp_path) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        assert app.get("/armor/knowledge") == {"knowledge": []}
+        network.set_link(LINK, up=False)
+        wait_until(lambda: app.get("/armor/state")["failed_links"] == [LINK], "the failure is known")
+        send(network, "s1", "s5")
+
+        def everybody():
+            found = app.get("/armor/knowledge")["knowledge"]
+            return len(found) == len(FIGURE2.node_names) and found
+
+        known = wait_until(everybody, "every switch knows")
+        assert {one["link"] for one in known} == {LINK}
+        assert {one["node"]: one["source"] for one in known} == {
+            node: "port" if node in ("s4", "s5") else "notification" for node in FIGURE2.node_names
+        }
+        assert all(one["since_s"] is not None for one in known)
+        heard = {event["node"] for event in app.events("notification")}
+        assert heard >= set(FIGURE2.node_names) - {"s4", "s5"}
+        assert all(event["link"] == LINK for event in app.events("notification"))
+        network.set_link(LINK, up=True)
+        app.wait_event("return_done")
+        assert learned(network) == []
+        assert network.differing(app) == []
+        assert app.get("/armor/knowledge") == {"knowledge": []}
+
+
+def test_notifications_off_leave_knowledge_to_packets(network, tmp_path):
+    with flooding(tmp_path, notification="off") as app:
+        network.connect(app.target)
+        app.wait_ready()
+        network.set_link(LINK, up=False)
+        wait_until(lambda: app.get("/armor/state")["failed_links"] == [LINK], "the failure is known")
+        send(network, "s1", "s5")
+        sources = wait_until(
+            lambda: (found := {one["source"] for one in app.get("/armor/knowledge")["knowledge"]}) - {"port"} and found,
+            "a switch has learned from its packets",
+        )
+        assert sources == {"port", "packets"}
+        assert app.events("notification") == []
+
+
+def test_a_notification_from_a_host_is_dropped_at_its_switch(network, tmp_path):
+    with flooding(tmp_path) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        for node in FIGURE2.node_names:
+            for tag_id in (1, 2):
+                network.ovs.receive(f"{node}-p1", notification_frame(tag_id))
+        send(network, "s1", "s5")  # behind the forged frames, on the same switch
+        wait_until(lambda: network.delivered("s5"), "an honest packet arrives")
+        assert notified(network) == {}
+        assert learned(network) == []
+
+
+@pytest.mark.parametrize("cut", [("s4-s5",), ("s3-s4", "s6-s7"), ("s1-s2", "s4-s5"), ("s2-s3", "s4-s5", "s7-s8")])
+def test_no_flood_lasts_also_in_a_network_in_parts(network, tmp_path, cut):
+    with flooding(tmp_path) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        for link in cut:
+            network.set_link(link, up=False)
+        wait_until(lambda: len(app.get("/armor/state")["failed_links"]) == len(cut), "the failures are known")
+        for src in ("s1", "s2", "s3", "s8"):
+            for dst in ("s5", "s1"):
+                if src != dst:
+                    send(network, src, dst)
+        time.sleep(REVALIDATED_S)
+        before = notified(network)
+        time.sleep(REVALIDATED_S)
+        assert notified(network) == before
+        sets = {tag_id for _node, tag_id in before}
+        assert sum(before.values()) <= len(sets) * BOUND
+
+
+def test_switches_with_rows_of_an_older_plan_are_brought_over_without_loss_or_flood(network, tmp_path):
+    """Packets run all the time while a link is down and another controller, which notifies, takes over."""
+    with flooding(tmp_path, notification="off") as old:
+        network.connect(old.target)
+        old.wait_ready()
+        network.set_link(LINK, up=False)
+        wait_until(lambda: old.get("/armor/state")["failed_links"] == [LINK], "the failure is known")
+        send(network, "s1", "s5")
+        wait_until(lambda: network.delivered("s5"), "it is led around the failure")
+        assert learned(network) != []
+    done, sent = threading.Event(), []
+
+    def keep_sending():
+        while not done.is_set():
+            send(network, "s1", "s5")
+            sent.append(1)
+            time.sleep(0.005)
+
+    before = network.delivered("s5")
+    sender = threading.Thread(target=keep_sending)
+    sender.start()
+    try:
+        (tmp_path / "new").mkdir()
+        with flooding(tmp_path / "new") as app:
+            network.connect(app.target)
+            app.wait_ready()
+            assert network_holds(network, app)
+            done.set()
+            sender.join()
+            wait_until(lambda: network.delivered("s5") >= before + len(sent), "every packet has arrived")
+            assert network.delivered("s5") == before + len(sent)
+            time.sleep(REVALIDATED_S)
+            counts = notified(network)
+            time.sleep(REVALIDATED_S)
+            assert notified(network) == counts
+            network.set_link(LINK, up=True)
+            app.wait_event("return_done")
+            assert learned(network) == []
+            assert network.differing(app) == []
+    finally:
+        done.set()
+        sender.join()
+
+
+def network_holds(network, app):
+    """Whether every switch holds the planned rows of the app, beside what it has learned."""
+    return all(app.wanted(dpid)[0] <= network.held(node)[0] for dpid, node in enumerate(FIGURE2.node_names, start=1))

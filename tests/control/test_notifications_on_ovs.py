@@ -10,6 +10,7 @@ import pytest
 from mininet_topos.catalogue import load_topology
 from ovsdb_backup.decide.packet import notification_frame
 from ryu_apps.plan.addressing import hosts_of
+from ryu_apps.plan.choices import MODES
 from ryu_apps.plan.ids import Kind, Table, split_cookie
 from tests.control.running import DummyNetwork, RunningApp, ipv4_frame
 from tests.dummy_ovs import DummyOvs
@@ -102,8 +103,9 @@ def test_notifications_off_leave_knowledge_to_packets(network, tmp_path):
         assert app.events("notification") == []
 
 
-def test_a_notification_from_a_host_is_dropped_at_its_switch(network, tmp_path):
-    with flooding(tmp_path) as app:
+@pytest.mark.parametrize("mode", MODES)
+def test_a_notification_from_a_host_is_dropped_at_its_switch(network, tmp_path, mode):
+    with flooding(tmp_path, mode=mode) as app:
         network.connect(app.target)
         app.wait_ready()
         for node in FIGURE2.node_names:

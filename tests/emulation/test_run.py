@@ -24,6 +24,7 @@ SCENARIO = """\
 topology: figure2
 scheme: {scheme}
 mode: {mode}
+notification: {notification}
 bfd_interval_ms: 100
 wait_to_restore_s: 1
 settle_s: 1
@@ -45,9 +46,10 @@ def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     return folder
 
 
-def write(folder: Path, scheme: str, mode: str, failure: str = SILENT, duration_s: float = 7.0) -> Path:
+def write(folder: Path, **values: object) -> Path:
     path = folder / "scenario.yaml"
-    path.write_text(SCENARIO.format(scheme=scheme, mode=mode, failure=failure, duration_s=duration_s), encoding="utf-8")
+    given = {"notification": "off", "failure": SILENT, "duration_s": 7.0, **values}
+    path.write_text(SCENARIO.format(**given), encoding="utf-8")
     return path
 
 
@@ -71,6 +73,26 @@ def assert_nothing_is_left(state: Path) -> None:
     assert not (state / "tmp").exists() or list((state / "tmp").iterdir()) == []
 
 
+def assert_everybody_knew(result: dict, folder: Path) -> None:
+    (failure,) = result["failures"]
+    known = failure["notification"]
+    assert known["knew"] == known["switches"] == len(known["knew_ms"]) == 8
+    assert known["frames"] >= 7
+    assert known["last_ms"] == max(known["knew_ms"].values())
+    assert known["since"] == "detection"
+    assert (folder / "knowledge.svg").stat().st_size > 0
+
+
+@pytest.mark.parametrize("mode", ["learned", "agent"])
+def test_a_notification_reaches_every_switch_and_the_run_says_when(
+    mode: str, tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, result = run(tmp_path, capsys, scheme="sdfast", mode=mode, notification="flood", failure=LONG, duration_s=9.0)
+    assert code == 0, result["claims"]
+    assert_everybody_knew(result, tmp_path / "out")
+    assert_nothing_is_left(own_state)
+
+
 @pytest.mark.parametrize("mode", ["learned", "agent"])
 def test_sdfast_recovers_by_backtracking_and_returns_after_the_repair(
     mode: str, tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
@@ -83,6 +105,7 @@ def test_sdfast_recovers_by_backtracking_and_returns_after_the_repair(
     assert len(result["claims"]) == 3
     assert result["sent"] == result["received"] + result["lost"]
     assert failure["lost"] > 0
+    assert failure["notification"] is None
     assert result["backtracked"] >= 1
     assert stages["detect"] > 0
     assert stages["switch_over"] > 0
@@ -150,7 +173,7 @@ def test_a_killed_controller_and_a_killed_agent_cost_no_packet(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing_and_says_so(number: int, tmp_path: Path, own_state: Path) -> None:
-    path = write(tmp_path, "sdfast", "learned", duration_s=60)
+    path = write(tmp_path, scheme="sdfast", mode="learned", duration_s=60)
     argv = [sys.executable, "-m", "experiments", "run", str(path), "--out", str(tmp_path / "out")]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     events = tmp_path / "out" / "work" / "sdfast-learned" / "events.jsonl"
@@ -177,7 +200,7 @@ def daemons() -> list[object]:
 def test_what_a_killed_run_left_is_cleaned_by_its_guard_or_when_asked_for(
     guarded: bool, tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write(tmp_path, "shortest", "learned", duration_s=60)
+    path = write(tmp_path, scheme="shortest", mode="learned", duration_s=60)
     argv = [sys.executable, "-m", "experiments", "run", str(path), "--out", str(tmp_path / "out")]
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     wait_until(lambda: process.poll() is not None or daemons(), "a switch has started", 60)

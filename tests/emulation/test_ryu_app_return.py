@@ -17,6 +17,7 @@ from experiments.testbed.runs.parts import dump_reports
 from mininet_topos.catalogue import load_topology
 from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
 from ryu_apps.plan.choices import MODES, NOTIFICATIONS
+from ryu_apps.plan.notification import is_for_notifications
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.schemes import plan_network
 from tests.patience import wait_until
@@ -26,7 +27,7 @@ pytest.importorskip("ovs")
 
 FIGURE2 = load_topology("figure2")
 LINK = FIGURE2.parse_link("s4-s5")
-READ = "import json, urllib.request as u; print(u.urlopen('http://127.0.0.1:8080/armor/state').read().decode())"
+READ = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8080/armor/{}').read().decode())"
 
 
 def agent(site):
@@ -64,10 +65,16 @@ def network(request):
         yield running, Path(folder) / "events.jsonl", plans
 
 
-def state(network):
+def state(network, resource="state"):
     """What the controller says of itself; nothing while it does not answer."""
-    said = network.run("controller", [sys.executable, "-c", READ])
+    said = network.run("controller", [sys.executable, "-c", READ.format(resource)])
     return json.loads(said.stdout) if said.returncode == 0 else {}
+
+
+def knows(network):
+    """Source from which each switch knows of the failed link."""
+    known = state(network, "knowledge").get("knowledge", ())
+    return {one["node"]: one["source"] for one in known if one["link"] == str(LINK)}
 
 
 def is_settled(said):
@@ -127,6 +134,9 @@ def test_the_network_returns_in_a_few_rounds_under_traffic_and_forgets_the_failu
         wait_until(lambda: "s4-s5" in state(running)["failed_links"], "the failure is known", 60)
         wait_until(lambda: any(recovery_rows(running).values()), "a switch has changed its rows", 60)
         assert running.ping("h2", "h5", count=5, interval_s=0.05) == 5
+        if any(is_for_notifications(row) for row in plans[1].flows):
+            wait_until(lambda: knows(running).keys() == set(FIGURE2.node_names), "every switch is known to know", 60)
+            assert set(knows(running).values()) == {"port", "notification"}
         restored = injection.restore(LINK)
     assert_forgotten(running, events, answers_wanted=5)
     assert [report for report in dump_reports(running, plans, frozenset()) if not report.is_clean] == []
@@ -135,5 +145,6 @@ def test_the_network_returns_in_a_few_rounds_under_traffic_and_forgets_the_failu
     assert any(one["rounds"] >= 1 for one in own)
     assert all(one["rounds"] <= 3 for one in own)
     assert state(running)["errors"] == 0
+    assert knows(running) == {}
     ping.terminate()
     ping.wait()

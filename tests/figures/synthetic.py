@@ -169,7 +169,13 @@ def cost_row(trial: Trial) -> Json:
     return {**head(trial), "results": results}
 
 
-MAKERS: dict[str, Callable[[Trial], Json]] = {"verify": verify_row, "cost": cost_row}
+def knowledge_row(trial: Trial) -> Json:
+    """Row of the row watcher: a hundred routes, of which the last one learns after 14 ms."""
+    routes = [{"node": "s1", "destination": f"s{n}", "knew_ms": 4.0 + n / 10} for n in range(1, 101)]
+    return {**head(trial), "detected_ms": 40.0, "watched_ms": 3000.0, "notifications": 34, "routes": routes}
+
+
+MAKERS: dict[str, Callable[[Trial], Json]] = {"verify": verify_row, "cost": cost_row, "knowledge": knowledge_row}
 
 
 def rows_of(figure_id: str, plan: CampaignPlan = PLAN, change: Change | None = None) -> list[Json]:

@@ -15,6 +15,7 @@ from experiments.analysis.crankback import CrankbackCase, crankback_cases
 from experiments.campaign.draws.nodes import draw_nodes
 from experiments.campaign.draws.paths import MOST_FAILURES, Draw, Pair, draw_rounds, hops_back, most_sharing
 from experiments.campaign.kinds.cost import CostParameters
+from experiments.campaign.kinds.knowledge import KnowledgeParameters
 from experiments.campaign.kinds.probed import DownloadParameters, WatchedParameters
 from experiments.campaign.kinds.verify import VerifyParameters
 from experiments.campaign.values import CampaignPlan, Load, Timing, Trial, Variant
@@ -41,6 +42,7 @@ LOADS, QUICK_LOADS = (0.5, 0.85, 1.0, 1.2), (0.5, 1.2)
 SWEPT_FAILURES = (1, MOST_FAILURES)
 TIMING = Timing(before_s=1.5, transient_s=1.0, converged_s=2.0)
 FLOW_PAIRS = 4
+LINKS_A_ROUND = 4
 # Sets of failed links that the interpreter draws where there are too many to try all.
 QUICK_SAMPLE, FULL_SAMPLE = 40, 500
 QUICK_COST_REPETITIONS, FULL_COST_REPETITIONS = 5, 20
@@ -187,6 +189,17 @@ def flow_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Tri
     for number, (link, pairs) in enumerate(walks, 1):
         for variant in variants:
             yield _emulated(plan, "flow", DARKSTRAND, variant, (number, 1, Draw(pairs, (link,))), load=load)
+
+
+def knowledge_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Trial]:
+    """As `flow_trials`, several links a round one after another, with the tables of all switches watched."""
+    load = Load(True, FAST_PING_INTERVAL_MS, None, None, CAPACITY_MBPS)
+    walks = longest_walks(load_topology(DARKSTRAND))[: LINKS_A_ROUND * rounds_of(plan)]
+    for place, (link, pairs) in enumerate(walks):
+        for variant in variants:
+            where = (1 + place // LINKS_A_ROUND, 1, Draw(pairs, (link,)))
+            trial = _emulated(plan, "knowledge", DARKSTRAND, variant, where, load=load)
+            yield replace(trial, trial_id=f"{trial.trial_id}/{link}", parameters=KnowledgeParameters())
 
 
 def busy_trials(plan: CampaignPlan, topology: str, variants: Sequence[Variant]) -> Iterator[Trial]:

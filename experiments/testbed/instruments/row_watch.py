@@ -9,6 +9,7 @@ process of its own, as the port watcher is, and with real-time priority where th
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -26,6 +27,7 @@ _RECEIVE_BYTES = 1 << 16
 _STOP_S = 2.0
 _ANSWER = b"FLOW_MONITOR reply"
 _ADDED, _DELETED = b"event=ADDED", b"event=DELETED"
+_COOKIE = re.compile(rb"cookie=(0x[0-9a-f]+|0)")
 
 
 @dataclass
@@ -87,7 +89,7 @@ def stream_of(switch: Watched) -> int:
 
 
 def note(switch: Watched, data: bytes, t_s: float, log: EventLog) -> None:
-    """Log the changes that lie in some output.
+    """Log the changes that lie in some output, with the cookies of the rows that came.
 
     Raises
     ------
@@ -100,7 +102,8 @@ def note(switch: Watched, data: bytes, t_s: float, log: EventLog) -> None:
         log.write("rows_watched", t_s, node=switch.node)
     added, deleted = (sum(word in line for line in lines) for word in (_ADDED, _DELETED))
     if added or deleted:
-        log.write("rows_changed", t_s, node=switch.node, added=added, deleted=deleted)
+        cookies = [found.group(1).decode() for line in lines if _ADDED in line and (found := _COOKIE.search(line))]
+        log.write("rows_changed", t_s, node=switch.node, added=added, deleted=deleted, cookies=cookies)
     switch.last_line = next((line for line in reversed(lines) if line), switch.last_line)
     if not data:
         last = (switch.rest or switch.last_line).decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Starts the port watcher (instruments.port_watch) for the switches beside a scenario's failures."""
+"""Starts the watchers of ports (instruments.port_watch) and of rows (instruments.row_watch)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,7 @@ from mininet_topos.topology import Topology
 if TYPE_CHECKING:
     from emulation.network import EmulatedNetwork
 
-_START_S = 15.0
+_START_S, _ROWS_START_S = 15.0, 60.0
 _STOP_S = 2.0
 
 
@@ -81,3 +83,34 @@ class PortWatch:
     def _heard(self) -> set[str]:
         text = self._work.events.read_text(encoding="utf-8")
         return {str(event.fields.get("node")) for event in read_events(text) if event.source == "watcher"}
+
+
+@contextmanager
+def watched_rows(network: EmulatedNetwork, table_id: int, work: Work) -> Iterator[None]:
+    """Let changes of a table of every switch go into the event log.
+
+    Raises
+    ------
+    NotReadyError
+        The watcher does not start.
+    ProgramEndedError
+        It ends before the block does.
+    """
+    entries = [f"{node}={site.mgmt_socket}" for node, site in network.sites.items()]
+    argv = [sys.executable, "-m", "experiments.testbed.instruments.row_watch", str(int(table_id)), *entries]
+    with (work.path / "row_watch.log").open("wb") as log:
+        process = network.popen("controller", argv, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        nodes = set(network.sites)
+        missing_after(lambda: nodes - _rows_watched(work) if process.poll() is None else set(), _ROWS_START_S)
+        if missing := nodes - _rows_watched(work):
+            raise NotReadyError(f"the row watcher does not watch {min(missing)}; its log: {work.path}/row_watch.log")
+        yield
+        require_running([("the row watcher", process)])
+    finally:
+        end_all([process], signal.SIGTERM, _STOP_S)
+
+
+def _rows_watched(work: Work) -> set[str]:
+    events = read_events(work.events.read_text(encoding="utf-8"))
+    return {str(event.fields["node"]) for event in events if event.name == "rows_watched"}

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +21,6 @@ from experiments.campaign.parameters import plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.scenario.failures.silent import Silent
 from experiments.scenario.values import Scenario
-from experiments.testbed.instruments.processes import end_all, require_running
 from experiments.testbed.runs.controller_environment import (
     SWITCH_DATABASE,
     controller_environment,
@@ -34,9 +30,9 @@ from experiments.testbed.runs.controller_environment import (
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts
 from experiments.testbed.runs.parts import BFD_S, controller_command
-from experiments.testbed.runs.readiness import NotReadyError, missing_after, wait_plans_held
+from experiments.testbed.runs.readiness import NotReadyError, wait_plans_held
 from experiments.testbed.runs.tunnel_agents import tunnel_agent_command
-from experiments.testbed.runs.watching import PortWatch
+from experiments.testbed.runs.watching import PortWatch, watched_rows
 from experiments.testbed.trials.decide.ingress import ingress_row, updates_of
 from experiments.testbed.trials.returning import Return, Returning
 from experiments.testbed.trials.reused import ReusedRunner, ReusedSession
@@ -50,7 +46,7 @@ from ryu_apps.plan.row_text import flow_text
 from ryu_apps.plan.rows import RulePlan
 
 _READY_S = 60.0
-_POLL_S, _ROWS_POLL_S, _LINGER_S, _STOP_S = 0.05, 0.1, 0.1, 2.0
+_POLL_S, _ROWS_POLL_S, _LINGER_S = 0.05, 0.1, 0.1
 
 
 @dataclass(frozen=True)
@@ -137,8 +133,7 @@ def open_ingress_testbed(trial: Trial, folder: Path, settings: TestbedSettings) 
         # To agents every tunnel had failed until BFD was up.
         if wrong := wait_plans_held(network, lambda: plans, _READY_S, _ROWS_POLL_S):
             raise NotReadyError(f"{wrong[0]} does not hold its plan after {_READY_S:g} s")
-        nodes = planner.topology.node_names
-        with PortWatch(network, nodes, work), watched_rows(network, nodes, work):
+        with PortWatch(network, planner.topology.node_names, work), watched_rows(network, Table.TE_HASH, work):
             yield IngressTestbed(network, injection, work, planner, Returning(network, plans))
 
 
@@ -177,36 +172,6 @@ def install(site: SwitchSite, plan: RulePlan) -> None:
     """Give a switch its flows without a controller."""
     argv = ["ovs-ofctl", "-O", "OpenFlow13", "--no-names", "--bundle", "add-flows", f"unix:{site.mgmt_socket}", "-"]
     run_program(argv, stdin="".join(f"{flow_text(row)}\n" for row in plan.flows))
-
-
-@contextmanager
-def watched_rows(network: EmulatedNetwork, nodes: Sequence[str], work: Work) -> Iterator[None]:
-    """Let changes of the tables of hash ranges go into the event log.
-
-    Raises
-    ------
-    NotReadyError
-        The watcher does not start.
-    ProgramEndedError
-        It ends before the block does.
-    """
-    entries = [f"{node}={network.sites[node].mgmt_socket}" for node in nodes]
-    argv = [sys.executable, "-m", "experiments.testbed.instruments.row_watch", str(int(Table.TE_HASH)), *entries]
-    with (work.path / "row_watch.log").open("wb") as log:
-        process = network.popen("controller", argv, stdout=log, stderr=subprocess.STDOUT)
-    try:
-        missing_after(lambda: set(nodes) - _watched(work) if process.poll() is None else set(), _READY_S)
-        if missing := set(nodes) - _watched(work):
-            raise NotReadyError(f"the row watcher does not watch {min(missing)}; its log: {work.path}/row_watch.log")
-        yield
-        require_running([("the row watcher", process)])
-    finally:
-        end_all([process], signal.SIGTERM, _STOP_S)
-
-
-def _watched(work: Work) -> set[str]:
-    events = read_events(work.events.read_text(encoding="utf-8"))
-    return {str(event.fields["node"]) for event in events if event.name == "rows_watched"}
 
 
 def ingress_runner(settings: TestbedSettings) -> ReusedRunner:

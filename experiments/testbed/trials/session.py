@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.analysis.backtracking import first_detections
 from experiments.analysis.crankback import hops_back_of
 from experiments.analysis.datagrams import Datagram, datagrams
-from experiments.analysis.events import read_events
+from experiments.analysis.events import Event, read_events
 from experiments.analysis.frames import Frame, parse_pcap
 from experiments.analysis.packet_counts import Clock
 from experiments.analysis.timeline import Window
@@ -28,10 +29,32 @@ from experiments.testbed.trials.returning import Return
 from experiments.testbed.trials.reused import ReusedRunner, ReusedSession
 from experiments.testbed.trials.testbed import Testbed, open_testbed
 from mininet_topos.catalogue import load_topology
-from mininet_topos.topology import Topology
+from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Learning, Network
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What became of a trial with pings.
+
+    Attributes
+    ----------
+    window
+        From the failure to the repair.
+    detected
+        As `first_detections` has it.
+    load
+        Columns about the machine.
+    """
+
+    seen: Seen
+    events: Sequence[Event]
+    window: Window
+    detected: Mapping[LinkId, float]
+    load: Json
+    restored: Return
 
 
 class Session(ReusedSession[Testbed]):
@@ -49,18 +72,23 @@ class Session(ReusedSession[Testbed]):
         return measure(testbed, trial, self._scenario(trial), _folder)
 
     def _mixed(self, testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
+        observed = self.observed(testbed, trial, scenario, folder)
+        return {**network_row(observed.seen, observed.detected), **observed.load}, observed.restored
+
+    def observed(self, testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path) -> Observed:
+        """Run a trial with pings, and read what the instruments saw."""
         log_bytes, before_s = testbed.work.events.stat().st_size, testbed.network.processor_seconds()
         measured, restored = testbed.observe(scenario, folder)
         after_s = testbed.network.processor_seconds()
-        events = testbed.events_since(log_bytes)
-        record = make_record(scenario, scenario.variations[0], measured, events, (), notes=testbed.network.warnings)
+        text = testbed.events_since(log_bytes)
+        record = make_record(scenario, scenario.variations[0], measured, text, (), notes=testbed.network.warnings)
         found = udp_of(trial, scenario.topology, measured.captures, measured.clock)
         seen = Seen(trial, record, found, pair_facts(scenario.topology, testbed.plans, trial))
-        watched = Window(seen.failure_s, measured.end_s)
-        detected = first_detections(read_events(events), scenario.topology, watched)
+        window, events = Window(seen.failure_s, measured.end_s), read_events(text)
+        detected = first_detections(events, scenario.topology, window)
         used_s = {name: round(after_s[name] - seconds, 2) for name, seconds in before_s.items() if name in after_s}
         load = {"load_per_core": round(measured.load_per_core, 2), "processor_s": used_s}
-        return {**network_row(seen, detected), **load}, restored
+        return Observed(seen, events, window, detected, load, restored)
 
     def _download(self, testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path) -> tuple[Json, Return]:
         fetched, restored = testbed.fetch(scenario, trial, folder)

@@ -40,8 +40,10 @@ def test_rows_of_the_watched_table_are_counted_as_they_come_and_go(tmp_path: Pat
         try:
             wait_until(lambda: [event.name for event in events()] == ["rows_watched"], "the table is watched", 20)
             switch.add_flows(1, [FlowRow(4, 10, match(reg1=3), (Output(2),))])
-            switch.add_flows(1, [FlowRow(5, 10 + number, match(reg1=3), (Output(2),)) for number in range(3)])
+            switch.add_flows(1, [FlowRow(5, 10 + number, match(reg1=3), (Output(2),), cookie=1) for number in range(3)])
             wait_until(lambda: changes() == (3, 0), "three rows came, the other table is quiet", 20)
+            cookies = [each for event in events() for each in event.fields.get("cookies", ())]
+            assert cookies == [hex(1)] * 3
             switch.delete_flows(1, "table=5,reg1=3")
             wait_until(lambda: changes() == (3, 3), "and went", 20)
         finally:

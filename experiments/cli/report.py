@@ -1,10 +1,11 @@
-"""Make one HTML page from folders of results; it needs no network to be read, and prints well.
+"""Make one HTML page from folders of results, or fill the tables of verdicts of a Markdown page.
 
   armor report results/20261121-063827-run-two_failures
   armor report results/sd-fast results/te/kuijia-fig4 --out page.html
+  armor report reference_results/sd-fast --into README.md
 
 Folders are those of 'armor run', 'armor demo', 'armor reproduce' (finished or not) and 'armor te sweep'. Without --out
-the page is report.html in the first folder.
+the page is report.html in the first folder; it needs no network to be read, and prints well.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pathlib import Path
 
 from experiments.terminal.output import emit, writable
 from machine.whole_file import write_whole
+from mininet_topos.errors import BadInputError
+from mininet_topos.input_files import read_text
 
 PAGE = "report.html"
 
@@ -21,10 +24,15 @@ PAGE = "report.html"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `armor report`."""
     parser.add_argument("folders", metavar="FOLDER", nargs="+", help="a folder of results")
+    parser.add_argument(
+        "--into", metavar="PAGE", help="write the table of a campaign's verdicts between the markers of a Markdown page"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor report`."""
+    if arguments.into is not None:
+        return _fill(arguments)
     from experiments.report.build import report_page
     from experiments.report.render import to_html
 
@@ -42,4 +50,18 @@ def run(arguments: argparse.Namespace) -> int:
         "sections": [section.title for section in page.sections],
     }
     emit(arguments, value, f"{page.lead}\nwritten: {path} ({len(data) / 1e6:.1f} MB)")
+    return 0
+
+
+def _fill(arguments: argparse.Namespace) -> int:
+    """Write a campaign's table into a page."""
+    from experiments.report.markdown import filled
+
+    if len(arguments.folders) > 1 or arguments.out is not None:
+        raise BadInputError("--into takes one folder and no --out; fill one page after the other")
+    page = Path(arguments.into)
+    text = read_text(page, repr(str(page)))
+    new = filled(text, Path(arguments.folders[0]))
+    write_whole(page, new)
+    emit(arguments, {"page": str(page), "changed": new != text}, f"{'written' if new != text else 'unchanged'}: {page}")
     return 0

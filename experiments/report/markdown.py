@@ -1,0 +1,102 @@
+"""Tables of a campaign's verdicts inside Markdown pages: what stands between two markers is made from the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from experiments.campaign.verdicts import MEASURED, count_verdicts
+from experiments.report.folders import CampaignFolder, read_folder
+from experiments.report.words import Json
+from mininet_topos.errors import BadInputError
+
+END = "<!-- armor report: end -->"
+
+
+def filled(text: str, folder: Path) -> str:
+    """A page whose tables of verdicts are those of a campaign's folder.
+
+    Raises
+    ------
+    BadInputError
+        The folder is none of a campaign, or the page has no place for a table.
+    """
+    campaign = read_folder(folder)
+    if not isinstance(campaign, CampaignFolder):
+        raise BadInputError(f"{str(folder)!r} is no campaign; name a folder that 'armor reproduce' has written")
+    verdicts = [figure.verdict for figure in campaign.figures]
+    places = [marker for marker in TABLES if marker in text]
+    if not places:
+        raise BadInputError(f"the page has no place for a table; write {' or '.join(TABLES)}, and below it {END}")
+    for marker in places:
+        before, _, rest = text.partition(f"{marker}\n")
+        _, end, after = rest.partition(END)
+        if not end:
+            raise BadInputError(f"nothing ends the table that begins with {marker}; write {END} below it")
+        text = "".join([before, marker, "\n", "\n".join(TABLES[marker](verdicts)), "\n", END, after])
+    return text
+
+
+def _ids(verdicts: Sequence[Json]) -> Iterator[str]:
+    """A line for each id with judged claims: its first claim, and how many got which verdict."""
+    yield from _head("id", "first claim", "paper", "measured [95 %]", "all claims")
+    for verdict in verdicts:
+        judged = _judged(verdict)
+        if judged:
+            first, numbers = judged[0], {claim["verdict"]: 0 for claim in judged}
+            for claim in judged:
+                numbers[claim["verdict"]] += 1
+            words = ", ".join(f"{numbers[word]} {word}" for word in count_verdicts(()) if word in numbers)
+            yield _line(f"`{verdict['id']}`", first["name"], _paper(first), _measured(first), words)
+
+
+def _claims(verdicts: Sequence[Json]) -> Iterator[str]:
+    """A line for each judged claim."""
+    yield from _head("id", "claim", "paper or goal", "measured [95 %]", "verdict")
+    for verdict in verdicts:
+        for claim in _judged(verdict):
+            yield _line(f"`{verdict['id']}`", claim["name"], _paper(claim), _measured(claim), claim["verdict"])
+
+
+TABLES: dict[str, Callable[[Sequence[Json]], Iterator[str]]] = {
+    "<!-- armor report: ids -->": _ids,
+    "<!-- armor report: claims -->": _claims,
+}
+
+
+def _judged(verdict: Json) -> list[Json]:
+    return [claim for claim in verdict["claims"] if claim["verdict"] != MEASURED]
+
+
+def _head(*names: str) -> Iterator[str]:
+    yield _line(*names)
+    yield _line(*["---"] * len(names))
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _paper(claim: Json) -> str:
+    return "-" if claim["paper"] is None else _value(claim["paper"], claim["unit"])
+
+
+def _measured(claim: Json) -> str:
+    low, high = claim["low"], claim["high"]
+    if claim["measured"] is None:
+        return "-"
+    if low is None or high is None:
+        return _value(claim["measured"], claim["unit"])
+    return _value(f"{claim['measured']:.3g} [{low:.3g}, {high:.3g}]", claim["unit"])
+
+
+def _value(value: float | str, unit: str) -> str:
+    """A number, or numbers as text, with a sign of per cent; words as they are.
+
+    Examples
+    --------
+    >>> _value(-54.26, "% change"), _value("in this order", "% change"), _value(3.0, "cases")
+    ('-54.3 %', 'in this order', '3')
+    """
+    text = value if isinstance(value, str) else f"{value:.3g}"
+    return f"{text} %" if unit.startswith("%") and text[-1] in "0123456789]" and text[:1] in "-0123456789" else text

@@ -1,0 +1,47 @@
+"""Tables of verdicts inside Markdown pages: those of the repository are what the command makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.cli.main import main
+from experiments.report.markdown import END, TABLES, filled
+from mininet_topos.errors import BadInputError
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "reference_results" / "sd-fast"
+PLACES = list(TABLES)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
+def test_the_tables_of_the_repository_are_made_from_the_reference_results(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert filled(text, REFERENCE) == text
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_only_what_stands_between_the_markers_changes(place: str) -> None:
+    page = f"before\n\n{place}\nold\n{END}\n\nafter {END}"
+    new = filled(page, REFERENCE)
+    assert new.startswith(f"before\n\n{place}\n| id |")
+    assert new.endswith(f" |\n{END}\n\nafter {END}")
+    assert "old" not in new.split("\n")
+    assert filled(new, REFERENCE) == new
+
+
+@pytest.mark.parametrize(("page", "said"), [("no marker", "no place"), (f"{PLACES[0]}\nno end", "nothing ends")])
+def test_a_page_without_markers_is_refused(page: str, said: str) -> None:
+    with pytest.raises(BadInputError, match=said):
+        filled(page, REFERENCE)
+
+
+def test_the_command_fills_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"{PLACES[0]}\n{END}\n", encoding="utf-8")
+    for said in ("written", "unchanged"):
+        assert main(["report", str(REFERENCE), "--into", str(page)]) == 0
+        assert capsys.readouterr().out.startswith(said)
+    assert "`sdfast-fig9`" in page.read_text(encoding="utf-8")
+    assert main(["report", str(REFERENCE), str(REFERENCE), "--into", str(page)]) == 2

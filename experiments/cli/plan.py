@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import Any
 
 from experiments.cli.in_band import IN_BAND, add_in_band_arguments, refuse_in_band_arguments, run_in_band
 from experiments.cli.memory import add_memory_argument, memory_for
@@ -84,11 +85,17 @@ def run(arguments: argparse.Namespace) -> int:
             options = replace(options, protection=protection_of(topology, flows))
         plans = scheme.plan(topology, options)
         check_shape(arguments, scheme, plans)
-        value = {
+        value: dict[str, Any] = {
             "topology": topology.name,
             "scheme": scheme.name,
             "mode": scheme.mode_of(options),
             "planner": options.planner,
             "routes": options.routes,
         }
+        if scheme.not_covered is not None:
+            value["not_covered"] = [
+                {"switch": node, "link": str(link), "destinations": list(destinations)}
+                for (node, link), destinations in scheme.not_covered(topology, options).items()
+                if not arguments.switch or node in arguments.switch
+            ]
         return show(arguments, topology, value, plans)

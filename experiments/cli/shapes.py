@@ -72,6 +72,10 @@ def show(
         return 0
     value["switches"] = [plan_to_json(plan) for plan, _ in shaped.values()]
     texts = [] if arguments.json else [plan_text(plan, names_of(topology, plan.node)) for plan, _ in shaped.values()]
+    texts += [
+        f"# Not covered: packets at {each['switch']} to {', '.join(each['destinations'])}, when {each['link']} fails\n"
+        for each in value.get("not_covered", ())
+    ]
     emit(arguments, value, "\n".join(texts).rstrip("\n"))
     return 0
 

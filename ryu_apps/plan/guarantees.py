@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from mininet_topos.topology import Topology
 from ryu_apps.plan.failure_sets import default_max_failures
@@ -64,16 +64,26 @@ def a_tunnel_left(topology: Topology, options: PlanOptions) -> Promise:
 def alternate_at_the_failure(topology: Topology, options: PlanOptions) -> Promise:
     """FFG: one failed link, and the switch next to it has a loop-free alternate."""
     residual = ResidualRoutes(topology, options.routes, options.metric)
-    table = residual.next_links().tolist()
-    ends = [topology.index_of[link.dst] for link in residual.links]
+    return where_repaired(residual, find_alternates(residual))
+
+
+def where_repaired(residual: ResidualRoutes, repaired: Container[tuple[int, int]]) -> Promise:
+    """One failed link, where the switch that it stops the packet at has another way.
+
+    Parameters
+    ----------
+    repaired
+        (node position, destination position) of every primary route whose link has a repair.
+    """
+    table, order = residual.next_links().tolist(), residual.topology.index_of
+    ends = [order[link.dst] for link in residual.links]
     numbers = residual.link_number.tolist()
-    alternates = find_alternates(residual)
 
     def promised(source: int, destination: int, failed: int) -> bool:
         node = source
         while not failed >> numbers[table[node][destination]] & 1:
             node = ends[table[node][destination]]
-        return failed.bit_count() == 1 and (node, destination) in alternates
+        return failed.bit_count() == 1 and (node, destination) in repaired
 
     return promised
 

@@ -166,6 +166,8 @@ class _Fields:
             return ETH_TYPE_MPLS if packet.mpls else packet.eth_type
         if name in ("mpls_label", "mpls_tc"):
             return packet.mpls[0][name == "mpls_tc"] if packet.mpls else 0
+        if name == "mpls_bos":
+            return len(packet.mpls) == 1
         if name.startswith("reg"):
             return self.registers.get(name, 0)
         if name.startswith("arp_"):
@@ -366,7 +368,8 @@ def _rewrite(action: Action, fields: _Fields) -> None:
     elif isinstance(action, row_types.PushMpls):
         fields.packet = replace(packet, mpls=((0, 0), *packet.mpls))
     elif isinstance(action, row_types.PopMpls):
-        fields.packet = replace(packet, mpls=packet.mpls[1:], eth_type=action.eth_type)
+        below = packet.eth_type if packet.mpls[1:] else action.eth_type
+        fields.packet = replace(packet, mpls=packet.mpls[1:], eth_type=below)
     else:
         raise PlanError(f"the interpreter does not know the action {action!r}; teach it before planning with it")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from mininet_topos.errors import BadInputError
-from mininet_topos.topology import Topology
+from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan import guarantees
 from ryu_apps.plan.choices import NO_MODE, Mode
 from ryu_apps.plan.options import PlanOptions
@@ -21,6 +21,8 @@ from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.slot_layers import Layers
 
 Planner = Callable[[Topology, PlanOptions], dict[int, RulePlan]]
+NotCovered = Mapping[tuple[str, LinkId], tuple[str, ...]]
+"""Destinations that a switch cannot lead past a failed link of its own, by (switch, link)."""
 Guarantee = Callable[[Topology, PlanOptions], guarantees.Promise]
 
 CONTROLLER = "ryu_apps.control.controller:Controller"
@@ -81,6 +83,8 @@ class Scheme:
         scheme promises delivery by its switches alone; `armor verify` holds it to that.
     promise
         The same in words.
+    not_covered
+        (topology, options) -> what its switches hold no repair for; `armor plan` says it. None: nothing to say.
     modes
         Modes that change its plans, the default first; empty: it has no modes.
     loop_free
@@ -111,6 +115,7 @@ class Scheme:
     plan: Planner = _needs_tunnels
     guarantee: Guarantee = guarantees.nothing
     promise: str = ""
+    not_covered: Callable[[Topology, PlanOptions], NotCovered] | None = None
     modes: tuple[Mode, ...] = ()
     loop_free: bool = True
     backtracks: bool = False

@@ -114,6 +114,7 @@ class _Writer:
         self.names = names
         self.sets = FailureSets(*plan.tag_space)
         self.groups = groups_by_id(plan)
+        self.label = "tunnel" if any(row.table_id == Table.TE_TRANSIT for row in plan.flows) else "label"
 
     def lines(self) -> Iterator[str]:
         plan = self.plan
@@ -151,7 +152,7 @@ class _Writer:
         if exact.get("vlan_vid", 0) & VLAN_PRESENT:
             parts.append(f"knows {self._failed(exact['vlan_vid'] & ~VLAN_PRESENT)}")
         parts += [f"meets failed port to {self._port(exact['reg2'])}"] if "reg2" in exact else []
-        parts += [f"tunnel {exact['mpls_label']}"] if "mpls_label" in exact else []
+        parts += [f"{self.label} {exact['mpls_label']}"] if "mpls_label" in exact else []
         if row.table_id == Table.TE_HASH:
             parts += self._share_words(row)
         if row.table_id == Table.NOTIFY:
@@ -199,7 +200,7 @@ class _Writer:
             elif isinstance(action, Load) and action.field == "vlan_tci" and action.first_bit > 0:
                 words.append(_STATUSES.get(action.value, f"status {action.value}").strip(" ()"))
             elif isinstance(action, SetField) and action.field == "mpls_label":
-                words.append(f"tunnel {action.value}")
+                words.append(f"{self.label} {action.value}")
             elif isinstance(action, SetQueue):
                 words.append(f"queue {action.queue_id}")
             elif isinstance(action, Resubmit):

@@ -16,7 +16,7 @@ import pytest
 from emulation.private_switch import find_program
 from emulation.runfile import STATE_VARIABLE
 from experiments.verify.against_ovs.compare import Comparison, compare_plans, compare_with_ovs
-from experiments.verify.against_ovs.datapath_actions import Forwarding, flow_of, parse_trace
+from experiments.verify.against_ovs.datapath_actions import Forwarding, Labels, flow_of, parse_trace
 from experiments.verify.against_ovs.dummy_ovs import DummyOvs, dummy_ovs
 from experiments.verify.against_ovs.samples import Scene, SceneMaker
 from machine.unixctl import UnixCtl
@@ -144,7 +144,7 @@ def test_failed_ports_are_known_to_groups_as_soon_as_they_are_set(switch: DummyO
     for down, port in ((set(), 2), ({(1, 2)}, 3), ({(1, 3)}, 2), (set(), 2), ({(1, 2)}, 3)):
         switch.set_failed_ports(down)
         answer = parse_trace(switch.trace(1, flow_of(Packet(), 1)), 0)
-        assert answer == Forwarding(outputs=((port, 0),))
+        assert answer == Forwarding(outputs=((port, 0, ()),))
 
 
 @pytest.mark.ovs
@@ -250,25 +250,38 @@ Datapath actions: {}
     ("vlan_tci", "actions", "outputs", "punts"),
     [
         (0, "drop", (), ()),
-        (0, "b4p2", ((2, 0),), ()),
-        (0x1005, "b4p2", ((2, 0x1005),), ()),
-        (0, "push_vlan(vid=11,pcp=2),b4p12", ((12, 0x500B),), ()),
-        (0x1005, "pop_vlan,b4p1", ((1, 0),), ()),
-        (0x1005, "pop_vlan,push_vlan(vid=6,pcp=0),b1p2,b1p3", ((2, 0x1006), (3, 0x1006)), ()),
+        (0, "b4p2", ((2, 0, ()),), ()),
+        (0x1005, "b4p2", ((2, 0x1005, ()),), ()),
+        (0, "push_vlan(vid=11,pcp=2),b4p12", ((12, 0x500B, ()),), ()),
+        (0x1005, "pop_vlan,b4p1", ((1, 0, ()),), ()),
+        (0x1005, "pop_vlan,push_vlan(vid=6,pcp=0),b1p2,b1p3", ((2, 0x1006, ()), (3, 0x1006, ())), ()),
         (
             0x1005,
             "userspace(pid=0,controller(reason=1,controller_id=7,max_len=9)),pop_vlan,b1p1",
-            ((1, 0),),
+            ((1, 0, ()),),
             ((7, 0x1005),),
         ),
     ],
 )
 def test_datapath_actions_are_read_as_what_leaves_with_which_tag(
-    vlan_tci: int, actions: str, outputs: tuple[tuple[int, int], ...], punts: tuple[tuple[int, int], ...]
+    vlan_tci: int, actions: str, outputs: tuple[tuple[int, int, Labels], ...], punts: tuple[tuple[int, int], ...]
 ) -> None:
     answer = parse_trace(TRACE.format(actions), vlan_tci)
     assert (answer.outputs, answer.punts) == (outputs, punts)
     assert answer.learned == (FlowRow(3, 5, match(eth_type=0x800, vlan_vid=0x100C), cookie=9, hard_timeout_s=60),)
+
+
+@pytest.mark.parametrize(
+    ("came", "actions", "labels"),
+    [
+        ((), "push_mpls(label=7,tc=0,ttl=64,bos=1,eth_type=0x8847)", ((7, 0),)),
+        (((7, 1),), "push_mpls(label=9,tc=2,ttl=64,bos=0,eth_type=0x8847)", ((9, 2), (7, 1))),
+        (((9, 2), (7, 1)), "pop_mpls(eth_type=0x8847)", ((7, 1),)),
+        (((7, 1),), "pop_mpls(eth_type=0x800)", ()),
+    ],
+)
+def test_pushes_and_pops_of_labels_are_read_off_datapath_actions(came: Labels, actions: str, labels: Labels) -> None:
+    assert parse_trace(TRACE.format(f"{actions},b1p2"), 0, came).outputs == ((2, 0, labels),)
 
 
 @pytest.mark.parametrize(

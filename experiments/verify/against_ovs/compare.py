@@ -6,7 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
-from experiments.verify.against_ovs.datapath_actions import Forwarding, expected_forwarding, flow_of, parse_trace
+from experiments.verify.against_ovs.datapath_actions import (
+    Forwarding,
+    Labels,
+    expected_forwarding,
+    flow_of,
+    parse_trace,
+)
 from experiments.verify.against_ovs.dummy_ovs import DummyOvs, dummy_ovs
 from experiments.verify.against_ovs.samples import Injection, Scene, SceneMaker
 from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
@@ -182,14 +188,14 @@ class _Walk:
             arrivals = (self._arrival(here, *sent) for sent in forwarding.outputs)
             under_way += [arrival for arrival in arrivals if arrival is not None]
 
-    def _arrival(self, here: Injection, port_no: int, vlan_tci: int) -> Injection | None:
+    def _arrival(self, here: Injection, port_no: int, vlan_tci: int, labels: Labels) -> Injection | None:
         """Where a sent packet comes in next; None at a host, or where the link fails."""
         ports, down = self.network.ports, self.scene.failed_ports
         direction = ports.direction_at.get((here.node, port_no))
         if direction is None or (here.node, port_no) in down:
             return None
         back = ports.port_of[type(direction)(direction.dst, direction.src, direction.key)]
-        return Injection(direction.dst, back, replace(here.packet, vlan_tci=vlan_tci))
+        return Injection(direction.dst, back, replace(here.packet, vlan_tci=vlan_tci, mpls=labels))
 
     def _hop(self, here: Injection) -> Forwarding | None:
         """What both switches do with a packet; None when they disagree."""
@@ -201,7 +207,7 @@ class _Walk:
         flow = flow_of(here.packet, here.in_port)
         text = network.switch.trace(network.plans[node].dpid, flow, generate=self.scene.learning)
         expected = expected_forwarding(result, learning=self.scene.learning)
-        observed = parse_trace(text, here.packet.vlan_tci)
+        observed = parse_trace(text, here.packet.vlan_tci, here.packet.mpls)
         self.outcome = self.outcome.plus(hops=1)
         if expected.learned:
             self.learned.setdefault(node, {}).update({row.key: row for row in expected.learned})

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from experiments.verify.against_ovs.compare import Comparison
-from experiments.verify.against_ovs.datapath_actions import flow_of
+from experiments.verify.against_ovs.datapath_actions import PUSH_MPLS, flow_of
 from experiments.verify.against_ovs.dummy_ovs import DummyOvs, dummy_ovs
 from mininet_topos.errors import PlanError
 from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
@@ -24,7 +24,6 @@ from ryu_apps.plan.fields import IP_ICMP, IP_TCP, IP_UDP
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.rows import RulePlan
 
-_PUSH_MPLS = re.compile(r"push_mpls\(label=(\d+),tc=(\d),.*\)")
 _QUEUE = re.compile(r"set\(skb_priority\((?:0x)?([0-9a-f]+)\)\)")
 _PORT = re.compile(r"b\d+p(\d+)")
 _SLOT = re.compile(r"NXM_NX_REG0\[[0-9.]*\] is now 0x([0-9a-f]+)")
@@ -51,10 +50,8 @@ class LabelledForwarding:
 
 def labelled_flow_of(packet: Packet, in_port: int) -> str:
     """A packet, labelled or not, in the syntax of `ofproto/trace`."""
-    if not packet.mpls:
-        return f"{flow_of(packet, in_port)},nw_tos={packet.ip_dscp << _DSCP_SHIFT}"
-    ((label, tc),) = packet.mpls
-    return f"in_port={in_port},mpls,mpls_label={label},mpls_tc={tc},mpls_bos=1,mpls_ttl=64"
+    flow = flow_of(packet, in_port)
+    return flow if packet.mpls else f"{flow},nw_tos={packet.ip_dscp << _DSCP_SHIFT}"
 
 
 def parse_labelled_trace(text: str, packet: Packet) -> tuple[LabelledForwarding, int]:
@@ -70,7 +67,7 @@ def parse_labelled_trace(text: str, packet: Packet) -> tuple[LabelledForwarding,
         raise PlanError(f"the trace holds {len(answers)} answers: {text.strip()[-300:]}")
     labels, queue_id, outputs, punts = packet.mpls, 0, [], 0
     for action in split_list(answers[0]):
-        port, pushed, queue = _PORT.fullmatch(action), _PUSH_MPLS.fullmatch(action), _QUEUE.fullmatch(action)
+        port, pushed, queue = _PORT.fullmatch(action), PUSH_MPLS.fullmatch(action), _QUEUE.fullmatch(action)
         if port:
             outputs.append((int(port[1]), labels, queue_id))
         elif pushed:

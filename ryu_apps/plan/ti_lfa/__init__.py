@@ -1,0 +1,1 @@
+"""TI-LFA: repairs along the path after convergence, as stacks of labels."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from experiments.campaign.kinds.paths import GoodputMeasured, JitterMeasured
 from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan, Trial
 from experiments.figures.p4protect import fig6, fig7, fig8, loss, setup
@@ -63,36 +64,39 @@ def test_the_variants_of_a_case_stand_side_by_side_in_every_round_and_names_tell
 
 def test_one_lost_packet_breaks_the_claim_that_none_is_lost() -> None:
     rows = rows_of(setup.LOSS)
-    assert [result.verdict for result in loss.claims(rows)] == ["holds", "holds", "measured", "holds"]
+    assert [result.verdict for result in loss.FIGURE.claims(rows)] == ["holds", "holds", "measured", "holds"]
     rows[-1] = {**rows[-1], "lost": 1}
     assert rows[-1]["variant"] == "protected"
-    lost = loss.claims(rows)[0]
+    lost = loss.FIGURE.claims(rows)[0]
     assert (lost.measured, lost.verdict) == (1.0, "differs")
 
 
 def test_costs_are_in_per_cent_of_plain_forwarding_in_the_same_round() -> None:
-    found = {result.name: result.measured for result in fig6.claims(rows_of(setup.COST))}
+    found = {result.name: result.measured for result in fig6.FIGURE.claims(rows_of(setup.COST))}
     assert found["program at the sending end, node, flow not protected, 64 bytes"] == pytest.approx(127)
     assert found["program at the receiving end, a copy, 64 bytes"] == pytest.approx(127)
     assert found["whole way on one processor, 1+1, 1400 bytes"] == pytest.approx(116)
-    assert {result.verdict for result in fig6.claims(rows_of(setup.COST))} == {"measured"}
+    assert {result.verdict for result in fig6.FIGURE.claims(rows_of(setup.COST))} == {"measured"}
 
 
 def test_goodput_within_ten_per_cent_holds_and_beyond_does_not() -> None:
     six = CampaignPlan(quick=True, seed=1, rounds=6)
-    found = [(result.measured, result.verdict) for result in fig7.claims(rows_of(setup.GOODPUT, six))]
+    found = [(result.measured, result.verdict) for result in fig7.FIGURE.claims(rows_of(setup.GOODPUT, six))]
     assert found[0] == (pytest.approx(0), "holds")
     assert found[1][0] == pytest.approx(-15)
     assert found[1][1] == "differs"
-    assert fig7.claims(rows_of(setup.GOODPUT))[0].verdict == "undecided"  # three rounds give a median no interval
+    # Three rounds give a median no interval.
+    assert (
+        fig7.FIGURE.claims(rows_of(setup.GOODPUT))[0].verdict == "undecided"
+    )  # three rounds give a median no interval
 
 
 def test_jitter_is_judged_by_the_model_of_two_independent_delays() -> None:
-    mean, deviation = fig8.claims(rows_of(setup.JITTER))
+    mean, deviation = fig8.FIGURE.claims(rows_of(setup.JITTER))
     assert (mean.measured, mean.verdict) == (pytest.approx(2 / 3), "holds")
     assert (deviation.measured, deviation.verdict) == (pytest.approx(0.816, abs=0.01), "holds")
     same = [{**row, "mean_ms": setup.BASE_DELAY_MS + row["parameters"]["jitter_ms"]} for row in rows_of(setup.JITTER)]
-    assert fig8.claims(same)[0].verdict != "holds"
+    assert fig8.FIGURE.claims(same)[0].verdict != "holds"
 
 
 @pytest.mark.parametrize("figure", figures_in("p4protect").values(), ids=lambda figure: figure.id)
@@ -107,14 +111,14 @@ def test_without_rows_nothing_is_claimed_and_pictures_still_draw(figure: Any) ->
 
 
 def test_delays_have_mean_and_deviation_and_none_at_all_is_an_error() -> None:
-    assert delays([1.0, 3.0], 3) == {"sent": 3, "arrived": 2, "mean_ms": 2.0, "deviation_ms": 1.0}
+    assert delays([1.0, 3.0], 3) == JitterMeasured(2.0, 1.0, 2, 3)
     with pytest.raises(PathsError, match="none of 5"):
         delays([], 5)
 
 
 def test_what_iperf3_says_is_read_and_its_complaints_are_passed_on() -> None:
     end = {"sum_received": {"bits_per_second": 2e9}, "sum_sent": {"retransmits": 3}}
-    assert read_iperf(json.dumps({"end": end})) == {"goodput_mbps": 2000.0, "retransmits": 3}
+    assert read_iperf(json.dumps({"end": end})) == GoodputMeasured(2000.0, 3)
     with pytest.raises(PathsError, match="unable to connect"):
         read_iperf('{"error": "unable to connect"}')
     for broken in ("", "[]", '{"end": {}}'):

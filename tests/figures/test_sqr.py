@@ -36,24 +36,24 @@ def rows_of(figure_id: str) -> list[dict[str, Any]]:
 
 def test_one_lost_packet_breaks_the_claim_that_none_is_lost() -> None:
     rows = rows_of(setup.FIG9)
-    assert [result.verdict for result in fig9.claims(rows)][:2] == ["holds", "holds"]
-    assert [result.measured for result in fig9.claims(rows)][2:] == [each * 20 for each in setup.DETECTION_MS]
+    assert [result.verdict for result in fig9.FIGURE.claims(rows)][:2] == ["holds", "holds"]
+    assert [result.measured for result in fig9.FIGURE.claims(rows)][2:] == [each * 20 for each in setup.DETECTION_MS]
     assert rows[-1]["variant"] == "sqr"
     rows[-1] = {**rows[-1], "lost": 1}
-    assert fig9.claims(rows)[0].verdict == "differs"
+    assert fig9.FIGURE.claims(rows)[0].verdict == "differs"
 
 
 def test_a_window_a_tenth_off_the_formula_breaks_the_claim() -> None:
     rows = rows_of(setup.FIG13)
-    assert {result.verdict for result in fig13.claims(rows)} == {"by construction"}
+    assert {result.verdict for result in fig13.FIGURE.claims(rows)} == {"by construction"}
     off = [{**row, "window": 1.2 * row["window"]} for row in rows]
-    assert {result.verdict for result in fig13.claims(off)} == {"direction"}
+    assert {result.verdict for result in fig13.FIGURE.claims(off)} == {"direction"}
 
 
 def test_costs_are_differences_and_shares_of_the_same_round() -> None:
     rows = rows_of(setup.LATENCY)
-    assert [result.measured for result in fig14_latency.latency_claims(rows)] == [pytest.approx(200)] * 4
-    assert [result.measured for result in fig14_latency.whole_claims(rows)] == [pytest.approx(102)] * 2
+    assert [result.measured for result in fig14_latency.ADDED.claims(rows)] == [pytest.approx(200)] * 4
+    assert [result.measured for result in fig14_latency.WHOLE.claims(rows)] == [pytest.approx(102)] * 2
 
 
 OWN = [figure for figure in FIGURES.values() if figure.id in (setup.FIG9, setup.FIG13, "sqr-fig14", setup.LATENCY)]

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.order import trial_row
-from experiments.campaign.values import CampaignPlan, Trial
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.figures.sqr import fig11, fig12, flow_measures, flow_setup
 from tests.figures.found import FIGURES
 
@@ -71,6 +71,10 @@ def rows_of(figure_id: str) -> list[dict[str, Any]]:
     return [row_of(trial) for trial in FIGURES[figure_id].trials(QUICK)]
 
 
+def stored(rows: list[dict[str, Any]], variant: Variant, workload: str | None = None) -> list[dict[str, Any]]:
+    return [row for row in rows if row["variant"] == variant.name and workload in (None, row["parameters"]["workload"])]
+
+
 def claims_of(figure_id: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {claim.name: claim for claim in FIGURES[figure_id].claims(rows)}
 
@@ -127,8 +131,8 @@ def test_one_time_out_with_sqr_breaks_the_claim() -> None:
 
 def test_recovery_time_is_that_of_flows_that_were_under_way() -> None:
     rows = rows_of("sqr-fig8")
-    own = flow_measures.rows_of(rows, flow_setup.SB_SQR)
-    assert flow_measures.recoveries_ms(own) == [pytest.approx(10.3)] * 12
+    own = stored(rows, flow_setup.SB_SQR)
+    assert flow_measures.recoveries_ms(flow_measures.ROWS.read(own)) == [pytest.approx(10.3)] * 12
     found = first("sqr-fig8", rows)
     assert found.verdict == "by construction"
     assert claims_of("sqr-fig8", rows)["recovery times above the route failure time"].measured == 100.0
@@ -147,14 +151,14 @@ def test_what_a_failure_adds_is_held_to_the_same_flow_without_failures() -> None
     assert found["the same in milliseconds"].measured == pytest.approx(10.0)
     assert found["added to the completion time of hit flows, median, SB' + SQR"].verdict == "holds"
     assert found["the same, SB' alone"].measured == pytest.approx(1000.0)
-    for row in flow_measures.rows_of(rows, flow_setup.SB_SQR):
+    for row in stored(rows, flow_setup.SB_SQR):
         row["completion_ms"] = [each + 1 for each in row["completion_ms"]]
     assert first("sqr-fig10", rows).verdict != "holds"
 
 
 def test_tails_are_compared_size_by_size_and_the_note_says_why_not_more() -> None:
     rows = rows_of("sqr-fig11")
-    results = fig11.claims(rows)
+    results = fig11.FIGURE.claims(rows)
     assert len(results) == 2 * len(flow_setup.SIZE_RANGES)
     assert results[0].measured == pytest.approx(1.979, abs=0.001)
     assert results[0].verdict == "holds"
@@ -165,17 +169,18 @@ def test_tails_are_compared_size_by_size_and_the_note_says_why_not_more() -> Non
 
 def test_the_tail_of_all_flows_is_a_geometric_mean_over_rounds() -> None:
     rows = rows_of("sqr-fig12")
-    results = fig12.claims(rows)
+    results = fig12.FIGURE.claims(rows)
     assert [result.verdict for result in results] == ["holds"] * 4
     assert results[0].measured == pytest.approx(1012 / 11)
-    for row in flow_measures.rows_of(rows, flow_setup.SB_SQR, "web-search")[:1]:
+    for row in stored(rows, flow_setup.SB_SQR, "web-search")[:1]:
         row["completion_ms"][0] = 1012.0
-    results = fig12.claims(rows)
+    results = fig12.FIGURE.claims(rows)
     assert results[0].measured == pytest.approx((1012 / 11) ** 0.5)
     assert results[0].verdict == "undecided"
 
 
 def test_a_flow_that_was_given_up_counts_as_long_as_it_was_waited_for() -> None:
-    row = flows_row("sb")
-    row["completion_ms"][0] = None
+    stored_row = rows_of("sqr-fig10")[0]
+    stored_row["completion_ms"][0] = None
+    (row,) = flow_measures.ROWS.read([stored_row])
     assert flow_measures.completions_ms(row)[0] == 8000.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.campaign.kind import TrialKind, after
 from experiments.campaign.parameters import Parameters
@@ -130,6 +131,133 @@ class StreamParameters(PathsParameters):
     mbps: float
     queue_packets: int
     breaking: BreakingParameters
+
+
+@dataclass(frozen=True, slots=True)
+class CountedStream:
+    """What became of a numbered stream: `reordered` came after a higher number, first copies only."""
+
+    lost: int = 0
+    duplicated: int = 0
+    reordered: int = 0
+    sent: int = 0
+    received: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LossMeasured(CountedStream):
+    """A stream while paths fail; packets that the first node numbered, and that the second accepted."""
+
+    numbered: int = 0
+    accepted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SilentMeasured(CountedStream):
+    """A stream while a path fails silently: until it had failed, and until the node was notified."""
+
+    breaking_ms: float = 0.0
+    failure_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowMeasured(CountedStream):
+    """Packets that each window held, their mean, and the rate of the stream as sent."""
+
+    window: float
+    rate_pps: float
+    windows: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CostMeasured:
+    """Nanoseconds a packet: the whole way, and the programs at both nodes (`dataplane.cost_trial.Cost`)."""
+
+    whole_ns: float
+    first_node_ns: float
+    second_node_ns: float
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GoodputMeasured:
+    """At the receiver, all flows together."""
+
+    goodput_mbps: float
+    retransmits: int
+
+
+@dataclass(frozen=True, slots=True)
+class JitterMeasured:
+    """One-way delays of the packets that arrived."""
+
+    mean_ms: float
+    deviation_ms: float
+    arrived: int
+    sent: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpMeasured:
+    """What TCP of the sender counted, and SQR at both nodes (None: it is not there)."""
+
+    timeouts: int = 0
+    loss_probes: int = 0
+    fast_retransmits: int = 0
+    sqr_s1: dict[str, Any] | None = None
+    sqr_s2: dict[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+    trustworthy: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowsMeasured(TcpMeasured):
+    """Short flows.
+
+    Attributes
+    ----------
+    completion_ms
+        None: given up.
+    hits
+        Of flows that a failure hit: number, start after the first outage that it met (ms, negative if it was under
+        way), longest silence (ms), segments retransmitted.
+    notified_ms
+        After each failure.
+    """
+
+    flows: int
+    unfinished: int
+    sizes_bytes: tuple[int, ...]
+    completion_ms: tuple[float | None, ...]
+    hits: tuple[tuple[int, float, float, int], ...]
+    outages_ms: tuple[float, ...]
+    retransmitted: int = 0
+    notified_ms: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamMeasured(TcpMeasured):
+    """One long flow: samples from the failure on (negative: before), and what they amount to.
+
+    Attributes
+    ----------
+    cwnd_at_failure, smallest_cwnd
+        Segments; None without a sample.
+    stalled_ms
+        Longest time without progress around the failure.
+    largest_gap_ms
+        Between two samples.
+    """
+
+    at_ms: tuple[float, ...]
+    cwnd_segments: tuple[int, ...]
+    sent_bytes: tuple[int, ...]
+    retransmits: int
+    cwnd_at_failure: int | None
+    smallest_cwnd: int | None
+    stalled_ms: float
+    rate_mbps: float
+    largest_gap_ms: float = 0.0
 
 
 KIND = TrialKind("paths", "experiments.testbed.trials.paths_session:paths_runner", after(2.5))

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
-from experiments.campaign.kinds.paths import GoodputParameters
+from experiments.campaign.kinds.paths import GoodputMeasured, GoodputParameters
+from experiments.campaign.rows import RowType
 from experiments.campaign.statistics import median_confidence
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, judge
 from experiments.charts import canvas
 from experiments.figures.p4protect import setup
@@ -17,6 +18,7 @@ from experiments.figures.p4protect.comparisons import (
     ALL,
     LOOKS,
     SCALE,
+    AnyRow,
     bars,
     field_of,
     ratios_of,
@@ -40,13 +42,13 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return two_path_trials(plan, cases, (setup.PLAIN, setup.UNPROTECTED, setup.PROTECTED))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[AnyRow]) -> list[ClaimResult]:
     """Protected TCP is as fast as plain TCP, within 10 %, and nothing is retransmitted."""
     results = []
     for flows in setup.FLOWS:
         case = {"flows": flows}
         for variant in (setup.UNPROTECTED, setup.PROTECTED):
-            ratios = ratios_of(rows, setup.GOODPUT, (variant, setup.PLAIN), case, field_of("goodput_mbps"))
+            ratios = ratios_of(rows, (variant, setup.PLAIN), case, field_of("goodput_mbps"))
             less = median_confidence([100.0 * (each - 1) for each in ratios]) if ratios else None
             name = f"TCP claims, {setup.LABELS[variant.name]} against plain, {flows} flow{'s' if flows > 1 else ''}"
             band = Within(-GOODPUT_WITHIN, GOODPUT_WITHIN)
@@ -54,13 +56,13 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return [result.with_note("median over rounds, and its interval") for result in results]
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
     """TCP goodput and retransmissions."""
     figure, axes = canvas.panels("P4-Protect, Figure 7: TCP goodput", 2)
     cases = {f"{flows} flow{'s' if flows > 1 else ''}": {"flows": flows} for flows in setup.FLOWS}
-    bars(axes[0], rows, setup.GOODPUT, LOOKS, cases, value=field_of("goodput_mbps"))
+    bars(axes[0], rows, LOOKS, cases, value=field_of("goodput_mbps"))
     axes[0].set_ylabel("goodput, Mbit/s")
-    bars(axes[1], rows, setup.GOODPUT, LOOKS, cases, value=field_of("retransmits"))
+    bars(axes[1], rows, LOOKS, cases, value=field_of("retransmits"))
     axes[1].set_ylabel("segments retransmitted")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
     facts = [
@@ -71,17 +73,19 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
+ROWS = RowType("paths", GoodputParameters, GoodputMeasured, f"{setup.GOODPUT}/")
 FIGURE = PaperFigure(
     setup.GOODPUT,
     setup.PAPER,
     "Figure 7: TCP goodput",
     trials,
-    claims,
-    draw,
-    table_of(
-        setup.GOODPUT,
-        ALL,
-        {f"{flows} flow{'s' if flows > 1 else ''}": {"flows": flows} for flows in setup.FLOWS},
-        {"goodput_mbps": "goodput, Mbit/s", "retransmits": "retransmitted"},
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(
+        table_of(
+            ALL,
+            {f"{flows} flow{'s' if flows > 1 else ''}": {"flows": flows} for flows in setup.FLOWS},
+            {"goodput_mbps": "goodput, Mbit/s", "retransmits": "retransmitted"},
+        )
     ),
 )

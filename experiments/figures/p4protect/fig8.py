@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
-from experiments.campaign.kinds.paths import JitterParameters
+from experiments.campaign.kinds.paths import JitterMeasured, JitterParameters
+from experiments.campaign.rows import RowType
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
+from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.campaign.verdicts import AtMost, Claim, ClaimResult, Within, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import whisker
@@ -18,6 +19,7 @@ from experiments.figures.p4protect.comparisons import (
     INTERVALS,
     SCALE,
     TWO,
+    AnyRow,
     Value,
     field_of,
     label_of,
@@ -45,10 +47,10 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return two_path_trials(plan, cases, (setup.PLAIN, setup.PROTECTED))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[AnyRow]) -> list[ClaimResult]:
     """The first of two copies arrives earlier, and at less different times."""
-    mean = pooled(rows, lambda row: row["mean_ms"] - setup.BASE_DELAY_MS)
-    deviation = pooled(rows, lambda row: row["deviation_ms"])
+    mean = pooled(rows, lambda row: row.measured.mean_ms - setup.BASE_DELAY_MS)
+    deviation = pooled(rows, lambda row: row.measured.deviation_ms)
     band = Within(MEAN_RATIO - MEAN_SPARE, MEAN_RATIO + MEAN_SPARE)
     return [
         judge(Claim("mean extra delay, 1+1 against plain", "ratio", "about half", band, neutral=1.0), mean),
@@ -59,18 +61,18 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     ]
 
 
-def pooled(rows: Sequence[Json], value: Value) -> Estimate | None:
+def pooled(rows: Sequence[AnyRow], value: Value) -> Estimate | None:
     """Protected by plain, over all rounds and jitters but none; the paths' own delay is taken off the mean."""
     found: list[float] = []
     for jitter_ms in setup.JITTERS_MS[1:]:
         variants = (setup.PROTECTED, setup.PLAIN)
-        estimate = values(rows, setup.JITTER, variants[1], {"jitter_ms": jitter_ms}, value)
-        protected = values(rows, setup.JITTER, variants[0], {"jitter_ms": jitter_ms}, value)
+        estimate = values(rows, variants[1], {"jitter_ms": jitter_ms}, value)
+        protected = values(rows, variants[0], {"jitter_ms": jitter_ms}, value)
         found += [one / other for one, other in zip(protected, estimate, strict=False) if other]
     return mean_interval(found) if found else None
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
     """Mean and deviation of one-way delays against jitter, with the model beside."""
     figure, axes = canvas.panels("P4-Protect, Figure 8: jitter of the paths", 2)
     curves: tuple[tuple[str, str, Callable[[Variant, float], float]], ...] = (
@@ -79,9 +81,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     )
     for place, (field, title, model) in enumerate(curves):
         for variant in (setup.PLAIN, setup.PROTECTED):
-            found = [
-                mean_of(rows, setup.JITTER, variant, {"jitter_ms": each}, field_of(field)) for each in setup.JITTERS_MS
-            ]
+            found = [mean_of(rows, variant, {"jitter_ms": each}, field_of(field)) for each in setup.JITTERS_MS]
             _curve(axes[place], setup.JITTERS_MS, found, COLOURS[variant], label_of(variant))
             modelled = [model(variant, each) for each in setup.JITTERS_MS]
             axes[place].plot(setup.JITTERS_MS, modelled, color=COLOURS[variant], linestyle=":", linewidth=1.2)
@@ -115,17 +115,19 @@ def _curve(axes: Axes, xs: Sequence[float], found: Sequence[Estimate | None], co
         whisker(axes, x, estimate)
 
 
+ROWS = RowType("paths", JitterParameters, JitterMeasured, f"{setup.JITTER}/")
 FIGURE = PaperFigure(
     setup.JITTER,
     setup.PAPER,
     "Figure 8: jitter of the paths",
     trials,
-    claims,
-    draw,
-    table_of(
-        setup.JITTER,
-        TWO,
-        {f"jitter {each:g} ms": {"jitter_ms": each} for each in setup.JITTERS_MS},
-        {"mean_ms": "mean, ms", "deviation_ms": "deviation, ms", "arrived": "arrived"},
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(
+        table_of(
+            TWO,
+            {f"jitter {each:g} ms": {"jitter_ms": each} for each in setup.JITTERS_MS},
+            {"mean_ms": "mean, ms", "deviation_ms": "deviation, ms", "arrived": "arrived"},
+        )
     ),
 )

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
-from experiments.campaign.kinds.paths import LossParameters
+from experiments.campaign.kinds.paths import LossMeasured, LossParameters
+from experiments.campaign.rows import RowType
 from experiments.campaign.statistics import Estimate, mean_interval, total_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Exactly, Within, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, whisker
@@ -18,6 +19,7 @@ from experiments.figures.p4protect.comparisons import (
     INTERVALS,
     SCALE,
     TWO,
+    AnyRow,
     field_of,
     label_of,
     mean_of,
@@ -36,11 +38,11 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return two_path_trials(plan, {str(own.rate_pps): own}, (setup.PLAIN, setup.PROTECTED))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[AnyRow]) -> list[ClaimResult]:
     """Exactly nothing is lost or duplicated; without protection about rate x outage is lost."""
     sums = {}
     for name in ("lost", "duplicated", "reordered"):
-        found = values(rows, setup.LOSS, setup.PROTECTED, {}, field_of(name))
+        found = values(rows, setup.PROTECTED, {}, field_of(name))
         sums[name] = total_interval(found) if found else None
     outage_s = sum(seconds for path, _, seconds in setup.LOSS_FAILURES if path == "p1")
     control = ratio_of_outage(rows, outage_s)
@@ -66,22 +68,20 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return [*results, judge(wanted, control)]
 
 
-def ratio_of_outage(rows: Sequence[Json], outage_s: float) -> Estimate | None:
+def ratio_of_outage(rows: Sequence[AnyRow], outage_s: float) -> Estimate | None:
     """Losses of the unprotected stream by what its path's outage amounts to."""
-    found = values(
-        rows, setup.LOSS, setup.PLAIN, {}, lambda row: row["lost"] / (row["parameters"]["rate_pps"] * outage_s)
-    )
+    found = values(rows, setup.PLAIN, {}, lambda row: row.measured.lost / (row.parameters.rate_pps * outage_s))
     return mean_interval(found) if found else None
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
     """Packets lost, doubled and reordered while each path fails in turn."""
     figure, (axes,) = canvas.panels("P4-Protect: a path fails, each in turn", 1)
     variants = (setup.PLAIN, setup.PROTECTED)
     width = 0.35
     for number, variant in enumerate(variants):
         for group, name in enumerate(("lost", "duplicated", "reordered")):
-            estimate = mean_of(rows, setup.LOSS, variant, {}, field_of(name))
+            estimate = mean_of(rows, variant, {}, field_of(name))
             if estimate is None:
                 continue
             place = group + (number - 0.5) * width
@@ -107,17 +107,19 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
+ROWS = RowType("paths", LossParameters, LossMeasured, f"{setup.LOSS}/")
 FIGURE = PaperFigure(
     setup.LOSS,
     setup.PAPER,
     "A path fails: nothing lost, nothing duplicated",
     trials,
-    claims,
-    draw,
-    table_of(
-        setup.LOSS,
-        TWO,
-        {"": {}},
-        {"sent": "sent", "lost": "lost", "duplicated": "duplicated", "reordered": "reordered"},
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(
+        table_of(
+            TWO,
+            {"": {}},
+            {"sent": "sent", "lost": "lost", "duplicated": "duplicated", "reordered": "reordered"},
+        )
     ),
 )

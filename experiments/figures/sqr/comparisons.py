@@ -9,10 +9,11 @@ import numpy as np
 
 from experiments.campaign.figure import Table
 from experiments.campaign.statistics import median_interval
-from experiments.campaign.values import Json, Variant
+from experiments.campaign.values import Variant
 from experiments.charts.canvas import PALETTE
 from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup
+from experiments.figures.sqr.flow_measures import FlowsRow
 from experiments.testbed.workloads.decide.sizes import DATA_MINING, WEB_SEARCH
 
 if TYPE_CHECKING:
@@ -67,14 +68,14 @@ def range_name(sizes_bytes: tuple[int, int]) -> str:
     return f"{low} to {high} kB" if low else f"up to {high} kB"
 
 
-def flows_table(figure_id: str, variants: Sequence[Variant]) -> Callable[[Sequence[Json]], Table]:
+def flows_table(variants: Sequence[Variant]) -> Callable[[Sequence[FlowsRow]], Table]:
     """Completion times of all flows and of hit ones, for every workload and variant."""
 
-    def table(rows: Sequence[Json]) -> Table:
+    def table(rows: Sequence[FlowsRow]) -> Table:
         lines = []
         for workload in (WEB_SEARCH, DATA_MINING):
             for variant in variants:
-                own = measures.rows_of(rows, variant, workload.name, figure_id)
+                own = measures.rows_of(rows, variant, workload.name)
                 times = [each for row in own for each in measures.completions_ms(row)]
                 if times:
                     cells = [_shown(measures.tail(times, share)) for share in _SHARES]
@@ -91,7 +92,7 @@ def flows_table(figure_id: str, variants: Sequence[Variant]) -> Callable[[Sequen
     return table
 
 
-def _hit_cells(rows: Sequence[Json], variant: Variant) -> tuple[str, str, str]:
+def _hit_cells(rows: Sequence[FlowsRow], variant: Variant) -> tuple[str, str, str]:
     times = [hit.completion_ms for hit in measures.all_hits(rows)]
     if variant == setup.NO_FAILURE or not times:
         return "-", "-", "-"

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
-from experiments.campaign.values import Json
 from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, say_empty
 from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup
 from experiments.figures.sqr.comparisons import BESIDE, COLOURS, FLOWS_TEXT, SCALE, flows_table, steps
+from experiments.figures.sqr.flow_measures import ROWS, FlowsRow
 from experiments.testbed.workloads.decide.sizes import DATA_MINING, WEB_SEARCH
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 PAPER_ADDED = round(200 / 760, 2)
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """With SB' and SQR a hit flow takes little longer than the same flow without failures."""
     calm, own = measures.rows_of(rows, setup.NO_FAILURE), measures.rows_of(rows, setup.SB_SQR)
     added = measures.added_ms(own, calm)
-    down_ms = {number: measures.outage_ms(row for row in own if row["round"] == number) for number in added}
+    down_ms = {number: measures.outage_ms(row for row in own if row.round == number) for number in added}
     shares = {number: [each / down_ms[number] for each in found] for number, found in added.items()}
     name = "added to the completion time of hit flows, median, SB' + SQR"
     claim = Claim(name, "route failure times", PAPER_ADDED, AtMost(1.0), asks=MARGIN)
@@ -38,7 +38,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     ]
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
     """Completion times of hit flows with SQR, of the same flows without failures, and without SQR."""
     figure, both = canvas.panels("SQR, Figure 10: completion times of hit flows", 2)
     for axes, table in zip(both, (WEB_SEARCH, DATA_MINING), strict=True):
@@ -61,8 +61,8 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, [FLOWS_TEXT, BESIDE, SCALE], caption)
 
 
-def _same_flows(hit_rows: Sequence[Json], calm_rows: Sequence[Json]) -> list[float]:
-    calm = {row["round"]: measures.completions_ms(row) for row in calm_rows}
+def _same_flows(hit_rows: Sequence[FlowsRow], calm_rows: Sequence[FlowsRow]) -> list[float]:
+    calm = {row.round: measures.completions_ms(row) for row in calm_rows}
     return [
         calm[hit.round][hit.number] for hit in measures.all_hits(hit_rows) if hit.number < len(calm.get(hit.round, []))
     ]
@@ -73,7 +73,7 @@ FIGURE = PaperFigure(
     setup.PAPER,
     "Figure 10: completion times of hit flows",
     setup.flow_trials,
-    claims,
-    draw,
-    flows_table(setup.FLOWS, setup.ALL_VARIANTS),
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(flows_table(setup.ALL_VARIANTS)),
 )

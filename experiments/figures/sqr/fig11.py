@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
-from experiments.campaign.values import Json
 from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, say_empty
@@ -14,6 +13,7 @@ from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup
 from experiments.figures.sqr.comparisons import BESIDE, COLOURS, FLOWS_TEXT, PAIRS, SCALE, flows_table, range_name
 from experiments.figures.sqr.fig3 import ORDERS
+from experiments.figures.sqr.flow_measures import ROWS, FlowsRow
 from experiments.testbed.workloads.decide.sizes import WEB_SEARCH
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ WHY_ORDERS = (
 )
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """Of hit flows of the web search workload the slowest are faster by orders of magnitude."""
     results = []
     for alone, helped in PAIRS:
@@ -43,7 +43,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
     """Least, median, 95th and 99th percentile and greatest completion time of hit flows, by size."""
     figure, (axes,) = canvas.panels("SQR, Figure 11: completion times of hit flows, web search", 1)
     width = 0.8 / len(setup.ALL_VARIANTS)
@@ -73,11 +73,11 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     )
 
 
-def _all_in_range(rows: Sequence[Json], sizes_bytes: tuple[int, int]) -> list[float]:
+def _all_in_range(rows: Sequence[FlowsRow], sizes_bytes: tuple[int, int]) -> list[float]:
     return [
         time_ms
         for row in rows
-        for size, time_ms in zip(row["sizes_bytes"], measures.completions_ms(row), strict=True)
+        for size, time_ms in zip(row.measured.sizes_bytes, measures.completions_ms(row), strict=True)
         if sizes_bytes[0] < size <= sizes_bytes[1]
     ]
 
@@ -104,7 +104,7 @@ FIGURE = PaperFigure(
     setup.PAPER,
     "Figure 11: completion times of hit flows by size",
     setup.flow_trials,
-    claims,
-    draw,
-    flows_table(setup.FLOWS, setup.ALL_VARIANTS),
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(flows_table(setup.ALL_VARIANTS)),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import Json, Variant
+from experiments.campaign.values import Variant
 from experiments.campaign.verdicts import AtLeast, Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PAPER, say_empty
@@ -17,13 +17,14 @@ from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup
 from experiments.figures.sqr.comparisons import BESIDE, COLOURS, FLOWS_TEXT, PAIRS, SCALE, flows_table
 from experiments.figures.sqr.fig3 import TIMES
+from experiments.figures.sqr.flow_measures import ROWS, FlowsRow
 from experiments.testbed.workloads.decide.sizes import DATA_MINING, WEB_SEARCH
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """Of all flows, also those that no failure hit, the slowest are ten times faster at the least."""
     results = []
     for table in (WEB_SEARCH, DATA_MINING):
@@ -39,10 +40,10 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def times_apart(rows: Sequence[Json], variants: tuple[Variant, Variant], workload: str) -> Estimate | None:
+def times_apart(rows: Sequence[FlowsRow], variants: tuple[Variant, Variant], workload: str) -> Estimate | None:
     """How many times longer the tail of all flows is without SQR, geometric mean over rounds."""
     both = [
-        {row["round"]: measures.completions_ms(row) for row in measures.rows_of(rows, variant, workload)}
+        {row.round: measures.completions_ms(row) for row in measures.rows_of(rows, variant, workload)}
         for variant in variants
     ]
     orders = measures.orders_apart(both[0], both[1], setup.ALL_TAIL_SHARE)
@@ -52,7 +53,7 @@ def times_apart(rows: Sequence[Json], variants: tuple[Variant, Variant], workloa
     return Estimate(10**value, None if low is None else 10**low, None if high is None else 10**high)
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
     """Share of all flows that take longer, both axes logarithmic, so that the tail can be seen."""
     figure, both = canvas.panels("SQR, Figure 12: completion times of all flows", 2)
     for axes, table in zip(both, (WEB_SEARCH, DATA_MINING), strict=True):
@@ -90,7 +91,7 @@ FIGURE = PaperFigure(
     setup.PAPER,
     "Figure 12: completion times of all flows",
     setup.flow_trials,
-    claims,
-    draw,
-    flows_table(setup.FLOWS, setup.ALL_VARIANTS),
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(flows_table(setup.ALL_VARIANTS)),
 )

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
-from experiments.campaign.kinds.paths import WindowParameters
+from experiments.campaign.kinds.paths import WindowMeasured, WindowParameters
+from experiments.campaign.rows import RowType
 from experiments.campaign.statistics import mean_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, Within, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE
-from experiments.figures.p4protect.comparisons import good_rows, table_of
+from experiments.figures.p4protect.comparisons import AnyRow, good_rows, table_of
 from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import setup
 from experiments.figures.sqr.comparisons import TESTBED
@@ -36,24 +37,24 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return two_path_trials(plan, cases, (setup.SQR,))
 
 
-def formula_bytes(row: Json) -> float:
+def formula_bytes(row: AnyRow) -> float:
     """Rate x delay of a row, bytes."""
-    parameters = row["parameters"]
-    return float(row["rate_pps"] * parameters["delta_ms"] / 1000 * setup.FRAME_BYTES)
+    parameters = row.parameters
+    return float(row.measured.rate_pps * parameters.delta_ms / 1000 * setup.FRAME_BYTES)
 
 
-def window_bytes(row: Json) -> float:
+def window_bytes(row: AnyRow) -> float:
     """What the window held, bytes of frames."""
-    return float(row["window"] * setup.FRAME_BYTES)
+    return float(row.measured.window * setup.FRAME_BYTES)
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[AnyRow]) -> list[ClaimResult]:
     """The window holds rate x delay."""
     results = []
     for rate in setup.BUFFER_RATES_PPS:
         for delta in setup.BUFFER_DELTAS_MS:
             case = {"rate_pps": rate, "delta_ms": delta}
-            found = [window_bytes(row) / formula_bytes(row) for row in good_rows(rows, setup.FIG13, setup.SQR, case)]
+            found = [window_bytes(row) / formula_bytes(row) for row in good_rows(rows, setup.SQR, case)]
             claim = Claim(
                 f"bytes held by rate x delay, {rate:,} packets/s, {delta:g} ms",
                 "ratio",
@@ -65,14 +66,14 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
     """Bytes in the window against rate x delay."""
     figure, (axes,) = canvas.panels("SQR, Figure 13: buffer against rate x delay", 1)
     for number, rate in enumerate(setup.BUFFER_RATES_PPS):
         good = [
             row
             for delta in setup.BUFFER_DELTAS_MS
-            for row in good_rows(rows, setup.FIG13, setup.SQR, {"rate_pps": rate, "delta_ms": delta})
+            for row in good_rows(rows, setup.SQR, {"rate_pps": rate, "delta_ms": delta})
         ]
         axes.plot(
             [formula_bytes(row) / 1000 for row in good],
@@ -92,21 +93,23 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, [f"Frames of {setup.FRAME_BYTES} bytes. {TESTBED}"], caption)
 
 
+ROWS = RowType("paths", WindowParameters, WindowMeasured, f"{setup.FIG13}/")
 FIGURE = PaperFigure(
     setup.FIG13,
     setup.PAPER,
     "Figure 13: buffer against rate x delay",
     trials,
-    claims,
-    draw,
-    table_of(
-        setup.FIG13,
-        {setup.SQR: "SQR"},
-        {
-            f"{rate:,}/s, {delta:g} ms": {"rate_pps": rate, "delta_ms": delta}
-            for rate in setup.BUFFER_RATES_PPS
-            for delta in setup.BUFFER_DELTAS_MS
-        },
-        {"rate_pps": "measured rate, packets/s", "window": "packets held"},
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(
+        table_of(
+            {setup.SQR: "SQR"},
+            {
+                f"{rate:,}/s, {delta:g} ms": {"rate_pps": rate, "delta_ms": delta}
+                for rate in setup.BUFFER_RATES_PPS
+                for delta in setup.BUFFER_DELTAS_MS
+            },
+            {"rate_pps": "measured rate, packets/s", "window": "packets held"},
+        )
     ),
 )

@@ -6,13 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
-from experiments.campaign.kinds.paths import CostParameters
+from experiments.campaign.kinds.paths import CostMeasured, CostParameters
+from experiments.campaign.rows import RowType
 from experiments.campaign.statistics import Estimate, median_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK
-from experiments.figures.p4protect.comparisons import QUARTILES, bars, field_of, good_rows, ratio_of, table_of
+from experiments.figures.p4protect.comparisons import (
+    QUARTILES,
+    AnyRow,
+    Case,
+    bars,
+    field_of,
+    good_rows,
+    ratio_of,
+    table_of,
+)
 from experiments.figures.p4protect.setup import COST_FRAMES, two_path_trials
 from experiments.figures.sqr import setup
 from experiments.figures.sqr.comparisons import TESTBED
@@ -26,7 +36,6 @@ COST_LOOKS = {
     variant: (setup.COLOURS[variant], setup.LABELS[variant.name]) for variant in (setup.PLAIN, setup.SQR, setup.IN_SEND)
 }
 _COST_TABLE = table_of(
-    setup.LATENCY,
     {variant: label for variant, (_, label) in COST_LOOKS.items()},
     {f"{size} bytes": {"frame_bytes": size} for size in setup.COST_BYTES},
     {"first_node_ns": "at the switch, ns", "whole_ns": "whole way, ns"},
@@ -39,7 +48,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return two_path_trials(plan, cases, (setup.PLAIN, setup.SQR, setup.IN_SEND))
 
 
-def latency_claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def latency_claims(rows: Sequence[AnyRow]) -> list[ClaimResult]:
     """What keeping a copy adds to the program at the switch."""
     results = []
     for size in setup.COST_BYTES:
@@ -51,27 +60,26 @@ def latency_claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return [result.with_note(QUARTILES) for result in results]
 
 
-def _added_ns(rows: Sequence[Json], variant_name: str, case: Json) -> Estimate | None:
+def _added_ns(rows: Sequence[AnyRow], variant_name: str, case: Case) -> Estimate | None:
     """Median over rounds of the run time with SQR less that of plain forwarding in the same round."""
     variant = next(each for each in (setup.SQR, setup.IN_SEND) if each.name == variant_name)
     with_sqr, plain = (
-        {row["round"]: row["first_node_ns"] for row in good_rows(rows, setup.LATENCY, each, case)}
+        {row.round: row.measured.first_node_ns for row in good_rows(rows, each, case)}
         for each in (variant, setup.PLAIN)
     )
     both = sorted(with_sqr.keys() & plain.keys())
     return median_interval([with_sqr[number] - plain[number] for number in both]) if both else None
 
 
-def whole_claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def whole_claims(rows: Sequence[AnyRow]) -> list[ClaimResult]:
     """What normal traffic pays: the whole way of a packet on one processor."""
     results = []
     for size in setup.COST_BYTES:
         whole = ratio_of(
             rows,
-            setup.LATENCY,
             (setup.SQR, setup.PLAIN),
             {"frame_bytes": size},
-            lambda row: row["whole_ns"],
+            lambda row: row.measured.whole_ns,
             scale=100.0,
         )
         name = f"whole way of a packet, SQR against plain, {size} bytes"
@@ -79,7 +87,7 @@ def whole_claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return [result.with_note(QUARTILES) for result in results]
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
     """Run time of the program at the switch, and of the whole way."""
     figure, axes = canvas.panels("SQR: cost of a packet", 2)
     cases = {f"{size} bytes": {"frame_bytes": size} for size in setup.COST_BYTES}
@@ -89,7 +97,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
             ("whole_ns", "whole way on one processor, ns a packet"),
         )
     ):
-        bars(axes[place], rows, setup.LATENCY, COST_LOOKS, cases, value=field_of(field))
+        bars(axes[place], rows, COST_LOOKS, cases, value=field_of(field))
         axes[place].set_title(title, fontsize=9.5, color=INK, loc="left")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
     facts = [
@@ -99,7 +107,9 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
+ROWS = RowType("paths", CostParameters, CostMeasured, f"{setup.LATENCY}/")
+_DRAWN = (ROWS.on(draw), ROWS.on(_COST_TABLE))
 WHOLE = PaperFigure(
-    "sqr-fig14", setup.PAPER, "Figure 14: what normal traffic pays", trials, whole_claims, draw, _COST_TABLE
+    "sqr-fig14", setup.PAPER, "Figure 14: what normal traffic pays", trials, ROWS.on(whole_claims), *_DRAWN
 )
-ADDED = PaperFigure(setup.LATENCY, setup.PAPER, "Time added at the switch", trials, latency_claims, draw, _COST_TABLE)
+ADDED = PaperFigure(setup.LATENCY, setup.PAPER, "Time added at the switch", trials, ROWS.on(latency_claims), *_DRAWN)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
+from experiments.campaign.kinds.paths import FlowsMeasured, FlowsParameters
+from experiments.campaign.rows import RowType
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, AtLeast, Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import GRID, INK, PALETTE, PAPER, say_empty
@@ -16,6 +18,7 @@ from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup
 from experiments.figures.sqr.comparisons import FLOWS_TEXT, SCALE, flows_table
+from experiments.figures.sqr.flow_measures import FlowsRow
 from experiments.testbed.workloads.decide.sizes import WEB_SEARCH
 
 if TYPE_CHECKING:
@@ -32,9 +35,9 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return two_path_trials(plan, {f"{own.workload}-{own.seconds}-{own.beside}": own}, (setup.SB,))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """Flows that a failure hit end when a timer of TCP lets them."""
-    own = measures.rows_of(rows, setup.SB, figure_id=setup.ALONE)
+    own = measures.rows_of(rows, setup.SB)
     by_round = [
         [measures.nearest_cluster(hit.completion_ms) for hit in measures.hits_of(row) if hit.retransmits] for row in own
     ]
@@ -49,11 +52,11 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
     """Completion times in the order of the flows."""
     figure, (axes,) = canvas.panels("SQR, Figure 3: completion times under failures, recovery by SB' alone", 1)
     offset = 0
-    for row in measures.rows_of(rows, setup.SB, figure_id=setup.ALONE):
+    for row in measures.rows_of(rows, setup.SB):
         times, hits = measures.completions_ms(row), measures.hits_of(row)
         calm = sorted(set(range(len(times))) - {hit.number for hit in hits})
         label = None if offset else "no failure met"
@@ -83,12 +86,13 @@ def _mark_clusters(axes: Axes, count: int) -> None:
         )
 
 
+ROWS = RowType("paths", FlowsParameters, FlowsMeasured, f"{setup.ALONE}/")
 FIGURE = PaperFigure(
     setup.ALONE,
     setup.PAPER,
     "Figure 3: completion times with recovery alone",
     trials,
-    claims,
-    draw,
-    flows_table(setup.ALONE, (setup.SB,)),
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(flows_table((setup.SB,))),
 )

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.campaign.figure import PaperFigure
-from experiments.campaign.kinds.paths import StreamParameters
+from experiments.campaign.kinds.paths import StreamMeasured, StreamParameters
+from experiments.campaign.rows import RowType
 from experiments.campaign.statistics import total_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PAPER, say_empty
-from experiments.figures.p4protect.comparisons import field_of, good_rows, mean_of, table_of, values
+from experiments.figures.p4protect.comparisons import AnyRow, field_of, good_rows, mean_of, table_of, values
 from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import flow_setup
 from experiments.figures.sqr import flow_setup as setup
@@ -35,9 +36,9 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return two_path_trials(plan, {str(own.seconds): own}, (setup.NO_FAILURE, setup.SB, setup.SB_SQR))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[AnyRow]) -> list[ClaimResult]:
     """No time-out with SQR, and a congestion window that does not shrink."""
-    timeouts = values(rows, setup.STREAM, setup.SB_SQR, {}, field_of("timeouts"))
+    timeouts = values(rows, setup.SB_SQR, {}, field_of("timeouts"))
     total = total_interval(timeouts) if timeouts else None
     results = [judge(Claim("time-outs with SQR, all rounds", "time-outs", 0.0, Exactly(0.0), asks=MARGIN), total)]
     for variant in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
@@ -46,29 +47,30 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
             ("retransmits", "segments retransmitted", "segments"),
             ("stalled_ms", "longest time without progress around the failure", "ms"),
         ):
-            found = mean_of(rows, setup.STREAM, variant, {}, field_of(field))
+            found = mean_of(rows, variant, {}, field_of(field))
             results.append(judge(Claim(f"{name}, {label}", unit), found))
-        kept = mean_of(rows, setup.STREAM, variant, {}, _window_kept)
+        kept = mean_of(rows, variant, {}, _window_kept)
         results.append(
             judge(Claim(f"smallest congestion window after the failure, {label}", "% of that at the failure"), kept)
         )
     return results
 
 
-def _window_kept(row: Json) -> float:
-    return 100.0 * float(row["smallest_cwnd"]) / float(row["cwnd_at_failure"])
+def _window_kept(row: AnyRow) -> float:
+    return 100.0 * float(row.measured.smallest_cwnd) / float(row.measured.cwnd_at_failure)
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
     """Congestion window and sequence number of one flow around the failure."""
     figure, (window, sequence) = canvas.panels("SQR, Figure 7: a long flow whose path fails", 2)
     for variant in (setup.NO_FAILURE, setup.SB, setup.SB_SQR):
-        own = good_rows(rows, setup.STREAM, variant, {})
-        for row in sorted(own, key=lambda row: not row.get("trustworthy", True))[:1]:
-            seconds = np.asarray(row["at_ms"]) / 1000
-            window.plot(seconds, row["cwnd_segments"], color=COLOURS[variant], lw=1.6, label=setup.LABELS[variant.name])
+        own = good_rows(rows, variant, {})
+        for row in sorted(own, key=lambda row: not row.measured.trustworthy)[:1]:
+            seconds = np.asarray(row.measured.at_ms) / 1000
+            label = setup.LABELS[variant.name]
+            window.plot(seconds, row.measured.cwnd_segments, color=COLOURS[variant], lw=1.6, label=label)
             shown = (seconds > -0.02) & (seconds < 0.08)
-            sent = np.asarray(row["sent_bytes"])
+            sent = np.asarray(row.measured.sent_bytes)
             since = (sent - np.interp(0.0, seconds, sent)) / 1e6
             sequence.plot(1000 * seconds[shown], since[shown], color=COLOURS[variant], lw=1.6, marker=".", ms=4)
     if not window.lines:
@@ -90,23 +92,25 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
+ROWS = RowType("paths", StreamParameters, StreamMeasured, f"{setup.STREAM}/")
 FIGURE = PaperFigure(
     setup.STREAM,
     setup.PAPER,
     "Figure 7: a long flow whose path fails",
     trials,
-    claims,
-    draw,
-    table_of(
-        setup.STREAM,
-        {variant: setup.LABELS[variant.name] for variant in _STREAM_VARIANTS},
-        {"": {}},
-        {
-            "timeouts": "time-outs",
-            "loss_probes": "loss probes",
-            "retransmits": "retransmitted",
-            "stalled_ms": "without progress, ms",
-            "rate_mbps": "Mbit/s",
-        },
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(
+        table_of(
+            {variant: setup.LABELS[variant.name] for variant in _STREAM_VARIANTS},
+            {"": {}},
+            {
+                "timeouts": "time-outs",
+                "loss_probes": "loss probes",
+                "retransmits": "retransmitted",
+                "stalled_ms": "without progress, ms",
+                "rate_mbps": "Mbit/s",
+            },
+        )
     ),
 )

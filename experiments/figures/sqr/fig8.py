@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Json
 from experiments.campaign.verdicts import Claim, ClaimResult, judge, judge_order
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, PAPER, say_empty
 from experiments.figures.sqr import flow_measures as measures
 from experiments.figures.sqr import flow_setup as setup
 from experiments.figures.sqr.comparisons import BESIDE, FLOWS_TEXT, MODEL, SCALE, flows_table, steps
+from experiments.figures.sqr.flow_measures import ROWS, FlowsRow
 from experiments.testbed.workloads.decide.sizes import DATA_MINING, WEB_SEARCH
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ PAPER_ABOVE_PERCENT = 90.0
 NO_ROUTE = "no packet of a flow can arrive while it has no route"
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """A flow that was under way sees a gap of a little more than the route failure time."""
     own = measures.rows_of(rows, setup.SB_SQR)
     found = measures.recoveries_ms(own)
-    outages = [float(each) for row in own for each in row["outages_ms"]]
+    outages = [float(each) for row in own for each in row.measured.outages_ms]
     failure = mean_interval(outages) if outages else None
     results = [
         judge_order(
@@ -46,7 +46,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
     """Distribution of the gaps that receivers see."""
     figure, (axes,) = canvas.panels("SQR, Figure 8: recovery time with SB' + SQR", 1)
     for table, colour in ((WEB_SEARCH, PALETTE[0]), (DATA_MINING, PALETTE[2])):
@@ -71,7 +71,7 @@ FIGURE = PaperFigure(
     setup.PAPER,
     "Figure 8: recovery time",
     setup.flow_trials,
-    claims,
-    draw,
-    flows_table(setup.FLOWS, setup.ALL_VARIANTS),
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(flows_table(setup.ALL_VARIANTS)),
 )

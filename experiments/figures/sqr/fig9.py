@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure
-from experiments.campaign.kinds.paths import SilentParameters
+from experiments.campaign.kinds.paths import SilentMeasured, SilentParameters
+from experiments.campaign.rows import RowType
 from experiments.campaign.statistics import total_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import whisker
-from experiments.figures.p4protect.comparisons import field_of, mean_of, table_of, values
+from experiments.figures.p4protect.comparisons import AnyRow, field_of, mean_of, table_of, values
 from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import setup
 from experiments.figures.sqr.comparisons import TESTBED
@@ -28,23 +29,23 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return two_path_trials(plan, cases, (setup.RECOVERY, setup.SQR))
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[AnyRow]) -> list[ClaimResult]:
     """Exactly nothing is lost or reordered with SQR, whatever the route failure time; recovery alone loses some."""
     results = []
     for name, what in (("lost", "lost"), ("reordered", "reordered")):
-        found = values(rows, setup.FIG9, setup.SQR, {}, field_of(name))
+        found = values(rows, setup.SQR, {}, field_of(name))
         total = total_interval(found) if found else None
         claim = Claim(
             f"packets {what} with SQR, all route failure times and rounds", "packets", 0.0, Exactly(0.0), asks=MARGIN
         )
         results.append(judge(claim, total))
     for each in setup.DETECTION_MS:
-        lost = mean_of(rows, setup.FIG9, setup.RECOVERY, {"detection_ms": each}, field_of("lost"))
+        lost = mean_of(rows, setup.RECOVERY, {"detection_ms": each}, field_of("lost"))
         results.append(judge(Claim(f"packets lost by recovery alone, notified after {each:g} ms", "packets"), lost))
     return results
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
     """Packets lost and doubled against the time after which a failure is reported."""
     figure, axes = canvas.panels("SQR, Figure 9: packets lost against route failure time", 2)
     for place, (field, title) in enumerate((("lost", "packets lost"), ("duplicated", "packets duplicated"))):
@@ -52,7 +53,7 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
             found = [
                 (
                     each,
-                    mean_of(rows, setup.FIG9, variant, {"detection_ms": each}, field_of(field)),
+                    mean_of(rows, variant, {"detection_ms": each}, field_of(field)),
                 )
                 for each in setup.DETECTION_MS
             ]
@@ -78,17 +79,19 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
     return canvas.finish(figure, facts, caption)
 
 
+ROWS = RowType("paths", SilentParameters, SilentMeasured, f"{setup.FIG9}/")
 FIGURE = PaperFigure(
     setup.FIG9,
     setup.PAPER,
     "Figure 9: packets lost against route failure time",
     trials,
-    claims,
-    draw,
-    table_of(
-        setup.FIG9,
-        {variant: setup.LABELS[variant.name] for variant in (setup.RECOVERY, setup.SQR)},
-        {f"notified after {each:g} ms": {"detection_ms": each} for each in setup.DETECTION_MS},
-        {"lost": "lost", "duplicated": "duplicated", "reordered": "reordered"},
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(
+        table_of(
+            {variant: setup.LABELS[variant.name] for variant in (setup.RECOVERY, setup.SQR)},
+            {f"notified after {each:g} ms": {"detection_ms": each} for each in setup.DETECTION_MS},
+            {"lost": "lost", "duplicated": "duplicated", "reordered": "reordered"},
+        )
     ),
 )

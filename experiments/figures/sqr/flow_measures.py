@@ -8,11 +8,16 @@ from statistics import fmean
 
 import numpy as np
 
+from experiments.campaign.kinds.paths import FlowsMeasured, FlowsParameters
+from experiments.campaign.rows import Row, RowType
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Json, Variant
+from experiments.campaign.values import Variant
 from experiments.figures.p4protect.comparisons import good_rows
 from experiments.figures.sqr import flow_setup as setup
 from experiments.testbed.workloads.decide.flows import GIVE_UP_MS
+
+ROWS = RowType("paths", FlowsParameters, FlowsMeasured, f"{setup.FLOWS}/")
+FlowsRow = Row[FlowsParameters, FlowsMeasured]
 
 
 @dataclass(frozen=True)
@@ -28,28 +33,26 @@ class Hit:
     retransmits: int
 
 
-def rows_of(
-    rows: Sequence[Json], variant: Variant, workload: str | None = None, figure_id: str = setup.FLOWS
-) -> list[Json]:
-    """Good rows of a variant, of one workload or of all."""
-    return good_rows(rows, figure_id, variant, {} if workload is None else {"workload": workload})
+def rows_of(rows: Sequence[FlowsRow], variant: Variant, workload: str | None = None) -> list[FlowsRow]:
+    """Rows of a variant, of one workload or of all."""
+    return good_rows(rows, variant, {} if workload is None else {"workload": workload})
 
 
-def completions_ms(row: Json) -> list[float]:
+def completions_ms(row: FlowsRow) -> list[float]:
     """Completion times of all flows; a flow that was given up counts as long as it was waited for."""
-    return [GIVE_UP_MS if each is None else float(each) for each in row["completion_ms"]]
+    return [GIVE_UP_MS if each is None else float(each) for each in row.measured.completion_ms]
 
 
-def hits_of(row: Json) -> list[Hit]:
+def hits_of(row: FlowsRow) -> list[Hit]:
     """The flows of a trial that a failure hit."""
     times = completions_ms(row)
     return [
-        Hit(row["round"], number, row["sizes_bytes"][number], times[number], after_ms, silence_ms, again)
-        for number, after_ms, silence_ms, again in row["hits"]
+        Hit(row.round, number, row.measured.sizes_bytes[number], times[number], after_ms, silence_ms, again)
+        for number, after_ms, silence_ms, again in row.measured.hits
     ]
 
 
-def all_hits(rows: Iterable[Json]) -> list[Hit]:
+def all_hits(rows: Iterable[FlowsRow]) -> list[Hit]:
     """Hit flows of several trials."""
     return [hit for row in rows for hit in hits_of(row)]
 
@@ -99,31 +102,31 @@ def orders_apart(
     return mean_interval(found) if found else None
 
 
-def by_round(rows: Iterable[Json], sizes_bytes: tuple[int, int]) -> dict[int, list[float]]:
+def by_round(rows: Iterable[FlowsRow], sizes_bytes: tuple[int, int]) -> dict[int, list[float]]:
     """Completion times of hit flows of some sizes, by round."""
     found: dict[int, list[float]] = {}
     for row in rows:
-        found.setdefault(row["round"], []).extend(in_range(hits_of(row), sizes_bytes))
+        found.setdefault(row.round, []).extend(in_range(hits_of(row), sizes_bytes))
     return found
 
 
-def added_ms(hit_rows: Sequence[Json], calm_rows: Sequence[Json]) -> dict[int, list[float]]:
+def added_ms(hit_rows: Sequence[FlowsRow], calm_rows: Sequence[FlowsRow]) -> dict[int, list[float]]:
     """By round: how much longer hit flows took than the same flows (size, number, workload) without failures."""
-    calm = {(row["round"], row["parameters"]["workload"]): completions_ms(row) for row in calm_rows}
+    calm = {(row.round, row.parameters.workload): completions_ms(row) for row in calm_rows}
     found: dict[int, list[float]] = {}
     for row in hit_rows:
-        same = calm.get((row["round"], row["parameters"]["workload"]), [])
+        same = calm.get((row.round, row.parameters.workload), [])
         added = [hit.completion_ms - same[hit.number] for hit in hits_of(row) if hit.number < len(same)]
-        found.setdefault(row["round"], []).extend(added)
+        found.setdefault(row.round, []).extend(added)
     return found
 
 
-def outage_ms(rows: Iterable[Json]) -> float:
+def outage_ms(rows: Iterable[FlowsRow]) -> float:
     """Mean route failure time of some trials, as measured."""
-    return fmean(float(each) for row in rows for each in row["outages_ms"])
+    return fmean(float(each) for row in rows for each in row.measured.outages_ms)
 
 
-def recoveries_ms(rows: Iterable[Json]) -> list[float]:
+def recoveries_ms(rows: Iterable[FlowsRow]) -> list[float]:
     """The longest silence of each flow that was under way when its path failed."""
     return [hit.silence_ms for hit in all_hits(rows) if hit.started_after_ms < 0]
 

@@ -25,16 +25,22 @@ from dataplane.two_paths import H2_ADDRESS, TwoPaths, count_stream, numbers_in, 
 from emulation.decide.delay_line import PROGRAM_NAME, Relay, delay_line_command, parse_report
 from emulation.delay_line import find_delay_line
 from experiments.campaign.kinds.paths import (
+    CostMeasured,
     CostParameters,
     FlowsParameters,
+    GoodputMeasured,
     GoodputParameters,
+    JitterMeasured,
     JitterParameters,
+    LossMeasured,
     LossParameters,
+    SilentMeasured,
     SilentParameters,
     StreamParameters,
+    WindowMeasured,
     WindowParameters,
 )
-from experiments.campaign.parameters import Parameters
+from experiments.campaign.parameters import Parameters, plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, Variant
 from experiments.testbed.trials.decide.paths import PathsError, delays, read_iperf
 from experiments.testbed.trials.workload_trials import run_flows, run_stream
@@ -62,10 +68,11 @@ class PathsRunner:
 
 
 def run_trial(trial: Trial) -> Json:
-    """Row of one trial."""
+    """Columns of one trial."""
     own = trial.parameters
     with two_paths() as testbed:
-        return RUNS[type(own)](testbed, trial, own)
+        columns: Json = plain(RUNS[type(own)](testbed, trial, own))
+    return columns
 
 
 @contextmanager
@@ -77,7 +84,7 @@ def nodes_of(testbed: TwoPaths, variant: str) -> Iterator[tuple[ProtectNode, Pro
         yield nodes
 
 
-def run_loss(testbed: TwoPaths, trial: Trial, own: LossParameters) -> Json:
+def run_loss(testbed: TwoPaths, trial: Trial, own: LossParameters) -> LossMeasured:
     """A numbered UDP stream while each path fails in turn."""
     variant = _variant(trial)
     with nodes_of(testbed, variant) as (first, second), testbed.listen() as receiver:
@@ -87,7 +94,7 @@ def run_loss(testbed: TwoPaths, trial: Trial, own: LossParameters) -> Json:
         breaker.join()
         counted = count_stream(sent, numbers_in(receiver))
         numbered, accepted = first.counters().sent, second.counters().accepted
-    return {**asdict(counted), "numbered": numbered, "accepted": accepted}
+    return LossMeasured(**asdict(counted), numbered=numbered, accepted=accepted)
 
 
 def _fail_in_turn(testbed: TwoPaths, failures: Sequence[tuple[str, float, float]]) -> None:
@@ -99,14 +106,14 @@ def _fail_in_turn(testbed: TwoPaths, failures: Sequence[tuple[str, float, float]
         testbed.repair(path)
 
 
-def run_cost(testbed: TwoPaths, trial: Trial, own: CostParameters) -> Json:
+def run_cost(testbed: TwoPaths, trial: Trial, own: CostParameters) -> CostMeasured:
     """Processing time a packet."""
     processor = sorted(os.sched_getaffinity(0))[-1]
     cost = measure(testbed, _variant(trial), own.frame_bytes, own.frames, processor)
-    return asdict(cost)
+    return CostMeasured(cost.whole_ns, cost.first_node_ns, cost.second_node_ns, cost.lost)
 
 
-def run_goodput(testbed: TwoPaths, trial: Trial, own: GoodputParameters) -> Json:
+def run_goodput(testbed: TwoPaths, trial: Trial, own: GoodputParameters) -> GoodputMeasured:
     """TCP flows at once."""
     flows, seconds = own.flows, own.seconds
     with ExitStack() as stack:
@@ -128,7 +135,7 @@ def _wait_for_words(process: subprocess.Popen[str], words: str) -> None:
     raise PathsError(f"iperf3 ended before it said {words!r}; is its port taken?")
 
 
-def run_jitter(testbed: TwoPaths, trial: Trial, own: JitterParameters) -> Json:
+def run_jitter(testbed: TwoPaths, trial: Trial, own: JitterParameters) -> JitterMeasured:
     """One-way delays of UDP packets while both paths have jitter."""
     with ExitStack() as stack:
         stack.enter_context(delayed_paths(testbed, own.base_delay_ms, own.jitter_ms, trial.seed))
@@ -199,7 +206,7 @@ def _next_arrival_ms(receiver: socket.socket) -> float | None:
     return float(seconds * 10**9 + nanoseconds - _STAMP.unpack(data)[0]) / 1e6
 
 
-def run_silent_failure(testbed: TwoPaths, trial: Trial, own: SilentParameters) -> Json:
+def run_silent_failure(testbed: TwoPaths, trial: Trial, own: SilentParameters) -> SilentMeasured:
     """A numbered stream while a path fails and nobody sees it; the first node is notified after a while."""
     with ExitStack() as stack:
         if trial.variant == _WITH_SQR:
@@ -218,7 +225,8 @@ def run_silent_failure(testbed: TwoPaths, trial: Trial, own: SilentParameters) -
         breaker.join()
         counted = count_stream(sent, numbers_in(receiver))
     began, silent, notified = times
-    return {**asdict(counted), "breaking_ms": 1000 * (silent - began), "failure_ms": 1000 * (notified - began)}
+    spans_ms = 1000 * (silent - began), 1000 * (notified - began)
+    return SilentMeasured(**asdict(counted), breaking_ms=spans_ms[0], failure_ms=spans_ms[1])
 
 
 def _silence_and_tell(testbed: TwoPaths, own: SilentParameters, tell: Callable[[], None], times: list[float]) -> None:
@@ -231,7 +239,7 @@ def _silence_and_tell(testbed: TwoPaths, own: SilentParameters, tell: Callable[[
     times.append(time.monotonic())
 
 
-def run_window(testbed: TwoPaths, _trial: Trial, own: WindowParameters) -> Json:
+def run_window(testbed: TwoPaths, _trial: Trial, own: WindowParameters) -> WindowMeasured:
     """Notify of failures in the middle of a stream, each time to see what the window held, and mean that."""
     rate_pps, delta_ms = own.rate_pps, own.delta_ms
     port = SqrPort("h", "p1", "p2", _slots(rate_pps, 4 * delta_ms), delta_ms, in_send=False)
@@ -245,7 +253,7 @@ def run_window(testbed: TwoPaths, _trial: Trial, own: WindowParameters) -> Json:
         notifier.join()
         counted = count_stream(sent, numbers_in(receiver))
         windows = [event.facts["window"] for event in switch.events() if event.event == "detected"]
-    return {**asdict(counted), "windows": windows, "window": fmean(windows), "rate_pps": sent / took_s}
+    return WindowMeasured(**asdict(counted), windows=tuple(windows), window=fmean(windows), rate_pps=sent / took_s)
 
 
 def _notify_often(switch: SqrSwitch, own: WindowParameters) -> None:
@@ -272,7 +280,7 @@ def _variant(trial: Trial) -> str:
     return trial.variant.name
 
 
-RUNS: Mapping[type[Parameters], Callable[[TwoPaths, Trial, Any], Json]] = {
+RUNS: Mapping[type[Parameters], Callable[[TwoPaths, Trial, Any], object]] = {
     LossParameters: run_loss,
     CostParameters: run_cost,
     GoodputParameters: run_goodput,

@@ -7,8 +7,15 @@ from dataclasses import asdict
 import numpy as np
 
 from dataplane.two_paths import TwoPaths
-from experiments.campaign.kinds.paths import BreakingParameters, FlowsParameters, StreamParameters
-from experiments.campaign.values import Json, Trial
+from experiments.campaign.kinds.paths import (
+    BreakingParameters,
+    FlowsMeasured,
+    FlowsParameters,
+    StreamMeasured,
+    StreamParameters,
+)
+from experiments.campaign.parameters import typed
+from experiments.campaign.values import Trial
 from experiments.testbed.workloads.decide.breaking import FailureModel, Recovery
 from experiments.testbed.workloads.decide.sizes import FlowSequence, draw_flows, find_table
 from experiments.testbed.workloads.run import (
@@ -33,15 +40,16 @@ _RECOVERIES: dict[str, Recovery | None] = {
 }
 
 
-def run_flows(testbed: TwoPaths, trial: Trial, own: FlowsParameters) -> Json:
+def run_flows(testbed: TwoPaths, trial: Trial, own: FlowsParameters) -> FlowsMeasured:
     """Short flows one after another while the path breaks every so often."""
     count = round(own.seconds * _FLOWS_A_SECOND)
     flows = draw_flows(find_table(own.workload), count, own.limit_bytes, own.pause_ms / 1000, trial.seed)
     beside = background_of(own, trial.seed) if own.beside == "transfers" else None
     model, tcp = model_of(own.breaking), TcpSettings(own.breaking.rto_min_ms)
-    return run_workload(
+    found = run_workload(
         testbed, recovery_of(trial), model, Sending(flows, own.seconds), tcp, beside=beside, seed=trial.seed
     )
+    return typed(FlowsMeasured, found)
 
 
 def background_of(own: FlowsParameters, seed: int) -> Sending:
@@ -53,12 +61,12 @@ def background_of(own: FlowsParameters, seed: int) -> Sending:
     return Sending(flows, seconds, BACKGROUND_PORT, own.background_mbps)
 
 
-def run_stream(testbed: TwoPaths, trial: Trial, own: StreamParameters) -> Json:
+def run_stream(testbed: TwoPaths, trial: Trial, own: StreamParameters) -> StreamMeasured:
     """One long flow whose path fails once."""
     bottleneck = Bottleneck(own.mbps, own.queue_packets)
     bulk = Bulk(own.seconds, own.failure_s, own.sample_ms, own.window_ms, bottleneck)
     model, tcp = model_of(own.breaking), TcpSettings(own.breaking.rto_min_ms)
-    return run_bulk(testbed, recovery_of(trial), model, bulk, tcp)
+    return typed(StreamMeasured, run_bulk(testbed, recovery_of(trial), model, bulk, tcp))
 
 
 def model_of(breaking: BreakingParameters) -> FailureModel:

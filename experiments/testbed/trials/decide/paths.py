@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from statistics import fmean
 
-from experiments.campaign.values import Json
+from experiments.campaign.kinds.paths import GoodputMeasured, JitterMeasured
 from mininet_topos.errors import ArmorError
 
 
@@ -14,7 +14,7 @@ class PathsError(ArmorError):
     """A trial on the testbed of two paths went wrong."""
 
 
-def delays(times_ms: Sequence[float], sent: int) -> Json:
+def delays(times_ms: Sequence[float], sent: int) -> JitterMeasured:
     """Mean and standard deviation of delays, and how many packets arrived.
 
     Raises
@@ -26,10 +26,10 @@ def delays(times_ms: Sequence[float], sent: int) -> Json:
         raise PathsError(f"none of {sent} packets arrived; the testbed is broken")
     mean = fmean(times_ms)
     deviation = fmean([(each - mean) ** 2 for each in times_ms]) ** 0.5
-    return {"sent": sent, "arrived": len(times_ms), "mean_ms": mean, "deviation_ms": deviation}
+    return JitterMeasured(mean, deviation, len(times_ms), sent)
 
 
-def read_iperf(text: str) -> Json:
+def read_iperf(text: str) -> GoodputMeasured:
     """Goodput at the receiver and retransmissions from iperf3's JSON.
 
     Raises
@@ -42,9 +42,6 @@ def read_iperf(text: str) -> Json:
         if "error" in value:
             raise PathsError(f"iperf3 says: {value['error']}")
         end = value["end"]
-        return {
-            "goodput_mbps": end["sum_received"]["bits_per_second"] / 1e6,
-            "retransmits": end["sum_sent"]["retransmits"],
-        }
+        return GoodputMeasured(end["sum_received"]["bits_per_second"] / 1e6, end["sum_sent"]["retransmits"])
     except (ValueError, KeyError, TypeError) as error:
         raise PathsError(f"iperf3 said {text[:80]!r}, which is no result") from error

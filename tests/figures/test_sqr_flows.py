@@ -124,7 +124,7 @@ def test_one_time_out_with_sqr_breaks_the_claim() -> None:
     rows = rows_of("sqr-fig7")
     assert first("sqr-fig7", rows).verdict == "holds"
     assert claims_of("sqr-fig7", rows)["smallest congestion window after the failure, SB' alone"].measured == 10.0
-    rows[-1]["timeouts"] = 1
+    rows[-1].update(timeouts=1, cwnd_at_failure=None)  # the sender got no processor before the failure
     assert rows[-1]["variant"] == "sb-sqr"
     assert first("sqr-fig7", rows).verdict == "differs"
 

@@ -49,7 +49,8 @@ def claims(rows: Sequence[AnyRow]) -> list[ClaimResult]:
         ):
             found = mean_of(rows, variant, {}, field_of(field))
             results.append(judge(Claim(f"{name}, {label}", unit), found))
-        kept = mean_of(rows, variant, {}, _window_kept)
+        sampled = [row for row in rows if row.measured.cwnd_at_failure and row.measured.smallest_cwnd is not None]
+        kept = mean_of(sampled, variant, {}, _window_kept)
         results.append(
             judge(Claim(f"smallest congestion window after the failure, {label}", "% of that at the failure"), kept)
         )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.campaign.kinds.control import ClassColumns
+from experiments.campaign.parameters import plain, typed
 from experiments.loadgen.decide.ledger import EDGES_MS, Ledger, delays_of, histogram_of
 from experiments.loadgen.decide.load import CLASSES, HIGH, LOW, Load, Schedule, make_schedule
 
@@ -64,6 +68,15 @@ def test_what_is_answered_after_its_patience_is_lost() -> None:
 def test_packets_of_the_warm_up_do_not_count() -> None:
     plan = make_schedule(Load(2, 500, 1, "constant", 0.5, warm_up_s=1.0))
     assert sum(each.offered for each in Ledger(plan).results(1).values()) == 500
+
+
+def test_a_class_is_stored_and_read_with_every_number_that_it_has() -> None:
+    ledger = Ledger(even(4))
+    ledger.send(0, 0.1)
+    ledger.answer(0, 0.2)
+    for each in ledger.results(1.0).values():
+        stored = json.loads(json.dumps(each.to_json()))
+        assert json.loads(json.dumps(plain(typed(ClassColumns, stored)))) == stored
 
 
 def test_only_the_first_answer_counts_and_unexpected_ones_are_reported() -> None:

@@ -89,6 +89,7 @@ class ClassColumns:
     mean_ms: float | None
     p50_ms: float | None
     p99_ms: float | None
+    name: str = ""
     p90_ms: float | None = None
     max_ms: float | None = None
     sent: int | None = None

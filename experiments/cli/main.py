@@ -24,6 +24,7 @@ COMMANDS = {
     "topo": "list, show and draw topologies",
     "plan": "print the rules, groups and backup rows of a scheme",
     "verify": "walk every failure case through the plans",
+    "compare": "put recovery schemes side by side in one table",
     "te": "allocate traffic to tunnels, fail links, and compare schemes",
     "run": "run a scenario file on an emulated network and measure it",
     "reproduce": "measure figures and claims of the papers again, and judge them",
@@ -37,7 +38,7 @@ COMMANDS = {
     "clean": "remove what a broken-off run left behind",
 }
 # --out of these is a folder, which they check themselves; that of 'te sweep', too.
-_MAKE_FOLDERS = ("run", "reproduce", "demo", "te")
+_MAKE_FOLDERS = ("run", "reproduce", "demo", "te", "compare")
 INTERRUPTED = 130
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -69,22 +69,45 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
     BadInputError
         Unknown scheme, or failures or sample out of range.
     """
-    scheme = find_route_scheme(request.scheme)
-    masks = failure_masks(len(request.topology.link_ids), request.failures, request.sample, request.seed)
-    with _collector_paused():
-        began = perf_counter()
-        plans = scheme.plan(request.topology, request.options)
-        planned = perf_counter()
-        behaviour = behaviour_of(scheme, request.topology, request.options)
-        verifier = Verifier(request.topology, plans, behaviour)
-        batches = verifier.batches(masks, CASES_PER_BATCH)
-        processes = min(_worthwhile(len(batches)) if jobs is None else jobs, len(batches))
-        tally = Tally()
-        for done, part in enumerate(tallies(verifier, batches, processes), start=1):
-            tally.add(part)
-            if progress is not None:
-                progress(done, len(batches))
-        seconds = perf_counter() - planned
+    masks = masks_of(request)
+    with collector_paused():
+        return verify_planned(request, planned(request), masks, jobs, progress)
+
+
+def masks_of(request: Request) -> list[int]:
+    """The sets of failed links of a request, as masks (`BadInputError` as `failure_masks`)."""
+    return failure_masks(len(request.topology.link_ids), request.failures, request.sample, request.seed)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Plans by datapath id, and the time that they took."""
+
+    plans: dict[int, RulePlan]
+    seconds: float
+
+
+def planned(request: Request) -> Planned:
+    """Plans of a request; they serve any failures (`BadInputError`: unknown scheme)."""
+    began = perf_counter()
+    plans = find_route_scheme(request.scheme).plan(request.topology, request.options)
+    return Planned(plans, perf_counter() - began)
+
+
+def verify_planned(
+    request: Request, planned: Planned, masks: list[int], jobs: int | None = None, progress: Progress | None = None
+) -> VerifyResult:
+    """`verify_scheme` with plans that are there already, and the sets of failed links of `masks_of`."""
+    began, plans = perf_counter(), planned.plans
+    behaviour = behaviour_of(find_route_scheme(request.scheme), request.topology, request.options)
+    verifier = Verifier(request.topology, plans, behaviour)
+    batches = verifier.batches(masks, CASES_PER_BATCH)
+    processes = min(_worthwhile(len(batches)) if jobs is None else jobs, len(batches))
+    tally = Tally()
+    for done, part in enumerate(tallies(verifier, batches, processes), start=1):
+        tally.add(part)
+        if progress is not None:
+            progress(done, len(batches))
     space = next(iter(plans.values())).tag_space
     return VerifyResult(
         topology=request.topology.name,
@@ -98,8 +121,8 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
         tally=tally,
         sizes=sizes_of(plans),
         restores=behaviour.restoration is not None,
-        plan_seconds=planned - began,
-        seconds=seconds,
+        plan_seconds=planned.seconds,
+        seconds=perf_counter() - began,
         jobs=processes,
     )
 
@@ -132,7 +155,7 @@ def _worthwhile(batches: int) -> int:
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Plans are hundreds of thousands of small values without cycles: collecting among them takes a third of the time.
 
     In forked workers it would also copy the pages that all share.

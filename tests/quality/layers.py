@@ -51,6 +51,7 @@ FOLDERS = {
     "experiments.loadgen": False,
     "experiments.figures": True,
     "experiments.report": False,
+    "experiments.comparison": False,
     "experiments.cli": False,
     "experiments": False,
 }

@@ -1,0 +1,158 @@
+"""Put recovery schemes side by side: what each delivers after failures, and what its rows cost.
+
+  armor compare sdfast cbc ffg ffg_restoration darkstrand --failures 1,2
+  armor compare usnet --sample 200 --seed 7
+  armor compare sdfast cb gscale --notification flood --json
+  armor compare darkstrand --out comparison
+
+Without SCHEME all are compared, those of installed packages too; each mode of a scheme has lines of its own. The
+numbers are those of 'armor verify'. --out names a folder, which gets compare.json, compare.csv, compare.html and
+compare.png. The exit code is 1 when a scheme breaks its promise. docs/compare.md says what every number means.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.cli.memory import add_memory_argument, memory_for
+from experiments.cli.parser import (
+    add_plan_options,
+    plan_options,
+    refuse_given,
+    whole_number,
+)
+from experiments.terminal.inputs import load_topology
+from experiments.terminal.output import Progress, emit, indented, note, progress, refuse_unwritable, table, writable
+from mininet_topos.errors import BadInputError
+from ryu_apps.plan.scheme_names import scheme_names
+
+if TYPE_CHECKING:
+    from experiments.comparison.decide.row import Row
+    from experiments.verify.verify import Request
+
+FILES = ("compare.json", "compare.csv", "compare.html", "compare.png")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `armor compare`."""
+    parser.add_argument("schemes", metavar="SCHEME", nargs="*", help=f"default: all; {', '.join(scheme_names())}")
+    parser.add_argument("topology", metavar="TOPO", help="a name that 'armor topo list' shows, or a file")
+    add_plan_options(parser)
+    group = parser.add_argument_group("cases")
+    group.add_argument(
+        "--failures", type=_counts, default=(1,), metavar="N,...", help="links that fail at once (default 1)"
+    )
+    group.add_argument(
+        "--sample", type=whole_number("--sample", 1), metavar="N", help="draw N sets of failed links instead of all"
+    )
+    group.add_argument("--jobs", type=whole_number("--jobs", 1, 1024), metavar="N", help="processes at most")
+    group.add_argument("--into", metavar="FILE", help="also write the table into this page, between its marks")
+    add_memory_argument(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `armor compare`."""
+    from experiments.comparison.compare import modes_of, schemes_named
+    from experiments.verify.verify import Request, masks_of
+    from mininet_topos.connectivity import require_connected
+
+    refuse_given(arguments, ("hard_timeout_s",), "changes no case; leave it out")
+    schemes = schemes_named(arguments.schemes)
+    topology = load_topology(arguments.topology)
+    require_connected(topology)
+    for name in FILES if arguments.out is not None else ():
+        refuse_unwritable(str(Path(arguments.out) / name))
+    request = Request(topology, "", plan_options(arguments), sample=arguments.sample, seed=arguments.seed)
+    masks = {each: masks_of(replace(request, failures=each)) for each in arguments.failures}
+    mode = arguments.mode if "mode" in arguments.given else None
+    rows, broken = _compared(arguments, [each for scheme in schemes for each in modes_of(scheme, request, mode)], masks)
+    if arguments.into is not None:
+        _paste(arguments.into, rows)
+    _say(arguments, topology.name, rows, broken)
+    return 1 if broken else 0
+
+
+def _compared(
+    arguments: argparse.Namespace, requests: Sequence[Request], masks: Mapping[int, list[int]]
+) -> tuple[list[Row], list[str]]:
+    """Rows of all, and sentences about broken promises."""
+    from experiments.comparison.compare import compare_scheme
+    from ryu_apps.schemes import find_scheme
+
+    rows: list[Row] = []
+    broken: list[str] = []
+    with progress(100 * len(requests) * len(masks), "cases", "%") as bar:
+        for request in requests:
+            bar.set_description_str(request.scheme)
+            plan = find_scheme(request.scheme).plan
+            with memory_for(arguments, request.topology, request.options, plan):
+                found = compare_scheme(request, masks, arguments.jobs, lambda done, every: _count(bar, done, every))
+            rows += found.rows
+            broken += found.broken
+    return rows, broken
+
+
+def _count(bar: Progress, done: int, every: int) -> None:
+    """Of the 100 steps of one number of failures, those of one batch."""
+    bar.update(100 * done // every - 100 * (done - 1) // every)
+
+
+def _paste(name: str, rows: Sequence[Row]) -> None:
+    from experiments.comparison.decide.pasted import markdown_table, pasted
+    from experiments.terminal.inputs import read_text
+    from machine.whole_file import write_whole
+
+    page = pasted(read_text(name), markdown_table(rows), repr(name))
+    write_whole(writable(name), page.encode("utf-8"))
+    note(f"written: {name}")
+
+
+def _say(arguments: argparse.Namespace, topology: str, rows: Sequence[Row], broken: Sequence[str]) -> None:
+    value = {"topology": topology, "rows": [asdict(row) for row in rows], "measured": []}
+    if arguments.out is not None:
+        _write(Path(arguments.out), topology, rows, value)
+        arguments.out = None
+    emit(arguments, value, _text(topology, rows, broken))
+
+
+def _write(folder: Path, topology: str, rows: Sequence[Row], value: dict[str, Any]) -> None:
+    from experiments.comparison.decide.row import csv_text
+    from experiments.comparison.page import comparison_page
+    from experiments.comparison.picture import as_bytes, picture
+    from experiments.report.render import to_html
+    from machine.whole_file import write_whole
+
+    figure = picture(rows, f"{topology}: recovery schemes compared")
+    page = to_html(comparison_page(topology, rows, as_bytes(figure, ".svg")))
+    texts = (json.dumps(value, indent=2) + "\n", csv_text(rows), page)
+    datas = (*(text.encode("utf-8", errors="replace") for text in texts), as_bytes(figure, ".png"))
+    for name, data in zip(FILES, datas, strict=True):
+        write_whole(writable(str(folder / name)), data)
+    note(f"written: {folder}/{{{','.join(FILES)}}}")
+
+
+def _text(topology: str, rows: Sequence[Row], broken: Sequence[str]) -> str:
+    from experiments.comparison.decide.row import HEADER, RIGHT, by_scheme, cells
+
+    shown = table([cells(stages) for stages in by_scheme(rows)], HEADER, RIGHT)
+    lines = [
+        f"{topology}: recovery schemes after failed links, delivered in percent of the cases with a path",
+        "",
+        indented(shown),
+    ]
+    lines += [f"  BROKEN: {each}" for each in broken]
+    return "\n".join(lines)
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    """Argument type: whole numbers of at least 1, with commas between them."""
+    read = whole_number("--failures", 1)
+    found = tuple(read(part) for part in text.split(","))
+    if len(set(found)) < len(found):
+        raise BadInputError(f"--failures is {text!r}; name each number once")
+    return found

@@ -1,0 +1,1 @@
+"""What a comparison computes and says."""

@@ -4,10 +4,12 @@
   armor compare usnet --sample 200 --seed 7
   armor compare sdfast cb gscale --notification flood --json
   armor compare darkstrand --out comparison
+  sudo armor compare sdfast cbc ffg usnet --measure --rounds 3 --out comparison
 
 Without SCHEME all are compared, those of installed packages too; each mode of a scheme has lines of its own. The
 numbers are those of 'armor verify'. --out names a folder, which gets compare.json, compare.csv, compare.html and
-compare.png. The exit code is 1 when a scheme breaks its promise. docs/compare.md says what every number means.
+compare.png. --measure (root) also fails a link of emulated networks, one scheme after the other, round by round, and
+keeps the rows there. The exit code is 1 when a scheme breaks its promise. docs/compare.md says what every number means.
 """
 
 from __future__ import annotations
@@ -17,21 +19,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from experiments.cli.compare_measured import add_measure_arguments, measure_all, measured_text, measuring
 from experiments.cli.memory import add_memory_argument, memory_for
-from experiments.cli.parser import (
-    add_plan_options,
-    plan_options,
-    refuse_given,
-    whole_number,
-)
+from experiments.cli.parser import add_plan_options, plan_options, refuse_given, whole_number
 from experiments.terminal.inputs import load_topology
 from experiments.terminal.output import Progress, emit, indented, note, progress, refuse_unwritable, table, writable
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.scheme_names import scheme_names
 
 if TYPE_CHECKING:
+    from experiments.comparison.decide.measured import Measured
     from experiments.comparison.decide.row import Row
     from experiments.verify.verify import Request
 
@@ -52,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--jobs", type=whole_number("--jobs", 1, 1024), metavar="N", help="processes at most")
     group.add_argument("--into", metavar="FILE", help="also write the table into this page, between its marks")
+    add_measure_arguments(parser)
     add_memory_argument(parser)
 
 
@@ -68,12 +68,13 @@ def run(arguments: argparse.Namespace) -> int:
     for name in FILES if arguments.out is not None else ():
         refuse_unwritable(str(Path(arguments.out) / name))
     request = Request(topology, "", plan_options(arguments), sample=arguments.sample, seed=arguments.seed)
+    asked = measuring(arguments, request)
     masks = {each: masks_of(replace(request, failures=each)) for each in arguments.failures}
     mode = arguments.mode if "mode" in arguments.given else None
-    rows, broken = _compared(arguments, [each for scheme in schemes for each in modes_of(scheme, request, mode)], masks)
-    if arguments.into is not None:
-        _paste(arguments.into, rows)
-    _say(arguments, topology.name, rows, broken)
+    requests = [each for scheme in schemes for each in modes_of(scheme, request, mode)]
+    rows, broken = _compared(arguments, requests, masks)
+    found = [] if asked is None else measure_all(arguments, asked, requests)
+    _say(arguments, topology.name, rows, found, _text(topology.name, rows, broken, measured_text(asked, found)))
     return 1 if broken else 0
 
 
@@ -112,41 +113,47 @@ def _paste(name: str, rows: Sequence[Row]) -> None:
     note(f"written: {name}")
 
 
-def _say(arguments: argparse.Namespace, topology: str, rows: Sequence[Row], broken: Sequence[str]) -> None:
-    value = {"topology": topology, "rows": [asdict(row) for row in rows], "measured": []}
+def _say(
+    arguments: argparse.Namespace, topology: str, rows: Sequence[Row], found: Sequence[Measured], text: str
+) -> None:
+    """Print, and write what --into and --out name."""
+    value = {"topology": topology, "rows": list(map(asdict, rows)), "measured": list(map(asdict, found))}
+    if arguments.into is not None:
+        _paste(arguments.into, rows)
     if arguments.out is not None:
-        _write(Path(arguments.out), topology, rows, value)
+        _write(Path(arguments.out), topology, rows, found)
+        _write_all(Path(arguments.out), {FILES[0]: json.dumps(value, indent=2).encode() + b"\n"})
+        note(f"written: {arguments.out}/{{{','.join(FILES)}}}")
         arguments.out = None
-    emit(arguments, value, _text(topology, rows, broken))
+    emit(arguments, value, text)
 
 
-def _write(folder: Path, topology: str, rows: Sequence[Row], value: dict[str, Any]) -> None:
+def _write(folder: Path, topology: str, rows: Sequence[Row], found: Sequence[Measured]) -> None:
     from experiments.comparison.decide.row import csv_text
     from experiments.comparison.page import comparison_page
     from experiments.comparison.picture import as_bytes, picture
     from experiments.report.render import to_html
-    from machine.whole_file import write_whole
 
     figure = picture(rows, f"{topology}: recovery schemes compared")
-    page = to_html(comparison_page(topology, rows, as_bytes(figure, ".svg")))
-    texts = (json.dumps(value, indent=2) + "\n", csv_text(rows), page)
-    datas = (*(text.encode("utf-8", errors="replace") for text in texts), as_bytes(figure, ".png"))
-    for name, data in zip(FILES, datas, strict=True):
+    page = to_html(comparison_page(topology, rows, found, as_bytes(figure, ".svg")))
+    datas = (csv_text(rows).encode(), page.encode("utf-8", errors="replace"), as_bytes(figure, ".png"))
+    _write_all(folder, dict(zip(FILES[1:], datas, strict=True)))
+
+
+def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
+    from machine.whole_file import write_whole
+
+    for name, data in files.items():
         write_whole(writable(str(folder / name)), data)
-    note(f"written: {folder}/{{{','.join(FILES)}}}")
 
 
-def _text(topology: str, rows: Sequence[Row], broken: Sequence[str]) -> str:
+def _text(topology: str, rows: Sequence[Row], broken: Sequence[str], measured: str) -> str:
     from experiments.comparison.decide.row import HEADER, RIGHT, by_scheme, cells
 
     shown = table([cells(stages) for stages in by_scheme(rows)], HEADER, RIGHT)
-    lines = [
-        f"{topology}: recovery schemes after failed links, delivered in percent of the cases with a path",
-        "",
-        indented(shown),
-    ]
-    lines += [f"  BROKEN: {each}" for each in broken]
-    return "\n".join(lines)
+    head = f"{topology}: recovery schemes after failed links, delivered in percent of the cases with a path"
+    lines = [head, "", indented(shown), *(f"  BROKEN: {each}" for each in broken), *([""] if measured else ())]
+    return "\n".join([*lines, *([measured] if measured else ())])
 
 
 def _counts(text: str) -> tuple[int, ...]:

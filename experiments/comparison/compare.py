@@ -71,7 +71,7 @@ def compare_scheme(
     ----------
     masks
         Sets of failed links, by how many fail at once.
-    progress : callable
+    progress
         Called with (batches of failed sets done, all batches), anew for each number of failures.
 
     Raises

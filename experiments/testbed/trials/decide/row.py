@@ -132,6 +132,7 @@ def network_row(seen: Seen, detected: Mapping[LinkId, float]) -> Json:
         "backtracking_ms": backtracking(views_flights(views), after, detected_s) if has_failure else None,
         "directions": [direction for view in views for direction in _directions(view, detected)],
         "crankback_frames": sum(_crankback_frames(flight, after) for flight in views_flights(views)),
+        "notification_frames": sum(after.holds(notice.t_s) for notice in record.notices or ()),
         "pairs": [_pair(view, windows, seen.datagrams) for view in views],
         "timeline": timeline([view.stream for view in views if view.is_hit], windows) if has_failure else None,
         "trustworthy": record.trustworthy,

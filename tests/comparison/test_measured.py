@@ -1,0 +1,79 @@
+"""`armor compare --measure`: which trials, and what becomes of their rows."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.campaign.order import in_order
+from experiments.campaign.values import Variant
+from experiments.cli.main import main
+from experiments.comparison.decide.measured import HEADER, Spread, cells, measured, spread
+from experiments.comparison.decide.trials import PAIRS, Measuring, cases_of, compare_trials, variant_of
+from mininet_topos.catalogue import load_topology
+from mininet_topos.errors import BadInputError
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.schemes import find_scheme
+
+USNET = load_topology("usnet")
+VARIANTS = [variant_of(find_scheme(name), PlanOptions()) for name in ("sdfast", "cbc", "ffg", "cb")]
+
+
+@given(st.integers(1, 5), st.integers(0, 99))
+def test_each_scheme_has_one_turn_a_round_on_the_same_link_and_pairs(rounds: int, seed: int) -> None:
+    trials = compare_trials(Measuring("usnet", USNET, None, rounds, seed), VARIANTS)
+    turns = [[trial.variant for trial in trials if trial.round == number] for number in range(1, rounds + 1)]
+    assert all(sorted(turn, key=str) == sorted(VARIANTS, key=str) for turn in turns)
+    assert len({(trial.links, trial.pairs) for trial in trials}) == 1
+    assert len({frozenset(pair) for pair in trials[0].pairs}) == len(trials[0].pairs) == PAIRS
+    assert len({trial.trial_id for trial in trials}) == len(trials)
+    assert [trial.round for trial in in_order(trials)] == sorted(trial.round for trial in trials)
+
+
+def test_other_seeds_give_other_orders() -> None:
+    orders = {
+        tuple(trial.variant for trial in compare_trials(Measuring("usnet", USNET, None, 1, seed), VARIANTS))
+        for seed in range(30)
+    }
+    assert len(orders) > 10
+
+
+@pytest.mark.parametrize("link", [str(link) for link in USNET.link_ids])
+def test_all_cases_of_a_link_lie_on_it(link: str) -> None:
+    for case in cases_of(Measuring("usnet", USNET, link, 1, 1)):
+        assert link in {str(USNET.link_id(direction)) for direction in case.primary}
+
+
+@pytest.mark.parametrize("link", ["s1-s99", "s2-s1"])
+def test_an_unknown_link_is_refused(link: str) -> None:
+    with pytest.raises(BadInputError, match="no link"):
+        cases_of(Measuring("usnet", USNET, link, 1, 1))
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1))
+def test_a_spread_holds_every_round(values: list[float]) -> None:
+    found = spread(values)
+    assert found == Spread(median(values), min(values), max(values))
+    assert spread([*values, None]) is None
+
+
+def test_a_scheme_without_a_row_has_dashes() -> None:
+    (line,) = measured([Variant("cb")], [])
+    assert cells(line) == ("cb", "0", "0", *("-" for _ in HEADER[3:]))
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--rounds", "2"), "--measure"),
+        (("--link", "s1-s2"), "--measure"),
+        (("--measure", "--routes", "mst"), "is not for --measure"),
+        (("--measure", "--link", "s9-s10"), "is no link of"),
+    ],
+)
+def test_measuring_refuses_what_it_cannot_use(words: tuple[str, ...], complaint: str, capsys) -> None:
+    assert main(["compare", "ffg", "square", *words]) == 2
+    assert complaint in capsys.readouterr().err

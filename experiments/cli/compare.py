@@ -90,8 +90,9 @@ def _compared(
     with progress(100 * len(requests) * len(masks), "cases", "%") as bar:
         for request in requests:
             bar.set_description_str(request.scheme)
-            plan = find_scheme(request.scheme).plan
-            with memory_for(arguments, request.topology, request.options, plan):
+            scheme = find_scheme(request.scheme)
+            notifies = bool(scheme.modes)
+            with memory_for(arguments, request.topology, request.options, scheme.plan, notifies=notifies):
                 found = compare_scheme(request, masks, arguments.jobs, lambda done, every: _count(bar, done, every))
             rows += found.rows
             broken += found.broken

@@ -37,8 +37,11 @@ def memory_for(
     topology: Topology,
     options: PlanOptions,
     plan: Callable[[Topology, PlanOptions], Mapping[int, RulePlan]] | None,
+    notifies: bool,
 ) -> Iterator[None]:
     """Within it, plans are made that fit the memory; `plan` is None for what is not forecast.
+
+    `notifies` says whether plans without notifications would be smaller.
 
     Raises
     ------
@@ -50,7 +53,7 @@ def memory_for(
 
     given = arguments.max_memory
     allowed = int(FREE_SHARE * free_bytes() if given is None else given * GIB)
-    instead = "write --notification off" if options.floods else ""
+    instead = "write --notification off" if notifies and options.floods else ""
     if plan is not None:
         most = options.max_failures
         most = default_max_failures(len(topology.link_ids)) if most is None else most

@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         return run_in_band(arguments, topology)
     refuse_in_band_arguments(arguments)
     planner = scheme.plan if scheme.tunnels is None else tunnel_planner(arguments)
-    with memory_for(arguments, topology, options, planner):
+    with memory_for(arguments, topology, options, planner, notifies=bool(scheme.modes)):
         if scheme.tunnels is not None:
             return plan_tunnels(arguments, topology)
         refuse_tunnel_arguments(arguments)

@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_connected(topology)
     flows = read_protected_flows(arguments, topology, protects=scheme.protects)
     planner = scheme.plan if scheme.tunnels is None else tunnel_planner(arguments)
-    with memory_for(arguments, topology, options, planner):
+    with memory_for(arguments, topology, options, planner, notifies=bool(scheme.modes)):
         return _verified(arguments, scheme, topology, options, flows)
 
 

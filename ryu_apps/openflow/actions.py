@@ -36,6 +36,7 @@ from ryu_apps.plan.rows import (
     PopVlan,
     PushMpls,
     PushVlan,
+    Recirculate,
     Resubmit,
     SetField,
     SetQueue,
@@ -69,6 +70,8 @@ class Nx(IntEnum):
     RESUBMIT_TABLE = 14
     LEARN = 16
     CONTROLLER = 20
+    CT = 35
+    CLONE = 42
 
 
 HASH_FIELDS = (
@@ -216,6 +219,20 @@ def _read_resubmit(body: bytes) -> Action:
     return Resubmit(table_id)
 
 
+def _recirculate(action: Recirculate) -> bytes:
+    # Without flags, zone, helper and actions of its own: nothing is committed, the packet only goes round.
+    ct = _nicira(Nx.CT, struct.pack("!HIHB3xH", 0, 0, 0, action.table_id, 0))
+    return _nicira(Nx.CLONE, bytes(6) + ct)
+
+
+def _read_recirculate(body: bytes) -> Action:
+    kind, length, vendor, subtype, *options, table_id, helper = _unpack("!HHIHHIHB3xH", body[6:])
+    expected = Kind.EXPERIMENTER, len(body) - 6, NX_EXPERIMENTER, Nx.CT
+    if (kind, length, vendor, subtype) != expected or any((*options, helper)):
+        raise WireError("a clone that does more than recirculate is none that Armor uses")
+    return Recirculate(table_id)
+
+
 def _controller(action: Controller) -> bytes:
     return _nicira(Nx.CONTROLLER, struct.pack("!HHBx", _WHOLE_PACKET, action.controller_id, _REASON_ACTION))
 
@@ -321,6 +338,7 @@ _ENCODERS: dict[type, Callable[[Any], bytes]] = {
     PopMpls: _pop_mpls,
     SetQueue: _set_queue,
     Resubmit: _resubmit,
+    Recirculate: _recirculate,
     Controller: _controller,
     Multipath: _multipath,
     Learn: _learn,
@@ -339,6 +357,7 @@ _NICIRA_DECODERS: dict[int, Callable[[bytes], Action]] = {
     Nx.REG_LOAD: _read_load,
     Nx.REG_MOVE: _read_move,
     Nx.RESUBMIT_TABLE: _read_resubmit,
+    Nx.CLONE: _read_recirculate,
     Nx.CONTROLLER: _read_controller,
     Nx.MULTIPATH: _read_multipath,
     Nx.LEARN: _read_learn,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mininet_topos.ports import MAX_PORT_NO
-from ryu_apps.plan.fields import ETH_MPLS, FIELDS, Field
+from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS, FIELDS, Field
 from ryu_apps.plan.ids import OFPP_IN_PORT, OFPP_LOCAL, SPARE_TABLES, VLAN_PRESENT, Kind, Table, split_cookie
 from ryu_apps.plan.rows import (
     Action,
@@ -29,6 +29,7 @@ from ryu_apps.plan.rows import (
     PopVlan,
     PushMpls,
     PushVlan,
+    Recirculate,
     Resubmit,
     SetField,
     SetQueue,
@@ -139,6 +140,8 @@ def _lacking(action: Action, header: Header) -> str | None:
     """What the packet may not have that the action works on."""
     if isinstance(action, PopVlan) and not (header.trusting or header.tagged):
         return "a tag: match on vlan_vid"
+    if isinstance(action, Recirculate) and not (header.trusting or header.exact.get("eth_type") == ETH_IPV4):
+        return "IPv4: match on eth_type"
     if isinstance(action, PopMpls) and not header.trusting and header.exact.get("eth_type") != ETH_MPLS:
         return f"a label: match on eth_type {ETH_MPLS:#x}"
     if isinstance(action, Load) and action.field == "vlan_tci" and not header.trusting:
@@ -257,9 +260,9 @@ def _as_match(spec: LearnMatch) -> tuple[str, int, int | None]:
     return spec.field, spec.value << max(spec.first_bit, 0), None if whole else mask
 
 
-def _table_faults(action: Resubmit) -> Iterator[str]:
+def _table_faults(action: Resubmit | Recirculate) -> Iterator[str]:
     if action.table_id not in TABLE_IDS:
-        yield f"resubmit to unknown table {action.table_id}"
+        yield f"{type(action).__name__.lower()} to unknown table {action.table_id}"
 
 
 def _queue_faults(action: SetQueue) -> Iterator[str]:
@@ -284,6 +287,7 @@ _ACTION_FAULTS: dict[type, Callable[[Any], Iterator[str]]] = {
     Multipath: _multipath_faults,
     Learn: _learn_faults,
     Resubmit: _table_faults,
+    Recirculate: _table_faults,
     SetQueue: _queue_faults,
     Controller: _controller_faults,
     PopMpls: _pop_mpls_faults,

@@ -33,6 +33,7 @@ from ryu_apps.plan.rows import (
     PopVlan,
     PushMpls,
     PushVlan,
+    Recirculate,
     Resubmit,
     SetField,
     SetQueue,
@@ -49,6 +50,7 @@ _NAMES |= {
 _STATISTICS = frozenset({"duration", "n_packets", "n_bytes", "idle_age", "hard_age"})
 _FLAGS = frozenset({"send_flow_rem", "reset_counts"})
 _BITS = re.compile(r"(?P<name>\w+)(?:\[(?:(?P<first>\d+)(?:\.\.(?P<last>\d+))?)?\])?\Z")
+_RECIRCULATION = re.compile(r"clone\(ct\(table=(\d+)\)\)")
 _DSCP_SHIFT = 2  # nw_tos shows the DSCP in the place it has in the TOS octet
 
 
@@ -255,6 +257,12 @@ def _resubmit(text: str) -> Resubmit:
     return Resubmit(int(_inside(text).removeprefix(",")))
 
 
+def _recirculate(text: str) -> Recirculate:
+    if (found := _RECIRCULATION.fullmatch(text)) is None:
+        raise ValueError(f"{text!r} is no recirculation of a copy")
+    return Recirculate(int(found[1]))
+
+
 def _controller(text: str) -> Controller:
     options = dict(part.split("=", 1) for part in _inside(text).split(",")) if "(" in text else {}
     return Controller(int(options.get("id", "0"), 0))
@@ -301,6 +309,7 @@ _ACTIONS: dict[str, Callable[[str], Action]] = {
     "pop_mpls": lambda text: PopMpls(int(text, 0)),
     "set_queue": lambda text: SetQueue(int(text)),
     "resubmit": _resubmit,
+    "clone": _recirculate,
     "controller": _controller,
     "CONTROLLER": _controller,
     "multipath": _multipath,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from mininet_topos.errors import PlanError
@@ -135,7 +136,7 @@ def interpret_switch(
     fields = _Fields(packet, in_port, in_port)
     run.table(0, fields, 0)
     run.actions(run.action_set, fields, 0)
-    return SwitchResult(tuple(run.outputs), tuple(run.punts), tuple(run.learned), tuple(run.rules))
+    return SwitchResult(tuple(run.outputs), tuple(run.punts), tuple(chain.from_iterable(run.passes)), tuple(run.rules))
 
 
 @dataclass(slots=True)
@@ -229,6 +230,7 @@ class _Run:
         self.outputs: list[tuple[int, Packet, int]] = []
         self.punts: list[tuple[int, Packet]] = []
         self.learned: list[FlowRow] = []
+        self.passes = [self.learned]
         self.rules: list[FlowRow] = []
 
     def table(self, table_id: int, fields: _Fields, depth: int) -> None:
@@ -255,6 +257,8 @@ class _Run:
             self._group(action.group_id, fields, depth + 1)
         elif isinstance(action, row_types.Resubmit):
             self.table(action.table_id, fields, depth + 1)
+        elif isinstance(action, row_types.Recirculate):
+            self._recirculate(action.table_id, fields.copy())
         elif isinstance(action, row_types.Learn):
             self.learned.append(learned_row(action))
         elif isinstance(action, row_types.Controller):
@@ -266,6 +270,15 @@ class _Run:
             fields.write(name, self.slot % action.n_slots)
         else:
             _rewrite(action, fields)
+
+    def _recirculate(self, table_id: int, copy: _Fields) -> None:
+        """Take a pass; what it learns comes after what the passes before it do, each of which is translated whole."""
+        action_set, learned = self.action_set, self.learned
+        self.action_set, self.learned = (), []
+        self.passes.append(self.learned)
+        self.table(table_id, copy, 0)
+        self.actions(self.action_set, copy, 0)
+        self.action_set, self.learned = action_set, learned
 
     def _output(self, port_no: int, fields: _Fields) -> None:
         if port_no == OFPP_IN_PORT:

@@ -55,6 +55,7 @@ from ryu_apps.plan.rows import (
     LearnMatch,
     Load,
     Output,
+    Recirculate,
     Resubmit,
     RulePlan,
     match,
@@ -181,12 +182,17 @@ def taught_by(plan: RulePlan) -> dict[int, list[Learn]]:
 
 
 def notifying_extension(new_tag_id: int) -> tuple[Action, ...]:
-    """Extend a packet's failed set and notify the network of it; ROUTE then gives the packet its own status."""
+    """Extend a packet's failed set and notify the network of it; ROUTE then gives the packet its own status.
+
+    Both recirculate: Open vSwitch runs `learn` also when it translates a cached flow anew, for packets that it counted
+    before the failure. This switch would learn that it has sent the notification, or a tag for untagged packets so
+    that none meets this row again, before any packet did meet it, and nobody else would be notified.
+    """
     return (
         Load("vlan_tci", 0, PCP_FIRST_BIT, VLAN_PRESENT | new_tag_id),
         Load("vlan_tci", PCP_FIRST_BIT, STATUS_BITS, Status.NOTIFICATION),
-        Resubmit(Table.NOTIFY),
-        Resubmit(Table.ROUTE),
+        Recirculate(Table.NOTIFY),
+        Recirculate(Table.ROUTE),
     )
 
 
@@ -203,7 +209,7 @@ def afresh_rows(primaries: Iterable[BackupRow], extensions: Iterable[ExtensionRo
         for status in (Status.CRANKBACK, Status.RECOVERED):
             full = match(vlan_vid=ANY_TAG, vlan_pcp=int(status), reg2=first.port_no)
             yield FlowRow(Table.EXTEND, Priority.AFRESH, full, afresh, cookie=_PLANNED)
-        empty = match(vlan_vid=VLAN_PRESENT, reg2=first.port_no)
+        empty = match(eth_type=ETH_TYPE_IPV4, vlan_vid=VLAN_PRESENT, reg2=first.port_no)
         yield FlowRow(Table.EXTEND, Priority.PRIMARY, empty, notifying_extension(first.new_tag_id), cookie=_PLANNED)
     for row in primaries:
         fields = {"eth_type": ETH_TYPE_IPV4, "vlan_vid": VLAN_PRESENT, "ipv4_dst": row.destination}

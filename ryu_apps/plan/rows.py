@@ -97,6 +97,17 @@ class Resubmit:
 
 
 @dataclass(frozen=True, slots=True)
+class Recirculate:
+    """Run a copy of the packet through another table in a pass of its own, then go on here (NXAST_CLONE of NXAST_CT).
+
+    Open vSwitch caches what it decided for each pass alone, so only a packet takes the second pass: translating a
+    cached flow anew, as after a failure, ends where the copy is made. The match must say that packets are IP.
+    """
+
+    table_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Controller:
     """Send the whole packet to the controller connection with this id (NXAST_CONTROLLER)."""
 
@@ -159,6 +170,7 @@ Action = (
     | PopMpls
     | SetQueue
     | Resubmit
+    | Recirculate
     | Controller
     | Multipath
     | Learn

@@ -167,14 +167,15 @@ def _primary(table: Table, backup: BackupRow, action: Action) -> FlowRow:
 
 
 def _extension_flow(row: ExtensionRow, options: PlanOptions) -> FlowRow:
-    vlan_vid = VLAN_PRESENT | row.tag_id if row.tag_id else UNTAGGED
+    fields = {
+        "vlan_vid": VLAN_PRESENT | row.tag_id if row.tag_id else UNTAGGED,
+        _FAILED_PORT_REGISTER: row.port_no,
+    }
+    if options.floods:
+        fields["eth_type"] = ETH_TYPE_IPV4  # as everything here, but recirculation asks the match to say it
+        return _planned(Table.EXTEND, Priority.PRIMARY, match(**fields), notifying_extension(row.new_tag_id))
     extend = (Load("vlan_tci", 0, 16, tag_tci(row.new_tag_id, 0)), Resubmit(Table.ROUTE))
-    return _planned(
-        Table.EXTEND,
-        Priority.PRIMARY,
-        match(vlan_vid=vlan_vid, **{_FAILED_PORT_REGISTER: row.port_no}),
-        notifying_extension(row.new_tag_id) if options.floods else extend,
-    )
+    return _planned(Table.EXTEND, Priority.PRIMARY, match(**fields), extend)
 
 
 def _port_groups(topology: Topology, node: str) -> tuple[GroupRow, ...]:

@@ -30,6 +30,7 @@ from ryu_apps.plan.rows import (
     Learn,
     Load,
     Output,
+    Recirculate,
     Resubmit,
     RulePlan,
     SetField,
@@ -205,6 +206,8 @@ class _Writer:
                 words.append(f"queue {action.queue_id}")
             elif isinstance(action, Resubmit):
                 words.append(f"ask {_table_name(action.table_id)}")
+            elif isinstance(action, Recirculate):
+                words.append(f"a copy to {_table_name(action.table_id)}")
             elif isinstance(action, Controller):
                 words.append("to the agent")
             elif isinstance(action, Learn):

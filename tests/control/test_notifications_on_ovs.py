@@ -88,6 +88,26 @@ def test_one_packet_makes_every_switch_know_and_the_return_makes_all_forget(netw
         assert app.get("/armor/knowledge") == {"knowledge": []}
 
 
+def test_packets_from_before_the_failure_teach_nothing_and_the_next_packet_notifies_everybody(network, tmp_path):
+    """Open vSwitch runs `learn` also when it translates a cached flow anew, for packets that it counted before."""
+    with flooding(tmp_path) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        for _ in range(3):
+            for _ in range(5):
+                send(network, "s1", "s5")
+            network.set_link(LINK, up=False)
+            wait_until(lambda: app.get("/armor/state")["failed_links"] == [LINK], "the failure is known")
+            time.sleep(REVALIDATED_S)
+            assert learned(network) == []
+            send(network, "s1", "s5")
+            wait_until(
+                lambda: len(app.get("/armor/knowledge")["knowledge"]) == len(FIGURE2.node_names), "every switch knows"
+            )
+            network.set_link(LINK, up=True)
+            wait_until(lambda: not app.get("/armor/state")["failed_links"] and not learned(network), "all forget")
+
+
 def test_notifications_off_leave_knowledge_to_packets(network, tmp_path):
     with flooding(tmp_path, notification="off") as app:
         network.connect(app.target)

@@ -25,6 +25,7 @@ from ryu_apps.plan.rows import (
     PopVlan,
     PushMpls,
     PushVlan,
+    Recirculate,
     Resubmit,
     SetField,
     SetQueue,
@@ -94,6 +95,7 @@ actions_but_learn = st.one_of(
     st.builds(PopMpls, U16),
     st.builds(SetQueue, U32),
     st.builds(Resubmit, U8),
+    st.builds(Recirculate, U8),
     st.builds(Controller, U16),
     st.builds(
         Multipath,

@@ -35,6 +35,7 @@ from ryu_apps.plan.rows import (
     PopVlan,
     PushMpls,
     PushVlan,
+    Recirculate,
     Resubmit,
     SetField,
     SetQueue,
@@ -76,7 +77,9 @@ EVERY_ACTION = (
     FlowRow(0, 4, match(vlan_vid=0, eth_type=IPV4, ipv4_dst=(0x0A000000, 0xFFFF0000)), (PushVlan(),), (Output(2),)),
     FlowRow(0, 5, match(vlan_vid=0x1007, vlan_pcp=2, eth_type=IPV4), (Load("vlan_tci", 13, 3, 2), Group(1)), cookie=2),
     FlowRow(0, 6, match(eth_type=IPV4, ip_proto=17, udp_dst=5001, ip_dscp=46), (SetQueue(7), Output(2))),
-    FlowRow(0, 7, match(eth_type=IPV4, ip_proto=6, tcp_src=(80, 0xFFF0)), (Resubmit(2), Controller(42))),
+    FlowRow(
+        0, 7, match(eth_type=IPV4, ip_proto=6, tcp_src=(80, 0xFFF0)), (Resubmit(2), Recirculate(7), Controller(42))
+    ),
     FlowRow(0, 8, match(eth_type=0x0806, arp_tpa=5, arp_op=1), (Controller(0),)),
     FlowRow(
         1, 1, match(reg2=5, reg0=(8, 0x38)), (Load("in_port", 0, 16, 0), Load("reg1", 0, 32, 9)), hard_timeout_s=50

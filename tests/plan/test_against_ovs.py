@@ -271,6 +271,13 @@ def test_datapath_actions_are_read_as_what_leaves_with_which_tag(
     assert answer.learned == (FlowRow(3, 5, match(eth_type=0x800, vlan_vid=0x100C), cookie=9, hard_timeout_s=60),)
 
 
+@pytest.mark.parametrize("copy", ["clone(ct,recirc(0x1)),pop_vlan,b1p2", "ct,recirc(0x1),pop_vlan,b1p2"])
+def test_the_second_pass_of_a_copy_is_read_where_the_copy_is_made(copy: str) -> None:
+    second = "\nrecirc(0x1) - resume conntrack with default ct_state=trk|new\nDatapath actions: b1p1,b1p3\n"
+    answer = parse_trace(TRACE.format(f"push_vlan(vid=5,pcp=3),{copy}") + second, 0)
+    assert answer.outputs == ((1, 0x7005, ()), (3, 0x7005, ()), (2, 0, ()))
+
+
 @pytest.mark.parametrize(
     ("came", "actions", "labels"),
     [
@@ -289,7 +296,8 @@ def test_pushes_and_pops_of_labels_are_read_off_datapath_actions(came: Labels, a
     [
         ("Flow: udp\n", "holds 0 answers"),
         (TRACE.format("drop") + "Translation failed (Recursion too deep)", "Recursion too deep"),
-        (TRACE.format("recirc(0x1)"), "'recirc(0x1)'"),
+        (TRACE.format("hash(l4(0))"), "'hash(l4(0))'"),
+        (TRACE.format("ct,recirc(0x1)") + "\nrecirc(0x1) - resume conntrack\n", "holds 1 answers"),
         (TRACE.format("other_port"), "'other_port'"),
     ],
 )

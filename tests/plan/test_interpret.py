@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -216,6 +218,15 @@ def test_learn_reports_the_row_that_it_adds():
     assert leaving(run(row(rows.Resubmit(3), Output(2)), packet=Packet(ipv4_dst=7), extra=[learned])) == [
         Packet(ipv4_dst=7, vlan_tci=0x3005)
     ]
+
+
+def test_a_recirculated_copy_takes_a_pass_of_its_own_and_leaves_the_packet_as_it_was():
+    second = FlowRow(7, 1, match(reg1=4), (LEARN, rows.Load("reg1", 0, 32, 9), Output(3)), (Output(4),))
+    extra = [second, FlowRow(8, 1, match(reg1=4), (Output(2),))]
+    first = row(rows.Load("reg1", 0, 32, 4), rows.Recirculate(7), replace(LEARN, priority=5), rows.Resubmit(8))
+    found = run(first, extra=extra)
+    assert [port_no for port_no, _, _ in found.outputs] == [3, 4, 2]
+    assert [each.priority for each in found.learned] == [5, LEARN.priority]
 
 
 def test_mistakes_of_a_plan_are_named():

@@ -20,6 +20,7 @@ _PUSH_VLAN = re.compile(r"push_vlan\(vid=(\d+),pcp=(\d+)\)")
 _CONTROLLER_ID = re.compile(r"controller_id=(\d+)")
 _PORT = re.compile(r"b\d+p(\d+)")
 _LEARNED_LINE = re.compile(r"^ *-> (table=.* actions=.*)$", re.MULTILINE)
+_RECIRCULATION = "recirc("  # in an answer, and at the beginning of the lines that show the second pass
 _PCP_SHIFT = 13
 _PROTOCOLS = {IP_ICMP: "icmp", IP_TCP: "tcp", IP_UDP: "udp"}
 
@@ -103,10 +104,27 @@ def parse_trace(text: str, vlan_tci: int, labels: Labels = ()) -> Forwarding:
         No answer, an error of the switch (depth, say), or an action that is not understood.
     """
     answers = [line.removeprefix(_ACTIONS_LINE) for line in text.splitlines() if line.startswith(_ACTIONS_LINE)]
-    if len(answers) != 1 or "Translation failed" in text:
+    passes = text.count(f"\n{_RECIRCULATION}")
+    if len(answers) != 1 + passes or "Translation failed" in text:
         raise PlanError(f"the trace holds {len(answers)} answers, or an error: {text.strip()[-300:]}")
-    outputs, punts = [], []
-    for action in split_list(answers[0]):
+    outputs: list[tuple[int, int, Labels]] = []
+    punts: list[tuple[int, int]] = []
+    _read_pass(answers, (vlan_tci, labels), outputs, punts)
+    # A trace abbreviates what dumps spell out.
+    learned = (parse_flow(line.replace(" hard=", " hard_timeout=")) for line in _LEARNED_LINE.findall(text))
+    return Forwarding(tuple(outputs), tuple(punts), tuple(learned))
+
+
+def _read_pass(
+    answers: list[str],
+    came: tuple[int, Labels],
+    outputs: list[tuple[int, int, Labels]],
+    punts: list[tuple[int, int]],
+) -> None:
+    """Read the first answer, which is one pass through the switch, and where a copy recirculates, its pass in place."""
+    vlan_tci, labels = came
+    answer = answers.pop(0)
+    for action in split_list(answer):
         port, pushed, punt = _PORT.fullmatch(action), _PUSH_VLAN.fullmatch(action), _CONTROLLER_ID.search(action)
         if port:
             outputs.append((int(port[1]), vlan_tci, labels))
@@ -120,8 +138,7 @@ def parse_trace(text: str, vlan_tci: int, labels: Labels = ()) -> Forwarding:
             vlan_tci = 0
         elif action.startswith("userspace(") and punt:
             punts.append((int(punt[1]), vlan_tci))
-        elif action != "drop":
-            raise PlanError(f"the trace answers {action!r}, which the parser does not know: {answers[0]}")
-    # A trace abbreviates what dumps spell out.
-    learned = (parse_flow(line.replace(" hard=", " hard_timeout=")) for line in _LEARNED_LINE.findall(text))
-    return Forwarding(tuple(outputs), tuple(punts), tuple(learned))
+        elif action.removeprefix("clone(ct,").startswith(_RECIRCULATION):
+            _read_pass(answers, (vlan_tci, labels), outputs, punts)
+        elif action not in ("ct", "drop"):
+            raise PlanError(f"the trace answers {action!r}, which the parser does not know: {answer}")

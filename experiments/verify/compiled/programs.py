@@ -53,7 +53,8 @@ class Programs:
             row_types.Group: lambda action: (group, action.group_id),
             row_types.Controller: lambda action: (punt, action.controller_id),
             row_types.Learn: lambda action: (learn, learned(action)),
-            row_types.Resubmit: self._resubmit,
+            row_types.Resubmit: lambda action: (self._op("table", table_id=action.table_id), 0),
+            row_types.Recirculate: self._recirculate,
             row_types.PushVlan: lambda _action: (tag, VLAN_PRESENT),
             row_types.PopVlan: lambda _action: (tag, 0),
             row_types.Load: lambda action: (
@@ -131,11 +132,9 @@ class Programs:
             self._ops.append(Op(*op))
         return found
 
-    def _resubmit(self, action: row_types.Resubmit) -> tuple[int, int]:
+    def _recirculate(self, action: row_types.Recirculate) -> tuple[int, int]:
         """Notifications are no packets: that one starts is noted, and its rows are not walked."""
-        if action.table_id == Table.NOTIFY:
-            return self._op("notify"), 0
-        return self._op("table", table_id=action.table_id), 0
+        return self._op("notify") if action.table_id == Table.NOTIFY else self._op("table", table_id=action.table_id), 0
 
     def _set_field(self, action: row_types.SetField) -> tuple[int, int]:
         if action.field == "vlan_vid":

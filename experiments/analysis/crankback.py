@@ -23,7 +23,8 @@ class CrankbackCase:
     first_walk
         Way of the first packet that meets the failure: to the failure, back, and on.
     new_path
-        Way once every switch on the primary knows; it never backtracks.
+        Way once every switch on the primary knows what its packets found out; it never backtracks. Notified
+        switches may know a shorter one.
     hops_back
         Links that the first packet crosses backwards.
     """

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from enum import IntEnum
 from functools import lru_cache
 from typing import Any
 
+from ryu_apps.openflow.action_bytes import Kind, Nx, action_bytes, bit_range, nicira_bytes, unpack
 from ryu_apps.openflow.fields import (
     decode_oxms,
     decode_subfield,
@@ -47,33 +47,6 @@ _REASON_ACTION = 1
 _OFPP_IN_PORT_16 = 0xFFF8
 
 
-class Kind(IntEnum):
-    """`ofp_action_type`."""
-
-    OUTPUT = 0
-    PUSH_VLAN = 17
-    POP_VLAN = 18
-    PUSH_MPLS = 19
-    POP_MPLS = 20
-    SET_QUEUE = 21
-    GROUP = 22
-    SET_FIELD = 25
-    EXPERIMENTER = 0xFFFF
-
-
-class Nx(IntEnum):
-    """`nx_action_subtype`."""
-
-    REG_MOVE = 6
-    REG_LOAD = 7
-    MULTIPATH = 10
-    RESUBMIT_TABLE = 14
-    LEARN = 16
-    CONTROLLER = 20
-    CT = 35
-    CLONE = 42
-
-
 HASH_FIELDS = (
     "eth_src",
     "symmetric_l4",
@@ -86,52 +59,28 @@ HASH_FIELDS = (
 HASH_ALGORITHMS = ("modulo_n", "hash_threshold", "hrw", "iter_hash")
 
 
-def _action(kind: Kind, body: bytes) -> bytes:
-    body += bytes(-(4 + len(body)) % 8)
-    return struct.pack("!HH", kind, 4 + len(body)) + body
-
-
-def _nicira(subtype: Nx, body: bytes) -> bytes:
-    return _action(Kind.EXPERIMENTER, struct.pack("!IH", NX_EXPERIMENTER, subtype) + body)
-
-
-def _unpack(layout: str, body: bytes) -> tuple[int, ...]:
-    size = struct.calcsize(layout)
-    if len(body) < size:
-        raise WireError(f"an action is truncated: {len(body)} bytes where {size} are needed")
-    return struct.unpack_from(layout, body)
-
-
-def _bits(name: str, first_bit: int, n_bits: int) -> int:
-    """`ofs_nbits` of a subfield: six bits of length, ten of offset."""
-    width = 8 * field_named(name).subfield_bytes
-    if not (first_bit >= 0 and 1 <= n_bits <= 64 and first_bit + n_bits <= width):
-        raise WireError(f"bits {first_bit}..{first_bit + n_bits - 1} are outside {name}, which has {width}")
-    return first_bit << 6 | n_bits - 1
-
-
 def _output(action: Output) -> bytes:
-    return _action(Kind.OUTPUT, struct.pack("!IH", action.port_no, _WHOLE_PACKET))
+    return action_bytes(Kind.OUTPUT, struct.pack("!IH", action.port_no, _WHOLE_PACKET))
 
 
 def _read_output(body: bytes) -> Action:
-    return Output(_unpack("!IH", body)[0])
+    return Output(unpack("!IH", body)[0])
 
 
 def _group(action: Group) -> bytes:
-    return _action(Kind.GROUP, struct.pack("!I", action.group_id))
+    return action_bytes(Kind.GROUP, struct.pack("!I", action.group_id))
 
 
 def _read_group(body: bytes) -> Action:
-    return Group(_unpack("!I", body)[0])
+    return Group(unpack("!I", body)[0])
 
 
 def _set_field(action: SetField) -> bytes:
-    return _action(Kind.SET_FIELD, encode_match_field(action.field, action.value, None))
+    return action_bytes(Kind.SET_FIELD, encode_match_field(action.field, action.value, None))
 
 
 def _read_set_field(body: bytes) -> Action:
-    length = 4 + _unpack("!HBB", body)[2]
+    length = 4 + unpack("!HBB", body)[2]
     ((name, value, mask),) = decode_oxms(bytes(body[:length]))
     if mask is not None:
         raise WireError(f"a set-field of {name} has a mask, which OpenFlow 1.3 does not know")
@@ -139,17 +88,17 @@ def _read_set_field(body: bytes) -> Action:
 
 
 def _push_vlan(_marker: PushVlan) -> bytes:
-    return _action(Kind.PUSH_VLAN, struct.pack("!H", ETH_VLAN))
+    return action_bytes(Kind.PUSH_VLAN, struct.pack("!H", ETH_VLAN))
 
 
 def _read_push_vlan(body: bytes) -> Action:
-    if _unpack("!H", body)[0] != ETH_VLAN:
+    if unpack("!H", body)[0] != ETH_VLAN:
         raise WireError("a push_vlan of another type than 0x8100 is none that Armor uses")
     return PushVlan()
 
 
 def _pop_vlan(_marker: PopVlan) -> bytes:
-    return _action(Kind.POP_VLAN, b"")
+    return action_bytes(Kind.POP_VLAN, b"")
 
 
 def _read_pop_vlan(_body: bytes) -> Action:
@@ -157,76 +106,76 @@ def _read_pop_vlan(_body: bytes) -> Action:
 
 
 def _push_mpls(_marker: PushMpls) -> bytes:
-    return _action(Kind.PUSH_MPLS, struct.pack("!H", ETH_MPLS))
+    return action_bytes(Kind.PUSH_MPLS, struct.pack("!H", ETH_MPLS))
 
 
 def _read_push_mpls(body: bytes) -> Action:
-    if _unpack("!H", body)[0] != ETH_MPLS:
+    if unpack("!H", body)[0] != ETH_MPLS:
         raise WireError("a push_mpls of another type than 0x8847 is none that Armor uses")
     return PushMpls()
 
 
 def _pop_mpls(action: PopMpls) -> bytes:
-    return _action(Kind.POP_MPLS, struct.pack("!H", action.eth_type))
+    return action_bytes(Kind.POP_MPLS, struct.pack("!H", action.eth_type))
 
 
 def _read_pop_mpls(body: bytes) -> Action:
-    return PopMpls(_unpack("!H", body)[0])
+    return PopMpls(unpack("!H", body)[0])
 
 
 def _set_queue(action: SetQueue) -> bytes:
-    return _action(Kind.SET_QUEUE, struct.pack("!I", action.queue_id))
+    return action_bytes(Kind.SET_QUEUE, struct.pack("!I", action.queue_id))
 
 
 def _read_set_queue(body: bytes) -> Action:
-    return SetQueue(_unpack("!I", body)[0])
+    return SetQueue(unpack("!I", body)[0])
 
 
 def _load(action: Load) -> bytes:
     if action.value >> action.n_bits:
         raise WireError(f"load of {action.value:#x} does not fit {action.n_bits} bits of {action.field}")
-    bits = _bits(action.field, action.first_bit, action.n_bits)
-    return _nicira(
+    bits = bit_range(action.field, action.first_bit, action.n_bits)
+    return nicira_bytes(
         Nx.REG_LOAD, struct.pack("!H", bits) + encode_subfield(action.field) + struct.pack("!Q", action.value)
     )
 
 
 def _read_load(body: bytes) -> Action:
-    bits, _subfield, value = _unpack("!HIQ", body)
+    bits, _subfield, value = unpack("!HIQ", body)
     return Load(decode_subfield(body[2:6]), bits >> 6, (bits & 0x3F) + 1, value)
 
 
 def _move(action: Move) -> bytes:
     for name, first_bit in ((action.src, action.src_first_bit), (action.dst, action.dst_first_bit)):
-        _bits(name, first_bit, action.n_bits)
+        bit_range(name, first_bit, action.n_bits)
     numbers = struct.pack("!HHH", action.n_bits, action.src_first_bit, action.dst_first_bit)
-    return _nicira(Nx.REG_MOVE, numbers + encode_subfield(action.src) + encode_subfield(action.dst))
+    return nicira_bytes(Nx.REG_MOVE, numbers + encode_subfield(action.src) + encode_subfield(action.dst))
 
 
 def _read_move(body: bytes) -> Action:
-    n_bits, src_first_bit, dst_first_bit, _src, _dst = _unpack("!HHHII", body)
+    n_bits, src_first_bit, dst_first_bit, _src, _dst = unpack("!HHHII", body)
     return Move(decode_subfield(body[6:10]), src_first_bit, decode_subfield(body[10:14]), dst_first_bit, n_bits)
 
 
 def _resubmit(action: Resubmit) -> bytes:
-    return _nicira(Nx.RESUBMIT_TABLE, struct.pack("!HB3x", _OFPP_IN_PORT_16, action.table_id))
+    return nicira_bytes(Nx.RESUBMIT_TABLE, struct.pack("!HB3x", _OFPP_IN_PORT_16, action.table_id))
 
 
 def _read_resubmit(body: bytes) -> Action:
-    in_port, table_id = _unpack("!HB", body)
+    in_port, table_id = unpack("!HB", body)
     if in_port != _OFPP_IN_PORT_16:
         raise WireError(f"a resubmit that changes the in_port to {in_port} is none that Armor uses")
     return Resubmit(table_id)
 
 
 def _recirculate(action: Recirculate) -> bytes:
-    # Without flags, zone, helper and actions of its own: nothing is committed, the packet only goes round.
-    ct = _nicira(Nx.CT, struct.pack("!HIHB3xH", 0, 0, 0, action.table_id, 0))
-    return _nicira(Nx.CLONE, bytes(6) + ct)
+    # Without flags, zone, helper and actions of its own: nothing is committed, the packet only comes to another table.
+    ct = nicira_bytes(Nx.CT, struct.pack("!HIHB3xH", 0, 0, 0, action.table_id, 0))
+    return nicira_bytes(Nx.CLONE, bytes(6) + ct)
 
 
 def _read_recirculate(body: bytes) -> Action:
-    kind, length, vendor, subtype, *options, table_id, helper = _unpack("!HHIHHIHB3xH", body[6:])
+    kind, length, vendor, subtype, *options, table_id, helper = unpack("!HHIHHIHB3xH", body[6:])
     expected = Kind.EXPERIMENTER, len(body) - 6, NX_EXPERIMENTER, Nx.CT
     if (kind, length, vendor, subtype) != expected or any((*options, helper)):
         raise WireError("a clone that does more than recirculate is none that Armor uses")
@@ -234,11 +183,11 @@ def _read_recirculate(body: bytes) -> Action:
 
 
 def _controller(action: Controller) -> bytes:
-    return _nicira(Nx.CONTROLLER, struct.pack("!HHBx", _WHOLE_PACKET, action.controller_id, _REASON_ACTION))
+    return nicira_bytes(Nx.CONTROLLER, struct.pack("!HHBx", _WHOLE_PACKET, action.controller_id, _REASON_ACTION))
 
 
 def _read_controller(body: bytes) -> Action:
-    return Controller(_unpack("!HHB", body)[1])
+    return Controller(unpack("!HHB", body)[1])
 
 
 def _multipath(action: Multipath) -> bytes:
@@ -249,12 +198,12 @@ def _multipath(action: Multipath) -> bytes:
         )
     head = struct.pack("!HH2x", HASH_FIELDS.index(action.fields), action.basis)
     how = struct.pack("!HHI2x", HASH_ALGORITHMS.index(action.algorithm), action.n_slots - 1, 0)
-    bits = _bits(action.dst, 0, field_named(action.dst).n_bits)
-    return _nicira(Nx.MULTIPATH, head + how + struct.pack("!H", bits) + encode_subfield(action.dst))
+    bits = bit_range(action.dst, 0, field_named(action.dst).n_bits)
+    return nicira_bytes(Nx.MULTIPATH, head + how + struct.pack("!H", bits) + encode_subfield(action.dst))
 
 
 def _read_multipath(body: bytes) -> Action:
-    fields, basis, algorithm, max_link, _arg, _bits_of_dst, _dst = _unpack("!HH2xHHI2xHI", body)
+    fields, basis, algorithm, max_link, _arg, _bits_of_dst, _dst = unpack("!HH2xHHI2xHI", body)
     if fields >= len(HASH_FIELDS) or algorithm >= len(HASH_ALGORITHMS):
         raise WireError(f"a multipath over fields {fields} by algorithm {algorithm} is none that Armor uses")
     return Multipath(HASH_FIELDS[fields], basis, HASH_ALGORITHMS[algorithm], max_link + 1, decode_subfield(body[18:22]))
@@ -266,7 +215,7 @@ _LEARN_CONSTANT, _LEARN_MATCH, _LEARN_LOAD, _LEARN_BITS = 1 << 13, 0 << 11, 1 <<
 
 def _learn_part(part: LearnMatch | LearnLoad) -> bytes:
     kind = _LEARN_MATCH if isinstance(part, LearnMatch) else _LEARN_LOAD
-    _bits(part.field, part.first_bit, part.n_bits)
+    bit_range(part.field, part.first_bit, part.n_bits)
     if part.value >> part.n_bits:
         raise WireError(f"learn of {part.value:#x} does not fit {part.n_bits} bits of {part.field}")
     constant = part.value.to_bytes((part.n_bits + 15) // 16 * 2, "big")
@@ -287,14 +236,14 @@ def _learn(action: Learn) -> bytes:
         0,
     )
     parts: tuple[LearnMatch | LearnLoad, ...] = (*action.matches, *action.loads)
-    return _nicira(Nx.LEARN, head + b"".join(map(_learn_part, parts)))
+    return nicira_bytes(Nx.LEARN, head + b"".join(map(_learn_part, parts)))
 
 
 _LEARN_HEAD_BYTES = struct.calcsize("!HHHQHBxHH")
 
 
 def _read_learn(body: bytes) -> Action:
-    idle, hard, priority, cookie, flags, table_id, fin_idle, fin_hard = _unpack("!HHHQHBxHH", body)
+    idle, hard, priority, cookie, flags, table_id, fin_idle, fin_hard = unpack("!HHHQHBxHH", body)
     if flags or fin_idle or fin_hard:
         raise WireError(f"a learn with flags {flags:#x} or fin timeouts is none that Armor uses")
     matches: list[LearnMatch] = []
@@ -310,7 +259,7 @@ def _read_learn(body: bytes) -> Action:
 
 
 def _read_learn_part(rest: bytes) -> tuple[LearnMatch | LearnLoad, bytes]:
-    (head,) = _unpack("!H", rest)
+    (head,) = unpack("!H", rest)
     n_bits = head & _LEARN_BITS
     kind = head & ~_LEARN_BITS
     if kind not in (_LEARN_CONSTANT | _LEARN_MATCH, _LEARN_CONSTANT | _LEARN_LOAD):
@@ -396,7 +345,7 @@ def decode_actions(body: bytes) -> tuple[Action, ...]:
     actions: list[Action] = []
     at = 0
     while at < len(body):
-        kind, length = _unpack("!HH", body[at:])
+        kind, length = unpack("!HH", body[at:])
         if length < 8 or length % 8 or at + length > len(body):
             raise WireError(f"action type {kind} has length {length}, which does not fit its list")
         actions.append(_decode_action(kind, body[at + 4 : at + length]))
@@ -410,7 +359,7 @@ def _decode_action(kind: int, body: bytes) -> Action:
         if decoder is None:
             raise WireError(f"action type {kind} is none that Armor uses")
         return decoder(body)
-    experimenter, subtype = _unpack("!IH", body)
+    experimenter, subtype = unpack("!IH", body)
     decoder = _NICIRA_DECODERS.get(subtype) if experimenter == NX_EXPERIMENTER else None
     if decoder is None:
         raise WireError(f"experimenter action {experimenter:#x}/{subtype} is none that Armor uses")

@@ -18,14 +18,14 @@ from ryu_apps.plan.restoration import replanned, with_rows
 from ryu_apps.plan.walk import Learning, Network
 from ryu_apps.schemes import find_scheme, route_schemes
 from te_solver.routes import ResidualRoutes
-from tests import schemes
 from tests.examples import examples
 from tests.plan.test_schemes_are_sound import ports_of
+from tests.schemes import number_of
 from tests.verify.networks import connected, send
 
 RESTORING = [name for name, scheme in route_schemes().items() if scheme.restoration is not None]
 CASES = [(name, planner) for name in RESTORING for planner in (("tree", "pair") if name == "cbc" else ("tree",))]
-OWNER = {"cbc": schemes.CBC, "restoration": schemes.RESTORATION, "ffg_restoration": schemes.FFG_RESTORATION}
+OWNER = {name: number_of(name) for name in RESTORING}
 
 
 def restored(scheme, topology, options, failed):

@@ -99,7 +99,7 @@ def test_hosts_of_any_address_find_each_other_and_a_failed_link_takes_its_rules_
     ("settings", "words"),
     [
         ({"ARMOR_TOPOLOGY": ""}, "no topology given"),
-        ({"ARMOR_TOPOLOGY": LINE, "ARMOR_REACTIVE_PATH": "half"}, "ARMOR_REACTIVE_PATH is 'half'; use whole or hop"),
+        ({"ARMOR_TOPOLOGY": LINE, "ARMOR_REACTIVE_PATH": "half"}, "setting path = 'half' is not known; use whole, hop"),
     ],
 )
 def test_the_app_refuses_to_start_with_settings_that_it_cannot_use(tmp_path, settings, words) -> None:

@@ -50,7 +50,7 @@ _NAMES |= {
 _STATISTICS = frozenset({"duration", "n_packets", "n_bytes", "idle_age", "hard_age"})
 _FLAGS = frozenset({"send_flow_rem", "reset_counts"})
 _BITS = re.compile(r"(?P<name>\w+)(?:\[(?:(?P<first>\d+)(?:\.\.(?P<last>\d+))?)?\])?\Z")
-_RECIRCULATION = re.compile(r"clone\(ct\(table=(\d+)\)\)")
+_RECIRCULATION = re.compile(r"\(ct\(table=(\d+)\)\)")
 _DSCP_SHIFT = 2  # nw_tos shows the DSCP in the place it has in the TOS octet
 
 

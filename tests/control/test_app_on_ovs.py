@@ -142,7 +142,8 @@ def test_a_link_repaired_while_the_controller_was_away_is_returned_to(network, t
         app.start()
         app.wait_ready()
         assert app.wait_event("return_done")["links"] == ["s4-s5"]
-        assert network.differing(app) == []
+        # On a busy machine switches that learned from notifications alone follow a moment later.
+        wait_until(lambda: network.differing(app) == [], "every switch holds its plan")
 
 
 def test_a_restarted_switch_is_filled_again(network, tmp_path):

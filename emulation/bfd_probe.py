@@ -10,7 +10,7 @@ from emulation.decide.bfd import BfdChoice, choose_bfd_interval
 from emulation.decide.switch import DaemonGroup, PortSetting
 
 UP_TIMEOUT_S = 30.0
-_SETTLE_S = 0.5  # the new interval is negotiated by a poll sequence, which takes a few packets
+SETTLE_S = 0.5  # the new interval is negotiated by a poll sequence, which takes a few packets
 _LOOK_S = 0.25
 
 
@@ -82,7 +82,7 @@ def probe_bfd_interval(
     for interval_ms in candidates_ms:
         status.set_bfd_interval(groups, settings, interval_ms)
         wait_bfd_up(groups, settings, UP_TIMEOUT_S)
-        time.sleep(_SETTLE_S)
+        time.sleep(SETTLE_S)
         flaps[interval_ms] = count_flaps(groups, settings, watch_s, stop_early=True)
         if flaps[interval_ms] == 0:
             break

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from emulation import bfd_probe, status
@@ -49,6 +49,7 @@ AgentCommand = Callable[[SwitchSite], Sequence[str] | None]
 NetworkPart = Callable[["RunningNetwork"], AbstractContextManager[Any]]
 _PROGRAM_WAIT_S = 1.0
 _PARALLEL = 8
+SLOW_BFD_MS = 100
 
 
 class RunningNetwork:
@@ -264,6 +265,26 @@ class RunningNetwork:
     def wait_bfd_up(self, timeout_s: float = 30.0) -> float:
         """Wait until all BFD sessions are up (1 to 3 s after a start or repair); seconds it took."""
         return bfd_probe.wait_bfd_up(self.groups, self.settings, timeout_s)
+
+    def set_bfd_interval(self, interval_ms: int) -> None:
+        """Change the BFD interval of all links; sessions stay up."""
+        if interval_ms != self.bfd_interval_ms:
+            status.set_bfd_interval(self.groups, self.settings, interval_ms)
+            self.bfd_interval_ms = interval_ms
+            self.wait_bfd_up()
+            time.sleep(bfd_probe.SETTLE_S)
+
+    @contextmanager
+    def slow_bfd(self) -> Iterator[None]:
+        """Send BFD packets rarely meanwhile.
+
+        At 5 ms the switches of Darkstrand need 1.4 processor cores before everything else; on two cores the
+        controller, the backup databases and the agents then starve at the start, and sessions flap.
+        """
+        wanted_ms = self.bfd_interval_ms
+        self.set_bfd_interval(max(wanted_ms, SLOW_BFD_MS))
+        yield
+        self.set_bfd_interval(wanted_ms)
 
     def wait_connected(self, timeout_s: float = 30.0) -> float:
         """Wait until every switch has a connection to the controller; seconds it took."""

@@ -1,6 +1,4 @@
-"""The agent's loop: what comes from the switch, from the databases and from the clock goes to `decide.agent.step`,
-and what that decides is done. Nothing is decided here.
-"""
+"""The agent's loop: gives `decide.agent.step` what comes from switch, databases and clock; does what that decides."""
 
 from __future__ import annotations
 
@@ -61,6 +59,7 @@ if TYPE_CHECKING:
     from ovsdb_backup.database_watch import GenerationWatch, PortWatch
 
 STORE_TIMEOUT_S = 2.0  # the agent is deaf while it reads a plan: a server that hangs must not keep it long
+FIRST_STORE_TIMEOUT_S = 10.0  # without a plan there is nothing that it could miss
 STORE_RETRY_S = 1.0
 PREPARE_AFTER_S = 0.5  # quiet time before failures are worked out in advance: other agents may be busy
 COLLECT_INTERVAL_S = 60.0
@@ -378,7 +377,8 @@ class Agent:
         from ryu_apps.backup_database.store import BackupStore
 
         try:
-            stored = BackupStore(self._options.database, STORE_TIMEOUT_S).read_plan(self._options.bridge)
+            timeout_s = STORE_TIMEOUT_S if self._generation else FIRST_STORE_TIMEOUT_S
+            stored = BackupStore(self._options.database, timeout_s).read_plan(self._options.bridge)
         except ArmorError as error:
             self._next_load_s = time.monotonic() + STORE_RETRY_S
             self._journal.write("error", reason=str(error))

@@ -20,8 +20,10 @@ from emulation.doctor import install_path
 from emulation.guard import GUARD
 from emulation.network import EmulatedNetwork
 from emulation.runfile import STATE_VARIABLE, list_runs
-from emulation.status import EmulationTimeoutError
+from emulation.running import SLOW_BFD_MS
+from emulation.status import EmulationTimeoutError, parse_bfd_show
 from emulation.supervisor import ProcessError
+from machine.json_rpc import call
 from machine.places import CommandError, namespace_inode
 from mininet_topos import toy
 from mininet_topos.errors import BadInputError
@@ -145,6 +147,21 @@ def test_facts_for_the_record_are_plain_json(square: EmulatedNetwork) -> None:
     assert facts["bfd_interval_ms"] == 100
     assert facts["datapath"] in ("netdev", "kernel")
     assert facts["datapath_reason"]
+
+
+def intervals_ms(net: EmulatedNetwork) -> set[str]:
+    shown = (parse_bfd_show(call(group.vswitchd_control, "bfd/show", [])) for group in net.groups)
+    return {session["TX Interval"] for sessions in shown for session in sessions.values()}
+
+
+def test_bfd_is_slow_while_asked_and_no_session_fails(square: EmulatedNetwork) -> None:
+    flaps = sum(square.flap_counts().values())
+    square.set_bfd_interval(50)
+    with square.slow_bfd():
+        assert intervals_ms(square) == {f"Approx {SLOW_BFD_MS}ms"}
+    assert intervals_ms(square) == {"Approx 50ms"}
+    square.set_bfd_interval(100)
+    assert sum(square.flap_counts().values()) == flaps
 
 
 def test_two_networks_with_the_same_names_run_side_by_side(square: EmulatedNetwork) -> None:

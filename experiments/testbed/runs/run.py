@@ -278,9 +278,10 @@ def make_ready(network: EmulatedNetwork, plans: dict[int, RulePlan], variation: 
         Something is not ready in time; the message names what.
     """
     say("waiting for the controller")
-    network.wait_connected(_CONNECT_S)
-    say(f"installing {sum(len(plan.flows) for plan in plans.values()):,} rules")
-    wait_installed(network, plans, variation)
+    with network.slow_bfd():
+        network.wait_connected(_CONNECT_S)
+        say(f"installing {sum(len(plan.flows) for plan in plans.values()):,} rules")
+        wait_installed(network, plans, variation)
     say("waiting for BFD")
     network.wait_bfd_up(BFD_S)
     if is_tunnel_scheme(variation) or find_scheme(variation.scheme).restoration is not None:

@@ -22,7 +22,7 @@ from mininet_topos.topology import Topology
 if TYPE_CHECKING:
     from emulation.network import EmulatedNetwork
 
-_START_S, _ROWS_START_S = 15.0, 60.0
+_START_S = 60.0
 _STOP_S = 2.0
 
 
@@ -102,7 +102,7 @@ def watched_rows(network: EmulatedNetwork, table_id: int, work: Work) -> Iterato
         process = network.popen("controller", argv, stdout=log, stderr=subprocess.STDOUT)
     try:
         nodes = set(network.sites)
-        missing_after(lambda: nodes - _rows_watched(work) if process.poll() is None else set(), _ROWS_START_S)
+        missing_after(lambda: nodes - _rows_watched(work) if process.poll() is None else set(), _START_S)
         if missing := nodes - _rows_watched(work):
             raise NotReadyError(f"the row watcher does not watch {min(missing)}; its log: {work.path}/row_watch.log")
         yield

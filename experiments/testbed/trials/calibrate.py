@@ -82,7 +82,7 @@ def _under_load(testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path
     tried: list[Json] = []
     facts: Json = {}
     for interval_ms in CANDIDATES_MS:
-        testbed.set_bfd_interval(interval_ms)
+        testbed.network.set_bfd_interval(interval_ms)
         measured, _ = testbed.observe(scenario, folder / f"bfd-{interval_ms}")
         record = make_record(scenario, scenario.variations[0], measured, "", (), notes=())
         found = udp_of(trial, scenario.topology, measured.captures, measured.clock)

@@ -127,8 +127,9 @@ def open_flow_testbed(trial: Trial, folder: Path, settings: TestbedSettings) -> 
     )
     with network, FailureInjection(network) as injection:
         settings.say("installing the tunnels")
-        network.wait_connected(_CONNECT_S)
-        wait_installed(network, plans, variation)
+        with network.slow_bfd():
+            network.wait_connected(_CONNECT_S)
+            wait_installed(network, plans, variation)
         network.wait_bfd_up(BFD_S)
         # To the controller, links whose sessions were not up yet had failed.
         wait_installed(network, plans, variation)

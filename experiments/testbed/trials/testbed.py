@@ -12,7 +12,6 @@ from pathlib import Path
 
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
-from emulation.status import set_bfd_interval
 from experiments.analysis.frames import CaptureError
 from experiments.analysis.injected import InjectedEvent
 from experiments.analysis.packet_counts import Clock
@@ -28,7 +27,7 @@ from experiments.testbed.instruments.streams import Streams
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.inject import Injector
 from experiments.testbed.runs.measure import Flaps, Measured, PortKey, unasked_restarts
-from experiments.testbed.runs.parts import BFD_S, emulated_network, options_of
+from experiments.testbed.runs.parts import emulated_network, options_of
 from experiments.testbed.runs.run import make_ready
 from experiments.testbed.runs.watching import PortWatch
 from experiments.testbed.trials.decide.scenario import load_of
@@ -43,7 +42,6 @@ HOST_FILTER = f"icmp or (udp dst portrange {FIRST_PORT}-{FIRST_PORT + 999})"
 _LEAD_S = 0.3  # from the start of the clients to their first packets
 _LAST_ANSWERS_S = 0.2
 _LOAD_EXTRA_S = 3.0  # load is ended, it does not end by itself
-_BFD_SETTLE_S = 0.5  # a new interval is negotiated in a few packets
 
 Say = Callable[[str], None]
 Plans = dict[int, RulePlan]
@@ -82,15 +80,6 @@ class Testbed:
     def events_since(self, offset: int) -> str:
         """What processes have written to the event log since its length was `offset` bytes."""
         return self.work.events.read_bytes()[offset:].decode()
-
-    def set_bfd_interval(self, interval_ms: int) -> None:
-        """Change the BFD interval of all links."""
-        network = self.network
-        if interval_ms != network.bfd_interval_ms:
-            set_bfd_interval(network.groups, network.settings, interval_ms)
-            network.bfd_interval_ms = interval_ms
-            network.wait_bfd_up(BFD_S)
-            time.sleep(_BFD_SETTLE_S)
 
     def observe(self, scenario: Scenario, folder: Path) -> tuple[Measured, Return]:
         """Send the traffic, fail its links, keep what the instruments see, repair, and wait for the return.

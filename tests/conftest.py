@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -15,6 +16,10 @@ from hypothesis import HealthCheck, Phase, settings
 
 MINIMUM_FILE = Path(__file__).parent / "quality" / "minimum_tests.txt"
 OVS_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
+
+# Tests make millions of small values without cycles: to look for garbage among them as often as usual takes a third of
+# the time.
+gc.set_threshold(100_000, 50, 100)
 
 # Debian keeps the daemons in sbin, which an ordinary user's PATH leaves out.
 os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
@@ -122,6 +127,7 @@ def require_minimum(session: pytest.Session, collected: int) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Count the tests of a run in one process; a worker of a parallel run leaves that to the one that started it."""
+    gc.freeze()  # what was collected stays
     if not hasattr(session.config, "workerinput"):
         require_minimum(session, len(session.items))
 

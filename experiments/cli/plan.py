@@ -29,6 +29,7 @@ from experiments.cli.shapes import check_shape, show
 from experiments.cli.tunnels import add_tunnel_arguments, plan_tunnels, refuse_tunnel_arguments, tunnel_planner
 from experiments.scenario.suggest import suggest
 from experiments.terminal.inputs import load_topology
+from machine.collector import collector_paused
 from mininet_topos.errors import BadInputError
 
 
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         return run_in_band(arguments, topology)
     refuse_in_band_arguments(arguments)
     planner = scheme.plan if scheme.tunnels is None else tunnel_planner(arguments)
-    with memory_for(arguments, topology, options, planner, notifies=bool(scheme.modes)):
+    with collector_paused(), memory_for(arguments, topology, options, planner, notifies=bool(scheme.modes)):
         if scheme.tunnels is not None:
             return plan_tunnels(arguments, topology)
         refuse_tunnel_arguments(arguments)

@@ -29,6 +29,8 @@ _SIZES = ("tables", "rows", "fields", "replicated_rows", "replicated_fields")
 
 def in_shape(plans: Mapping[int, RulePlan], shape: str) -> dict[int, RulePlan]:
     """Plans with their tables in a shape."""
+    if shape == REPLICATED:
+        return dict(plans)  # as they are planned; to find that out anew takes longer than to plan them
     return {dpid: made for dpid, (made, _) in _reshaped(plans, shape).items()}
 
 
@@ -64,14 +66,16 @@ def show(
     from ryu_apps.plan.text import names_of, plan_text
 
     wanted = {dpid: plan for dpid, plan in plans.items() if not arguments.switch or plan.node in arguments.switch}
-    shaped = _reshaped(wanted, arguments.shape)
     value = {**about, "shape": arguments.shape}
     if arguments.count:
-        counted = {**value, **count_json(wanted, shaped)}
+        counted = {**value, **count_json(wanted, _reshaped(wanted, arguments.shape))}
         emit(arguments, counted, count_text(counted))
         return 0
-    value["switches"] = [plan_to_json(plan) for plan, _ in shaped.values()]
-    texts = [] if arguments.json else [plan_text(plan, names_of(topology, plan.node)) for plan, _ in shaped.values()]
+    shaped = in_shape(wanted, arguments.shape).values()
+    if arguments.json:
+        emit(arguments, {**value, "switches": [plan_to_json(plan) for plan in shaped]}, "")
+        return 0
+    texts = [plan_text(plan, names_of(topology, plan.node)) for plan in shaped]
     texts += [
         f"# Not covered: packets at {each['switch']} to {', '.join(each['destinations'])}, when {each['link']} fails\n"
         for each in value.get("not_covered", ())

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from experiments.comparison.decide.header_bits import header_bits
 from experiments.comparison.decide.row import FIRST, SETTLED, UPDATING, Row
 from experiments.verify.result import VerifyResult
-from experiments.verify.verify import Request, collector_paused, planned, verify_planned
+from experiments.verify.verify import Request, planned, verify_planned
+from machine.collector import collector_paused
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.choices import uses_agent
 from ryu_apps.plan.scheme import Scheme

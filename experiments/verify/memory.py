@@ -13,6 +13,7 @@ import resource
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,24 +73,17 @@ def forecast(topology: Topology, plan: Planner) -> Forecast:
     plan : callable
         Makes the plans of any network, as it will make those of this one.
     """
-    shapes, sizes = [], []
-    for name in REFERENCES:
-        reference = load_topology(name)
-        shapes.append(shape_of(reference))
-        sizes.append(_planned(plan, reference))
-    rows, kept, _passing = np.array(sizes, dtype=float).T
+    rows, kept, passing = np.array([_planned(plan, name) for name in (*REFERENCES, MANY_LINKS)], dtype=float).T
     wanted = shape_of(topology)
-    terms = np.array([each.terms for each in shapes])
+    terms = np.array([_reference(name)[1].terms for name in REFERENCES])
     scale = terms.max(axis=0)
 
     def fitted(of_references: np.ndarray) -> float:
         weights, _residual = nnls(terms / scale, of_references)
         return float(np.dot(weights / scale, wanted.terms))
 
-    n_rows, held = fitted(rows), fitted(kept)
-    many = load_topology(MANY_LINKS)
-    _rows, _kept, passing = _planned(plan, many)
-    meanwhile = passing * wanted.entries / shape_of(many).entries
+    n_rows, held = fitted(rows[:-1]), fitted(kept[:-1])
+    meanwhile = passing[-1] * wanted.entries / _reference(MANY_LINKS)[1].entries
     walk = _WALK_BYTES + _WALK_BYTES_A_ROW * n_rows
     return Forecast(round(n_rows), round(_PROGRAM_BYTES + _FRAGMENTED * (held + max(meanwhile, walk))))
 
@@ -128,8 +122,16 @@ def _spread(n_nodes: int, at_most: int) -> list[int]:
     return sorted({int(each) for each in np.linspace(0, n_nodes - 1, min(n_nodes, at_most))})
 
 
-def _planned(plan: Planner, topology: Topology) -> tuple[int, int, int]:
-    """Rows of a plan, its bytes, and the bytes that its making holds beside it."""
+@cache
+def _reference(name: str) -> tuple[Topology, _Shape]:
+    topology = load_topology(name)
+    return topology, shape_of(topology)
+
+
+@cache
+def _planned(plan: Planner, name: str) -> tuple[int, int, int]:
+    """Rows of the plan of a reference, its bytes, and the bytes that its making holds beside it."""
+    topology, _shape = _reference(name)
     tracemalloc.start()
     try:
         plans = plan(topology)

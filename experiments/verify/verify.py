@@ -7,10 +7,8 @@ sets are shared out over processes in batches; what is found does not depend on 
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -20,6 +18,7 @@ from experiments.verify.cases import failure_masks
 from experiments.verify.result import TableSizes, Tally, VerifyResult
 from experiments.verify.verifier import Verifier
 from experiments.verify.workers import tallies
+from machine.collector import collector_paused
 from mininet_topos.topology import Topology
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.options import PlanOptions
@@ -152,18 +151,3 @@ def sizes_of(plans: Mapping[int, RulePlan]) -> dict[str, TableSizes]:
 
 def _worthwhile(batches: int) -> int:
     return max(1, min(len(os.sched_getaffinity(0)), batches // _BATCHES_WORTH_A_PROCESS))
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Plans are hundreds of thousands of small values without cycles: collecting among them takes a third of the time.
-
-    In forked workers it would also copy the pages that all share.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -16,6 +16,7 @@ from typing import Any
 
 from ryu.lib import hub
 
+from machine.collector import collector_paused
 from mininet_topos.catalogue import load_topology
 from mininet_topos.connectivity import require_connected
 from mininet_topos.topology import LinkId
@@ -64,7 +65,8 @@ class Controller:
         self.scheme, self.settings = scheme, settings
         self.topology = load_topology(settings.topology)
         require_connected(self.topology)
-        self.plans = self._first_plans()
+        with collector_paused():
+            self.plans = self._first_plans()
         self.events = ControllerEvents("controller", logger)
         self.faults = Faults(self.events, logger)
         self.switches: dict[str, Switch] = {}

@@ -97,7 +97,7 @@ def test_output_goes_to_a_file_when_asked(tmp_path: Path, capsys: pytest.Capture
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_sample(capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["verify", "sdfast", "darkstrand", "--failures", "3", "--sample", "5", "--jobs", "1"]
+    argv = ["verify", "sdfast", "gscale", "--failures", "3", "--notification", "off", "--sample", "5", "--jobs", "1"]
     first, again, other = (json_of([*argv, "--seed", seed], capsys) for seed in ("4", "4", "5"))
     assert first["cases"] == again["cases"]
     assert first["cases"] != other["cases"]
@@ -114,7 +114,7 @@ def test_listing_starts_without_the_heavy_and_the_acting_libraries() -> None:
 
 @pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error() -> None:
-    program = "from experiments.cli.main import main; import sys; sys.exit(main(['plan', 'sdfast', 'darkstrand']))"
+    program = "from experiments.cli.main import main; import sys; sys.exit(main(['plan', 'shortest', 'darkstrand']))"
     writer = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert writer.stdout is not None
     writer.stdout.read(100)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from random import Random
+
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from experiments.verify.walk.dynamics import AgentDynamics
@@ -18,7 +20,7 @@ from ryu_apps.plan.recovery_rows import tag_tci
 from ryu_apps.plan.sdfast import plan_sdfast
 from ryu_apps.plan.walk import Network
 from tests.examples import examples
-from tests.verify.networks import case_of, connected, send
+from tests.verify.networks import case_of, connected, send, topology_of
 
 
 class RememberingAgents(AgentDynamics):
@@ -63,6 +65,14 @@ def failing(draw):
     return case_of("sdfast", topology, options, failed)
 
 
+def one_way_by_a_parallel_link():
+    """Tunnels by s2-s3 from s4 to s3, and by s2-s3#1 back: a reply may be the first to meet the failure."""
+    topology = topology_of([(1, 2), (2, 3), (1, 4), (1, 5), (2, 3), (2, 4), (3, 5)])
+    options = PlanOptions(mode="agent", planner="tunnels", max_failures=2)
+    return case_of("sdfast", topology, options, {topology.parse_link("s2-s3")})
+
+
+@example(one_way_by_a_parallel_link(), Random(0))
 @examples(80)
 @given(failing(), st.randoms(use_true_random=False))
 def test_agents_that_remember_send_every_packet_as_the_walkers_do(case, random):
@@ -74,7 +84,10 @@ def test_agents_that_remember_send_every_packet_as_the_walkers_do(case, random):
         if there.outcome == "delivered":
             back = send(remembering, *reversed(pair))
             assert back.outcome == "delivered"
-            assert len(case.failed) > 1 or len(set(back.path)) == len(back.path)
+            # The destination turns the replies to a packet that met the failure; of a pair whose tunnels are not the
+            # same there and back, one way may meet it alone.
+            turned = case.options.planner != "tunnels" or any(hop.packet.vlan_tci for hop in there.hops)
+            assert len(case.failed) > 1 or not turned or len(set(back.path)) == len(back.path)
         parts = case.topology.components(case.failed)
         joined = parts[case.topology.node_names[pair[0]]] == parts[case.topology.node_names[pair[1]]]
         assert there.outcome == ("delivered" if joined else "dropped")

@@ -110,6 +110,17 @@ class Topology:
             raise TopologyError(f"node {min(repeated)!r} stands twice in {self.name!r}; rename one")
         _check_links(self.links, set(names))
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"name": self.name, "nodes": self.nodes, "links": self.links}  # hashes hold in one process only
+
+    @cached_property
+    def _hash(self) -> int:
+        """What is cached by topology is looked up a hundred thousand times."""
+        return hash((self.name, self.nodes, self.links))
+
     @cached_property
     def node_names(self) -> tuple[str, ...]:
         """Names in order."""

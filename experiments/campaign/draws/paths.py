@@ -159,14 +159,14 @@ def links_met(routes: ResidualRoutes, pair: Pair, failed: frozenset[LinkId]) -> 
     Recovery without a controller promises delivery up to as many as the tags name (`MOST_MET`).
     """
     source, destination = pair
-    order = routes.topology.index_of
+    order, ids = routes.topology.index_of, routes.topology.link_ids
     known: frozenset[LinkId] = frozenset()
     node = source
     while node != destination:
         number = int(routes.next_links(known)[order[node], order[destination]])
         if number == NO_LINK:
             break
-        link = routes.topology.link_id(routes.links[number].direction)
+        link = ids[routes.link_number[number]]
         if link in failed:
             known |= {link}
         else:

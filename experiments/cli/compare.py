@@ -105,11 +105,11 @@ def _count(bar: Progress, done: int, every: int) -> None:
 
 
 def _paste(name: str, rows: Sequence[Row]) -> None:
-    from experiments.comparison.decide.pasted import markdown_table, pasted
+    from experiments.comparison.decide.pasted import pasted
     from experiments.terminal.inputs import read_text
     from machine.whole_file import write_whole
 
-    page = pasted(read_text(name), markdown_table(rows), repr(name))
+    page = pasted(read_text(name), rows, repr(name))
     write_whole(writable(name), page.encode("utf-8"))
     note(f"written: {name}")
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from experiments.cli.in_band import IN_BAND, add_in_band_arguments, refuse_in_band_arguments, run_in_band
 from experiments.cli.memory import add_memory_argument, memory_for
+from experiments.cli.not_covered import not_covered_json
 from experiments.cli.parser import (
     PLAN_OPTIONS,
     add_plan_arguments,
@@ -92,11 +93,6 @@ def run(arguments: argparse.Namespace) -> int:
             "mode": scheme.mode_of(options),
             "planner": options.planner,
             "routes": options.routes,
+            **not_covered_json(scheme, topology, options, arguments.switch or ()),
         }
-        if scheme.not_covered is not None:
-            value["not_covered"] = [
-                {"switch": node, "link": str(link), "destinations": list(destinations)}
-                for (node, link), destinations in scheme.not_covered(topology, options).items()
-                if not arguments.switch or node in arguments.switch
-            ]
         return show(arguments, topology, value, plans)

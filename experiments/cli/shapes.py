@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from experiments.cli.not_covered import not_covered_lines
 from experiments.terminal.output import emit, table
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, TWO_TABLE, uses_agent
@@ -76,10 +77,7 @@ def show(
         emit(arguments, {**value, "switches": [plan_to_json(plan) for plan in shaped]}, "")
         return 0
     texts = [plan_text(plan, names_of(topology, plan.node)) for plan in shaped]
-    texts += [
-        f"# Not covered: packets at {each['switch']} to {', '.join(each['destinations'])}, when {each['link']} fails\n"
-        for each in value.get("not_covered", ())
-    ]
+    texts += [f"# {line}\n" for line in not_covered_lines(value)]
     emit(arguments, value, "\n".join(texts).rstrip("\n"))
     return 0
 

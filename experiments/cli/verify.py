@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.cli.hash_split import add_hash_split_arguments
 from experiments.cli.memory import add_memory_argument, memory_for
+from experiments.cli.not_covered import not_covered_json, not_covered_lines
 from experiments.cli.parser import (
     add_plan_arguments,
     add_protect_argument,
@@ -113,18 +114,18 @@ def _verified(
     if scheme.buffers and not arguments.against_ovs:
         return _packet_buffer(arguments, scheme, topology, options)
     check = _against_ovs if arguments.against_ovs else _cases
-    return check(arguments, topology, options)
+    return check(arguments, scheme, topology, options)
 
 
-def _cases(arguments: argparse.Namespace, topology: Topology, options: PlanOptions) -> int:
+def _cases(arguments: argparse.Namespace, scheme: Scheme, topology: Topology, options: PlanOptions) -> int:
     from experiments.verify.verify import Request, verify_scheme
 
-    request = Request(topology, arguments.scheme, options, arguments.failures, arguments.sample, arguments.seed)
+    request = Request(topology, scheme.name, options, arguments.failures, arguments.sample, arguments.seed)
     with progress(100, "cases", "%") as bar:
         result = verify_scheme(
             request, arguments.jobs, lambda done, every: bar.update(100 * done // every - 100 * (done - 1) // every)
         )
-    value = result.to_json()
+    value = result.to_json() | not_covered_json(scheme, topology, options)
     emit(arguments, value, cases_text(value))
     return 0 if result.holds else 1
 
@@ -168,14 +169,14 @@ def _failed_sets(arguments: argparse.Namespace, topology: Topology) -> list[froz
     return [frozenset(link for number, link in enumerate(links) if mask >> number & 1) for mask in masks]
 
 
-def _against_ovs(arguments: argparse.Namespace, topology: Topology, options: PlanOptions) -> int:
+def _against_ovs(arguments: argparse.Namespace, scheme: Scheme, topology: Topology, options: PlanOptions) -> int:
     from experiments.verify.against_ovs.compare import compare_with_ovs
 
     with progress(arguments.samples, "packets", "") as bar:
         comparison = compare_with_ovs(
-            topology, arguments.scheme, options, samples=arguments.samples, seed=arguments.seed, progress=bar.update
+            topology, scheme.name, options, samples=arguments.samples, seed=arguments.seed, progress=bar.update
         )
-    value = {"topology": topology.name, "scheme": arguments.scheme, "mode": options.mode, **comparison.to_json()}
+    value = {"topology": topology.name, "scheme": scheme.name, "mode": options.mode, **comparison.to_json()}
     emit(arguments, value, _comparison_text(value))
     return 1 if comparison.differences else 0
 
@@ -192,6 +193,7 @@ def cases_text(value: dict[str, Any]) -> str:
     lines += ["", indented(table(_size_rows(value), _SIZE_HEAD, right=(1, 2))), ""]
     lines.append(f"  mean stretch {_number(value['mean_stretch'])}, of first packets {_number(value['first_stretch'])}")
     lines.append(f"  {value['seconds']:.2f} s, {value['cases_per_s'] or 0:,.0f} cases a second")
+    lines += [f"  {line}" for line in not_covered_lines(value)]
     lines += [f"  BROKEN: {example}" for example in value["examples"]]
     lines.append("  the promise holds" if value["holds"] else "  THE PROMISE IS BROKEN")
     return "\n".join(lines)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from experiments.campaign.verdicts import MEASURED, count_verdicts
+from experiments.report.decide.markdown import put_between, table
 from experiments.report.folders import CampaignFolder, read_folder
 from experiments.report.words import Json
 from mininet_topos.errors import BadInputError
@@ -29,17 +30,13 @@ def filled(text: str, folder: Path) -> str:
     if not places:
         raise BadInputError(f"the page has no place for a table; write {' or '.join(TABLES)}, and below it {END}")
     for marker in places:
-        before, _, rest = text.partition(f"{marker}\n")
-        _, end, after = rest.partition(END)
-        if not end:
-            raise BadInputError(f"nothing ends the table that begins with {marker}; write {END} below it")
-        text = "".join([before, marker, "\n", "\n".join(TABLES[marker](verdicts)), "\n", END, after])
+        header, lines = TABLES[marker]
+        text = put_between(text, marker, END, table(header, lines(verdicts)), "the page")
     return text
 
 
-def _ids(verdicts: Sequence[Json]) -> Iterator[str]:
+def _ids(verdicts: Sequence[Json]) -> Iterator[tuple[str, ...]]:
     """A line for each id with judged claims: its first claim, and how many got which verdict."""
-    yield from _head("id", "first claim", "paper", "measured [95 %]", "all claims")
     for verdict in verdicts:
         judged = _judged(verdict)
         if judged:
@@ -47,34 +44,26 @@ def _ids(verdicts: Sequence[Json]) -> Iterator[str]:
             for claim in judged:
                 numbers[claim["verdict"]] += 1
             words = ", ".join(f"{numbers[word]} {word}" for word in count_verdicts(()) if word in numbers)
-            yield _line(f"`{verdict['id']}`", first["name"], _paper(first), _measured(first), words)
+            yield f"`{verdict['id']}`", first["name"], _paper(first), _measured(first), words
 
 
-def _claims(verdicts: Sequence[Json]) -> Iterator[str]:
+def _claims(verdicts: Sequence[Json]) -> Iterator[tuple[str, ...]]:
     """A line for each judged claim."""
-    yield from _head("id", "claim", "paper or goal", "measured [95 %]", "verdict")
     for verdict in verdicts:
         for claim in _judged(verdict):
-            yield _line(f"`{verdict['id']}`", claim["name"], _paper(claim), _measured(claim), claim["verdict"])
+            yield f"`{verdict['id']}`", claim["name"], _paper(claim), _measured(claim), claim["verdict"]
 
 
-TABLES: dict[str, Callable[[Sequence[Json]], Iterator[str]]] = {
-    "<!-- armor report: ids -->": _ids,
-    "<!-- armor report: claims -->": _claims,
+Lines = Callable[[Sequence[Json]], Iterator[tuple[str, ...]]]
+TABLES: dict[str, tuple[tuple[str, ...], Lines]] = {
+    "<!-- armor report: ids -->": (("id", "first claim", "paper", "measured [95 %]", "all claims"), _ids),
+    "<!-- armor report: claims -->": (("id", "claim", "paper or goal", "measured [95 %]", "verdict"), _claims),
 }
+"""By the marker of its place: the header of a table, and what makes its lines from the verdicts."""
 
 
 def _judged(verdict: Json) -> list[Json]:
     return [claim for claim in verdict["claims"] if claim["verdict"] != MEASURED]
-
-
-def _head(*names: str) -> Iterator[str]:
-    yield _line(*names)
-    yield _line(*["---"] * len(names))
-
-
-def _line(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _paper(claim: Json) -> str:

@@ -1,4 +1,4 @@
-"""`armor plan` of a scheme whose switches may hold no repair: for which of their links, and for packets to whom."""
+"""What `armor plan` and `armor verify` say of links that a switch holds no repair for, and of packets to whom."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ BRIDGE = {
 }
 
 
+EVERY = {("s3", "s3-s4"), ("s4", "s3-s4")}
+
+
 def test_links_without_a_repair_are_named_by_switch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bridge.json"
     path.write_text(json.dumps(BRIDGE), encoding="utf-8")
@@ -22,4 +25,24 @@ def test_links_without_a_repair_are_named_by_switch(tmp_path: Path, capsys: pyte
     assert "# Not covered: packets at s3 to s4, when s3-s4 fails" in capsys.readouterr().out
     assert main(["plan", "ti_lfa", str(path), "--json"]) == 0
     missing = json.loads(capsys.readouterr().out)["not_covered"]
-    assert {(each["switch"], each["link"]) for each in missing} == {("s3", "s3-s4"), ("s4", "s3-s4")}
+    assert {(each["switch"], each["link"]) for each in missing} == EVERY
+
+
+def test_verify_names_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bridge.json"
+    path.write_text(json.dumps(BRIDGE), encoding="utf-8")
+    assert main(["verify", "ti_lfa", str(path), "--jobs", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "Not covered: packets at s3 to s4, when s3-s4 fails" in said
+    assert "Not covered: packets at s4 to s1, s2, s3, when s3-s4 fails" in said
+    assert main(["verify", "ti_lfa", str(path), "--jobs", "1", "--json"]) == 0
+    missing = json.loads(capsys.readouterr().out)["not_covered"]
+    assert {(each["switch"], each["link"]) for each in missing} == EVERY
+
+
+@pytest.mark.parametrize("command", ["plan", "verify"])
+def test_full_coverage_is_said_in_a_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "ti_lfa", "ring:3"]) == 0
+    assert "Not covered: nothing" in capsys.readouterr().out
+    assert main([command, "shortest", "ring:3"]) == 0
+    assert "Not covered" not in capsys.readouterr().out

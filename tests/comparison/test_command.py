@@ -11,9 +11,8 @@ import pytest
 
 from experiments.cli.compare import FILES
 from experiments.cli.main import main
-from experiments.comparison.decide.pasted import BEGIN, END, pasted
+from experiments.comparison.decide.pasted import BEGIN
 from experiments.comparison.decide.row import Row
-from mininet_topos.errors import BadInputError
 from tests.plan.test_own_scheme import armor, example  # noqa: F401 - a fixture
 from tests.quality.layers import ROOT
 
@@ -90,15 +89,6 @@ def test_bad_input_is_one_line(words: tuple[str, ...], complaint: str, capsys: p
     said = capsys.readouterr().err
     assert complaint in said
     assert len(said.splitlines()) == 1
-
-
-def test_a_table_replaces_the_one_between_its_marks_and_nothing_else() -> None:
-    page = f"# Page\n\n{BEGIN} ffg square -->\nold\n{END}\n\nend\n"
-    once = pasted(page, "| a |", "page")
-    assert once == f"# Page\n\n{BEGIN} ffg square -->\n\n| a |\n\n{END}\n\nend\n" == pasted(once, "| a |", "page")
-    for broken in ("", page + page, page.replace(END, ""), f"{END}\n{BEGIN} x -->\n"):
-        with pytest.raises(BadInputError, match="each once"):
-            pasted(broken, "| a |", "page")
 
 
 def test_the_table_of_the_manual_is_what_its_command_gives(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.cli.main import main
+from experiments.report.decide.markdown import put_between
 from experiments.report.markdown import END, TABLES, filled
 from mininet_topos.errors import BadInputError
 
@@ -31,10 +32,20 @@ def test_only_what_stands_between_the_markers_changes(place: str) -> None:
     assert filled(new, REFERENCE) == new
 
 
-@pytest.mark.parametrize(("page", "said"), [("no marker", "no place"), (f"{PLACES[0]}\nno end", "nothing ends")])
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [("no marker", "no place"), (f"{PLACES[0]}\nno end", "nothing ends"), (f"{PLACES[0]}\n{END}\n" * 2, "leave one")],
+)
 def test_a_page_without_markers_is_refused(page: str, said: str) -> None:
     with pytest.raises(BadInputError, match=said):
         filled(page, REFERENCE)
+
+
+@pytest.mark.parametrize("page", ["", "B x\nE\nB y\nE\n", "B\n", "E\nB\n", "B\n<!-- other -->\nE\n"])
+def test_text_goes_only_between_two_markers_that_follow_each_other(page: str) -> None:
+    marked = page.replace("B", "<!-- begin").replace("E", "<!-- end -->")
+    with pytest.raises(BadInputError, match="page"):
+        put_between(marked, "<!-- begin", "<!-- end -->", "new", "page")
 
 
 def test_the_command_fills_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
-from ryu_apps.plan.arborescences.packing import MOST, pack
+from ryu_apps.plan.arborescences.packing import MOST, Arc, pack
 from ryu_apps.plan.arborescences.plan import arcs_of
 from tests.examples import examples
 from tests.verify.networks import connected
@@ -69,3 +69,28 @@ def test_known_networks_have_as_many_as_their_connectivity(name, full):
 
 def test_a_node_that_nothing_joins_to_the_root_is_in_none():
     assert pack(3, [], 1).trees == ()
+
+
+NEEDS_BACKWARD_STEP = (
+    (0, 4),
+    (2, 3),
+    (2, 5),
+    (1, 5),
+    (2, 4),
+    (3, 6),
+    (0, 6),
+    (1, 4),
+    (3, 7),
+    (0, 5),
+    (1, 2),
+    (4, 7),
+    (6, 7),
+)
+"""While the first arborescence to node 5 grows, a node's second path needs an arc that its first one took."""
+
+
+def test_paths_give_way_to_each_other():
+    arcs = [Arc(tail, head, 1.0) for a, b in NEEDS_BACKWARD_STEP for tail, head in ((a, b), (b, a))]
+    packing = pack(8, arcs, 5)
+    assert_certified(packing, arcs, 5, 8)
+    assert packing.full == MOST

@@ -1,0 +1,1 @@
+"""Text of reports, decided by values alone."""

@@ -11,9 +11,10 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from benchmarks.environment import environment
+from experiments.campaign.kinds.cost import CostMeasured
+from experiments.campaign.parameters import plain
 from experiments.testbed.packet_cost import measure, summarise, summary_lines
 
 RESULTS = Path(__file__).parent / "results" / "packet_cost.jsonl"
@@ -26,13 +27,13 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    rows: list[dict[str, Any]] = []
+    rows: list[CostMeasured] = []
     with given.out.open("w", encoding="utf-8") as out:
         first = {"command": ["benchmarks.packet_cost", *sys.argv[1:]], **environment()}
         print(json.dumps(first), file=out, flush=True)
         for row in measure(given.repetitions):
             rows.append(row)
-            print(json.dumps(row), file=out, flush=True)
+            print(json.dumps(plain(row)), file=out, flush=True)
     print("\n".join(summary_lines(summarise(rows))))
     return 0
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.analysis.timeline import stage_label
-from experiments.charts.canvas import GRID, INK
+from experiments.charts.canvas import GRID, INK, panels
 from experiments.charts.labels import spread_labels
-from mininet_topos.errors import MissingRequirementError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +18,7 @@ FAULT_BAND = "#fdeceb"
 WAY_COLORS = {"out": "#1f6feb", "back": "#1a7f37"}
 LOST, TURNED = "#cf222e", "#e16f24"
 _LEAD_MS, _MIN_TAIL_MS = 40.0, 60.0
-_PANEL_HEIGHT_IN, _WIDTH_IN, _DPI = 3.1, 11.0, 150
+_PANEL_HEIGHT_IN, _DPI = 3.1, 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +42,12 @@ class Panel:
     note: str = ""
 
 
-def draw_delay(panels: Sequence[Panel], paths: Sequence[Path], title: str) -> None:
+def draw_delay(runs: Sequence[Panel], paths: Sequence[Path], title: str) -> None:
     """Draw one panel under the other, all with the same delay axis, and write the picture to each path.
 
     Parameters
     ----------
-    panels
+    runs
         At least one.
     paths
         Files; the ending decides the format.
@@ -60,31 +59,23 @@ def draw_delay(panels: Sequence[Panel], paths: Sequence[Path], title: str) -> No
     MissingRequirementError
         matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingRequirementError(
-            "drawing needs matplotlib; run 'make setup', or pip install '.[draw]' in Armor's folder"
-        ) from error
-    figure = Figure(figsize=(_WIDTH_IN, 1.0 + _PANEL_HEIGHT_IN * len(panels)), layout="constrained", facecolor="white")
-    grid = figure.subplots(len(panels), 1, squeeze=False)
+    figure, grid = panels(title, 1, height=1.0 + _PANEL_HEIGHT_IN * len(runs), rows=len(runs))
     # Recoveries are compared on one time axis; one that never came would stretch it for the others.
-    all_recovered = all(panel.stages_ms.get("steady") is not None for panel in panels)
-    spans = [shown_time(panels if all_recovered else [panel]) for panel in panels]
+    all_recovered = all(panel.stages_ms.get("steady") is not None for panel in runs)
+    spans = [shown_time(runs if all_recovered else [panel]) for panel in runs]
     top_ms = highest_delay(
         [
             dot
-            for panel, (start_ms, end_ms) in zip(panels, spans, strict=True)
+            for panel, (start_ms, end_ms) in zip(runs, spans, strict=True)
             for dot in panel.dots
             if start_ms <= dot.sent_ms <= end_ms
         ]
     )
-    for axes, panel, span in zip(grid[:, 0], panels, spans, strict=True):
+    for axes, panel, span in zip(grid, runs, spans, strict=True):
         _draw_panel(axes, panel, span, top_ms)
-    grid[-1, 0].set_xlabel("sending of the packet, ms after the failure")
-    handles, labels = grid[0, 0].get_legend_handles_labels()
+    grid[-1].set_xlabel("sending of the packet, ms after the failure")
+    handles, labels = grid[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold", color=INK)
     for path in paths:
         figure.savefig(path, dpi=_DPI)
 
@@ -122,7 +113,6 @@ def _draw_panel(axes: Axes, panel: Panel, span_ms: tuple[float, float], top_ms: 
     axes.set_ylim(-0.11 * top_ms, top_ms)
     axes.set_ylabel("one-way delay, ms")
     axes.grid(color=GRID, zorder=0)
-    axes.spines[["top", "right"]].set_visible(False)
     _stage_lines(axes, panel.stages_ms, span_ms)
     axes.set_title(panel.title, loc="left", fontsize=10.5, color=INK, pad=34)
     if panel.note:

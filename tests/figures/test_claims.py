@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.campaign.kinds.cost import ROWS
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import DIFFERS, DIRECTION, HOLDS, MEASURED, NO_DATA, UNDECIDED, ClaimResult
 from experiments.figures.sdfast import (
@@ -345,6 +346,6 @@ def test_cost_is_compared_within_a_repetition() -> None:
         for each in row["results"]:
             each["ns_per_packet"] = (2.0 if each["path"] == "cb" else 1.0) * 100 * trial.round
 
-    rows = rows_of("x-packet-cost", change=drift)
+    rows = ROWS.read(rows_of("x-packet-cost", change=drift))
     assert set(x_packet_cost.extra_percent(rows, "cb", "exact")) == {100.0}
     assert set(x_packet_cost.extra_percent(rows, "group", "none")) == {0.0}

@@ -7,12 +7,13 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
+from experiments.campaign.kinds.cost import ROWS, CostRow
 from experiments.campaign.statistics import median_interval
-from experiments.campaign.values import CampaignPlan, Json, Trial
+from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import GRID, INK, PALETTE, plain_axes
-from experiments.figures.sdfast import measures, setup
+from experiments.figures.sdfast import setup
 from experiments.figures.sdfast.comparisons import cell
 
 if TYPE_CHECKING:
@@ -42,33 +43,28 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return tuple(setup.cost_trials(plan))
 
 
-def cost_rows(rows: Sequence[Json]) -> list[Json]:
-    """Repetitions of the testbed."""
-    return [row for row in measures.good_rows(rows) if row["kind"] == "cost"]
-
-
-def extra_percent(rows: Sequence[Json], path: str, lookup: str) -> list[float]:
+def extra_percent(rows: Sequence[CostRow], path: str, lookup: str) -> list[float]:
     """By how much a path costs more than a plain rule looked up the same way (%), repetition by repetition."""
     return _per_repetition(rows, path, lookup, lambda cost, plain: 100 * (cost / plain - 1))
 
 
-def costs_ns(rows: Sequence[Json], path: str, lookup: str) -> list[float]:
+def costs_ns(rows: Sequence[CostRow], path: str, lookup: str) -> list[float]:
     """Nanoseconds a packet, repetition by repetition."""
     return _per_repetition(rows, path, lookup, lambda cost, _plain: cost)
 
 
 def _per_repetition(
-    rows: Sequence[Json], path: str, lookup: str, combine: Callable[[float, float], float]
+    rows: Sequence[CostRow], path: str, lookup: str, combine: Callable[[float, float], float]
 ) -> list[float]:
     found = []
-    for row in cost_rows(rows):
-        costs = {(each["path"], each["lookup"]): float(each["ns_per_packet"]) for each in row["results"]}
+    for row in rows:
+        costs = {(each.path, each.lookup): each.ns_per_packet for each in row.measured.results}
         if (path, lookup) in costs and ("plain", lookup) in costs:
             found.append(combine(costs[path, lookup], costs["plain", lookup]))
     return found
 
 
-def claims(rows: Sequence[Json]) -> list[ClaimResult]:
+def claims(rows: Sequence[CostRow]) -> list[ClaimResult]:
     """What chains of tables cost a packet, cached and not."""
     results = []
     for path, lookup in product(("group", "two_tables", "cb", "learned", "agent"), ("exact", "megaflow", "none")):
@@ -79,7 +75,7 @@ def claims(rows: Sequence[Json]) -> list[ClaimResult]:
     return results
 
 
-def draw(rows: Sequence[Json], caption: str) -> Figure:
+def draw(rows: Sequence[CostRow], caption: str) -> Figure:
     """Nanoseconds a packet for every chain of tables: cached, and looked up in the tables packet by packet."""
     figure, axes = canvas.panels("What a packet costs a switch", 2, 5.0)
     paths = [path for path in COST_PATHS if costs_ns(rows, path, "exact")]
@@ -98,13 +94,13 @@ def draw(rows: Sequence[Json], caption: str) -> Figure:
         if paths:
             axis.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=2)
     axes[1].tick_params(labelleft=False)
-    repetitions = len(cost_rows(rows))
+    repetitions = len(rows)
     facts = [f"Userspace datapath; median and quartiles of {repetitions} repetitions; the axes differ."]
     return canvas.finish(figure, facts, caption)
 
 
 def _cost_bars(
-    axes: Axes, rows: Sequence[Json], paths: Sequence[str], lookup: str, offset: float, *, height: float
+    axes: Axes, rows: Sequence[CostRow], paths: Sequence[str], lookup: str, offset: float, *, height: float
 ) -> None:
     colour = PALETTE[list(LOOKUPS).index(lookup)]
     for place, path in enumerate(paths):
@@ -122,7 +118,7 @@ def _cost_bars(
             )
 
 
-def table(rows: Sequence[Json]) -> Table:
+def table(rows: Sequence[CostRow]) -> Table:
     """Nanoseconds a packet, median and quartiles."""
     header = ("path", *(f"{words}, ns" for words in LOOKUPS.values()), "beyond plain, exact, %")
     found = []
@@ -140,8 +136,8 @@ FIGURE = PaperFigure(
     "beyond",
     "What chains of tables cost a packet, cached and not",
     trials,
-    claims,
-    draw,
-    table,
+    ROWS.on(claims),
+    ROWS.on(draw),
+    ROWS.on(table),
     with_paper="sd-fast",
 )

@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
-from typing import Any
 
-from experiments.campaign.kinds.cost import CostParameters
+from experiments.campaign.kinds.cost import CostMeasured, CostParameters, PathCost
 from experiments.testbed.packet_cost.decide.counters import LOOKUPS, count_complaint, counted_since
 from experiments.testbed.packet_cost.decide.paths import CostPath, cost_paths, link_ports
 from experiments.testbed.packet_cost.decide.summary import typical_cost
@@ -41,17 +40,13 @@ class Session:
     ) -> None:
         self._switch, self._paths, self._own, self._progress = switch, paths, own, progress
 
-    def run(self, repetition: int) -> dict[str, Any]:
+    def run(self, repetition: int) -> CostMeasured:
         """Measure everything once; the order of the ways turns round with every repetition.
 
         Parameters
         ----------
         repetition
             Counted from 1; kept in the row.
-
-        Returns
-        -------
-        `repetition`, `datapath`, `topology`, `node`, `frame_bytes`, and `results`: one a way and lookup.
 
         Raises
         ------
@@ -65,16 +60,9 @@ class Session:
             for path in paths:
                 self._progress(f"{path.name}, {lookup}")
                 results.append(self._measure(path, lookup))
-        return {
-            "repetition": repetition,
-            "datapath": "netdev",
-            "topology": TOPOLOGY,
-            "node": self._paths[0].plan.node,
-            "frame_bytes": FRAME_BYTES,
-            "results": results,
-        }
+        return CostMeasured(repetition, "netdev", TOPOLOGY, self._paths[0].plan.node, FRAME_BYTES, tuple(results))
 
-    def _measure(self, path: CostPath, lookup: str) -> dict[str, Any]:
+    def _measure(self, path: CostPath, lookup: str) -> PathCost:
         switch = self._switch
         switch.install(path.plan)
         if path.failed_port is not None:
@@ -87,18 +75,18 @@ class Session:
         finally:
             if path.failed_port is not None:
                 switch.set_link(path.failed_port, live=True)
-        return {
-            "path": path.name,
-            "lookup": lookup,
-            "cached": lookup != "none",
-            "ns_per_packet": typical_cost(bursts_ns) / self._own.burst_pkts,
-            "median_ns_per_packet": median(bursts_ns) / self._own.burst_pkts,
-            "packets": self._own.burst_pkts * self._own.bursts,
-            "delay_us": delay_us,
-            "hits": {"exact": counts["exact"], "megaflow": counts["megaflow"], "upcall": counts["none"]},
-            "flows": len(path.plan.flows),
-            "hops": path.hops,
-        }
+        return PathCost(
+            path=path.name,
+            lookup=lookup,
+            cached=lookup != "none",
+            ns_per_packet=typical_cost(bursts_ns) / self._own.burst_pkts,
+            median_ns_per_packet=median(bursts_ns) / self._own.burst_pkts,
+            packets=self._own.burst_pkts * self._own.bursts,
+            delay_us=delay_us,
+            hits={"exact": counts["exact"], "megaflow": counts["megaflow"], "upcall": counts["none"]},
+            flows=len(path.plan.flows),
+            hops=path.hops,
+        )
 
     def _bursts_through(self, wire: Wire, path: CostPath, lookup: str) -> tuple[dict[str, int], list[int]]:
         """What was counted, and the CPU time of each burst in nanoseconds."""
@@ -152,8 +140,8 @@ def session(own: CostParameters = _USUAL, progress: Progress = lambda _: None) -
 
 def measure(
     repetitions: int, progress: Progress = lambda _: None, own: CostParameters = _USUAL
-) -> Iterator[dict[str, Any]]:
-    """Rows of `repetitions` repetitions, one after another, on one private switch.
+) -> Iterator[CostMeasured]:
+    """Measure so many repetitions, one after another, on one private switch.
 
     Parameters
     ----------

@@ -107,38 +107,39 @@ def parse_trace(text: str, vlan_tci: int, labels: Labels = ()) -> Forwarding:
     passes = text.count(f"\n{_RECIRCULATION}")
     if len(answers) != 1 + passes or "Translation failed" in text:
         raise PlanError(f"the trace holds {len(answers)} answers, or an error: {text.strip()[-300:]}")
-    outputs: list[tuple[int, int, Labels]] = []
-    punts: list[tuple[int, int]] = []
-    _read_pass(answers, (vlan_tci, labels), outputs, punts)
+    copies = _Copies(answers)
+    copies.read_pass(vlan_tci, labels)
     # A trace abbreviates what dumps spell out.
     learned = (parse_flow(line.replace(" hard=", " hard_timeout=")) for line in _LEARNED_LINE.findall(text))
-    return Forwarding(tuple(outputs), tuple(punts), tuple(learned))
+    return Forwarding(tuple(copies.outputs), tuple(copies.punts), tuple(learned))
 
 
-def _read_pass(
-    answers: list[str],
-    came: tuple[int, Labels],
-    outputs: list[tuple[int, int, Labels]],
-    punts: list[tuple[int, int]],
-) -> None:
-    """Read the first answer, which is one pass through the switch, and where a copy recirculates, its pass in place."""
-    vlan_tci, labels = came
-    answer = answers.pop(0)
-    for action in split_list(answer):
-        port, pushed, punt = _PORT.fullmatch(action), _PUSH_VLAN.fullmatch(action), _CONTROLLER_ID.search(action)
-        if port:
-            outputs.append((int(port[1]), vlan_tci, labels))
-        elif label := PUSH_MPLS.fullmatch(action):
-            labels = (int(label[1]), int(label[2])), *labels
-        elif action == f"pop_mpls(eth_type={ETH_MPLS if labels[1:] else ETH_IPV4:#x})":
-            labels = labels[1:]
-        elif pushed:
-            vlan_tci = int(pushed[2]) << _PCP_SHIFT | VLAN_PRESENT | int(pushed[1])
-        elif action == "pop_vlan":
-            vlan_tci = 0
-        elif action.startswith("userspace(") and punt:
-            punts.append((int(punt[1]), vlan_tci))
-        elif action.removeprefix("clone(ct,").startswith(_RECIRCULATION):
-            _read_pass(answers, (vlan_tci, labels), outputs, punts)
-        elif action not in ("ct", "drop"):
-            raise PlanError(f"the trace answers {action!r}, which the parser does not know: {answer}")
+class _Copies:
+    """Copies of a packet that a switch sends and punts, read from the answers of a trace: one a pass, in order."""
+
+    def __init__(self, answers: list[str]) -> None:
+        self._answers = iter(answers)
+        self.outputs: list[tuple[int, int, Labels]] = []
+        self.punts: list[tuple[int, int]] = []
+
+    def read_pass(self, vlan_tci: int, labels: Labels) -> None:
+        """Read the next answer, and where a copy recirculates, its pass in place."""
+        answer = next(self._answers)
+        for action in split_list(answer):
+            port, pushed, punt = _PORT.fullmatch(action), _PUSH_VLAN.fullmatch(action), _CONTROLLER_ID.search(action)
+            if port:
+                self.outputs.append((int(port[1]), vlan_tci, labels))
+            elif label := PUSH_MPLS.fullmatch(action):
+                labels = (int(label[1]), int(label[2])), *labels
+            elif action == f"pop_mpls(eth_type={ETH_MPLS if labels[1:] else ETH_IPV4:#x})":
+                labels = labels[1:]
+            elif pushed:
+                vlan_tci = int(pushed[2]) << _PCP_SHIFT | VLAN_PRESENT | int(pushed[1])
+            elif action == "pop_vlan":
+                vlan_tci = 0
+            elif action.startswith("userspace(") and punt:
+                self.punts.append((int(punt[1]), vlan_tci))
+            elif action.removeprefix("clone(ct,").startswith(_RECIRCULATION):
+                self.read_pass(vlan_tci, labels)
+            elif action not in ("ct", "drop"):
+                raise PlanError(f"the trace answers {action!r}, which the parser does not know: {answer}")

@@ -79,18 +79,16 @@ def test_a_short_measurement_adds_up_and_leaves_nothing(state: Path) -> None:
     before = leftovers(state)
     reported: list[str] = []
     (row,) = measure(1, reported.append, own=CostParameters(bursts=3))
-    results = {(each["path"], each["lookup"]): each for each in row["results"]}
+    results = {(each.path, each.lookup): each for each in row.results}
     assert set(results) == {(path, lookup) for path in PATHS for lookup in LOOKUPS}
-    assert len(reported) == len(row["results"]) == len(results)
+    assert len(reported) == len(row.results) == len(results)
     for (_, lookup), each in results.items():
-        assert each["packets"] == 3 * CostParameters().burst_pkts
-        hits = each["hits"]
-        assert hits == {"exact": 0, "megaflow": 0, "upcall": 0} | {
-            {"none": "upcall"}.get(lookup, lookup): each["packets"]
-        }
-        assert each["cached"] is (lookup != "none")
-        assert 0 < each["ns_per_packet"] <= each["median_ns_per_packet"]
-        assert each["delay_us"] > 0
+        assert each.packets == 3 * CostParameters().burst_pkts
+        hits = each.hits
+        assert hits == {"exact": 0, "megaflow": 0, "upcall": 0} | {{"none": "upcall"}.get(lookup, lookup): each.packets}
+        assert each.cached is (lookup != "none")
+        assert 0 < each.ns_per_packet <= each.median_ns_per_packet
+        assert each.delay_us > 0
     assert leftovers(state) == before
 
 

@@ -7,22 +7,21 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.campaign.kinds.cost import CostMeasured
 from experiments.testbed.packet_cost.decide.counters import LOOKUPS
 from experiments.testbed.packet_cost.decide.paths import PATHS
 from experiments.testbed.packet_cost.decide.summary import summarise, summary_lines, typical_cost
+from tests.figures.synthetic import path_cost
 
 COSTS = st.lists(
     st.fixed_dictionaries({path: st.floats(1, 1e6) for path in ("plain", "group", "cb")}), min_size=1, max_size=9
 )
 
 
-def row_of(costs: dict[str, float], lookup: str = "exact", slower: float = 0.0) -> dict[str, Any]:
-    """A repetition's row with one lookup."""
-    results = [
-        {"path": path, "lookup": lookup, "ns_per_packet": cost + slower, "delay_us": cost}
-        for path, cost in costs.items()
-    ]
-    return {"repetition": 1, "results": results}
+def row_of(costs: dict[str, float], lookup: str = "exact", slower: float = 0.0) -> CostMeasured:
+    """A repetition with one lookup."""
+    results = tuple(path_cost(path, lookup, cost + slower, cost) for path, cost in costs.items())
+    return CostMeasured(1, "netdev", "darkstrand", "s1", 98, results)
 
 
 @given(COSTS)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
+from experiments.campaign.kinds.cost import CostMeasured, PathCost
 from experiments.testbed.packet_cost.decide.counters import LOOKUPS
 from experiments.testbed.packet_cost.decide.paths import PATHS
 
@@ -62,26 +62,20 @@ def typical_cost(bursts: Sequence[float]) -> float:
     return sorted(bursts)[math.ceil(len(bursts) / 10) - 1]
 
 
-def summarise(rows: Iterable[Mapping[str, Any]]) -> list[CostSummary]:
-    """Summaries in the order of `PATHS`, lookups within; what was never measured is left out.
-
-    Parameters
-    ----------
-    rows : iterable of mapping
-        One a repetition, each with `results` (`experiments.testbed.packet_cost.measure`).
-    """
-    tables = [{(each["path"], each["lookup"]): each for each in row["results"]} for row in rows]
+def summarise(repetitions: Iterable[CostMeasured]) -> list[CostSummary]:
+    """Summaries in the order of `PATHS`, lookups within; what was never measured is left out."""
+    tables = [{(each.path, each.lookup): each for each in one.results} for one in repetitions]
     cells = [(path, lookup) for path in PATHS for lookup in LOOKUPS]
     return [_summary(cell, tables) for cell in cells if any(cell in table for table in tables)]
 
 
-def _summary(cell: Cell, tables: Sequence[Mapping[Cell, Mapping[str, Any]]]) -> CostSummary:
+def _summary(cell: Cell, tables: Sequence[Mapping[Cell, PathCost]]) -> CostSummary:
     path, lookup = cell
     having = [table for table in tables if cell in table]
-    costs = [float(table[cell]["ns_per_packet"]) for table in having]
+    costs = [table[cell].ns_per_packet for table in having]
     # Within a repetition both were measured seconds apart, so that what else the machine does cancels out.
-    extras = [cost - float(table[BASELINE, lookup]["ns_per_packet"]) for cost, table in zip(costs, having, strict=True)]
-    delay_us = median(float(table[cell]["delay_us"]) for table in having)
+    extras = [cost - table[BASELINE, lookup].ns_per_packet for cost, table in zip(costs, having, strict=True)]
+    delay_us = median(table[cell].delay_us for table in having)
     return CostSummary(path, lookup, *_spread(costs), *_spread(extras), delay_us, len(having))
 
 

@@ -115,7 +115,7 @@ def test_bad_input_is_answered_by_one_line_and_leaves_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("argv", [["demo"], ["run", "good.yaml"]])
+@pytest.mark.parametrize("argv", [["demo", "figure2"], ["run", "good.yaml"]])
 def test_without_open_vswitch_the_missing_package_is_named(
     argv: list[str], bad_files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +126,7 @@ def test_without_open_vswitch_the_missing_package_is_named(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("argv", [["demo"], ["run", "good.yaml"]])
+@pytest.mark.parametrize("argv", [["demo", "figure2"], ["run", "good.yaml"]])
 def test_without_root_the_right_is_named(
     argv: list[str], bad_files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,7 +76,7 @@ def test_a_refusal_names_the_setting_that_makes_the_plan_smaller(
 
 
 def test_the_forecast_covers_what_notifications_take_on_a_ring() -> None:
-    topology, plan = load_topology("ring:40"), planner("sdfast")
+    topology, plan = load_topology("ring:30"), planner("sdfast")
     tracemalloc.start()
     kept = plan(topology)
     taken = tracemalloc.get_traced_memory()[1]

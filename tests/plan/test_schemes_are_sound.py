@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from mininet_topos.catalogue import load_topology
@@ -43,11 +45,15 @@ def test_a_scheme_plans_nothing_that_check_refuses(name: str, scheme: str, mode:
             assert canonical(plan) == plan
 
 
+@cache
+def theta_plans(scheme: str, mode: str) -> dict[int, RulePlan]:
+    return plan_network(scheme, load_topology("theta"), PlanOptions(mode=mode))
+
+
 @pytest.mark.parametrize("first", MODES)
 @pytest.mark.parametrize("second", MODES)
 def test_a_switch_can_be_led_from_any_scheme_to_any_other(first: tuple[str, str], second: tuple[str, str]) -> None:
-    topology = load_topology("theta")
-    old, new = (plan_network(name, topology, PlanOptions(mode=mode)) for name, mode in (first, second))
+    old, new = theta_plans(*first), theta_plans(*second)
     for dpid, plan in new.items():
         delta = diff(old[dpid], plan)
         assert apply_delta(delta, old[dpid], plan) == plan

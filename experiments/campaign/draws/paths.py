@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -147,9 +148,15 @@ def _choose_pairs(
     return tuple(chosen)
 
 
+@lru_cache(maxsize=4)
+def _routes(topology: Topology) -> ResidualRoutes:
+    """They keep the trees of every set of failed links that was asked about."""
+    return ResidualRoutes(topology)
+
+
 def most_sharing(topology: Topology, pairs: tuple[Pair, ...], failed: frozenset[LinkId] = frozenset()) -> int:
     """How many pairs the fullest link direction carries, on shortest paths without the failed links."""
-    routes = ResidualRoutes(topology)
+    routes = _routes(topology)
     return max(Counter(link for pair in pairs for link in path(routes, *pair, failed)).values(), default=0)
 
 

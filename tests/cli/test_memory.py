@@ -29,6 +29,7 @@ def _plan(scheme: str, options: PlanOptions, topology):
     return find_scheme(scheme).plan(topology, options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "options"),
     [("sdfast", {}), ("sdfast", {"notification": "off"}), ("sdfast", {"mode": "agent"}), ("cb", {}), ("ffg", {})],
@@ -40,6 +41,7 @@ def test_rows_are_forecast_within_a_half(scheme: str, options: dict[str, str], n
     assert forecast(topology, plan).rows == pytest.approx(rows, rel=0.5)
 
 
+@pytest.mark.slow
 def test_larger_networks_are_forecast_to_take_more() -> None:
     plan = planner("sdfast")
     sizes = [
@@ -56,6 +58,7 @@ def test_a_ring_shows_what_is_counted() -> None:
     assert shape_of(load_topology("star")).bypass == 0
 
 
+@pytest.mark.slow
 def test_a_plan_that_does_not_fit_is_refused_before_it_is_made(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "sdfast", "random:754:895:1", "--max-memory", "6"]) == 2
     shown = capsys.readouterr()
@@ -75,6 +78,7 @@ def test_a_refusal_names_the_setting_that_makes_the_plan_smaller(
     assert ("nodes, or raise --max-memory" in shown) != named
 
 
+@pytest.mark.slow
 def test_the_forecast_covers_what_notifications_take_on_a_ring() -> None:
     topology, plan = load_topology("ring:30"), planner("sdfast")
     tracemalloc.start()

@@ -15,10 +15,10 @@ from ryu_apps.plan.ids import Table
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch, learned_row, packet_meets
 from ryu_apps.plan.notification import is_notification, taught_by
 from ryu_apps.plan.recovery_rows import TAG_ID_BITS
-from ryu_apps.plan.rows import FlowRow, RulePlan
+from ryu_apps.plan.rows import FlowRow, Match, RulePlan
 from ryu_apps.plan.walk import Dynamics, is_delivery, knowledge_of
 
-_PACKET_BITS, _PORT_BITS = 30, 16
+_PACKET_BITS, _PORT_BITS, _MATCH_BITS = 30, 16, 32
 
 
 class InterpretedSwitches:
@@ -43,6 +43,10 @@ class InterpretedSwitches:
         self._rows: list[FlowRow] = []
         self._row_ids: dict[FlowRow, int] = {}
         self._keys: dict[object, int] = {}
+        self._matches: list[Match] = []
+        self._match_ids: dict[Match, int] = {}
+        self._match_of: list[int] = []  # by row
+        self._met: dict[int, bool] = {}  # by packet and match
 
     def start(self, sources: Ints, targets: Ints) -> Ints:
         """Codes of untagged packets as they enter at their sources."""
@@ -75,10 +79,10 @@ class InterpretedSwitches:
 
     def meets(self, codes: Ints, rows: Ints) -> Bools:
         """Whether each packet's header meets the match of the row beside it."""
-        packets = (codes & (1 << _PACKET_BITS) - 1).tolist()
-        pairs = zip(packets, rows.tolist(), strict=True)
-        met = [packet_meets(self._packets[packet], self._rows[row].match) for packet, row in pairs]
-        return np.array(met, dtype=bool)
+        packets = codes & (1 << _PACKET_BITS) - 1
+        matches = np.array(self._match_of, dtype=np.int64)[rows]
+        asked, answer_of = np.unique(packets << _MATCH_BITS | matches, return_inverse=True)  # the same pairs recur
+        return np.array([self._meets(pair) for pair in asked.tolist()], dtype=bool)[answer_of]
 
     def is_tagged(self, codes: Ints) -> Bools:
         """Whether each packet carries a tag."""
@@ -153,4 +157,15 @@ class InterpretedSwitches:
         number = self._row_ids.setdefault(row, len(self._rows))
         if number == len(self._rows):
             self._rows.append(row)
+            self._match_of.append(self._match_ids.setdefault(row.match, len(self._matches)))
+            if self._match_of[-1] == len(self._matches):
+                self._matches.append(row.match)
         return number
+
+    def _meets(self, pair: int) -> bool:
+        """Whether the packet of the first bits meets the match of the last ones."""
+        found = self._met.get(pair)
+        if found is None:
+            packet, match = self._packets[pair >> _MATCH_BITS], self._matches[pair & (1 << _MATCH_BITS) - 1]
+            found = self._met[pair] = packet_meets(packet, match)
+        return found

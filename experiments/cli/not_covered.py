@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mininet_topos.connectivity import bridges
+
 if TYPE_CHECKING:
     from mininet_topos.topology import Topology
     from ryu_apps.plan.options import PlanOptions
@@ -16,6 +18,8 @@ def not_covered_json(
 ) -> dict[str, Any]:
     """Key `not_covered`: destinations by switch and failed link; no key when the scheme does not say it.
 
+    `bridge` tells the two causes apart: no path is left, or there is one that the scheme cannot use.
+
     Parameters
     ----------
     switches
@@ -23,8 +27,9 @@ def not_covered_json(
     """
     if scheme.not_covered is None:
         return {}
+    cut = set(bridges(topology))
     found = [
-        {"switch": node, "link": str(link), "destinations": list(destinations)}
+        {"switch": node, "link": str(link), "bridge": link in cut, "destinations": list(destinations)}
         for (node, link), destinations in scheme.not_covered(topology, options).items()
         if not switches or node in switches
     ]
@@ -37,4 +42,5 @@ def not_covered_lines(value: Mapping[str, Any]) -> Iterator[str]:
         yield "Not covered: nothing; every switch has a repair for each of its links"
     for each in value.get("not_covered", ()):
         destinations = ", ".join(each["destinations"])
-        yield f"Not covered: packets at {each['switch']} to {destinations}, when {each['link']} fails"
+        left = "a bridge: no path is left" if each["bridge"] else "though a path is left"
+        yield f"Not covered: packets at {each['switch']} to {destinations}, when {each['link']} fails ({left})"

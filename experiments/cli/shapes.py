@@ -77,7 +77,7 @@ def show(
         emit(arguments, {**value, "switches": [plan_to_json(plan) for plan in shaped]}, "")
         return 0
     texts = [plan_text(plan, names_of(topology, plan.node)) for plan in shaped]
-    texts += [f"# {line}\n" for line in not_covered_lines(value)]
+    texts.append("".join(f"# {line}\n" for line in not_covered_lines(value)))
     emit(arguments, value, "\n".join(texts).rstrip("\n"))
     return 0
 

@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from emulation.network import EmulatedNetwork
 
 # `vlan` shifts the offsets of whatever follows it in a filter, so it stands last.
-# Labelled probes are recognised by their bytes behind one label, since `mpls` shifts offsets as well, and not in turn.
-_LABELLED = (
-    f"(ether[12:2] = 0x8847 and (ether[27] = 1 or "
-    f"(ether[27] = 17 and (ether[38:2] = {IRTT_PORT} or ether[40:2] = {IRTT_PORT}))))"
+# Labelled probes are recognised by their bytes behind one to three labels: `mpls` shifts offsets too, and not in turn.
+LABELLED_PING = " or ".join(
+    f"(ether[12:2] = 0x8847 and ether[{12 + 4 * n}] & 1 = 1 and ether[{23 + 4 * n}] = 1)" for n in (1, 2, 3)
 )
-PROBE_FILTER = f"(udp port {IRTT_PORT}) or (icmp) or {_LABELLED} or vlan"
+_LABELLED_IRTT = " or ".join(
+    f"(ether[12:2] = 0x8847 and ether[{12 + 4 * n}] & 1 = 1 and ether[{23 + 4 * n}] = 17 and "
+    f"(ether[{34 + 4 * n}:2] = {IRTT_PORT} or ether[{36 + 4 * n}:2] = {IRTT_PORT}))"
+    for n in (1, 2, 3)
+)
+PROBE_FILTER = f"(udp port {IRTT_PORT}) or (icmp) or {LABELLED_PING} or {_LABELLED_IRTT} or vlan"
 _SNAP_BYTES = 128  # Ethernet, tag, IPv4, UDP, and irtt's header fit
 _BUFFER_KIB = 2048
 _START_S = 15.0

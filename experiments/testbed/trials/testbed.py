@@ -20,7 +20,7 @@ from experiments.campaign.values import Trial, parameters_of
 from experiments.scenario.iperf3 import FIRST_PORT
 from experiments.scenario.stream import ProbedTraffic
 from experiments.scenario.values import Scenario, Variation
-from experiments.testbed.instruments.capture import DRAIN_S, Captures, Tap
+from experiments.testbed.instruments.capture import DRAIN_S, LABELLED_PING, Captures, Tap
 from experiments.testbed.instruments.clock import sample_offset_ns
 from experiments.testbed.instruments.downloads import Download, Downloads
 from experiments.testbed.instruments.streams import Streams
@@ -37,7 +37,7 @@ from ryu_apps.plan.rows import RulePlan
 from ryu_apps.schemes import plan_network
 
 # Tagged load would flood the taps of switches; `vlan` shifts the offsets of what follows it, so it stands last.
-SWITCH_FILTER = "icmp or (vlan and icmp)"
+SWITCH_FILTER = f"icmp or {LABELLED_PING} or (vlan and icmp)"
 HOST_FILTER = f"icmp or (udp dst portrange {FIRST_PORT}-{FIRST_PORT + 999})"
 _LEAD_S = 0.3  # from the start of the clients to their first packets
 _LAST_ANSWERS_S = 0.2

@@ -2,6 +2,7 @@
 
   armor verify sdfast darkstrand
   armor verify sdfast darkstrand --failures 3 --sample 500 --seed 7
+  armor verify sdfast darkstrand --nodes
   armor verify sdfast darkstrand --against-ovs --samples 2000
   armor verify kuijia gscale --failures 1
   armor verify protect darkstrand --failures 1
@@ -58,6 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--failures", type=whole_number("--failures", 1), default=1, metavar="N", help="links that fail at once"
     )
     group.add_argument(
+        "--nodes", action="store_true", help="switches fail, each with all its links; --failures counts switches"
+    )
+    group.add_argument(
         "--sample", type=whole_number("--sample", 1), metavar="N", help="draw N sets of failed links instead of all"
     )
     group.add_argument(
@@ -102,13 +106,16 @@ def _verified(
     if not arguments.against_ovs:
         refuse_given(arguments, ("samples",), "is for --against-ovs; add it, or write --sample")
     if scheme.tunnels is not None:
+        refuse_given(arguments, ("nodes",), f"is not for {arguments.scheme!r}; leave it out")
         return verify_tunnels(arguments, topology)
     refuse_tunnel_arguments(arguments)
     refuse_shape(arguments)
     if arguments.against_ovs:
-        refuse_given(arguments, ("failures", "sample", "jobs"), "has no meaning with --against-ovs; leave it out")
+        refuse_given(
+            arguments, ("failures", "sample", "jobs", "nodes"), "has no meaning with --against-ovs; leave it out"
+        )
     if scheme.protects or scheme.buffers:
-        refuse_given(arguments, ("jobs",), f"is not for {arguments.scheme!r}; leave it out")
+        refuse_given(arguments, ("jobs", "nodes"), f"is not for {arguments.scheme!r}; leave it out")
     if scheme.protects and not arguments.against_ovs:
         return _protection(arguments, scheme, topology, flows)
     if scheme.buffers and not arguments.against_ovs:
@@ -120,7 +127,8 @@ def _verified(
 def _cases(arguments: argparse.Namespace, scheme: Scheme, topology: Topology, options: PlanOptions) -> int:
     from experiments.verify.verify import Request, verify_scheme
 
-    request = Request(topology, scheme.name, options, arguments.failures, arguments.sample, arguments.seed)
+    drawn = arguments.failures, arguments.sample, arguments.seed
+    request = Request(topology, scheme.name, options, *drawn, nodes=arguments.nodes)
     with progress(100, "cases", "%") as bar:
         result = verify_scheme(
             request, arguments.jobs, lambda done, every: bar.update(100 * done // every - 100 * (done - 1) // every)
@@ -185,7 +193,7 @@ def cases_text(value: dict[str, Any]) -> str:
     """The result of a verification for a person."""
     mode = mode_words(value["mode"])
     head = f"{value['scheme']} on {value['topology']}{mode}, {value['planner']} planner, {value['routes']} routes: "
-    head += f"{counted(value['failures'], 'failed link')} at once"
+    head += f"{counted(value['failures'], 'failed switch' if value['nodes'] else 'failed link')} at once"
     shown = [(name, f"{count:,}", meaning) for name, count, meaning in _case_rows(value)]
     lines = [head, "", indented(table(shown, right=(1,)))]
     if value["updating"] is not None:

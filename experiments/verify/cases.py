@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import combinations
 from math import comb
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import dijkstra
 
+from experiments.verify.wiring import bits
 from mininet_topos.errors import BadInputError
+from mininet_topos.topology import Topology
 
 MAX_SETS = 1_000_000
 
 
-def failure_masks(n_links: int, failures: int, sample: int | None, seed: int) -> list[int]:
-    """Sets of exactly `failures` failed links, as masks.
+def failure_masks(n_links: int, failures: int, sample: int | None, seed: int, what: str = "links") -> list[int]:
+    """Sets of exactly `failures` failed links (or of `what` else fails), as masks.
 
     Parameters
     ----------
@@ -32,12 +36,12 @@ def failure_masks(n_links: int, failures: int, sample: int | None, seed: int) ->
         `failures` is not between 1 and the number of links, `sample` is not positive, or there are too many sets.
     """
     if not 1 <= failures <= n_links:
-        raise BadInputError(f"--failures is {failures}; this topology has {n_links} links, so use 1..{n_links}")
+        raise BadInputError(f"--failures is {failures}; this topology has {n_links} {what}, so use 1..{n_links}")
     if sample is not None and sample < 1:
         raise BadInputError(f"--sample is {sample}; use 1 or more")
     all_sets = comb(n_links, failures)
     if sample is None and all_sets > MAX_SETS:
-        raise BadInputError(f"{failures} of {n_links} links can fail in {all_sets:,} ways; draw some with --sample N")
+        raise BadInputError(f"{failures} of {n_links} {what} can fail in {all_sets:,} ways; draw some with --sample N")
     if sample is None or sample >= all_sets:
         return [sum(1 << number for number in chosen) for chosen in combinations(range(n_links), failures)]
     generator = np.random.default_rng(seed)
@@ -46,6 +50,14 @@ def failure_masks(n_links: int, failures: int, sample: int | None, seed: int) ->
         chosen = generator.choice(n_links, size=failures, replace=False)
         drawn[sum(1 << int(number) for number in chosen)] = None
     return list(drawn)
+
+
+def node_masks(topology: Topology, failures: int, sample: int | None, seed: int) -> list[int]:
+    """All links of exactly `failures` failed switches, as masks of links; equal ones once (see `failure_masks`)."""
+    nodes, links = topology.node_names, topology.link_ids
+    links_of = [sum(1 << number for number, link in enumerate(links) if node in (link.a, link.b)) for node in nodes]
+    drawn = failure_masks(len(nodes), failures, sample, seed, "switches")
+    return list(dict.fromkeys(reduce(or_, (links_of[node] for node in bits(mask))) for mask in drawn))
 
 
 class Residual:

@@ -146,6 +146,8 @@ class VerifyResult:
         Sizes of the switches' "flows", "groups" and "backups" (rows for failed links, which wait for an agent).
     restores
         Whether a controller rewrites routes.
+    nodes
+        Whether `failures` counts switches, each with all its links.
     """
 
     topology: str
@@ -162,6 +164,7 @@ class VerifyResult:
     plan_seconds: float
     seconds: float
     jobs: int
+    nodes: bool = False
 
     @property
     def holds(self) -> bool:
@@ -189,6 +192,7 @@ class VerifyResult:
             "mode": self.mode,
             "routes": self.routes,
             "failures": self.failures,
+            "nodes": self.nodes,
             "max_failures": self.max_failures,
             "failure_sets": self.failure_sets,
             **counts,

@@ -14,7 +14,7 @@ from experiments.verify.counting import Cases, Findings, Updates, count
 from experiments.verify.growable_arrays import Ints, concatenated
 from experiments.verify.result import Rewriting, Tally
 from experiments.verify.streams.packet_stream import PacketStream, put_all
-from experiments.verify.streams.sharing import notifying, settle_together
+from experiments.verify.streams.sharing import agents_notify, packets_notify, settle_together
 from experiments.verify.walk.dynamics import AgentDynamics, dynamics_of
 from experiments.verify.walk.heard import HeardRows
 from experiments.verify.walk.interpreted import InterpretedSwitches
@@ -40,10 +40,14 @@ class Verifier:
         Rule plans by datapath id.
     behaviour
         How rows come after a failure, and what the scheme promises.
+    nodes
+        Switches without any link have failed: pairs of their hosts are no cases.
     """
 
-    def __init__(self, topology: Topology, plans: dict[int, RulePlan], behaviour: Behaviour) -> None:
-        self.topology, self.behaviour = topology, behaviour
+    def __init__(
+        self, topology: Topology, plans: dict[int, RulePlan], behaviour: Behaviour, *, nodes: bool = False
+    ) -> None:
+        self.topology, self.behaviour, self._nodes = topology, behaviour, nodes
         self.wiring = Wiring(topology)
         self._plans = [plans[dpid_of(topology, node)] for node in topology.node_names]
         self._dynamics = dynamics_of(behaviour.mode, plans)
@@ -114,7 +118,11 @@ class Verifier:
             put_all(stream, self.transitions, rewritten, cases.failed_set, start)
             settled = stream.settle(stream.send(everyone, start), start)
             updates, rewriting = self._updates(cases, start, contexts, rewritten), amount_of(rewritten)
-        notified = notifying(stream, rounds, failed, self.wiring) if len(stream.notified) else None
+        notified = None
+        if len(stream.notified):
+            notified = packets_notify(stream, rounds, contexts, self.wiring)
+        elif isinstance(self._dynamics, AgentDynamics) and self._dynamics.notifies:
+            notified = agents_notify(self._plans[0].tag_space[1], rounds, contexts, self.wiring)
         simple, tagged = stream.is_simple(settled), stream.is_tagged(settled)
         return Findings(worst, first, settled, simple, tagged, reply, updates, rewriting, notified)
 
@@ -153,6 +161,10 @@ class Verifier:
     def _cases(self, masks: list[int], failed: list[list[int]]) -> Cases:
         """Every (failed set, pair) whose primary path crosses a failed link."""
         found = [np.unique(concatenated(self._crossing[link] for link in links)) for links in failed]
+        if self._nodes:
+            has_link = self.wiring.has_link(self.wiring.contexts(failed))
+            ends = [np.divmod(pairs, self.wiring.n_nodes) for pairs in found]
+            found = [pairs[up[a] & up[b]] for pairs, up, (a, b) in zip(found, has_link, ends, strict=True)]
         failed_set = np.repeat(np.arange(len(failed)), [len(pairs) for pairs in found])
         source, target = np.divmod(concatenated(found), self.wiring.n_nodes)
         fewest = [self._residual.distances(links).flat[pairs] for links, pairs in zip(failed, found, strict=True)]

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from experiments.verify.behaviour import behaviour_of
-from experiments.verify.cases import failure_masks
+from experiments.verify.cases import failure_masks, node_masks
 from experiments.verify.result import TableSizes, Tally, VerifyResult
 from experiments.verify.verifier import Verifier
 from experiments.verify.workers import tallies
@@ -42,6 +42,8 @@ class Request:
         Number of failure sets to draw; None = all.
     seed
         Seed of the draw.
+    nodes
+        Switches fail instead, each with all its links.
     """
 
     topology: Topology
@@ -50,6 +52,7 @@ class Request:
     failures: int = 1
     sample: int | None = None
     seed: int = 1
+    nodes: bool = False
 
 
 def verify_scheme(request: Request, jobs: int | None = None, progress: Progress | None = None) -> VerifyResult:
@@ -75,6 +78,8 @@ def verify_scheme(request: Request, jobs: int | None = None, progress: Progress 
 
 def masks_of(request: Request) -> list[int]:
     """The sets of failed links of a request, as masks (`BadInputError` as `failure_masks`)."""
+    if request.nodes:
+        return node_masks(request.topology, request.failures, request.sample, request.seed)
     return failure_masks(len(request.topology.link_ids), request.failures, request.sample, request.seed)
 
 
@@ -99,7 +104,7 @@ def verify_planned(
     """`verify_scheme` with plans that are there already, and the sets of failed links of `masks_of`."""
     began, plans = perf_counter(), planned.plans
     behaviour = behaviour_of(find_route_scheme(request.scheme), request.topology, request.options)
-    verifier = Verifier(request.topology, plans, behaviour)
+    verifier = Verifier(request.topology, plans, behaviour, nodes=request.nodes)
     batches = verifier.batches(masks, CASES_PER_BATCH)
     processes = min(_worthwhile(len(batches)) if jobs is None else jobs, len(batches))
     tally = Tally()
@@ -123,6 +128,7 @@ def verify_planned(
         plan_seconds=planned.seconds,
         seconds=perf_counter() - began,
         jobs=processes,
+        nodes=request.nodes,
     )
 
 

@@ -79,6 +79,11 @@ class Wiring:
             self._live = np.concatenate([self._live, added])
         return self._live
 
+    def has_link(self, contexts: Ints) -> Bools:
+        """Whether each context has a live link."""
+        found: Bools = self.live[contexts].sum(axis=-1) > 1  # its host port always lives
+        return found
+
     def _context(self, node: int, down: frozenset[int]) -> int:
         key = node, down
         if key not in self._context_ids:

@@ -51,24 +51,44 @@ def settle_together(
     return last, rounds
 
 
-def notifying(stream: PacketStream, rounds: Ints, failed: list[list[int]], wiring: Wiring) -> Notifying:
-    """What was notified, and how many frames that takes at most.
-
-    A switch sends a notification on over all live links but the one that it came by.
+def packets_notify(stream: PacketStream, rounds: Ints, contexts: Ints, wiring: Wiring) -> Notifying:
+    """What packets have notified of, and how many frames that takes at most.
 
     Parameters
     ----------
     stream
         After all packets.
     rounds : int array, shape (failed sets,)
-    failed
-        Failed links of every failed set.
+    contexts : int array, shape (failed sets, nodes)
     wiring
     """
-    sets = np.bincount(np.unique(stream.notified) >> _TAG_BITS, minlength=len(failed))
-    n_links = len(wiring.ends)
-    links_left = n_links - np.array([len(links) for links in failed])
-    frames = sets * np.maximum(0, 2 * links_left - wiring.n_nodes + 1)
+    sets = np.bincount(np.unique(stream.notified) >> _TAG_BITS, minlength=len(contexts))
+    return _notifying(rounds, sets, sets * _frames_of_one(contexts, wiring))
+
+
+def agents_notify(max_failures: int, rounds: Ints, contexts: Ints, wiring: Wiring) -> Notifying:
+    """What agents notify of, and how many frames that takes at most.
+
+    An agent whose ports fail one after the other names each link, and each time all that it has by then if that is a
+    set with an id. Both ends of a link name it, and what a switch sends itself came by no link.
+    """
+    n_failed = np.array([len(down) for down in wiring.context_down])[contexts]
+    n_links = n_failed.sum(axis=1) // 2
+    n_failed = n_failed * wiring.has_link(contexts)  # others reach nobody
+    sets = n_links + np.maximum(0, np.minimum(n_failed, max_failures) - 1).sum(axis=1)
+    second_ends = np.maximum(0, n_failed.sum(axis=1) - n_links)
+    return _notifying(rounds, sets, sets * _frames_of_one(contexts, wiring) + second_ends)
+
+
+def _frames_of_one(contexts: Ints, wiring: Wiring) -> Ints:
+    """A switch sends a notification on once, over all live links but the one that it came by."""
+    senders = wiring.has_link(contexts).sum(axis=1)
+    copies = wiring.live[contexts].sum(axis=(1, 2)) - wiring.n_nodes  # host ports live too
+    frames: Ints = np.maximum(0, copies - senders + 1)
+    return frames
+
+
+def _notifying(rounds: Ints, sets: Ints, frames: Ints) -> Notifying:
     return Notifying(
         int(rounds.sum()), int(rounds.max()), int(sets.sum()), int(sets.max()), int(frames.sum()), int(frames.max())
     )

@@ -23,6 +23,7 @@ from ryu_apps.plan.choices import uses_agent
 from ryu_apps.plan.failure_sets import NO_TAG
 from ryu_apps.plan.ids import AGENT_CONTROLLER_ID
 from ryu_apps.plan.interpret import Packet, SwitchModel, SwitchResult, interpret_switch
+from ryu_apps.plan.notification import is_for_notifications
 from ryu_apps.plan.rows import Action, BackupRow, FlowRow, Output, RulePlan
 from ryu_apps.plan.walk import Dynamics, Learning
 
@@ -50,6 +51,7 @@ class AgentDynamics:
     def __init__(self, plans: dict[int, RulePlan]) -> None:
         self._plans = plans
         self.reads_source = any(row.source is not None for plan in plans.values() for row in plan.backups)
+        self.notifies = any(is_for_notifications(row) for plan in plans.values() for row in plan.flows)
         self._states: dict[tuple[int, frozenset[int]], AgentState] = {}
         self._actions: dict[tuple[int, frozenset[int], PacketFields], tuple[AgentAction, ...]] = {}
 

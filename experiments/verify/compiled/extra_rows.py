@@ -96,10 +96,18 @@ class ExtraRows:
 
     def columns(self, numbers: Ints) -> ExtraColumns:
         """Columns of the given rows."""
+        return ExtraColumns(*self._table()[numbers].T)
+
+    def column(self, name: str, numbers: Ints) -> Ints:
+        """One column of the given rows."""
+        found: Ints = self._table()[numbers, ExtraRow._fields.index(name)]
+        return found
+
+    def _table(self) -> Ints:
         if self._new:
             self._rows.extend(np.array(self._new, dtype=np.int64))
             self._new.clear()
-        return ExtraColumns(*self._rows.values[numbers].T)
+        return self._rows.values
 
     def _add(
         self,

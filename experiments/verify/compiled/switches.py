@@ -76,15 +76,15 @@ class CompiledSwitches:
 
     def group_of_rows(self, rows: Ints) -> Ints:
         """Destination of every row."""
-        return self._network.extra_rows.columns(rows).dst
+        return self._network.extra_rows.column("dst", rows)
 
     def key_of_rows(self, rows: Ints) -> Ints:
         """What makes each row unique in a switch."""
-        return self._network.extra_rows.columns(rows).key
+        return self._network.extra_rows.column("key", rows)
 
     def knowledge_of_rows(self, rows: Ints) -> Ints:
         """How much each row knows."""
-        return self._network.extra_rows.columns(rows).knowledge
+        return self._network.extra_rows.column("knowledge", rows)
 
     def meets(self, codes: Ints, rows: Ints) -> Bools:
         """Whether each packet's header meets the match of the row beside it."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.verify.growable_arrays import Bools, Interner, Ints, join
+from experiments.verify.growable_arrays import Bools, Interner, Ints, concatenated, join, ranges
 from experiments.verify.walk.rewritten import Rewritten
 from experiments.verify.walk.transitions import DELIVERED, LOST, NO_ROW, Transitions
 
@@ -19,6 +19,7 @@ LOOPED = 2
 MAX_PACKETS = 32
 _UNENDED = -1
 _TAG_BITS = 12
+_GROUP_BITS = 32
 
 
 @dataclass
@@ -91,12 +92,9 @@ class PacketStream:
 
     def put(self, cases: Ints, node: Ints, rows: Ints) -> Bools:
         """Put rows into switches, each for one case; returns which changed anything."""
-        left, changed = np.arange(len(rows)), np.zeros(len(rows), dtype=bool)
-        while len(left):  # one row of each switch of a case at a time
-            _, first = np.unique(cases[left] * self._contexts.shape[1] + node[left], return_index=True)
-            chosen = left[first]
+        changed = np.zeros(len(rows), dtype=bool)
+        for chosen in _in_turns(cases * self._contexts.shape[1] + node):
             changed[chosen] = self._hold(cases[chosen], node[chosen], rows[chosen])
-            left = np.setdiff1d(left, chosen)
         return changed
 
     def send(self, cases: Ints, start: Ints) -> Walks:
@@ -186,15 +184,16 @@ class PacketStream:
         -------
         For which cases anything changed.
         """
-        group_of = self._transitions.group_of[state]
         self._notified.intern(self._failed_set[cases] << _TAG_BITS | tag_id)
+        tags, tag = np.unique(tag_id, return_inverse=True)
+        taught = [self._transitions.taught_by(each) for each in tags.tolist()]
+        n_taught = np.array([len(each.row) for each in taught], dtype=np.int64)
+        group = np.repeat(np.arange(len(tags)), n_taught) << _GROUP_BITS | concatenated(each.group for each in taught)
+        asking = np.argsort(tag, kind="stable")
+        case, offered = join((tag << _GROUP_BITS | self._transitions.group_of[state])[asking], group)
+        case, nodes = asking[case], concatenated(each.node for each in taught)[offered]
         changed = np.zeros(len(cases), dtype=bool)
-        for tag in np.unique(tag_id).tolist():
-            taught = self._transitions.taught_by(tag)
-            asking = np.flatnonzero(tag_id == tag)
-            case, offered = join(group_of[asking], taught.group)
-            case = asking[case]
-            np.logical_or.at(changed, case, self.put(cases[case], taught.node[offered], taught.row[offered]))
+        changed[case[self.put(cases[case], nodes, concatenated(each.row for each in taught)[offered])]] = True
         return changed
 
     def _applying(self, rows: Ints, state: Ints) -> Ints:
@@ -260,15 +259,22 @@ def put_all(
     failed_set, start : int array, shape (cases,)
         Failed set of every case, and the state in which its packets start.
     """
-    group_bits = 32
-    wanted = failed_set << group_bits | transitions.group_of[start]
-    offered = rewritten.failed_set << group_bits | transitions.switches.group_of_rows(rewritten.row)
+    wanted = failed_set << _GROUP_BITS | transitions.group_of[start]
+    offered = rewritten.failed_set << _GROUP_BITS | transitions.switches.group_of_rows(rewritten.row)
     case, row = join(wanted, offered)
     met = transitions.switches.meets(transitions.codes(start[case]), rewritten.row[row])
     case, row = case[met], row[met]
     changed = np.zeros(len(start), dtype=bool)
     np.logical_or.at(changed, case, stream.put(case, rewritten.node[row], rewritten.row[row]))
     return changed
+
+
+def _in_turns(place: Ints) -> list[Ints]:
+    """Indices in turns: each turn has a place at most once, and those of one place keep their order."""
+    order = np.argsort(place, kind="stable")
+    _, counts = np.unique(place, return_counts=True)
+    turn = ranges(np.zeros_like(counts), counts)
+    return np.split(order[np.argsort(turn, kind="stable")], np.cumsum(np.bincount(turn))[:-1])
 
 
 def _as_table(columns: list[tuple[Ints, Ints]], count: int) -> Ints:

@@ -116,7 +116,8 @@ def precomputed(plan: TrafficPlan, down: BoolArray, failed_arcs: BoolArray, opti
 
     The second linear program of Kuijia section 4.2, once for every victim queue in order: a queue has what aboriginal
     traffic of queues before it and victims already placed leave. With `options.method` "fast" it is left out where the
-    original weights already deliver everything that has a survivor.
+    original weights already deliver everything that has a survivor. A queue has several optima, so what later queues
+    get may differ between the methods.
     """
     problem, kept = plan.problem, np.where(down, 0.0, plan.rates_mbps)
     victims = problem.per_demand(np.where(down, plan.rates_mbps, 0.0))

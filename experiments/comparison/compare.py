@@ -105,6 +105,7 @@ def rows_of(result: VerifyResult, bits: int) -> list[Row]:
             failures=result.failures,
             stage=stage,
             cases=tally.cases,
+            parted=tally.parted,
             delivered=fates.delivered,
             looped=fates.looped,
             dropped=fates.dropped,

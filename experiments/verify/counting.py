@@ -107,6 +107,7 @@ def count(topology: Topology, cases: Cases, found: Findings, failed_masks: list[
     tally = Tally(
         cases=len(cases.source),
         **vars(overall),
+        parted=_sum(~cases.joined),
         promised=_sum(cases.promised | cases.restored),
         broken=len(broken),
         crankback_cases=_sum(back_hops > 0),

@@ -62,6 +62,8 @@ class Tally:
         updated network), and after it has. A case is `delivered` when every possibility delivers, `disconnected`
         when the failure parts the pair (then the packet must be dropped, never looped), `looped` if any possibility
         loops, else `dropped`.
+    parted
+        Cases whose pair the failure parts, whatever becomes of the packets.
     promised, broken
         Cases that the scheme promises to deliver, before or after its controller acts; those that break a promise.
     crankback_cases, longest_crankback
@@ -84,6 +86,7 @@ class Tally:
     disconnected: int = 0
     looped: int = 0
     dropped: int = 0
+    parted: int = 0
     promised: int = 0
     broken: int = 0
     crankback_cases: int = 0

@@ -78,8 +78,8 @@ def test_the_numbers_are_those_of_walks_one_by_one(topology, scheme, data) -> No
             fates.append(brute.worst(*pair) if fewest else "no path")
             if walk.outcome == "delivered":
                 stretches.append((len(walk.path) - 1) / fewest)
-    counted = tuple(fates.count(each) for each in ("delivered", "looped", "dropped"))
-    assert (row.cases, row.delivered, row.looped, row.dropped) == (len(fates), *counted)
+    counted = tuple(fates.count(each) for each in ("no path", "delivered", "looped", "dropped"))
+    assert (row.cases, row.parted, row.delivered, row.looped, row.dropped) == (len(fates), *counted)
     assert row.first_stretch == (pytest.approx(fmean(stretches), abs=1e-4) if stretches else None)
 
 

@@ -1,4 +1,4 @@
-"""Failed switches: which cases they make, what is delivered, and the frames that tell of them."""
+"""Failed switches: which cases they make, what is delivered, and the frames that notify of them."""
 
 from __future__ import annotations
 

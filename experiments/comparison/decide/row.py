@@ -25,8 +25,9 @@ class Row:
     stage
         One of `STAGES`; the numbers that a stage does not change stand in each of its rows.
     cases
-        Ordered pairs and failed links that hit their path; what is neither delivered nor looped nor dropped has no path
-        left.
+        Ordered pairs and failed links that hit their path.
+    parted
+        Cases whose pair has no path left, whatever becomes of the packets.
     micro_loops
         Cases that loop only while a controller rewrites; None where none does.
     first_stretch, mean_stretch
@@ -46,6 +47,7 @@ class Row:
     failures: int
     stage: str
     cases: int
+    parted: int
     delivered: int
     looped: int
     dropped: int
@@ -62,13 +64,14 @@ class Row:
 
     @property
     def served(self) -> int:
-        """Cases but those that have no path left and whose packets are dropped, as they should be."""
-        return self.delivered + self.looped + self.dropped
+        """Cases that have a path left."""
+        return self.cases - self.parted
 
 
 HEADER = (
     "scheme", "failed", "cases", "first %", "updating %", "settled %", "no path %", "loops", "micro-loops",
-    "first stretch", "settled stretch", "crankback hops", "rows", "mean", "groups", "mean", "header bits", "needs",
+    "first stretch", "settled stretch", "crankback hops", "most rows", "mean rows", "most groups", "mean groups",
+    "header bits", "needs",
 )  # fmt: skip
 LEFT = (0, len(HEADER) - 1)
 RIGHT = tuple(column for column in range(len(HEADER)) if column not in LEFT)
@@ -94,7 +97,7 @@ def cells(stages: dict[str, Row]) -> tuple[str, ...]:
         str(settled.failures),
         f"{settled.cases:,}",
         *(percent(stages[each].delivered, stages[each].served) if each in stages else "-" for each in STAGES),
-        percent(settled.cases - settled.served, settled.cases),
+        percent(settled.parted, settled.cases),
         f"{loops:,}",
         "-" if settled.micro_loops is None else f"{settled.micro_loops:,}",
         _stretch(settled.first_stretch),

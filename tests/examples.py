@@ -1,18 +1,18 @@
-"""How often laws are tried: numbers are those of `make test`, and profiles of hypothesis scale them all."""
+"""How often laws are tried: a law names a number, and the profile of hypothesis (tests/conftest.py) takes its share."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
-ORDINARY = 100  # examples of a law that says nothing, in `make test` (tests/conftest.py)
+ORDINARY = 100  # examples of a law that names no number
 FEWEST = 3
 
 
 def scaled(count: int) -> int:
-    """What is tried `count` times in `make test`, is tried so often here: fewer or more times under other profiles."""
+    """How often something runs under this profile: half of `count` in `make test` (tests/conftest.py)."""
     return max(FEWEST, round(count * settings.default.max_examples / ORDINARY))
 
 
 def examples(count: int) -> settings:
-    """Try a law with `count` examples in `make test`."""
+    """Try a law with the profile's share of `count` examples."""
     return settings(max_examples=scaled(count))

@@ -67,6 +67,13 @@ def test_without_a_report_nothing_is_known() -> None:
     assert (found.detected_s, found.lasted_ms) == (None, None)
 
 
+def test_packets_that_still_backtrack_at_the_end_give_no_time() -> None:
+    last_s = WINDOW.end_s - IN_FLIGHT_S / 2
+    found = backtracking_of(flights([100.07, last_s]), (FIRST,), {FIRST}, {FIRST: 100.05}, WINDOW)
+    assert found is not None
+    assert found.lasted_ms is None
+
+
 @given(STAMPS, st.floats(100.0, 102.0))
 def test_time_is_zero_before_the_detection_none_at_the_end_and_else_the_last_stamp(
     back_at_s: list[float], detected_s: float

@@ -178,3 +178,16 @@ def test_rows_of_figure_2_backtrack_at_d_with_status_crankback_and_go_on_from_b_
     commodity = Commodity(4, 0)
     status = {node: rows.backups[commodity, failed, node].status for node in (3, 2, 1, 5)}
     assert status == {3: Status.CRANKBACK, 2: Status.CRANKBACK, 1: Status.RECOVERED, 5: Status.RECOVERED}
+
+
+@given(connected())
+@examples(30)
+def test_in_agent_mode_switches_upstream_have_rows_for_replies_that_turn_round(topology):
+    planner = BackupPlanner(topology, PlanOptions(mode="agent", notification="off"))
+    rows, router, sets = Rows(planner), planner.router, planner.sets
+    for commodity in router.commodities:
+        for start in router.start_nodes(commodity):
+            for number in rows.path(commodity, NO_TAG, start):
+                tag_id = sets.with_link(NO_TAG, number)
+                has_path = router.next_link(commodity, sets.masks[tag_id], start) != NO_LINK
+                assert ((commodity, tag_id, start) in rows.backups) == has_path

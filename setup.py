@@ -10,6 +10,7 @@ DRAW = ["matplotlib>=3.10"]
 OVSDB = ["ovs>=3.3"]
 # Ryu imports distutils, which left the standard library in Python 3.12: setuptools provides it there.
 CONTROLLER = ["ryu==4.34", "eventlet==0.41.3", "prometheus-client>=0.21", "setuptools>=66.1,<68", *OVSDB]
+LIVE = ["starlette>=1.0", "uvicorn>=0.30"]
 EXPERIMENTS = [*DRAW, "jinja2>=3.1", "tqdm>=4.66"]
 # highspy from 1.15 on cannot be loaded in one process with OR-tools, which the benchmarks compare with.
 TE = ["cvxpy>=1.7", "highspy>=1.13,<1.15", "joblib>=1.5", "numba>=0.61", *EXPERIMENTS]
@@ -34,6 +35,7 @@ EXTRAS = {
     "controller": CONTROLLER,
     "agent": OVSDB,
     "experiments": EXPERIMENTS,
+    "live": LIVE,
     "te": TE,
     # The same sweeps on several machines.
     "cluster": [*TE, "distributed>=2025.1"],
@@ -66,7 +68,9 @@ setup(
             for suffix in ("", ".*")
         ]
     ),
-    package_data={"": ["*.css", "*.graphml", "*.html", "*.json", "*.ovsschema", "*.yaml", "py.typed"]},
+    package_data={
+        "": ["*.LICENSE", "*.css", "*.graphml", "*.html", "*.js", "*.json", "*.ovsschema", "*.yaml", "py.typed"]
+    },
     install_requires=CORE,
     extras_require={**EXTRAS, "all": sorted({line for lines in EXTRAS.values() for line in lines})},
     # Ours replaces Ryu's own ryu-manager: scripts/setup.sh installs Armor last.

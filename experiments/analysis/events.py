@@ -30,9 +30,13 @@ def read_events(text: str) -> list[Event]:
     for line in text.splitlines(keepends=True):
         if not line.endswith("\n"):
             break
-        value = json.loads(line)
-        events.append(Event(value.pop("t_monotonic_s"), value.pop("source"), value.pop("event"), value))
+        events.append(event_of(json.loads(line)))
     return sorted(events, key=lambda event: event.t_s)
+
+
+def event_of(value: dict[str, Any]) -> Event:
+    """The event of a line, which loses the keys that all lines have."""
+    return Event(value.pop("t_monotonic_s"), value.pop("source"), value.pop("event"), value)
 
 
 def detections(events: Iterable[Event]) -> tuple[tuple[str, float], ...]:

@@ -30,6 +30,7 @@ COMMANDS = {
     "reproduce": "measure figures and claims of the papers again, and judge them",
     "demo": "one failure, from topology file to measured recovery",
     "report": "make one HTML page from folders of results",
+    "live": "see a network recover, in a browser",
     "pmt": "check tables of message classes (PSO), put them on switches, show them",
     "load": "load a controller with OpenFlow packet-ins and see what became of each",
     "controller": "start the controller of a scheme",

@@ -52,6 +52,7 @@ FOLDERS = {
     "experiments.figures": True,
     "experiments.report": False,
     "experiments.comparison": False,
+    "experiments.live": False,
     "experiments.cli": False,
     "experiments": False,
 }

@@ -1,0 +1,1 @@
+"""The page that shows a network recover: recorded runs, exports, running networks."""

@@ -56,8 +56,9 @@ def paths_of_pair(
     frontier = [frozenset[LinkId]()]
     for _ in range(most_failed):
         reached = dict.fromkeys(one | {link} for one in frontier for link in _links_of(network_while, found[one]))
-        frontier = [failed for failed in reached if failed not in found][: max(0, MOST_SETS - len(found))]
-        found |= {failed: planned_paths(network_while, pair, failed) for failed in frontier}
+        new = [failed for failed in reached if failed not in found][: max(0, MOST_SETS - len(found))]
+        found |= {failed: planned_paths(network_while, pair, failed) for failed in new}
+        frontier = [failed for failed in reached if failed in found]
     return tuple(sorted(found.values(), key=lambda paths: len(paths.failed)))
 
 

@@ -84,12 +84,27 @@ function plannedView(one, usual) {
 function wordsOf(paths, usual, lead) {
   const walk = paths.settled;
   if (walk.outcome !== "delivered") {
-    const why = walk.outcome === "looped" ? "packets loop:" : `packets are dropped at ${walk.nodes.at(-1)}:`;
+    const [source, end] = [pair().source, pair().destination];
+    const isParted = !joined(source, end, state.planning ? state.failed : new Set(failedAt(state.t).keys()));
+    const dropped = isParted ? "no path is left, and packets are dropped at" : "a path is left, but packets are dropped at";
+    const why = walk.outcome === "looped" ? "packets loop:" : `${dropped} ${walk.nodes.at(-1)}:`;
     return { walk, kind: "bad", words: capital(`${lead}${why}`) };
   }
   const isUsual = usual && walk.links.join() === usual.links.join();
   const words = isUsual ? `${lead}packets take the usual path:` : `${lead}packets take a path around the failure:`;
   return { walk, kind: isUsual ? "plain" : "good", words: capital(words) };
+}
+
+/** Whether two switches are joined without some links. */
+function joined(source, destination, failed) {
+  const reached = new Set([source]);
+  for (const node of reached) {
+    for (const link of page.topology.links.filter((each) => !failed.has(each.name))) {
+      if (link.a === node) reached.add(link.b);
+      if (link.b === node) reached.add(link.a);
+    }
+  }
+  return reached.has(destination);
 }
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -10,6 +10,8 @@ DRAW = ["matplotlib>=3.10"]
 OVSDB = ["ovs>=3.3"]
 # Ryu imports distutils, which left the standard library in Python 3.12: setuptools provides it there.
 CONTROLLER = ["ryu==4.34", "eventlet==0.41.3", "prometheus-client>=0.21", "setuptools>=66.1,<68", *OVSDB]
+# Tests of pages in Chromium (Debian: chromium, chromium-driver); not in "all".
+BROWSER = ["selenium>=4.30"]
 LIVE = ["starlette>=1.0", "uvicorn>=0.30"]
 EXPERIMENTS = [*DRAW, "jinja2>=3.1", "tqdm>=4.66"]
 # highspy from 1.15 on cannot be loaded in one process with OR-tools, which the benchmarks compare with.
@@ -72,7 +74,7 @@ setup(
         "": ["*.LICENSE", "*.css", "*.graphml", "*.html", "*.js", "*.json", "*.ovsschema", "*.yaml", "py.typed"]
     },
     install_requires=CORE,
-    extras_require={**EXTRAS, "all": sorted({line for lines in EXTRAS.values() for line in lines})},
+    extras_require={**EXTRAS, "browser": BROWSER, "all": sorted({line for lines in EXTRAS.values() for line in lines})},
     # Ours replaces Ryu's own ryu-manager: scripts/setup.sh installs Armor last.
     entry_points={
         "console_scripts": ["armor = experiments.cli.main:main", "ryu-manager = ryu_apps.manager:main"],

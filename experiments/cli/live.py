@@ -9,9 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from experiments.cli.parser import whole_number
 from experiments.terminal.output import emit, release_notes, writable
+
+if TYPE_CHECKING:
+    from experiments.live.decide.document import Document
 
 _MOST_PORT = 65_535
 
@@ -27,29 +31,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor live`."""
-    from experiments.live.html import to_html
     from experiments.live.replay import read_document
 
     document = read_document(Path(arguments.folder))
-    html = to_html(document)
     if arguments.export is not None:
-        return _export(arguments, html)
+        return _export(arguments, document)
+    from experiments.live.html import to_html
     from experiments.live.server import page_app, serve
 
     def announce(url: str) -> None:
         print(json.dumps({"url": url}) if arguments.json else url, flush=True)
 
     release_notes()
-    serve(page_app(html), arguments.port, announce)
+    serve(page_app(to_html(document)), arguments.port, announce)
     return 0
 
 
-def _export(arguments: argparse.Namespace, html: str) -> int:
-    from machine.whole_file import write_whole
+def _export(arguments: argparse.Namespace, document: Document) -> int:
+    from experiments.live.export import export
 
     path = writable(arguments.export)
-    # Names come from files; a character that UTF-8 cannot hold is shown as a question mark.
-    data = html.encode("utf-8", errors="replace")
-    write_whole(path, data)
-    emit(arguments, {"page": str(path), "bytes": len(data)}, f"written: {path} ({len(data) / 1e6:.1f} MB)")
+    size = export(document, path)
+    emit(arguments, {"page": str(path), "bytes": size}, f"written: {path} ({size / 1e6:.1f} MB)")
     return 0

@@ -25,6 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `armor report`."""
     parser.add_argument("folders", metavar="FOLDER", nargs="+", help="a folder of results")
     parser.add_argument(
+        "--live",
+        action="store_true",
+        help="write a page of 'armor live' for each run beside the report, and link to it",
+    )
+    parser.add_argument(
         "--into", metavar="PAGE", help="write the table of a campaign's verdicts between the markers of a Markdown page"
     )
 
@@ -37,8 +42,13 @@ def run(arguments: argparse.Namespace) -> int:
     from experiments.report.render import to_html
 
     folders = [Path(name) for name in arguments.folders]
-    page = report_page(folders)
-    path = writable(arguments.out or str(folders[0] / PAGE))
+    name = arguments.out or str(folders[0] / PAGE)
+    page = report_page(folders)  # what cannot be read is refused before anything is written
+    path = writable(name)
+    if arguments.live:
+        from experiments.live.export import export_beside
+
+        page = report_page(folders, export_beside(path, folders))
     # Names come from files; a character that UTF-8 cannot hold is shown as a question mark.
     data = to_html(page).encode("utf-8", errors="replace")
     write_whole(path, data)
@@ -57,8 +67,8 @@ def _fill(arguments: argparse.Namespace) -> int:
     """Write a campaign's table into a page."""
     from experiments.report.markdown import filled
 
-    if len(arguments.folders) > 1 or arguments.out is not None:
-        raise BadInputError("--into takes one folder and no --out; fill one page after the other")
+    if len(arguments.folders) > 1 or arguments.out is not None or arguments.live:
+        raise BadInputError("--into takes one folder, no --out and no --live; fill one page after the other")
     page = Path(arguments.into)
     text = read_text(page, repr(str(page)))
     new = filled(text, Path(arguments.folders[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 from typing import ClassVar
+from urllib.parse import quote
 
 MEDIA_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
@@ -16,6 +17,20 @@ class Text:
     text: str
     kind: str = ""
     tag: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class FileLink:
+    """A paragraph that leads to a file beside the page."""
+
+    text: str
+    file: str
+    tag: ClassVar[str] = "file_link"
+
+    @property
+    def address(self) -> str:
+        """Relative URL."""
+        return quote(self.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +105,7 @@ class Part:
     tag: ClassVar[str] = "part"
 
 
-Block = Text | Facts | Grid | Picture | Fold | Part
+Block = Text | FileLink | Facts | Grid | Picture | Fold | Part
 
 
 @dataclass(frozen=True, slots=True)

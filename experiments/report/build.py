@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from experiments.report.blocks import Block, Page, Section, Text
 from experiments.report.campaign_section import campaign_section
@@ -25,20 +26,22 @@ class Chapter:
     line: str
 
 
-def report_page(paths: Sequence[Path]) -> Page:
+def report_page(paths: Sequence[Path], replays: Mapping[Path, str] = MappingProxyType({})) -> Page:
     """Read folders and lay out the page.
 
     Parameters
     ----------
     paths
         At least one; folders of `armor run`, `demo`, `reproduce` and `te sweep` in any order.
+    replays
+        By folder, the file beside the page that replays it.
 
     Raises
     ------
     BadInputError
         A folder holds no results, or files that this version cannot read.
     """
-    chapters = [_chapter(path, number) for number, path in enumerate(paths, 1)]
+    chapters = [_chapter(path, number, replays.get(path, "")) for number, path in enumerate(paths, 1)]
     figures = [pair for chapter in chapters for pair in chapter.figures]
     blocks: list[Block] = [Text(chapter.line) for chapter in chapters]
     if figures:
@@ -51,11 +54,11 @@ def report_page(paths: Sequence[Path]) -> Page:
     return Page("Armor: measured failure recovery", lead, sections)
 
 
-def _chapter(path: Path, number: int) -> Chapter:
+def _chapter(path: Path, number: int, replay: str) -> Chapter:
     folder = read_folder(path)
     place = anchor(f"folder-{number}", path.resolve().name)
     try:
-        return _of_folder(folder, place)
+        return _of_folder(folder, place, replay)
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         # Files of another version, or changed by hand: what is missing is said, and not guessed.
         raise BadInputError(
@@ -64,9 +67,9 @@ def _chapter(path: Path, number: int) -> Chapter:
         ) from error
 
 
-def _of_folder(folder: Folder, place: str) -> Chapter:
+def _of_folder(folder: Folder, place: str, replay: str) -> Chapter:
     if isinstance(folder, RunFolder):
-        section = run_section(folder, place)
+        section = run_section(folder, place, replay)
         return Chapter((section,), (), f"{section.title}. {run_summary(folder, None)}")
     return _campaign(folder, place)
 

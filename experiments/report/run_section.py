@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.analysis.timeline import STAGES, stage_label
-from experiments.report.blocks import Block, Cell, Fold, Grid, Part, Picture, Section, Text
+from experiments.report.blocks import Block, Cell, FileLink, Fold, Grid, Part, Picture, Section, Text
 from experiments.report.drawings import failure_drawing, scenario_of
 from experiments.report.flows_part import FLOWS_CAPTION, flows_part
 from experiments.report.folders import RunFolder
@@ -27,18 +27,22 @@ KNOWLEDGE_CAPTION = (
 )
 
 
-def run_section(folder: RunFolder, place: str) -> Section:
+def run_section(folder: RunFolder, place: str, replay: str = "") -> Section:
     """Everything about one folder of `armor run` or `armor demo`.
 
     Parameters
     ----------
     place
         Beginning of the anchors.
+    replay
+        File beside the page that replays the run; empty: none.
     """
     runs = folder.verdict["runs"]
     found = scenario_of(folder.scenario, f"{folder.path.name}/scenario.yaml")
     scenario = found if isinstance(found, Scenario) else None
     blocks: list[Block] = [Text(run_summary(folder, scenario)), Text(origin_text(folder.environment))]
+    if replay:
+        blocks.append(FileLink("Replay it on its map, in slow motion", replay))
     blocks += [Text(text, "warning") for text in _warnings(runs)]
     if scenario is None:
         blocks.append(Text(f"Failures are not drawn, since the scenario cannot be read here: {found}", "warning"))

@@ -2,6 +2,7 @@
 
   armor report results/20261121-063827-run-two_failures
   armor report results/sd-fast results/te/kuijia-fig4 --out page.html
+  armor report results/mine --live                  # and a page that replays each run (armor live), linked to
   armor report reference_results/sd-fast --into README.md
 
 Folders are those of 'armor run', 'armor demo', 'armor reproduce' (finished or not) and 'armor te sweep'. Without --out

@@ -76,8 +76,8 @@ def test_policy_admits_the_page_s_own_scripts_and_no_other(document):
 
 
 def test_names_cannot_leave_their_place(document):
-    strange = replace(document, title=EVIL, runs=(replace(document.runs[0], name=EVIL, warnings=(EVIL,)),))
-    page = Scripts(to_html(strange))
+    odd = replace(document, title=EVIL, runs=(replace(document.runs[0], name=EVIL, warnings=(EVIL,)),))
+    page = Scripts(to_html(odd))
     assert len(page.scripts) == 3
     (value,) = [json.loads(text) for given, text in page.scripts if given.get("type") == "application/json"]
     assert value["title"] == EVIL

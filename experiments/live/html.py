@@ -7,6 +7,7 @@ import hashlib
 import json
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from experiments.live.decide.document import Document, to_json
 
@@ -18,13 +19,18 @@ SCRIPTS = ("state.js", "map.js", "charts.js", "lists.js", "app.js")
 
 def to_html(document: Document) -> str:
     """The page, which loads nothing and opens from a disk; equal documents give equal texts."""
+    return page_html(to_json(document))
+
+
+def page_html(value: dict[str, Any]) -> str:
+    """The page of a document's JSON."""
     vendor = VENDOR.read_text(encoding="utf-8")
     script = "\n".join((PAGE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     parts = {
-        "title": escape(f"Armor live: {document.title}"),
+        "title": escape(f"Armor live: {value['title']}"),
         "policy": policy([vendor, f"\n{script}"]),
         "style": (PAGE / "page.css").read_text(encoding="utf-8"),
-        "document": embedded(json.dumps(to_json(document), ensure_ascii=False, separators=(",", ":"), allow_nan=False)),
+        "document": embedded(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)),
         "vendor": vendor,
         "script": script,
     }

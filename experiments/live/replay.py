@@ -8,17 +8,14 @@ from typing import Any
 
 from experiments.analysis.events import Event, event_of
 from experiments.live.decide.document import Document, RunView
-from experiments.live.decide.paths import Failed, NetworkWhile
 from experiments.live.decide.places import topology_view
 from experiments.live.decide.recorded import Recorded, recorded_view
+from experiments.live.walks import network_walks
 from experiments.report.drawings import scenario_of
 from experiments.report.folders import PROBES, RunFolder, read_folder, read_rows
 from experiments.scenario.values import Scenario, Variation
-from experiments.testbed.runs.parts import options_of, plans_while
-from experiments.verify.walk.dynamics import dynamics_of
+from experiments.testbed.runs.parts import options_of
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.walk import Network
-from ryu_apps.schemes import find_scheme, plan_network
 
 Json = Mapping[str, Any]
 EVENTS = "events.jsonl"
@@ -86,23 +83,5 @@ class _Files:
 
 
 def _run(scenario: Scenario, variation: Variation | None, recorded: Recorded) -> RunView:
-    walks = None if variation is None else network_walks(scenario, variation)
+    walks = None if variation is None else network_walks(scenario.topology, variation.scheme, options_of(variation))
     return recorded_view(scenario, recorded, walks)
-
-
-def network_walks(scenario: Scenario, variation: Variation) -> NetworkWhile | None:
-    """Networks by failed links that send packets as the scheme plans; None for schemes of tunnels, which hash them."""
-    if find_scheme(variation.scheme).tunnels is not None:
-        return None
-    topology = scenario.topology
-    plans = plan_network(variation.scheme, topology, options_of(variation))
-    dynamics = dynamics_of(variation.mode, plans)
-    network = Network(topology, plans, dynamics)
-
-    def while_down(failed: Failed) -> Network:
-        rewritten = plans_while(failed, topology, variation, plans)
-        if rewritten is plans:
-            return network.with_failed(failed)
-        return Network(topology, dict(rewritten), dynamics, failed)
-
-    return while_down

@@ -22,11 +22,13 @@ _HEADERS = {
 }
 
 
-def page_app(html: str, routes: Sequence[Route] = ()) -> Starlette:
+def page_app(html: Callable[[], str], routes: Sequence[Route] = ()) -> Starlette:
     """The application of one page.
 
     Parameters
     ----------
+    html
+        The page as it is now.
     routes
         What else there is beside the page.
 
@@ -48,7 +50,7 @@ def page_app(html: str, routes: Sequence[Route] = ()) -> Starlette:
         ) from None
 
     def page(_request: Request) -> HTMLResponse:
-        return HTMLResponse(html, headers=_HEADERS)
+        return HTMLResponse(html(), headers=_HEADERS)
 
     # A name that somebody else's DNS points to loopback is refused, too (DNS rebinding).
     trusted = Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])

@@ -6,7 +6,7 @@ Times are milliseconds after the run's zero. Links are named as `LinkId` prints 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 FORMAT_VERSION = 1
@@ -212,6 +212,8 @@ class RunView:
         (name, value) of its settings.
     error
         Why it broke off; empty for a whole run.
+    loads_mbps
+        By link, the larger of its two directions; of running networks.
     """
 
     name: str
@@ -230,6 +232,7 @@ class RunView:
     is_trustworthy: bool
     warnings: tuple[str, ...]
     error: str = ""
+    loads_mbps: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +259,20 @@ def to_json(document: Document) -> dict[str, Any]:
     """Plain data, with the names of the fields; numbers rounded to microseconds."""
     plain: dict[str, Any] = _rounded(asdict(document))
     return plain
+
+
+def changes(old: RunView, new: RunView) -> dict[str, Any]:
+    """Fields of a run that differ, as JSON: what a page that shows the old one must learn."""
+    names = [each.name for each in fields(RunView) if getattr(old, each.name) != getattr(new, each.name)]
+    changed = {name: getattr(new, name) for name in names}
+    return {name: _rounded(_plain(value)) for name, value in changed.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Views in tuples as dictionaries."""
+    if isinstance(value, tuple):
+        return [asdict(each) if is_dataclass(each) and not isinstance(each, type) else each for each in value]
+    return value
 
 
 def _rounded(value: Any) -> Any:

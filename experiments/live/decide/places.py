@@ -11,7 +11,7 @@ SIDE = 1000.0
 
 
 def topology_view(topology: Topology) -> TopologyView:
-    """The topology on its map, in its usual drawing, or placed by the hops between them (`mininet_topos.layout.positions`)."""
+    """The topology on its map, as usually drawn, or placed by hops (`mininet_topos.layout.positions`)."""
     points = positions(topology)
     lowest, extent = points.min(axis=0), (points.max(axis=0) - points.min(axis=0)).max() or 1.0
     scaled = (points - lowest) / extent * SIDE

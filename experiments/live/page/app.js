@@ -1,7 +1,9 @@
 // What the user does: choose, move in time, fail links of the plan.
 
 const SPEEDS = [[60, "very slow"], [20, "slow"], [8, "medium"], [3, "fast"]];
+const RECENT_MS = [10_000, 60_000];
 let playing = null;
+let following = isRunning;
 
 /** Times worth a window of their own: each failure, each repair, the whole run. */
 function windows() {
@@ -17,6 +19,10 @@ function windows() {
     }
     return views;
   });
+  if (isRunning) {
+    const recent = RECENT_MS.map((span) => ({ name: `last ${span / 1000} s`, from: run().end_ms - span, to: run().end_ms }));
+    return [...recent, ...found.toReversed().slice(0, 20)];
+  }
   return [...found, { name: "whole run", from: Math.min(0, run().begin_ms), to: run().end_ms }];
 }
 
@@ -24,13 +30,14 @@ function showWindow(place) {
   const { from, to } = windows()[place];
   Object.assign(state, { from, to });
   byId("window").value = place;
-  setTime(from);
+  setTime(following ? to : from);
   drawMarks();
   drawCharts();
   sayScale();
 }
 
 function sayScale() {
+  if (following) return (byId("scale").textContent = "as it happens");
   const seconds = Number(byId("speed").value);
   const perSecond = (state.to - state.from) / seconds;
   const slower = 1000 / perSecond;
@@ -48,6 +55,7 @@ function setTime(t) {
 /** Go to a time, in the narrowest window that holds it. */
 function jumpTo(t) {
   if (state.planning) setPlanning(false);
+  stop();
   if (t < state.from || t > state.to) {
     const fitting = windows().map((each, place) => ({ ...each, place })).filter((each) => each.from <= t && t <= each.to);
     const best = fitting.sort((one, other) => one.to - one.from - (other.to - other.from))[0];
@@ -66,8 +74,8 @@ function paint() {
 
 function momentText() {
   const failure = failureAt(state.t);
-  if (!failure) return `${milliseconds(state.t)} after the run's zero`;
-  const after = milliseconds(state.t - failure.down[0][0]);
+  if (!failure) return `${duration(state.t)} after ${isRunning ? "the page began" : "the run's zero"}`;
+  const after = duration(state.t - failure.down[0][0]);
   return `${after} after the failure of ${failure.name}`;
 }
 
@@ -118,13 +126,15 @@ function setPlanning(planning) {
   document.body.classList.toggle("planning", planning);
   byId("mode-planned").setAttribute("aria-pressed", planning);
   byId("mode-recorded").setAttribute("aria-pressed", !planning);
-  if (!planning) drawAll();
+  if (!planning && isRunning) follow();
+  else if (!planning) drawAll();
   paint();
 }
 
 const say = (text) => (byId("said").textContent = text);
 
 function play() {
+  if (isRunning && !following) return follow();
   if (playing) return stop();
   if (state.t >= state.to) setTime(state.from);
   byId("play").textContent = "Pause";
@@ -139,7 +149,33 @@ function play() {
   playing = requestAnimationFrame(step);
 }
 
+/** Show the present again. */
+function follow() {
+  following = true;
+  showWindow(0);
+  byId("play").textContent = "Following";
+}
+
+/** What the server says has changed. */
+function learn(changed) {
+  Object.assign(run(), changed);
+  if ("events" in changed) byId("panel-events").replaceChildren(...eventRows());
+  if ("failures" in changed) options("window", windows().map((each) => each.name));
+  chips();
+  if (state.planning) return paint();
+  if (following) showWindow(Math.min(Number(byId("window").value) || 0, RECENT_MS.length - 1));
+  else paint();
+}
+
+function listenToNetwork() {
+  const source = new EventSource("events");
+  source.onmessage = (event) => learn(JSON.parse(event.data));
+  source.onerror = () => learn({ error: "armor live has ended, or does not answer" });
+}
+
 function stop() {
+  following = false;
+  if (isRunning) return (byId("play").textContent = "Follow");
   cancelAnimationFrame(playing);
   playing = null;
   byId("play").textContent = "Play";
@@ -148,6 +184,7 @@ function stop() {
 function chips() {
   const { counts, failures, held, error } = run();
   const chip = (label, value, kind = "") => make("li", { class: kind || false }, make("b", {}, value), " ", make("span", {}, label));
+  if (isRunning) return byId("chips").replaceChildren(...runningChips(chip));
   const found = [chip("", error ? "✘ broke off" : held ? "✔ every claim held" : "✘ a claim failed", held && !error ? "good" : "bad")];
   if (!run().is_trustworthy) found.push(chip("see Claims", "numbers with warnings", "doubt"));
   if (counts.sent !== undefined) found.push(chip("packets lost", number.format(counts.lost)), chip("sent", number.format(counts.sent)));
@@ -161,6 +198,13 @@ function chips() {
     if (known.length) found.push(chip(`until ${known.length} switches knew${name}`, milliseconds(Math.max(...known) - zero)));
   }
   byId("chips").replaceChildren(...found);
+}
+
+function runningChips(chip) {
+  const down = failedAt(run().end_ms);
+  const status = run().error ? chip(run().error, "✘ not connected", "bad") : chip("to the controller", "✔ connected", "good");
+  const links = chip(down.size === 1 ? "link down" : "links down", number.format(down.size), down.size ? "bad" : "");
+  return [status, links, chip("failures seen", number.format(run().failures.length)), chip("watched", duration(run().end_ms))];
 }
 
 function options(select, names) {
@@ -205,7 +249,12 @@ function listen() {
     stop();
     setTime(state.from + (Number(event.target.value) / 1000) * (state.to - state.from));
   });
-  byId("window").addEventListener("change", (event) => showWindow(Number(event.target.value)));
+  byId("window").addEventListener("change", (event) => {
+    const place = Number(event.target.value);
+    following = isRunning && place < RECENT_MS.length;
+    byId("play").textContent = following ? "Following" : isRunning ? "Follow" : "Play";
+    showWindow(place);
+  });
   byId("speed").addEventListener("change", sayScale);
   byId("run").addEventListener("change", (event) => showRun(Number(event.target.value)));
   byId("pair").addEventListener("change", (event) => {
@@ -232,7 +281,15 @@ function listen() {
 byId("speed").replaceChildren(...SPEEDS.map(([seconds, name]) => make("option", { value: seconds, selected: name === "slow" }, name)));
 options("run", page.runs.map((each) => each.name));
 byId("run-choice").hidden = page.runs.length < 2;
+if (isRunning) {
+  byId("mode-recorded").textContent = "Network";
+  document.body.classList.add("running");
+}
 buildTabs();
 listen();
 showRun(0);
+if (isRunning) {
+  follow();
+  listenToNetwork();
+}
 window.armor = { page, map, state, setTime, jumpTo, lostUntil, linkPoint: (name) => linkOf(name).renderedMidpoint() };

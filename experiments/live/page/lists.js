@@ -2,6 +2,7 @@
 
 const TABS = { links: "Links", switches: "Switches", events: "Events", claims: "Claims" };
 const MOST_EVENTS = 500;
+const installs = { events: null, byNode: new Map() };
 
 function buildTabs() {
   const buttons = Object.entries(TABS).map(([name, label]) =>
@@ -56,20 +57,22 @@ function switchRow(node) {
 }
 
 function eventRows() {
-  const events = run().events;
-  const zero = run().failures[0]?.down[0][0] ?? 0;
+  const events = isRunning ? run().events.toReversed() : run().events;
+  const zero = isRunning ? 0 : (run().failures[0]?.down[0][0] ?? 0);
   const rows = events.slice(0, MOST_EVENTS).map((event) =>
     make("div", { class: "row event", "data-at": event.t_ms },
       make("button", { type: "button", onclick: () => jumpTo(event.t_ms), title: `${milliseconds(event.t_ms)} after the run's zero` },
-        `${event.t_ms >= zero ? "+" : "−"}${milliseconds(Math.abs(event.t_ms - zero))}`),
+        `${event.t_ms >= zero ? "+" : "−"}${duration(Math.abs(event.t_ms - zero))}`),
       make("span", {}, event.text)));
   const first = run().failures[0];
+  if (isRunning) return [make("p", { class: "note" }, "Times since the page began, newest first."), ...rows];
   const lead = first ? `Times after the first failure, ${first.name}. A time is a button that goes there.` : "Nothing failed.";
   const rest = events.length > MOST_EVENTS ? [make("p", { class: "note" }, `${number.format(events.length - MOST_EVENTS)} more are in events.jsonl.`)] : [];
   return [make("p", { class: "note" }, lead), ...rows, ...rest];
 }
 
 function claimRows() {
+  if (isRunning) return [make("p", { class: "note" }, "A running network makes no claims; armor run measures and judges.")];
   const claims = run().claims.map((claim) =>
     make("div", { class: "row event" },
       make("span", { class: `badge ${claim.held ? "good" : "bad"}` }, claim.held ? "✔ held" : "✘ failed"),
@@ -83,14 +86,15 @@ function claimRows() {
 function paintLists() {
   const down = state.planning ? new Map() : failedAt(state.t);
   const failure = state.planning ? null : failureAt(state.t);
-  for (const row of byId("panel-links").children) paintLink(row, down);
+  const users = usersByLink();
+  for (const row of byId("panel-links").children) paintLink(row, down, users.get(row.dataset.link) ?? []);
   for (const row of byId("panel-switches").children) paintSwitch(row, failure);
   for (const row of byId("panel-events").querySelectorAll(".event")) {
     row.classList.toggle("later", Number(row.dataset.at) > state.t);
   }
 }
 
-function paintLink(row, down) {
+function paintLink(row, down, users) {
   const link = row.dataset.link;
   const isDown = state.planning ? state.failed.has(link) : down.has(link);
   const button = row.querySelector(".act");
@@ -100,21 +104,20 @@ function paintLink(row, down) {
   button.classList.toggle("does-repair", state.planning && isDown);
   row.classList.toggle("chosen", state.chosen === link);
   const said = row.querySelector(".state");
-  const text = state.planning ? (isDown ? "failed" : usersOf(link)) : recordedState(link, down.get(link));
+  const text = state.planning && isDown ? "failed" : [down.has(link) ? failedWords(down.get(link)) : "", loadOf(link), ...users].filter(Boolean).join(", ");
   if (said.textContent !== text) said.textContent = text;
 }
 
-function recordedState(link, failure) {
-  if (!failure) return usersOf(link);
+function failedWords(failure) {
+  if (isRunning) return `down for ${duration(state.t - failure.down[0][0])}`;
   const found = failure.stages.detect;
   if (found === undefined || state.t < found) return `${failure.kind} failure, nobody knows`;
   return `failed, detected after ${milliseconds(found - failure.down[0][0])}`;
 }
 
-/** Pairs whose present walk crosses a link. */
-function usersOf(link) {
-  const users = run().pairs.filter((one) => viewOf(one).walk?.links.includes(link));
-  return users.map(pairName).join(", ");
+function loadOf(link) {
+  const load = run().loads_mbps[link];
+  return load === undefined || state.planning ? "" : `${load.toLocaleString("en", { maximumFractionDigits: load < 10 ? 2 : 0 })} Mbit/s`;
 }
 
 function paintSwitch(row, failure) {
@@ -123,12 +126,22 @@ function paintSwitch(row, failure) {
   const said = row.querySelector(".state");
   const at = failure?.notified[node];
   const knows = at !== undefined && at <= state.t;
-  const rows = run().events.filter((event) => event.node === node && event.rows && event.t_ms <= state.t);
-  const held = rows.reduce((sum, event) => sum + event.rows, 0);
+  const held = installed(node).filter((event) => event.t_ms <= state.t).reduce((sum, event) => sum + event.rows, 0);
   const parts = [];
   if (knows) parts.push(make("span", { class: "badge good" }, `knows, +${milliseconds(at - failure.down[0][0])}`));
   if (held && !state.planning) parts.push(make("span", { class: "badge" }, `${held} rows of its agent`));
   said.replaceChildren(...parts);
+}
+
+/** Installations by a switch's agent. */
+function installed(node) {
+  if (installs.events !== run().events) {
+    Object.assign(installs, { events: run().events, byNode: new Map() });
+    for (const event of run().events.filter((each) => each.rows)) {
+      installs.byNode.set(event.node, [...(installs.byNode.get(event.node) ?? []), event]);
+    }
+  }
+  return installs.byNode.get(node) ?? [];
 }
 
 /** The path of the chosen pair, in words and hop by hop. */

@@ -5,6 +5,9 @@ const page = JSON.parse(document.getElementById("document").textContent);
 const byId = (id) => document.getElementById(id);
 const state = { run: 0, pair: 0, planning: false, failed: new Set(), chosen: "", t: 0, from: 0, to: 1, tab: "links" };
 
+/** Whether the page follows a network that runs now, over server-sent events. */
+const isRunning = page.source !== "recorded";
+
 const run = () => page.runs[state.run];
 const pair = () => run().pairs[state.pair];
 const hostOf = new Map(page.topology.nodes.map((node) => [node.name, node.host]));
@@ -119,6 +122,15 @@ function capturedAt(one, t) {
 const seriesOf = (one) =>
   one ? run().series.filter((each) => each.source === one.source && each.destination === one.destination) : [];
 
+/** By link, the pairs whose present walk crosses it. */
+function usersByLink() {
+  const users = new Map();
+  for (const one of run().pairs) {
+    for (const link of new Set(viewOf(one).walk?.links)) users.set(link, [...(users.get(link) ?? []), pairName(one)]);
+  }
+  return users;
+}
+
 /** Links of a walk that it crosses in both directions. */
 function crankback(walk) {
   const crossed = new Map();
@@ -144,6 +156,11 @@ function lostUntil(series, t) {
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 function milliseconds(value, digits = 1) {
   return `${value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ms`;
+}
+
+/** A time for people: ms, and seconds from ten on. */
+function duration(ms) {
+  return Math.abs(ms) < 10_000 ? milliseconds(ms) : `${(ms / 1000).toLocaleString("en", { maximumFractionDigits: 1 })} s`;
 }
 
 /** An element with attributes, listeners (on...) and children. */

@@ -1,0 +1,111 @@
+"""The state of a running network's page, and the pages that follow it (server-sent events)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+Json = dict[str, Any]
+Act = Callable[[Json], str]
+"""Carries out what a page asks for; returns why not, or nothing."""
+
+_WAITING = 32  # updates that a slow page may be behind; then it gets the whole state again
+_QUIET_S = 15.0  # a comment after this time finds pages that have gone
+_MOST_BYTES = 10_000
+
+
+class Hub:
+    """One run of a document, and who listens to its changes.
+
+    Parameters
+    ----------
+    document
+        JSON of `experiments.live.decide.document.Document` with one run.
+    """
+
+    def __init__(self, document: Json) -> None:
+        self.document = document
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._listeners: set[asyncio.Queue[Json]] = set()
+
+    def publish(self, changed: Json) -> None:
+        """Change fields of the run, here and in every page. From any thread."""
+        if not changed:
+            return
+        if self._loop is None or self._loop.is_closed():
+            self.document["runs"][0].update(changed)
+        else:
+            self._loop.call_soon_threadsafe(self._spread, changed)
+
+    def _spread(self, changed: Json) -> None:
+        run = self.document["runs"][0]
+        run.update(changed)
+        for queue in self._listeners:
+            if queue.full():
+                while not queue.empty():
+                    queue.get_nowait()
+                queue.put_nowait(dict(run))
+            else:
+                queue.put_nowait(changed)
+
+    async def updates(self) -> AsyncIterator[str]:
+        """Server-sent events: the whole run at first, then what changes."""
+        self._loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[Json] = asyncio.Queue(_WAITING)
+        queue.put_nowait(dict(self.document["runs"][0]))
+        self._listeners.add(queue)
+        try:
+            while True:
+                yield await _next_event(queue)
+        finally:
+            self._listeners.discard(queue)
+
+
+async def _next_event(queue: asyncio.Queue[Json]) -> str:
+    try:
+        changed = await asyncio.wait_for(queue.get(), _QUIET_S)
+    except (asyncio.TimeoutError, TimeoutError):  # two classes before Python 3.11
+        return ": still here\n\n"
+    return f"data: {json.dumps(changed, ensure_ascii=False, separators=(',', ':'))}\n\n"
+
+
+def hub_routes(hub: Hub, act: Act | None = None) -> list[Route]:
+    """`events`, and `act` where pages may act on the network."""
+    from starlette.responses import StreamingResponse
+    from starlette.routing import Route
+
+    async def events(_request: Request) -> Response:
+        return StreamingResponse(hub.updates(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    routes = [Route("/events", events)]
+    if act is not None:
+        routes.append(Route("/act", _act_endpoint(act), methods=["POST"]))
+    return routes
+
+
+def _act_endpoint(act: Act) -> Callable[[Any], Any]:
+    from starlette.concurrency import run_in_threadpool
+    from starlette.responses import JSONResponse
+
+    async def endpoint(request: Request) -> Response:
+        # Forms of other web sites cannot send this type without asking first (CORS), and nobody answers them.
+        if request.headers.get("content-type") != "application/json":
+            return JSONResponse({"error": "send application/json"}, 415)
+        body = await request.body()
+        try:
+            wanted = json.loads(body) if len(body) <= _MOST_BYTES else None
+        except ValueError:
+            wanted = None
+        if not isinstance(wanted, dict):
+            return JSONResponse({"error": "send one JSON object"}, 400)
+        error = await run_in_threadpool(act, wanted)
+        return JSONResponse({"error": error}, 409) if error else JSONResponse({}, 202)
+
+    return endpoint

@@ -92,6 +92,7 @@ def chosen_case(topology: Topology, pair: str | None, link: str | None) -> Crank
         The given pair or link cannot be shown.
     """
     from experiments.analysis.crankback import crankback_cases, find_case, longest_crankback
+    from experiments.scenario.targets import read_pair
 
     wanted = None if link is None else topology.parse_link(link)
     if pair is None:
@@ -101,18 +102,7 @@ def chosen_case(topology: Topology, pair: str | None, link: str | None) -> Crank
         if not cases:
             raise BadInputError(f"{wanted} is a bridge or on no primary path, so nothing recovers from its loss")
         return max(cases, key=lambda case: case.hops_back)
-    source, separator, destination = pair.partition(",")
-    if not separator:
-        raise BadInputError(f"--pair {pair!r} names one host; write two, as h4,h10")
-    return find_case(topology, _node(topology, source), _node(topology, destination), wanted)
-
-
-def _node(topology: Topology, name: str) -> str:
-    from experiments.scenario.fields import Context
-    from experiments.scenario.targets import read_host
-    from mininet_topos.lines import Line
-
-    return read_host(Context("--pair"), Line(1, name.strip()), "host", topology)
+    return find_case(topology, *read_pair("--pair", pair, topology), wanted)
 
 
 def demo_scenario(

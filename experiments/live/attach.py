@@ -18,6 +18,7 @@ from experiments.live.decide.rest_seen import is_same_network, seen, topology_of
 from experiments.live.decide.running import PathsOf, Seen, advanced, first_view
 from experiments.live.hub import Hub
 from experiments.live.walks import paths_by_plan
+from experiments.scenario.targets import read_pair
 from mininet_topos import toy
 from mininet_topos.catalogue import CATALOGUE
 from mininet_topos.errors import BadInputError, MissingRequirementError
@@ -82,10 +83,10 @@ class Attached:
     Parameters
     ----------
     pairs
-        (node, node) whose paths are shown; none: the pair whose packets can backtrack farthest, both directions.
+        Hosts whose paths are shown, as "h4,h10"; none: the pair whose packets can backtrack farthest, both directions.
     """
 
-    def __init__(self, controller: Controller, pairs: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, controller: Controller, pairs: Sequence[str]) -> None:
         self._controller, self._zero_s = controller, time.monotonic()
         state = controller.get("state")
         try:
@@ -94,8 +95,7 @@ class Attached:
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise _unexpected(controller, error) from error
         self._before = Seen(0.0)
-        shown = pairs or _usual_pairs(self._topology)
-        _check(self._topology, shown)
+        shown = shown_pairs(self._topology, pairs)
         options = state.get("options", {})
         self._run = first_view("attached", str(state["scheme"]), str(options.get("mode", "")), shown, self._paths_of)
         view = topology_view(self._topology)
@@ -156,12 +156,21 @@ def _paths_of(topology: Topology, state: Json) -> PathsOf:
     return paths_by_plan(topology, str(state["scheme"]), PlanOptions(**given))
 
 
-def _usual_pairs(topology: Topology) -> tuple[tuple[str, str], ...]:
-    case = longest_crankback(topology)
-    return ((case.source, case.destination), (case.destination, case.source))
+def shown_pairs(topology: Topology, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Switches of the pairs that a page shows, both directions of each.
 
+    Parameters
+    ----------
+    given
+        Hosts, as "h4,h10"; none: the pair whose packets can backtrack farthest.
 
-def _check(topology: Topology, pairs: Sequence[tuple[str, str]]) -> None:
-    for node in (each for pair in pairs for each in pair):
-        if node not in topology.index_of:
-            raise BadInputError(f"--pair names {node!r}, which is no node of {topology.name!r}")
+    Raises
+    ------
+    BadInputError
+        There is no such host, or no pair can recover from a failure.
+    """
+    pairs = [read_pair("--pair", each, topology) for each in given]
+    if not pairs:
+        case = longest_crankback(topology)
+        pairs = [(case.source, case.destination)]
+    return tuple(dict.fromkeys(each for one, other in pairs for each in ((one, other), (other, one))))

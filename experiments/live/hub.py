@@ -22,12 +22,12 @@ _MOST_BYTES = 10_000
 
 
 class Hub:
-    """One run of a document, and who listens to its changes.
+    """The runs of a document, and who listens to their changes.
 
     Parameters
     ----------
     document
-        JSON of `experiments.live.decide.document.Document` with one run.
+        JSON of `experiments.live.decide.document.Document`.
     """
 
     def __init__(self, document: Json) -> None:
@@ -35,31 +35,34 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listeners: set[asyncio.Queue[Json]] = set()
 
-    def publish(self, changed: Json) -> None:
-        """Change fields of the run, here and in every page. From any thread."""
+    def publish(self, changed: Json, run: int = 0) -> None:
+        """Change fields of a run, here and in every page. From any thread."""
         if not changed:
             return
         if self._loop is None or self._loop.is_closed():
-            self.document["runs"][0].update(changed)
+            self.document["runs"][run].update(changed)
         else:
-            self._loop.call_soon_threadsafe(self._spread, changed)
+            self._loop.call_soon_threadsafe(self._spread, changed, run)
 
-    def _spread(self, changed: Json) -> None:
-        run = self.document["runs"][0]
-        run.update(changed)
+    def _spread(self, changed: Json, run: int) -> None:
+        self.document["runs"][run].update(changed)
         for queue in self._listeners:
             if queue.full():
                 while not queue.empty():
                     queue.get_nowait()
-                queue.put_nowait(dict(run))
+                queue.put_nowait(self._whole())
             else:
-                queue.put_nowait(changed)
+                queue.put_nowait({str(run): changed})
+
+    def _whole(self) -> Json:
+        """All fields of all runs, by number."""
+        return {str(number): dict(run) for number, run in enumerate(self.document["runs"])}
 
     async def updates(self) -> AsyncIterator[str]:
-        """Server-sent events: the whole run at first, then what changes."""
+        """Server-sent events: all runs at first, then what changes, by number of the run."""
         self._loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Json] = asyncio.Queue(_WAITING)
-        queue.put_nowait(dict(self.document["runs"][0]))
+        queue.put_nowait(self._whole())
         self._listeners.add(queue)
         try:
             while True:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.scenario.fields import Context, whole_number, word
 from experiments.scenario.suggest import suggest
-from mininet_topos.errors import TopologyError
+from mininet_topos.errors import BadInputError, TopologyError
 from mininet_topos.lines import Line
 from mininet_topos.topology import Direction, LinkId, Topology
 
@@ -27,6 +27,22 @@ def read_host(context: Context, line: Line, name: str, topology: Topology) -> st
         return by_host[given]
     advice = suggest(given, by_host) if len(by_host) <= MAX_LISTED_NODES else f"hosts are h1..h{len(by_host)}"
     raise context.error(line, f"{name} {given!r} is no host of {topology.name!r}; {advice}")
+
+
+def read_pair(name: str, text: str, topology: Topology) -> tuple[str, str]:
+    """Nodes of two hosts that a command's option gives as "h4,h10".
+
+    Raises
+    ------
+    BadInputError
+        It is no such pair.
+    """
+    source, separator, destination = text.partition(",")
+    if not separator:
+        raise BadInputError(f"{name} {text!r} names one host; write two, as h4,h10")
+    context = Context(name)
+    first, second = (read_host(context, Line(1, each.strip()), "host", topology) for each in (source, destination))
+    return first, second
 
 
 def read_node(context: Context, line: Line, name: str, topology: Topology) -> str:

@@ -191,7 +191,8 @@ def test_a_run_that_broke_off_says_why(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(["nowhere"], "does not exist"), (["{folder}", "--port", "70000"], "--port")]
+    ("arguments", "words"),
+    [(["nowhere"], "no folder of results and no topology"), (["{folder}", "--port", "70000"], "--port")],
 )
 def test_bad_input_is_one_sentence(folder, arguments, words, capsys):
     assert main(["live", *(each.format(folder=folder) for each in arguments)]) == 2

@@ -183,7 +183,7 @@ def test_the_reported_topology_is_the_controllers(name):
 def test_a_controller_s_failures_reach_the_page(topology):
     view = Stub(topology)
     with serving(view) as url:
-        attached = Attached(Controller(f"{url}/"), [PAIR])
+        attached = Attached(Controller(f"{url}/"), ["h4,h10"])
         attached.look()
         view.failed = frozenset([topology.parse_link("s9-s10")])
         attached.look()
@@ -200,7 +200,7 @@ def test_a_controller_s_failures_reach_the_page(topology):
 
 def test_a_page_says_that_its_controller_has_gone(topology):
     with serving(Stub(topology)) as url:
-        attached = Attached(Controller(url), [PAIR])
+        attached = Attached(Controller(url), ["s4,s10"])
     ended = threading.Event()
     thread = threading.Thread(target=attached.follow, args=(ended,))
     thread.start()
@@ -240,13 +240,16 @@ def test_a_controller_that_is_not_there_is_one_sentence(capsys):
     ("arguments", "words"),
     [
         ([], "name one of both"),
-        (["x", "--attach", "http://127.0.0.1:9"], "name one of both"),
-        (["x", "--pair", "s1", "s2"], "--pair is for --attach"),
+        (["darkstrand", "--attach", "http://127.0.0.1:9"], "name one of both"),
+        (["{folder}", "--pair", "h1,h2"], "--pair is for networks"),
         (["--attach", "http://127.0.0.1:9", "--export", "page.html"], "--export is for folders"),
+        (["--attach", "http://127.0.0.1:9", "--scheme", "ffg"], "--scheme is for"),
+        (["darkstrand", "--export", "page.html"], "--export is for folders"),
+        (["{folder}", "--side-by-side", "ffg"], "--side-by-side is for"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(arguments, words, capsys):
-    assert main(["live", *arguments]) == 2
+def test_options_that_do_not_go_together_are_refused(tmp_path, arguments, words, capsys):
+    assert main(["live", *(each.format(folder=tmp_path) for each in arguments)]) == 2
     assert words in capsys.readouterr().err
 
 
@@ -268,8 +271,8 @@ def test_each_page_gets_the_whole_run_and_then_what_changes(looked):
 
     first, second = asyncio.run(listen())
     assert first[0] == first[1]
-    assert json.loads(first[0].removeprefix("data: "))["scheme"] == "sdfast"
-    assert [json.loads(text.removeprefix("data: ")) for text in second] == [{"end_ms": 7.0}] * 2
+    assert json.loads(first[0].removeprefix("data: "))["0"]["scheme"] == "sdfast"
+    assert [json.loads(text.removeprefix("data: ")) for text in second] == [{"0": {"end_ms": 7.0}}] * 2
     assert all(text.endswith("\n\n") for text in (*first, *second))
     assert hub.document["runs"][0]["end_ms"] == 7.0
 
@@ -286,7 +289,7 @@ def test_a_page_that_is_far_behind_gets_the_whole_run_again(looked):
         await asyncio.sleep(0)
         texts = [await anext(page) for _ in range(4)]
         await page.aclose()
-        return [json.loads(text.removeprefix("data: ")) for text in texts]
+        return [json.loads(text.removeprefix("data: "))["0"] for text in texts]
 
     values = asyncio.run(listen())
     assert values[0]["name"] == "x"

@@ -107,6 +107,7 @@ function choose(name) {
 
 /** The button of a link: fail it or repair it in the plan. */
 function actOn(link) {
+  if (isLive && !state.planning) return failOrRepair(link);
   if (!state.planning) {
     setPlanning(true);
     state.failed = new Set([link]);
@@ -129,6 +130,31 @@ function setPlanning(planning) {
   if (!planning && isRunning) follow();
   else if (!planning) drawAll();
   paint();
+}
+
+/** The button of a link in a live network. */
+function failOrRepair(link) {
+  const isDown = failedAt(run().end_ms).has(link);
+  return ask(isDown ? { do: "repair", link } : { do: "fail", link, kind: byId("kind").value });
+}
+
+/** Ask the network for something, and say how that went. */
+async function ask(wanted) {
+  const what = `${wanted.do} ${wanted.link ?? `${wanted.kind} from ${hostOf.get(wanted.from)} to ${hostOf.get(wanted.to)}`}`;
+  let error;
+  try {
+    const answer = await fetch("act", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(wanted),
+    });
+    ({ error } = await answer.json());
+  } catch {
+    error = "armor live does not answer";
+  }
+  byId("problem").hidden = !error;
+  byId("problem").textContent = error ? `${what}: ${error}` : "";
+  if (!error) say(`${what}: done`);
 }
 
 const say = (text) => (byId("said").textContent = text);
@@ -157,8 +183,10 @@ function follow() {
 }
 
 /** What the server says has changed. */
-function learn(changed) {
-  Object.assign(run(), changed);
+function learn(runs) {
+  Object.entries(runs).forEach(([place, each]) => Object.assign(page.runs[place], each));
+  const changed = runs[state.run];
+  if (!changed) return;
   if ("events" in changed) byId("panel-events").replaceChildren(...eventRows());
   if ("failures" in changed) options("window", windows().map((each) => each.name));
   chips();
@@ -170,7 +198,7 @@ function learn(changed) {
 function listenToNetwork() {
   const source = new EventSource("events");
   source.onmessage = (event) => learn(JSON.parse(event.data));
-  source.onerror = () => learn({ error: "armor live has ended, or does not answer" });
+  source.onerror = () => learn({ [state.run]: { error: "armor live has ended, or does not answer" } });
 }
 
 function stop() {
@@ -265,10 +293,14 @@ function listen() {
   byId("mode-recorded").addEventListener("click", () => setPlanning(false));
   byId("mode-planned").addEventListener("click", () => setPlanning(true));
   byId("theme").addEventListener("click", nextTheme);
+  byId("acts").addEventListener("submit", (event) => {
+    event.preventDefault();
+    ask({ do: "send", kind: byId("send").value, from: byId("from").value, to: byId("to").value });
+  });
   byId("zoom-in").addEventListener("click", () => zoomMap(1.5));
   byId("zoom-out").addEventListener("click", () => zoomMap(1 / 1.5));
   byId("zoom-fit").addEventListener("click", () => zoomMap(0));
-  map.on("tap", ".link", (event) => (state.planning ? actOn : choose)(event.target.data("name")));
+  map.on("tap", ".link", (event) => (state.planning || isLive ? actOn : choose)(event.target.data("name")));
   map.on("tap", ".switch", (event) => choose(event.target.id()));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", styleMap);
   let waiting = 0;
@@ -284,6 +316,11 @@ byId("run-choice").hidden = page.runs.length < 2;
 if (isRunning) {
   byId("mode-recorded").textContent = "Network";
   document.body.classList.add("running");
+  const hosts = () => page.topology.nodes.map((node) => make("option", { value: node.name }, node.host));
+  byId("from").replaceChildren(...hosts());
+  byId("to").replaceChildren(...hosts());
+  byId("to").selectedIndex = page.topology.nodes.length - 1;
+  byId("acts").hidden = !isLive;
 }
 buildTabs();
 listen();

@@ -98,10 +98,11 @@ function paintLink(row, down, users) {
   const link = row.dataset.link;
   const isDown = state.planning ? state.failed.has(link) : down.has(link);
   const button = row.querySelector(".act");
-  const word = isDown && state.planning ? `repair ${link}` : state.planning ? `fail ${link}` : `what if ${link} fails`;
+  const acts = state.planning || isLive;
+  const word = !acts ? `what if ${link} fails` : isDown ? `repair ${link}` : `fail ${link}`;
   if (button.textContent !== word) button.textContent = word;
-  button.classList.toggle("does-fail", state.planning && !isDown);
-  button.classList.toggle("does-repair", state.planning && isDown);
+  button.classList.toggle("does-fail", acts && !isDown);
+  button.classList.toggle("does-repair", acts && isDown);
   row.classList.toggle("chosen", state.chosen === link);
   const said = row.querySelector(".state");
   const text = state.planning && isDown ? "failed" : [down.has(link) ? failedWords(down.get(link)) : "", loadOf(link), ...users].filter(Boolean).join(", ");

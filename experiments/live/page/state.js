@@ -7,6 +7,8 @@ const state = { run: 0, pair: 0, planning: false, failed: new Set(), chosen: "",
 
 /** Whether the page follows a network that runs now, over server-sent events. */
 const isRunning = page.source !== "recorded";
+/** Whether clicks fail links of that network. */
+const isLive = page.source === "live";
 
 const run = () => page.runs[state.run];
 const pair = () => run().pairs[state.pair];

@@ -17,7 +17,7 @@ from experiments.live.decide.places import topology_view
 from experiments.live.decide.rest_seen import is_same_network, seen, topology_of
 from experiments.live.decide.running import PathsOf, Seen, advanced, first_view
 from experiments.live.hub import Hub
-from experiments.live.walks import paths_by_plan
+from experiments.live.walks import PlanWalks, network_walks
 from experiments.scenario.targets import read_pair
 from mininet_topos import toy
 from mininet_topos.catalogue import CATALOGUE
@@ -91,13 +91,15 @@ class Attached:
         state = controller.get("state")
         try:
             self._topology = _known_topology(topology_of(controller.get("topology")))
-            self._paths_of = _paths_of(self._topology, state)
+            walks = _walks(self._topology, state)
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise _unexpected(controller, error) from error
         self._before = Seen(0.0)
         shown = shown_pairs(self._topology, pairs)
         options = state.get("options", {})
-        self._run = first_view("attached", str(state["scheme"]), str(options.get("mode", "")), shown, self._paths_of)
+        self._paths_of: PathsOf = walks.one
+        paths = {pair: walks.every(pair) for pair in shown}
+        self._run = first_view("attached", str(state["scheme"]), str(options.get("mode", "")), paths)
         view = topology_view(self._topology)
         document = Document(controller.url, "attached", view, (self._run,), (("controller", controller.url),))
         self.hub = Hub(to_json(document))
@@ -149,11 +151,11 @@ def _known_topology(reported: Topology) -> Topology:
     return known if is_same_network(known, reported) else reported
 
 
-def _paths_of(topology: Topology, state: Json) -> PathsOf:
+def _walks(topology: Topology, state: Json) -> PlanWalks:
     names = {each.name for each in fields(PlanOptions)} - {"protection"}
     given = {name: value for name, value in state.get("options", {}).items() if name in names}
     given["replayed"] = tuple(given.get("replayed", ()))
-    return paths_by_plan(topology, str(state["scheme"]), PlanOptions(**given))
+    return PlanWalks(network_walks(topology, str(state["scheme"]), PlanOptions(**given)))
 
 
 def shown_pairs(topology: Topology, given: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -33,7 +33,7 @@ class Hub:
     def __init__(self, document: Json) -> None:
         self.document = document
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._listeners: set[asyncio.Queue[Json]] = set()
+        self._listeners: set[asyncio.Queue[str]] = set()
 
     def publish(self, changed: Json, run: int = 0) -> None:
         """Change fields of a run, here and in every page. From any thread."""
@@ -46,22 +46,23 @@ class Hub:
 
     def _spread(self, changed: Json, run: int) -> None:
         self.document["runs"][run].update(changed)
+        text = _text({str(run): changed})  # once for all pages
         for queue in self._listeners:
             if queue.full():
                 while not queue.empty():
                     queue.get_nowait()
                 queue.put_nowait(self._whole())
             else:
-                queue.put_nowait({str(run): changed})
+                queue.put_nowait(text)
 
-    def _whole(self) -> Json:
+    def _whole(self) -> str:
         """All fields of all runs, by number."""
-        return {str(number): dict(run) for number, run in enumerate(self.document["runs"])}
+        return _text({str(number): run for number, run in enumerate(self.document["runs"])})
 
     async def updates(self) -> AsyncIterator[str]:
         """Server-sent events: all runs at first, then what changes, by number of the run."""
         self._loop = asyncio.get_running_loop()
-        queue: asyncio.Queue[Json] = asyncio.Queue(_WAITING)
+        queue: asyncio.Queue[str] = asyncio.Queue(_WAITING)
         queue.put_nowait(self._whole())
         self._listeners.add(queue)
         try:
@@ -71,12 +72,15 @@ class Hub:
             self._listeners.discard(queue)
 
 
-async def _next_event(queue: asyncio.Queue[Json]) -> str:
+async def _next_event(queue: asyncio.Queue[str]) -> str:
     try:
-        changed = await asyncio.wait_for(queue.get(), _QUIET_S)
+        return await asyncio.wait_for(queue.get(), _QUIET_S)
     except (asyncio.TimeoutError, TimeoutError):  # two classes before Python 3.11
         return ": still here\n\n"
-    return f"data: {json.dumps(changed, ensure_ascii=False, separators=(',', ':'))}\n\n"
+
+
+def _text(value: Json) -> str:
+    return f"data: {json.dumps(value, ensure_ascii=False, separators=(',', ':'))}\n\n"
 
 
 def hub_routes(hub: Hub, act: Act | None = None) -> list[Route]:

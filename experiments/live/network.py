@@ -20,10 +20,10 @@ from experiments.live.decide.actions import CARRIER, FLAP, ONE_WAY, Action, Fail
 from experiments.live.decide.document import RunView, SeriesView, changes
 from experiments.live.decide.log_view import LogReader, live_pair
 from experiments.live.decide.pings import MOST_PACKETS, Pings
-from experiments.live.decide.running import PathsOf, first_view
+from experiments.live.decide.running import MOST_EVENTS, PathsOf, first_view
 from experiments.live.decide.timeline import event_views
 from experiments.live.loads import Loads
-from experiments.live.walks import paths_by_plan
+from experiments.live.walks import PlanWalks, network_walks
 from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.instruments.processes import end_all
 from experiments.testbed.runs.folder import Work
@@ -64,8 +64,10 @@ class LiveNetwork:
         self._zero_s = time.monotonic()
         self._wall_zero_s = time.time()
         topology = scenario.topology
-        self._paths_of: PathsOf = paths_by_plan(topology, self._variation.scheme, options_of(self._variation))
-        view = first_view(self._variation.name, self._variation.scheme, self._variation.mode, pairs, self._paths_of)
+        walks = PlanWalks(network_walks(topology, self._variation.scheme, options_of(self._variation)))
+        self._paths_of: PathsOf = walks.one
+        paths = {pair: walks.every(pair) for pair in pairs}
+        view = first_view(self._variation.name, self._variation.scheme, self._variation.mode, paths)
         self.view: RunView = replace(view, error="the network is being built")
         self._log = LogReader(topology, self._zero_s, self._links_of_tag())
         self._events: list[Event] = []
@@ -105,17 +107,19 @@ class LiveNetwork:
         """What has changed since the last look, as fields of the run."""
         self._run_due()
         now_ms = 1000 * (time.monotonic() - self._zero_s)
-        self._read_log()
+        is_new = self._read_log()
         wait_ms = 1000 * (self._scenario.wait_to_restore_s + _RETURN_SLACK_S)
         failures = self._log.views(now_ms, wait_ms)
-        pairs = self.view.pairs
+        pairs, events = self.view.pairs, self.view.events
         if failures != self.view.failures:
             pairs = tuple(live_pair(pair, failures, self.topology, self._paths_of) for pair in pairs)
+        if is_new or failures != self.view.failures:
+            events = event_views(self.topology, failures, self._events, self._zero_s)
         view = replace(
             self.view,
             end_ms=now_ms,
             failures=failures,
-            events=event_views(self.topology, failures, self._events, self._zero_s),
+            events=events[-MOST_EVENTS:],
             pairs=pairs,
             series=self._series(),
             loads_mbps=self._loads.mbps(),
@@ -124,16 +128,18 @@ class LiveNetwork:
         changed, self.view = changes(self.view, view), view
         return changed
 
-    def _read_log(self) -> None:
+    def _read_log(self) -> bool:
+        """Read what processes have logged since the last look; whether that was anything."""
         with self._work.events.open("rb") as log:
             log.seek(self._read_bytes)
             data = log.read()
         whole = data[: data.rfind(b"\n") + 1]
         self._read_bytes += len(whole)
-        for event in read_events(whole.decode("utf-8")):
-            if event.t_s >= self._zero_s:
-                self._events.append(event)
-                self._log.read(event)
+        events = read_events(whole.decode("utf-8"))
+        for event in events:
+            self._events.append(event)
+            self._log.read(event)
+        return bool(events)
 
     def _series(self) -> tuple[SeriesView, ...]:
         found = []

@@ -16,7 +16,7 @@ from experiments.scenario.values import Scenario
 from experiments.testbed.runs.run import Planned
 
 Say = Callable[[str], object]
-LOOK_S = 0.25
+LOOK_S = 0.5
 _NAP_S = 0.02
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from experiments.live.decide.document import PlannedPaths
-from experiments.live.decide.paths import Failed, NetworkWhile, planned_paths
-from experiments.live.decide.running import PathsOf
+from experiments.live.decide.paths import Failed, NetworkWhile, paths_of_pair, planned_paths
 from experiments.verify.walk.dynamics import dynamics_of
 from mininet_topos.topology import Topology
 from ryu_apps.plan.options import PlanOptions
@@ -31,11 +32,16 @@ def network_walks(topology: Topology, scheme: str, options: PlanOptions) -> Netw
     return while_down
 
 
-def paths_by_plan(topology: Topology, scheme: str, options: PlanOptions) -> PathsOf:
-    """Walks of any pair while links are down."""
-    network_while = network_walks(topology, scheme, options)
+@dataclass(frozen=True)
+class PlanWalks:
+    """Walks of pairs by a scheme's plan; none where the plan is not walked."""
 
-    def paths_of(pair: tuple[str, str], failed: Failed) -> PlannedPaths | None:
-        return None if network_while is None else planned_paths(network_while, pair, failed)
+    network_while: NetworkWhile | None
 
-    return paths_of
+    def one(self, pair: tuple[str, str], failed: Failed) -> PlannedPaths | None:
+        """While these links are down."""
+        return None if self.network_while is None else planned_paths(self.network_while, pair, failed)
+
+    def every(self, pair: tuple[str, str]) -> tuple[PlannedPaths, ...]:
+        """Under every set of links that matters (`paths_of_pair`)."""
+        return () if self.network_while is None else paths_of_pair(self.network_while, pair, ())

@@ -19,7 +19,7 @@ from experiments.live.decide.places import topology_view
 from experiments.live.decide.rest_seen import is_same_network, seen, topology_of
 from experiments.live.decide.running import MOST_EVENTS, Seen, advanced, first_view
 from experiments.live.hub import Hub
-from experiments.live.walks import paths_by_plan
+from experiments.live.walks import PlanWalks, network_walks
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.decide.live_topology import Expected, LiveTopology
@@ -36,18 +36,18 @@ def topology():
 
 
 @pytest.fixture(scope="module")
-def paths_of(topology):
-    return paths_by_plan(topology, "sdfast", PlanOptions(max_failures=1))
+def walks(topology):
+    return PlanWalks(network_walks(topology, "sdfast", PlanOptions(max_failures=1)))
 
 
 @pytest.fixture
-def looked(topology, paths_of):
+def looked(topology, walks):
     """Looks at the network, one after the other: (function, list of runs)."""
-    runs, before = [first_view("attached", "sdfast", "learned", [PAIR], paths_of)], [Seen(0.0)]
+    runs, before = [first_view("attached", "sdfast", "learned", {PAIR: (walks.one(PAIR, frozenset()),)})], [Seen(0.0)]
 
     def look(t_ms, *failed, **more):
         now = Seen(t_ms, frozenset(map(topology.parse_link, failed)), **more)
-        runs.append(advanced(runs[-1], topology, before[-1], now, paths_of))
+        runs.append(advanced(runs[-1], topology, before[-1], now, walks.one))
         before.append(now)
         return runs[-1]
 

@@ -78,9 +78,9 @@ def _link(topology: Topology, value: Mapping[str, Any]) -> LinkId:
 
 def _node(topology: Topology, value: Mapping[str, Any], key: str) -> str:
     node = value.get(key)
-    if node not in topology.index_of:
+    if not isinstance(node, str) or node not in topology.index_of:
         raise BadInputError(f"{node!r} is no switch of {topology.name!r}; write its name as on the map")
-    return str(node)
+    return node
 
 
 def _choice(value: Mapping[str, Any], known: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from experiments.live.decide.document import SeriesView
 
-MOST_PACKETS = 4000
+MOST_PACKETS = 2000
 """The oldest are forgotten."""
 _ANSWER = re.compile(r"\[(?P<at>[0-9.]+)\] .*icmp_seq=(?P<number>[0-9]+) .*time=(?P<ms>[0-9.]+) ms")
 _NO_ANSWER = re.compile(r"\[(?P<at>[0-9.]+)\] no answer yet for icmp_seq=(?P<number>[0-9]+)")

@@ -13,6 +13,8 @@ Json = Mapping[str, Any]
 PathsOf = Callable[[tuple[str, str], frozenset[LinkId]], PlannedPaths | None]
 """Walks of a pair while links are down; None where the scheme's plan is not walked."""
 
+Paths = tuple[PlannedPaths, ...]
+
 MOST_EVENTS = 2000
 """The oldest are forgotten."""
 
@@ -42,13 +44,10 @@ class Seen:
     away: frozenset[str] = frozenset()
 
 
-def first_view(name: str, scheme: str, mode: str, pairs: Iterable[tuple[str, str]], paths_of: PathsOf) -> RunView:
-    """A run in which nothing has happened yet."""
-    views = []
-    for pair in pairs:
-        paths = paths_of(pair, frozenset())
-        views.append(PairView(*pair, () if paths is None else (paths,), (Span(0.0, (), "usual"),)))
-    return RunView(name, scheme, mode, 0.0, 0.0, (), (), (), tuple(views), (), {}, (), True, True, ())
+def first_view(name: str, scheme: str, mode: str, paths: Mapping[tuple[str, str], Paths]) -> RunView:
+    """A run of some pairs in which nothing has happened yet."""
+    pairs = tuple(PairView(*pair, known, (Span(0.0, (), "usual"),)) for pair, known in paths.items())
+    return RunView(name, scheme, mode, 0.0, 0.0, (), (), (), pairs, (), {}, (), True, True, ())
 
 
 def advanced(run: RunView, topology: Topology, before: Seen, now: Seen, paths_of: PathsOf) -> RunView:

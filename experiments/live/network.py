@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ FLAPS, FLAP_S = 3, 1.0
 _RETURN_SLACK_S = 5.0
 _STOP_S = 2.0
 _TRAFFIC_S = 60
-_PORT = 5201
+_FIRST_PORT = 5201
 
 
 class LiveNetwork:
@@ -73,6 +74,7 @@ class LiveNetwork:
         self._events: list[Event] = []
         self._read_bytes = 0
         self._pings: dict[tuple[str, str], tuple[Pings, Output]] = {}
+        self._ports = count(_FIRST_PORT)
         self._later: list[tuple[float, Callable[[], object]]] = []
 
     def _links_of_tag(self) -> Callable[[int], tuple[LinkId, ...]]:
@@ -213,8 +215,9 @@ class LiveNetwork:
             return
         hosts = self._network.hosts
         source, destination = hosts[action.source], hosts[action.destination]
-        server = ("iperf3", "-s", "-1", "-p", str(_PORT))
-        client = ("iperf3", "-c", destination.address, "-p", str(_PORT), "-t", str(_TRAFFIC_S))
+        port = str(next(self._ports))
+        server = ("iperf3", "-s", "-1", "-p", port)
+        client = ("iperf3", "-c", destination.address, "-p", port, "-t", str(_TRAFFIC_S))
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self._network.popen(destination.name, server, **quiet)
         options = ("-u", "-b", "5M") if action.kind == "udp" else ("--fq-rate", "5M")

@@ -29,7 +29,8 @@ function timeAxis(width, height) {
   const zero = axisZero();
   return ticks(state.from - zero, state.to - zero, Math.max(3, width / 110)).map((tick) => {
     const x = across(tick + zero, EDGE.left, width - EDGE.right);
-    return make("text", { x, y: height - 3, "text-anchor": "middle" }, `${tick.toLocaleString("en")}`);
+    const inSeconds = state.to - state.from >= 5000;
+    return make("text", { x, y: height - 3, "text-anchor": "middle" }, inSeconds ? `${tick / 1000} s` : tick.toLocaleString("en"));
   });
 }
 
@@ -96,7 +97,8 @@ function delayChart(series, width) {
   const marks = lost.map(([sent]) => `M${x(sent).toFixed(1)} ${y(0)}v-9`).join("");
   svg.append(make("path", { class: "dots", d: dots }), make("path", { class: "lost", d: marks }));
   const words = `Delay of ${packets.length} packets in the window, at most ${high.toFixed(1)} ms; ${lost.length} lost`;
-  return chart("Delay of each packet, ms (red: lost)", "delay-now", svg, words);
+  const what = series[0].kind === "ping" && isRunning ? "Round-trip time of each ping" : "Delay of each packet";
+  return chart(`${what}, ms (red: lost)`, "delay-now", svg, words);
 }
 
 function lossChart(series, width) {

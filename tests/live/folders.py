@@ -8,16 +8,27 @@ __all__ = ["CLAIM", "ROUTE", "recovered_folder"]
 
 ZERO_S = 1000.0
 LOST = 7
-SENT_MS = range(-500, 20_000, 2)
+SENT_MS = (*range(-500, 1900, 20), *range(1900, 2200, 2), *range(2200, 20_000, 20))
 FAILED_MS, REPAIRED_MS, RETURNED_S = 2000.0, 10_000.0, 14.25
 
 
 def recovered_folder(path):
     """s9-s10 fails at 2 s, s9 and s6 are notified, seven packets are lost, one backtracks; repaired at 10 s."""
     run_folder(path)
+    # Plans for one failed link are made in a tenth of the time.
+    scenario = path / "scenario.yaml"
+    scenario.write_text(scenario.read_text(encoding="utf-8") + "max_failures: 1\n", encoding="utf-8")
     write_rows(path / "probes.jsonl", [*_packets("out"), *_packets("back")])
     write_rows(path / "events.jsonl", _events())
-    shared = {"run": "sdfast-learned", "status": "ok", "failure": "s9-s10", "at_s": 2.0, "from": "s4", "to": "s10"}
+    shared = {
+        "run": "sdfast-learned",
+        "status": "ok",
+        "failure": "s9-s10",
+        "at_s": 2.0,
+        "from": "s4",
+        "to": "s10",
+        "probe": "probe",
+    }
     out = {"is_affected": True, "first_switchover_ms": 15.7, "last_crankback_ms": 16.1, "first_good_ms": 18.3}
     back = {"is_affected": True, "first_switchover_ms": 20.0, "last_crankback_ms": None, "first_good_ms": 21.0}
     rows = [{**shared, "way": "out", **out}, {**shared, "way": "back", **back}]

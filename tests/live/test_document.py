@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
@@ -14,10 +13,11 @@ from experiments.live.decide.document import to_json
 from experiments.live.decide.paths import paths_of_pair, planned_paths
 from experiments.live.decide.places import SIDE, topology_view
 from experiments.live.decide.series import MOST_PACKETS, thinned
-from experiments.live.replay import network_walks, read_document
-from experiments.report.drawings import scenario_of
+from experiments.live.replay import read_document
+from experiments.live.walks import network_walks
 from mininet_topos import toy
-from mininet_topos.catalogue import CATALOGUE
+from mininet_topos.catalogue import CATALOGUE, load_topology
+from ryu_apps.plan.options import PlanOptions
 from tests.live import folders
 from tests.report.folders import campaign_folder
 
@@ -101,15 +101,14 @@ def test_the_first_packet_backtracks_as_the_captured_one(run):
     assert "s9-s10" not in paths["s9-s10",].settled.links
 
 
-def walks_on(folder, **changes):
-    scenario = scenario_of((folder / "scenario.yaml").read_text(), "scenario.yaml")
-    variation = replace(scenario.variations[0], **changes)
-    return scenario.topology, network_walks(scenario, variation)
+def walks_on(mode="learned"):
+    topology = load_topology("darkstrand")
+    return topology, network_walks(topology, "sdfast", PlanOptions(mode=mode, max_failures=1))
 
 
 @pytest.mark.parametrize("mode", ["learned", "agent"])
-def test_walks_are_paths_of_the_topology_that_avoid_failed_links(folder, mode):
-    topology, walks = walks_on(folder, mode=mode)
+def test_walks_are_paths_of_the_topology_that_avoid_failed_links(mode):
+    topology, walks = walks_on(mode)
     link_at = {frozenset((link.a, link.b)): str(link) for link in topology.link_ids}
     for paths in paths_of_pair(walks, ("s4", "s10"), (), most_failed=1):
         for walk in (paths.first, paths.settled):
@@ -119,9 +118,9 @@ def test_walks_are_paths_of_the_topology_that_avoid_failed_links(folder, mode):
         assert len(set(paths.settled.nodes)) == len(paths.settled.nodes)
 
 
-def test_sets_that_stand_for_others_give_their_paths(folder):
+def test_sets_that_stand_for_others_give_their_paths():
     """The page's rule: links that no packet meets change nothing."""
-    topology, walks = walks_on(folder)
+    topology, walks = walks_on()
     pair = ("s4", "s10")
     known = {frozenset(each.failed): each for each in paths_of_pair(walks, pair, (), most_failed=2)}
     for links in list(combinations(topology.link_ids, 2))[::9]:
@@ -136,8 +135,8 @@ def test_sets_that_stand_for_others_give_their_paths(folder):
         assert (best.first, best.settled) == (walked.first, walked.settled), asked
 
 
-def test_a_wanted_set_does_not_hide_those_that_contain_it(folder):
-    _, walks = walks_on(folder)
+def test_a_wanted_set_does_not_hide_those_that_contain_it():
+    _, walks = walks_on()
     topology = walks(frozenset()).topology
     one = frozenset([topology.parse_link("s9-s10")])
     sets = {frozenset(each.failed) for each in paths_of_pair(walks, ("s4", "s10"), [one])}

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("emulated networks")
     group.add_argument("--scheme", default="sdfast", help="default: sdfast")
-    group.add_argument("--mode", type=choice("mode", MODES), default=DEFAULT_MODE, metavar="|".join(MODES))
+    group.add_argument("--mode", type=choice("mode", tuple(MODES)), default=DEFAULT_MODE, metavar="|".join(MODES))
     group.add_argument("--planner", type=choice("planner", PLANNERS), default="tree", metavar="|".join(PLANNERS))
     add_notification(group)
     group.add_argument("--side-by-side", metavar="SCHEME", help="a second network, which the same clicks fail")

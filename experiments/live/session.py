@@ -15,7 +15,7 @@ from experiments.live.web_process import WebProcess
 from experiments.scenario.values import Scenario
 from experiments.testbed.runs.run import Planned
 
-Say = Callable[[str], object]
+Say = Callable[[str], None]
 LOOK_S = 0.5
 _NAP_S = 0.02
 

@@ -56,11 +56,11 @@ function frame(width, high, digits = 0) {
 /** Draw all charts for the window. */
 function drawCharts() {
   const series = seriesOf(pair());
-  const width = chartWidth(series.length ? 3 : 1);
-  const drawn = series.length ? [delayChart(series, width), lossChart(series, width)] : [];
-  if (run().failures.some((failure) => Object.keys(failure.notified).length)) drawn.push(knowledgeChart(width));
-  if (!drawn.length) drawn.push(make("p", { class: "note" }, "No packets were followed in this run."));
-  byId("charts").replaceChildren(...drawn);
+  const kinds = series.length ? [delayChart, lossChart] : [];
+  if (run().failures.some((failure) => Object.keys(failure.notified).length)) kinds.push(knowledgeChart);
+  const width = chartWidth(kinds.length);
+  const drawn = kinds.map((draw) => draw(width, series));
+  byId("charts").replaceChildren(...(drawn.length ? drawn : [make("p", { class: "note" }, "No packets are followed.")]));
   moveCursor();
 }
 
@@ -87,7 +87,7 @@ function packetsIn(series) {
   );
 }
 
-function delayChart(series, width) {
+function delayChart(width, series) {
   const packets = packetsIn(series);
   const arrived = packets.filter(([, delay]) => delay !== null);
   const high = Math.max(1e-3, ...arrived.map(([, delay]) => delay)) * 1.08;
@@ -101,7 +101,7 @@ function delayChart(series, width) {
   return chart(`${what}, ms (red: lost)`, "delay-now", svg, words);
 }
 
-function lossChart(series, width) {
+function lossChart(width, series) {
   const times = series.flatMap((one) => one.sent_ms.filter((sent, place) => one.delay_ms[place] === null && sent >= 0 && sent <= run().end_ms));
   times.sort((one, other) => one - other);
   const { svg, x, y } = frame(width, Math.max(1, times.length) * 1.08);
@@ -158,7 +158,8 @@ function drawMarks() {
   const width = Math.max(240, byId("marks").clientWidth);
   const found = milestones().filter(({ at }) => at >= state.from && at <= state.to);
   const rows = [];
-  const svg = make("svg", { "aria-hidden": "true" });
+  const stems = make("g", { class: "stems" });
+  const svg = make("svg", { "aria-hidden": "true" }, stems);
   for (const mark of found) {
     const x = 8 + ((mark.at - state.from) / (state.to - state.from)) * (width - 16);
     const text = mark.text;
@@ -168,9 +169,9 @@ function drawMarks() {
     if (row < 0) row = rows.length;
     rows[row] = left + size;
     const y = 14 + row * 17;
+    stems.append(make("line", { class: "stem", x1: x, x2: x, y1: 0, y2: y }));
     svg.append(
       make("g", { class: mark.kind, onclick: () => setTime(mark.at) },
-        make("line", { class: "stem", x1: x, x2: x, y1: 0, y2: y }),
         make("circle", { class: "pin", cx: x, cy: y, r: 4 }),
         make("text", { x: left < x ? x - 8 : x + 8, y: y + 4, "text-anchor": left < x ? "end" : "start" }, text)),
     );

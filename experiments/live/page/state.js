@@ -116,7 +116,7 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The captured packet of a pair that is under way at a time; slow motion shows it a little longer than it took. */
 function capturedAt(one, t) {
-  const stay = (state.to - state.from) / 60;
+  const stay = Math.min(10, (state.to - state.from) / 60);
   const mine = seriesOf(one).flatMap((series) => series.captured);
   return mine.find((packet) => packet.sent_ms <= t && t <= packet.at_ms.at(-1) + stay) ?? null;
 }

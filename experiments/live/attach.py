@@ -128,7 +128,8 @@ class Attached:
     def follow(self, ended: threading.Event) -> None:
         """Look again and again until `ended`; a controller that does not answer is waited for."""
         while not ended.wait(LOOK_S):
-            self._show(replace(self._run, error=self._try()))
+            error = self._try()
+            self._show(replace(self._run, error=error))
 
     def _try(self) -> str:
         """Look; returns why that was not possible, or nothing."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
 import urllib.request
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -65,7 +65,7 @@ def page(tmp_path):
             process.kill()
     assert code == 130
     assert "Traceback" not in (tmp_path / "said").read_text()
-    assert not [name for name in os.listdir("/run/armor/runs") if str(process.pid) in name]
+    assert not list(Path("/run/armor/runs").glob(f"*-{process.pid}.jsonl"))
 
 
 def lost(page):

@@ -198,18 +198,34 @@ def test_a_controller_s_failures_reach_the_page(topology):
     assert places == pytest.approx(wanted, abs=0.001)
 
 
-def test_a_page_says_that_its_controller_has_gone(topology):
-    with serving(Stub(topology)) as url:
-        attached = Attached(Controller(url), ["s4,s10"])
+@contextmanager
+def followed(attached):
+    """The page's run while a thread follows the controller."""
     ended = threading.Event()
     thread = threading.Thread(target=attached.follow, args=(ended,))
     thread.start()
     try:
-        wait_until(lambda: attached.hub.document["runs"][0]["error"], "the page says that nobody answers")
+        yield attached.hub.document["runs"][0]
     finally:
         ended.set()
         thread.join()
-    assert "does not answer" in attached.hub.document["runs"][0]["error"]
+
+
+def test_a_page_follows_its_controller_until_that_has_gone(topology):
+    view = Stub(topology)
+    with serving(view) as url:
+        attached = Attached(Controller(url), ["s4,s10"])
+        with followed(attached) as run:
+            view.failed = frozenset([topology.parse_link("s9-s10")])
+            wait_until(lambda: run["failures"], "the failure is seen")
+            then_ms = run["end_ms"]
+            wait_until(lambda: run["end_ms"] > then_ms, "time goes on")
+            assert [failure["name"] for failure in run["failures"]] == ["s9-s10"]
+            assert run["error"] == ""
+    with followed(attached) as run:
+        wait_until(lambda: run["error"], "the page says that nobody answers")
+        assert "does not answer" in run["error"]
+        assert [failure["name"] for failure in run["failures"]] == ["s9-s10"]
 
 
 def test_times_of_another_machine_s_clock_are_not_believed(topology):

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from experiments.analysis.crankback import longest_crankback
 from experiments.live.decide.document import Document, RunView, changes, to_json
 from experiments.live.decide.places import topology_view
-from experiments.live.decide.rest_seen import is_same_network, seen, topology_of
+from experiments.live.decide.rest_seen import away, is_same_network, seen, topology_of
 from experiments.live.decide.running import PathsOf, Seen, advanced, first_view
 from experiments.live.hub import Hub
 from experiments.live.walks import PlanWalks, network_walks
@@ -90,11 +90,12 @@ class Attached:
         self._controller, self._zero_s = controller, time.monotonic()
         state = controller.get("state")
         try:
-            self._topology = _known_topology(topology_of(controller.get("topology")))
+            reported = controller.get("topology")
+            self._topology = _known_topology(topology_of(reported))
             walks = _walks(self._topology, state)
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise _unexpected(controller, error) from error
-        self._before = Seen(0.0)
+        self._before = Seen(0.0, away=away(reported))
         shown = shown_pairs(self._topology, pairs)
         options = state.get("options", {})
         self._paths_of: PathsOf = walks.one

@@ -8,8 +8,16 @@ from itertools import pairwise
 import pytest
 
 from experiments.cli.main import main
+from experiments.live.decide.document import Document, changes, to_json
+from experiments.live.decide.places import topology_view
+from experiments.live.decide.running import Seen, advanced, first_view
+from experiments.live.walks import PlanWalks, network_walks
+from experiments.live.web_process import WebProcess
+from mininet_topos.catalogue import load_topology
+from ryu_apps.plan.options import PlanOptions
 from tests.live import folders
 from tests.live.browser import chromium
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.slow
 SHOWN_CONTROLS = """
@@ -172,6 +180,36 @@ def test_the_theme_button_overrules_the_system(page):
     page.click("#theme")
     assert page.text("theme") == "Theme: dark"
     assert brightness(page.run("getComputedStyle(document.body).backgroundColor")) < 0.2
+
+
+def test_a_live_page_asks_for_what_is_clicked_and_shows_what_comes_of_it(browser):
+    """The network's side is played by the test."""
+    topology = load_topology("darkstrand")
+    walks = PlanWalks(network_walks(topology, "sdfast", PlanOptions(max_failures=1)))
+    run = first_view("sdfast-learned", "sdfast", "learned", {("s4", "s10"): walks.every(("s4", "s10"))})
+    document = Document("x", "live", topology_view(topology), (run,))
+    with WebProcess(to_json(document), 0) as web:
+        browser.open(web.url)
+        browser.complaints()
+        before = hops(browser)
+        browser.click_link("s9-s10")
+        asked = wait_until(web.asked, "the page asks")
+        assert asked.wanted == {"do": "fail", "link": "s9-s10", "kind": "silent"}
+        web.answer(asked.number, "not today")
+        wait_until(lambda: "not today" in browser.text("problem"), "the page says why not")
+        seen = [Seen(0.0), Seen(900.0, frozenset([topology.parse_link("s9-s10")])), Seen(1400.0)]
+        broken = advanced(run, topology, *seen[:2], walks.one)
+        web.publish(0, changes(run, broken))
+        wait_until(lambda: hops(browser) != before, "the path changes")
+        browser.picture("live")
+        browser.click_button("repair s9-s10")
+        asked = wait_until(web.asked, "the page asks")
+        assert asked.wanted == {"do": "repair", "link": "s9-s10"}
+        web.answer(asked.number, "")
+        web.publish(0, changes(broken, advanced(broken, topology, *seen[1:], walks.one)))
+        wait_until(lambda: hops(browser) == before, "the path is the usual one again")
+        assert browser.text("problem") == ""
+        assert browser.complaints() == []
 
 
 def brightness(colour):

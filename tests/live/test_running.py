@@ -188,6 +188,8 @@ def test_a_controller_s_failures_reach_the_page(topology):
         view.failed = frozenset([topology.parse_link("s9-s10")])
         attached.look()
     value = attached.hub.document
+    # What is so from the beginning (no switch of the stub is connected) is no event.
+    assert [event["kind"] for event in value["runs"][0]["events"]] == ["fail"]
     assert value["source"] == "attached"
     assert value["runs"][0]["scheme"] == "sdfast"
     assert [failure["name"] for failure in value["runs"][0]["failures"]] == ["s9-s10"]

@@ -51,13 +51,17 @@ def seen(topology: Topology, answers: Mapping[str, Json], t_ms: float, zero_s: f
     failed = frozenset(
         topology.parse_link(str(each["link"])) for each in answers["topology"]["links"] if each["failed"]
     )
-    away = frozenset(str(node["node"]) for node in answers["topology"]["nodes"] if not node["connected"])
     known = {}
     for each in answers["knowledge"]["knowledge"]:
         since_s = each["since_s"]
         at_ms = t_ms if zero_s is None or since_s is None else min(t_ms, 1000 * (float(since_s) - zero_s))
         known[str(each["node"]), str(each["link"])] = at_ms
-    return Seen(t_ms, failed, known, _loads(topology, answers["ports"]), away)
+    return Seen(t_ms, failed, known, _loads(topology, answers["ports"]), away(answers["topology"]))
+
+
+def away(value: Json) -> frozenset[str]:
+    """Switches of `/armor/topology` that are not connected."""
+    return frozenset(str(node["node"]) for node in value["nodes"] if not node["connected"])
 
 
 def _loads(topology: Topology, ports: Json) -> dict[str, float]:

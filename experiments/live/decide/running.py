@@ -88,7 +88,7 @@ def _begun(link: LinkId, now: Seen) -> FailureView:
         nodes=(),
         down=((start_ms, None),),
         returned_ms=None,
-        stages={"detect": start_ms},
+        stages={},
         notified={},
         lost=0,
         backtracked=0,

@@ -232,7 +232,7 @@ function runningChips(chip) {
   const down = failedAt(run().end_ms);
   const status = run().error ? chip(run().error, "✘ not connected", "bad") : chip("to the controller", "✔ connected", "good");
   const links = chip(down.size === 1 ? "link down" : "links down", number.format(down.size), down.size ? "bad" : "");
-  return [status, links, chip("failures seen", number.format(run().failures.length)), chip("watched", duration(run().end_ms))];
+  return [status, links, chip(run().failures.length === 1 ? "failure seen" : "failures seen", number.format(run().failures.length)), chip("watched", duration(run().end_ms))];
 }
 
 function options(select, names) {

@@ -56,11 +56,13 @@ function frame(width, high, digits = 0) {
 /** Draw all charts for the window. */
 function drawCharts() {
   const series = seriesOf(pair());
+  byId("charts-card").hidden = false; // its width counts
   const kinds = series.length ? [delayChart, lossChart] : [];
   if (run().failures.some((failure) => Object.keys(failure.notified).length)) kinds.push(knowledgeChart);
   const width = chartWidth(kinds.length);
   const drawn = kinds.map((draw) => draw(width, series));
-  byId("charts").replaceChildren(...(drawn.length ? drawn : [make("p", { class: "note" }, "No packets are followed.")]));
+  byId("charts").replaceChildren(...drawn);
+  byId("charts-card").hidden = !drawn.length;
   moveCursor();
 }
 

@@ -160,9 +160,9 @@ function milliseconds(value, digits = 1) {
   return `${value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ms`;
 }
 
-/** A time for people: ms, and seconds from ten on. */
+/** A time for people: ms, and seconds of what is long; of a running network nobody needs more. */
 function duration(ms) {
-  return Math.abs(ms) < 10_000 ? milliseconds(ms) : `${(ms / 1000).toLocaleString("en", { maximumFractionDigits: 1 })} s`;
+  return Math.abs(ms) < (isRunning ? 1000 : 10_000) ? milliseconds(ms) : `${(ms / 1000).toLocaleString("en", { maximumFractionDigits: 1 })} s`;
 }
 
 /** An element with attributes, listeners (on...) and children. */

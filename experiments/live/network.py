@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -195,7 +195,8 @@ class LiveNetwork:
         due = [act for at_s, act in sorted(self._later, key=lambda one: one[0]) if at_s <= now_s]
         self._later = [one for one in self._later if one[0] > now_s]
         for act in due:
-            act()
+            with suppress(BadInputError):  # somebody has repaired or failed it in between
+                act()
 
     def _repair(self, link: LinkId) -> None:
         targets = self._targets(link)

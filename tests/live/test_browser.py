@@ -11,10 +11,7 @@ from experiments.cli.main import main
 from experiments.live.decide.document import Document, changes, to_json
 from experiments.live.decide.places import topology_view
 from experiments.live.decide.running import Seen, advanced, first_view
-from experiments.live.walks import PlanWalks, network_walks
 from experiments.live.web_process import WebProcess
-from mininet_topos.catalogue import load_topology
-from ryu_apps.plan.options import PlanOptions
 from tests.live import folders
 from tests.live.browser import chromium
 from tests.patience import wait_until
@@ -182,10 +179,8 @@ def test_the_theme_button_overrules_the_system(page):
     assert brightness(page.run("getComputedStyle(document.body).backgroundColor")) < 0.2
 
 
-def test_a_live_page_asks_for_what_is_clicked_and_shows_what_comes_of_it(browser):
+def test_a_live_page_asks_for_what_is_clicked_and_shows_what_comes_of_it(browser, topology, walks):
     """The network's side is played by the test."""
-    topology = load_topology("darkstrand")
-    walks = PlanWalks(network_walks(topology, "sdfast", PlanOptions(max_failures=1)))
     run = first_view("sdfast-learned", "sdfast", "learned", {("s4", "s10"): walks.every(("s4", "s10"))})
     document = Document("x", "live", topology_view(topology), (run,))
     with WebProcess(to_json(document), 0) as web:

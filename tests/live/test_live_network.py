@@ -17,29 +17,16 @@ from experiments.live.decide.pings import MOST_PACKETS, Pings
 from experiments.live.decide.places import topology_view
 from experiments.live.decide.running import first_view
 from experiments.live.loads import sent_bytes
-from experiments.live.walks import PlanWalks, network_walks
 from experiments.live.web_process import WebProcess
-from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError, TopologyError
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Direction, LinkId
-from ryu_apps.plan.options import PlanOptions
 from tests.patience import patient_s, wait_until
 
 PAIR = ("s4", "s10")
 LINK = LinkId("s9", "s10")
 ZERO_S = 500.0
 TAG_OF_LINK = 7
-
-
-@pytest.fixture(scope="module")
-def topology():
-    return load_topology("darkstrand")
-
-
-@pytest.fixture(scope="module")
-def walks(topology):
-    return PlanWalks(network_walks(topology, "sdfast", PlanOptions(max_failures=1)))
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from experiments.live.decide.places import topology_view
 from experiments.live.decide.rest_seen import is_same_network, seen, topology_of
 from experiments.live.decide.running import MOST_EVENTS, Seen, advanced, first_view
 from experiments.live.hub import Hub
-from experiments.live.walks import PlanWalks, network_walks
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.decide.live_topology import Expected, LiveTopology
@@ -28,16 +27,6 @@ from ryu_apps.plan.options import PlanOptions
 from tests.patience import wait_until
 
 PAIR = ("s4", "s10")
-
-
-@pytest.fixture(scope="module")
-def topology():
-    return load_topology("darkstrand")
-
-
-@pytest.fixture(scope="module")
-def walks(topology):
-    return PlanWalks(network_walks(topology, "sdfast", PlanOptions(max_failures=1)))
 
 
 @pytest.fixture

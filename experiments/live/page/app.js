@@ -230,7 +230,8 @@ function chips() {
 
 function runningChips(chip) {
   const down = failedAt(run().end_ms);
-  const status = run().error ? chip(run().error, "✘ not connected", "bad") : chip("to the controller", "✔ connected", "good");
+  const [good, bad] = isLive ? [["emulated", "✔ running"], "✘ not running"] : [["to the controller", "✔ connected"], "✘ not connected"];
+  const status = run().error ? chip(run().error, bad, "bad") : chip(...good, "good");
   const links = chip(down.size === 1 ? "link down" : "links down", number.format(down.size), down.size ? "bad" : "");
   return [status, links, chip(run().failures.length === 1 ? "failure seen" : "failures seen", number.format(run().failures.length)), chip("watched", duration(run().end_ms))];
 }

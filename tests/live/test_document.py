@@ -9,10 +9,11 @@ from itertools import combinations, pairwise
 import pytest
 
 from experiments.cli.main import main
-from experiments.live.decide.document import to_json
+from experiments.live.decide.document import FailureView, to_json
 from experiments.live.decide.paths import paths_of_pair, planned_paths
 from experiments.live.decide.places import SIDE, topology_view
 from experiments.live.decide.series import MOST_PACKETS, thinned
+from experiments.live.decide.timeline import spans
 from experiments.live.replay import read_document
 from experiments.live.walks import network_walks
 from mininet_topos import toy
@@ -84,6 +85,19 @@ def test_spans_lead_from_the_usual_path_over_the_crankback_and_back(run):
     assert [round(span.from_ms, 1) for span in pair.spans[1:]] == [2000.0, 2015.7, 2016.1, 14250.0]
     reverse = next(each for each in run.pairs if each.source == "s10")
     assert "backtracking" not in {span.phase for span in reverse.spans}
+
+
+def test_a_recovery_that_the_repair_interrupts_is_not_finished_afterwards():
+    failure = FailureView("s9-s10", "silent", ("s9-s10",), (), ((10.0, 50.0),), 50.0, {}, {}, 0, 0, 0.0, True)
+    row = {"is_affected": True, "first_switchover_ms": 5.0, "last_crankback_ms": 45.0, "first_good_ms": 6.0}
+    order = load_topology("darkstrand").link_ids
+    found = spans(0.0, [(failure, row)], order)
+    assert [(span.from_ms, span.phase) for span in found] == [
+        (0.0, "usual"),
+        (10.0, "broken"),
+        (15.0, "backtracking"),
+        (50.0, "usual"),
+    ]
 
 
 def test_every_span_has_its_path(run):

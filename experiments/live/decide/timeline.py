@@ -59,9 +59,9 @@ def failure_view(
         returned_ms=None if repaired_ms is None else _returned_ms(repaired_ms, links, events, zero_s),
         stages=stages,
         notified=_notified(result.get("notification"), start_ms, stages),
-        lost=int(result["lost"]),
-        backtracked=int(result["backtracked"]),
-        outage_ms=float(result["outage_ms"]),
+        lost=int(result["lost"] or 0),  # runs that measure flows do not follow packets
+        backtracked=int(result["backtracked"] or 0),
+        outage_ms=float(result["outage_ms"] or 0.0),
         has_recovered=bool(result.get("recovered", True)),
     )
 
@@ -161,21 +161,26 @@ def spans(
     order
         The topology's links.
     """
-    changes: list[tuple[float, int, bool]] = []
-    for number, (failure, _) in enumerate(steps):
-        changes.append((failure.down[0][0], number, False))
-        if failure.returned_ms is not None:
-            changes.append((failure.returned_ms, number, True))
+    changes = _changes([failure for failure, _ in steps])
+    ends_ms = [*(at_ms for at_ms, _, _ in changes[1:]), float("inf")]
     found = [Span(begin_ms, (), "usual")]
     down: set[int] = set()
-    for at_ms, number, is_end in sorted(changes):
+    for (at_ms, number, is_end), end_ms in zip(changes, ends_ms, strict=True):
         before = found[-1].failed
         (down.discard if is_end else down.add)(number)
         names = {name for each in down for name in steps[each][0].links}
         after = tuple(str(link) for link in order if str(link) in names)
-        row = None if is_end else steps[number][1]
-        found += _recovery(at_ms, before, after, row)
+        recovery = _recovery(at_ms, before, after, None if is_end else steps[number][1])
+        # A recovery that is not over when the next change comes stays unfinished.
+        found += [span for span in recovery if span.from_ms == at_ms or span.from_ms < end_ms]
     return tuple(found)
+
+
+def _changes(failures: Sequence[FailureView]) -> list[tuple[float, int, bool]]:
+    """(time, failure, whether it is over) in order of time."""
+    begins = [(failure.down[0][0], number, False) for number, failure in enumerate(failures)]
+    returns = [(each.returned_ms, number, True) for number, each in enumerate(failures) if each.returned_ms is not None]
+    return sorted((*begins, *returns))
 
 
 def _recovery(at_ms: float, before: tuple[str, ...], after: tuple[str, ...], row: Json | None) -> list[Span]:

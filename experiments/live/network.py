@@ -19,6 +19,7 @@ from emulation.network import EmulatedNetwork
 from experiments.analysis.events import Event, read_events
 from experiments.live.decide.actions import CARRIER, FLAP, ONE_WAY, Action, Fail, Repair, Send, read_action
 from experiments.live.decide.document import RunView, SeriesView, changes
+from experiments.live.decide.log import Log
 from experiments.live.decide.log_view import LogReader, live_pair
 from experiments.live.decide.pings import MOST_PACKETS, Pings
 from experiments.live.decide.running import MOST_EVENTS, PathsOf, first_view
@@ -116,7 +117,7 @@ class LiveNetwork:
         if failures != self.view.failures:
             pairs = tuple(live_pair(pair, failures, self.topology, self._paths_of) for pair in pairs)
         if is_new or failures != self.view.failures:
-            events = event_views(self.topology, failures, self._events, self._zero_s)
+            events = event_views(Log(self.topology, self._events, self._zero_s), failures)
         view = replace(
             self.view,
             end_ms=now_ms,

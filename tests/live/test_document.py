@@ -18,6 +18,8 @@ from experiments.live.replay import read_document
 from experiments.live.walks import network_walks
 from mininet_topos import toy
 from mininet_topos.catalogue import CATALOGUE, load_topology
+from mininet_topos.ports import assign_ports
+from mininet_topos.topology import Direction
 from ryu_apps.plan.options import PlanOptions
 from tests.live import folders
 from tests.report.folders import campaign_folder
@@ -71,6 +73,20 @@ def test_a_failure_lasts_until_its_repair_and_its_routes_until_the_return(run):
     assert (start, end) == pytest.approx((folders.FAILED_MS, folders.REPAIRED_MS))
     assert failure.returned_ms == pytest.approx(1000 * folders.RETURNED_S)
     assert failure.stages["detect"] == pytest.approx(folders.FAILED_MS + 13.15)
+
+
+def test_without_a_return_the_link_is_used_again_once_both_ends_report_it_up(tmp_path):
+    path = folders.recovered_folder(tmp_path / "mine")
+    lines = [json.loads(line) for line in (path / "events.jsonl").read_text().splitlines()]
+    kept = [line for line in lines if line["event"] != "return_done"]
+    topology = load_topology("darkstrand")
+    ports = assign_ports(topology).port_of
+    shared = {"source": "watcher", "event": "port_status", "live": True, "run": "sdfast-learned"}
+    for at_s, node, other in ((11.0, "s9", "s10"), (11.5, "s10", "s9"), (12.5, "s9", "s10"), (12.0, "s1", "s2")):
+        fields = {"node": node, "port_no": ports[Direction(node, other)], "t_monotonic_s": folders.ZERO_S + at_s}
+        kept.append({**shared, **fields})
+    (path / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
+    assert read_document(path).runs[0].failures[0].returned_ms == pytest.approx(11_500.0)
 
 
 def test_spans_lead_from_the_usual_path_over_the_crankback_and_back(run):

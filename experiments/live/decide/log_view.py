@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from experiments.analysis.events import Event
 from experiments.live.decide.document import FailureView, PairView, Span
+from experiments.live.decide.log import Log
 from experiments.live.decide.running import PathsOf
 from mininet_topos.errors import TopologyError
-from mininet_topos.ports import assign_ports
 from mininet_topos.topology import LinkId, Topology
 
 LinksOfTag = Callable[[int], Iterable[LinkId]]
@@ -63,14 +63,14 @@ class LogReader:
 
     def __init__(self, topology: Topology, zero_s: float, links_of_tag: LinksOfTag) -> None:
         self._topology, self._zero_s, self._links_of_tag = topology, zero_s, links_of_tag
-        self._direction_at = assign_ports(topology).direction_at
+        self._log = Log(topology, (), zero_s)
         self._records: list[_Record] = []
 
     def read(self, event: Event) -> None:
         """The next event."""
         handler = self._HANDLERS.get(event.name)
         if handler is not None:
-            handler(self, event, 1000 * (event.t_s - self._zero_s))
+            handler(self, event, self._log.ms(event))
 
     def views(self, now_ms: float, wait_ms: float) -> tuple[FailureView, ...]:
         """Failures so far, in order.
@@ -101,10 +101,9 @@ class LogReader:
             return ()
 
     def _port(self, event: Event, t_ms: float) -> None:
-        direction = self._direction_at.get((str(event.fields.get("node")), int(event.fields.get("port_no", 0))))
-        if direction is None or event.fields.get("live") or event.fields.get("is_first"):
+        if event.fields.get("live") or event.fields.get("is_first"):
             return
-        link = str(self._topology.link_id(direction))
+        link = self._log.link_of(event)
         for record in self._open(lambda record: link in record.links and record.detected is None):
             record.detected = t_ms
 

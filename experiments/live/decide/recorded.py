@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.analysis.events import Event
 from experiments.live.decide.document import ClaimView, FailureView, PairView, PlannedPaths, RunView, Span
+from experiments.live.decide.log import Log
 from experiments.live.decide.paths import NetworkWhile, paths_of_pair
 from experiments.live.decide.series import series_views
 from experiments.live.decide.timeline import event_views, failure_view, spans, zero_of
@@ -47,12 +48,15 @@ def recorded_view(scenario: Scenario, recorded: Recorded, network_while: Network
         None: the scheme's plan is not walked.
     """
     result = recorded.result
-    failures = _failures(scenario, recorded)
+    log = Log(scenario.topology, recorded.events, zero_of(result["failures"], recorded.events))
+    # A run that broke off has results of no failure.
+    failures = tuple(
+        failure_view(failure, each, log) for failure, each in zip(scenario.failures, result["failures"], strict=False)
+    )
     series = series_views(scenario.topology, recorded.probes, result.get("probes", ()), _changes_ms(failures))
     begin_ms = min((each.sent_ms[0] for each in series if each.sent_ms), default=0.0)
     end_ms = 1000 * max([scenario.duration_s, *(float(each["until_s"]) for each in result["failures"])])
-    zero_s = zero_of(result["failures"], recorded.events)
-    during = () if zero_s is None else [each for each in recorded.events if each.t_s <= zero_s + end_ms / 1000]
+    last_ms = max([end_ms, *(each.returned_ms for each in failures if each.returned_ms is not None)])
     return RunView(
         name=str(result["run"]),
         scheme=str(result["scheme"]),
@@ -61,7 +65,7 @@ def recorded_view(scenario: Scenario, recorded: Recorded, network_while: Network
         end_ms=end_ms,
         facts=tuple((label, str(result[key])) for key, label in _FACTS.items() if result.get(key)),
         failures=failures,
-        events=event_views(scenario.topology, failures, during, zero_s),
+        events=tuple(event for event in event_views(log, failures) if event.t_ms <= last_ms),
         pairs=_pairs(scenario, recorded, failures, begin_ms, network_while),
         series=series,
         counts={name: int(result[name]) for name in COUNTS if name in result},
@@ -73,15 +77,6 @@ def recorded_view(scenario: Scenario, recorded: Recorded, network_while: Network
         is_trustworthy=bool(result.get("trustworthy")),
         warnings=tuple(map(str, result.get("warnings", ()))),
         error=str(result.get("error") or ""),
-    )
-
-
-def _failures(scenario: Scenario, recorded: Recorded) -> tuple[FailureView, ...]:
-    results = recorded.result["failures"]
-    zero_s = zero_of(results, recorded.events)
-    return tuple(
-        failure_view(scenario.topology, failure, result, recorded.events, zero_s)
-        for failure, result in zip(scenario.failures, results, strict=False)  # a run that broke off has none
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.analysis.events import Event
 from experiments.live.decide.document import EventView, FailureView, Span
+from experiments.live.decide.log import Log
 from experiments.scenario.failure import Failure
 from mininet_topos.topology import LinkId, Topology
 from mininet_topos.wording import counted
@@ -41,11 +42,10 @@ def zero_of(results: Sequence[Json], events: Iterable[Event]) -> float | None:
     return None
 
 
-def failure_view(
-    topology: Topology, failure: Failure, result: Json, events: Sequence[Event], zero_s: float | None
-) -> FailureView:
+def failure_view(failure: Failure, result: Json, log: Log) -> FailureView:
     """One failure: its entry in verdict.json, and what the log says of its end."""
     start_ms = 1000 * float(result["failure_s"])
+    topology = log.topology
     links = tuple(str(link) for link in topology.link_ids if link in failure.links_down(topology))
     down = _intervals(failure, start_ms)
     stages = {name: start_ms + value for name, value in result["stages_ms"].items() if value is not None}
@@ -56,7 +56,7 @@ def failure_view(
         links=links,
         nodes=tuple(failure.failed_nodes),
         down=down,
-        returned_ms=None if repaired_ms is None else _returned_ms(repaired_ms, links, events, zero_s),
+        returned_ms=None if repaired_ms is None else _returned_ms(repaired_ms, log, links),
         stages=stages,
         notified=_notified(result.get("notification"), start_ms, stages),
         lost=int(result["lost"] or 0),  # runs that measure flows do not follow packets
@@ -77,16 +77,20 @@ def _intervals(failure: Failure, start_ms: float) -> tuple[tuple[float, float | 
     return tuple(intervals)
 
 
-def _returned_ms(repaired_ms: float, links: Sequence[str], events: Iterable[Event], zero_s: float | None) -> float:
-    """When the last row about the links was removed; the repair where nobody says so (schemes without a return)."""
-    if zero_s is None:
-        return repaired_ms
-    ends = [
-        1000 * (event.t_s - zero_s)
-        for event in events
-        if event.name == "return_done" and set(links) & set(map(str, event.fields.get("links", ())))
-    ]
-    return max((end for end in ends if end >= repaired_ms - _SLACK_MS), default=repaired_ms)
+def _returned_ms(repaired_ms: float, log: Log, links: Sequence[str]) -> float:
+    """When the last row about the links was removed.
+
+    Schemes without a return use a link again once its sessions are up: when the last of its ends first reports that.
+    Where nobody reports anything, the repair.
+    """
+    later = [] if log.zero_s is None else [each for each in log.events if log.ms(each) >= repaired_ms - _SLACK_MS]
+    returns = [event for event in later if event.name == "return_done"]
+    ends = [log.ms(event) for event in returns if set(links) & set(map(str, event.fields.get("links", ())))]
+    ups: dict[object, float] = {}
+    for event in later:
+        if event.name == "port_status" and event.fields.get("live") and log.link_of(event) in links:
+            ups.setdefault((event.fields["node"], event.fields["port_no"]), log.ms(event))
+    return max(ends or ups.values(), default=repaired_ms)
 
 
 def _notified(known: Json | None, start_ms: float, stages: Mapping[str, float]) -> dict[str, float]:
@@ -96,13 +100,11 @@ def _notified(known: Json | None, start_ms: float, stages: Mapping[str, float]) 
     return {str(node): since_ms + value for node, value in known["knew_ms"].items() if value is not None}
 
 
-def event_views(
-    topology: Topology, failures: Sequence[FailureView], events: Iterable[Event], zero_s: float | None
-) -> tuple[EventView, ...]:
+def event_views(log: Log, failures: Sequence[FailureView]) -> tuple[EventView, ...]:
     """All that happened from the run's zero on, in order: failures with their stages, and lines of the log."""
-    found = [view for failure in failures for view in _of_failure(topology, failure)]
-    if zero_s is not None:
-        logged = (_of_log(event, 1000 * (event.t_s - zero_s)) for event in events)
+    found = [view for failure in failures for view in _of_failure(log.topology, failure)]
+    if log.zero_s is not None:
+        logged = (_of_log(event, log.ms(event)) for event in log.events)
         found += [view for view in logged if view is not None and view.t_ms >= 0]
     return tuple(sorted(found, key=lambda view: (view.t_ms, view.kind, view.node)))
 
@@ -165,7 +167,7 @@ def spans(
     ends_ms = [*(at_ms for at_ms, _, _ in changes[1:]), float("inf")]
     found = [Span(begin_ms, (), "usual")]
     down: set[int] = set()
-    for (at_ms, number, is_end), end_ms in zip(changes, ends_ms, strict=True):
+    for (at_ms, number, is_end), end_ms in zip(changes, ends_ms, strict=False):  # without changes nothing ends
         before = found[-1].failed
         (down.discard if is_end else down.add)(number)
         names = {name for each in down for name in steps[each][0].links}

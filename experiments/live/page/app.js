@@ -41,7 +41,9 @@ function sayScale() {
   const seconds = Number(byId("speed").value);
   const perSecond = (state.to - state.from) / seconds;
   const slower = 1000 / perSecond;
-  byId("scale").textContent = slower >= 2 ? `${number.format(slower)} times slower than it was` : `${(1 / slower).toFixed(1)} times faster than it was`;
+  const times = slower >= 1 ? slower : 1 / slower;
+  const shown = times < 10 ? times.toFixed(1) : number.format(times);
+  byId("scale").textContent = `${shown} times ${slower >= 1 ? "slower" : "faster"} than it was`;
 }
 
 function setTime(t) {
@@ -249,7 +251,8 @@ function showRun(place) {
   options("window", windows().map((each) => each.name));
   const facts = [...run().facts, ...page.origin].flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
   byId("origin").replaceChildren(...facts);
-  byId("mode-planned").disabled = !run().pairs.some((one) => one.paths.length);
+  byId("mode-planned").disabled = !hasPaths();
+  byId("pair").hidden = !run().pairs.length;
   chips();
   buildMap();
   buildLists();

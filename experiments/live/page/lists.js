@@ -101,6 +101,7 @@ function paintLink(row, down, users) {
   const acts = state.planning || isLive;
   const word = !acts ? `what if ${link} fails` : isDown ? `repair ${link}` : `fail ${link}`;
   if (button.textContent !== word) button.textContent = word;
+  button.hidden = !isLive && !hasPaths();
   button.classList.toggle("does-fail", acts && !isDown);
   button.classList.toggle("does-repair", acts && isDown);
   row.classList.toggle("chosen", state.chosen === link);

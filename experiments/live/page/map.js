@@ -1,6 +1,9 @@
 // The map: Cytoscape draws, and every click on it is a button of the lists, too.
 
-const PADDING = 34;
+const isSmall = () => map.width() < 500;
+// A host stands so far beside its switch, and must be in the frame.
+const reach = () => (isSmall() ? 20 : 32);
+const padding = () => reach() + (isSmall() ? 12 : 22);
 const tint = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 const map = cytoscape({
@@ -35,15 +38,15 @@ function buildMap() {
 /** Positions in pixels of the frame, so that symbols keep their size on every screen. */
 function placeNodes() {
   map.resize();
-  const width = map.width() - 2 * PADDING;
-  const height = map.height() - 2 * PADDING;
+  const width = map.width() - 2 * padding();
+  const height = map.height() - 2 * padding();
   const nodes = page.topology.nodes;
   const right = Math.max(...nodes.map((node) => node.x), 1);
   const bottom = Math.max(...nodes.map((node) => node.y), 1);
   // A map may be stretched a little to fill its frame; beyond that it keeps its shape.
   const least = Math.min(width / right, height / bottom);
   const [across, down] = [Math.min(width / right, least * 1.6), Math.min(height / bottom, least * 1.6)];
-  const shift = { x: PADDING + (width - right * across) / 2, y: PADDING + (height - bottom * down) / 2 };
+  const shift = { x: padding() + (width - right * across) / 2, y: padding() + (height - bottom * down) / 2 };
   const pixels = new Map(nodes.map((node) => [node.name, { x: shift.x + node.x * across, y: shift.y + node.y * down }]));
   map.batch(() => {
     for (const node of nodes) {
@@ -63,12 +66,11 @@ function besides(name, pixels) {
   const angles = others.map((other) => Math.atan2(other.y - at.y, other.x - at.x)).sort((one, other) => one - other);
   const gaps = angles.map((angle, place) => [(angles[place + 1] ?? angles[0] + 2 * Math.PI) - angle, angle]);
   const [gap, from] = gaps.sort((one, other) => other[0] - one[0])[0] ?? [0, -Math.PI / 2];
-  const reach = map.width() < 500 ? 20 : 32;
-  return { x: at.x + reach * Math.cos(from + gap / 2), y: at.y + reach * Math.sin(from + gap / 2) };
+  return { x: at.x + reach() * Math.cos(from + gap / 2), y: at.y + reach() * Math.sin(from + gap / 2) };
 }
 
 function styleMap() {
-  const small = map.width() < 500 || page.topology.nodes.length > 60;
+  const small = isSmall() || page.topology.nodes.length > 60;
   const size = small ? 17 : 28;
   const font = { "font-size": small ? 8 : 11, "font-family": "system-ui, sans-serif", color: tint("ink") };
   const rules = [

@@ -38,6 +38,9 @@ function knowing(failure, t) {
   return new Set(Object.entries(failure.notified).filter(([, at]) => at <= t).map(([node]) => node));
 }
 
+/** Whether the plan of a run was walked, so that links can fail in it. */
+const hasPaths = () => run().pairs.some((one) => one.paths.length);
+
 const spanAt = (one, t) => one.spans.filter((span) => span.from_ms <= t).at(-1) ?? one.spans[0];
 
 /**

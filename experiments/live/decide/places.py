@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from experiments.live.decide.document import LinkView, NodeView, TopologyView
+from mininet_topos.drawing_geometry import Points, spread
 from mininet_topos.layout import positions
 from mininet_topos.topology import Direction, Topology
 from ryu_apps.plan.addressing import hosts_of
 
 SIDE = 1000.0
+# Symbols of neighbours on a small map must not cover one another.
+APART = 46.0
 
 
 def topology_view(topology: Topology) -> TopologyView:
     """The topology on its map, as usually drawn, or placed by hops (`mininet_topos.layout.positions`)."""
-    points = positions(topology)
-    lowest, extent = points.min(axis=0), (points.max(axis=0) - points.min(axis=0)).max() or 1.0
-    scaled = (points - lowest) / extent * SIDE
+    apart = min(APART, SIDE / 2 / math.sqrt(len(topology.nodes)))
+    scaled = _scaled(spread(_scaled(positions(topology)), apart))
     height = scaled[:, 1].max()
     hosts = hosts_of(topology)
     nodes = tuple(
@@ -22,6 +28,13 @@ def topology_view(topology: Topology) -> TopologyView:
         for node, (x, y) in zip(topology.nodes, scaled, strict=True)
     )
     return TopologyView(topology.name, nodes, tuple(_links(topology)))
+
+
+def _scaled(points: Points) -> Points:
+    """The same places in 0..`SIDE`."""
+    lowest, extent = points.min(axis=0), np.ptp(points, axis=0).max() or 1.0
+    scaled: Points = (points - lowest) / extent * SIDE
+    return scaled
 
 
 def _links(topology: Topology) -> list[LinkView]:

@@ -8,7 +8,9 @@ from contextlib import nullcontext
 import pytest
 
 from experiments.live import network as live
+from experiments.live import session
 from experiments.live.session import run_session
+from experiments.live.web_process import Asked
 from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.runs.run import plan_scenario
 from machine.event_log import EventLog
@@ -122,7 +124,7 @@ def test_looks_bring_what_is_logged_and_pinged(network):
     changed = made.look()
     assert changed["error"] == ""
     assert changed["loads_mbps"] == {"s1-s2": 1.5}
-    wait_until(lambda: made.look()["series"] if made.view.series[0].sent_ms == () else True, "pings are read")
+    wait_until(lambda: made.look() and len(made.view.series[0].sent_ms) == 2, "pings are read")
     assert made.view.series[0].counts == {"sent": 2, "lost": 1}
     assert made.act({"do": "fail", "link": "s1-s2", "kind": "silent"}) == ""
     changed = made.look()
@@ -168,10 +170,12 @@ def test_traffic_of_a_stream_has_a_port_of_its_own(network):
         assert made.act({"do": "send", "from": "s1", "to": "s3", "kind": kind}) == ""
     servers = [argv for where, argv in stand_in.programs if where == "h3"]
     assert len({argv[-1] for argv in servers}) == 2
-    wait_until(
-        lambda: (made.look(), sum(where == "h1" and "-c" in argv for where, argv in stand_in.programs))[1] == 2,
-        "clients start",
-    )
+
+    def have_clients():
+        made.look()
+        return sum(where == "h1" and "-c" in argv for where, argv in stand_in.programs) == 2
+
+    wait_until(have_clients, "clients start")
 
 
 def test_a_session_acts_on_all_its_networks_and_ends_them(emulated, monkeypatch):
@@ -198,16 +202,13 @@ def test_a_session_acts_on_all_its_networks_and_ends_them(emulated, monkeypatch)
             found = next(self.requests, "over")
             if found == "over":
                 raise KeyboardInterrupt
-            return None if found is None else live_asked(*found)
+            return None if found is None else Asked(*found)
 
         def answer(self, number, error):
             self.answers.append((number, error))
 
         def publish(self, run, _changed):
             self.published.append(run)
-
-    from experiments.live import session
-    from experiments.live.web_process import Asked as live_asked
 
     monkeypatch.setattr(session, "WebProcess", Web)
     with pytest.raises(KeyboardInterrupt):

@@ -17,7 +17,7 @@ from typing import Any
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.analysis.events import Event, read_events
-from experiments.live.decide.actions import CARRIER, FLAP, ONE_WAY, Action, Fail, Repair, Send, read_action
+from experiments.live.decide.actions import CARRIER, FLAP, ONE_WAY, Action, Fail, FailSwitch, Repair, Send, read_action
 from experiments.live.decide.document import RunView, SeriesView, changes
 from experiments.live.decide.log import Log
 from experiments.live.decide.log_view import LogReader, live_pair
@@ -165,8 +165,12 @@ class LiveNetwork:
     def _carry_out(self, action: Action) -> None:
         if isinstance(action, Fail):
             self._fail(action)
+        elif isinstance(action, FailSwitch):
+            if action.node in self._injection.broken():
+                raise BadInputError(f"{action.node} is down already; repair it first")
+            self._injection.node(action.node)
         elif isinstance(action, Repair):
-            self._repair(action.link)
+            self._repair(action.target)
         else:
             self._send(action)
 
@@ -199,16 +203,16 @@ class LiveNetwork:
             with suppress(BadInputError):  # somebody has repaired or failed it in between
                 act()
 
-    def _repair(self, link: LinkId) -> None:
-        targets = self._targets(link)
+    def _repair(self, what: LinkId | str) -> None:
+        targets = self._targets(what)
         if not targets:
-            raise BadInputError(f"{link} has not failed")
+            raise BadInputError(f"{what} has not failed by itself")
         for target in targets:
             self._injection.restore(target)
 
-    def _targets(self, link: LinkId) -> list[str]:
-        """Names under which the link, or a direction of it, is broken."""
-        names = {str(link), *map(str, self.topology.directions(link))}
+    def _targets(self, what: LinkId | str) -> list[str]:
+        """Names under which the switch, the link, or a direction of it is broken."""
+        names = {str(what)} if isinstance(what, str) else {str(what), *map(str, self.topology.directions(what))}
         return sorted(names & self._injection.broken())
 
     def _send(self, action: Send) -> None:

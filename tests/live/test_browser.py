@@ -201,6 +201,11 @@ def test_a_live_page_asks_for_what_is_clicked_and_shows_what_comes_of_it(browser
         asked = wait_until(web.asked, "the page asks")
         assert asked.wanted == {"do": "repair", "link": "s9-s10"}
         web.answer(asked.number, "")
+        browser.click("#tab-switches")
+        browser.click_button("fail s12")
+        asked = wait_until(web.asked, "the page asks")
+        assert asked.wanted == {"do": "fail", "switch": "s12"}
+        web.answer(asked.number, "")
         web.publish(0, changes(broken, advanced(broken, topology, *seen[1:], walks.one)))
         wait_until(lambda: hops(browser) == before, "the path is the usual one again")
         assert browser.text("problem") == ""

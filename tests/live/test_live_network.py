@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 from experiments.analysis.events import Event
-from experiments.live.decide.actions import Fail, Repair, Send, read_action
+from experiments.live.decide.actions import Fail, FailSwitch, Repair, Send, read_action
 from experiments.live.decide.document import Document, to_json
 from experiments.live.decide.log_view import LogReader, live_pair
 from experiments.live.decide.pings import MOST_PACKETS, Pings
@@ -123,6 +123,8 @@ def test_actions_are_read(topology):
     assert read_action(topology, {"do": "fail", "link": "s10-s9", "kind": "one-way"}) == Fail(LINK, "one-way")
     assert read_action(topology, {"do": "fail", "link": "s9-s10"}) == Fail(LINK, "silent")
     assert read_action(topology, {"do": "repair", "link": "s9-s10"}) == Repair(LINK)
+    assert read_action(topology, {"do": "fail", "switch": "s9"}) == FailSwitch("s9")
+    assert read_action(topology, {"do": "repair", "switch": "s9"}) == Repair("s9")
     assert read_action(topology, {"do": "send", "from": "s1", "to": "s9", "kind": "tcp"}) == Send("s1", "s9", "tcp")
 
 
@@ -133,6 +135,7 @@ def test_actions_are_read(topology):
         {"do": "explode"},
         {"do": "fail"},
         {"do": "fail", "link": "s1-s28"},
+        {"do": "fail", "switch": "s99"},
         {"do": "fail", "link": "s9-s10", "kind": "loudly"},
         {"do": "repair", "link": ["s9", "s10"]},
         {"do": "send", "from": "s1", "to": "s1"},

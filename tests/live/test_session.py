@@ -71,6 +71,9 @@ class Broken:
     def one_way(self, direction):
         self._fail("one-way", direction)
 
+    def node(self, name):
+        self._fail("node", name)
+
     def restore(self, name):
         self._names.remove(name)
         self._network.log.write("inject", kind="silent", target=name, live=True)
@@ -147,7 +150,17 @@ def test_links_fail_as_asked_and_are_repaired_under_their_name(network, kind, ta
     assert made.act({"do": "repair", "link": "s1-s2"}) == ""
     made.look()
     assert made.view.failures[-1].down[0][1] is not None
-    assert "has not failed" in made.act({"do": "repair", "link": "s1-s2"})
+    assert "not failed by itself" in made.act({"do": "repair", "link": "s1-s2"})
+
+
+def test_a_switch_fails_with_all_its_links(network):
+    made, _ = network
+    assert made.act({"do": "fail", "switch": "s2"}) == ""
+    made.look()
+    assert set(made.view.failures[-1].links) == {"s1-s2", "s2-s3"}
+    assert "down already" in made.act({"do": "fail", "switch": "s2"})
+    assert "not failed by itself" in made.act({"do": "repair", "link": "s1-s2"})
+    assert made.act({"do": "repair", "switch": "s2"}) == ""
 
 
 def test_a_flapping_link_stays_up_in_the_end(network, monkeypatch):

@@ -27,10 +27,17 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
-    """Repair whatever has failed on a link."""
+class FailSwitch:
+    """Fail all links of a switch silently."""
 
-    link: LinkId
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Repair whatever has failed on a link, or a switch that has failed."""
+
+    target: LinkId | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Send:
     kind: str
 
 
-Action = Fail | Repair | Send
+Action = Fail | FailSwitch | Repair | Send
 
 
 def read_action(topology: Topology, value: Mapping[str, Any]) -> Action:
@@ -51,8 +58,8 @@ def read_action(topology: Topology, value: Mapping[str, Any]) -> Action:
     Parameters
     ----------
     value
-        {"do": "fail", "link": "s1-s2", "kind": "silent"}, {"do": "repair", "link": ...} or
-        {"do": "send", "from": "s1", "to": "s9", "kind": "ping"}.
+        {"do": "fail", "link": "s1-s2", "kind": "silent"}, {"do": "fail", "switch": "s1"}, {"do": "repair"} with either,
+        or {"do": "send", "from": "s1", "to": "s9", "kind": "ping"}.
 
     Raises
     ------
@@ -60,10 +67,12 @@ def read_action(topology: Topology, value: Mapping[str, Any]) -> Action:
         It is no such thing, or names what the topology does not have.
     """
     do = value.get("do")
+    if do == "fail" and "switch" in value:
+        return FailSwitch(_node(topology, value, "switch"))
     if do == "fail":
         return Fail(_link(topology, value), _choice(value, FAILURE_KINDS))
     if do == "repair":
-        return Repair(_link(topology, value))
+        return Repair(_node(topology, value, "switch") if "switch" in value else _link(topology, value))
     if do == "send":
         source, destination = _node(topology, value, "from"), _node(topology, value, "to")
         if source == destination:

@@ -140,9 +140,13 @@ function failOrRepair(link) {
   return ask(isDown ? { do: "repair", link } : { do: "fail", link, kind: byId("kind").value });
 }
 
+function failOrRepairSwitch(node) {
+  return ask({ do: hasFailed(node) ? "repair" : "fail", switch: node });
+}
+
 /** Ask the network for something, and say how that went. */
 async function ask(wanted) {
-  const what = `${wanted.do} ${wanted.link ?? `${wanted.kind} from ${hostOf.get(wanted.from)} to ${hostOf.get(wanted.to)}`}`;
+  const what = `${wanted.do} ${wanted.link ?? wanted.switch ?? `${wanted.kind} from ${hostOf.get(wanted.from)} to ${hostOf.get(wanted.to)}`}`;
   let error;
   try {
     const answer = await fetch("act", {

@@ -53,7 +53,8 @@ function switchRow(node) {
   return make("div", { class: "row", "data-node": node.name },
     make("button", { type: "button", class: "name", onclick: () => choose(node.name), "aria-label": `show ${node.name}` }, node.name),
     make("span", { class: "quiet" }, [node.label, node.host].filter(Boolean).join(" · ")),
-    make("span", { class: "state" }));
+    make("span", { class: "state" }),
+    isLive ? make("button", { type: "button", class: "act", onclick: () => failOrRepairSwitch(node.name) }) : null);
 }
 
 function eventRows() {
@@ -133,6 +134,13 @@ function paintSwitch(row, failure) {
   if (knows) parts.push(make("span", { class: "badge good" }, `knows, +${milliseconds(at - failure.down[0][0])}`));
   if (held && !state.planning) parts.push(make("span", { class: "badge" }, `${held} rows of its agent`));
   said.replaceChildren(...parts);
+  const button = row.querySelector(".act");
+  if (!button) return;
+  const isDown = hasFailed(node);
+  button.hidden = state.planning;
+  button.textContent = `${isDown ? "repair" : "fail"} ${node}`;
+  button.classList.toggle("does-fail", !isDown);
+  button.classList.toggle("does-repair", isDown);
 }
 
 /** Installations by a switch's agent. */

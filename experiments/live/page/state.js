@@ -27,6 +27,9 @@ function failedAt(t) {
   return down;
 }
 
+/** Whether something of this name is down now. */
+const hasFailed = (name) => run().failures.some((failure) => failure.name === name && failure.down.at(-1)[1] === null);
+
 /** The failure that the page speaks of at a time: the last one that has begun. */
 function failureAt(t) {
   const begun = run().failures.filter((failure) => failure.down[0][0] <= t);

@@ -71,7 +71,8 @@ setup(
         ]
     ),
     package_data={
-        "": ["*.LICENSE", "*.css", "*.graphml", "*.html", "*.js", "*.json", "*.ovsschema", "*.yaml", "py.typed"]
+        "": ["*.css", "*.graphml", "*.html", "*.json", "*.ovsschema", "*.yaml", "py.typed"],
+        "experiments.live": ["page/*", "page/vendor/*"],
     },
     install_requires=CORE,
     extras_require={**EXTRAS, "browser": BROWSER, "all": sorted({line for lines in EXTRAS.values() for line in lines})},

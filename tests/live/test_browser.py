@@ -126,6 +126,17 @@ def test_time_tells_who_knows_and_where_packets_go(page):
     assert "usual path" in page.text("path-text")
 
 
+def test_play_moves_time_until_it_is_paused(page):
+    before = page.run("armor.state.t")
+    page.click("#play")
+    assert page.text("play") == "Pause"
+    wait_until(lambda: page.run("armor.state.t") > before, "time moves")
+    page.click("#play")
+    assert page.text("play") == "Play"
+    then = page.run("armor.state.t")
+    assert page.run("new Promise((done) => setTimeout(() => done(armor.state.t), 200))") == then
+
+
 def test_keys_move_time_and_tabs_and_fail_links(page):
     from selenium.webdriver.common.keys import Keys
 

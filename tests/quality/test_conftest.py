@@ -17,7 +17,7 @@ from tests.patience import patient_s
 from tests.quality.layers import ROOT
 
 
-@pytest.mark.parametrize(("profile", "count"), [("check", 3), ("test", 40), ("long", 400)])
+@pytest.mark.parametrize(("profile", "count"), [("check", 3), ("test", 20), ("long", 400)])
 def test_each_command_tries_its_share_of_a_laws_examples(profile, count):
     ours = settings.get_current_profile_name()
     settings.load_profile(profile)

@@ -92,7 +92,7 @@ def test_a_real_switch_with_decomposed_tables_does_what_the_logical_tables_say(s
     made, _ = in_shape(plans, shape)
     outcome = compare_tunnels(GSCALE, made, plans, samples=scaled(300), seed=3)
     assert (outcome.differences, outcome.first_difference) == (0, None)
-    assert outcome.hops > 300
+    assert outcome.hops > outcome.packets
 
 
 @pytest.mark.ovs

@@ -58,7 +58,7 @@ def test_the_interpreter_agrees_with_a_real_switch(scheme: str, priorities: str,
     outcome = compare_tunnels(GSCALE, plans, plans, samples=scaled(400), seed=6)
     assert (outcome.differences, outcome.first_difference) == (0, None)
     assert outcome.packets == scaled(400)
-    assert outcome.hops > 500
+    assert outcome.hops > outcome.packets
 
 
 @pytest.mark.ovs

@@ -52,6 +52,8 @@ def environment_facts(seed: int, packages: Sequence[str] = NETWORK_PACKAGES) -> 
 
 def commit() -> str | None:
     """Commit of the working tree, with "+" when it is changed; None outside a repository."""
+    if not (REPOSITORY / ".git").exists():
+        return None  # an installed wheel may lie in a repository of somebody else
     words = ["git", "-C", str(REPOSITORY)]
     try:
         head = subprocess.run([*words, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from experiments.comparison.decide.header_bits import header_bits
@@ -90,6 +90,14 @@ def compare_scheme(
             rows += rows_of(result, bits)
             broken += [f"{request.scheme}, {result.mode}: {example}" for example in result.tally.examples]
     return Compared(tuple(rows), tuple(broken))
+
+
+def compare_schemes(requests: Iterable[Request], masks: Mapping[int, list[int]], jobs: int | None = None) -> Compared:
+    """Rows of several schemes and modes; parameters and errors as of `compare_scheme`."""
+    found = [compare_scheme(request, masks, jobs, lambda _done, _every: None) for request in requests]
+    return Compared(
+        tuple(row for each in found for row in each.rows), tuple(line for each in found for line in each.broken)
+    )
 
 
 def rows_of(result: VerifyResult, bits: int) -> list[Row]:

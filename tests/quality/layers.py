@@ -21,6 +21,7 @@ PACKAGES = (
     "ovsdb_backup",
     "emulation",
     "experiments",
+    "armor",
 )
 
 # Folders from the ground up, and whether each is pure: it decides without acting. A module belongs to the longest
@@ -55,6 +56,7 @@ FOLDERS = {
     "experiments.live": False,
     "experiments.cli": False,
     "experiments": False,
+    "armor": False,
 }
 _RANKS = {folder: rank for rank, folder in enumerate(FOLDERS)}
 

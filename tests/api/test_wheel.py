@@ -1,0 +1,133 @@
+"""A wheel claims the name `armor` alone, holds all data, and works beside folders that are called as Armor's."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from tests.quality.layers import PACKAGES, ROOT, imports
+
+FOLDERS = tuple(name for name in PACKAGES if name != "armor")
+NEEDED = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "examples", *PACKAGES)
+# Sources that `make setup` compiles, and texts for readers of the repository.
+NOT_IN_A_WHEEL = (".c", ".h", ".md", ".py", ".pyc")
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+import armor
+for module in pkgutil.walk_packages(armor.__path__, "armor."):
+    if module.name.endswith(("__main__", "mn_custom")):
+        continue
+    try:
+        importlib.import_module(module.name)
+    except ImportError as error:
+        if not error.name or error.name.startswith("armor"):
+            raise
+"""
+RESOLVE = "import pkgutil, sys; [pkgutil.resolve_name(name) for name in sys.argv[1:]]"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """The wheel, built from a copy, because a build leaves files beside its sources."""
+    copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for name in NEEDED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, copy / name)
+    words = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(out), str(copy)]
+    done = subprocess.run([sys.executable, "-m", "pip", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (found,) = out.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def site(wheel, tmp_path_factory) -> Path:
+    """The folder that pip would install it into."""
+    folder = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+@pytest.fixture
+def python(site, tmp_path):
+    """Runs Python in a user's folder, where modules are called as Armor's folders."""
+    for name in FOLDERS:
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the user was imported')\n")
+
+    def run(*words: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(site), "PYTHONWARNINGS": "ignore"}
+        done = subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def packaged_name(name: str) -> str:
+    top = name.partition("/")[0]
+    return name if top == "armor" else f"armor/_internal/{name}"
+
+
+@pytest.mark.slow
+def test_it_claims_one_name_and_no_module_imports_by_another(wheel, site):
+    with zipfile.ZipFile(wheel) as archive:
+        files = [PurePosixPath(name) for name in archive.namelist()]
+    assert {path.parts[0] for path in files if not path.parts[0].endswith(".dist-info")} == {"armor"}
+    for path in files:
+        if path.suffix == ".py":
+            tree = ast.parse((site / path).read_text(encoding="utf-8"))
+            ours = [name for _, name in imports(path, tree) if name.partition(".")[0] in FOLDERS]
+            assert not ours, f"{path} imports {ours}"
+
+
+@pytest.mark.slow
+def test_it_holds_every_module_and_data_file(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        files = set(archive.namelist())
+    for top in PACKAGES:
+        for path in (ROOT / top).rglob("*"):
+            name = path.relative_to(ROOT).as_posix()
+            if path.is_file() and (path.suffix == ".py" or path.suffix not in NOT_IN_A_WHEEL):
+                assert packaged_name(name) in files, name
+
+
+@pytest.mark.slow
+def test_modules_and_what_they_name_in_texts_can_be_imported(python, site):
+    python("-c", IMPORT_ALL)
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (site / "armor").rglob("*.py"))
+    named = set(re.findall(r'"(armor\._internal\.[\w.]*\w(?::[\w.]+)?)"', text))
+    assert len(named) > 30
+    python("-c", RESOLVE, *(name for name in named if "_agent" not in name and "protect_service" not in name))
+
+
+@pytest.mark.slow
+def test_commands_and_functions_work_in_a_folder_with_names_like_armors(python):
+    assert "# Switch s4 Dallas" in python("-m", "armor", "plan", "sdfast", "darkstrand", "--switch", "s4")
+    assert "broken promises" in python("-m", "armor", "verify", "sdfast", "ring:5")
+    shown = "armor.__file__, armor.verify('ring:5', 'ffg').holds, type(armor.plan('ring:5')['s1'])"
+    place, holds, kind = python("-c", f"import armor; print({shown})").split(maxsplit=2)
+    assert ROOT not in Path(place).parents
+    assert holds == "True"
+    assert "armor._internal.ryu_apps.plan.rows.RulePlan" in kind
+
+
+@pytest.mark.slow
+def test_figures_are_judged_from_stored_rows(python, tmp_path):
+    stored = ROOT / "reference_results" / "sd-fast"
+    python("-m", "armor", "reproduce", "--redraw", str(stored), "x-coverage", "--out", str(tmp_path / "redrawn"))
+    assert (tmp_path / "redrawn" / "x-coverage" / "verdict.json").exists()

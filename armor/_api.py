@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 
+from armor._results import comparison_frame, load_claims, load_probes, load_rows, redraw, reproduce, run
 from experiments.comparison.compare import Compared, compare_schemes, modes_of, schemes_named
 from experiments.comparison.decide.row import Row
 from experiments.verify.result import VerifyResult
@@ -39,10 +40,17 @@ __all__ = [
     "VerifyResult",
     "all_schemes",
     "compare",
+    "comparison_frame",
     "find_scheme",
     "list_topologies",
+    "load_claims",
+    "load_probes",
+    "load_rows",
     "load_topology",
     "plan",
+    "redraw",
+    "reproduce",
+    "run",
     "verify",
 ]
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from experiments.campaign.act.engine import Runner
     from experiments.campaign.act.store import Store
     from experiments.campaign.figure import PaperFigure
+    from experiments.campaign.selection import Request
     from experiments.campaign.values import Json, TestbedSettings, Trial
 
 INTERRUPTED = 130
@@ -132,29 +133,45 @@ def _registry() -> tuple[Mapping[str, PaperFigure], Mapping[str, tuple[str, ...]
 
 
 def _start(arguments: argparse.Namespace, testbed: CampaignTestbed) -> int:
-    from experiments.campaign.act.campaign import begin, folder_name
-    from experiments.campaign.selection import Request, choose_ids, run_order, trials_of
+    from experiments.campaign.selection import Request, choose_ids
     from experiments.campaign.values import CampaignPlan
 
     figures, aliases = _registry()
     ids = choose_ids(arguments.ids, arguments.paper, arguments.all, figures, aliases)
     variants = None if arguments.variants is None else tuple(part.strip() for part in arguments.variants.split(","))
     request = Request(ids, CampaignPlan(arguments.quick, arguments.seed, arguments.rounds), variants)
+    store, trials = begin_campaign(request, figures, Path(arguments.out) if arguments.out else None, testbed)
+    return _measure(arguments, store, trials, testbed)
+
+
+def begin_campaign(
+    request: Request, figures: Mapping[str, PaperFigure], out: Path | None, testbed: CampaignTestbed
+) -> tuple[Store, tuple[Trial, ...]]:
+    """Make the folder of a new campaign, a new one in results/ where `out` is None, and say what is to run.
+
+    Raises
+    ------
+    BadInputError
+        The variants leave no trial, or the folder cannot be used.
+    MissingRequirementError
+        The machine lacks what the trials need.
+    """
+    from experiments.campaign.act.campaign import begin, folder_name
+    from experiments.campaign.selection import run_order, trials_of
+
     by_id = trials_of(request, figures)
     trials = run_order(by_id)
     if not trials:
-        raise BadInputError(
-            f"--variants {arguments.variants!r} leaves no trial of {', '.join(ids)}; name other variants"
-        )
+        asked = ",".join(request.variants or ())
+        raise BadInputError(f"--variants {asked!r} leaves no trial of {', '.join(request.ids)}; name other variants")
     testbed.require(trials)
-    store = begin(Path(arguments.out) if arguments.out else folder_name(ids), request, by_id)
-    return _measure(arguments, store, trials, testbed)
+    return begin(out or folder_name(request.ids), request, by_id), trials
 
 
 def _resume(arguments: argparse.Namespace, testbed: CampaignTestbed) -> int:
     from experiments.campaign.selection import Request, refuse_changes, run_order, trials_of
 
-    store = _opened(Path(arguments.resume))
+    store = open_campaign(Path(arguments.resume))
     store.refuse_packed()
     by_id = trials_of(Request.from_json(store.description), _registry()[0])
     refuse_changes(store.description, by_id, arguments.resume)
@@ -163,7 +180,7 @@ def _resume(arguments: argparse.Namespace, testbed: CampaignTestbed) -> int:
     return _measure(arguments, store, trials, testbed)
 
 
-def _opened(folder: Path) -> Store:
+def open_campaign(folder: Path) -> Store:
     """A campaign that has begun, whose files belong together."""
     from experiments.campaign.act.store import Store
     from experiments.campaign.integrity import check_campaign
@@ -176,13 +193,23 @@ def _opened(folder: Path) -> Store:
 def _redraw(arguments: argparse.Namespace) -> int:
     from experiments.campaign.selection import choose_ids
 
-    store = _opened(Path(arguments.redraw))
+    store = open_campaign(Path(arguments.redraw))
     figures, aliases = _registry()
     ids = choose_ids(arguments.ids, None, False, figures, aliases) if arguments.ids else ()
     return _conclude(arguments, store, Path(arguments.out) if arguments.out else store.path, ids)
 
 
 def _measure(arguments: argparse.Namespace, store: Store, trials: Sequence[Trial], testbed: CampaignTestbed) -> int:
+    try:
+        measure_trials(store, trials, testbed)
+    except KeyboardInterrupt:
+        note(f"armor: interrupted; go on with: armor reproduce --resume {store.path}")
+        return INTERRUPTED
+    return _conclude(arguments, store, store.path)
+
+
+def measure_trials(store: Store, trials: Sequence[Trial], testbed: CampaignTestbed) -> None:
+    """Run the trials that have no good row yet, with their progress on standard error (errors as of `measure`)."""
     from experiments.campaign.act.campaign import measure
     from experiments.campaign.act.discovery import find_kinds
     from experiments.campaign.durations import estimates, in_words, total_seconds
@@ -192,13 +219,8 @@ def _measure(arguments: argparse.Namespace, store: Store, trials: Sequence[Trial
     todo = estimates(remaining(trials, store.rows()), find_kinds())
     about = in_words(total_seconds(todo.values()))
     note(f"{len(todo)} of {len(trials)} trials to run, about {about}; rows go to {store.path}")
-    try:
-        with campaign_progress(todo) as progress:
-            measure(store, trials, testbed, progress, progress.say, tell=progress.tell)
-    except KeyboardInterrupt:
-        note(f"armor: interrupted; go on with: armor reproduce --resume {store.path}")
-        return INTERRUPTED
-    return _conclude(arguments, store, store.path)
+    with campaign_progress(todo) as progress:
+        measure(store, trials, testbed, progress, progress.say, tell=progress.tell)
 
 
 def _conclude(arguments: argparse.Namespace, store: Store, out: Path, ids: Sequence[str] = ()) -> int:

@@ -36,14 +36,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor run`."""
-    text = read_text(arguments.scenario)
-    scenario = parse(text, arguments.scenario)
-    written: str | None = text
-    if "seed" in arguments.given:
-        if arguments.seed > MAX_SEED:
-            raise BadInputError(f"--seed is {arguments.seed}; a scenario takes 0 to {MAX_SEED}")
-        scenario, written = replace(scenario, seed=arguments.seed), None  # the folder then says what was run
     from experiments.cli.run_text import runs_text
+
+    seed = arguments.seed if "seed" in arguments.given else None
+    value = run_file(arguments.scenario, Path(arguments.out) if arguments.out else None, seed)
+    print_result(arguments, value, runs_text(value["runs"], str(value["folder"])))  # type: ignore[arg-type]
+    return 0 if value["held"] else 1
+
+
+def run_file(name: str, out: Path | None = None, seed: int | None = None) -> Json:
+    """Run a scenario file on emulated networks and measure it.
+
+    Parameters
+    ----------
+    out
+        Folder of the results; None: a new one in results/.
+    seed
+        In place of the file's.
+
+    Returns
+    -------
+    What `armor run --json` prints.
+
+    Raises
+    ------
+    BadInputError
+        The file is no scenario, or the folder cannot be used.
+    MissingRequirementError
+        The machine lacks a right or a program.
+    """
+    text = read_text(name)
+    scenario = parse(text, name)
+    written: str | None = text
+    if seed is not None:
+        if seed > MAX_SEED:
+            raise BadInputError(f"--seed is {seed}; a scenario takes 0 to {MAX_SEED}")
+        scenario, written = replace(scenario, seed=seed), None  # the folder then says what was run
     from experiments.testbed.runs.folder import ResultFolder
     from experiments.testbed.runs.parts import require_programs
     from experiments.testbed.runs.run import plan_scenario
@@ -51,14 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         planned = plan_scenario(scenario)
     except BadInputError as error:
-        raise BadInputError(f"{arguments.scenario}: {error}") from error
+        raise BadInputError(f"{name}: {error}") from error
     require_programs()
-    folder = (
-        ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"run-{Path(arguments.scenario).stem}")
-    )
-    value = run_and_write(scenario, planned, folder, written, f"{scenario.topology.name}: one-way delay of the probes")
-    print_result(arguments, value, runs_text(value["runs"], str(folder.path)))  # type: ignore[arg-type]
-    return 0 if value["held"] else 1
+    folder = ResultFolder(out) if out is not None else ResultFolder.new(f"run-{Path(name).stem}")
+    return run_and_write(scenario, planned, folder, written, f"{scenario.topology.name}: one-way delay of the probes")
 
 
 def run_and_write(scenario: Scenario, planned: Planned, folder: ResultFolder, text: str | None, title: str) -> Json:

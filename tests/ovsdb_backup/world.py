@@ -108,6 +108,7 @@ class World:
     notices: list[FlowRow] = field(default_factory=list)
     released: list[tuple[object, tuple[object, ...]]] = field(default_factory=list)
     installs: int = 0
+    noticed_late: set[object] = field(default_factory=set)  # rows that were there again when their removal was told
 
     def tell(self, event: Event) -> None:
         """Let the agent act on an event, and obey it."""
@@ -141,7 +142,8 @@ class World:
         for row in change.delete:
             self.remove(row)
         for row in change.install:
-            assert self.flows.get(row.key) != row, "a row that is there already is installed again"
+            is_new = self.flows.get(row.key) != row or row.key in self.noticed_late
+            assert is_new, "a row that is there already is installed again"
             self.flows[row.key] = row
         self.installs += len(change.install)
 
@@ -155,7 +157,7 @@ class World:
     def deliver_notice(self, number: int) -> None:
         """One of the waiting removal notices arrives (OVS sends them from another thread: in any order)."""
         if self.notices:
-            self.tell(FlowsRemoved((self.notices.pop(number % len(self.notices)),)))
+            self._tell_removed(self.notices.pop(number % len(self.notices)))
 
     def deliver_notices(self) -> None:
         """All removal notices arrive."""
@@ -165,7 +167,12 @@ class World:
     def deliver_notices_at_once(self) -> None:
         """All removal notices arrive in one burst."""
         burst, self.notices = tuple(self.notices), []
-        self.tell(FlowsRemoved(burst))
+        self._tell_removed(*burst)
+
+    def _tell_removed(self, *rows: FlowRow) -> None:
+        self.noticed_late = {row.key for row in rows if row.key in self.flows}
+        self.tell(FlowsRemoved(rows))
+        self.noticed_late = set()
 
     def read(self) -> None:
         """The agent reads the switch."""

@@ -35,6 +35,8 @@ def failure_masks(n_links: int, failures: int, sample: int | None, seed: int, wh
     BadInputError
         `failures` is not between 1 and the number of links, `sample` is not positive, or there are too many sets.
     """
+    if n_links == 0:
+        raise BadInputError(f"this topology has no {what} that could fail")
     if not 1 <= failures <= n_links:
         raise BadInputError(f"--failures is {failures}; this topology has {n_links} {what}, so use 1..{n_links}")
     if sample is not None and sample < 1:

@@ -6,11 +6,13 @@ from itertools import combinations
 
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.verify.cases import Residual, failure_masks
 from experiments.verify.wiring import bits
+from mininet_topos.errors import BadInputError
 from tests.examples import examples
 from tests.verify.networks import connected
 
@@ -33,6 +35,12 @@ def test_a_sample_is_drawn_by_its_seed_without_repeats(n_links, sample, seed):
 
 def test_another_seed_draws_other_sets():
     assert failure_masks(30, 3, 20, 1) != failure_masks(30, 3, 20, 2)
+
+
+@pytest.mark.parametrize(("n_links", "said"), [(0, "no links that could fail"), (3, "use 1..3")])
+def test_what_cannot_fail_is_refused(n_links, said):
+    with pytest.raises(BadInputError, match=said):
+        failure_masks(n_links, 4, None, 1)
 
 
 @examples(60)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from emulation.decide.queues import CS6_TOS
+from emulation.decide.switch import VSWITCHD
 from experiments.analysis.packet_counts import Clock
 from experiments.analysis.timeline import Window
 from experiments.campaign.values import Json, TestbedSettings, Trial
@@ -25,6 +26,7 @@ from experiments.testbed.trials.decide.calibration import (
     frame_mbps,
     full_link_facts,
     full_link_traffic,
+    holds,
     load_facts,
     lonely_link,
     mean_ping_ms,
@@ -43,9 +45,9 @@ _PINGS, _PING_INTERVAL_S = 20, 0.05
 def measure_calibration(trials: Sequence[Trial], settings: TestbedSettings) -> Json:
     """What calibration.json says of a machine, before it is judged.
 
-    A network with the load of the campaign's first mixed trial and no failure: the shortest BFD interval without a
-    flap, lost pings, UDP goodput; then one link filled by UDP: the rate that it reaches, BFD's verdicts, and how long
-    control packets wait.
+    A network with the load of the campaign's first mixed trial and no failure: the shortest BFD interval that holds,
+    lost pings, UDP goodput; then one link filled by UDP: the rate that it reaches, BFD's verdicts, and how long control
+    packets wait.
 
     Parameters
     ----------
@@ -83,16 +85,22 @@ def _under_load(testbed: Testbed, trial: Trial, scenario: Scenario, folder: Path
     facts: Json = {}
     for interval_ms in CANDIDATES_MS:
         testbed.network.set_bfd_interval(interval_ms)
+        began_s, used_s = time.monotonic(), _switch_seconds(testbed)
         measured, _ = testbed.observe(scenario, folder / f"bfd-{interval_ms}")
+        share = (_switch_seconds(testbed) - used_s) / (time.monotonic() - began_s) / (os.cpu_count() or 1)
         record = make_record(scenario, scenario.variations[0], measured, "", (), notes=())
         found = udp_of(trial, scenario.topology, measured.captures, measured.clock)
         window = Window(measured.zero_s, measured.zero_s + timing_of(trial).total_s)
         facts = load_facts(record, found.values(), load_of(trial).udp_mbps, window)
-        flaps = sum(measured.flaps.values())
-        tried.append({"interval_ms": interval_ms, "flaps": flaps, "seconds": timing_of(trial).total_s})
-        if not flaps:
+        flaps, seconds = sum(measured.flaps.values()), timing_of(trial).total_s
+        tried.append({"interval_ms": interval_ms, "flaps": flaps, "seconds": seconds, "switch_share": round(share, 3)})
+        if holds(tried[-1]):
             break
     return {"bfd_interval_ms": tried[-1]["interval_ms"], "bfd": tried, **facts}
+
+
+def _switch_seconds(testbed: Testbed) -> float:
+    return testbed.network.processor_seconds()[VSWITCHD]
 
 
 def _full_link_of(testbed: Testbed, trial: Trial, folder: Path) -> Json:

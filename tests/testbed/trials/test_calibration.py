@@ -20,6 +20,7 @@ from experiments.testbed.trials.decide.calibration import (
     frame_mbps,
     full_link_facts,
     full_link_traffic,
+    holds,
     lonely_link,
     mean_ping_ms,
     without_load,
@@ -54,6 +55,11 @@ def test_what_a_link_does_is_judged_by_the_words_that_are_used_here() -> None:
     for change in ({"reached_mbps": 3.0}, {"flaps": 2}, {"control_ms": 60.0}):
         assert len(problems(full_link_facts(replace(good, **change), 5.0))) == 1
     assert problems(without_load({})) == ()
+
+
+@pytest.mark.parametrize(("flaps", "share", "expected"), [(0, 0.4, True), (1, 0.4, False), (0, 0.8, False)])
+def test_a_bfd_interval_holds_without_flaps_and_with_processor_time_to_spare(flaps, share, expected) -> None:
+    assert holds({"interval_ms": 20, "flaps": flaps, "seconds": 8.0, "switch_share": share}) is expected
 
 
 @given(st.lists(st.tuples(st.floats(9.0, 15.0), st.integers(1, 1448)), max_size=30))

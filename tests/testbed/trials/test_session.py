@@ -124,6 +124,7 @@ def test_calibration_measures_everything_that_is_judged(settings: TestbedSetting
     tries = (measure_calibration([trial()], settings) for _ in range(TRIES))
     facts = next(each for each in tries if None not in each["full_link_delay_ms"].values())
     assert facts["bfd"][-1]["interval_ms"] == facts["bfd_interval_ms"]
+    assert all(0 < each["switch_share"] < 1 for each in facts["bfd"])
     assert facts["ping"]["sent"] > 1000
     assert facts["udp"]["offered_mbps"] > 0
     assert 0 < facts["link"]["reached_mbps"] <= facts["link"]["capacity_mbps"] * 1.05

@@ -16,6 +16,9 @@ from mininet_topos.topology import LinkId, Topology
 # Shorter intervals hold for seconds, not for the hour that a campaign takes: one that is too short by a hair makes
 # trials untrustworthy one by one. 5 ms is also what an idle network needs a core for.
 CANDIDATES_MS = (20, 50, 100)
+# Of all processors, under load and while nothing fails. A failure asks every switch for more within milliseconds: what
+# is slow then should be the scheme, not the machine.
+MOST_SWITCH_SHARE = 0.6
 VARIANT = Variant("sdfast", "learned", "tree")
 TIMING = Timing(before_s=1.0, transient_s=1.0, converged_s=6.0)
 OVERFILL = 1.5  # offered to the link that is to be full, over its capacity
@@ -51,6 +54,17 @@ def calibration_trial(trials: Iterable[Trial]) -> Trial | None:
     if mixed is None:
         return None
     return replace(mixed, trial_id="calibration", variant=VARIANT, failures=0, links=(), timing=TIMING)
+
+
+def holds(attempt: Json) -> bool:
+    """Whether a BFD interval is long enough, by what was seen while nothing failed.
+
+    Parameters
+    ----------
+    attempt
+        `flaps`, and `switch_share`: of all processors, used by the switches.
+    """
+    return not attempt["flaps"] and attempt["switch_share"] <= MOST_SWITCH_SHARE
 
 
 def without_load(facts: Json) -> Json:

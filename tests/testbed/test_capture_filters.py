@@ -12,6 +12,10 @@ from experiments.analysis.frames import ETHERNET_LINK_TYPE, NANOSECOND_MAGIC, pa
 from experiments.scenario.traffic.probe import PORT
 from experiments.testbed.instruments.capture import PROBE_FILTER
 from experiments.testbed.trials.testbed import SWITCH_FILTER
+from ryu_apps.plan.fields import ETH_VLAN
+from ryu_apps.plan.ids import Status
+from ryu_apps.plan.notification import AFRESH
+from ryu_apps.plan.recovery_rows import tag_tci
 
 ICMP, UDP, OTHER_PORT = 1, 17, 9
 LAST_LABEL = 0x100
@@ -33,9 +37,23 @@ def frame(labels: int, protocol: int, port: int) -> bytes:
 )
 def test_taps_keep_probes_behind_labels_and_nothing_else(labels: int, wanted: str, kept: set[tuple[int, int]]) -> None:
     for sent in ((ICMP, OTHER_PORT), (UDP, PORT), (UDP, OTHER_PORT)):
-        data = frame(labels, *sent)
-        pcap = struct.pack("<IHHiIII", NANOSECOND_MAGIC, 2, 4, 0, 0, 65535, ETHERNET_LINK_TYPE)
-        pcap += struct.pack("<IIII", 1, 0, len(data), len(data)) + data
-        argv = ["tcpdump", "-r", "-", "-w", "-", wanted]
-        found = list(parse_pcap(subprocess.run(argv, input=pcap, capture_output=True, check=True).stdout))
-        assert len(found) == (sent in kept)
+        assert is_kept(frame(labels, *sent), wanted) == (sent in kept)
+
+
+def is_kept(data: bytes, wanted: str) -> bool:
+    """Whether a tap with a filter keeps a frame."""
+    pcap = struct.pack("<IHHiIII", NANOSECOND_MAGIC, 2, 4, 0, 0, 65535, ETHERNET_LINK_TYPE)
+    pcap += struct.pack("<IIII", 1, 0, len(data), len(data)) + data
+    argv = ["tcpdump", "-r", "-", "-w", "-", wanted]
+    return bool(list(parse_pcap(subprocess.run(argv, input=pcap, capture_output=True, check=True).stdout)))
+
+
+@pytest.mark.skipif(shutil.which("tcpdump") is None, reason="needs tcpdump")
+@pytest.mark.parametrize("afresh", [0, AFRESH])
+@pytest.mark.parametrize("status", Status)
+def test_taps_of_switches_keep_tagged_pings_and_every_notification(status: int, afresh: int) -> None:
+    """A notification may be a copy of a packet of the load."""
+    for protocol in (ICMP, UDP):
+        plain = frame(0, protocol, OTHER_PORT)
+        tagged = plain[:12] + struct.pack(">HH", ETH_VLAN, tag_tci(561, status | afresh)) + plain[12:]
+        assert is_kept(tagged, SWITCH_FILTER) == (protocol == ICMP or status == Status.NOTIFICATION)

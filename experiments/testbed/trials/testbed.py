@@ -33,11 +33,14 @@ from experiments.testbed.runs.watching import PortWatch
 from experiments.testbed.trials.decide.scenario import load_of
 from experiments.testbed.trials.returning import Return, Returning
 from mininet_topos.topology import Topology
+from ryu_apps.plan.ids import Status
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.schemes import plan_network
 
-# Tagged load would flood the taps of switches; `vlan` shifts the offsets of what follows it, so it stands last.
-SWITCH_FILTER = f"icmp or {LABELLED_PING} or (vlan and icmp)"
+# Tagged load would flood the taps of switches, but notifications, which may be copies of it, are few: the lower bits of
+# their PCP say that they are some. `vlan` shifts the offsets of what follows it (not of ether[]), so it stands last.
+_NOTIFIES = f"ether[14] & {Status.NOTIFICATION << 5:#x} = {Status.NOTIFICATION << 5:#x}"
+SWITCH_FILTER = f"icmp or {LABELLED_PING} or (vlan and (icmp or {_NOTIFIES}))"
 HOST_FILTER = f"icmp or (udp dst portrange {FIRST_PORT}-{FIRST_PORT + 999})"
 _LEAD_S = 0.3  # from the start of the clients to their first packets
 _LAST_ANSWERS_S = 0.2

@@ -108,7 +108,9 @@ class World:
     notices: list[FlowRow] = field(default_factory=list)
     released: list[tuple[object, tuple[object, ...]]] = field(default_factory=list)
     installs: int = 0
-    noticed_late: set[object] = field(default_factory=set)  # rows that were there again when their removal was told
+    noticed_late: set[object] = field(
+        default_factory=set
+    )  # rows that were there again when the notice of their removal came
 
     def tell(self, event: Event) -> None:
         """Let the agent act on an event, and obey it."""

@@ -35,7 +35,7 @@ def environment_facts(seed: int, packages: Sequence[str] = NETWORK_PACKAGES) -> 
         Whose versions matter; one that is not installed has None.
     """
     return {
-        "command": ["armor", *sys.argv[1:]],
+        "command": _command(),
         "commit": commit(),
         "at": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "kernel": platform.release(),
@@ -48,6 +48,12 @@ def environment_facts(seed: int, packages: Sequence[str] = NETWORK_PACKAGES) -> 
         "seed": seed,
         "packages": {name: package_version(name) for name in packages},
     }
+
+
+def _command() -> list[str]:
+    """The command line; of a program or notebook that imports Armor only its name."""
+    program = Path(sys.argv[0]).name
+    return ["armor", *sys.argv[1:]] if program in ("armor", "__main__.py") else ["python", program]
 
 
 def commit() -> str | None:

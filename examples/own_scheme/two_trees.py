@@ -1,12 +1,9 @@
 """Failover by a second tree: two trees to each switch share no direction of a link; a tag says "the second one"."""
 
-from mininet_topos.ports import HOST_PORT, assign_ports
-from mininet_topos.topology import Direction
-from ryu_apps.plan import rows
-from ryu_apps.plan.addressing import dpid_of, hosts_of
-from ryu_apps.plan.ids import VLAN_PRESENT, Kind, Priority, Table, cookie, pair_group
-from ryu_apps.plan.recovery_rows import ANY_TAG, ETH_TYPE_IPV4, FORGET_IN_PORT, UNTAGGED
-from ryu_apps.plan.scheme import Scheme
+from armor.schemes import (  # noqa: I001 - one name a line would be as long as the scheme
+    ANY_TAG, ETH_TYPE_IPV4, FORGET_IN_PORT, HOST_PORT, UNTAGGED, VLAN_PRESENT, Direction, Kind, Priority, Scheme, Table,
+    assign_ports, cookie, dpid_of, hosts_of, pair_group, rows,
+)  # fmt: skip
 
 NUMBER, SECOND, DELIVER = 200, VLAN_PRESENT | 1, rows.Output(HOST_PORT)
 

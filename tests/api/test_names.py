@@ -5,14 +5,17 @@ After a change that is meant: `python -m tests.api.test_names > tests/api/names.
 
 from __future__ import annotations
 
+import enum
 import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
 import armor
+from armor import schemes
 from tests.quality.layers import ROOT
 
 NAMES = ROOT / "tests" / "api" / "names.txt"
@@ -20,21 +23,31 @@ NAMES = ROOT / "tests" / "api" / "names.txt"
 
 def described() -> Iterator[str]:
     """A line for each name: what kind of thing it is, and what it takes."""
+    yield "# armor"
     for name in sorted(armor.__all__):
-        value = getattr(armor, name)
-        yield f"{name}: {_kind(value)}{_signature(value)}"
-        if inspect.isclass(value):
-            yield from (f"    {name}.{each}{_signature(getattr(value, each))}" for each in _members(value))
+        yield from _described(name, getattr(armor, name))
+    yield "# armor.schemes"
+    for name in sorted(schemes.__all__):
+        value = getattr(schemes, name)
+        is_same = name in armor.__all__ and getattr(armor, name) is value
+        yield from [f"{name}: as in armor"] if is_same else _described(name, value)
+
+
+def _described(name: str, value: object) -> Iterator[str]:
+    yield f"{name}: {_kind(value)}{_signature(value)}"
+    if inspect.isclass(value):
+        yield from (f"    {name}.{each}{_signature(getattr(value, each))}" for each in _members(value))
 
 
 def _kind(value: object) -> str:
     if not inspect.isclass(value):
-        return "function"
+        return "function" if inspect.isroutine(value) else "module" if isinstance(value, ModuleType) else "value"
     return "error" if issubclass(value, Exception) else "class"
 
 
 def _signature(value: object) -> str:
-    if not callable(value) or (inspect.isclass(value) and issubclass(value, Exception)):
+    is_plain = inspect.isclass(value) and issubclass(value, (Exception, enum.Enum))
+    if is_plain or not callable(value) or not (inspect.isroutine(value) or inspect.isclass(value)):
         return ""
     signature = inspect.signature(value)
     result = "" if signature.return_annotation is signature.empty else f" -> {_type(signature.return_annotation)}"
@@ -55,6 +68,8 @@ def _type(annotation: object) -> str:
 
 
 def _members(value: type) -> list[str]:
+    if issubclass(value, enum.Enum):
+        return list(value.__members__)
     own = (base for base in value.__mro__ if base.__module__.partition(".")[0] != "builtins")
     return sorted({name for base in own for name in vars(base) if not name.startswith("_")})
 

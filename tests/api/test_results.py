@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -81,12 +82,23 @@ def test_stored_rows_are_judged_as_the_command_judges_them(tmp_path):
     assert [each["claims"] for each in found["results"]] == [stored["claims"]]
 
 
+@pytest.mark.slow
 def test_a_campaign_without_networks_is_measured_as_by_the_command(tmp_path):
     found = armor.reproduce(["kuijia-fields"], tmp_path / "new", quick=True)
     assert [each["id"] for each in found["results"]] == ["kuijia-fields"]
     assert main(["reproduce", "kuijia-fields", "--quick", "--out", str(tmp_path / "other")]) == 0
     one, other = (json.loads((tmp_path / each / "kuijia-fields/verdict.json").read_text()) for each in ("new", "other"))
     assert one["claims"] == other["claims"]
+
+
+@pytest.mark.slow
+def test_the_manuals_examples_run(capsys, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(ROOT)
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 1
+    exec("\n".join(blocks), {})
+    assert "sdfast True 3676 of 3676" in capsys.readouterr().out
 
 
 def test_a_scenario_that_is_none_is_refused_before_anything_starts(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from experiments.loadgen.ports import free_port
+from tests.plan.test_own_scheme import EXAMPLE, answer, install
 from tests.quality.layers import PACKAGES, ROOT, imports
 
 FOLDERS = tuple(name for name in PACKAGES if name != "armor")
@@ -20,19 +23,23 @@ NEEDED = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "examples", *PAC
 # Sources that `make setup` compiles, and texts for readers of the repository.
 NOT_IN_A_WHEEL = (".c", ".h", ".md", ".py", ".pyc")
 
+# Imports every module, and what texts name; a missing library of an extra is no fault.
 IMPORT_ALL = """
-import importlib, pkgutil, sys
+import importlib, operator, pkgutil, sys
 import armor
-for module in pkgutil.walk_packages(armor.__path__, "armor."):
-    if module.name.endswith(("__main__", "mn_custom")):
+names = [module.name for module in pkgutil.walk_packages(armor.__path__, "armor.", onerror=lambda name: None)]
+for name in [*names, *sys.argv[1:]]:
+    module, _, attribute = name.partition(":")
+    if module.endswith(".__main__"):
         continue
     try:
-        importlib.import_module(module.name)
+        found = importlib.import_module(module)
     except ImportError as error:
         if not error.name or error.name.startswith("armor"):
             raise
+    else:
+        attribute and operator.attrgetter(attribute)(found)
 """
-RESOLVE = "import pkgutil, sys; [pkgutil.resolve_name(name) for name in sys.argv[1:]]"
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +69,18 @@ def site(wheel, tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def python(site, tmp_path):
-    """Runs Python in a user's folder, where modules are called as Armor's folders."""
+def environment(site, tmp_path) -> dict[str, str]:
+    """The wheel is installed, and the user's folder has modules that are called as Armor's folders."""
     for name in FOLDERS:
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the user was imported')\n")
+    return {**os.environ, "PYTHONPATH": str(site), "PYTHONWARNINGS": "ignore"}
+
+
+@pytest.fixture
+def python(environment, tmp_path):
+    """Runs Python in that folder."""
 
     def run(*words: str) -> str:
-        environment = {**os.environ, "PYTHONPATH": str(site), "PYTHONWARNINGS": "ignore"}
         done = subprocess.run(
             [sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
@@ -106,11 +118,10 @@ def test_it_holds_every_module_and_data_file(wheel):
 
 @pytest.mark.slow
 def test_modules_and_what_they_name_in_texts_can_be_imported(python, site):
-    python("-c", IMPORT_ALL)
     text = "\n".join(path.read_text(encoding="utf-8") for path in (site / "armor").rglob("*.py"))
     named = set(re.findall(r'"(armor\._internal\.[\w.]*\w(?::[\w.]+)?)"', text))
     assert len(named) > 30
-    python("-c", RESOLVE, *(name for name in named if "_agent" not in name and "protect_service" not in name))
+    python("-c", IMPORT_ALL, *sorted(named))
 
 
 @pytest.mark.slow
@@ -129,3 +140,24 @@ def test_figures_are_judged_from_stored_rows(python, tmp_path):
     stored = ROOT / "reference_results" / "sd-fast"
     python("-m", "armor", "reproduce", "--redraw", str(stored), "x-coverage", "--out", str(tmp_path / "redrawn"))
     assert (tmp_path / "redrawn" / "x-coverage" / "verdict.json").exists()
+
+
+@pytest.mark.slow
+def test_a_scheme_of_the_users_own_is_found(python, tmp_path):
+    install(tmp_path, "two_trees", "two_trees", (EXAMPLE / "two_trees.py").read_text(encoding="utf-8"))
+    found = json.loads(python("-m", "armor", "verify", "two_trees", "square", "--json"))
+    assert (found["scheme"], found["broken"]) == ("two_trees", 0)
+
+
+@pytest.mark.ryu
+@pytest.mark.slow
+def test_a_controller_plans_and_answers(environment, tmp_path):
+    rest, openflow = str(free_port()), str(free_port())
+    command = ("-m", "armor", "controller", "shortest", "square", "--", "--ofp-tcp-listen-port", openflow)
+    settings = {**environment, "ARMOR_REST_PORT": rest}
+    with subprocess.Popen((sys.executable, *command), cwd=tmp_path, env=settings) as app:
+        try:
+            state = answer(f"http://127.0.0.1:{rest}/armor/state")
+        finally:
+            app.terminate()
+    assert state["scheme"] == "shortest"

@@ -15,7 +15,8 @@ CORE = ["networkx>=3.4", "numpy>=2.2", "scipy>=1.15", "threadpoolctl>=3.5", "PyY
 DRAW = ["matplotlib>=3.10"]
 OVSDB = ["ovs>=3.3"]
 # Ryu imports distutils, which left the standard library in Python 3.12: setuptools provides it there.
-CONTROLLER = ["ryu==4.34", "eventlet==0.41.3", "prometheus-client>=0.21", "setuptools>=66.1,<68", *OVSDB]
+METRICS = ["prometheus-client>=0.21"]
+CONTROLLER = ["ryu==4.34", "eventlet==0.41.3", "setuptools>=66.1,<68", *METRICS, *OVSDB]
 # Tests of pages in Chromium (Debian: chromium, chromium-driver); not in "all".
 BROWSER = ["selenium>=4.30"]
 LIVE = ["starlette>=1.0", "uvicorn>=0.30"]
@@ -48,7 +49,7 @@ EXTRAS = {
     "draw": DRAW,
     "pandas": PANDAS,
     "controller": CONTROLLER,
-    "agent": OVSDB,
+    "agent": [*OVSDB, *METRICS],
     "experiments": EXPERIMENTS,
     "live": LIVE,
     "te": TE,

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 EVENTS_VARIABLE: Final = "ARMOR_EVENTS"
 
 EventField = str | int | float | bool | None | list[int] | list[str]
+Observer = Callable[[str, Mapping[str, EventField]], None]
 
 
 class EventLog:
@@ -29,7 +31,12 @@ class EventLog:
         Who speaks, for example "agent:s3" or "controller".
     path
         File to append to. None: the file that the environment variable ARMOR_EVENTS names; when that is not
-        set either, `write` does nothing, since nobody asked for events.
+        set either, `write` appends nothing, since nobody asked for events.
+
+    Attributes
+    ----------
+    observers
+        Called with the name and the fields of every event, also where there is no file.
 
     Raises
     ------
@@ -49,6 +56,7 @@ class EventLog:
 
     def __init__(self, source: str, path: str | Path | None = None) -> None:
         self.source = source
+        self.observers: list[Observer] = []
         wanted = path if path is not None else os.environ.get(EVENTS_VARIABLE)
         self._descriptor: int | None = None
         if wanted:
@@ -71,6 +79,8 @@ class EventLog:
         **fields
             Whatever belongs to the event; values that JSON can carry.
         """
+        for observe in self.observers:
+            observe(event, fields)
         if self._descriptor is None:
             return
         stamp = time.monotonic() if t_monotonic_s is None else t_monotonic_s

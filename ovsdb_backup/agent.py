@@ -12,12 +12,14 @@ import signal
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during the imports ends the process, and not in a traceback
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
 
 from machine.arguments import OneLineParser
 from machine.event_log import EventLog
+from mininet_topos.endpoints import host_and_port
 from mininet_topos.errors import ArmorError, BadInputError, MissingRequirementError
 from ovsdb_backup.agent_loop import Agent, AgentOptions
 from ryu_apps.plan.damping import DEFAULT_WAIT_S
@@ -50,6 +52,7 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
     parser.add_argument(
         "--realtime", action="store_true", help="meet failures with real-time priority, where the system permits it"
     )
+    add_metrics_option(parser)
     given = parser.parse_args(arguments)
     check_wait(given.wait_to_restore_s)
     if not 0 <= given.hard_timeout_s <= 0xFFFF:
@@ -67,7 +70,34 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
         given.wait_to_restore_s,
         given.hard_timeout_s,
         given.realtime,
+        metrics_address(given.metrics),
     )
+
+
+def add_metrics_option(parser: argparse.ArgumentParser) -> None:
+    """The option that both agents have."""
+    parser.add_argument("--metrics", help="answer GET /metrics (Prometheus) at HOST:PORT (default: nowhere)")
+
+
+def metrics_address(given: str | None) -> tuple[str, int] | None:
+    """Host and port of the option (BadInputError: neither)."""
+    return None if given is None else host_and_port(given, "--metrics")
+
+
+def event_log_of(node: str, metrics: tuple[str, int] | None) -> EventLog:
+    """Event log of a switch's agent; its events are counted where metrics are asked for.
+
+    Raises
+    ------
+    BadInputError
+        Metrics cannot be served at that address.
+    """
+    log = EventLog(f"agent:{node}")
+    if metrics is not None:
+        from machine.event_metrics import serve_metrics_of  # long to import, for every agent
+
+        serve_metrics_of(log, *metrics)
+    return log
 
 
 def check_wait(wait_to_restore_s: float) -> None:
@@ -95,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ) from error
         generations = GenerationWatch(options.database, options.bridge)
         ports = PortWatch(options.second_source, options.bridge)
-        agent = Agent(options, generations, ports, EventLog(f"agent:{options.node}"))
+        agent = Agent(options, generations, ports, event_log_of(options.node, options.metrics))
     except ArmorError as error:
         print(f"armor agent: {error}", file=sys.stderr)
         return error.exit_code

@@ -78,6 +78,7 @@ class AgentOptions:
     wait_to_restore_s: float = DEFAULT_WAIT_S
     hard_timeout_s: int = 0
     realtime: bool = False
+    metrics: tuple[str, int] | None = None
 
 
 class Agent:

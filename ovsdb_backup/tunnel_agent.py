@@ -27,7 +27,7 @@ from machine.arguments import OneLineParser
 from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.input_files import parse_json, read_bytes
-from ovsdb_backup.agent import check_wait, without_eventlet
+from ovsdb_backup.agent import add_metrics_option, check_wait, event_log_of, metrics_address, without_eventlet
 from ovsdb_backup.decide.agent_types import PortStatus
 from ovsdb_backup.decide.agent_wire import Reading, event_of, greeting, note_port, read_further, read_requests
 from ovsdb_backup.decide.link_down import ldi_frame, read_ldi
@@ -66,6 +66,7 @@ class TunnelAgentOptions:
     management: str
     wait_to_restore_s: float = DEFAULT_WAIT_S
     realtime: bool = False
+    metrics: tuple[str, int] | None = None
 
 
 def parse_options(arguments: Sequence[str]) -> TunnelAgentOptions:
@@ -87,9 +88,11 @@ def parse_options(arguments: Sequence[str]) -> TunnelAgentOptions:
     parser.add_argument(
         "--realtime", action="store_true", help="meet failures with real-time priority, where the system permits it"
     )
+    add_metrics_option(parser)
     given: argparse.Namespace = parser.parse_args(arguments)
     check_wait(given.wait_to_restore_s)
-    return TunnelAgentOptions(given.configuration, given.management, given.wait_to_restore_s, given.realtime)
+    metrics = metrics_address(given.metrics)
+    return TunnelAgentOptions(given.configuration, given.management, given.wait_to_restore_s, given.realtime, metrics)
 
 
 def read_configuration(path: Path) -> AgentConfiguration:
@@ -295,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parse_options(sys.argv[1:] if arguments is None else arguments)
         without_eventlet()
-        agent = TunnelAgent(options, EventLog(f"agent:{read_configuration(options.configuration).node}"))
+        agent = TunnelAgent(options, event_log_of(read_configuration(options.configuration).node, options.metrics))
     except ArmorError as error:
         print(f"armor tunnel agent: {error}", file=sys.stderr)
         return error.exit_code

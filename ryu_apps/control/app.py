@@ -18,6 +18,7 @@ from ryu_apps.control.datapath import MessageApp, MessageReceived, MessageRefuse
 from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.faults import surfaced
 from ryu_apps.control.listening import refuse_taken_port
+from ryu_apps.control.metrics import metrics_registry
 from ryu_apps.control.settings import load_settings
 from ryu_apps.schemes import find_scheme
 
@@ -45,7 +46,8 @@ class PlanApp(MessageApp):
             self.faults = self.controller.faults
             if settings.rest_port:
                 resources = [pkgutil.resolve_name(each) for each in scheme.resources]
-                self._rest = rest.serve(self.controller, resources, settings.rest_host, settings.rest_port)
+                registry = metrics_registry(self.controller, self.controller.events)
+                self._rest = rest.serve(self.controller, resources, registry, settings.rest_host, settings.rest_port)
         except ArmorError as error:
             print(f"armor: {sentence(error)}", file=sys.stderr)
             raise SystemExit(error.exit_code) from error

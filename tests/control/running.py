@@ -105,6 +105,11 @@ class RunningApp:
         except OSError:
             return None
 
+    def text(self, path: str) -> str:
+        """Answer that is no JSON."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.rest_port}{path}", timeout=ANSWER_S) as answer:
+            return str(answer.read(), "utf-8")
+
     def request_status(self, path: str, method: str = "GET") -> int:
         """Status code of a request."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.rest_port}{path}", method=method)

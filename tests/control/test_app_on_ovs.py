@@ -58,6 +58,9 @@ def test_every_switch_gets_exactly_its_plan(network, tmp_path, scheme, mode):
         installed = app.events("plan_installed")
         assert {event["node"] for event in installed} == set(FIGURE2.node_names)
         assert all(event["rows"] == event["added"] == len(app.wanted(event["dpid"])[0]) for event in installed)
+        metrics = app.text("/metrics")
+        assert "armor_connected_switches 8.0" in metrics
+        assert f'armor_plan_rows_added_total{{node="s1"}} {len(app.wanted(1)[0])}.0' in metrics
         assert delivers(network, "s1", "s5")
 
 

@@ -19,6 +19,9 @@ from ryu_apps.control.decide.statistics import FlowSample, PortSample
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.serial import plan_to_json
 
+METRICS_PATH = "/metrics"
+"""Answered outside of `respond`: it is no JSON."""
+
 
 class View(Protocol):
     """What the REST interface may read of a running controller."""
@@ -64,7 +67,7 @@ def respond(view: View, resources: Iterable[Resource], method: str, path: str, b
         found = resource.match(parts)
         if found is not None:
             return resource.answer(view, method, body, found)
-    known = ", ".join("/" + "/".join(resource.path) for resource in offered)
+    known = ", ".join([*("/" + "/".join(resource.path) for resource in offered), METRICS_PATH])
     return HTTPStatus.NOT_FOUND, refusal(f"there is nothing at {path!r}; there are {known}")
 
 

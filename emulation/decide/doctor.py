@@ -17,7 +17,11 @@ MAX_DELAY_ERROR_US = 500.0  # a tenth of 5 ms, a common control delay
 
 # feature of the kernel -> (what for, how to get it, whether Armor can work without)
 FEATURES = {
-    "openvswitch": ("kernel datapath", "optional: modprobe openvswitch; the userspace datapath is used", False),
+    "openvswitch": (
+        "kernel datapath",
+        "optional: modprobe openvswitch; the userspace datapath is used (by plain mn with --switch ovs,datapath=user)",
+        False,
+    ),
     "netem": ("link delay", "optional: modprobe sch_netem; the delay line stands in where link_delays are set", False),
     "htb": ("link capacity", "modprobe sch_htb, or run without shaping", True),
     "u32": ("control packets first", "modprobe cls_u32, or run without shaping", True),

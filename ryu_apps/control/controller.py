@@ -49,6 +49,7 @@ from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.scheme import Scheme
 
 RETURN_POLL_S = 0.25
+LONELY_S = 10.0  # switches try again every few seconds
 KNOWLEDGE_DELAY_S = 0.5  # after a failure; by then notifications have reached every switch
 
 
@@ -104,11 +105,16 @@ class Controller:
 
     def start(self) -> None:
         """Start what happens by itself."""
+        hub.spawn_after(LONELY_S, self._say_if_lonely)
         hub.spawn(self.repeat, RETURN_POLL_S, "return", self.coordinator.run_due)
         if self.settings.stats_interval_s:
             hub.spawn(self.repeat, self.settings.stats_interval_s, "statistics", self._poll)
         if self.settings.discovery_interval_s:
             hub.spawn(self.repeat, self.settings.discovery_interval_s, "discovery", self._discover)
+
+    def _say_if_lonely(self) -> None:
+        if not self._seen:
+            self.events.write("no_switch", seconds=LONELY_S)
 
     def switch_connected(self, datapath: Any) -> None:
         """A switch has said who it is."""

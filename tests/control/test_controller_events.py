@@ -2,6 +2,10 @@
 
 import json
 import logging
+import pkgutil
+from types import SimpleNamespace
+
+import pytest
 
 from ryu_apps.control.controller_events import SENTENCES, ControllerEvents, sentence_of
 
@@ -32,3 +36,19 @@ def test_a_restoration_says_what_the_routes_avoid():
 def test_events_without_a_sentence_are_silent():
     assert "statistics" not in SENTENCES
     assert sentence_of("statistics", {}) == ""
+
+
+def test_a_controller_that_nobody_reaches_says_what_may_be_the_reason():
+    said = sentence_of("no_switch", {"seconds": 10.0})
+    assert said.startswith("no switch of the topology has connected in 10 s.")
+    assert "datapath=user" in said
+
+
+@pytest.mark.ryu
+@pytest.mark.parametrize(("seen", "said"), [((), ["no_switch"]), (("s1",), [])])
+def test_it_says_so_only_when_no_switch_ever_came(seen, said):
+    controller = pkgutil.resolve_name("ryu_apps.control.controller:Controller")
+    written: list[str] = []
+    events = SimpleNamespace(write=lambda event, **_fields: written.append(event))
+    controller._say_if_lonely(SimpleNamespace(_seen=set(seen), events=events))
+    assert written == said

@@ -162,7 +162,7 @@ def request(url: str, method: str, body: str) -> Any:
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=ANSWER_S)
     try:
-        connection.request(method, PATH, body)
+        connection.request(method, PATH, body, {"Content-Type": "application/json"})
         answer = connection.getresponse()
         value = json.loads(answer.read())
     except (OSError, http.client.HTTPException, ValueError) as error:

@@ -10,6 +10,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from ryu_apps.control.decide.foreign_pages import Sender, refused
 from ryu_apps.control.decide.resource import MAX_BODY_CHARS, Resource
 from ryu_apps.control.decide.rest import METRICS_PATH, View, respond
 from ryu_apps.control.serving import listen_and_serve
@@ -18,16 +19,30 @@ StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
 
 
-def wsgi_application(view: View, resources: Sequence[Resource], metrics: CollectorRegistry) -> Application:
-    """The interface as a WSGI application; `resources` are those of the scheme, `metrics` answers GET /metrics."""
+def wsgi_application(
+    view: View, resources: Sequence[Resource], metrics: CollectorRegistry, own_host: str
+) -> Application:
+    """The interface as a WSGI application.
+
+    Parameters
+    ----------
+    resources
+        Those of the scheme.
+    metrics
+        What GET /metrics answers.
+    own_host
+        Where it listens.
+    """
 
     def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         method, path = environ.get("REQUEST_METHOD", "GET"), environ.get("PATH_INFO", "/")
-        if path == METRICS_PATH and method in ("GET", "HEAD"):
+        sender = Sender(*(environ.get(name, "") for name in ("HTTP_HOST", "HTTP_ORIGIN", "CONTENT_TYPE")))
+        foreign = refused(method, sender, own_host)
+        if foreign is None and path == METRICS_PATH and method in ("GET", "HEAD"):
             status, kind, body = HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(metrics)
         else:
             content = environ["wsgi.input"].read(MAX_BODY_CHARS + 1) if method == "POST" else b""
-            status, value = respond(view, resources, method, path, content.decode(errors="replace"))
+            status, value = foreign or respond(view, resources, method, path, content.decode(errors="replace"))
             kind, body = "application/json", json.dumps(value).encode() + b"\n"
         headers = [("Content-Type", kind), ("Content-Length", str(len(body)))]
         start_response(f"{status.value} {status.phrase}", headers)
@@ -44,4 +59,6 @@ def serve(view: View, resources: Sequence[Resource], metrics: CollectorRegistry,
     BadInputError
         The address is taken or is none of this machine's.
     """
-    return listen_and_serve(wsgi_application(view, resources, metrics), host, port, "rest_port (0: none) or rest_host")
+    return listen_and_serve(
+        wsgi_application(view, resources, metrics, host), host, port, "rest_port (0: none) or rest_host"
+    )

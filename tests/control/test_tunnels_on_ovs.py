@@ -66,7 +66,8 @@ def running(scheme: str, folder: Path, **settings: str) -> RunningApp:
 def post(app: RunningApp, body: object = None) -> tuple[int, dict[str, object]]:
     """Ask for a run of traffic engineering."""
     content = b"" if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"http://127.0.0.1:{app.rest_port}/armor/te", content, method="POST")
+    address, headers = f"http://127.0.0.1:{app.rest_port}/armor/te", {"Content-Type": "application/json"}
+    request = urllib.request.Request(address, content, headers, method="POST")
     try:
         with urllib.request.urlopen(request, timeout=ANSWER_S) as reply:
             return reply.status, json.load(reply)

@@ -1,4 +1,4 @@
-"""Posts to a REST interface and prints the answer.
+"""Posts JSON to a REST interface and prints the answer.
 
     python post.py URL BODY
 
@@ -17,7 +17,7 @@ _TIMEOUT_S = 30.0
 def main(argv: list[str]) -> int:
     """Entry point of the process."""
     url, body = argv
-    request = urllib.request.Request(url, body.encode(), method="POST")
+    request = urllib.request.Request(url, body.encode(), {"Content-Type": "application/json"}, method="POST")
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
             print(answer.read().decode())

@@ -1,0 +1,66 @@
+"""Which requests to the REST interface are refused because a web page of somebody else may have sent them.
+
+A browser sends a page's requests to any address, loopback too, and a name of the page's own may lead there (DNS
+rebinding). So a request names this machine by an address or a name that no stranger can give it, comes from no other
+origin, and what changes something is JSON, which a browser sends to others only after asking (CORS).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from ipaddress import ip_address
+
+from ryu_apps.control.decide.resource import Response, refusal
+
+JSON_TYPE = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Headers that tell where a request comes from; empty where it has none.
+
+    Attributes
+    ----------
+    host
+        HOST or HOST:PORT, as the client calls this server.
+    origin
+        Of the page that sent the request (browsers only).
+    """
+
+    host: str = ""
+    origin: str = ""
+    content_type: str = ""
+
+
+def refused(method: str, sender: Sender, own_host: str) -> Response | None:
+    """The answer to a request that may be a foreign page's; None: go on.
+
+    Parameters
+    ----------
+    own_host
+        Name or address at which the interface listens.
+    """
+    if sender.host and not _is_ours(sender.host, own_host):
+        said = f"this interface is not at {sender.host!r}; use its address, or localhost"
+        return HTTPStatus.FORBIDDEN, refusal(said)
+    if sender.origin and sender.origin != f"http://{sender.host}":
+        return HTTPStatus.FORBIDDEN, refusal(f"pages of {sender.origin!r} may not use this interface")
+    if method == "POST" and sender.content_type.partition(";")[0].strip().lower() != JSON_TYPE:
+        said = (
+            f"the body is {sender.content_type or 'of no type'}; send JSON, with the header Content-Type: {JSON_TYPE}"
+        )
+        return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, refusal(said)
+    return None
+
+
+def _is_ours(host: str, own_host: str) -> bool:
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() and not host.endswith("]") else host
+    name = name.strip("[]").lower()
+    if name in ("localhost", own_host.lower()):
+        return True
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True

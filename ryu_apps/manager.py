@@ -6,6 +6,7 @@ can do this.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
@@ -25,6 +26,8 @@ def main() -> int:
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
+    # Eventlet would import dnspython to look up names by itself: half of the time until Ryu listens.
+    os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
     # Eventlet prints nine lines about its own future.
     warnings.filterwarnings("ignore", message=r"\s*Eventlet is deprecated")
     try:

@@ -21,6 +21,9 @@ OVS_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofc
 # the time.
 gc.set_threshold(100_000, 50, 100)
 
+# As `ryu_apps/manager.py`: eventlet is imported by python-ovs too, and dnspython is half of its imports.
+os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
+
 # Debian keeps the daemons in sbin, which an ordinary user's PATH leaves out.
 os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 

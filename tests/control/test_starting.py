@@ -40,6 +40,15 @@ def ends_with(settings, *arguments, app="sdfast"):
     return line
 
 
+def test_ryu_does_not_wait_for_a_library_that_looks_up_names():
+    environment = {name: value for name, value in os.environ.items() if name != "EVENTLET_NO_GREENDNS"}
+    argv = [sys.executable, "-X", "importtime", *MANAGER[1:], "--version"]
+    done = subprocess.run(argv, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "import time:" in line}
+    assert "eventlet" in imported
+    assert "dns" not in imported
+
+
 def test_a_missing_topology_is_one_sentence():
     assert "ARMOR_TOPOLOGY" in ends_with({})
 

@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mininet_topos.errors import TopologyError
+
+if TYPE_CHECKING:
+    import networkx as nx  # imported where it is used: agents, of which a machine starts many, need none of it
 
 # Beyond these no network is meant, and sums of floats lose what they add.
 MIN_CAPACITY_MBPS, MAX_MBPS = 1e-6, 1e9
@@ -195,6 +196,8 @@ class Topology:
 
     def to_networkx(self) -> nx.MultiDiGraph[str]:
         """The topology as a networkx multigraph; node and link attributes are carried over."""
+        import networkx as nx
+
         graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=self.name)
         for node in self.nodes:
             graph.add_node(node.name, label=node.label, latitude=node.latitude, longitude=node.longitude)
@@ -212,6 +215,8 @@ class Topology:
 
     def components(self, failed: Iterable[LinkId] = ()) -> dict[str, int]:
         """Component number of every node once the `failed` links are gone (0 is the first node's)."""
+        import networkx as nx
+
         graph: nx.Graph[str] = nx.Graph()
         graph.add_nodes_from(self.node_names)
         gone = set(failed)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -332,3 +334,16 @@ def test_urgency_that_is_not_wanted_leaves_the_scheduler_alone(monkeypatch):
     asked = calls_to_scheduler(monkeypatch)
     Urgency(wanted=False).set(True)
     assert asked == []
+
+
+# ---- start
+
+
+@pytest.mark.parametrize("agent", ["agent", "tunnel_agent"])
+def test_an_agent_starts_without_libraries_that_compute(agent):
+    """A machine that emulates a network starts one for each switch."""
+    argv = [sys.executable, "-X", "importtime", "-m", f"ovsdb_backup.{agent}", "--help"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "import time:" in line}
+    assert f"ovsdb_backup.{'agent_loop' if agent == 'agent' else 'decide.tunnel_agent'}" in imported
+    assert not imported & {"networkx", "numpy", "scipy", "eventlet", "prometheus_client", "ryu"}

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Link, LinkId, Topology
@@ -95,6 +93,9 @@ class ResidualRoutes:
         weight = np.full((nodes, nodes), np.inf)
         np.minimum.at(weight, (self._src[live], self._dst[live]), rank[self.link_number[live]])
         weight[~np.isfinite(weight)] = 0
+        from scipy.sparse import csr_matrix  # long to import, where no routes are computed
+        from scipy.sparse.csgraph import minimum_spanning_tree
+
         tree = minimum_spanning_tree(csr_matrix(weight)).data
         chosen = np.isin(rank, tree)
         in_tree: NDArray[np.bool_] = chosen[self.link_number]
@@ -105,6 +106,9 @@ class ResidualRoutes:
         weight = np.full((nodes, nodes), np.inf)
         np.minimum.at(weight, (self._src[live], self._dst[live]), self._cost[live])
         weight[~np.isfinite(weight)] = 0
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import dijkstra
+
         found: FloatArray = dijkstra(csr_matrix(weight))
         return found
 

@@ -346,4 +346,4 @@ def test_an_agent_starts_without_libraries_that_compute(agent):
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "import time:" in line}
     assert f"ovsdb_backup.{'agent_loop' if agent == 'agent' else 'decide.tunnel_agent'}" in imported
-    assert not imported & {"networkx", "numpy", "scipy", "eventlet", "prometheus_client", "ryu"}
+    assert not imported & {"networkx", "scipy", "eventlet", "prometheus_client", "ryu"}

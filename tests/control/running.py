@@ -112,7 +112,8 @@ class RunningApp:
 
     def request_status(self, path: str, method: str = "GET") -> int:
         """Status code of a request."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self.rest_port}{path}", method=method)
+        address, headers = f"http://127.0.0.1:{self.rest_port}{path}", {"Content-Type": "application/json"}
+        request = urllib.request.Request(address, None, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=ANSWER_S) as answer:
                 return int(answer.status)

@@ -24,7 +24,7 @@ def test_programs_are_served(method, host, content_type):
 @pytest.mark.parametrize(
     "host", ["evil.example:8080", "evil.example", "127.0.0.1.evil.example:8080", "localhost.evil:1"]
 )
-def test_a_name_that_a_stranger_may_have_given_this_machine_is_refused(host):
+def test_a_name_that_somebody_else_may_have_given_this_machine_is_refused(host):
     found = refused("GET", Sender(host), "127.0.0.1")
     assert found is not None
     assert found[0] == HTTPStatus.FORBIDDEN

@@ -119,7 +119,7 @@ def test_an_app_that_does_not_exist_is_one_sentence():
 
 
 def test_the_environment_has_our_ryu_manager():
-    assert "from ryu_apps.manager import main" in Path(sys.executable).with_name("ryu-manager").read_text()
+    assert "from armor.ryu_manager import main" in Path(sys.executable).with_name("ryu-manager").read_text()
 
 
 INTERRUPT = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"

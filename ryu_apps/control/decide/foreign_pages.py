@@ -1,7 +1,7 @@
 """Which requests to the REST interface are refused because a web page of somebody else may have sent them.
 
 A browser sends a page's requests to any address, loopback too, and a name of the page's own may lead there (DNS
-rebinding). So a request names this machine by an address or a name that no stranger can give it, comes from no other
+rebinding). So a request names this machine by an address or a name that nobody else can give it, comes from no other
 origin, and what changes something is JSON, which a browser sends to others only after asking (CORS).
 """
 

@@ -15,7 +15,7 @@ import armor
 from experiments.cli.main import main
 from tests.quality.layers import ROOT
 
-STORED = ROOT / "reference_results" / "sd-fast"
+STORED = ROOT / "reference_results" / "sd-fast-off"
 
 
 def printed(capsys, *words: str):

@@ -137,7 +137,7 @@ def test_commands_and_functions_work_in_a_folder_with_names_like_armors(python):
 
 @pytest.mark.slow
 def test_figures_are_judged_from_stored_rows(python, tmp_path):
-    stored = ROOT / "reference_results" / "sd-fast"
+    stored = ROOT / "reference_results" / "sd-fast-off"
     python("-m", "armor", "reproduce", "--redraw", str(stored), "x-coverage", "--out", str(tmp_path / "redrawn"))
     assert (tmp_path / "redrawn" / "x-coverage" / "verdict.json").exists()
 

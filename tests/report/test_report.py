@@ -8,7 +8,6 @@ import re
 import shutil
 from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -364,11 +363,6 @@ def test_campaign_of_another_format_is_refused(every_folder, capsys):
 
 def test_place_that_cannot_be_written_is_refused(every_folder, capsys):
     assert "cannot be written" in complaint(capsys, every_folder[1], "--out", every_folder[1] / "rows.jsonl" / "x.html")
-
-
-def test_templates_are_packaged():
-    setup = Path(__file__).parents[2].joinpath("setup.py").read_text(encoding="utf-8")
-    assert all(ending in setup for ending in ('"*.css"', '"*.html"'))
 
 
 def test_folder_can_be_moved(every_folder, tmp_path):

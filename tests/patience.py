@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 Value = TypeVar("Value")
+LONGEST_PAUSE_S = 0.1
 
 
 def patient_s(seconds: float) -> float:
@@ -22,19 +23,24 @@ def patient_s(seconds: float) -> float:
 def wait_until(condition: Callable[[], Value], what: str, timeout_s: float = 20.0) -> Value:
     """The first true value of a condition.
 
+    The pause before it is asked again is as long as asking took, or longer after a long wait; at most
+    `LONGEST_PAUSE_S`. What is waited for needs the processor.
+
     Raises
     ------
     AssertionError
         It stayed false; `what` says what was waited for.
     """
-    deadline_s = time.monotonic() + patient_s(timeout_s)
+    begun_s = time.monotonic()
     while True:
-        is_last = time.monotonic() >= deadline_s  # asked once more even if the machine stood still until then
+        asked_s = time.monotonic()
+        is_last = asked_s - begun_s >= patient_s(timeout_s)  # asked once more even if the machine stood still till then
         value = condition()
         if value:
             return value
         assert not is_last, f"not within {patient_s(timeout_s):g} s: {what}"
-        time.sleep(0.01)
+        now_s = time.monotonic()
+        time.sleep(min(LONGEST_PAUSE_S, max(0.01, now_s - asked_s, (now_s - begun_s) / 20)))
 
 
 def whole_lines(path: Path) -> list[str]:

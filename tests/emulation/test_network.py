@@ -27,7 +27,7 @@ from machine.json_rpc import call
 from machine.places import CommandError, namespace_inode
 from mininet_topos import toy
 from mininet_topos.errors import BadInputError
-from tests.patience import patient_s
+from tests.patience import patient_s, wait_until
 
 pytestmark = pytest.mark.emulation
 
@@ -308,10 +308,7 @@ def unlive_ports(net: EmulatedNetwork) -> list[tuple[str, int]]:
 
 
 def wait_for(condition) -> None:
-    deadline = time.monotonic() + patient_s(60)
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {patient_s(60):g} s in vain"
-        time.sleep(0.01)
+    wait_until(condition, "what is waited for", 60)
 
 
 BACKGROUND = """

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tests.daemons import Daemon, environment
@@ -96,33 +96,47 @@ class DummyOvs:
 
     def add_bridge(self, bridge: str, dpid: int, ports: Iterable[int], controller: str | None = None) -> None:
         """Add a bridge with dummy ports `<bridge>-p<number>` of fixed numbers."""
-        arguments = [
-            *("add-br", bridge, "--", "set", "bridge", bridge, "datapath_type=dummy", "fail_mode=secure"),
-            *("protocols=OpenFlow10,OpenFlow13", f"other_config:datapath-id={dpid:016x}"),
-        ]
-        for port_no in ports:
-            name = f"{bridge}-p{port_no}"
-            arguments += ["--", "add-port", bridge, name, "--", "set", "interface", name]
-            arguments += ["type=dummy", f"ofport_request={port_no}"]
-        self.vsctl(*arguments)
+        self.add_bridges({bridge: (dpid, ports)})
         if controller is not None:
-            self.set_controller(bridge, controller)
+            self.set_controller(controller, bridge)
 
-    def set_controller(self, bridge: str, target: str) -> None:
-        """Point a bridge to a controller, with quick reconnects."""
-        self.vsctl("set-controller", bridge, target, "--", "set", "controller", bridge, "max_backoff=1000")
+    def add_bridges(self, bridges: Mapping[str, tuple[int, Iterable[int]]]) -> None:
+        """Add bridges at once, each with a datapath id and dummy ports `<bridge>-p<number>` of fixed numbers."""
+        arguments: list[str] = []
+        for bridge, (dpid, ports) in bridges.items():
+            arguments += ["--", "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type=dummy"]
+            arguments += ["fail_mode=secure", "protocols=OpenFlow10,OpenFlow13"]
+            arguments += [f"other_config:datapath-id={dpid:016x}"]
+            for port_no in ports:
+                name = f"{bridge}-p{port_no}"
+                arguments += ["--", "add-port", bridge, name, "--", "set", "interface", name]
+                arguments += ["type=dummy", f"ofport_request={port_no}"]
+        self.vsctl(*arguments)
+
+    def set_controller(self, target: str, *bridges: str) -> None:
+        """Point bridges to a controller, with quick reconnects."""
+        arguments: list[str] = []
+        for bridge in bridges:
+            arguments += ["--", "set-controller", bridge, target]
+            arguments += ["--", "set", "controller", bridge, "max_backoff=1000"]
+        self.vsctl(*arguments)
 
     def disconnect(self, bridges: Iterable[str]) -> None:
         """Take the controllers from bridges. Open vSwitch empties a bridge that gets its first one."""
         self.vsctl(*(word for bridge in bridges for word in ("--", "del-controller", bridge)))
 
-    def wire(self, one: str, other: str) -> None:
-        """Join two dummy ports, so that what one sends the other receives; older wires of theirs are gone."""
-        socket = f"{self.folder}/{one}-{other}.wire"
-        for port in (one, other):
-            self.vsctl("clear", "interface", port, "options")
-        self.vsctl("set", "interface", one, f"options:pstream=punix:{socket}")
-        self.vsctl("set", "interface", other, f"options:stream=unix:{socket}")
+    def wire(self, *pairs: tuple[str, str]) -> None:
+        """Join dummy ports two by two: what one sends the other receives; older wires of theirs are gone."""
+        cleared: list[str] = []
+        listening: list[str] = []
+        connecting: list[str] = []
+        for one, other in pairs:
+            socket = f"{self.folder}/{one}-{other}.wire"
+            cleared += ["--", "clear", "interface", one, "options", "--", "clear", "interface", other, "options"]
+            listening += ["--", "set", "interface", one, f"options:pstream=punix:{socket}"]
+            connecting += ["--", "set", "interface", other, f"options:stream=unix:{socket}"]
+        for arguments in (cleared, listening, connecting):  # one after another: who connects finds who listens
+            self.vsctl(*arguments)
 
     def record(self, port: str) -> Path:
         """Record what a dummy port sends from now on, as a pcap file."""

@@ -149,11 +149,13 @@ class DummyNetwork:
     def __init__(self, ovs: DummyOvs, topology: Topology) -> None:
         self.ovs, self.topology = ovs, topology
         self.port_of = assign_ports(topology).port_of
-        for node in topology.node_names:
-            numbers = [HOST_PORT, *(self.port_of[link.direction] for link in topology.links_from[node])]
-            ovs.add_bridge(node, dpid_of(topology, node), numbers)
-        for link in topology.link_ids:
-            ovs.wire(*self.ports_of(str(link)))
+        numbers = {
+            node: [HOST_PORT, *(self.port_of[link.direction] for link in topology.links_from[node])]
+            for node in topology.node_names
+        }
+        ovs.add_bridges({node: (dpid_of(topology, node), ports) for node, ports in numbers.items()})
+        if topology.link_ids:
+            ovs.wire(*(self.ports_of(str(link)) for link in topology.link_ids))
 
     def ports_of(self, link: str) -> tuple[str, str]:
         """Names of the two ports of a link."""
@@ -162,8 +164,7 @@ class DummyNetwork:
 
     def connect(self, target: str) -> None:
         """Point every switch to a controller."""
-        for node in self.topology.node_names:
-            self.ovs.set_controller(node, target)
+        self.ovs.set_controller(target, *self.topology.node_names)
 
     def set_link(self, link: str, up: bool) -> None:
         """Fail or repair a link, at both ends."""

@@ -26,6 +26,16 @@ def network():
         yield DummyNetwork(ovs, FIGURE2)
 
 
+@pytest.fixture(scope="module")
+def returning(tmp_path_factory):
+    """SD-FAST and its network; tests leave the app running, every link up, and every switch with its plan alone."""
+    with DummyOvs() as ovs, RunningApp("sdfast", "figure2", tmp_path_factory.mktemp("returning")) as app:
+        network = DummyNetwork(ovs, FIGURE2)
+        network.connect(app.target)
+        app.wait_ready()
+        yield network, app
+
+
 def send(network, src, dst):
     """Let the host of one switch send a packet to that of another."""
     target = HOSTS[dst]
@@ -46,14 +56,17 @@ def learned(network):
     return {node: {row for row in held if split_cookie(row.cookie).kind == Kind.LEARNED} for node, held in rows.items()}
 
 
+# An app is loaded by its file, or by the name of its module.
 @pytest.mark.parametrize(
-    ("scheme", "mode"), [("sdfast", "learned"), ("sdfast", "agent"), ("ffg", "learned"), ("shortest", "learned")]
+    ("app_name", "mode"),
+    [("sdfast", "learned"), ("sdfast", "agent"), ("ffg", "learned"), ("ryu_apps.shortest", "learned")],
 )
-def test_every_switch_gets_exactly_its_plan(network, tmp_path, scheme, mode):
-    with RunningApp(scheme, "figure2", tmp_path, mode=mode) as app:
+def test_every_switch_gets_exactly_its_plan(network, tmp_path, app_name, mode):
+    with RunningApp(app_name, "figure2", tmp_path, mode=mode) as app:
         network.connect(app.target)
         state = app.wait_ready()
         assert network.differing(app) == []
+        scheme = app_name.removeprefix("ryu_apps.")
         assert (state["errors"], state["scheme"], state["switches_installed"]) == (0, scheme, 8)
         installed = app.events("plan_installed")
         assert {event["node"] for event in installed} == set(FIGURE2.node_names)
@@ -62,12 +75,6 @@ def test_every_switch_gets_exactly_its_plan(network, tmp_path, scheme, mode):
         assert "armor_connected_switches 8.0" in metrics
         assert f'armor_plan_rows_added_total{{node="s1"}} {len(app.wanted(1)[0])}.0' in metrics
         assert delivers(network, "s1", "s5")
-
-
-def test_an_app_is_loaded_by_its_module_name_too(network, tmp_path):
-    with RunningApp("ryu_apps.shortest", "figure2", tmp_path) as app:
-        network.connect(app.target)
-        assert app.wait_ready()["scheme"] == "shortest"
 
 
 def test_rows_of_another_scheme_go_and_foreign_rows_stay(network, tmp_path):
@@ -92,61 +99,58 @@ def test_rows_of_another_scheme_go_and_foreign_rows_stay(network, tmp_path):
         assert next(one for one in app.events("plan_installed") if one["node"] == "s2")["deleted"] > 0
 
 
-def test_a_failure_is_met_without_the_controller_and_the_network_returns_when_the_link_is_back(network, tmp_path):
-    with RunningApp("sdfast", "figure2", tmp_path) as app:
-        network.connect(app.target)
-        app.wait_ready()
-        network.set_link("s4-s5", up=False)
-        wait_until(lambda: app.get("/armor/state")["failed_links"] == ["s4-s5"], "the failure is known")
-        assert all(delivers(network, "s1", "s5") for _ in range(3))
-        assert any(learned(network).values())
-        network.set_link("s4-s5", up=True)
-        assert app.wait_event("return_done")["links"] == ["s4-s5"]
-        assert not any(learned(network).values())
-        assert network.differing(app) == []
-        assert any(isinstance(action, Learn) for row in network.held("s3")[0] for action in row.apply_actions)
-        assert delivers(network, "s1", "s5")
-        assert not any(learned(network).values())
-        assert app.get("/armor/state")["errors"] == 0
+def test_a_failure_is_met_without_the_controller_and_the_network_returns_when_the_link_is_back(returning):
+    network, app = returning
+    returns = len(app.events("return_done"))
+    network.set_link("s4-s5", up=False)
+    wait_until(lambda: app.get("/armor/state")["failed_links"] == ["s4-s5"], "the failure is known")
+    assert all(delivers(network, "s1", "s5") for _ in range(3))
+    assert any(learned(network).values())
+    network.set_link("s4-s5", up=True)
+    assert app.wait_event("return_done", returns + 1)["links"] == ["s4-s5"]
+    assert not any(learned(network).values())
+    assert network.differing(app) == []
+    assert any(isinstance(action, Learn) for row in network.held("s3")[0] for action in row.apply_actions)
+    assert delivers(network, "s1", "s5")
+    assert not any(learned(network).values())
+    assert app.get("/armor/state")["errors"] == 0
 
 
-def test_a_killed_controller_leaves_the_rows_and_a_new_one_touches_only_what_is_wrong(network, tmp_path):
-    with RunningApp("sdfast", "figure2", tmp_path) as app:
-        network.connect(app.target)
-        app.wait_ready()
-        app.kill()
-        network.set_link("s4-s5", up=False)
-        assert all(delivers(network, "s1", "s5") for _ in range(3))
-        kept = learned(network)
-        assert any(kept.values())
-        app.start()
-        app.wait_ready()
-        assert learned(network) == kept
-        second = app.events("plan_installed")[8:]
-        assert len(second) == 8
-        assert all(one["added"] == one["modified"] == one["deleted"] == 0 for one in second)
-        assert app.events("return_begin") == []
-        assert delivers(network, "s1", "s5")
-        network.set_link("s4-s5", up=True)
-        app.wait_event("return_done")
-        assert not any(learned(network).values())
-        assert network.differing(app) == []
+def test_a_killed_controller_leaves_the_rows_and_a_new_one_touches_only_what_is_wrong(returning):
+    network, app = returning
+    app.kill()
+    installed, begun, returns = (len(app.events(name)) for name in ("plan_installed", "return_begin", "return_done"))
+    network.set_link("s4-s5", up=False)
+    assert all(delivers(network, "s1", "s5") for _ in range(3))
+    kept = learned(network)
+    assert any(kept.values())
+    app.start()
+    app.wait_ready()
+    assert learned(network) == kept
+    second = app.events("plan_installed")[installed:]
+    assert len(second) == 8
+    assert all(one["added"] == one["modified"] == one["deleted"] == 0 for one in second)
+    assert len(app.events("return_begin")) == begun
+    assert delivers(network, "s1", "s5")
+    network.set_link("s4-s5", up=True)
+    app.wait_event("return_done", returns + 1)
+    assert not any(learned(network).values())
+    assert network.differing(app) == []
 
 
-def test_a_link_repaired_while_the_controller_was_away_is_returned_to(network, tmp_path):
-    with RunningApp("sdfast", "figure2", tmp_path) as app:
-        network.connect(app.target)
-        app.wait_ready()
-        app.kill()
-        network.set_link("s4-s5", up=False)
-        assert all(delivers(network, "s1", "s5") for _ in range(3))
-        network.set_link("s4-s5", up=True)
-        assert any(learned(network).values())
-        app.start()
-        app.wait_ready()
-        assert app.wait_event("return_done")["links"] == ["s4-s5"]
-        # On a busy machine switches that learned from notifications alone follow a moment later.
-        wait_until(lambda: network.differing(app) == [], "every switch holds its plan")
+def test_a_link_repaired_while_the_controller_was_away_is_returned_to(returning):
+    network, app = returning
+    app.kill()
+    returns = len(app.events("return_done"))
+    network.set_link("s4-s5", up=False)
+    assert all(delivers(network, "s1", "s5") for _ in range(3))
+    network.set_link("s4-s5", up=True)
+    assert any(learned(network).values())
+    app.start()
+    app.wait_ready()
+    assert app.wait_event("return_done", returns + 1)["links"] == ["s4-s5"]
+    # On a busy machine switches that learned from notifications alone follow a moment later.
+    wait_until(lambda: network.differing(app) == [], "every switch holds its plan")
 
 
 def test_a_restarted_switch_is_filled_again(network, tmp_path):
@@ -175,19 +179,17 @@ def test_a_switch_that_falls_silent_is_given_up_and_taken_back_when_it_speaks_ag
         assert app.events("return_begin") == []
 
 
-def test_counters_and_rates_are_offered(network, tmp_path):
-    with RunningApp("sdfast", "figure2", tmp_path) as app:
-        network.connect(app.target)
-        app.wait_ready()
-        for _ in range(3):
-            assert delivers(network, "s1", "s5")
+def test_counters_and_rates_are_offered(returning):
+    network, app = returning
+    for _ in range(3):
+        assert delivers(network, "s8", "s2")  # no other test sends from there
 
-        def flow():
-            flows = app.get("/armor/statistics/flows")["flows"]
-            towards = [one for one in flows if (one["node"], one["destination"]) == ("s1", HOSTS["s5"].address)]
-            return towards and towards[0]["n_packets"] == 3 and towards[0]["rate_mbps"] is not None
+    def flow():
+        flows = app.get("/armor/statistics/flows")["flows"]
+        towards = [one for one in flows if (one["node"], one["destination"]) == ("s8", HOSTS["s2"].address)]
+        return towards and towards[0]["n_packets"] == 3 and towards[0]["rate_mbps"] is not None
 
-        wait_until(flow, "the flow counter of s1 towards h5 says 3 packets")
-        ports = app.get("/armor/statistics/ports")["ports"]
-        assert {(one["node"], one["port_no"]) for one in ports} >= {(node, 1) for node in FIGURE2.node_names}
-        assert all(one["rx_bytes"] >= 0 for one in ports)
+    wait_until(flow, "the flow counter of s8 towards h2 says 3 packets")
+    ports = app.get("/armor/statistics/ports")["ports"]
+    assert {(one["node"], one["port_no"]) for one in ports} >= {(node, 1) for node in FIGURE2.node_names}
+    assert all(one["rx_bytes"] >= 0 for one in ports)

@@ -96,8 +96,7 @@ def test_a_network_wired_like_its_topology_has_no_mismatch_and_a_wrong_wire_is_n
     app.wait_ready()
     wait_until(lambda: len(app.get("/armor/topology")["links"]) == 4 and kinds(app) == set(), "all is as drawn")
     one, other = network.ports_of("s1-s2"), network.ports_of("s3-s4")
-    network.ovs.wire(one[0], other[0])
-    network.ovs.wire(one[1], other[1])
+    network.ovs.wire((one[0], other[0]), (one[1], other[1]))
     wait_until(lambda: ("wrong peer", "s1") in kinds(app), "the wrong wire is named")
     texts = [one["text"] for one in app.get("/armor/mismatches")["mismatches"]]
     assert any("not to s2 port" in text for text in texts)

@@ -40,6 +40,16 @@ def network() -> Iterator[DummyNetwork]:
         yield DummyNetwork(ovs, SQUARE)
 
 
+@pytest.fixture(scope="module")
+def keeping(request, tmp_path_factory) -> Iterator[tuple[DummyNetwork, RunningApp, str]]:
+    """A scheme and its network; tests leave every link up, and the tunnels as they are."""
+    with DummyOvs() as ovs, running(request.param, tmp_path_factory.mktemp(request.param)) as app:
+        network = DummyNetwork(ovs, SQUARE)
+        network.connect(app.target)
+        app.wait_ready()
+        yield network, app, request.param
+
+
 def planner(scheme: str, given: object = None, avoided: Sequence[str] = (), held: Held | None = None) -> TunnelPlanner:
     """What the app should plan."""
     question = question_of("square", "hops", TrafficSettings(default_capacity_mbps=1000.0))
@@ -106,40 +116,43 @@ def test_a_shape_is_installed_and_kept_through_failures_and_new_tunnels(network,
         assert app.get("/armor/state")["errors"] == 0
 
 
-@pytest.mark.parametrize("scheme", ["kuijia", "rescaling", "te"])
-def test_rows_are_those_of_the_plan_after_failures_and_repairs(network, tmp_path, scheme):
+@pytest.mark.parametrize("keeping", ["kuijia", "rescaling", "te"], indirect=True)
+def test_rows_are_those_of_the_plan_after_failures_and_repairs(keeping):
+    network, app, scheme = keeping
     plans = planner(scheme)
-    with running(scheme, tmp_path) as app:
-        network.connect(app.target)
-        app.wait_ready()
-        wait_held(network, expected(plans))
-        network.set_link("s1-s2", up=False)
-        wait_held(network, expected(plans, "s1-s2"))
-        assert scheme == "te" or delivers(network, "s1", "s2")
-        network.set_link("s3-s4", up=False)
-        wait_held(network, expected(plans, "s1-s2", "s3-s4"))
-        assert app.get("/armor/tunnels")["failures"] == [["s1-s2"], ["s3-s4"]]
-        assert network.differing(app) == []
-        network.set_link("s1-s2", up=True)
-        wait_held(network, expected(plans, "s3-s4"))
-        network.set_link("s3-s4", up=True)
-        wait_held(network, expected(plans))
-        assert network.differing(app) == []
-        assert app.get("/armor/state")["errors"] == 0
+    wait_held(network, expected(plans))
+    network.set_link("s1-s2", up=False)
+    wait_held(network, expected(plans, "s1-s2"))
+    assert scheme == "te" or delivers(network, "s1", "s2")
+    network.set_link("s3-s4", up=False)
+    wait_held(network, expected(plans, "s1-s2", "s3-s4"))
+    assert app.get("/armor/tunnels")["failures"] == [["s1-s2"], ["s3-s4"]]
+    assert network.differing(app) == []
+    network.set_link("s1-s2", up=True)
+    wait_held(network, expected(plans, "s3-s4"))
+    network.set_link("s3-s4", up=True)
+    wait_held(network, expected(plans))
+    assert network.differing(app) == []
+    assert app.get("/armor/state")["errors"] == 0
 
 
-def test_a_switch_that_connects_during_failures_gets_its_plan_and_what_they_failover_over_it(network, tmp_path):
+def test_rows_of_failures_outlast_the_controller_and_a_switch_that_connects_gets_them_over_its_plan(network, tmp_path):
     plans = planner("kuijia")
     with running("kuijia", tmp_path, wait_to_restore_s="1000") as app:
         network.connect(app.target)
         app.wait_ready()
         network.set_link("s1-s2", up=False)
+        wait_held(network, expected(plans, "s1-s2"))
+        app.kill()
+        app.start()
+        app.wait_ready()
+        wait_held(network, expected(plans, "s1-s2"))
         network.ovs.ofctl("del-flows", "s4")
         network.ovs.vsctl("del-controller", "s4")
         wait_until(lambda: app.get("/armor/state")["switches_installed"] == 3, "s4 is gone")
         network.set_link("s2-s3", up=False)
         wait_until(lambda: len(app.get("/armor/tunnels")["failures"]) == 2, "the second failure is heard")
-        network.ovs.set_controller("s4", app.target)
+        network.ovs.set_controller(app.target, "s4")
         app.wait_ready()
         wait_held(network, expected(plans, "s1-s2", "s2-s3"))
         assert network.differing(app) == []
@@ -169,13 +182,12 @@ def test_traffic_engineering_replaces_the_tunnels_and_failures_are_answered_by_t
         assert app.get("/armor/state")["errors"] == 0
 
 
-def test_the_same_decision_again_moves_no_slot_and_writes_no_row(network, tmp_path):
-    with running("rescaling", tmp_path) as app:
-        network.connect(app.target)
-        app.wait_ready()
-        post(app)
-        done = app.wait_event("te_done")
-        assert (done["slots_moved"], done["rows"], done["switches"]) == (0, 0, 0)
+@pytest.mark.parametrize("keeping", ["rescaling"], indirect=True)
+def test_the_same_decision_again_moves_no_slot_and_writes_no_row(keeping):
+    _, app, _ = keeping
+    post(app)
+    done = app.wait_event("te_done")
+    assert (done["slots_moved"], done["rows"], done["switches"]) == (0, 0, 0)
 
 
 def test_a_switch_that_is_away_is_named_and_the_rest_waits_for_it(network, tmp_path):
@@ -193,7 +205,7 @@ def test_a_switch_that_is_away_is_named_and_the_rest_waits_for_it(network, tmp_p
         status, value = post(app)
         assert status == 409
         assert "s4" in value["error"]
-        network.ovs.set_controller("s4", app.target)
+        network.ovs.set_controller(app.target, "s4")
         app.wait_event("te_done")
         wait_held(network, expected(second))
 
@@ -215,32 +227,19 @@ def test_failures_are_answered_while_a_run_waits_and_a_switch_without_links_is_n
         wait_until(
             lambda: all(network.held(node) == history[node] for node in ("s1", "s2", "s3")), "the others hold the plan"
         )
-        network.ovs.set_controller("s4", app.target)
+        network.ovs.set_controller(app.target, "s4")
         app.wait_ready()
         wait_held(network, history)
 
 
-def test_a_controller_that_is_started_again_leaves_rows_of_a_failure_in_place(network, tmp_path):
-    with running("kuijia", tmp_path, wait_to_restore_s="1000") as app:
-        network.connect(app.target)
-        app.wait_ready()
-        network.set_link("s1-s2", up=False)
-        wait_held(network, expected(planner("kuijia"), "s1-s2"))
-        app.kill()
-        app.start()
-        app.wait_ready()
-        wait_held(network, expected(planner("kuijia"), "s1-s2"))
-
-
-def test_demands_that_cannot_be_used_are_refused_and_the_plan_stays(network, tmp_path):
-    with running("kuijia", tmp_path) as app:
-        network.connect(app.target)
-        app.wait_ready()
-        status, value = post(app, [{"src": "s1", "dst": "s9", "demand_mbps": 5}])
-        assert status == 400
-        assert "s9" in value["error"]
-        wait_held(network, expected(planner("kuijia")))
-        assert app.events("te_begin") == []
+@pytest.mark.parametrize("keeping", ["kuijia"], indirect=True)
+def test_demands_that_cannot_be_used_are_refused_and_the_plan_stays(keeping):
+    network, app, scheme = keeping
+    status, value = post(app, [{"src": "s1", "dst": "s9", "demand_mbps": 5}])
+    assert status == 400
+    assert "s9" in value["error"]
+    wait_held(network, expected(planner(scheme)))
+    assert app.events("te_begin") == []
 
 
 def test_a_demand_file_is_read_again_at_every_interval(network, tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -20,6 +22,7 @@ ANY_TAG = (0x1000, 0x1000)
 TAGS = st.sampled_from([0, 0x1001, 0x1FFE, ANY_TAG])
 
 
+@cache  # as those below: to build a strategy takes longer than to draw from it
 def bits(n_bits: int) -> st.SearchStrategy[int]:
     return st.integers(0, (1 << n_bits) - 1)
 
@@ -65,7 +68,8 @@ LEARNS = st.builds(
 )
 
 
-def single_actions(group_ids: list[int]) -> st.SearchStrategy[tuple[rows.Action, ...]]:
+@cache
+def single_actions(group_ids: tuple[int, ...]) -> st.SearchStrategy[tuple[rows.Action, ...]]:
     """Actions that any packet can meet; some need company, so each is a short list."""
     groups = [st.sampled_from(group_ids).map(lambda group_id: (rows.Group(group_id),))] if group_ids else []
     return st.one_of(
@@ -96,11 +100,19 @@ def single_actions(group_ids: list[int]) -> st.SearchStrategy[tuple[rows.Action,
     )
 
 
-def action_lists(group_ids: list[int]) -> st.SearchStrategy[tuple[rows.Action, ...]]:
+@cache
+def action_lists(group_ids: tuple[int, ...]) -> st.SearchStrategy[tuple[rows.Action, ...]]:
     return st.lists(single_actions(group_ids), max_size=3).map(lambda lists: sum(lists, ()))
 
 
-def buckets(group_type: str, lower_ids: list[int]) -> st.SearchStrategy[Bucket]:
+@cache
+def bucket_lists(group_type: str, lower_ids: tuple[int, ...]) -> st.SearchStrategy[list[Bucket]]:
+    """Buckets of a group."""
+    size = (1, 1) if group_type == "indirect" else (1, 3)
+    return st.lists(buckets(group_type, lower_ids), min_size=size[0], max_size=size[1])
+
+
+def buckets(group_type: str, lower_ids: tuple[int, ...]) -> st.SearchStrategy[Bucket]:
     """Buckets of a group that may use only groups of lower ids, so that no circle closes."""
     finals = [PORTS.map(rows.Output), TABLES.map(rows.Resubmit)]
     finals += [st.sampled_from(lower_ids).map(rows.Group)] if lower_ids else []
@@ -114,45 +126,19 @@ def buckets(group_type: str, lower_ids: list[int]) -> st.SearchStrategy[Bucket]:
     return st.builds(Bucket, actions)
 
 
+GROUP_IDS = st.sets(st.integers(2, 9) | st.just(ALWAYS_LIVE_GROUP), max_size=4)
+GROUP_TYPES = st.sampled_from(["all", "select", "indirect", "ff"])
+
+
 @st.composite
 def group_lists(draw: st.DrawFn) -> list[GroupRow]:
     """Groups without circles: each uses lower ids, whose order among the types is random."""
     made: list[GroupRow] = []
-    for group_id in sorted(draw(st.sets(st.integers(2, 9) | st.just(ALWAYS_LIVE_GROUP), max_size=4))):
-        group_type = draw(st.sampled_from(["all", "select", "indirect", "ff"]))
-        strategy = buckets(group_type, [row.group_id for row in made])
-        size = (1, 1) if group_type == "indirect" else (1, 3)
-        made.append(GroupRow(group_id, group_type, tuple(draw(st.lists(strategy, min_size=size[0], max_size=size[1])))))
+    for group_id in sorted(draw(GROUP_IDS)):
+        group_type = draw(GROUP_TYPES)
+        lower_ids = tuple(row.group_id for row in made)
+        made.append(GroupRow(group_id, group_type, tuple(draw(bucket_lists(group_type, lower_ids)))))
     return made
-
-
-@st.composite
-def plans(draw: st.DrawFn) -> RulePlan:
-    """A sound plan. Each signature (fields and masks) has a priority of its own, so nothing overlaps."""
-    groups = draw(group_lists())
-    ids = [row.group_id for row in groups]
-    flows: dict[tuple[int, int, Match], FlowRow] = {}
-    priorities: dict[tuple[tuple[str, int | None], ...], int] = {}
-    for fields in draw(st.lists(MATCHES, max_size=8)):
-        signature = tuple((name, mask) for name, _, mask in fields)
-        table_id = draw(TABLES)
-        row = FlowRow(
-            table_id,
-            priorities.setdefault(signature, 20000 + len(priorities)),
-            fields,
-            draw(action_lists(ids)),
-            draw(st.just(()) | PORTS.map(lambda port: (rows.SetQueue(1), rows.Output(port)))),
-            draw(st.none() | st.sampled_from([int(table) for table in Table if table > table_id] or [None])),
-            cookie=cookie(schemes.SDFAST, Kind.PLANNED, draw(bits(4))),
-            hard_timeout_s=draw(st.sampled_from([0, 0, 5])),
-            send_flow_removed=draw(st.booleans()),
-        )
-        flows[row.key] = row
-    backups = draw(st.lists(st.builds(backup_row, ADDRESSES, st.none() | ADDRESSES, bits(3), PORTS), max_size=3))
-    unique = {row.key: row for row in backups}
-    return canonical(
-        RulePlan(4, "s4", tuple(flows.values()), tuple(groups), (), tuple(unique.values()), local_ipv4=(0x0A000004,))
-    )
 
 
 def backup_row(destination: int, source: int | None, tag_id: int, out_port: int) -> rows.BackupRow:
@@ -160,21 +146,66 @@ def backup_row(destination: int, source: int | None, tag_id: int, out_port: int)
     return rows.BackupRow(destination, source, tag_id, out_port, 1 if tag_id else 0, tag_id > 3, path=path)
 
 
+GROUP_LISTS = group_lists()
+MATCH_LISTS = st.lists(MATCHES, max_size=8)
+WRITE_ACTIONS = st.just(()) | PORTS.map(lambda port: (rows.SetQueue(1), rows.Output(port)))
+GOTO_TABLES = {
+    int(table): st.none() | st.sampled_from([int(later) for later in Table if later > table] or [None])
+    for table in Table
+}
+HARD_TIMEOUTS_S = st.sampled_from([0, 0, 5])
+BOOLEANS = st.booleans()
+BACKUP_LISTS = st.lists(st.builds(backup_row, ADDRESSES, st.none() | ADDRESSES, bits(3), PORTS), max_size=3)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> RulePlan:
+    """A sound plan. Each signature (fields and masks) has a priority of its own, so nothing overlaps."""
+    groups = draw(GROUP_LISTS)
+    ids = tuple(row.group_id for row in groups)
+    flows: dict[tuple[int, int, Match], FlowRow] = {}
+    priorities: dict[tuple[tuple[str, int | None], ...], int] = {}
+    for fields in draw(MATCH_LISTS):
+        signature = tuple((name, mask) for name, _, mask in fields)
+        table_id = draw(TABLES)
+        row = FlowRow(
+            table_id,
+            priorities.setdefault(signature, 20000 + len(priorities)),
+            fields,
+            draw(action_lists(ids)),
+            draw(WRITE_ACTIONS),
+            draw(GOTO_TABLES[table_id]),
+            cookie=cookie(schemes.SDFAST, Kind.PLANNED, draw(bits(4))),
+            hard_timeout_s=draw(HARD_TIMEOUTS_S),
+            send_flow_removed=draw(BOOLEANS),
+        )
+        flows[row.key] = row
+    backups = draw(BACKUP_LISTS)
+    unique = {row.key: row for row in backups}
+    return canonical(
+        RulePlan(4, "s4", tuple(flows.values()), tuple(groups), (), tuple(unique.values()), local_ipv4=(0x0A000004,))
+    )
+
+
+PLANS = plans()
+CHANGES: dict[str, Callable[[FlowRow], list[FlowRow]]] = {
+    "keep": lambda row: [row],
+    "drop": lambda _: [],
+    "rename": lambda row: [replace(row, cookie=row.cookie ^ 1)],
+    "empty": lambda row: [replace(row, apply_actions=(), write_actions=(), goto_table=None)],
+}
+CHANGE_NAMES = st.sampled_from(sorted(CHANGES))
+
+
 @st.composite
 def plan_pairs(draw: st.DrawFn) -> tuple[RulePlan, RulePlan]:
     """Two sound plans of one switch, unknown_groups or relatives: some rows kept, some changed, some gone."""
-    old = draw(plans())
-    if draw(st.booleans()):
-        return old, draw(plans())
-    changes = {
-        "keep": lambda row: [row],
-        "drop": lambda _: [],
-        "rename": lambda row: [replace(row, cookie=row.cookie ^ 1)],
-        "empty": lambda row: [replace(row, apply_actions=(), write_actions=(), goto_table=None)],
-    }
-    flows = [row for old_row in old.flows for row in changes[draw(st.sampled_from(sorted(changes)))](old_row)]
-    groups = [replace(row, buckets=row.buckets[:1]) if draw(st.booleans()) else row for row in old.groups]
+    old = draw(PLANS)
+    if draw(BOOLEANS):
+        return old, draw(PLANS)
+    flows = [row for old_row in old.flows for row in CHANGES[draw(CHANGE_NAMES)](old_row)]
+    groups = [replace(row, buckets=row.buckets[:1]) if draw(BOOLEANS) else row for row in old.groups]
     used = groups_named_by(action for row in flows for action in (*row.apply_actions, *row.write_actions))
     used = used.union(*(groups_used_by(row) for row in groups))
     new = replace(old, flows=tuple(flows), groups=tuple(row for row in groups if row.group_id in used))
-    return (old, new) if draw(st.booleans()) else (new, old)
+    return (old, new) if draw(BOOLEANS) else (new, old)

@@ -28,14 +28,14 @@ from experiments.testbed.trials.decide.calibration import (
 from mininet_topos.catalogue import list_topologies, load_topology
 
 PLAN = CampaignPlan(quick=True, seed=1)
-MIXED = tuple(setup.mixed_trials(PLAN, "darkstrand", [4], [setup.CB]))
 WINDOW = Window(10.0, 14.0)
 
 
 def test_calibration_has_the_load_of_a_trial_and_no_failure() -> None:
-    trial = calibration_trial([*setup.flow_trials(PLAN, [setup.CB]), *MIXED])
+    (mixed,) = setup.mixed_trials(PLAN, "darkstrand", [4], [setup.CB])
+    trial = calibration_trial([*setup.flow_trials(PLAN, [setup.CB]), mixed])
     assert trial is not None
-    assert (trial.pairs, trial.load) == (MIXED[0].pairs, MIXED[0].load)
+    assert (trial.pairs, trial.load) == (mixed.pairs, mixed.load)
     assert (trial.links, trial.failures) == ((), 0)
 
 

@@ -131,12 +131,14 @@ def swept(capsys, folder: Path, *more: str) -> tuple[int, dict]:
 
 @pytest.fixture
 def small(monkeypatch):
-    """One graph and run more than the quick sweep has."""
+    """Small graphs at two demands; the full sweep has one run more than the quick one."""
     pytest.importorskip("cvxpy")
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(fig4, "QUICK", 1)
     monkeypatch.setattr(fig4, "GRAPHS", 1)
     monkeypatch.setattr(fig4, "RUNS", 2)
+    for name, value in {"NODES": 30, "LINKS": 60, "PAIRS": 8, "DEMANDS_MBPS": (1200.0, 2400.0)}.items():
+        monkeypatch.setattr(fig4, name, value)
 
 
 @pytest.mark.slow

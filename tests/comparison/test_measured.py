@@ -17,11 +17,13 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.schemes import find_scheme
+from tests.examples import examples
 
 USNET = load_topology("usnet")
 VARIANTS = [variant_of(find_scheme(name), PlanOptions()) for name in ("sdfast", "cbc", "ffg", "cb")]
 
 
+@examples(40)
 @given(st.integers(1, 5), st.integers(0, 99))
 def test_each_scheme_has_one_turn_a_round_on_the_same_link_and_pairs(rounds: int, seed: int) -> None:
     trials = compare_trials(Measuring("usnet", USNET, None, rounds, seed), VARIANTS)

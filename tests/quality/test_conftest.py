@@ -62,12 +62,14 @@ def run_pytest(folder, *arguments):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [[], PARALLEL])
 @pytest.mark.parametrize(
-    ("part", "complaint"),
-    [([], "2 tests collected, but minimum_tests.txt says 3"), (["-m", "not emulation"], "1 tests collected")],
+    ("part", "workers", "complaint"),
+    [
+        ([], [], "2 tests collected, but minimum_tests.txt says 3"),
+        (["-m", "not emulation"], PARALLEL, "1 tests collected"),
+    ],
 )
-def test_whole_part_with_fewer_tests_than_its_minimum_fails(small_suite, part, complaint, workers):
+def test_whole_part_with_fewer_tests_than_its_minimum_fails(small_suite, part, workers, complaint):
     outcome = run_pytest(small_suite, *part, *workers)
     assert outcome.returncode == pytest.ExitCode.USAGE_ERROR
     assert complaint in outcome.stdout + outcome.stderr

@@ -50,7 +50,7 @@ def test_every_pair_crosses_as_before(
     for each in traffic:
         dscp = PRIORITY_SETUPS[setup].class_of(each.priority).dscp or 0
         packet = Packet(hosts[each.src].ipv4, hosts[each.dst].ipv4, ip_dscp=dscp)
-        for slot in range(0, 1024, 73):
+        for slot in range(0, 1024, 146):
             expected, *others = (cross(network, each.src, packet, slot) for network in networks)
             delivered += expected.delivered_to == each.dst
             assert others == [expected, expected]

@@ -157,6 +157,7 @@ def test_the_example_recovers_in_an_emulated_network(example: dict[str, str], tm
     scenario = tmp_path / "own.yaml"
     scenario.write_text(
         "topology: square\nscheme: two_trees\ntraffic: [{from: h1, to: h3}]\n"
+        "bfd_interval_ms: 100\nwait_to_restore_s: 1\nsettle_s: 1\n"
         "failures: [{kind: silent, link: [s1, s2], at_s: 1.0, repair_at_s: 3.0}]\n"
     )
     results = tmp_path / "results"

@@ -20,6 +20,7 @@ INK, GRID = "#24292f", "#d0d7de"
 PALETTE = ("#1f6feb", "#1a7f37", "#e16f24", "#8250df", "#bf8700", "#cf222e", "#0a7ea4", "#57606a")
 WIDTH_IN = 11.0
 _CHARACTERS_AN_INCH = 14
+_ENTRY_IN, _CHARACTER_IN = 0.55, 0.073  # of a legend with letters of 9 points: mark and space, a letter
 _TITLE_IN = 0.24
 _WIDE = 40
 PAPER = "#cf222e"
@@ -171,19 +172,21 @@ def mark_paper(axes: Axes, place: tuple[float, float], height: float, style: str
 
 
 def legend(figure: Figure, axes: Axes, extra: Iterable[Any] = ()) -> None:
-    """One legend for all panels, between the title and them."""
+    """One legend for all panels, between the title and them, in one line: smaller where it has many entries."""
     handles, labels = axes.get_legend_handles_labels()
     more = list(extra)
+    words = [*labels, *(str(each.get_label()) for each in more)]
+    width_in = sum(_ENTRY_IN + _CHARACTER_IN * len(each) for each in words)
     figure.legend(
         [*handles, *more],
-        [*labels, *(each.get_label() for each in more)],
+        words,
         loc="upper left",
         bbox_to_anchor=(0.0, 1 - _TITLE_IN / figure.get_figheight()),
         ncols=len(handles) + len(more),
         borderaxespad=0.2,
         columnspacing=1.4,
         frameon=False,
-        fontsize=9,
+        fontsize=min(9.0, 9.0 * WIDTH_IN / max(width_in, 1.0)),
     )
 
 

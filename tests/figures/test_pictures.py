@@ -32,6 +32,7 @@ def test_figures_are_drawn_with_their_caption(name: str) -> None:
     figure.savefig(picture, format="svg")
     assert len(picture.getvalue()) > 10_000
     assert CAPTION in words(figure)
+    assert all(legend.get_window_extent().x1 <= figure.bbox.x1 for legend in figure.legends)
 
 
 @pytest.mark.slow

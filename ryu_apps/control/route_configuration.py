@@ -7,7 +7,7 @@ that what is right is not touched, what is stale goes, and what belongs to someb
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -216,11 +216,11 @@ class SwitchRoutes:
 
     def stop_learning(self, work: ReturnWork) -> None:
         """Replace the rows that teach about returning links by rows that only route."""
-        self._modify(work.silenced)
+        self._change(work.silenced, work.cache, work.cache_meanwhile)
 
     def learn_again(self, work: ReturnWork) -> None:
         """Put the teaching rows back."""
-        self._modify(work.learning)
+        self._change(work.learning, work.cache_meanwhile, work.cache)
 
     def stop_pushing(self, work: ReturnWork) -> None:
         """Delete the recovery rows that give packets a tag about returning links, and those that drop notifications."""
@@ -253,23 +253,31 @@ class SwitchRoutes:
             )
         ]
 
-    def _modify(self, rows: tuple[FlowRow, ...]) -> None:
-        if rows:
+    def _change(self, modified: Iterable[FlowRow], deleted: Iterable[FlowRow], added: Iterable[FlowRow]) -> None:
+        changes = ((Operation.MODIFY, modified), (Operation.DELETE, deleted), (Operation.ADD, added))
+        commands = [Command(operation, row) for operation, rows in changes for row in rows]
+        if commands:
             with self._lock:
-                self.channel.apply(_messages(Command(Operation.MODIFY, row) for row in rows))
+                self._apply_at_once([commands])
 
     def _carry_out(self, delta: PlanDelta) -> None:
         """New rows in phases; changes of a switch that carries traffic all at once, where it knows bundles."""
-        phases = install_phases(delta)
+        phases = [phase.commands for phase in install_phases(delta)]
         if delta.modify_flows or delta.delete_flows or delta.modify_groups or delta.delete_groups:
-            try:
-                self.channel.apply_at_once(_messages(command for phase in phases for command in phase.commands))
-                return
-            except SwitchRefusedError:
-                # A switch without bundles: the order of the phases is safe too. A bad row is refused again below.
-                hub.sleep(0)
+            self._apply_at_once(phases)
+        else:
+            self._apply(phases)
+
+    def _apply_at_once(self, phases: Sequence[Sequence[Command]]) -> None:
+        try:
+            self.channel.apply_at_once(_messages(command for phase in phases for command in phase))
+        except SwitchRefusedError:
+            # A switch without bundles: the order of the phases is safe too. A bad row is refused again here.
+            self._apply(phases)
+
+    def _apply(self, phases: Iterable[Sequence[Command]]) -> None:
         for phase in phases:
-            self.channel.apply(_messages(phase.commands))
+            self.channel.apply(_messages(phase))
 
     def _note(self, wanted: RulePlan, found: Reconciliation) -> None:
         self.status.state = "installed"

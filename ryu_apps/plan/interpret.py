@@ -37,6 +37,7 @@ class Packet:
     mpls: tuple[tuple[int, int], ...] = ()
     eth_dst: int = 0
     ip_dscp: int = 0
+    ip_ecn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

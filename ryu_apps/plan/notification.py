@@ -68,6 +68,7 @@ AFRESH = 1 << STATUS_BITS
 """Bit of the PCP of packets that have started afresh."""
 _PLANNED = cookie(OWNER, Kind.PLANNED)
 _PART_REGISTER = "reg3"
+_NO_PROTOCOL = 255  # "Reserved" among IANA's protocol numbers
 _LEARNS_A_ROW = 500  # of some 90 bytes each: a flow-mod has at most 64 KiB
 
 
@@ -175,7 +176,7 @@ def taught_by(plan: RulePlan) -> dict[int, list[Learn]]:
     """What notifications teach a switch about packets, by failed set."""
     taught: dict[int, list[Learn]] = defaultdict(list)
     for row in plan.flows:
-        if row.table_id == Table.NOTIFY:
+        if row.table_id == Table.NOTIFY and row.apply_actions:
             learns = (action for action in row.apply_actions if isinstance(action, Learn))
             taught[split_cookie(row.cookie).tag_id].extend(each for each in learns if each.table_id == Table.LEARNED)
     return taught
@@ -246,7 +247,21 @@ def agent_notification_rows(sets: FailureSets, link_ports: Iterable[int], hard_t
         yield from _rows_of_set(tag_id, [_drop_the_same(tag_id, hard_timeout_s)], onward)
 
 
+def cache_row(*, returning: bool) -> FlowRow:
+    """Make Open vSwitch discard the cached flows of notifications where a return begins, and where it ends.
+
+    A cached flow lives for ten seconds after its last packet, and is translated anew when rows change: after a return
+    it would send the next notification of the same failure on, and learn to drop it up to half a second later. So would
+    those of all switches: a flood. But Open vSwitch discards a cached flow where a look-up reads a field that the
+    flow leaves open. No packet matches this row; each look-up in NOTIFY reads its fields: other ones during a return.
+    """
+    read = {"ip_dscp": 0} if returning else {"ip_ecn": 0}
+    fields = match(eth_type=ETH_TYPE_IPV4, ip_proto=_NO_PROTOCOL, **read)
+    return FlowRow(Table.NOTIFY, Priority.GUARD, fields, cookie=_PLANNED)
+
+
 def _rows_that_recognize() -> Iterator[FlowRow]:
+    yield cache_row(returning=False)
     for afresh in (0, AFRESH):  # of the packet that it was copied from
         frames = match(vlan_vid=ANY_TAG, vlan_pcp=afresh | Status.NOTIFICATION)
         yield FlowRow(Table.CLASSIFY, Priority.NOTIFICATION, frames, goto_table=Table.NOTIFY, cookie=_PLANNED)

@@ -16,6 +16,7 @@ from ryu_apps.plan.diff import groups_by_id
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.hash_ranges import N_SLOTS
 from ryu_apps.plan.ids import ALWAYS_LIVE_GROUP, OFPP_IN_PORT, VLAN_PRESENT, Status, Table, split_cookie
+from ryu_apps.plan.notification import cache_row
 from ryu_apps.plan.order import canonical
 from ryu_apps.plan.recovery_rows import split_tci
 from ryu_apps.plan.row_text import flow_text, group_text, value_text
@@ -157,6 +158,8 @@ class _Writer:
         if row.table_id == Table.TE_HASH:
             parts += self._share_words(row)
         if row.table_id == Table.NOTIFY:
+            if row == cache_row(returning=False):
+                return "no frame matches; when a link returns, this row discards the cached flows of notifications"
             return "; ".join([f"notification of {self._failed(split_cookie(row.cookie).tag_id)}", *self._notified(row)])
         parts += self._action_words((*row.apply_actions, *row.write_actions))
         if not (row.apply_actions or row.write_actions or row.goto_table is not None):

@@ -157,6 +157,25 @@ def test_no_flood_lasts_also_in_a_network_in_parts(network, tmp_path, cut):
         assert sum(before.values()) <= len(sets) * BOUND
 
 
+def test_a_link_that_fails_again_soon_is_notified_once_by_each_switch_each_time(network, tmp_path):
+    """Open vSwitch keeps the cached flows of the first notification for 10 s; they must not carry the next ones."""
+    with flooding(tmp_path) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        for times in range(1, 5):
+            network.set_link(LINK, up=False)
+            wait_until(lambda: app.get("/armor/state")["failed_links"] == [LINK], "the failure is known")
+            send(network, "s1", "s5")
+            wait_until(
+                lambda: len(app.get("/armor/knowledge")["knowledge"]) == len(FIGURE2.node_names), "every switch knows"
+            )
+            time.sleep(REVALIDATED_S)
+            assert list(notified(network).values()) == [times] * len(FIGURE2.node_names)
+            network.set_link(LINK, up=True)
+            wait_until(lambda: len(app.events("return_done")) == times, "all forget")
+            wait_until(lambda: network.differing(app) == [], "all would notify again")
+
+
 def test_switches_with_rows_of_an_older_plan_are_brought_over_without_loss_or_flood(network, tmp_path):
     """Packets run all the time while a link is down and another controller, which notifies, takes over."""
     with flooding(tmp_path, notification="off") as old:

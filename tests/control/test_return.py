@@ -181,6 +181,19 @@ def test_tag_ids_and_links_name_each_other():
     assert links_of_tag_ids((0, 0), TOPOLOGY, [0, 5]) == frozenset()
 
 
+def test_a_return_makes_look_ups_read_a_field_that_they_did_not_read_and_its_end_another():
+    plans = {name: plan_network("sdfast", TOPOLOGY, PlanOptions(notification=name))[2] for name in NOTIFICATIONS}
+    work = {name: return_work(plan, schemes.SDFAST, frozenset({1})) for name, plan in plans.items()}
+    assert (work["off"].cache, work["off"].cache_meanwhile) == ((), ())
+    before, meanwhile = (one for rows in (work["flood"].cache, work["flood"].cache_meanwhile) for one in rows)
+    assert before in plans["flood"].flows
+    fields = [{name for name, _value, _mask in row.match} for row in (before, meanwhile)]
+    assert fields[0] - fields[1]
+    assert fields[1] - fields[0]
+    above = [row.priority for row in plans["flood"].flows if row.table_id == Table.NOTIFY and row != before]
+    assert min(before.priority, meanwhile.priority) > max(above)
+
+
 @pytest.mark.parametrize("notification", NOTIFICATIONS)
 def test_the_work_of_a_return_silences_exactly_the_rows_that_teach_about_the_link(notification):
     plan = plan_network("sdfast", TOPOLOGY, PlanOptions(notification=notification))[2]

@@ -18,6 +18,7 @@ from experiments.analysis.notices import notices_of
 from experiments.analysis.packet_counts import Clock
 from experiments.testbed.instruments.capture import Captures, Tap
 from mininet_topos.catalogue import load_topology
+from ryu_apps.plan.notification import cache_row
 from ryu_apps.plan.ids import Kind, Table, split_cookie
 from tests.openflow.openflow_client import OpenFlowClient
 from tests.patience import wait_until
@@ -106,6 +107,39 @@ def test_a_storm_floods_only_until_switches_have_looked_again(network, tmp_path,
     sent, received = (Counter(getattr(one.direction, end) for one in notices) for end in ("src", "dst"))
     for node in FIGURE2.node_names:
         assert sent[node] <= len(FIGURE2.links_from[node]) * (received[node] + met.get(node, 0))
+
+
+def test_a_link_that_fails_again_soon_notifies_as_the_first_time(network, tmp_path):
+    """Open vSwitch keeps the cached flows of the first notification for 10 s; they must not carry the next ones."""
+    taps = [Tap(node, network.interface(node, port), "out", "vlan") for node, port in network.ports.direction_at]
+    frames = []
+    with FailureInjection(network) as injection:
+        for number in range(4):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            with Captures(network, taps, folder, drains=True) as captures:
+                injection.carrier(LINK)
+                wait_until(lambda: network.ping("h4", "h5", count=1) == 1, "the way around is found", 10)
+                time.sleep(QUIET_S)
+            frames.append(
+                sum(
+                    len(notices_of(parse_pcap(path.read_bytes()), direction_of(network, tap), Clock(0)))
+                    for tap, path in captures.files.items()
+                )
+            )
+            injection.restore(LINK)
+            wait_until(lambda: has_returned(network), "all switches have forgotten, and notify again", 30)
+    print(f"notification frames: {frames}")
+    assert all(0 < count <= 2 * 2 * len(FIGURE2.link_ids) for count in frames)  # each end of the link may begin one
+
+
+def has_returned(network):
+    rows = []
+    for node in FIGURE2.node_names:
+        with OpenFlowClient(f"unix:{network.sites[node].mgmt_socket}") as client:
+            rows += [stat.row for stat in client.flows()]
+    learned = [row for row in rows if split_cookie(row.cookie).kind == Kind.LEARNED]
+    return not learned and rows.count(cache_row(returning=False)) == len(FIGURE2.node_names)
 
 
 def direction_of(network, tap):

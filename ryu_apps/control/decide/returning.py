@@ -25,6 +25,7 @@ from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.ids import KIND_MASK, SCHEME_MASK, TAG_MASK, Kind, Table, cookie, split_cookie
+from ryu_apps.plan.notification import cache_row
 from ryu_apps.plan.rows import Action, FlowRow, Learn, RulePlan
 
 PortKey = tuple[str, int]
@@ -179,12 +180,16 @@ class ReturnWork:
         Rows that teach the switch about failed sets with these links.
     silenced
         The same rows without their `learn`; those that send notifications on drop them, or they would flood for ever.
+    cache, cache_meanwhile
+        Rows that discard the cached flows of notifications: of ordinary times, and until learning starts again.
     cookies
         Cookies (under `RECOVERY_MASK`) of the recovery rows that have to go.
     """
 
     learning: tuple[FlowRow, ...] = ()
     silenced: tuple[FlowRow, ...] = ()
+    cache: tuple[FlowRow, ...] = ()
+    cache_meanwhile: tuple[FlowRow, ...] = ()
     cookies: tuple[int, ...] = ()
 
 
@@ -197,7 +202,9 @@ def return_work(plan: RulePlan, owner: int, tag_ids: frozenset[int]) -> ReturnWo
     )
     silenced = tuple(replace(row, apply_actions=tuple(_silenced(row))) for row in learning)
     cookies = tuple(cookie(owner, kind, tag_id) for kind in (Kind.LEARNED, Kind.AGENT) for tag_id in sorted(tag_ids))
-    return ReturnWork(learning, silenced, cookies)
+    ordinary, meanwhile = cache_row(returning=False), cache_row(returning=True)
+    cached = ordinary in plan.flows
+    return ReturnWork(learning, silenced, (ordinary,) * cached, (meanwhile,) * cached, cookies)
 
 
 def _silenced(row: FlowRow) -> Iterator[Action]:

@@ -172,7 +172,7 @@ def test_a_link_that_fails_again_soon_is_notified_once_by_each_switch_each_time(
             time.sleep(REVALIDATED_S)
             assert list(notified(network).values()) == [times] * len(FIGURE2.node_names)
             network.set_link(LINK, up=True)
-            wait_until(lambda: len(app.events("return_done")) == times, "all forget")
+            wait_until(lambda times=times: len(app.events("return_done")) == times, "all forget")
             wait_until(lambda: network.differing(app) == [], "all would notify again")
 
 

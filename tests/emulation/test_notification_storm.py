@@ -18,8 +18,8 @@ from experiments.analysis.notices import notices_of
 from experiments.analysis.packet_counts import Clock
 from experiments.testbed.instruments.capture import Captures, Tap
 from mininet_topos.catalogue import load_topology
-from ryu_apps.plan.notification import cache_row
 from ryu_apps.plan.ids import Kind, Table, split_cookie
+from ryu_apps.plan.notification import cache_row
 from tests.openflow.openflow_client import OpenFlowClient
 from tests.patience import wait_until
 

@@ -89,7 +89,7 @@ def is_back(net: EmulatedNetwork) -> bool:
     """Whether packets take the link s1-s2 again."""
     before = packets(net, "s1", "s2", "tx")
     numbers, sent = received(net, 20)
-    assert numbers == list(range(sent))
+    assert list(dict.fromkeys(numbers)) == list(range(sent))  # what has arrived may be sent again on the way back
     return packets(net, "s1", "s2", "tx") - before >= sent
 
 

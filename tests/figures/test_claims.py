@@ -318,6 +318,17 @@ def test_packets_beyond_the_bound_break_it() -> None:
     assert within.verdict == DIFFERS
 
 
+def test_where_no_packet_was_sent_back_that_is_the_result() -> None:
+    def change(_trial: Trial, row: Json) -> None:
+        for pair in row["pairs"]:
+            pair.update(backtracked_out=0, backtracked_back=0)
+
+    rows = rows_of("x-learned", change=change)
+    median, within = (result for result in x_learned.claims(rows) if result.band is not None)
+    assert any(row["directions"] for row in rows)
+    assert (median.measured, within.measured) == (0.0, 100.0)
+
+
 def test_one_loop_or_broken_promise_of_the_interpreter_is_no_longer_a_hold() -> None:
     def loop(trial: Trial, row: Json) -> None:
         if trial.kind == "verify" and is_variant(row, setup.LEARNED) and trial.failures == 2:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.cli.parser import positive_number
+from experiments.terminal.output import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ryu_apps.plan.rows import RulePlan
 
 
+_PLANNED_A_SECOND = 4_000  # failed sets times switches; Darkstrand and ring:88, two failures, Python 3.11
+_LONG_S = 10
 LEAST_GB = 0.5  # with less, libraries cannot be loaded, and some end the process instead of saying so
 
 
@@ -59,5 +62,19 @@ def memory_for(
         most = default_max_failures(len(topology.link_ids)) if most is None else most
         same = replace(options, max_failures=most, replayed=(), protection=None)
         refuse_too_large(topology, lambda network: plan(network, same), allowed, instead)
+        if notifies:
+            _announce(topology, most)
     with bounded(allowed, instead):
         yield
+
+
+def _announce(topology: Topology, max_failures: int) -> None:
+    """Say so before the rows of a scheme that knows failed sets take long to plan."""
+    from ryu_apps.plan.failure_sets import MAX_TAG_ID, sets_up_to
+
+    n_nodes, n_sets = len(topology.nodes), sets_up_to(len(topology.link_ids), max_failures)
+    if n_sets > MAX_TAG_ID:
+        return  # refused by the planner
+    seconds = n_sets * n_nodes // _PLANNED_A_SECOND
+    if seconds > _LONG_S:
+        note(f"planning {n_nodes} switches for {n_sets:,} sets of failed links; this takes some {seconds} s")

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from experiments.cli import memory as options_of_memory
 from experiments.cli import verify
 from experiments.cli.main import main
 from experiments.verify import memory
@@ -45,6 +46,17 @@ def test_rows_are_forecast_within_a_half(name: str, scheme: str, options: dict[s
     topology, plan = load_topology(name), planner(scheme, **options)
     rows = sum(len(each.flows) + len(each.groups) + len(each.backups) for each in plan(topology).values())
     assert forecast(topology, plan).rows == pytest.approx(rows, rel=0.5)
+
+
+def test_a_plan_that_takes_long_is_announced(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(options_of_memory, "_PLANNED_A_SECOND", 1)
+    assert main(["verify", "sdfast", "figure2", "--failures", "1", "--max-failures", "1", "--jobs", "1"]) == 0
+    assert capsys.readouterr().err == "planning 8 switches for 8 sets of failed links; this takes some 64 s\n"
+    monkeypatch.undo()
+    assert main(["verify", "sdfast", "figure2", "--failures", "1", "--max-failures", "1", "--jobs", "1"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def is_back(net: EmulatedNetwork) -> bool:
     """Whether packets take the link s1-s2 again."""
     before = packets(net, "s1", "s2", "tx")
     numbers, sent = received(net, 20)
-    assert list(dict.fromkeys(numbers)) == list(range(sent))  # what has arrived may be sent again on the way back
+    assert list(dict.fromkeys(numbers)) == list(range(sent))  # also on the way back, a packet may be duplicated
     return packets(net, "s1", "s2", "tx") - before >= sent
 
 

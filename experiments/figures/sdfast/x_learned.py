@@ -57,7 +57,7 @@ def sent_back(row: ProbedRow) -> list[SentBack]:
 
 
 def flow_directions(rows: Sequence[Json], variant: Variant) -> list[SentBack]:
-    """Flow directions with packets that backtracked, of all trials of a variant; if none did, all that met a failure."""
+    """Flow directions of a variant with packets that backtracked; where none has any, all that met a failure."""
     trials_of = measures.chosen(rows, WALKS, variant)
     found = [each for row in trials_of for each in sent_back(row)]
     return found or [SentBack(0, 1.0) for row in trials_of for _direction in row.directions]

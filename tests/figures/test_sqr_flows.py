@@ -129,6 +129,18 @@ def test_one_time_out_with_sqr_breaks_the_claim() -> None:
     assert first("sqr-fig7", rows).verdict == "differs"
 
 
+def test_a_long_flow_without_sqr_is_the_control() -> None:
+    rows = rows_of("sqr-fig7")
+    for row in rows:
+        row.update(timeouts=int(row["variant"] == "sb"))
+    control = "time-outs a round without SQR"
+    windows = [f"smallest congestion window after the failure, {label}" for label in ("SB' alone", "SB' + SQR")]
+    assert {claims_of("sqr-fig7", rows)[name].verdict for name in (control, *windows)} == {"holds"}
+    for row in rows:
+        row.update(timeouts=0, smallest_cwnd=7 * row["cwnd_at_failure"] // 10)
+    assert {claims_of("sqr-fig7", rows)[name].verdict for name in (control, *windows)} == {"differs"}
+
+
 def test_recovery_time_is_that_of_flows_that_were_under_way() -> None:
     rows = rows_of("sqr-fig8")
     own = stored(rows, flow_setup.SB_SQR)

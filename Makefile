@@ -1,4 +1,4 @@
-.PHONY: help setup demo check test test-long coverage test-mutants test-kernel
+.PHONY: help setup demo check test test-long coverage test-mutants test-kernel docs
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -26,3 +26,6 @@ test-mutants: setup ## put each mutant of tests/mutants into a copy of the code;
 
 test-kernel: setup ## what this kernel lacks, tested in a guest with a stock Debian kernel (root; docs/kernel_guest.md)
 	@scripts/as_root.sh scripts/kernel_lab.sh test $(ARGS)
+
+docs: setup ## the documentation site, docs/_build/html; a broken link is an error
+	@scripts/docs.sh $(ARGS)

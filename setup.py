@@ -19,6 +19,8 @@ METRICS = ["prometheus-client>=0.21"]
 CONTROLLER = ["ryu==4.34", "eventlet==0.41.3", "setuptools>=66.1,<68", *METRICS, *OVSDB]
 # Tests of pages in Chromium (Debian: chromium, chromium-driver); not in "all".
 BROWSER = ["selenium>=4.30"]
+# The documentation site (`make docs`); not in "all".
+DOCS = ["furo>=2024.8", "myst-parser>=4.0", "sphinx>=8.1"]
 LIVE = ["starlette>=1.0", "uvicorn>=0.30"]
 EXPERIMENTS = [*DRAW, "jinja2>=3.1", "tqdm>=4.66"]
 # highspy from 1.15 on cannot be loaded in one process with OR-tools, which the benchmarks compare with.
@@ -118,7 +120,12 @@ setup(
         f"{INTERNAL}.experiments.report": ["templates/*"],
     },
     install_requires=CORE,
-    extras_require={**EXTRAS, "browser": BROWSER, "all": sorted({line for lines in EXTRAS.values() for line in lines})},
+    extras_require={
+        **EXTRAS,
+        "browser": BROWSER,
+        "docs": DOCS,
+        "all": sorted({line for lines in EXTRAS.values() for line in lines}),
+    },
     # Ours replaces Ryu's own ryu-manager: scripts/setup.sh installs Armor last.
     entry_points={
         "console_scripts": ["armor = armor.__main__:main", "ryu-manager = armor.ryu_manager:main"],

@@ -107,7 +107,18 @@ def test_the_table_of_the_manual_is_that_of_the_example() -> None:
     assert table.rules == parse_pmt(file.read_text(encoding="utf-8"), file.name).rules
 
 
-@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if _LINK.search(text)])
-def test_links_lead_to_files_that_are_there(name: str) -> None:
-    missing = [link for link in _LINK.findall(TEXTS[name]) if not (ROOT / name).parent.joinpath(link).exists()]
-    assert missing == []
+def broken_links(page: Path, text: str) -> list[str]:
+    """Relative links of a page that lead to no file."""
+    return [link for link in _LINK.findall(text) if not page.parent.joinpath(link).exists()]
+
+
+def test_links_of_all_pages_lead_to_files_that_are_there() -> None:
+    pages = [*ROOT.glob("*.md"), *(page for top in ROOT.glob("[a-z]*/") for page in top.rglob("*.md"))]
+    assert {*MANUALS} < {*pages}
+    broken = {page.relative_to(ROOT).as_posix(): broken_links(page, page.read_text(encoding="utf-8")) for page in pages}
+    assert {name: links for name, links in broken.items() if links} == {}
+
+
+def test_a_broken_link_is_found() -> None:
+    text = "[here](README.md#set-up), [gone](docs/gone.md), [far](https://example.org)"
+    assert broken_links(ROOT / "README.md", text) == ["docs/gone.md"]

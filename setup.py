@@ -29,6 +29,7 @@ TEST = [
     "coverage>=7.6",
     "hypothesis>=6.100",
     "ipykernel>=7.0",
+    "jsonschema>=4.20",
     "mypy>=2.0",
     "nbclient>=0.11",
     "pandas-stubs>=2.2",

@@ -30,7 +30,7 @@ from ryu_apps.pmt.validate import check_table
 VERSION = 1
 MAX_RULES = 512
 MAX_QUEUE_ID = 65534
-_TABLE_KEYS = ("version", "data_dscp", "rules")
+TABLE_KEYS = ("version", "data_dscp", "rules")
 _RULE_KEYS = ("traffic_type", "action")
 _MATCHLESS = {
     TrafficType.CONFIGURATION: "configuration and symmetric messages",
@@ -73,8 +73,8 @@ def parse_pmt(text: str, source: str = "pmt") -> PolicyMapTable:
         return PolicyMapTable()
     keys = read_mapping(root, source, "a PMT")
     for key, (_, place) in keys.items():
-        if key not in _TABLE_KEYS:
-            raise place.error(f"unknown key {key!r}{_hint(key, _TABLE_KEYS)}")
+        if key not in TABLE_KEYS:
+            raise place.error(f"unknown key {key!r}{_hint(key, TABLE_KEYS)}")
     if "version" in keys:
         _read_version(*keys["version"])
     data_dscp = _read_data_dscp(*keys["data_dscp"]) if "data_dscp" in keys else None

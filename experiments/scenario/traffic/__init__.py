@@ -13,7 +13,7 @@ from experiments.scenario.traffic.probe import Probe
 from mininet_topos.lines import Line
 from mininet_topos.topology import Topology
 
-_KEYS_OF_ALL = (Key("from", a_host, "source"), Key("to", a_host, "destination"), *TIMES)
+KEYS_OF_ALL = (Key("from", a_host, "source"), Key("to", a_host, "destination"), *TIMES)
 
 
 @cache
@@ -55,13 +55,13 @@ def read_traffic(context: Context, line: Line | None, topology: Topology) -> tup
 
 def stream_to_document(stream: Traffic) -> Document:
     """The entry that gives a stream back."""
-    return write_keys(stream, (*_KEYS_OF_ALL, *stream.keys)) | {"kind": stream.kind}
+    return write_keys(stream, (*KEYS_OF_ALL, *stream.keys)) | {"kind": stream.kind}
 
 
 def _stream(context: NetworkContext, entry: Line) -> Traffic:
     kinds = traffic_kinds()
     fields = mapping(context, entry, "a traffic entry")
-    names = dict.fromkeys(key.name for kind in kinds.values() for key in (*_KEYS_OF_ALL, *kind.keys))
+    names = dict.fromkeys(key.name for kind in kinds.values() for key in (*KEYS_OF_ALL, *kind.keys))
     known_keys(context, fields, ["kind", *names], "a traffic entry")
     for name in ENDS:
         if name not in fields or fields[name].value is None:
@@ -70,7 +70,7 @@ def _stream(context: NetworkContext, entry: Line) -> Traffic:
     if source == destination:
         raise context.error(entry, f"traffic goes from {source} to itself; choose two hosts")
     kind = kinds[with_default(fields, "kind", one_of(tuple(kinds)), context, Probe.kind)]
-    own = {key.name for key in (*_KEYS_OF_ALL, *kind.keys)}
+    own = {key.name for key in (*KEYS_OF_ALL, *kind.keys)}
     for name, line in fields.items():
         # Scenarios that Armor once wrote give an interval to every kind.
         if name not in own | {"kind", INTERVAL_MS.name}:
@@ -79,7 +79,7 @@ def _stream(context: NetworkContext, entry: Line) -> Traffic:
         if name not in fields or fields[name].value is None:
             raise context.error(entry, f"kind {kind.kind} needs {name}")
     kind.check(context, fields)
-    stream = kind(**read_keys(context, fields, (*_KEYS_OF_ALL, *kind.keys)))
+    stream = kind(**read_keys(context, fields, (*KEYS_OF_ALL, *kind.keys)))
     if stream.stop_s is not None and stream.stop_s <= stream.start_s:
         raise context.error(
             fields["stop_s"], f"stop_s {stream.stop_s:g} is not after start_s {stream.start_s:g}; make it later"

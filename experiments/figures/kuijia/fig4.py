@@ -18,7 +18,7 @@ from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.rows import Row
 from experiments.campaign.statistics import mean_interval
 from experiments.campaign.values import CampaignPlan, Trial
-from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, judge
+from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, judge
 from experiments.charts.canvas import INK, PALETTE, new_figure
 from te_solver.choices import BASE_POINTS
 
@@ -83,7 +83,7 @@ def claims(rows: Sequence[LadderRow]) -> list[ClaimResult]:
             f"largest distance between original and precomputed weights, {base_point}",
             "points of throughput loss",
             "highly comparable",
-            AtMost(CLOSE_POINTS) if judged else None,  # below 0 it cannot be: precomputed weights are optimal
+            Within(-CLOSE_POINTS, CLOSE_POINTS) if judged else None,
             asks=MARGIN,
         )
         found.append(judge(claim, None if worst is None else mean_interval(worst)))

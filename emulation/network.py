@@ -60,7 +60,10 @@ if TYPE_CHECKING:
 
 _START_PARALLEL = 8
 _DELAY_TRIAL_S = 0.3
-_CONTROLLER_ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}  # so that a log shows the last words of a killed process
+_CONTROLLER_ENVIRONMENT = {
+    "PYTHONUNBUFFERED": "1",  # so that a log shows the last words of a killed process
+    "OS_DEFAULT__OFP_LISTEN_HOST": "0.0.0.0",  # it has a namespace of its own, whose only neighbours are the switches
+}
 
 
 class EmulatedNetwork(RunningNetwork):

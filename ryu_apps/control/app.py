@@ -17,7 +17,7 @@ from ryu_apps.control.controller import Controller
 from ryu_apps.control.datapath import MessageApp, MessageReceived, MessageRefused
 from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.faults import surfaced
-from ryu_apps.control.listening import refuse_taken_port
+from ryu_apps.control.listening import listen_on_loopback, refuse_taken_port
 from ryu_apps.control.metrics import metrics_registry
 from ryu_apps.control.settings import load_settings
 from ryu_apps.schemes import find_scheme
@@ -37,6 +37,7 @@ class PlanApp(MessageApp):
         # A switch that has fallen silent is given up after some 20 s; Ryu alone would wait for ever.
         cfg.CONF.set_default("maximum_unreplied_echo_requests", 3)
         cfg.CONF.set_default("echo_request_interval", 5.0)
+        listen_on_loopback()
         try:
             settings = load_settings(ARMOR)
             refuse_taken_port()

@@ -32,6 +32,7 @@ from ryu_apps.control.decide.statistics import FlowSample, PortSample
 from ryu_apps.control.edge_service import EdgeService
 from ryu_apps.control.faults import Faults
 from ryu_apps.control.knowledge_reader import KnowledgeReader
+from ryu_apps.control.listening import listen_address
 from ryu_apps.control.queue_keeper import QueueKeeper
 from ryu_apps.control.restorer import Restorer, RouteRewriting
 from ryu_apps.control.return_coordinator import ReturnCoordinator
@@ -114,7 +115,8 @@ class Controller:
 
     def _say_if_lonely(self) -> None:
         if not self._seen:
-            self.events.write("no_switch", seconds=LONELY_S)
+            host, port = listen_address()
+            self.events.write("no_switch", seconds=LONELY_S, address=f"{host}:{port}")
 
     def switch_connected(self, datapath: Any) -> None:
         """A switch has said who it is."""

@@ -10,8 +10,9 @@ from machine.event_log import EventField, EventLog
 # What a person wants to see pass by. Errors have a line of their own (faults.py).
 SENTENCES = {
     "no_switch": (
-        "no switch of the topology has connected in {seconds:g} s. Do the switches have this controller's address and "
-        "port, and OpenFlow13 among their protocols? On a kernel without the module openvswitch Mininet's switches "
+        "no switch of the topology has connected in {seconds:g} s. This controller listens on {address} "
+        "(--ofp-listen-host names another address). Do the switches have that address and port, and OpenFlow13 among "
+        "their protocols? On a kernel without the module openvswitch Mininet's switches "
         "work only with --switch ovs,protocols=OpenFlow13,datapath=user, and otherwise say nothing"
     ),
     "connect": "{node}: connected",

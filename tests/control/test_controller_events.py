@@ -39,7 +39,7 @@ def test_events_without_a_sentence_are_silent():
 
 
 def test_a_controller_that_nobody_reaches_says_what_may_be_the_reason():
-    said = sentence_of("no_switch", {"seconds": 10.0})
+    said = sentence_of("no_switch", {"seconds": 10.0, "address": "127.0.0.1:6653"})
     assert said.startswith("no switch of the topology has connected in 10 s.")
     assert "datapath=user" in said
 

@@ -13,6 +13,7 @@ from ryu.ofproto import ofproto_common
 
 from mininet_topos.errors import ArmorError
 from mininet_topos.wording import sentence
+from ryu_apps.control.listening import listen_on_loopback
 from ryu_apps.control.priority.decide.channels import class_name, class_order
 from ryu_apps.control.priority.decide.counters import live_table
 from ryu_apps.control.priority.decide.settings import PSO, PsoSettings
@@ -30,6 +31,7 @@ class PsoApp(app_manager.RyuApp):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        listen_on_loopback()
         self.service: PsoService | None = None
         try:
             settings = load_settings(PSO)

@@ -1,8 +1,8 @@
 """The packet program of one switch's hairpin port, kept by a process on the switch and notified by the controller.
 
-    python -m dataplane.protect_service --address 10.254.0.4 --device s4-ppx --listen 10.255.0.4:6655
+    python -m dataplane.protect_service --address 10.254.0.4 --device s4-ppx --listen unix:/run/armor/s4.sock
 
-Every line that comes over TCP is a JSON request, every line that goes back the node's state. A request with
+Every line that comes is a JSON request, every line that goes back the node's state. A request with
 `connections` sets what the node serves: rows (number, ingress, egress, slot); `sending` (number, egress, last) and
 `receiving` (number, last) set numbers that the other ends know better. The program is attached when the first such
 request has been carried out: until then, a program that an earlier process left on the port goes on with its own
@@ -17,9 +17,9 @@ if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during the imports ends the process, and not in a traceback
 
 import argparse
+import asyncio
 import json
 import os
-import socket
 import sys
 import uuid
 from ipaddress import IPv4Address
@@ -28,8 +28,10 @@ from typing import Any
 from dataplane.model.protection_node import Connection
 from dataplane.model.sequence import Egress, Ingress
 from dataplane.protect import ProtectNode
-from mininet_topos.endpoints import host_and_port
-from mininet_topos.errors import ArmorError
+from machine.arguments import add_identity, take_identity
+from machine.line_server import LineServer
+from mininet_topos.endpoints import host_and_port, is_loopback
+from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.wording import sentence
 
 Json = Any
@@ -72,7 +74,7 @@ class ProtectService:
             self._node.set_receiving(by_end[number, str(self._node.address)], Egress(last))
         if self._connections is None:
             self._node.hairpin(self._device)
-            print(json.dumps({"event": "attached", "device": self._device}), flush=True)
+            say({"event": "attached", "device": self._device})
         self._connections = slots
 
     def state(self) -> Json:
@@ -102,35 +104,49 @@ class ProtectService:
         }
 
 
-def serve(service: ProtectService, host: str, port: int) -> None:
-    """Answer requests, one connection after another, until SIGTERM."""
-    with socket.create_server((host, port)) as listener:
-        print(json.dumps({"event": "ready", "listen": f"{host}:{port}"}), flush=True)
-        while True:
-            connection, _ = listener.accept()
-            with connection, connection.makefile("rw", encoding="utf-8") as stream:
-                connection.settimeout(10)
-                try:
-                    for line in stream:
-                        stream.write(json.dumps(service.answer(json.loads(line))) + "\n")
-                        stream.flush()
-                except (OSError, ValueError, RecursionError) as error:
-                    print(json.dumps({"event": "dropped", "reason": str(error)}), flush=True)
-
-
 def main(argv: list[str] | None = None) -> int:
     """Keep the program of one hairpin port."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", required=True, type=IPv4Address, help="of the switch as an end of connections")
     parser.add_argument("--device", required=True, help="inner end of the hairpin port")
-    parser.add_argument("--listen", required=True, metavar="HOST:PORT")
+    parser.add_argument("--listen", required=True, metavar="unix:PATH|ssl:HOST:PORT|HOST:PORT")
+    parser.add_argument("--clear", action="store_true", help="HOST:PORT may be one that other machines reach")
+    add_identity(parser)
     given = parser.parse_args(argv)
-    host, port = host_and_port(given.listen, "--listen", least_port=0)
+    require_closed(given.listen, given.clear)
+    take_identity(given)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: sys.exit(0))
     with ProtectNode(os.getpid(), given.address) as node:
-        serve(ProtectService(node, given.device), host, port)
+        service = ProtectService(node, given.device)
+        try:
+            asyncio.run(LineServer(service.answer, say).run(given.listen))
+        except OSError as error:
+            raise BadInputError(f"--listen {given.listen!r} cannot be used ({error.strerror or error})") from error
     return 0
+
+
+def say(event: dict[str, Any]) -> None:
+    """Write an event."""
+    print(json.dumps(event), flush=True)
+
+
+def require_closed(listen: str, is_clear: bool) -> None:
+    """Refuse an address at which anybody may command this service, unless that is wanted.
+
+    Raises
+    ------
+    BadInputError
+        It is TCP without TLS, not on loopback.
+    """
+    if is_clear or listen.startswith(("unix:", "ssl:")):
+        return
+    host, _port = host_and_port(listen, "--listen", least_port=0)
+    if not is_loopback(host):
+        raise BadInputError(
+            f"at {listen} any machine of the network could command the service; use unix:PATH or ssl:HOST:PORT, or "
+            "say with --clear that the network is closed"
+        )
 
 
 if __name__ == "__main__":

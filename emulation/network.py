@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import threading
@@ -46,6 +47,7 @@ from emulation.runfile import RunFile
 from emulation.running import AgentCommand, NetworkPart, RunningNetwork
 from emulation.send_buffers import widen_send_buffer
 from emulation.supervisor import Supervisor
+from machine.authority import files_of, make_certificates
 from machine.ending import ending_waits
 from machine.event_log import EVENTS_VARIABLE, EventLog
 from machine.places import CommandError, namespace_inode
@@ -265,9 +267,9 @@ class EmulatedNetwork(RunningNetwork):
 
     def _make_folders(self) -> None:
         self.run_dir = self._chosen_run_dir or self._file().temporary_folder
-        self.groups: tuple[DaemonGroup, ...] = plan_groups(
-            self.topology, self.ports, self.wiring, self.run_dir, self.options.pmt
-        )
+        self.tls_dir = self.run_dir / "tls" if self.options.tls else None
+        groups = plan_groups(self.topology, self.ports, self.wiring, self.run_dir, self.options.pmt)
+        self.groups: tuple[DaemonGroup, ...] = tuple(replace(group, tls=self.tls_dir) for group in groups)
         self.sites = {site.name: site for group in self.groups for site in group.sites}
         self._file().add_all(
             {"kind": "switch", "name": site.name, "bridge": site.bridge, "database": str(site.db_socket)}
@@ -277,8 +279,21 @@ class EmulatedNetwork(RunningNetwork):
             self._file().add_folder(self.run_dir)
         for group in self.groups:
             group.folder.mkdir(parents=True, exist_ok=True)
+        if self.tls_dir is not None:
+            self._make_certificates(self.tls_dir)
         if self._chosen_run_dir is not None:
             self._undo.callback(remove_run_time_files, self.run_dir, self.groups)
+
+    def _make_certificates(self, folder: Path) -> None:
+        """Make an authority that nobody keeps, and have the controller use TLS."""
+        self._undo.callback(shutil.rmtree, folder, ignore_errors=True)
+        make_certificates(folder, (CONTROLLER, *(group.folder.name for group in self.groups)), days=1)
+        files = files_of(folder, CONTROLLER)
+        self._environment |= {
+            "OS_DEFAULT__CTL_PRIVKEY": files.private_key,
+            "OS_DEFAULT__CTL_CERT": files.certificate,
+            "OS_DEFAULT__CA_CERTS": files.ca_certificate,
+        }
 
     def _make_places(self) -> None:
         from emulation import mininet_nodes  # Mininet is optional until here

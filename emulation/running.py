@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -83,7 +83,8 @@ class RunningNetwork:
     _run_file: RunFile | None
     _events: EventLog
     _supervisor: Supervisor
-    _environment: Mapping[str, str]
+    _environment: dict[str, str]
+    tls_dir: Path | None
     _notes: list[str]
     delay_trial: DelayTrial | None
     # Set by a part whose packets nftables does not see: what takes them at a silent failure (dataplane.drop_program).

@@ -10,16 +10,19 @@ import json
 import re
 import select
 import socket
+import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from machine.tls import handshake_error, tls_context
 from mininet_topos.errors import ArmorError
 
 _READ_BYTES = 1 << 16
 _SEND_BYTES = 1 << 16
+_NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _QUIET_S = 0.005  # a message that stopped arriving for this long is tried again, whatever its length
 
 
@@ -40,14 +43,16 @@ class JsonRpcClient:
     Parameters
     ----------
     remote
-        "unix:PATH" or "tcp:HOST:PORT".
+        "unix:PATH", "tcp:HOST:PORT", or "ssl:HOST:PORT" with the identity of this process.
     timeout_s
         Limit for connecting, and for silence during a call.
 
     Raises
     ------
     JsonRpcError
-        Nobody listens there.
+        Nobody listens there, or the two ends do not accept each other's certificates.
+    BadInputError
+        TLS without an identity.
     """
 
     def __init__(self, remote: str, timeout_s: float = 10.0) -> None:
@@ -105,7 +110,7 @@ class JsonRpcClient:
             try:
                 sent += self._socket.send(data[sent : sent + _SEND_BYTES])
                 self._progress()
-            except BlockingIOError:
+            except _NOT_READY:
                 if is_over:
                     raise TimeoutError from None
                 self._wait(self._deadline_s, to_send=True)
@@ -154,7 +159,7 @@ class JsonRpcClient:
             is_over = self._is_over()
             try:
                 data = self._socket.recv(_READ_BYTES)
-            except BlockingIOError:
+            except _NOT_READY:
                 if self._received and not self._is_quiet:
                     self._is_quiet = not self._wait(time.monotonic() + _QUIET_S)
                     return
@@ -175,6 +180,8 @@ class JsonRpcClient:
             return
 
     def _broken_off(self, why: OSError | str) -> JsonRpcError:
+        if isinstance(why, ssl.SSLError):
+            why = handshake_error(why)  # with TLS 1.3 a server refuses a certificate after the handshake
         return JsonRpcError(f"{self.remote} broke off ({why}); try again")
 
     def _wait(self, deadline_s: float, *, to_send: bool = False) -> bool:
@@ -188,17 +195,22 @@ class JsonRpcClient:
 
 
 def _connected_socket(remote: str, timeout_s: float) -> socket.socket:
-    """A connection that does not block, to "unix:PATH" or "tcp:HOST:PORT"."""
-    unix, tcp = re.fullmatch(r"unix:(.+)", remote), re.fullmatch(r"tcp:\[?([^\[\]]+?)\]?:([0-9]{1,5})", remote)
+    """A connection that does not block, to an address as `JsonRpcClient` has them."""
+    unix = re.fullmatch(r"unix:(.+)", remote)
+    network = re.fullmatch(r"(tcp|ssl):\[?([^\[\]]+?)\]?:([0-9]{1,5})", remote)
     try:
         if unix:
             connection = socket.socket(socket.AF_UNIX)
             connection.settimeout(timeout_s)
             connection.connect(unix[1])
-        elif tcp:
-            connection = socket.create_connection((tcp[1], int(tcp[2])), timeout_s)
+        elif network:
+            connection = socket.create_connection((network[2], int(network[3])), timeout_s)
+            if network[1] == "ssl":
+                connection = tls_context(remote).wrap_socket(connection)
         else:
-            raise JsonRpcError(f"{remote!r} is no database address; write unix:PATH or tcp:HOST:PORT")
+            raise JsonRpcError(f"{remote!r} is no database address; write unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT")
+    except ssl.SSLError as error:
+        raise JsonRpcError(f"no TLS with {remote}: {handshake_error(error)}") from error
     except (OSError, OverflowError) as error:
         raise JsonRpcError(f"no server answers at {remote} ({error}); start it or correct the address") from error
     connection.setblocking(False)

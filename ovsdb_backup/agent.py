@@ -17,7 +17,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from machine.arguments import OneLineParser
+from machine.arguments import OneLineParser, add_identity, take_identity
 from machine.event_log import EventLog
 from mininet_topos.endpoints import host_and_port
 from mininet_topos.errors import ArmorError, BadInputError, MissingRequirementError
@@ -38,7 +38,9 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
         "--bridge", required=True, help="name of the bridge, in Open vSwitch and in the backup database"
     )
     parser.add_argument(
-        "--database", required=True, help="ovsdb-server with the backup database: unix:PATH or tcp:HOST:PORT"
+        "--database",
+        required=True,
+        help="ovsdb-server with the backup database: unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT",
     )
     parser.add_argument("--management", required=True, help="management socket of the bridge: unix:PATH")
     parser.add_argument("--node", help="name in the event log (default: the bridge)")
@@ -53,14 +55,16 @@ def parse_options(arguments: Sequence[str]) -> AgentOptions:
         "--realtime", action="store_true", help="meet failures with real-time priority, where the system permits it"
     )
     add_metrics_option(parser)
+    add_identity(parser)
     given = parser.parse_args(arguments)
     check_wait(given.wait_to_restore_s)
     if not 0 <= given.hard_timeout_s <= 0xFFFF:
         raise BadInputError(f"--hard-timeout-s is {given.hard_timeout_s}; give 0 (never) to 65535")
     second_source = given.second_source or given.database
     for address in (given.database, second_source):
-        if not address.startswith(("unix:", "tcp:")):
-            raise BadInputError(f"{address!r} is no database address; write unix:PATH or tcp:HOST:PORT")
+        if not address.startswith(("unix:", "tcp:", "ssl:")):
+            raise BadInputError(f"{address!r} is no database address; write unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT")
+    take_identity(given)
     return AgentOptions(
         given.node or given.bridge,
         given.bridge,

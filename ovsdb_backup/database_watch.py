@@ -11,7 +11,9 @@ from typing import Any
 
 import ovs.db.idl
 import ovs.poller
+import ovs.stream
 
+from machine.tls import identity_of
 from ryu_apps.backup_database.schema import read_schema
 
 _PORT_SCHEMA: dict[str, Any] = {
@@ -52,6 +54,11 @@ class _Replica:
         helper = ovs.db.idl.SchemaHelper(schema_json=schema)
         for table, columns in tables.items():
             helper.register_columns(table, columns)
+        if remote.startswith("ssl:"):
+            files = identity_of(remote)
+            ovs.stream.Stream.ssl_set_private_key_file(files.private_key)
+            ovs.stream.Stream.ssl_set_certificate_file(files.certificate)
+            ovs.stream.Stream.ssl_set_ca_cert_file(files.ca_certificate)
         self.idl = ovs.db.idl.Idl(remote, helper, leader_only=False)
 
     @property

@@ -56,19 +56,20 @@ def shared_queue_setup(table: PolicyMapTable) -> QueueSetup:
     )
 
 
-def controller_words(bridge: str, table: PolicyMapTable | None) -> list[str]:
+def controller_words(bridge: str, table: PolicyMapTable | None, *, tls: bool = False) -> list[str]:
     """Words for `ovs-vsctl` that point a bridge to the controller, on a connection a class when there is a table."""
+    method = "ssl" if tls else "tcp"
     columns = ("connection_mode=out-of-band", f"max_backoff={_CONTROLLER_MAX_BACKOFF_MS}")
     if table is None or not table.rules:
         return [
-            *("--", "set-controller", bridge, f"tcp:{CONTROLLER_IPV4}:{OPENFLOW_PORT}"),
+            *("--", "set-controller", bridge, f"{method}:{CONTROLLER_IPV4}:{OPENFLOW_PORT}"),
             *("--", "set", "Controller", bridge, *columns),
         ]
     words, names = [], []
     for row in connections(table, OPENFLOW_PORT):
         names.append(f"@{bridge}-class{row.class_id}")
         role = MAIN if row.is_main else str(row.class_id)
-        words += ["--", f"--id={names[-1]}", "create", "Controller", f'target="tcp:{CONTROLLER_IPV4}:{row.port}"']
+        words += ["--", f"--id={names[-1]}", "create", "Controller", f'target="{method}:{CONTROLLER_IPV4}:{row.port}"']
         words += [*columns, f"other_config:dscp={row.dscp}", f'external_ids:{CLASS_KEY}="{role}"']
     # A string within a string: ovs-vsctl reads columns as JSON does.
     text = to_json(table).replace("\\", "\\\\").replace('"', '\\"')

@@ -63,6 +63,8 @@ class EmulationOptions:
         In-band control: the switch that the controller is attached to. The control packets of all switches then run
         over the links, which serve the classes of `pmt` before data; without `pmt` they wait as data does. None:
         control links of their own.
+    tls
+        OpenFlow and the switches' databases on control links with TLS, by a test authority made for the run.
     realtime
         Run ovs-vswitchd with real-time priority, so that a busy machine does not fake failures (28 switches, BFD
         every 5 ms, eight busy loops on four cores: 121 flaps in 6 s without it, none with it). Where the system
@@ -91,6 +93,7 @@ class EmulationOptions:
     queues_by_controller: bool = False
     pmt: PolicyMapTable | None = None
     in_band_at: str | None = None
+    tls: bool = False
     seed: int = 1
 
     def __post_init__(self) -> None:

@@ -41,6 +41,11 @@ class DaemonGroup:
     """One ovsdb-server and one ovs-vswitchd in a place, the switches that they serve, and their message classes.
 
     With in-band control the place gets its control address only from ovs-vswitchd.
+
+    Attributes
+    ----------
+    tls
+        Folder of certificates, in which the group's is called as its folder; None: no TLS.
     """
 
     place: str
@@ -49,6 +54,7 @@ class DaemonGroup:
     sites: tuple[SwitchSite, ...]
     pmt: PolicyMapTable | None = None
     in_band: bool = False
+    tls: Path | None = None
 
     @property
     def db_socket(self) -> Path:
@@ -149,7 +155,7 @@ def vsctl_arguments(
     for site in group.sites:
         words += _bridge_words(site, datapath_type)
         words += [f"other_config:hwaddr={local_mac(site.dpid)}"] if group.in_band else []
-        words += controller_words(site.bridge, group.pmt)
+        words += controller_words(site.bridge, group.pmt, tls=group.tls is not None)
         for port in settings[site.name]:
             words += _port_words(site.bridge, port, bfd_interval_ms)
     return words
@@ -183,17 +189,20 @@ def ovsdb_server_command(group: DaemonGroup, databases: Sequence[Path]) -> list[
     It listens on the control link, too: the controller writes backup rows, message classes and queues.
     """
     address = ANY_ADDRESS if group.in_band else group.control_ip
-    remotes = [f"--remote=punix:{group.db_socket}", f"--remote=ptcp:{BACKUP_DATABASE_PORT}:{address}"]
-    return [OVSDB_SERVER, *map(str, databases), *remotes, *_daemon_words(group.folder, OVSDB_SERVER)]
+    method = "ptcp" if group.tls is None else "pssl"
+    remotes = [f"--remote=punix:{group.db_socket}", f"--remote={method}:{BACKUP_DATABASE_PORT}:{address}"]
+    return [OVSDB_SERVER, *map(str, databases), *remotes, *_daemon_words(group, OVSDB_SERVER)]
 
 
 def vswitchd_command(group: DaemonGroup) -> list[str]:
     """Command line of ovs-vswitchd of a group; its bridges' management sockets stand in the group's folder."""
-    return [VSWITCHD, f"unix:{group.db_socket}", *_daemon_words(group.folder, VSWITCHD)]
+    return [VSWITCHD, f"unix:{group.db_socket}", *_daemon_words(group, VSWITCHD)]
 
 
-def _daemon_words(folder: Path, program: str) -> list[str]:
+def _daemon_words(group: DaemonGroup, program: str) -> list[str]:
+    folder = group.folder
     return [
+        *([] if group.tls is None else identity_words(group.tls, folder.name)),
         f"--unixctl={folder / program}.ctl",
         f"--pidfile={folder / program}.pid",
         f"--log-file={folder / program}.log",
@@ -202,6 +211,12 @@ def _daemon_words(folder: Path, program: str) -> list[str]:
         "-vsyslog:off",
         "-vfile:info",
     ]
+
+
+def identity_words(folder: Path, name: str) -> list[str]:
+    """Options of TLS, for programs of Open vSwitch and of Armor alike (files as machine/authority.py names them)."""
+    key, certificate, authority = folder / f"{name}.key", folder / f"{name}.pem", folder / "authority.pem"
+    return [f"--private-key={key}", f"--certificate={certificate}", f"--ca-cert={authority}"]
 
 
 def daemon_environment(group: DaemonGroup) -> dict[str, str]:

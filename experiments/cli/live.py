@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from experiments.cli.parser import add_notification, choice, refuse_given, whole_number
 from experiments.terminal.inputs import load_topology
 from experiments.terminal.output import emit, note, release_notes, writable
+from experiments.terminal.token import add_token_option, token_headers
 from mininet_topos.errors import BadInputError, TopologyError
 from ryu_apps.plan.choices import DEFAULT_MODE, MODES, NO_MODE
 from te_solver.choices import PLANNERS
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `armor live`."""
     parser.add_argument("target", metavar="TOPO|FOLDER", nargs="?", help="a topology, or a folder of results")
     parser.add_argument("--attach", metavar="URL", help="the REST interface of a running controller app")
+    add_token_option(parser)
     parser.add_argument("--export", metavar="PAGE", help="of a folder: write one HTML file, and serve nothing")
     parser.add_argument(
         "--port", type=whole_number("--port", 0, _MOST_PORT), default=0, help="TCP port of the page (default: any)"
@@ -104,7 +106,7 @@ def _attach(arguments: argparse.Namespace) -> int:
     from experiments.live.html import page_html
     from experiments.live.hub import hub_routes
 
-    attached = Attached(Controller(arguments.attach), arguments.pair)
+    attached = Attached(Controller(arguments.attach, token_headers(arguments.token_file)), arguments.pair)
     attached.look()
     ended = threading.Event()
     thread = threading.Thread(target=attached.follow, args=(ended,), daemon=True)

@@ -34,6 +34,7 @@ COMMANDS = {
     "pmt": "check tables of message classes (PSO), put them on switches, show them",
     "load": "load a controller with OpenFlow packet-ins and see what became of each",
     "controller": "start the controller of a scheme",
+    "certificates": "make a test authority and certificates for TLS",
     "protect": "protected flows of a running controller: list, add, remove, stats",
     "doctor": "check what this machine can do",
     "clean": "remove what a broken-off run left behind",

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from experiments.cli.parser import choice, refuse_given, whole_number
 from experiments.terminal.output import emit, table
+from experiments.terminal.token import add_token_option, token_headers
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.input_files import read_text
 
@@ -50,17 +51,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--number", type=whole_number("--number", 0, (1 << 24) - 1), metavar="N", help="of connections")
     group.add_argument("--one-way", action="store_true", help="not the answers")
     parser.add_argument("--url", metavar="URL", help=f"REST interface of the controller, as {DEFAULT_URL}")
+    add_token_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor protect`."""
     if arguments.action in ("add", "remove"):
         flows = flows_of(arguments)
-        ask = asker(arguments.url)
+        ask = asker(arguments)
         value = ask("POST", json.dumps({arguments.action: flows}))
     else:
         refuse_given(arguments, _FLOW, "is for 'armor protect add' and 'remove'; leave it out")
-        ask = asker(arguments.url)
+        ask = asker(arguments)
         if arguments.file is not None:
             raise BadInputError(f"armor protect {arguments.action} takes no file; leave {arguments.file!r} out")
         value = ask("GET", "")
@@ -98,22 +100,23 @@ def flows_of(arguments: argparse.Namespace) -> Any:
     return plain(read_lines(read_text(arguments.file, repr(arguments.file), MAX_FLOWS_BYTES), arguments.file))
 
 
-def asker(url: str | None) -> Callable[[str, str], Any]:
+def asker(arguments: argparse.Namespace) -> Callable[[str, str], Any]:
     """How the controller is asked: over the given URL, or from inside the one emulated network that runs.
 
     Raises
     ------
     BadInputError
-        A URL that is none; or no URL, and not exactly one network runs here.
+        A URL that is none; or no URL, and not exactly one network runs here; or no token file of that name.
     """
+    url, headers = arguments.url, token_headers(arguments.token_file)
     if url is None:
         from machine.places import call_inside
 
         pid = controller_pid()
-        return lambda method, body: call_inside(pid, lambda: request(DEFAULT_URL, method, body))
+        return lambda method, body: call_inside(pid, lambda: request(DEFAULT_URL, method, body, headers))
     if not _is_address(url):
         raise BadInputError(f"--url {url!r} is no address of a controller; write for example {DEFAULT_URL}")
-    return lambda method, body: request(url, method, body)
+    return lambda method, body: request(url, method, body, headers)
 
 
 def _is_address(url: str) -> bool:
@@ -149,7 +152,7 @@ def controller_pid() -> int:
     return found[0]
 
 
-def request(url: str, method: str, body: str) -> Any:
+def request(url: str, method: str, body: str, headers: dict[str, str]) -> Any:
     """Ask a controller.
 
     Raises
@@ -162,7 +165,7 @@ def request(url: str, method: str, body: str) -> Any:
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=ANSWER_S)
     try:
-        connection.request(method, PATH, body, {"Content-Type": "application/json"})
+        connection.request(method, PATH, body, {"Content-Type": "application/json", **headers})
         answer = connection.getresponse()
         value = json.loads(answer.read())
     except (OSError, http.client.HTTPException, ValueError) as error:

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,6 +43,8 @@ class Controller:
     ----------
     url
         Such as http://127.0.0.1:8080.
+    headers
+        Sent with each request: the token.
 
     Raises
     ------
@@ -50,12 +52,12 @@ class Controller:
         It is no HTTP address.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise BadInputError(f"--attach {url!r} is no address; write it as http://127.0.0.1:8080")
         self.is_local = parts.hostname in _LOOPBACK
-        self.url = url.rstrip("/")
+        self.url, self._headers = url.rstrip("/"), dict(headers)
 
     def get(self, resource: str) -> Json:
         """JSON of /armor/RESOURCE.
@@ -67,7 +69,8 @@ class Controller:
         """
         address = f"{self.url}/armor/{resource}"
         try:
-            with urllib.request.urlopen(address, timeout=_ANSWER_S) as answer:
+            request = urllib.request.Request(address, headers=self._headers)
+            with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
                 value = json.load(answer)
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)

@@ -55,6 +55,7 @@ def to_document(scenario: Scenario) -> Document:
         "pmt": pmt_to_document(scenario.pmt),
         "control": None if scenario.control_at is None else IN_BAND,
         "control_at": scenario.control_at,
+        "tls": scenario.tls or None,
         "queues": scenario.queues,
         **_tunnels(scenario.tunnels),
         "traffic": [stream_to_document(stream) for stream in scenario.traffic] or None,

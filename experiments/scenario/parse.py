@@ -56,7 +56,7 @@ KEYS = (
     "topology", "scheme", "schemes", "mode", "modes", "planner", "routes", "metric", "max_failures",
     "notification", "seed", "duration_s", "settle_s",
     "bfd_interval_ms", "default_capacity_mbps", "control_delay_ms", "delay_ms", "jitter_ms",
-    "link_delays", "wait_to_restore_s", "protect", "sqr", "pmt", "control", "control_at",
+    "link_delays", "wait_to_restore_s", "protect", "sqr", "pmt", "control", "control_at", "tls",
     "controls",
     "traffic", "failures", *TUNNEL_KEYS,
 )  # fmt: skip
@@ -239,6 +239,7 @@ def _with_settings(
         expected=read_expected(
             context, fields.get("expect"), scenario.flows, [each.scheme for each in scenario.variations]
         ),
+        tls=with_default(fields, "tls", yes_or_no, context, False),
         pmt=read_pmt(context, fields.get("pmt"), scenario_context.read_file),
         control_at=read_control(
             context, fields, scenario.topology, _of_tunnels(scenario.variations, scenario_context.schemes)

@@ -123,6 +123,8 @@ class Scenario:
         Switch that the controller is attached to, when control runs over the data links; None: it has links of its own.
     controls
         Runs that must lose.
+    tls
+        OpenFlow and the switches' databases use TLS.
     """
 
     topology_name: str
@@ -150,6 +152,7 @@ class Scenario:
     pmt: PolicyMapTable | None = None
     control_at: str | None = None
     controls: tuple[Control, ...] = ()
+    tls: bool = False
 
     @property
     def measures_flows(self) -> bool:

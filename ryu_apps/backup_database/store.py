@@ -62,7 +62,7 @@ class BackupStore:
     Parameters
     ----------
     remote
-        "unix:PATH" or "tcp:HOST:PORT".
+        "unix:PATH", "tcp:HOST:PORT" or "ssl:HOST:PORT".
     timeout_s
         Limit for connecting, and for silence during a transaction.
     chunk_rows

@@ -17,7 +17,7 @@ from ryu_apps.control.controller import Controller
 from ryu_apps.control.datapath import MessageApp, MessageReceived, MessageRefused
 from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.faults import surfaced
-from ryu_apps.control.listening import listen_on_loopback, refuse_taken_port
+from ryu_apps.control.listening import prepare_listening
 from ryu_apps.control.metrics import metrics_registry
 from ryu_apps.control.settings import load_settings
 from ryu_apps.schemes import find_scheme
@@ -37,10 +37,9 @@ class PlanApp(MessageApp):
         # A switch that has fallen silent is given up after some 20 s; Ryu alone would wait for ever.
         cfg.CONF.set_default("maximum_unreplied_echo_requests", 3)
         cfg.CONF.set_default("echo_request_interval", 5.0)
-        listen_on_loopback()
         try:
+            prepare_listening()
             settings = load_settings(ARMOR)
-            refuse_taken_port()
             scheme = find_scheme(self.scheme or settings.scheme)
             controller_class: type[Controller] = pkgutil.resolve_name(scheme.controller)
             self.controller = controller_class(scheme, settings, self.logger)
@@ -48,7 +47,7 @@ class PlanApp(MessageApp):
             if settings.rest_port:
                 resources = [pkgutil.resolve_name(each) for each in scheme.resources]
                 registry = metrics_registry(self.controller, self.controller.events)
-                self._rest = rest.serve(self.controller, resources, registry, settings.rest_host, settings.rest_port)
+                self._rest = rest.serve(self.controller, resources, registry, settings)
         except ArmorError as error:
             print(f"armor: {sentence(error)}", file=sys.stderr)
             raise SystemExit(error.exit_code) from error

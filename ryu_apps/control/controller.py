@@ -19,6 +19,7 @@ from ryu.lib import hub
 from machine.collector import collector_paused
 from mininet_topos.catalogue import load_topology
 from mininet_topos.connectivity import require_connected
+from mininet_topos.input_files import read_text
 from mininet_topos.topology import LinkId
 from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFiller
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
@@ -26,6 +27,7 @@ from ryu_apps.control.controller_events import ControllerEvents
 from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
 from ryu_apps.control.decide.knowledge import Known, is_worth_reading, knowledge
 from ryu_apps.control.decide.live_topology import LiveTopology, Mismatch
+from ryu_apps.control.decide.peers import MAX_ALLOWED_BYTES, AllowList, read_allow_list, why_refused
 from ryu_apps.control.decide.returning import ReturnState
 from ryu_apps.control.decide.settings import Settings
 from ryu_apps.control.decide.statistics import FlowSample, PortSample
@@ -79,6 +81,7 @@ class Controller:
         self.edge = EdgeService(hosts_of(self.topology), lambda: self.switches, self.events, self.faults)
         self.knowledge_reader = KnowledgeReader(self.topology, self.events)
         self._reads_soon = False
+        self._allow_list = _allow_list(settings.allowed_switches)
         self.backups = BackupFiller(self.faults, self.events)
         self.queues = QueueKeeper(self.faults, self.events)
         self._seen: set[str] = set()
@@ -123,8 +126,14 @@ class Controller:
         node = self.topology_control.node_of(datapath.id)
         if node is None:
             return
-        if node in self.switches:
-            self.switch_gone(self.switches[node].channel.datapath)
+        present = self.switches[node].channel.datapath if node in self.switches else None
+        refused = why_refused(datapath.id, datapath.peer, present and present.peer, self._allow_list)
+        if refused is not None:
+            self.topology_control.switch_refused(node, refused)
+            datapath.close()
+            return
+        if present is not None:
+            self.switch_gone(present)
         channel = SwitchChannel(datapath)
         routes = SwitchRoutes(
             self.plans[datapath.id],
@@ -341,3 +350,9 @@ class Controller:
 
 
 _AWAY = {"state": "not connected"}
+
+
+def _allow_list(path: str) -> AllowList | None:
+    """The allow-list of a file; None without a file (`BadInputError` as `read_allow_list`, or it cannot be read)."""
+    what = f"setting allowed_switches = {path!r}"
+    return read_allow_list(read_text(path, what, MAX_ALLOWED_BYTES), path) if path else None

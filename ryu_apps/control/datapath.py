@@ -22,6 +22,7 @@ from ryu.lib import hub
 from ryu.ofproto import ofproto_parser
 
 from mininet_topos.errors import ArmorError
+from ryu_apps.control.decide.peers import Peer
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.decode import decode_received
 from ryu_apps.openflow.lengths import check_received
@@ -59,8 +60,25 @@ class MessageRefused(EventBase):
         self.datapath, self.kind, self.text = datapath, kind, text
 
 
+def peer_of(connection: Any, address: Any) -> Peer:
+    """The other end of a connection of a switch, from its socket and address."""
+    certificate: Any = connection.getpeercert() if isinstance(connection, ssl.SSLSocket) else {}
+    names = [value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"]
+    return Peer(str(address[0]), names[-1] if names else "")
+
+
 class ServedDatapath(ryu_controller.Datapath):
-    """A connection that reads whole messages, checks them, and delivers each."""
+    """A connection that reads whole messages, checks them, and delivers each.
+
+    Attributes
+    ----------
+    peer
+        Its other end.
+    """
+
+    def __init__(self, connection: Any, address: Any) -> None:
+        self.peer = peer_of(connection, address)
+        super().__init__(connection, address)
 
     def receive(self, message: bytes) -> None:
         """Take a message of the switch.

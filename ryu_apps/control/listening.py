@@ -2,30 +2,83 @@
 
 from __future__ import annotations
 
+import logging
 import socket
+from collections.abc import Callable
+from typing import Any
 
 from ryu import cfg
+from ryu.base import app_manager  # noqa: F401 (ryu.controller.controller cannot be imported before it)
+from ryu.controller import controller as ryu_controller
+from ryu.lib import hub
 from ryu.ofproto import ofproto_common
 
+from machine.tls import HANDSHAKE_S, TlsFiles, handshake_error, has_identity, tls_context, use_identity
 from mininet_topos.errors import BadInputError
 
-cfg.CONF.import_opt("ofp_listen_host", "ryu.controller.controller")
+LOG = logging.getLogger("armor.tls")
+Handle = Callable[[Any, Any], None]
+"""Serves a connection, given its socket and the switch's address."""
 
 
-def listen_on_loopback() -> None:
-    """Make loopback the default in place of every address: in clear, OpenFlow asks nobody who they are.
+class OpenFlowServer(hub.StreamServer):
+    """A server of connections of switches, with TLS if this process has an identity.
 
-    An address from the command line, the environment (OS_DEFAULT__OFP_LISTEN_HOST) or a file goes first.
+    Ryu's own forgets its TLS settings at the first connection, so that no second switch could connect.
     """
-    cfg.CONF.set_default("ofp_listen_host", "127.0.0.1")
+
+    def __init__(self, address: tuple[str, int], handle: Handle, **_of_ryu: Any) -> None:
+        super().__init__(address, _with_tls(handle) if has_identity() else handle)
+
+
+def prepare_listening() -> None:
+    """Have Ryu listen on loopback and port 6653 unless another address is given, with TLS if it has keys.
+
+    In clear, OpenFlow asks nobody who they are. What the command line, the environment (OS_DEFAULT__OFP_LISTEN_HOST) or
+    a file says goes first.
+
+    Raises
+    ------
+    BadInputError
+        Some of the three files of TLS are missing, or one cannot be used; or another controller has the port.
+    """
+    options = cfg.CONF
+    options.set_default("ofp_listen_host", "127.0.0.1")
+    options.set_default("ofp_tcp_listen_port", ofproto_common.OFP_TCP_PORT)  # else Ryu opens port 6633, too
+    files = (options.ctl_privkey, options.ctl_cert, options.ca_certs)
+    if any(files):
+        if not all(files):
+            raise BadInputError("--ctl-privkey, --ctl-cert and --ca-certs go together; give all three, or none")
+        use_identity(TlsFiles(*files))
+        options.set_default("ofp_ssl_listen_port", options.ofp_tcp_listen_port)
+    ryu_controller.StreamServer = OpenFlowServer
+    _refuse_taken_port()
 
 
 def listen_address() -> tuple[str, int]:
     """Host and port that switches connect to."""
-    return str(cfg.CONF.ofp_listen_host), int(cfg.CONF.ofp_tcp_listen_port or ofproto_common.OFP_TCP_PORT)
+    options = cfg.CONF
+    port = options.ofp_ssl_listen_port if has_identity() else options.ofp_tcp_listen_port
+    return str(options.ofp_listen_host), int(port or ofproto_common.OFP_TCP_PORT)
 
 
-def refuse_taken_port() -> None:
+def _with_tls(handle: Handle) -> Handle:
+    context = tls_context("the OpenFlow port", is_server=True)
+
+    def serve(connection: Any, address: Any) -> None:
+        connection.settimeout(HANDSHAKE_S)
+        try:
+            secured = context.wrap_socket(connection, server_side=True)
+        except OSError as error:
+            LOG.error("%s has not got in: %s", address[0], handshake_error(error))
+            connection.close()
+            return
+        handle(secured, address)
+
+    return serve
+
+
+def _refuse_taken_port() -> None:
     """Refuse an address that another controller has.
 
     eventlet listens with SO_REUSEPORT: two controllers would share the switches between them, in silence.

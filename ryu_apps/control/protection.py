@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterable
+from typing import Any
 
 from eventlet.green import socket
 from ryu.lib import hub
 
+from machine.tls import handshake_error, tls_context
 from mininet_topos.endpoints import host_and_port
 from mininet_topos.errors import BadInputError
 from mininet_topos.input_files import parse_json
@@ -51,13 +54,18 @@ class ProtectController(Controller):
             hub.spawn(self.repeat, TEND_S, "protection", self._tend)
 
     # ---- nodes
-    def _tend(self) -> None:
-        """Ask all nodes of connections how they are, and tell those that need it what they serve."""
+    def _states(self) -> dict[str, NodeState]:
+        """How the nodes of connections are, those that answer; asking changes nothing there."""
         nodes = dict.fromkeys(node for each in self._connections for node in (each.ingress, each.egress))
         nodes |= dict.fromkeys(self._answers)
         states: dict[str, NodeState] = {}
         hub.joinall([hub.spawn(self._ask, node, {}, states) for node in nodes])
-        for node in [node for node in nodes if node in states]:
+        return {node: states[node] for node in nodes if node in states}
+
+    def _tend(self) -> None:
+        """Have the nodes that need it serve their connections."""
+        states = self._states()
+        for node in tuple(states):
             request = request_for(node, self._connections, states, self.topology)
             if request is not None:
                 restarted = not states[node].configured
@@ -99,7 +107,7 @@ class ProtectController(Controller):
     def protection_state(self) -> Json:
         """Flows, connections and counters."""
         if self.settings.protect_nodes:
-            self._tend()
+            self._states()
         return protection_to_json(self.protection, self.topology, self._answers)
 
     def change_protection(self, body: str) -> Json:
@@ -166,17 +174,39 @@ class ProtectController(Controller):
         hub.joinall([hub.spawn(self._bring_up, switch) for switch in changed])
 
 
+def _connected(address: str) -> Any:
+    """A connection to a node, that gives up after ANSWER_S."""
+    if address.startswith("unix:"):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(ANSWER_S)
+        try:
+            connection.connect(address.removeprefix("unix:"))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+    place = host_and_port(address.removeprefix("ssl:"), "a node's address")
+    connection = socket.create_connection(place, timeout=ANSWER_S)
+    if not address.startswith("ssl:"):
+        return connection
+    try:
+        return tls_context(address).wrap_socket(connection)
+    except ssl.SSLError as error:
+        connection.close()
+        raise NodeError(f"no TLS with {address}: {handshake_error(error)}") from error
+
+
 def exchange(address: str, request: Json) -> Json:
-    """Put one request to a node at HOST:PORT.
+    """Put one request to a node at unix:PATH, ssl:HOST:PORT or HOST:PORT.
 
     Raises
     ------
     OSError
         Nobody answers there in time.
     NodeError
-        The answer is no JSON.
+        The answer is no JSON, or the two ends do not accept each other's certificates.
     """
-    with socket.create_connection(host_and_port(address, "a node's address"), timeout=ANSWER_S) as connection:
+    with _connected(address) as connection:
         connection.sendall(json.dumps(request).encode() + b"\n")
         with connection.makefile("r", encoding="utf-8") as stream:
             line = stream.readline()

@@ -24,7 +24,7 @@ from ryu_apps.control.decide.reactive import Action, Confirm, Install, PathSetup
 from ryu_apps.control.decide.reactive_settings import REACTIVE
 from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.faults import Faults, surfaced
-from ryu_apps.control.listening import listen_on_loopback, refuse_taken_port
+from ryu_apps.control.listening import prepare_listening
 from ryu_apps.control.settings import load_settings
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import DumpPart, ErrorMessage, PacketIn, PortDesc, PortStatus
@@ -43,13 +43,12 @@ class ReactiveApp(MessageApp):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        listen_on_loopback()
         self.faults = Faults(EventLog("controller"), self.logger)
         self._datapaths: dict[int, Any] = {}
         self._confirms: dict[tuple[int, int], Confirm] = {}
         try:
             own, settings = load_settings(REACTIVE), load_settings(ARMOR)
-            refuse_taken_port()
+            prepare_listening()
             topology = load_topology(settings.topology)
             routes = Routes(topology, settings.options.metric)
         except ArmorError as error:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from ryu_apps.control.decide.foreign_pages import Sender, refused
-from ryu_apps.control.decide.resource import MAX_BODY_CHARS, Resource
+from ryu_apps.control.decide.resource import Resource
 from ryu_apps.control.decide.rest import METRICS_PATH, View, respond
-from ryu_apps.control.serving import listen_and_serve
-
-StartResponse = Callable[[str, list[tuple[str, str]]], Any]
-Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
+from ryu_apps.control.decide.settings import Settings
+from ryu_apps.control.serving import Answer, Application, json_answer, listen_and_serve
 
 
-def wsgi_application(
-    view: View, resources: Sequence[Resource], metrics: CollectorRegistry, own_host: str
-) -> Application:
-    """The interface as a WSGI application.
+def rest_application(view: View, resources: Sequence[Resource], metrics: CollectorRegistry) -> Application:
+    """What a request gets.
 
     Parameters
     ----------
@@ -30,35 +24,28 @@ def wsgi_application(
         Those of the scheme.
     metrics
         What GET /metrics answers.
-    own_host
-        Where it listens.
     """
 
-    def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        method, path = environ.get("REQUEST_METHOD", "GET"), environ.get("PATH_INFO", "/")
-        sender = Sender(*(environ.get(name, "") for name in ("HTTP_HOST", "HTTP_ORIGIN", "CONTENT_TYPE")))
-        foreign = refused(method, sender, own_host)
-        if foreign is None and path == METRICS_PATH and method in ("GET", "HEAD"):
-            status, kind, body = HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(metrics)
-        else:
-            content = environ["wsgi.input"].read(MAX_BODY_CHARS + 1) if method == "POST" else b""
-            status, value = foreign or respond(view, resources, method, path, content.decode(errors="replace"))
-            kind, body = "application/json", json.dumps(value).encode() + b"\n"
-        headers = [("Content-Type", kind), ("Content-Length", str(len(body)))]
-        start_response(f"{status.value} {status.phrase}", headers)
-        return [b"" if method == "HEAD" else body]
+    def application(method: str, path: str, body: str) -> Answer:
+        if path == METRICS_PATH and method in ("GET", "HEAD"):
+            return HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(metrics)
+        return json_answer(respond(view, resources, method, path, body))
 
     return application
 
 
-def serve(view: View, resources: Sequence[Resource], metrics: CollectorRegistry, host: str, port: int) -> Any:
+def serve(view: View, resources: Sequence[Resource], metrics: CollectorRegistry, settings: Settings) -> Any:
     """Start answering; the greenlet that does.
 
     Raises
     ------
     BadInputError
-        The address is taken or is none of this machine's.
+        The address is taken or is none of this machine's; or the token file cannot be used.
     """
     return listen_and_serve(
-        wsgi_application(view, resources, metrics, host), host, port, "rest_port (0: none) or rest_host"
+        rest_application(view, resources, metrics),
+        settings.rest_host,
+        settings.rest_port,
+        "rest_port (0: none) or rest_host",
+        settings.rest_token_file,
     )

@@ -16,6 +16,7 @@ from ryu_apps.openflow.messages import PortDesc, PortStatus
 from ryu_apps.plan.rows import Output
 
 _PORT_DELETED = 1
+_MOST_REFUSED = 100  # somebody who tries out ids fills no memory
 
 
 class TopologyControl:
@@ -32,18 +33,29 @@ class TopologyControl:
         self.live = LiveTopology(self.expected)
         self.discovery_interval_s = discovery_interval_s
         self._events = events
-        self._unknown: dict[int, Mismatch] = {}
+        self._refused: dict[Mismatch, None] = {}
         self._named: frozenset[Mismatch] = frozenset()
 
     def node_of(self, dpid: int) -> str | None:
         """Name of the switch with this datapath id; an unknown one is named once, and has to be left alone."""
         node = self.expected.node_of.get(dpid)
-        if node is None and dpid not in self._unknown:
+        if node is None:
             known = f"1..{len(self.expected.node_of)}"
             text = f"datapath id {dpid:#x} is no switch of {self.expected.topology.name} ({known}); it is left alone"
-            self._unknown[dpid] = Mismatch("unknown switch", "", text)
-            self.name_mismatches()
+            self._refuse(Mismatch("unknown switch", "", text))
         return node
+
+    def switch_refused(self, node: str, text: str) -> None:
+        """A connection may not speak for this switch; it is named, once."""
+        self._refuse(Mismatch("refused switch", node, text))
+
+    def _refuse(self, mismatch: Mismatch) -> None:
+        if mismatch in self._refused:
+            return
+        while len(self._refused) >= _MOST_REFUSED:
+            del self._refused[next(iter(self._refused))]
+        self._refused[mismatch] = None
+        self.name_mismatches()
 
     def ports_described(self, node: str, ports: Iterable[PortDesc]) -> dict[PortKey, bool]:
         """A switch has described all its ports; liveness of its link ports."""
@@ -89,7 +101,7 @@ class TopologyControl:
         """Every difference between the topology and what the network shows now."""
         interval_s = self.discovery_interval_s or None
         found = live_topology.find_mismatches(self.live, time.monotonic(), interval_s)
-        return (*self._unknown.values(), *found)
+        return (*self._refused, *found)
 
     def name_mismatches(self) -> None:
         """Write differences that are new to the event log."""

@@ -1,4 +1,4 @@
-"""Where apps wait for switches: on loopback, unless somebody names another address."""
+"""Where apps listen: on loopback unless an address is named, and nowhere that docs/security.md does not say."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import pytest
 
 from experiments.loadgen.ports import free_port
 from tests.control.running import MANAGER, ROOT, START_S, RunningApp
+from tests.documented_sockets import documented_ports
 from tests.patience import wait_until
 
 pytestmark = [pytest.mark.ryu, pytest.mark.slow]
-
 LISTENS = "0A"
+OPENFLOW, REST = documented_ports("controller app")
 
 
 def listening(pid):
     """(Host, port) of the TCP sockets on which a process listens, as the kernel says."""
     own = {os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir() if each.is_symlink()}
-    assert not Path("/proc/net/tcp6").exists() or not list(rows_of(pid, "tcp6", own))
+    assert not list(rows_of(pid, "tcp6", own))
     return {
         (socket.inet_ntoa(bytes.fromhex(host)[::-1]), int(port, 16))
         for host, _colon, port in (fields[1].partition(":") for fields in rows_of(pid, "tcp", own))
@@ -29,7 +30,8 @@ def listening(pid):
 
 
 def rows_of(pid, table, own):
-    for line in Path(f"/proc/{pid}/net/{table}").read_text(encoding="ascii").splitlines()[1:]:
+    file = Path(f"/proc/{pid}/net/{table}")
+    for line in file.read_text(encoding="ascii").splitlines()[1:] if file.exists() else ():
         fields = line.split()
         if fields[3] == LISTENS and f"socket:[{fields[9]}]" in own:
             yield fields
@@ -49,22 +51,35 @@ def test_a_scheme_listens_on_loopback_and_else_where_it_is_asked_to(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with RunningApp("sdfast", "square", tmp_path, arguments) as app:
-        wanted = {(host, app.openflow_port), ("127.0.0.1", app.rest_port)}
+        shown = {OPENFLOW: (host, app.openflow_port), REST: ("127.0.0.1", app.rest_port)}
+        wanted = {shown[port] for port in documented_ports("controller app")}
         wait_until(lambda: listening(app.process.pid) == wanted, "it listens there and nowhere else", START_S)
 
 
-@pytest.mark.parametrize(
-    ("app", "settings"),
-    [("reactive", {"ARMOR_TOPOLOGY": "square"}), ("pso", {"ARMOR_PSO_PMT": "examples/pmt/out_of_band.yaml"})],
-)
-def test_apps_without_a_scheme_listen_on_loopback_too(app, settings):
-    port = free_port()
+@pytest.mark.parametrize("scheme", ["kuijia", "protect"])
+def test_apps_with_resources_of_their_own_listen_nowhere_else(tmp_path, scheme):
+    with RunningApp(scheme, "square", tmp_path) as app:
+        wanted = {("127.0.0.1", app.openflow_port), ("127.0.0.1", app.rest_port)}
+        wait_until(lambda: listening(app.process.pid) == wanted, "it listens there and nowhere else", START_S)
+
+
+def test_reactive_and_pso_listen_on_loopback(tmp_path):
+    port, metrics_port = free_port(), free_port()
+    settings = {
+        "ARMOR_TOPOLOGY": "square",
+        "ARMOR_PSO_PMT": "examples/pmt/out_of_band.yaml",
+        "ARMOR_PSO_METRICS_PORT": str(metrics_port),
+    }
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ARMOR_")}
-    command = [*MANAGER, "--ofp-tcp-listen-port", str(port), f"{ROOT}/ryu_apps/{app}.py"]
-    process = subprocess.Popen(command, cwd=ROOT, env={**environment, **settings})
+    apps = [f"{ROOT}/ryu_apps/{app}.py" for app in ("pso", "reactive")]
+    process = subprocess.Popen(
+        [*MANAGER, "--ofp-tcp-listen-port", str(port), *apps], cwd=ROOT, env={**environment, **settings}
+    )
+    *classes, metrics = documented_ports("pso")
+    shown = {each: port + each - OPENFLOW for each in classes} | {metrics: metrics_port, OPENFLOW: port}
+    wanted = {("127.0.0.1", each) for each in shown.values()}
     try:
-        wait_until(lambda: ("127.0.0.1", port) in listening(process.pid), "it listens", START_S)
-        assert {host for host, _port in listening(process.pid)} == {"127.0.0.1"}
+        wait_until(lambda: listening(process.pid) == wanted, "it listens there and nowhere else", START_S)
     finally:
         process.kill()
         process.wait()

@@ -39,6 +39,8 @@ def test_every_setting_can_be_given():
         "hard_timeout_s": "30",
         "rest_host": "::1",
         "rest_port": "0",
+        "rest_token_file": "token",
+        "allowed_switches": "switches.yaml",
         "wait_to_restore_s": "0.5",
         "stats_interval_s": "0",
         "discovery_interval_s": "2.5",

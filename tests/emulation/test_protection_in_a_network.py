@@ -63,7 +63,7 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
 
 def ask(network: EmulatedNetwork, method: str, body: Any = None) -> Any:
     text = "" if body is None else json.dumps(body)
-    return call_inside(network.shell_pid("controller"), lambda: protect.request(protect.DEFAULT_URL, method, text))
+    return call_inside(network.shell_pid("controller"), lambda: protect.request(protect.DEFAULT_URL, method, text, {}))
 
 
 def attached_times(network: EmulatedNetwork, node: str) -> int:

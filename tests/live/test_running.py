@@ -172,7 +172,7 @@ def test_the_reported_topology_is_the_controllers(name):
 def test_a_controller_s_failures_reach_the_page(topology):
     view = Stub(topology)
     with serving(view) as url:
-        attached = Attached(Controller(f"{url}/"), ["h4,h10"])
+        attached = Attached(Controller(f"{url}/", {}), ["h4,h10"])
         attached.look()
         view.failed = frozenset([topology.parse_link("s9-s10")])
         attached.look()
@@ -205,7 +205,7 @@ def followed(attached):
 def test_a_page_follows_its_controller_until_that_has_gone(topology):
     view = Stub(topology)
     with serving(view) as url:
-        attached = Attached(Controller(url), ["s4,s10"])
+        attached = Attached(Controller(url, {}), ["s4,s10"])
         with followed(attached) as run:
             view.failed = frozenset([topology.parse_link("s9-s10")])
             wait_until(lambda: run["failures"], "the failure is seen")
@@ -233,14 +233,14 @@ def test_times_of_another_machine_s_clock_are_not_believed(topology):
 @pytest.mark.parametrize("url", ["nonsense", "ftp://x", "http://"])
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(BadInputError, match="no address"):
-        Controller(url)
+        Controller(url, {})
 
 
 def test_a_controller_that_is_not_there_is_one_sentence(capsys):
     assert main(["live", "--attach", "http://127.0.0.1:9"]) == 2
     assert "does not answer" in capsys.readouterr().err
     with pytest.raises(ControllerGoneError):
-        Controller("http://127.0.0.1:9").get("state")
+        Controller("http://127.0.0.1:9", {}).get("state")
 
 
 @pytest.mark.parametrize(

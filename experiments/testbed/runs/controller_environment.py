@@ -11,7 +11,7 @@ from mininet_topos.topology import Topology
 from ryu_apps.control.decide.settings import ARMOR
 from te_solver.values import Demand
 
-SWITCH_DATABASE = "tcp:{control_ip}:6641"
+SWITCH_DATABASE, TLS_SWITCH_DATABASE = "tcp:{control_ip}:6641", "ssl:{control_ip}:6641"
 _NAMES = frozenset(setting.name for setting in ARMOR.settings)
 # Hosts of the emulation know each other, and nobody asks for counters during a measurement.
 _QUIET = {"stats_interval_s": "0", "discovery_interval_s": "0"}

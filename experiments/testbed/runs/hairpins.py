@@ -12,6 +12,7 @@ from pathlib import Path
 from dataplane.devices import add_virtual_port
 from dataplane.loader import find_program_object
 from emulation.bridge_ports import add_bridge_port
+from emulation.decide.switch import identity_words
 from emulation.decide.wiring import NODE_SERVICE_PORT
 from emulation.running import NetworkPart, RunningNetwork
 from mininet_topos.errors import ArmorError
@@ -21,6 +22,7 @@ from ryu_apps.plan.ids import PROTECT_PORT
 PROTECT_SERVICE = "protect_service"
 SERVICE_S = 20.0
 NODES_SETTING = f"{{control_ip}}:{NODE_SERVICE_PORT}"
+TLS_NODES_SETTING = f"ssl:{NODES_SETTING}"
 _POLL_S = 0.05
 
 
@@ -60,11 +62,16 @@ def hairpins(nodes: Sequence[str] | None = None) -> NetworkPart:
 
 def service_command(network: RunningNetwork, node: str) -> tuple[str, ...]:
     """Command line of the service that keeps a switch's packet program."""
-    site = network.sites[node]
+    site, tls_dir = network.sites[node], network.tls_dir
+    address = f"{site.control_ip}:{NODE_SERVICE_PORT}"
+    if tls_dir is None:
+        listening = ["--listen", address, "--clear"]
+    else:
+        listening = ["--listen", f"ssl:{address}", *identity_words(tls_dir, site.folder.name)]
     return (
         *(sys.executable, "-m", "dataplane.protect_service"),
         *("--address", address_of(network.topology, node), "--device", hairpin_names(site.bridge)[1]),
-        *("--listen", f"{site.control_ip}:{NODE_SERVICE_PORT}"),
+        *listening,
     )
 
 

@@ -16,9 +16,14 @@ from experiments.analysis.dumps import DumpReport, compare_dump
 from experiments.scenario.protection import protection_to_document
 from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.instruments.dump import read_switch
-from experiments.testbed.runs.controller_environment import SWITCH_DATABASE, controller_environment, write_topology
+from experiments.testbed.runs.controller_environment import (
+    SWITCH_DATABASE,
+    TLS_SWITCH_DATABASE,
+    controller_environment,
+    write_topology,
+)
 from experiments.testbed.runs.folder import Work
-from experiments.testbed.runs.hairpins import NODES_SETTING, hairpins
+from experiments.testbed.runs.hairpins import NODES_SETTING, TLS_NODES_SETTING, hairpins
 from experiments.testbed.runs.tunnels import is_tunnel_scheme, queues_of, traffic_settings
 from experiments.testbed.runs.virtual_ports import sqr_ports
 from machine.environment import RYU_MANAGER, app_file
@@ -102,6 +107,7 @@ def emulated_network(
             queues=queues_of(scenario, variation),
             pmt=scenario.pmt,
             in_band_at=scenario.control_at,
+            tls=scenario.tls,
         ),
         databases={DATABASE: SCHEMA_PATH} if variation.uses_agent else {},
         agent_command=agent_command(scenario.wait_to_restore_s) if variation.uses_agent else None,
@@ -147,8 +153,13 @@ def controller_settings(scenario: Scenario, variation: Variation, topology_file:
         "notification": options.notification,
         "replayed": options.replayed,
         "wait_to_restore_s": scenario.wait_to_restore_s,
-        "backup_db": SWITCH_DATABASE if variation.uses_agent else None,
+        "backup_db": switch_database(scenario) if variation.uses_agent else None,
     }
+
+
+def switch_database(scenario: Scenario) -> str:
+    """Address at which the controller finds a switch's databases."""
+    return TLS_SWITCH_DATABASE if scenario.tls else SWITCH_DATABASE
 
 
 def pso_environment(scenario: Scenario, work: Work) -> Mapping[str, str]:
@@ -157,7 +168,7 @@ def pso_environment(scenario: Scenario, work: Work) -> Mapping[str, str]:
         return {}
     file = (work.path / "pmt.json").resolve()
     file.write_text(to_pmt_json(scenario.pmt), encoding="utf-8")
-    return {"ARMOR_PSO_PMT": str(file), "ARMOR_PSO_SWITCH_DB": SWITCH_DATABASE}
+    return {"ARMOR_PSO_PMT": str(file), "ARMOR_PSO_SWITCH_DB": switch_database(scenario)}
 
 
 def protect_environment(scenario: Scenario, variation: Variation, work: Work) -> Mapping[str, str]:
@@ -167,7 +178,7 @@ def protect_environment(scenario: Scenario, variation: Variation, work: Work) ->
     file = (work.path / "protected_flows.json").resolve()
     flows = protection_to_document(variation.protection, scenario.topology)
     file.write_text(json.dumps(flows, indent=1), encoding="utf-8")
-    return {"ARMOR_PROTECT": str(file), "ARMOR_PROTECT_NODES": NODES_SETTING}
+    return {"ARMOR_PROTECT": str(file), "ARMOR_PROTECT_NODES": TLS_NODES_SETTING if scenario.tls else NODES_SETTING}
 
 
 def tunnel_settings(scenario: Scenario, work: Work) -> dict[str, object]:
@@ -187,7 +198,7 @@ def tunnel_settings(scenario: Scenario, work: Work) -> dict[str, object]:
         "low_to_high": settings.low_to_high,
         "seed": settings.seed,
         "priorities": settings.options.priorities,
-        "queue_db": SWITCH_DATABASE,
+        "queue_db": switch_database(scenario),
         "shape": settings.shape,
         "notified_by": settings.options.notified_by,
         "agent_configurations": configurations_of(work) if settings.by_agents else None,

@@ -9,7 +9,6 @@ from typing import Any
 
 Json = Any
 Response = tuple[HTTPStatus, Json]
-MAX_BODY_CHARS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,8 +165,10 @@ def database_of(*fields: str) -> Read:
 
     def read(name: str, value: str) -> str:
         filled = check_template(name, value, fields)
-        if filled and not filled.startswith(("unix:", "tcp:")):
-            raise BadInputError(f"setting {name} = {value!r} is no database; write unix:PATH or tcp:HOST:PORT")
+        if filled and not filled.startswith(("unix:", "tcp:", "ssl:")):
+            raise BadInputError(
+                f"setting {name} = {value!r} is no database; write unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT"
+            )
         return value
 
     return read

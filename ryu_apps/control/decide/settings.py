@@ -41,6 +41,10 @@ class Settings:
         Catalogue name, generator, or GraphML, GML or JSON file.
     rest_host, rest_port : str, int
         Where the REST interface listens; port 0: it does not.
+    rest_token_file
+        File of the token that requests must bear; empty: one is made as soon as others than this machine can ask.
+    allowed_switches
+        File that says which certificates and addresses may speak for which datapath ids; empty: the first that comes.
     wait_to_restore_s
         How long a link must have been up again before the network returns to it; the agents' `--wait-to-restore-s` is
         the same of a port.
@@ -75,6 +79,8 @@ class Settings:
     options: PlanOptions
     rest_host: str = "127.0.0.1"
     rest_port: int = 8080
+    rest_token_file: str = ""
+    allowed_switches: str = ""
     wait_to_restore_s: float = DEFAULT_WAIT_S
     stats_interval_s: float = 10.0
     discovery_interval_s: float = 5.0
@@ -116,8 +122,8 @@ def _names(_name: str, value: str) -> tuple[str, ...]:
 
 def _node_address(name: str, value: str) -> str:
     filled = check_template(name, value, ("node", "control_ip"))
-    if filled:
-        host_and_port(filled, f"setting {name} = {value!r}")
+    if filled and not filled.startswith("unix:"):
+        host_and_port(filled.removeprefix("ssl:"), f"setting {name} = {value!r}")
     return value
 
 
@@ -140,6 +146,10 @@ SETTINGS = (
     Setting("rest_host", text, "127.0.0.1", "address on which the REST interface listens"),
     Setting("rest_port", port, "8080", "port of the REST interface; 0: none"),
     Setting(
+        "rest_token_file", text, "", "token of REST requests; empty: none on loopback, else ~/.armor/rest-PORT.token"
+    ),
+    Setting("allowed_switches", text, "", "file: which certificates and addresses may speak for which datapath ids"),
+    Setting(
         "wait_to_restore_s",
         seconds,
         f"{DEFAULT_WAIT_S:g}",
@@ -152,7 +162,9 @@ SETTINGS = (
     Setting("edge", flag, "on", "on: answer ARP and learn foreign MAC addresses"),
     Setting("replayed", _names, "", "schemes sqr, lossless: links whose packets are kept, as s1-s2,s3-s4; empty: none"),
     Setting("protect", text, "", "scheme protect: YAML or JSON file of protected flows; empty: none at first"),
-    Setting("protect_nodes", _node_address, "", "scheme protect: its nodes, e.g. {control_ip}:6655; empty: none"),
+    Setting(
+        "protect_nodes", _node_address, "", "scheme protect: its nodes, e.g. unix:/run/armor/{node}.sock; empty: none"
+    ),
     # From here on: schemes of tunnels.
     Setting("demands", text, "", "SPEC or CSV/JSON file to solve; empty: all pairs, equal weights"),
     Setting("tunnels", whole, "3", "tunnels of a pair at most, 1..16"),

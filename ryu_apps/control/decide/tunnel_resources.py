@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Protocol
 
 from mininet_topos.errors import ArmorError, BadInputError
-from ryu_apps.control.decide.resource import MAX_BODY_CHARS, Json, Resource, Response, refusal
+from ryu_apps.control.decide.resource import Json, Resource, Response, refusal
 
 
 class BusyError(ArmorError):
@@ -33,10 +33,6 @@ def _tunnels(view: TunnelView, _body: str) -> Response:
 
 
 def _engineer(view: TunnelView, body: str) -> Response:
-    if len(body) > MAX_BODY_CHARS:
-        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, refusal(
-            f"the demands are {len(body)} characters long; send at most {MAX_BODY_CHARS}, or give a file as setting"
-        )
     try:
         return HTTPStatus.ACCEPTED, {"run": view.engineer_traffic(body.strip())}
     except BusyError as error:

@@ -6,14 +6,12 @@ import logging
 import sys
 from typing import Any
 
-from ryu import cfg
 from ryu.base import app_manager
 from ryu.lib import hub
-from ryu.ofproto import ofproto_common
 
 from mininet_topos.errors import ArmorError
 from mininet_topos.wording import sentence
-from ryu_apps.control.listening import listen_on_loopback
+from ryu_apps.control.listening import listen_address, prepare_listening
 from ryu_apps.control.priority.decide.channels import class_name, class_order
 from ryu_apps.control.priority.decide.counters import live_table
 from ryu_apps.control.priority.decide.settings import PSO, PsoSettings
@@ -31,17 +29,16 @@ class PsoApp(app_manager.RyuApp):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        listen_on_loopback()
         self.service: PsoService | None = None
         try:
+            prepare_listening()
             settings = load_settings(PSO)
             table = read_table(settings)
             if table.rules:
-                port = cfg.CONF.ofp_tcp_listen_port or ofproto_common.OFP_TCP_PORT
-                self.service = PsoService(table, settings, port)
+                self.service = PsoService(table, settings, listen_address())
                 self.service.install()
                 if settings.metrics_port:
-                    serve_metrics(self.service, settings.metrics_host, settings.metrics_port)
+                    serve_metrics(self.service, settings)
         except ArmorError as error:
             _leave(error)
 
@@ -51,7 +48,7 @@ class PsoApp(app_manager.RyuApp):
         if self.service is None:
             return
         try:
-            self.service.start(cfg.CONF.ofp_listen_host)
+            self.service.start()
         except ArmorError as error:
             _leave(error)
         if self.service.settings.report_s:

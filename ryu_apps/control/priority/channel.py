@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
-from ryu_apps.control.datapath import read_messages
+from ryu_apps.control.datapath import peer_of, read_messages
 from ryu_apps.control.priority.sender import Sender
 from ryu_apps.control.priority.sockets import keep_short, mark, prepare, why_unsent
 from ryu_apps.control.priority.waiting import Event
@@ -68,6 +68,7 @@ class ClassChannel:
 
     def __init__(self, connection: Any, address: Any, class_id: int, registry: Registry) -> None:
         self.address, self.class_id = address, class_id
+        self.peer = peer_of(connection, address)
         self.dpid: int | None = None
         self.link: Link | None = None
         self._is_ready = False

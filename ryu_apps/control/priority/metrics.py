@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from ryu_apps.control.decide.resource import refusal
 from ryu_apps.control.priority.decide.counters import BOUNDS_S, ClassCounters, Counters
+from ryu_apps.control.priority.decide.settings import PsoSettings
 from ryu_apps.control.priority.service import PsoService
-from ryu_apps.control.serving import listen_and_serve
+from ryu_apps.control.serving import Answer, Application, json_answer, listen_and_serve
 
 _LABELS = ("direction", "class_id")
 _COUNTS = ("received", "served", "dropped")
@@ -50,31 +52,35 @@ def _cumulative(counters: ClassCounters) -> list[tuple[str, float]]:
     return buckets
 
 
-def metrics_application(service: PsoService) -> Callable[..., Iterable[bytes]]:
-    """The two answers as a WSGI application."""
+def metrics_application(service: PsoService) -> Application:
+    """What a request gets."""
     registry = CollectorRegistry()
     registry.register(CounterCollector(service.counters))
 
-    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        path, status, kind = environ.get("PATH_INFO", "/"), "200 OK", "application/json"
+    def application(method: str, path: str, _body: str) -> Answer:
+        if method not in ("GET", "HEAD"):
+            return json_answer((HTTPStatus.METHOD_NOT_ALLOWED, refusal(f"{method} is not offered here; use GET")))
         if path == "/metrics":
-            body, kind = generate_latest(registry), CONTENT_TYPE_LATEST
-        elif path == "/pso":
-            body = json.dumps(service.describe()).encode() + b"\n"
-        else:
-            status, body = "404 Not Found", b'{"error": "use /metrics or /pso"}\n'
-        start_response(status, [("Content-Type", kind), ("Content-Length", str(len(body)))])
-        return [body]
+            return HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(registry)
+        if path == "/pso":
+            return json_answer((HTTPStatus.OK, service.describe()))
+        return json_answer((HTTPStatus.NOT_FOUND, refusal("use /metrics or /pso")))
 
     return application
 
 
-def serve_metrics(service: PsoService, host: str, port: int) -> Any:
+def serve_metrics(service: PsoService, settings: PsoSettings) -> Any:
     """Start answering; the greenlet that does.
 
     Raises
     ------
     BadInputError
-        The address is taken or is none of this machine's.
+        The address is taken or is none of this machine's; or the token file cannot be used.
     """
-    return listen_and_serve(metrics_application(service), host, port, "metrics_port (0: none) or metrics_host")
+    return listen_and_serve(
+        metrics_application(service),
+        settings.metrics_host,
+        settings.metrics_port,
+        "metrics_port (0: none) or metrics_host",
+        settings.metrics_token_file,
+    )

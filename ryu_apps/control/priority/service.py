@@ -15,6 +15,8 @@ from ryu.lib import hub
 
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.datapath import serve_with
+from ryu_apps.control.decide.peers import why_refused
+from ryu_apps.control.listening import OpenFlowServer
 from ryu_apps.control.priority.channel import ClassChannel
 from ryu_apps.control.priority.datapath import PsoDatapath
 from ryu_apps.control.priority.decide.channels import class_order, connections
@@ -43,8 +45,8 @@ class PsoService:
     ----------
     table
         With at least one rule.
-    main_port
-        Where Ryu listens.
+    address
+        Where Ryu listens: host and port.
 
     Raises
     ------
@@ -52,12 +54,12 @@ class PsoService:
         The table or the shares cannot be used.
     """
 
-    def __init__(self, table: PolicyMapTable, settings: PsoSettings, main_port: int) -> None:
+    def __init__(self, table: PolicyMapTable, settings: PsoSettings, address: tuple[str, int]) -> None:
         self.table, self.settings = table, settings
         self.counters = Counters()
         self.links: dict[int, Link] = {}
-        connections(table, main_port)  # refused here, not when a switch comes
-        self._main_port = main_port
+        self._host, self._main_port = address
+        connections(table, self._main_port)  # refused here, not when a switch comes
         self._event_loops: set[Any] = set()
         self._channels: dict[tuple[int, int], ClassChannel] = {}
         self._events: list[AppEvents] = []
@@ -95,7 +97,7 @@ class PsoService:
         app._events_sem = NoLimit()
         self._events.append(app.events)
 
-    def start(self, host: str) -> None:
+    def start(self) -> None:
         """Listen for per-class connections and deliver what comes.
 
         Raises
@@ -106,10 +108,10 @@ class PsoService:
         for class_id in _ALL_CLASSES:  # whatever table a switch gets later
             port = self._main_port + 1 + class_id
             try:
-                server = hub.StreamServer((host, port), self._serve_of(class_id))
+                server = OpenFlowServer((self._host, port), self._serve_of(class_id))
             except OSError as error:
                 raise BadInputError(
-                    f"class {class_id} needs TCP port {host}:{port} ({error.strerror}); "
+                    f"class {class_id} needs TCP port {self._host}:{port} ({error.strerror}); "
                     "stop the program that has it, or choose another --ofp-tcp-listen-port"
                 ) from error
             hub.spawn(server.serve_forever)
@@ -157,6 +159,11 @@ class PsoService:
     def _main_known(self, link: Link) -> None:
         dpid = link.datapath.id
         before = self.links.get(dpid)
+        if before is not None and before.datapath.peer != link.datapath.peer:
+            self.error("refused connection")
+            LOG.error("%s", why_refused(dpid, link.datapath.peer, before.datapath.peer, None))
+            link.datapath.close()
+            return
         self.links[dpid] = link
         if before is not None:
             # The switch has come again before its old connection was seen to end; it has one.
@@ -164,7 +171,7 @@ class PsoService:
             before.datapath.close()
         link.set_table(self._keeper.table_of(dpid))
         for channel in self._channels_of(dpid):
-            channel.introduce(link)
+            self._introduce(channel, link)
         address = str(link.datapath.address[0])
         hub.spawn(self._keeper.keep, dpid, address, lambda: self.links.get(dpid) is link, link.set_table)
 
@@ -174,18 +181,32 @@ class PsoService:
         """A per-class connection has said whose it is; it takes the place of an older one."""
         assert channel.dpid is not None
         key = (channel.dpid, channel.class_id)
-        before = self._channels.get(key)
+        before, link = self._channels.get(key), self.links.get(channel.dpid)
+        if before not in (None, channel) and link is not None and channel.peer != link.datapath.peer:
+            self._refuse(channel, link)
+            return
         self._channels[key] = channel
         if before is not None and before is not channel:
             self.error("replaced connection")
             before.close()
-        link = self.links.get(channel.dpid)
         if link is None:
             return
         if link.has_own_connection(channel.class_id):
-            channel.introduce(link)
+            self._introduce(channel, link)
         else:
             channel.close()
+
+    def _introduce(self, channel: ClassChannel, link: Link) -> None:
+        """Join a per-class connection to its switch's, if it comes from the same end."""
+        if channel.peer == link.datapath.peer:
+            channel.introduce(link)
+        else:
+            self._refuse(channel, link)
+
+    def _refuse(self, channel: ClassChannel, link: Link) -> None:
+        self.error("refused connection")
+        LOG.error("%s", why_refused(link.datapath.id, channel.peer, link.datapath.peer, None))
+        channel.close()
 
     def channel_closed(self, channel: ClassChannel) -> None:
         """A per-class connection has ended."""

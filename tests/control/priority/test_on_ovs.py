@@ -25,12 +25,12 @@ PSO = "ryu_apps/pso.py"
 FIGURE2 = load_topology("figure2")
 
 
-def add_class_connections(ovs: DummyOvs, bridge: str, openflow_port: int) -> None:
+def add_class_connections(ovs: DummyOvs, bridge: str, openflow_port: int, method: str = "tcp") -> None:
     """Give a bridge a controller connection for every class."""
     words, names = [], []
     for row in connections(OUT_OF_BAND, openflow_port):
         names.append(f"@c{row.class_id}")
-        words += ["--", f"--id={names[-1]}", "create", "controller", f'target="tcp:127.0.0.1:{row.port}"']
+        words += ["--", f"--id={names[-1]}", "create", "controller", f'target="{method}:127.0.0.1:{row.port}"']
         words += ["max_backoff=1000", "connection_mode=out-of-band", f"other_config:dscp={row.dscp}"]
     ovs.vsctl(*words[1:], "--", "set", "bridge", bridge, f"controller=[{','.join(names)}]")
 

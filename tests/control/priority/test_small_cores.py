@@ -78,7 +78,7 @@ def test_the_environment_wins_over_the_file_and_defaults_fill_the_rest() -> None
         ("ARMOR_PSO_SEND_QUEUE", "0", "send_queue = '0' is no whole number; give one from 1"),
         ("ARMOR_PSO_REPORT_S", "-1", "report_s = '-1' is no time in seconds"),
         ("ARMOR_PSO_SWITCH_DB", "tcp:{node}:1", "may hold {control_ip} only"),
-        ("ARMOR_PSO_SWITCH_DB", "db.sock", "write unix:PATH or tcp:HOST:PORT"),
+        ("ARMOR_PSO_SWITCH_DB", "db.sock", "write unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT"),
         ("ARMOR_PSO_METRICS_PORT", "70000", "metrics_port = '70000'"),
     ],
 )

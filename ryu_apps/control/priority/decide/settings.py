@@ -32,6 +32,7 @@ class PsoSettings:
     send_queue: int = 1024
     metrics_host: str = "127.0.0.1"
     metrics_port: int = 9653
+    metrics_token_file: str = ""
     report_s: float = 0.0
     switch_db: str = ""
 
@@ -66,6 +67,9 @@ PSO = SettingGroup(
         Setting("send_queue", _QUEUE, "1024", "messages that may wait for one switch"),
         Setting("metrics_host", text, "127.0.0.1", "address of GET /metrics and GET /pso"),
         Setting("metrics_port", port, "9653", "its port; 0: none"),
+        Setting(
+            "metrics_token_file", text, "", "token of requests; empty: none on loopback, else ~/.armor/rest-PORT.token"
+        ),
         Setting("report_s", seconds, "0", "seconds between tables of counters in the log; 0: none"),
         Setting(
             "switch_db",

@@ -1,12 +1,20 @@
-"""Requests that a web page of somebody else may have sent are refused; those of a program on this machine are not."""
+"""Requests without the token, too many, or of a web page of somebody else are refused; those of programs are not."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ryu_apps.control.decide.foreign_pages import Sender, refused
+from ryu_apps.control.decide.admission import (
+    REQUESTS_AT_ONCE,
+    REQUESTS_PER_S,
+    RequestRate,
+    Sender,
+    refused,
+)
 
 JSON = "application/json"
 
@@ -47,3 +55,31 @@ def test_what_a_form_can_send_changes_nothing(content_type):
     assert found is not None
     assert found[0] == HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     assert JSON in found[1]["error"]
+
+
+TOKEN = "a-token-of-mine-which-is-long"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_a_request_with_the_token_is_served(method):
+    for scheme in ("Bearer", "bearer"):
+        assert refused(method, Sender("10.0.0.7:8080", "", JSON, f"{scheme} {TOKEN}"), "10.0.0.7", TOKEN) is None
+
+
+@pytest.mark.parametrize("authorization", ["", TOKEN, f"Basic {TOKEN}", "Bearer", f"Bearer {TOKEN}x", "Bearer \u00fc"])
+def test_a_request_without_the_token_is_refused_by_every_method(authorization):
+    for method in ("GET", "HEAD", "POST"):
+        found = refused(method, Sender("10.0.0.7:8080", "", JSON, authorization), "10.0.0.7", TOKEN)
+        assert found is not None
+        assert found[0] == HTTPStatus.UNAUTHORIZED
+        assert TOKEN not in found[1]["error"]
+
+
+@given(st.lists(st.floats(0, 0.05), min_size=1, max_size=1500))
+def test_no_more_requests_are_admitted_than_the_rate_permits_and_quiet_clients_always(gaps):
+    rate, now_s, admitted = RequestRate(), 0.0, 0
+    for gap in gaps:
+        now_s += gap
+        admitted += rate.admits(now_s)
+    assert min(len(gaps), int(REQUESTS_AT_ONCE)) <= admitted <= REQUESTS_AT_ONCE + now_s * REQUESTS_PER_S
+    assert rate.admits(now_s + 1 / REQUESTS_PER_S)

@@ -212,10 +212,12 @@ class Controller:
 
     def _install(self, switch: Switch) -> None:
         self._learn_ports(switch)
+        missed = self.coordinator.state.returning_links()
         found = switch.routes.synchronise()
         for conflict in found.conflicts:
             self.faults.report("install", f"{conflict} belonged to somebody else and was replaced", switch.node)
-        self.coordinator.rows_found(found.recovery_tag_ids)
+        missed |= self.coordinator.state.returning_links()
+        self.coordinator.plan_installed(found.recovery_tag_ids, missed)
         if isinstance(self.coordinator, Restorer):
             switch.routes.prepare_to_restore()
         if self.settings.edge:

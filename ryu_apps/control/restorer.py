@@ -99,8 +99,8 @@ class Restorer:
         """The connection of a switch is gone; what its links were avoided for stays so."""
         self.state = returning.ports_unknown(self.state, node)
 
-    def rows_found(self, _tag_ids: Iterable[int]) -> None:
-        """Recovery rows of other schemes are no business of this one."""
+    def plan_installed(self, _tag_ids: Iterable[int], _missed: Iterable[LinkId]) -> None:
+        """A switch has got its plan; recovery rows of other schemes are no business of this one."""
 
     def rows_at(self, dpid: int) -> tuple[FlowRow, ...]:
         """Rows that a switch has to hold now in place of its plan's."""

@@ -60,10 +60,19 @@ class ReturnCoordinator:
         """The connection of a switch is gone."""
         self.state = returning.ports_unknown(self.state, node)
 
-    def rows_found(self, tag_ids: Iterable[int]) -> None:
-        """A switch was found to hold recovery rows of these failed sets."""
+    def plan_installed(self, tag_ids: Iterable[int], missed: Iterable[LinkId]) -> None:
+        """A switch has got its plan.
+
+        Parameters
+        ----------
+        tag_ids
+            Of failed sets about which it was found to hold recovery rows.
+        missed
+            Links whose return was under way meanwhile: it has learned from others' packets what they were forgetting,
+            and others have learned it again from its packets, so they are returned to once more.
+        """
         links = returning.links_of_tag_ids(self._tag_space, self._topology, tag_ids)
-        self.state = returning.remember(self.state, links)
+        self.state = returning.remember(self.state, (*links, *missed))
 
     def rows_at(self, _dpid: int) -> tuple[FlowRow, ...]:
         """Rows in place of a plan's: none, since only what came by itself changes."""

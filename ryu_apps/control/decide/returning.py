@@ -80,6 +80,10 @@ class ReturnState:
         """Links with an end that is known to be down."""
         return frozenset(link for link, ends in self.ends.items() if any(self.live.get(end) is False for end in ends))
 
+    def returning_links(self) -> frozenset[LinkId]:
+        """Links whose return is under way."""
+        return frozenset(link for link, history in self.links.items() if history.returning)
+
 
 def port_changed(state: ReturnState, port: PortKey, live: bool, now_s: float) -> ReturnState:
     """A port is now live, or down; ports of no link change nothing."""

@@ -1,0 +1,92 @@
+"""Returns whose switches change meanwhile: nothing that a late switch learns stays."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mininet_topos.catalogue import load_topology
+from ryu_apps.control.decide import returning
+from ryu_apps.control.decide.live_topology import Expected
+from ryu_apps.control.decide.returning import ReturnState
+from ryu_apps.plan.damping import Damping
+from ryu_apps.plan.ids import Kind, split_cookie
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.schemes import plan_network
+
+pytestmark = pytest.mark.ryu
+SQUARE = load_topology("square")
+LINK = SQUARE.link_ids[0]
+
+
+class Routes:
+    """A switch's rows, of which those about the link can be forgotten."""
+
+    def __init__(self, plan, learned):
+        self.plan, self.learned, self.on_stop = plan, learned, lambda: None
+
+    def remembered(self, _owner):
+        return self.learned
+
+    def _change(self, _modified, _deleted, _added):
+        self.on_stop()
+
+    def _forget(self, _work, _table_ids):
+        self.learned = []
+
+
+class Events:
+    def __init__(self):
+        self.names = []
+
+    def write(self, name, **_fields):
+        self.names.append(name)
+
+
+@pytest.fixture
+def coordinator(monkeypatch):
+    """A coordinator of a network in which a link has failed and returned, and its switches."""
+    from ryu_apps.control import return_coordinator
+
+    monkeypatch.setattr(return_coordinator, "SETTLE_S", 0.0)
+    plans = {plan.node: plan for plan in plan_network("sdfast", SQUARE, PlanOptions()).values()}
+    tag_ids = returning.tag_ids_of_links(next(iter(plans.values())).tag_space, SQUARE, (LINK,))
+    teaching = {
+        node: [row for row in plan.flows if split_cookie(row.cookie).tag_id in tag_ids] for node, plan in plans.items()
+    }
+    switches = {node: Routes(plan, teaching[node][:1]) for node, plan in plans.items()}
+    assert all(split_cookie(row.cookie).kind == Kind.PLANNED for one in switches.values() for row in one.learned)
+    state = ReturnState(Expected(SQUARE).link_ends, Damping.of_wait(0.0))
+    made = return_coordinator.ReturnCoordinator(SQUARE, plans, state, Events(), lambda: dict(switches))
+    ports = {end: True for ends in made.state.ends.values() for end in ends}
+    made.ports_known(ports)
+    made.ports_known({made.state.ends[LINK][0]: False})
+    made.ports_known({made.state.ends[LINK][0]: True})
+    assert returning.due_links(made.state, time.monotonic()) == (LINK,)
+    return made, switches
+
+
+def test_a_return_to_which_all_switches_come_happens_once(coordinator):
+    made, switches = coordinator
+    made.run_due()
+    assert not any(one.learned for one in switches.values())
+    assert returning.due_links(made.state, time.monotonic()) == ()
+
+
+def test_a_switch_that_gets_its_plan_meanwhile_is_returned_to_as_well(coordinator):
+    made, switches = coordinator
+    late = switches.pop("s3")
+
+    def comes():
+        switches["s1"].on_stop = lambda: None
+        switches["s3"] = late
+        made.plan_installed((), made.state.returning_links())
+
+    switches["s1"].on_stop = comes
+    made.run_due()
+    assert late.learned
+    assert returning.due_links(made.state, time.monotonic()) == (LINK,)
+    made.run_due()
+    assert not late.learned
+    assert returning.due_links(made.state, time.monotonic()) == ()

@@ -54,6 +54,7 @@ FOLDERS = {
     "experiments.report": False,
     "experiments.comparison": False,
     "experiments.live": False,
+    "experiments.torture": False,
     "experiments.cli": False,
     "experiments": False,
     "armor": False,

@@ -114,6 +114,10 @@ class ResultFolder:
         shared = {"run": value["run"], "scheme": value["scheme"], "status": "ok"}
         self._append("rows.jsonl", [{**shared, **flow} for flow in result.flows_json()])
 
+    def add_round(self, row: Json) -> None:
+        """Append to rows.jsonl: a round of a torture."""
+        self._append("rows.jsonl", [row])
+
     def add_failed_run(self, run: str, error: str) -> None:
         """A run that broke off is a row too."""
         self._append("rows.jsonl", [{"run": run, "status": "failed", "error": error}])

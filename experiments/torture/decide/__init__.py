@@ -1,0 +1,1 @@
+"""What to break and when, and what a violation is, decided without acting."""

@@ -1,0 +1,47 @@
+"""`armor torture` on a small network: a storm of everything, a calm in which all is right, and what it notices."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from emulation.runfile import list_runs
+from experiments.cli.main import main
+from experiments.testbed.runs.folder import ResultFolder
+from experiments.testbed.runs.run import plan_scenario
+from experiments.torture.network import TorturedNetwork
+from experiments.torture.scenario import torture_scenario
+
+pytest.importorskip("ovs")
+pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
+
+
+@pytest.mark.parametrize("mode", ["learned", "agent"])
+def test_a_round_of_storm_and_calm_leaves_nothing(mode, tmp_path, capsys):
+    words = ["torture", "square", "--mode", mode, "--minutes", "0.01", "--storm-s", "6", "--faults", "8", "--seed", "3"]
+    assert main([*words, "--json", "--out", str(tmp_path / "out")]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert (value["rounds"], value["recoveries"], value["violations"]) == (1, 1, [])
+    assert value["faults"] >= 4
+    assert (value["acknowledged_rows"] > 0, value["lost_rows"]) == (mode == "agent", 0)
+    (row,) = (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(json.loads(row)["faults"]) == value["faults"]
+    assert not [run for run in list_runs() if run.is_live()]
+
+
+def test_what_is_not_right_after_a_calm_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr("experiments.torture.network._CALM_SLACK_S", 5.0)
+    scenario = replace(torture_scenario("square", "sdfast", None, 1, tls=False), wait_to_restore_s=0.5)
+    ((variation, planned),) = plan_scenario(scenario).items()
+    with TorturedNetwork(scenario, (variation, planned), ResultFolder(tmp_path / "out"), "run") as network:
+        assert network.calm()[1] == []
+        row = "table=0,priority=77,cookie=0x0301000000000001,ip,nw_dst=10.0.0.99,actions=drop"
+        site = network._network.sites["s2"]
+        network._network.run("s2", ["ovs-ofctl", "-OOpenFlow13", "add-flow", f"unix:{site.mgmt_socket}", row])
+        (found,) = network.calm()[1]
+        assert found.startswith("s2 lacks 0 planned rows and has 1 stale ones")
+        network._network.run(
+            "s2", ["ovs-ofctl", "-OOpenFlow13", "del-flows", f"unix:{site.mgmt_socket}", "priority=77"]
+        )

@@ -1,4 +1,4 @@
-.PHONY: help setup demo check test test-long coverage test-mutants test-kernel docs
+.PHONY: help setup demo check test test-long coverage test-mutants test-kernel docs fuzz
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -29,3 +29,6 @@ test-kernel: setup ## what this kernel lacks, tested in a guest with a stock Deb
 
 docs: setup ## the documentation site, docs/_build/html; a broken link is an error
 	@scripts/docs.sh $(ARGS)
+
+fuzz: setup ## coverage-guided fuzzing of every reader, with atheris (options: make fuzz MINUTES=120 ARGS="openflow pmt")
+	@MINUTES=$(MINUTES) scripts/fuzz.sh $(ARGS)

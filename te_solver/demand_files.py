@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import PurePath
+from typing import Any
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.input_files import is_file, parse_json, read_text
@@ -73,20 +74,29 @@ def parse_demands(text: str, name: str, topology: Topology) -> tuple[Demand, ...
 
 def _csv_records(text: str, name: str) -> Iterator[Record]:
     rows = csv.reader(io.StringIO(text))
-    header = [cell.strip() for cell in next(rows, [])]
+    lines = _readable(rows, name)
+    header = [cell.strip() for cell in next(lines, [])]
     missing = [column for column in REQUIRED if column not in header]
     if missing:
         raise BadInputError(
             f"{name}, line 1: the header has no {missing[0]!r}; make the first line {','.join(REQUIRED)}[,priority]"
         )
     _check_keys(header, f"{name}, line 1")
-    for row in rows:
+    for row in lines:
         place = f"line {rows.line_num}"
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(header):
             raise BadInputError(f"{name}, {place}: {len(row)} values under {len(header)} headings; give one for each")
         yield place, {key: cell.strip() for key, cell in zip(header, row, strict=True)}
+
+
+def _readable(rows: Any, name: str) -> Iterator[list[str]]:
+    """Lines of a CSV reader; what it cannot read (a carriage return alone, a huge cell) is refused."""
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise BadInputError(f"{name}, line {rows.line_num + 1}: {error}; write it as plain CSV") from error
 
 
 def _json_records(text: str, name: str) -> Iterator[Record]:

@@ -1,0 +1,144 @@
+"""What is fuzzed: functions of bytes that may refuse them (`ArmorError`), and may not fail or hang."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from experiments.analysis.frames import parse_pcap
+from experiments.scenario.parse import ScenarioContext, parse_scenario
+from machine.json_rpc import JsonRpcClient
+from mininet_topos import toy
+from mininet_topos.errors import ArmorError
+from mininet_topos.importers.gml import read_gml
+from mininet_topos.importers.graphml import read_graphml
+from mininet_topos.importers.json_file import read_json, to_json
+from mininet_topos.importers.raw import to_loaded
+from mininet_topos.input_files import parse_json
+from ovsdb_backup.decide.agent_wire import event_of
+from ovsdb_backup.decide.link_down import read_ldi
+from ovsdb_backup.decide.packet import notification_frame, read_packet
+from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
+from ryu_apps.control.decide.peers import read_allow_list
+from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow.lengths import check_received
+from ryu_apps.openflow.wire import VERSION, split_messages
+from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.protect.document import parse_flows
+from ryu_apps.pmt.parse import parse_pmt
+from ryu_apps.pmt.serial import to_json as pmt_to_json
+from ryu_apps.schemes import all_schemes, plan_network
+from te_solver.demand_files import parse_demands
+
+Target = Callable[[bytes], object]
+ROOT = Path(__file__).resolve().parents[2]
+SQUARE = toy.square()
+_SCENARIOS = ScenarioContext(lambda _name: SQUARE, all_schemes())
+
+
+def _topology_json(data: bytes) -> None:
+    topology = read_json(data, "fuzzed")
+    assert read_json(to_json(topology).encode(), "again") == topology
+
+
+def _pmt(data: bytes) -> None:
+    table = parse_pmt(_text(data))
+    assert parse_pmt(pmt_to_json(table)) == table
+
+
+def _openflow(data: bytes) -> None:
+    """A stream of messages, as the controller reads it."""
+    for message in split_messages(data)[0]:
+        check_received(message, VERSION)
+        with suppress(ArmorError):
+            decode.decode_received(message)
+
+
+def _agent(data: bytes) -> None:
+    """A stream of messages, as an agent reads it."""
+    for message in split_messages(data)[0]:
+        with suppress(ArmorError):
+            event_of(message)
+
+
+def _frames(data: bytes) -> None:
+    """A frame, as controller and agents read it: ARP, discovery, tags, notifications, link-down."""
+    read_arp(data)
+    read_lldp_probe(data)
+    read_packet(data)
+    read_ldi(data, 6)
+
+
+def _json_rpc(data: bytes) -> None:
+    """What a database server sends, as far as it makes whole messages."""
+    client = JsonRpcClient.__new__(JsonRpcClient)
+    client._received, client._open_braces, client._is_quiet = bytearray(data), 0, True
+    for _message in range(100):
+        if not client._received or client._parse() is None:
+            return
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")
+
+
+TARGETS: dict[str, Target] = {
+    "topology-graphml": lambda data: to_loaded("fuzzed", read_graphml(data)),
+    "topology-gml": lambda data: to_loaded("fuzzed", read_gml(data)),
+    "topology-json": _topology_json,
+    "json": lambda data: parse_json(_text(data)),
+    "scenario": lambda data: parse_scenario(_text(data), "fuzzed.yaml", _SCENARIOS),
+    "demands-csv": lambda data: parse_demands(_text(data), "fuzzed.csv", SQUARE),
+    "demands-json": lambda data: parse_demands(_text(data), "fuzzed.json", SQUARE),
+    "pmt": _pmt,
+    "protected-flows": lambda data: parse_flows(_text(data), "fuzzed", SQUARE),
+    "allow-list": lambda data: read_allow_list(_text(data), "fuzzed"),
+    "openflow": _openflow,
+    "openflow-agent": _agent,
+    "frames": _frames,
+    "json-rpc": _json_rpc,
+    "capture": lambda data: list(parse_pcap(data)),
+}
+
+
+def once(name: str, data: bytes) -> None:
+    """Give bytes to a target; whatever it raises but a refusal is a finding."""
+    with suppress(ArmorError):
+        TARGETS[name](data)
+
+
+def seeds(name: str) -> Iterator[bytes]:
+    """Good inputs to begin with, from examples and from our own encoders."""
+    tests = ROOT / "tests" / "mininet_topos"
+    files = {
+        "topology-graphml": tests.glob("**/*.graphml"),
+        "topology-json": (ROOT / "examples").glob("*.json"),
+        "json": (ROOT / "examples").glob("*.json"),
+        "scenario": (ROOT / "examples").glob("*.yaml"),
+        "pmt": (ROOT / "examples" / "pmt").glob("*.yaml"),
+    }
+    for file in sorted(files.get(name, ())):
+        yield file.read_bytes()
+    yield from _made(name)
+
+
+def _made(name: str) -> Iterator[bytes]:
+    if name.startswith("openflow"):
+        plan = plan_network("sdfast", SQUARE, PlanOptions())[1]
+        yield encode.hello()
+        yield from (encode.flow_add(row) for row in plan.flows[::5])
+        yield from (encode.group_add(row) for row in plan.groups)
+    texts = {
+        "topology-json": to_json(SQUARE),
+        "topology-gml": 'graph [ node [ id 1 label "a" Latitude 1.5 ] node [ id 2 ] edge [ source 1 target 2 ] ]',
+        "demands-json": '[{"src": "s1", "dst": "s3", "demand_mbps": 5, "priority": 1}]',
+        "demands-csv": "src,dst,demand_mbps,priority\ns1,s3,10,1\ns2,s4,5,2\n",
+        "protected-flows": "- {from: h1, to: h3, protocol: udp, to_port: 5000}\n",
+        "allow-list": "- {certificate: s1, dpids: [1, 2]}\n- {address: 10.0.0.1, dpids: [3]}\n",
+        "json-rpc": '{"id": 1, "result": [{"rows": []}], "error": null}{"id": 0, "method": "echo", "params": []}',
+    }
+    if name in texts:
+        yield texts[name].encode()
+    if name == "frames":
+        yield notification_frame(3)

@@ -22,6 +22,7 @@ WIDTH_IN = 11.0
 _CHARACTERS_AN_INCH = 14
 _ENTRY_IN, _CHARACTER_IN = 0.55, 0.073  # of a legend with letters of 9 points: mark and space, a letter
 _TITLE_IN = 0.24
+_GROUP_CHARACTERS = 15  # of the name below a group of bars, in a line
 _WIDE = 40
 PAPER = "#cf222e"
 
@@ -118,7 +119,7 @@ def grouped(
             places[variant, group] = (place, width)
             bar(axes, place, estimate, 0.92 * width, color=colours[variant])
         axes.bar([0], [0], color=colours[variant], label=labels[variant])
-    axes.set_xticks(range(len(groups)), groups, parse_math=False)
+    axes.set_xticks(range(len(groups)), [textwrap.fill(name, _GROUP_CHARACTERS) for name in groups], parse_math=False)
     axes.set_xlim(-0.5, len(groups) - 0.5)
     axes.margins(y=0.12)
     # The whisker of a share near zero reaches below it; the bars' axis does not.

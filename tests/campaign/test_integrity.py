@@ -67,10 +67,11 @@ def test_any_other_row_is_taken_or_refused(key: str, value: Any) -> None:
     assert complaint(DESCRIPTION, [{**ROW, key: value}]) in ("", "'folder', rows.jsonl, line 1")
 
 
-def test_the_reference_results_belong_together() -> None:
+@pytest.mark.parametrize("folder", ["sd-fast", "sd-fast-throughput", "sd-fast-off"])
+def test_the_reference_results_belong_together(folder: str) -> None:
     from experiments.campaign.act.store import Store
 
-    store = Store.open(REFERENCE)
+    store = Store.open(REFERENCE.with_name(folder))
     check_campaign(store.description, store.rows(), "reference")
 
 

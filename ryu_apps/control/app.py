@@ -73,4 +73,4 @@ class PlanApp(MessageApp):
 
     def message_refused(self, event: MessageRefused) -> None:
         """A switch has sent what cannot be used."""
-        self.controller.message_refused(event.datapath, f"{event.kind} message", event.text)
+        self.controller.message_refused(event.datapath, event.what, event.text)

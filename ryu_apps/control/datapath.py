@@ -30,6 +30,8 @@ from ryu_apps.openflow.messages import Received
 from ryu_apps.openflow.wire import VERSION, MsgType, WireError, header, split_messages
 
 LOG = logging.getLogger("armor.datapath")
+HANDSHAKE_S = 10.0
+NO_HANDSHAKE = "no handshake"
 _READ_BYTES = 16384
 _RYU_FACTORY = ryu_controller.datapath_connection_factory
 _APPS: set[str] = set()  # names of the apps that take `MessageReceived`, and need nothing of Ryu's parsers
@@ -50,7 +52,7 @@ class MessageRefused(EventBase):
     ----------
     kind
         "malformed", and the connection is closed; "unusable": Ryu fell over it, closed; "unparsable" by Ryu, and
-        "unreadable" by Armor's codec: the message is left out.
+        "unreadable" by Armor's codec: the message is left out. `NO_HANDSHAKE`: none within `HANDSHAKE_S`, closed.
     text
         What is wrong with it.
     """
@@ -58,6 +60,11 @@ class MessageRefused(EventBase):
     def __init__(self, datapath: Any, kind: str, text: str) -> None:
         super().__init__()
         self.datapath, self.kind, self.text = datapath, kind, text
+
+    @property
+    def what(self) -> str:
+        """Name of the error in the event log."""
+        return self.kind if self.kind == NO_HANDSHAKE else f"{self.kind} message"
 
 
 def peer_of(connection: Any, address: Any) -> Peer:
@@ -147,13 +154,20 @@ class ServedDatapath(ryu_controller.Datapath):
                 handler(event)
 
     def _recv_loop(self) -> None:
+        late = hub.spawn_after(HANDSHAKE_S, self._give_up)
         try:
             read_messages(self.socket, lambda: self.state != DEAD_DISPATCHER, self.receive)
         except ArmorError as error:
             self.refuse("malformed", f"{error}; its connection is closed")
         finally:
+            hub.kill(late)
             self.close()  # before its socket: nothing that is still to be delivered may look for it
             self.socket.close()
+
+    def _give_up(self) -> None:
+        if self.state not in (MAIN_DISPATCHER, DEAD_DISPATCHER):
+            self.refuse(NO_HANDSHAKE, f"none within {HANDSHAKE_S:g} s; its connection is closed")
+            self.close()
 
 
 def serve_with(datapath_class: type[ServedDatapath]) -> None:

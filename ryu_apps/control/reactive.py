@@ -92,7 +92,7 @@ class ReactiveApp(MessageApp):
     def message_refused(self, event: MessageRefused) -> None:
         """A switch has sent what cannot be used."""
         node = self._live.expected.node_of.get(event.datapath.id, "")
-        self.faults.report(f"{event.kind} message", f"from {event.datapath.address[0]}: {event.text}", node)
+        self.faults.report(event.what, f"from {event.datapath.address[0]}: {event.text}", node)
 
     def _forget(self, dpid: int) -> None:
         """What was asked of a switch is not answered any more."""

@@ -72,12 +72,16 @@ class Running(RunningRyu):
             found.setdefault(what, []).append(bytes.fromhex(message))
         return found
 
-    def refusals(self) -> int:
-        """Messages that the app of Armor, or PSO where there is none, has counted as malformed."""
+    def errors(self, kind: str, name: str) -> int:
+        """Errors that the app of Armor has counted by name, or PSO by kind where there is none."""
         if RECORDER in self.apps:
-            return self.state()["errors"].get("malformed", 0)
+            return self.state()["errors"].get(kind, 0)
         events = map(json.loads, whole_lines(self.event_log)) if self.event_log.exists() else ()
-        return sum(1 for event in events if event["event"] == "error" and event["what"] == "malformed message")
+        return sum(1 for event in events if event["event"] == "error" and event["what"] == name)
+
+    def refusals(self) -> int:
+        """Messages that were counted as malformed."""
+        return self.errors("malformed", "malformed message")
 
 
 @pytest.fixture(scope="module", params=list(APPS))
@@ -119,6 +123,16 @@ def test_malformed_messages_are_counted_and_cost_their_sender_its_connection_and
     wrong["a hello element of length 0"] = refused(app, HELLO_WITHOUT_END, before_handshake=True)
     assert {name: why for name, why in wrong.items() if why} == {}
     assert_served(switch, 99)
+
+
+def test_connections_without_a_handshake_are_closed_and_named(app, switch) -> None:
+    counted = app.errors("no handshake", "no handshake")
+    with PlayedSwitch(app.openflow_port, dpid=2) as mute, PlayedSwitch(app.openflow_port, dpid=3) as half_open:
+        half_open.send(encode.hello())
+        assert mute.is_closed_by_controller()
+        assert half_open.is_closed_by_controller()
+    until(lambda: app.errors("no handshake", "no handshake") == counted + 2, "both are counted")
+    assert_served(switch, 98)
 
 
 def test_each_message_is_decoded_once(app, switch) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any, ClassVar, Protocol
 
-from ryu.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
-from ryu.lib import hub
+from ryu.controller.handler import DEAD_DISPATCHER
 
 from ryu_apps.control.datapath import ServedDatapath
 from ryu_apps.control.priority.link import Link
@@ -14,7 +13,6 @@ from ryu_apps.control.priority.sockets import mark, prepare, why_unsent
 from ryu_apps.pmt.channels import main_class
 
 LOG = logging.getLogger("pso")
-HANDSHAKE_S = 10.0
 
 
 class Service(Protocol):
@@ -63,18 +61,6 @@ class PsoDatapath(ServedDatapath):
     def send(self, buf: Any, close_socket: bool = False) -> bool:
         """Let messages wait for their turn."""
         return self.link.send(bytes(buf), close_socket)
-
-    def _recv_loop(self) -> None:
-        late = hub.spawn_after(HANDSHAKE_S, self._give_up)
-        try:
-            super()._recv_loop()
-        finally:
-            hub.kill(late)
-
-    def _give_up(self) -> None:
-        if self.state not in (MAIN_DISPATCHER, DEAD_DISPATCHER):
-            self.pso.error("no handshake")
-            self.close()
 
     def _send_loop(self) -> None:
         try:

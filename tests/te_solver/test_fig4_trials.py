@@ -39,12 +39,18 @@ def test_a_row_holds_what_the_unit_computes():
 
 
 @pytest.mark.parametrize(
-    ("points", "verdict"), [(0.05, "holds"), (0.2, "differs"), (-0.05, "holds"), (-0.2, "differs")]
+    ("points", "verdicts"),
+    [
+        (0.05, ("holds", "by construction")),
+        (0.2, ("differs", "by construction")),
+        (-0.05, ("holds", "by construction")),
+        (-0.2, ("holds", "differs")),
+    ],
 )
-def test_weights_are_close_within_a_tenth_of_a_point(points, verdict):
-    centre, vertex = FIGURE.claims(fake_rows(points))
-    assert centre.measured == pytest.approx(points)
-    assert (centre.verdict, vertex.verdict) == (verdict, "measured")
+def test_weights_are_close_within_a_tenth_of_a_point_and_none_beat_the_optimum(points, verdicts):
+    largest, smallest, vertex = FIGURE.claims(fake_rows(points))
+    assert largest.measured == smallest.measured == pytest.approx(points)
+    assert ((largest.verdict, smallest.verdict), vertex.verdict) == (verdicts, "measured")
 
 
 def test_a_half_finished_sweep_is_drawn_from_what_both_sides_have():
@@ -56,7 +62,7 @@ def test_a_half_finished_sweep_is_drawn_from_what_both_sides_have():
     of_one_side = [row for row in rows if row["parameters"]["base_point"] == "centre"]
     assert FIGURE.table(of_one_side).rows == ()
     assert len(FIGURE.draw(of_one_side, "").axes) == 2
-    assert [claim.verdict for claim in FIGURE.claims(of_one_side)] == ["holds", "no data"]
+    assert [claim.verdict for claim in FIGURE.claims(of_one_side)] == ["holds", "by construction", "no data"]
 
 
 def test_intervals_are_students():

@@ -7,9 +7,7 @@ import pytest
 
 from experiments.campaign.computed.ladder import climb
 from experiments.campaign.kinds.te_schemes import compute
-from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan
-from experiments.campaign.verdicts import DIFFERS, HOLDS, MEASURED
 from experiments.figures.beyond import te_schemes
 from experiments.figures.kuijia import fig4
 from te_solver import all_failures as effect
@@ -98,28 +96,6 @@ def test_figure_4_has_the_papers_size():
     assert len({name for name, _ in units}) == len(units)
     assert fig4.DEMANDS_MBPS[0] == 800
     assert fig4.DEMANDS_MBPS[-1] == pytest.approx(3000)
-
-
-def fig4_rows(kuijia):
-    losses = {"rescaling": 0.03, "kuijia": kuijia, "precomputed": 0.02}
-    return [
-        {
-            **trial_row(trial, quick=False),
-            "levels": [{"demand_mbps": mbps, "satisfied": 0.5, **losses} for mbps in (800.0, 1000.0)],
-        }
-        for trial in fig4.trials(CampaignPlan(False, 1, rounds=2))
-        if trial.parameters.graph == 0
-    ]
-
-
-@pytest.mark.parametrize(
-    ("kuijia", "verdict"), [(0.0205, HOLDS), (0.0215, DIFFERS), (0.0195, HOLDS), (0.0185, DIFFERS)]
-)
-def test_the_claim_of_figure_4_is_judged_from_the_centre(kuijia, verdict):
-    centre, vertex = fig4.FIGURE.claims(fig4_rows(kuijia))
-    assert centre.verdict == verdict
-    assert centre.measured == pytest.approx(100 * (kuijia - 0.02))
-    assert vertex.verdict == MEASURED
 
 
 def test_a_trial_of_the_schemes_has_every_scheme_and_their_laws():

@@ -22,7 +22,7 @@ BROWSER = ["selenium>=4.30"]
 # The documentation site (`make docs`); not in "all".
 DOCS = ["furo>=2024.8", "myst-parser>=4.0", "sphinx>=8.1"]
 LIVE = ["starlette>=1.0", "uvicorn>=0.30"]
-EXPERIMENTS = [*DRAW, "jinja2>=3.1", "tqdm>=4.66"]
+EXPERIMENTS = [*DRAW, "jinja2>=3.1", "shtab>=1.7", "tqdm>=4.66"]
 # highspy from 1.15 on cannot be loaded in one process with OR-tools, which the benchmarks compare with.
 TE = ["cvxpy>=1.7", "highspy>=1.13,<1.15", "joblib>=1.5", "numba>=0.61", *EXPERIMENTS]
 TEST = [
@@ -47,6 +47,8 @@ TEST = [
 ]
 
 PANDAS = ["pandas>=2.2"]
+# Rows of results as Parquet (`armor report --rows`); not in "all".
+PARQUET = [*PANDAS, "pyarrow>=18"]
 
 EXTRAS = {
     "draw": DRAW,
@@ -125,6 +127,7 @@ setup(
         **EXTRAS,
         "browser": BROWSER,
         "docs": DOCS,
+        "parquet": PARQUET,
         "all": sorted({line for lines in EXTRAS.values() for line in lines}),
     },
     # Ours replaces Ryu's own ryu-manager: scripts/setup.sh installs Armor last.

@@ -15,7 +15,8 @@ from experiments.campaign.values import CampaignPlan
 from experiments.cli import reproduce as reproduction
 from experiments.cli.run import run_file
 from experiments.report.folders import PROBES, CampaignFolder, RunFolder, read_folder, read_rows
-from mininet_topos.errors import BadInputError, MissingRequirementError
+from experiments.report.table_file import frame_of
+from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +129,7 @@ def load_rows(folder: Place) -> pd.DataFrame:
     MissingRequirementError
         pandas is not installed.
     """
-    return _frame(read_folder(Path(folder)).rows)
+    return frame_of(read_folder(Path(folder)).rows)
 
 
 def load_probes(folder: Place) -> pd.DataFrame:
@@ -137,7 +138,7 @@ def load_probes(folder: Place) -> pd.DataFrame:
     if not isinstance(found, RunFolder):
         raise BadInputError(f"{fspath(folder)!r} is a campaign, which keeps no single packets; use load_rows")
     path = found.path / PROBES
-    return _frame(read_rows(path) if path.is_file() else ())
+    return frame_of(read_rows(path) if path.is_file() else ())
 
 
 def load_claims(folder: Place) -> pd.DataFrame:
@@ -154,17 +155,9 @@ def load_claims(folder: Place) -> pd.DataFrame:
     if not isinstance(found, CampaignFolder):
         raise BadInputError(f"{fspath(folder)!r} is a run, which has no claims of papers; use load_rows")
     verdicts = (figure.verdict for figure in found.figures)
-    return _frame([{"id": verdict["id"], **claim} for verdict in verdicts for claim in verdict["claims"]])
+    return frame_of([{"id": verdict["id"], **claim} for verdict in verdicts for claim in verdict["claims"]])
 
 
 def comparison_frame(rows: Iterable[Row]) -> pd.DataFrame:
     """Rows of `compare` as a data frame (`MissingRequirementError`: pandas is not installed)."""
-    return _frame([asdict(row) for row in rows])
-
-
-def _frame(rows: Sequence[Json]) -> pd.DataFrame:
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingRequirementError("data frames need pandas; install it: pip install 'armor-sdn[pandas]'") from None
-    return pd.json_normalize(list(rows))
+    return frame_of([asdict(row) for row in rows])

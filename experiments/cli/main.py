@@ -6,6 +6,7 @@ Exit codes: 0 what was asked for held, 1 a claim or check failed, 2 bad input or
 
 from __future__ import annotations
 
+import argparse
 import errno
 import importlib
 import os
@@ -13,12 +14,17 @@ import select
 import sys
 import warnings
 from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from experiments.scenario.suggest import suggest
 from experiments.terminal.output import drop_notes, refuse_unwritable, release_notes
 from machine.ending import Ending
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.wording import sentence
+
+if TYPE_CHECKING:
+    from experiments.cli.parser import ArmorParser
 
 COMMANDS = {
     "topo": "list, show and draw topologies",
@@ -31,12 +37,14 @@ COMMANDS = {
     "reproduce": "measure figures and claims of the papers again, and judge them",
     "demo": "one failure, from topology file to measured recovery",
     "report": "make one HTML page from folders of results",
+    "net": "keep an emulated network up for a controller of one's own",
     "live": "see a network recover, in a browser",
     "pmt": "check tables of message classes (PSO), put them on switches, show them",
     "load": "load a controller with OpenFlow packet-ins and see what became of each",
     "controller": "start the controller of a scheme",
     "certificates": "make a test authority and certificates for TLS",
     "protect": "protected flows of a running controller: list, add, remove, stats",
+    "completion": "print a script that completes commands in a shell",
     "doctor": "check what this machine can do",
     "clean": "remove what a broken-off run left behind",
 }
@@ -119,12 +127,29 @@ def _dispatch(argv: list[str]) -> int:
 
     command = importlib.import_module(f"experiments.cli.{argv[0]}")
     parser = ArmorParser(prog=f"armor {argv[0]}", description=command.__doc__)
-    command.add_arguments(parser)
-    parser.add_common_arguments()
+    _fill(parser, command)
     arguments = parser.parse_strictly(argv[1:])
     if arguments.out is not None and argv[0] not in _MAKE_FOLDERS:
         refuse_unwritable(arguments.out)  # before the work, not after it
     return int(command.run(arguments))
+
+
+def _fill(parser: ArmorParser, command: ModuleType) -> None:
+    command.add_arguments(parser)
+    parser.add_common_arguments()
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """One parser of all commands, for what describes them: completion of shells."""
+    from experiments.cli.parser import ArmorParser
+
+    parser = argparse.ArgumentParser(prog="armor")
+    commands = parser.add_subparsers(parser_class=ArmorParser)
+    for name, about in COMMANDS.items():
+        _fill(
+            commands.add_parser(name, help=about, description=about), importlib.import_module(f"experiments.cli.{name}")
+        )
+    return parser
 
 
 def _help() -> str:

@@ -1,9 +1,10 @@
-"""Make one HTML page from folders of results, or fill the tables of verdicts of a Markdown page.
+"""Make an HTML page from folders of results, fill a Markdown page's table of verdicts, or write rows as CSV or Parquet.
 
   armor report results/20261121-063827-run-two_failures
   armor report results/sd-fast results/te/kuijia-fig4 --out page.html
   armor report results/mine --live                  # and a page that replays each run (armor live), linked to
   armor report reference_results/sd-fast --into README.md
+  armor report reference_results/sd-fast --rows rows.parquet        # or rows.csv: one row a trial, or a failure
 
 Folders are those of 'armor run', 'armor demo', 'armor reproduce' (finished or not) and 'armor te sweep'. Without --out
 the page is report.html in the first folder; it needs no network to be read, and prints well.
@@ -33,12 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--into", metavar="PAGE", help="write the table of a campaign's verdicts between the markers of a Markdown page"
     )
+    parser.add_argument("--rows", metavar="FILE", help="of one folder: write its rows to FILE.csv or FILE.parquet")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor report`."""
     if arguments.into is not None:
         return _fill(arguments)
+    if arguments.rows is not None:
+        return _rows(arguments)
     from experiments.report.build import report_page
     from experiments.report.render import to_html
 
@@ -64,12 +68,26 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _rows(arguments: argparse.Namespace) -> int:
+    """Write a folder's rows as a table."""
+    from experiments.report.folders import read_folder
+    from experiments.report.table_file import write_rows
+
+    if len(arguments.folders) > 1 or arguments.out is not None or arguments.live:
+        raise BadInputError("--rows takes one folder, no --out and no --live; write one folder after the other")
+    rows = read_folder(Path(arguments.folders[0])).rows
+    path = writable(arguments.rows)
+    write_rows(rows, path)
+    emit(arguments, {"file": str(path), "rows": len(rows)}, f"written: {path}, {len(rows):,} rows")
+    return 0
+
+
 def _fill(arguments: argparse.Namespace) -> int:
     """Write a campaign's table into a page."""
     from experiments.report.markdown import filled
 
-    if len(arguments.folders) > 1 or arguments.out is not None or arguments.live:
-        raise BadInputError("--into takes one folder, no --out and no --live; fill one page after the other")
+    if len(arguments.folders) > 1 or arguments.out is not None or arguments.live or arguments.rows is not None:
+        raise BadInputError("--into takes one folder, no --out, --live or --rows; fill one page after the other")
     page = Path(arguments.into)
     text = read_text(page, repr(str(page)))
     new = filled(text, Path(arguments.folders[0]))

@@ -75,23 +75,23 @@ def test_nothing_listens_that_the_documentation_does_not_name(network):
 
 def test_control_links_carry_nothing_in_clear(network, tmp_path):
     file = tmp_path / "control.pcap"
-    command = ["tcpdump", "-i", "any", "-U", "-w", str(file), "tcp"]
+    command = ["tcpdump", "-i", "any", "--immediate-mode", "-U", "-s", "256", "-B", "8192", "-w", str(file), "tcp"]
     capture = subprocess.Popen(inside(network.pids["controller"], command), stderr=subprocess.DEVNULL)
     try:
         wait_until(file.exists, "the capture runs")
         network.kill(CONTROLLER_APP)
-        wait_until(lambda: _ports_of_begun(file) >= {6653, DATABASE_PORT}, "all has been connected anew", 90)
         wait_until(lambda: state(network).get("ready"), "every switch is ready again", 90)
+        wait_until(lambda: len(_streams(file, 6653)) >= 2 * len(SQUARE.node_names), "all switches have connected", 90)
+        wait_until(lambda: _streams(file, DATABASE_PORT), "a database has been filled", 90)
     finally:
         capture.terminate()
         capture.wait()
-    first_bytes = begun(file)
-    assert len({stream for stream in first_bytes if 6653 in stream[1::2]}) >= 2 * len(SQUARE.node_names)
-    assert all(first in TLS_RECORDS for first in first_bytes.values())
+    assert all(first in TLS_RECORDS for first in begun(file).values())
 
 
-def _ports_of_begun(file):
-    return {port for stream in begun(file) for port in stream[1::2]}
+def _streams(file, port):
+    """Directions of connections of a port that have begun."""
+    return {stream for stream in begun(file) if port in stream[1::2]}
 
 
 def begun(file):

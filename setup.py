@@ -25,7 +25,12 @@ LIVE = ["starlette>=1.0", "uvicorn>=0.30"]
 EXPERIMENTS = [*DRAW, "jinja2>=3.1", "shtab>=1.7", "tqdm>=4.66"]
 # highspy from 1.15 on cannot be loaded in one process with OR-tools, which the benchmarks compare with.
 TE = ["cvxpy>=1.7", "highspy>=1.13,<1.15", "joblib>=1.5", "numba>=0.61", *EXPERIMENTS]
+PANDAS = ["pandas>=2.2"]
+# Rows of results as Parquet (`armor report --rows`).
+PARQUET = [*PANDAS, "pyarrow>=18"]
+
 TEST = [
+    *PARQUET,
     "coverage>=7.6",
     "hypothesis>=6.100",
     "ipykernel>=7.0",
@@ -45,10 +50,6 @@ TEST = [
     "types-tqdm",
     "wheel>=0.38",
 ]
-
-PANDAS = ["pandas>=2.2"]
-# Rows of results as Parquet (`armor report --rows`); not in "all".
-PARQUET = [*PANDAS, "pyarrow>=18"]
 
 EXTRAS = {
     "draw": DRAW,

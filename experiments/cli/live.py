@@ -95,7 +95,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 def _export(arguments: argparse.Namespace, document: Document) -> int:
     from experiments.live.export import export
 
-    path = writable(arguments.export)
+    path = writable(arguments.export, "--export")
     size = export(document, path)
     emit(arguments, {"page": str(path), "bytes": size}, f"written: {path} ({size / 1e6:.1f} MB)")
     return 0

@@ -14,18 +14,20 @@ import argparse
 import json
 import signal
 import socket
+import sys
 from typing import TYPE_CHECKING
 
 from experiments.cli.parser import whole_number
 from experiments.terminal.inputs import load_topology
-from experiments.terminal.output import note, release_notes
+from experiments.terminal.output import emit, note, release_notes
 from mininet_topos.connectivity import require_connected
 from mininet_topos.endpoints import host_and_port
 
 if TYPE_CHECKING:
     from emulation.network import EmulatedNetwork
 
-DEFAULT_CONTROLLER = "127.0.0.1:6653"
+RYU_PORT = 6653  # where an app listens by default
+DEFAULT_CONTROLLER = f"127.0.0.1:{RYU_PORT}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
         )
         with Relay(listener, target):
             value = description(network, arguments.controller)
-            print(json.dumps(value) if arguments.json else text(value), flush=True)
+            if arguments.json and arguments.out is None:
+                print(json.dumps(value))  # one line: the end of the output comes only with Ctrl-C
+            else:
+                emit(arguments, value, text(value))
+            sys.stdout.flush()
             signal.pause()
     return 0
 
@@ -92,10 +98,13 @@ def text(value: dict[str, object]) -> str:
     assert isinstance(hosts, list)
     assert isinstance(switches, list)
     first, last, switch = hosts[0], hosts[-1], switches[0]
+    _address, port = host_and_port(str(value["controller"]), "--controller")
+    app = f".venv/bin/armor controller sdfast {value['topology']}"
+    app += "" if port == RYU_PORT else f" -- --ofp-tcp-listen-port {port}"
     return "\n".join(
         [
             f"{value['topology']}: {len(switches)} switches connect to {value['controller']}; Ctrl-C ends the network",
-            "  a controller:    .venv/bin/armor controller sdfast " + str(value["topology"]),
+            f"  a controller:    {app}",
             f"  from {first['host']} to {last['host']}:   sudo mnexec -a {first['pid']} ping {last['address']}",
             f"  rows of {switch['node']}:      sudo ovs-ofctl -OOpenFlow13 dump-flows unix:{switch['management']}",
             "  all hosts and switches: --json",

@@ -76,7 +76,7 @@ def _rows(arguments: argparse.Namespace) -> int:
     if len(arguments.folders) > 1 or arguments.out is not None or arguments.live:
         raise BadInputError("--rows takes one folder, no --out and no --live; write one folder after the other")
     rows = read_folder(Path(arguments.folders[0])).rows
-    path = writable(arguments.rows)
+    path = writable(arguments.rows, "--rows")
     write_rows(rows, path)
     emit(arguments, {"file": str(path), "rows": len(rows)}, f"written: {path}, {len(rows):,} rows")
     return 0

@@ -31,7 +31,9 @@ def frame_of(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 
 def write_rows(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Write rows to a file of the kind that its name ends with; lists become JSON text.
+    """Write rows to a file of the kind that its name ends with.
+
+    Lists become JSON text, and so do the numbers of a column that also holds text.
 
     Raises
     ------
@@ -44,7 +46,7 @@ def write_rows(rows: Sequence[dict[str, Any]], path: Path) -> None:
         raise BadInputError(f"--rows {str(path)!r} ends with neither {' nor '.join(SUFFIXES)}; name it so")
     frame = frame_of(rows)
     for name in frame.select_dtypes("object").columns:
-        frame[name] = frame[name].map(lambda value: json.dumps(value) if isinstance(value, (list, dict)) else value)
+        frame[name] = _of_one_kind(frame[name])
     if path.suffix == ".csv":
         frame.to_csv(path, index=False)
         return
@@ -52,3 +54,15 @@ def write_rows(rows: Sequence[dict[str, Any]], path: Path) -> None:
         frame.to_parquet(path, index=False)
     except ImportError:
         raise MissingRequirementError("Parquet needs pyarrow; install it: pip install 'armor-sdn[parquet]'") from None
+
+
+def _of_one_kind(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column whose values, but those that are missing, have one type, as Parquet asks for."""
+    kinds = {type(value) for value in column if not _missing(value)}
+    if kinds <= {str} or kinds <= {bool} or kinds <= {int, float}:
+        return column
+    return column.map(lambda value: None if _missing(value) else value if isinstance(value, str) else json.dumps(value))
+
+
+def _missing(value: object) -> bool:
+    return value is None or value != value  # NaN: pandas puts it where a row has no value

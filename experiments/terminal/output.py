@@ -102,7 +102,7 @@ def emit(arguments: argparse.Namespace, value: object, text: str) -> None:
 _pipes: dict[Path, int] = {}  # open until the process ends: a reader whose last writer has closed goes away
 
 
-def _hold_open(pipe: Path) -> None:
+def _hold_open(pipe: Path, option: str) -> None:
     """Open a pipe without waiting for its reader, so that its writer does not wait later either.
 
     Raises
@@ -118,11 +118,11 @@ def _hold_open(pipe: Path) -> None:
         if error.errno != errno.ENXIO:
             raise
         raise BadInputError(
-            f"--out {str(pipe)!r} is a pipe that nobody reads; start its reader first, or name a file"
+            f"{option} {str(pipe)!r} is a pipe that nobody reads; start its reader first, or name a file"
         ) from error
 
 
-def writable(name: str) -> Path:
+def writable(name: str, option: str = "--out") -> Path:
     """Path of a file that can be written; its folder is made.
 
     Raises
@@ -130,13 +130,13 @@ def writable(name: str) -> Path:
     BadInputError
         It cannot.
     """
-    refuse_unwritable(name)
+    refuse_unwritable(name, option)
     path = Path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
 
-def refuse_unwritable(name: str) -> None:
+def refuse_unwritable(name: str, option: str = "--out") -> None:
     """Refuse a file that cannot be written, before work begins whose result it is to hold; nothing is left behind.
 
     Raises
@@ -147,7 +147,7 @@ def refuse_unwritable(name: str) -> None:
     path = Path(name)
     try:
         if path.is_fifo():
-            _hold_open(path)
+            _hold_open(path, option)
             return
         if path.exists() and not path.is_file() and not path.is_dir():
             return  # a device
@@ -165,7 +165,7 @@ def refuse_unwritable(name: str) -> None:
                     folder.rmdir()
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL
         reason = getattr(error, "strerror", None) or error
-        raise BadInputError(f"--out {name!r} cannot be written ({reason}); name another place") from error
+        raise BadInputError(f"{option} {name!r} cannot be written ({reason}); name another place") from error
 
 
 def indented(text: str) -> str:

@@ -44,6 +44,27 @@ def test_bash_completes_with_it(words, found, tmp_path, capsys):
     assert set(done.stdout.split()) == found
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("armor run myf", "myfailures.yaml"),
+        ("armor verify sdfast myt", "mytopology.json"),
+        ("armor report myr", "myresults"),
+        ("armor run examples.yaml --out myr", "myresults"),
+    ],
+)
+def test_bash_offers_files_where_a_command_takes_some(words, found, tmp_path, capsys):
+    for name in ("myfailures.yaml", "mytopology.json"):
+        (tmp_path / name).touch()
+    (tmp_path / "myresults").mkdir()
+    assert main(["completion", "bash"]) == 0
+    script = tmp_path / "armor.bash"
+    script.write_text(capsys.readouterr().out, encoding="utf-8")
+    text = COMPLETE.format(script=script, words=words)
+    done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.split() == [found]
+
+
 def test_the_parser_of_all_commands_reads_one_of_them():
     given = whole_parser().parse_args(["topo", "show", "darkstrand"])
     assert (given.action, given.topology) == ("show", "darkstrand")

@@ -11,10 +11,27 @@ import sys
 import pytest
 
 from emulation.runfile import list_runs
+from experiments.cli.net import text
 from tests.control.running import RunningApp
 from tests.patience import patient_s
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
+VALUE = {
+    "topology": "square",
+    "hosts": [{"host": "h1", "pid": 5, "address": "10.0.0.1"}, {"host": "h3", "pid": 6, "address": "10.0.0.3"}],
+    "switches": [{"node": "s1", "management": "/run/s1.mgmt"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("controller", "line"),
+    [
+        ("127.0.0.1:6653", "armor controller sdfast square\n"),
+        ("127.0.0.1:6700", "armor controller sdfast square -- --ofp-tcp-listen-port 6700\n"),
+    ],
+)
+def test_the_text_names_a_controller_that_listens_where_the_switches_connect(controller, line):
+    assert line in text(VALUE | {"controller": controller})
 
 
 def test_a_controller_of_this_machine_serves_the_network_and_ctrl_c_ends_it(tmp_path):

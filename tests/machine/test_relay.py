@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 import threading
 
+import pytest
+
 from experiments.loadgen.ports import free_port
 from machine.relay import Relay
 from tests.patience import patient_s
@@ -42,3 +44,17 @@ def test_without_a_target_a_connection_is_closed_and_the_next_may_come() -> None
         for _attempt in range(2):
             with socket.create_connection(listener.getsockname()[:2], patient_s(20)) as client:
                 assert client.recv(1) == b""
+
+
+def test_it_ends_beside_a_target_that_reads_nothing() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", 0)) as target:
+        with (
+            Relay(listener, target.getsockname()[:2]),
+            socket.create_connection(listener.getsockname()[:2], patient_s(20)) as client,
+            target.accept()[0],
+        ):
+            client.settimeout(0.5)
+            with pytest.raises(TimeoutError):  # once the buffers on the way are full
+                client.sendall(bytes(1 << 26))
+        assert not [thread for thread in threading.enumerate() if thread.name == "relay"]

@@ -104,15 +104,20 @@ class ProtectService:
         }
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Keep the program of one hairpin port."""
+def parse_options(argv: list[str] | None = None) -> argparse.Namespace:
+    """Options of a command line; argparse ends the process where they cannot be used."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", required=True, type=IPv4Address, help="of the switch as an end of connections")
     parser.add_argument("--device", required=True, help="inner end of the hairpin port")
     parser.add_argument("--listen", required=True, metavar="unix:PATH|ssl:HOST:PORT|HOST:PORT")
     parser.add_argument("--clear", action="store_true", help="HOST:PORT may be one that other machines reach")
     add_identity(parser)
-    given = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Keep the program of one hairpin port."""
+    given = parse_options(argv)
     require_closed(given.listen, given.clear)
     take_identity(given)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -42,6 +42,7 @@ COMMANDS = {
     "pmt": "check tables of message classes (PSO), put them on switches, show them",
     "load": "load a controller with OpenFlow packet-ins and see what became of each",
     "controller": "start the controller of a scheme",
+    "agent": "run the switch-local agents of this machine's Open vSwitch",
     "certificates": "make a test authority and certificates for TLS",
     "protect": "protected flows of a running controller: list, add, remove, stats",
     "completion": "print a script that completes commands in a shell",

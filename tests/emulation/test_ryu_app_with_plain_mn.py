@@ -44,9 +44,13 @@ sys.exit("waited 60 s in vain until " + sys.argv[1])
 """
 
 
-def said_by_mn(topology: str, mn_options: str, commands: str, folder: Path) -> str:
+# What the systemd unit leaves an agent.
+UNIT_RIGHTS = "setpriv --bounding-set -all,+sys_nice --inh-caps -all --no-new-privs"
+
+
+def said_by_mn(topology: str, mn_options: str, commands: str, folder: Path, settings: str = "") -> str:
     """Everything that `mn` says, beside an app for `topology` in the same network namespace."""
-    environment = f"ARMOR_TOPOLOGY={topology} ARMOR_WAIT_TO_RESTORE_S=1 ARMOR_EVENTS={folder}/events.jsonl"
+    environment = f"ARMOR_TOPOLOGY={topology} ARMOR_WAIT_TO_RESTORE_S=1 ARMOR_EVENTS={folder}/events.jsonl {settings}"
     app = f"{environment} {sys.executable} -m ryu.cmd.manager {ROOT}/ryu_apps/sdfast.py >{folder}/ryu.log 2>&1 &"
     options = "--switch ovs,datapath=user,protocols=OpenFlow13 --controller remote,ip=127.0.0.1,port=6653"
     script = folder / "user.sh"
@@ -83,6 +87,42 @@ def test_recovery_works_in_a_network_that_plain_mn_has_built(tmp_path):
     events = [json.loads(line)["event"] for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     assert "return_done" in events
     assert "error" not in events
+
+
+def test_agents_recover_a_network_of_plain_mn(tmp_path):
+    """One ovs-vswitchd has all bridges; the agents have no more rights than the systemd unit leaves them."""
+    script = tmp_path / "wait.py"
+    script.write_text(WAIT, encoding="utf-8")
+    until = f"sh {sys.executable} {script}"
+    agents = f"{UNIT_RIGHTS} {sys.executable} -m armor agent --all --backup-file {tmp_path}/backup.db"
+    options = "-- --realtime --wait-to-restore-s 1"
+    rows = "sh for s in 1 2 3 4 5 6 7 8; do ovs-ofctl -OOpenFlow13 dump-flows s$s cookie=0x0202000000000000/"
+    rows += "0xffff000000000000; done | grep -c cookie"
+    commands = [
+        f"sh cd {ROOT} && exec {agents} {options} >{tmp_path}/agents.log 2>&1 & echo $! >{tmp_path}/agents.pid",
+        f"{until} ready",
+        "pingall",
+        "link s4 s5 down",
+        f"{until} failed",
+        "pingall",
+        rows,
+        f"sh pkill -KILL -P $(cat {tmp_path}/agents.pid)",
+        "sh sleep 3",
+        "pingall",
+        "link s4 s5 up",
+        f"{until} returned",
+        "sh sleep 2",
+        "pingall",
+        rows,
+        f"sh kill -INT $(cat {tmp_path}/agents.pid)",
+    ]
+    database = "ARMOR_MODE=agent ARMOR_BACKUP_DB=unix:/run/openvswitch/db.sock"
+    said = said_by_mn("figure2", f"--custom {FILE} --topo armor,figure2", "\n".join(commands), tmp_path, database)
+    log = (tmp_path / "agents.log").read_text(encoding="utf-8")
+    assert re.findall(r"(\d+)% dropped", said) == ["0", "0", "0", "0"], said + log
+    counts = [int(line.split()[-1]) for line in said.splitlines() if re.fullmatch(r"mininet> \d+", line)]
+    assert (counts[0] > 0, counts[1]) == (True, 0), said + log
+    assert log.count("ended with -9; it is started again") == 8, log
 
 
 def test_hosts_with_their_own_mac_addresses_reach_each_other(tmp_path):

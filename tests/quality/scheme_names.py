@@ -21,7 +21,7 @@ SUBJECTS = ("experiments/figures/", "experiments/testbed/packet_cost/")
 # Words that mean something else there, which is called as a scheme is.
 OTHER_MEANINGS = {
     "dataplane/": {"protect", "sqr"},  # packet programs
-    "experiments/cli/main.py": {"protect", "te"},  # commands
+    "experiments/cli/main.py": {"agent", "protect", "te"},  # commands
     "experiments/scenario/": {"protect", "sqr"},  # keys of a scenario file
     "ryu_apps/control/": {"protect", "te"},  # REST resources
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mininet_topos.errors import ArmorError
 from ryu_apps.plan.fields import ETH_IPV4, ETH_MPLS, ETH_VLAN
@@ -62,6 +63,24 @@ class Frame:
         return self.vlan_tci is not None and is_notification(self.vlan_tci)
 
 
+class PcapRecord(NamedTuple):
+    """One frame of a capture, of whatever protocol.
+
+    Attributes
+    ----------
+    t_ns
+        Stamp of the capture's own clock (CLOCK_REALTIME), nanoseconds.
+    data
+        The frame as far as it was captured.
+    length
+        Its length on the wire, bytes.
+    """
+
+    t_ns: int
+    data: bytes
+    length: int
+
+
 def parse_pcap(data: bytes) -> Iterator[Frame]:
     """Yield the IPv4 frames of a capture, in file order; other frames are passed over.
 
@@ -75,14 +94,14 @@ def parse_pcap(data: bytes) -> Iterator[Frame]:
     CaptureError
         Not a pcap file, or not of an Ethernet device.
     """
-    for t_ns, data_of_frame in pcap_records(data):
-        frame = _parse_frame(data_of_frame, t_ns)
+    for record in pcap_records(data):
+        frame = _parse_frame(record.data, record.t_ns)
         if frame is not None:
             yield frame
 
 
-def pcap_records(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield (stamp in nanoseconds, frame as far as it was captured) of a capture, in file order.
+def pcap_records(data: bytes) -> Iterator[PcapRecord]:
+    """Yield the frames of a capture, in file order.
 
     Parameters
     ----------
@@ -102,14 +121,14 @@ def pcap_records(data: bytes) -> Iterator[tuple[int, bytes]]:
     (link_type,) = struct.unpack_from(order + "I", data, 20)
     if link_type & 0xFFFF != ETHERNET_LINK_TYPE:
         raise CaptureError(f"the capture has link type {link_type & 0xFFFF}; capture on an Ethernet device")
-    record = struct.Struct(order + "IIII")
+    header = struct.Struct(order + "IIII")
     offset = FILE_HEADER_BYTES
     while offset + _RECORD_HEADER_BYTES <= len(data):
-        seconds, fraction, kept, _ = record.unpack_from(data, offset)
+        seconds, fraction, kept, length = header.unpack_from(data, offset)
         offset += _RECORD_HEADER_BYTES
         if offset + kept > len(data):
             return  # the writer was killed inside this record
-        yield seconds * 1_000_000_000 + fraction * unit_ns, data[offset : offset + kept]
+        yield PcapRecord(seconds * 1_000_000_000 + fraction * unit_ns, data[offset : offset + kept], length)
         offset += kept
 
 

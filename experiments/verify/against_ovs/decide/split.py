@@ -129,7 +129,7 @@ def labelled_flows(capture: bytes) -> Iterator[tuple[FlowPorts, int]]:
         A pcap file; other frames are passed over.
     """
     ports_at = _ETHERNET_BYTES + _LABEL_BYTES + _IPV4_BYTES
-    for _, frame in pcap_records(capture):
+    for _, frame, _ in pcap_records(capture):
         if len(frame) >= ports_at + _PORTS_BYTES and frame[12:14] == ETH_MPLS.to_bytes(2, "big"):
             (entry,) = struct.unpack_from(">I", frame, _ETHERNET_BYTES)
             yield FlowPorts(*struct.unpack_from(">HH", frame, ports_at)), entry >> _LABEL_SHIFT

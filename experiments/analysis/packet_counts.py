@@ -34,6 +34,10 @@ class Clock:
         """CLOCK_MONOTONIC seconds of a capture stamp."""
         return (t_ns - self.offset_ns) / 1e9
 
+    def to_ns(self, t_s: float) -> int:
+        """Capture stamp of CLOCK_MONOTONIC seconds."""
+        return round(t_s * 1e9) + self.offset_ns
+
 
 @dataclass(frozen=True, slots=True)
 class Way:

@@ -2,6 +2,7 @@
 
   armor run examples/two_failures.yaml
   armor run examples/two_failures.yaml --json --out results/mine
+  armor run examples/two_failures.yaml --pcap      captures for Wireshark, with the failures as packet comments
 
 The file's format is described in docs/scenario_format.md. The exit code is 1 when a scheme broke what it promises.
 """
@@ -32,6 +33,12 @@ MAX_SEED = 2**31 - 1  # as in the file
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `armor run`."""
     parser.add_argument("scenario", metavar="SCENARIO", help="scenario file, YAML or JSON")
+    parser.add_argument(
+        "--pcap",
+        action="store_true",
+        help="keep the captures: a pcapng file for each run, with failures and repairs as packet comments "
+        "(Wireshark's display filter frame.comment)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,12 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     from experiments.cli.run_text import runs_text
 
     seed = arguments.seed if "seed" in arguments.given else None
-    value = run_file(arguments.scenario, Path(arguments.out) if arguments.out else None, seed)
-    print_result(arguments, value, runs_text(value["runs"], str(value["folder"])))  # type: ignore[arg-type]
+    out = Path(arguments.out) if arguments.out else None
+    value = run_file(arguments.scenario, out, seed, keeps_captures=arguments.pcap)
+    text = runs_text(value["runs"], str(value["folder"]), value["captures"])  # type: ignore[arg-type]
+    print_result(arguments, value, text)
     return 0 if value["held"] else 1
 
 
-def run_file(name: str, out: Path | None = None, seed: int | None = None) -> Json:
+def run_file(name: str, out: Path | None = None, seed: int | None = None, *, keeps_captures: bool = False) -> Json:
     """Run a scenario file on emulated networks and measure it.
 
     Parameters
@@ -53,6 +62,8 @@ def run_file(name: str, out: Path | None = None, seed: int | None = None) -> Jso
         Folder of the results; None: a new one in results/.
     seed
         In place of the file's.
+    keeps_captures
+        Whether the folder receives the captures too.
 
     Returns
     -------
@@ -61,12 +72,14 @@ def run_file(name: str, out: Path | None = None, seed: int | None = None) -> Jso
     Raises
     ------
     BadInputError
-        The file is no scenario, or the folder cannot be used.
+        The file is no scenario, the folder cannot be used, or there are no captures to keep.
     MissingRequirementError
         The machine lacks a right or a program.
     """
     text = read_text(name)
     scenario = parse(text, name)
+    if keeps_captures:
+        require_captures(scenario, name)
     written: str | None = text
     if seed is not None:
         if seed > MAX_SEED:
@@ -82,10 +95,34 @@ def run_file(name: str, out: Path | None = None, seed: int | None = None) -> Jso
         raise BadInputError(f"{name}: {error}") from error
     require_programs()
     folder = ResultFolder(out) if out is not None else ResultFolder.new(f"run-{Path(name).stem}")
-    return run_and_write(scenario, planned, folder, written, f"{scenario.topology.name}: one-way delay of the probes")
+    title = f"{scenario.topology.name}: one-way delay of the probes"
+    return run_and_write(scenario, planned, folder, written, title, keeps_captures=keeps_captures)
 
 
-def run_and_write(scenario: Scenario, planned: Planned, folder: ResultFolder, text: str | None, title: str) -> Json:
+def require_captures(scenario: Scenario, name: str) -> None:
+    """Refuse to keep captures of a run that makes none.
+
+    Raises
+    ------
+    BadInputError
+        The scenario measures flows.
+    """
+    if scenario.measures_flows:
+        raise BadInputError(
+            f"--pcap keeps captures, and {name} measures flows, which it does without captures; "
+            "leave --pcap out, or give the scenario 'traffic' in place of 'flows'"
+        )
+
+
+def run_and_write(
+    scenario: Scenario,
+    planned: Planned,
+    folder: ResultFolder,
+    text: str | None,
+    title: str,
+    *,
+    keeps_captures: bool = False,
+) -> Json:
     """Run all variations, write verdict and pictures, and return what `--json` prints."""
     from experiments.charts.delay import draw_delay
     from experiments.charts.flows import draw_flows
@@ -94,7 +131,7 @@ def run_and_write(scenario: Scenario, planned: Planned, folder: ResultFolder, te
     from experiments.testbed.runs.run import run_scenario
 
     with telling() as say:
-        outcomes = run_scenario(scenario, planned, folder, text, say)
+        outcomes = run_scenario(scenario, planned, folder, text, say, keeps_captures=keeps_captures)
     value = verdict(outcomes, folder)
     folder.write_verdict(value)
     pictures = [folder.picture("figure.png"), folder.picture("figure.svg")]
@@ -119,6 +156,7 @@ def verdict(outcomes: Sequence[RunResult | FlowResult | FailedRun], folder: Resu
         "held": all(run["held"] for run in runs),
         "trustworthy": all(run["trustworthy"] for run in runs),
         "folder": str(folder.path),
+        "captures": folder.captures,
     }
 
 

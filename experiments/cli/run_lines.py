@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from ryu_apps.plan.choices import mode_words
@@ -41,6 +43,15 @@ def _notified(failure: Run) -> str:
     last = "" if known["last_ms"] is None else f", the last {known['last_ms']:.1f} ms after the {known['since']}"
     frames = f"{known['frames']:,} frames after {failure['what']}"
     return f"{frames}; {known['knew']} of {known['switches']} switches knew{last}"
+
+
+def captures_lines(folder: str, captures: Sequence[str]) -> list[str]:
+    """Where the captures are, and how to open them; `captures` are files in the folder."""
+    return [
+        "captures, with the first frame after each failure and repair marked by a packet comment:",
+        *(f"  wireshark -r {shlex.quote(f'{folder}/{name}')} -Y frame.comment" for name in captures),
+        "Remove the display filter frame.comment to see all frames.",
+    ]
 
 
 def milliseconds(value: float | None) -> str:

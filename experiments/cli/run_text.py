@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from experiments.analysis.timeline import STAGES, stage_label
 from experiments.cli.run_flows_text import flow_run_text
-from experiments.cli.run_lines import claims_lines, milliseconds, name_of, notification_lines
+from experiments.cli.run_lines import captures_lines, claims_lines, milliseconds, name_of, notification_lines
 from experiments.terminal.output import indented, table
 
 Run = dict[str, Any]
 
 
-def runs_text(runs: list[Run], folder: str) -> str:
-    """Text of `armor run`."""
+def runs_text(runs: list[Run], folder: str, captures: Sequence[str] = ()) -> str:
+    """Text of `armor run`; `captures` are files in its folder."""
     parts = [run_text(run) for run in runs]
     held = sum(run["held"] for run in runs)
     parts.append(f"{held} of {len(runs)} runs kept every claim; everything is in {folder}")
+    parts += ["\n".join(captures_lines(folder, captures))] if captures else []
     return "\n\n".join(parts)
 
 

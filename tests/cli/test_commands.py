@@ -163,6 +163,12 @@ def test_a_run_is_reported_with_what_never_came_and_what_broke() -> None:
     assert "0 of 2 runs kept every claim" in said
 
 
+def test_a_run_says_how_to_open_its_captures() -> None:
+    said = runs_text([RUN], "results/my run", ["captures/ffg.pcapng"])
+    assert "wireshark -r 'results/my run/captures/ffg.pcapng' -Y frame.comment" in said
+    assert "wireshark" not in runs_text([RUN], "results/x")
+
+
 @pytest.mark.parametrize(
     ("known", "said"),
     [

@@ -114,10 +114,10 @@ def test_the_seed_of_the_command_line_is_that_of_the_run(tmp_path: Path, monkeyp
     seen = {}
 
     def measured(
-        scenario: object, _planned: object, folder: object, text: str | None, _title: str
+        scenario: object, _planned: object, folder: object, text: str | None, _title: str, *, keeps_captures: bool
     ) -> dict[str, object]:
         seen["seed"], seen["text"] = scenario.seed, text
-        return {"runs": [], "held": True, "trustworthy": True, "folder": ""}
+        return {"runs": [], "held": True, "trustworthy": True, "folder": "", "captures": []}
 
     monkeypatch.setattr(parts, "require_programs", lambda: None)
     monkeypatch.setattr(command, "run_and_write", measured)

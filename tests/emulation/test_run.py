@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from emulation.clean import marked_processes
 from emulation.guard import GUARD
 from emulation.runfile import STATE_VARIABLE, list_runs
 from experiments.cli.main import main
+from tests.analysis.pcapng_reader import PcapngFile, read_pcapng
 from tests.patience import wait_until
 from tests.undisturbed import undisturbed_run
 
@@ -29,11 +32,12 @@ bfd_interval_ms: 100
 wait_to_restore_s: 1
 settle_s: 1
 traffic:
-  - {{from: h1, to: h5, interval_ms: 5}}
+  - {{from: h1, to: h5, interval_ms: 5, size_bytes: {size_bytes}}}
 failures:
   - {failure}
 duration_s: {duration_s}
 """
+PROBE_BYTES = 14 + 20 + 8 + 400  # headers of Ethernet, IPv4 and UDP, and what size_bytes says
 SILENT = "{link: [s4, s5], at_s: 0.5, repair_at_s: 2}"
 LONG = "{link: [s4, s5], at_s: 0.5, repair_at_s: 4}"  # agents of a busy machine take their time
 
@@ -48,7 +52,7 @@ def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 def write(folder: Path, **values: object) -> Path:
     path = folder / "scenario.yaml"
-    given = {"notification": "off", "failure": SILENT, "duration_s": 7.0, **values}
+    given = {"notification": "off", "failure": SILENT, "duration_s": 7.0, "size_bytes": 64, **values}
     path.write_text(SCENARIO.format(**given), encoding="utf-8")
     return path
 
@@ -118,6 +122,40 @@ def test_sdfast_recovers_by_backtracking_and_returns_after_the_repair(
     assert sum(row["back_hops"] > 0 and row["sent_s"] >= 0 for row in packets) == result["backtracked"]
     assert not (folder / "work").exists()
     assert_nothing_is_left(own_state)
+
+
+def test_captures_are_kept_with_failure_and_repair_as_comments(
+    tmp_path: Path, own_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before_ns = time.time_ns()
+    code, result = run(tmp_path, capsys, "--pcap", scheme="sdfast", mode="learned", size_bytes=400)
+    assert code == 0, result["claims"]
+    verdict = json.loads((tmp_path / "out" / "verdict.json").read_text(encoding="utf-8"))
+    (name,) = verdict["captures"]
+    assert name == "captures/sdfast-learned.pcapng"
+    file = read_pcapng((tmp_path / "out" / name).read_bytes())
+    assert_frames_are_those_of_the_run(file, result, before_ns)
+    failed, repaired = file.commented
+    for packet, what, at_s in ((failed, "failure", 0.5), (repaired, "repair", 2)):
+        (comment,) = packet[4]
+        said = re.fullmatch(rf"{what} of s4-s5 \(silent\) at second {at_s} of the scenario, (\S+) ms .*", comment)
+        assert said, comment
+        assert 0 < float(said[1]) < 500
+    assert 1 < (repaired[1] - failed[1]) / 1e9 < 2
+    assert_nothing_is_left(own_state)
+
+
+def assert_frames_are_those_of_the_run(file: PcapngFile, result: dict, before_ns: int) -> None:
+    """By time, from every tap that saw packets, whole lengths of what was cut at 128 bytes."""
+    names = [name for name, _, _ in file.interfaces]
+    assert {"h1-eth0", "h5-eth0", "s4-eth2"} <= set(names)
+    assert "what s4 sends to s5" in [description for _, description, _ in file.interfaces]
+    stamps = [t_ns for _, t_ns, _, _, _ in file.packets]
+    assert stamps == sorted(stamps)
+    assert before_ns < stamps[0] < stamps[-1] < time.time_ns()
+    requests = [packet for packet in file.packets if names[packet[0]] == "h1-eth0" and packet[3] == PROBE_BYTES]
+    assert len(requests) >= result["sent"] / 2
+    assert all(len(data) == min(length, 128) for _, _, data, length, _ in file.packets)
 
 
 def test_shortest_paths_lose_everything_until_the_repair_and_that_breaks_no_promise(

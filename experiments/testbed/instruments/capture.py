@@ -33,7 +33,7 @@ _LABELLED_IRTT = " or ".join(
     for n in (1, 2, 3)
 )
 PROBE_FILTER = f"(udp port {IRTT_PORT}) or (icmp) or {LABELLED_PING} or {_LABELLED_IRTT} or vlan"
-_SNAP_BYTES = 128  # Ethernet, tag, IPv4, UDP, and irtt's header fit
+SNAP_BYTES = 128  # Ethernet, tag, IPv4, UDP, and irtt's header fit
 _BUFFER_KIB = 2048
 _START_S = 15.0
 DRAIN_S = 1.2  # the kernel hands a partly filled block over after a second
@@ -57,7 +57,7 @@ class Tap:
     @property
     def argv(self) -> tuple[str, ...]:
         """The tcpdump that listens; it writes to standard output, since it may drop its rights to files."""
-        options = f"-n -p -U -s {_SNAP_BYTES} -B {_BUFFER_KIB} --time-stamp-precision=nano -w -".split()
+        options = f"-n -p -U -s {SNAP_BYTES} -B {_BUFFER_KIB} --time-stamp-precision=nano -w -".split()
         return "tcpdump", "-i", self.device, "-Q", self.direction, *options, self.wanted
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from emulation.running import RunningNetwork
 
 FORMAT_VERSION = 1
+CAPTURES = "captures"
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,17 @@ class ResultFolder:
     def picture(self, name: str) -> Path:
         """Path of a picture."""
         return self._file(name)
+
+    def capture(self, run: str) -> Path:
+        """Path of a run's captures."""
+        folder = self._file(CAPTURES)
+        folder.mkdir(exist_ok=True)
+        return folder / f"{run}.pcapng"
+
+    @property
+    def captures(self) -> list[str]:
+        """The captures of all runs that were kept, relative to the folder."""
+        return sorted(f"{CAPTURES}/{file.name}" for file in self._file(CAPTURES).glob("*.pcapng"))
 
     def _copy(self, source: Path, pattern: str, target: str) -> None:
         """Copy files that are not empty, with the folders they lie in."""

@@ -18,6 +18,7 @@ from experiments.analysis.record import Promise
 from experiments.analysis.result import Json, RunResult, judge
 from experiments.scenario.flow_values import Flow
 from experiments.scenario.values import Scenario, Variation
+from experiments.testbed.runs.captures import write_captures
 from experiments.testbed.runs.flow_run import FlowTestbed, failed_at_once, run_flows
 from experiments.testbed.runs.folder import ResultFolder, Work, run_environment
 from experiments.testbed.runs.inject import Injector
@@ -111,7 +112,13 @@ def _planned(scenario: Scenario, variation: Variation) -> PlannedRun:
 
 
 def run_scenario(
-    scenario: Scenario, planned: Planned, folder: ResultFolder, text: str | None, say: Say
+    scenario: Scenario,
+    planned: Planned,
+    folder: ResultFolder,
+    text: str | None,
+    say: Say,
+    *,
+    keeps_captures: bool = False,
 ) -> list[RunResult | FlowResult | FailedRun]:
     """Run every variation of a scenario.
 
@@ -125,6 +132,8 @@ def run_scenario(
         The scenario file as the user wrote it.
     say : callable
         Called with what is going on.
+    keeps_captures
+        Whether the folder receives the captures too; runs that measure flows have none.
 
     Returns
     -------
@@ -141,7 +150,7 @@ def run_scenario(
     outcomes: list[RunResult | FlowResult | FailedRun] = []
     interval_ms = scenario.bfd_interval_ms
     for variation, prepared in planned.items():
-        run = _Run(scenario, variation, prepared, folder, emulations, say)
+        run = _Run(scenario, variation, prepared, folder, emulations, say, keeps_captures)
         # Runs are compared, so the next one begins with the BFD interval that this one ended with.
         outcome, interval_ms = run.until_stable(interval_ms)
         if isinstance(outcome, FailedRun):
@@ -176,6 +185,7 @@ class _Run:
     folder: ResultFolder
     emulations: Json
     say: Say
+    keeps_captures: bool
 
     def until_stable(self, interval_ms: int | None) -> tuple[RunResult | FlowResult | FailedRun, int | None]:
         """Run; when BFD sessions flap that nobody broke, again with a longer interval.
@@ -230,6 +240,9 @@ class _Run:
                 dumps = () if self._cannot_refill() else self._dumps(network, work)
                 self.emulations[name] = network.describe()
                 all_notes = (*notes, *network.warnings)
+            if self.keeps_captures:
+                self._say("writing the captures")
+                write_captures(self.folder.capture(name), scenario, self.variation, measured)
             self._say("reading the captures")
             events = work.events.read_text(encoding="utf-8")
             record = make_record(scenario, self.variation, measured, events, dumps, notes=all_notes)

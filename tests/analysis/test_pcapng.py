@@ -51,7 +51,9 @@ def test_what_was_written_is_read_back(file: tuple[list[Interface], list[Packet]
 
 
 def test_the_bytes_of_a_packet_are_those_of_the_format() -> None:
-    *_, block = pcapng([Interface("s1-eth2")], [Packet(0, 2**32 + 5, b"\x01\x02\x03", 60, ("é",))], snap_bytes=128)
+    packets = [Packet(0, 7, b"\x01", 1), Packet(0, 2**32 + 5, b"\x01\x02\x03", 60, ("é",))]
+    *_, plain, block = pcapng([Interface("s1-eth2")], packets, snap_bytes=SNAP_BYTES)
+    assert plain.hex(" ", 4) == "06000000 24000000 00000000 00000000 07000000 01000000 01000000 01000000 24000000"
     assert block.hex(" ", 4) == (
         "06000000 30000000 00000000 01000000 05000000 03000000 3c000000 01020300 01000200 c3a90000 00000000 30000000"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 from collections.abc import Iterable
 
 from emulation.daemons import OPEN_VSWITCH_SCHEMA
@@ -38,7 +39,7 @@ def require_emulation() -> None:
     Raises
     ------
     MissingRequirementError
-        Not root, or a program or Mininet is missing; the message says how to repair it.
+        Not root, a program or Mininet is missing, or namespaces cannot be made; the message says how to repair it.
     """
     if os.geteuid() != 0:
         raise MissingRequirementError("an emulated network needs root (namespaces); run the command with sudo")
@@ -51,4 +52,15 @@ def require_emulation() -> None:
     if not OPEN_VSWITCH_SCHEMA.exists():
         raise MissingRequirementError(
             f"{OPEN_VSWITCH_SCHEMA} not found; reinstall it: apt-get install openvswitch-switch"
+        )
+    _require_namespaces()
+
+
+def _require_namespaces() -> None:
+    """Refuse where mnexec cannot make a network namespace: Mininet would wait for its shell for ever."""
+    done = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, check=False, timeout=30)
+    if done.returncode != 0:
+        raise MissingRequirementError(
+            f"mnexec cannot make a network namespace here ({done.stderr.strip()}); give a container the right to "
+            "(docs/emulation.md), and use a container instead of a chroot"
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -133,6 +135,18 @@ def test_a_missing_program_is_one_sentence_with_its_package(program: str, monkey
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("shutil.which", lambda name: None if name == program else f"/bin/{name}")
     with pytest.raises(MissingRequirementError, match=f"{program} not found.*apt-get install {PROGRAMS[program]}"):
+        require_emulation()
+
+
+def test_a_machine_without_namespaces_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    refusing = tmp_path / "mnexec"
+    refusing.write_text("#!/bin/sh\necho 'unshare: Operation not permitted' >&2\nexit 1\n", encoding="ascii")
+    refusing.chmod(0o755)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("emulation.requirements.missing_programs", lambda _programs: [])
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: object())
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(MissingRequirementError, match=r"namespace here \(unshare: Operation not permitted\); give"):
         require_emulation()
 
 

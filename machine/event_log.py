@@ -79,13 +79,17 @@ class EventLog:
         **fields
             Whatever belongs to the event; values that JSON can carry.
         """
-        for observe in self.observers:
-            observe(event, fields)
+        self.observe(event, **fields)
         if self._descriptor is None:
             return
         stamp = time.monotonic() if t_monotonic_s is None else t_monotonic_s
         line = json.dumps({"t_monotonic_s": stamp, "source": self.source, "event": event, **fields})
         os.write(self._descriptor, line.encode() + b"\n")
+
+    def observe(self, event: str, **fields: EventField) -> None:
+        """Have an event counted that is not to be written (one of very many)."""
+        for observe in self.observers:
+            observe(event, fields)
 
     def close(self) -> None:
         """Close the file; later events are dropped."""

@@ -73,6 +73,12 @@ EVENT_METRICS = (
     EventMetric("armor_te_failures", "Runs of traffic engineering that failed", ("te_failed",), ()),
     EventMetric("armor_mismatches", "Differences between topology and network, by kind", ("mismatch",), ("kind",)),
     EventMetric("armor_errors", "Errors that a switch or a task reported", ("error",)),
+    EventMetric(
+        "armor_errors_left_out", "Of these, errors without a line in the logs", ("errors_left_out",), adds="number"
+    ),
+    EventMetric(
+        "armor_mismatches_left_out", "Differences without a line in the logs", ("mismatches_left_out",), adds="number"
+    ),
 )
 
 

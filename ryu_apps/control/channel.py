@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
+from ryu_apps.control.decide.reply_limit import Gathered
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import DumpPart, ErrorMessage, Received
 from ryu_apps.openflow.wire import WireError, with_xid
@@ -47,6 +48,7 @@ class _Pending:
     done: Any = field(default_factory=hub.Event)
     replies: list[DumpPart] = field(default_factory=list)
     errors: list[ErrorMessage] = field(default_factory=list)
+    gathered: Gathered = field(default_factory=Gathered)
 
 
 class SwitchChannel:
@@ -146,13 +148,33 @@ class SwitchChannel:
         pending = self._pending.get(received.xid)
         if pending is None:
             return False
+        if not self._has_room(pending, received):
+            return True
         if isinstance(received.value, ErrorMessage):
             pending.errors.append(received.value)
         elif isinstance(received.value, DumpPart):
-            pending.replies.append(received.value)
+            pending.replies += [received.value] * bool(received.value.entries)
         if received.ends_request:
             pending.done.set()
         return True
+
+    def _has_room(self, pending: _Pending, received: Received) -> bool:
+        """Count a message to its request; one that makes the reply too long ends the connection."""
+        if pending.gathered.too_long:
+            return False  # the connection is ending
+        n_entries = len(received.value.entries) if isinstance(received.value, DumpPart) else 1
+        pending.gathered = pending.gathered.with_part(received.n_bytes, n_entries)
+        text = pending.gathered.too_long
+        if text:
+            pending.replies.clear()
+            pending.errors.clear()
+            self.close()
+            hub.spawn(self._give_up, text)  # the caller is the app that has to take the events of this
+        return not text
+
+    def _give_up(self, text: str) -> None:
+        self.datapath.refuse("overlong", f"{text}; its connection is closed")
+        self.datapath.close()
 
     def _begin(self) -> tuple[int, _Pending]:
         if self.closed:

@@ -25,6 +25,7 @@ from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFil
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
 from ryu_apps.control.controller_events import ControllerEvents
 from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
+from ryu_apps.control.decide.held_back import held_back, in_order
 from ryu_apps.control.decide.knowledge import Known, is_worth_reading, knowledge
 from ryu_apps.control.decide.live_topology import LiveTopology, Mismatch
 from ryu_apps.control.decide.peers import MAX_ALLOWED_BYTES, AllowList, read_allow_list, why_refused
@@ -130,7 +131,7 @@ class Controller:
         refused = why_refused(datapath.id, datapath.peer, present and present.peer, self._allow_list)
         if refused is not None:
             self.topology_control.switch_refused(node, refused)
-            datapath.close()
+            hub.spawn(datapath.close)  # it waits while the app's queue of events is full; this greenlet empties it
             return
         if present is not None:
             self.switch_gone(present)
@@ -182,7 +183,8 @@ class Controller:
 
     def _port_status(self, switch: Switch, status: PortStatus) -> None:
         if switch.held_back is not None:
-            switch.held_back.append(status)
+            port_nos = self.topology_control.expected.port_nos[switch.node]
+            switch.held_back = held_back(switch.held_back, status, port_nos)
             return
         changed = self.topology_control.port_changed(switch.node, status)
         if changed is not None:
@@ -227,11 +229,11 @@ class Controller:
         self._fill_backup(switch)
 
     def _learn_ports(self, switch: Switch) -> None:
-        switch.held_back = switch.held_back or []
+        switch.held_back = switch.held_back or {}
         ports = switch.channel.dump(encode.port_desc_request, PortDesc)
         self.coordinator.ports_known(self.topology_control.ports_described(switch.node, ports))
-        held_back, switch.held_back = switch.held_back, None
-        for status in held_back:
+        held, switch.held_back = switch.held_back, None
+        for status in in_order(held):
             self._port_status(switch, status)
 
     def _fill_backup(self, switch: Switch) -> None:

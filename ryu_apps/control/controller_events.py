@@ -26,6 +26,7 @@ SENTENCES = {
     "te_done": "run {run} of traffic engineering: {rows} rows changed, {slots_moved} of {slots} slots moved",
     "te_waiting": "run {run} of traffic engineering waits for {names}",
     "mismatch": "not as the topology says: {text}",
+    "mismatches_left_out": "{number} more differences from the topology came at once; they are counted, not written",
     "foreign_mac": "{node}: its host has the MAC address {mac}",
 }
 

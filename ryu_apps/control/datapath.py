@@ -23,13 +23,14 @@ from ryu.ofproto import ofproto_parser
 
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.decide.peers import Peer
+from ryu_apps.control.limited_lines import LimitedLog
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.decode import decode_received
 from ryu_apps.openflow.lengths import check_received
 from ryu_apps.openflow.messages import Received
 from ryu_apps.openflow.wire import VERSION, MsgType, WireError, header, split_messages
 
-LOG = logging.getLogger("armor.datapath")
+_LINES = LimitedLog(logging.getLogger("armor.datapath"))
 HANDSHAKE_S = 10.0
 NO_HANDSHAKE = "no handshake"
 _READ_BYTES = 16384
@@ -52,7 +53,8 @@ class MessageRefused(EventBase):
     ----------
     kind
         "malformed", and the connection is closed; "unusable": Ryu fell over it, closed; "unparsable" by Ryu, and
-        "unreadable" by Armor's codec: the message is left out. `NO_HANDSHAKE`: none within `HANDSHAKE_S`, closed.
+        "unreadable" by Armor's codec: the message is left out. "overlong": too much came in answer to one request,
+        closed. `NO_HANDSHAKE`: none within `HANDSHAKE_S`, closed.
     text
         What is wrong with it.
     """
@@ -117,8 +119,8 @@ class ServedDatapath(ryu_controller.Datapath):
                 self._deliver_decoded(message, decorate)
         except WireError as error:
             self.refuse("unreadable", str(error))
-        except Exception as error:
-            LOG.exception("a handler has fallen over a message of %s", self.address)
+        except Exception as error:  # noqa: BLE001 - nothing is hidden: it is counted and logged
+            _LINES.error("handlers that fail", f"a handler has fallen over a message of {self.address}", error)
             self.refuse("unusable", f"{type(error).__name__}: {error}; its connection is closed")
             self.close()
 
@@ -128,7 +130,7 @@ class ServedDatapath(ryu_controller.Datapath):
         if self.ofp_brick.get_observers(event, None):
             self.ofp_brick.send_event_to_observers(event)
         else:
-            LOG.error("switch %s at %s: %s message: %s", self.id, self.address, kind, text)
+            _LINES.error(f"{kind} messages", f"switch {self.id} at {self.address}: {kind} message: {text}")
 
     def _others_listen(self) -> bool:
         observers = self.ofp_brick.observers.values()

@@ -1,8 +1,10 @@
-"""The address on which switches find this controller: loopback, unless somebody names another."""
+"""The address on which switches find this controller: loopback, unless somebody names another; and who gets in."""
 
 from __future__ import annotations
 
+import errno
 import logging
+import resource
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -15,20 +17,56 @@ from ryu.ofproto import ofproto_common
 
 from machine.tls import HANDSHAKE_S, TlsFiles, handshake_error, has_identity, tls_context, use_identity
 from mininet_topos.errors import BadInputError
+from ryu_apps.control.decide.connections import OPENFLOW, Connections
+from ryu_apps.control.limited_lines import LimitedLog
+from ryu_apps.control.settings import load_settings
 
+CONNECTIONS = Connections()
+"""Of all OpenFlow ports of this process."""
 LOG = logging.getLogger("armor.tls")
+_REFUSED = LimitedLog(LOG)
+_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_ACCEPT_AGAIN_S = 0.1
+_OTHER_FILES = 512  # open files that are no OpenFlow connections
 Handle = Callable[[Any, Any], None]
 """Serves a connection, given its socket and the switch's address."""
 
 
 class OpenFlowServer(hub.StreamServer):
-    """A server of connections of switches, with TLS if this process has an identity.
+    """A server of connections of switches, with TLS if this process has an identity; it refuses those over a limit.
 
     Ryu's own forgets its TLS settings at the first connection, so that no second switch could connect.
     """
 
     def __init__(self, address: tuple[str, int], handle: Handle, **_of_ryu: Any) -> None:
         super().__init__(address, _with_tls(handle) if has_identity() else handle)
+
+    def serve_forever(self) -> None:
+        """Serve each connection that is not refused in a greenlet of its own."""
+        while True:
+            try:
+                connection, address = self.server.accept()
+            except OSError as error:
+                if error.errno not in (*_NO_DESCRIPTOR, errno.ECONNABORTED):
+                    raise
+                _REFUSED.error(
+                    "connections that cannot be accepted", f"no connection can be accepted: {error.strerror}"
+                )
+                hub.sleep(_ACCEPT_AGAIN_S)
+                continue
+            refused = CONNECTIONS.why_refused(str(address[0]))
+            if refused:
+                connection.close()
+                _REFUSED.error("refused connections", refused)
+                hub.sleep(0)  # others are served while somebody goes on connecting
+            else:
+                hub.spawn(self._serve, connection, address)
+
+    def _serve(self, connection: Any, address: Any) -> None:
+        try:
+            self.handle(connection, address)
+        finally:
+            CONNECTIONS.ended(str(address[0]))
 
 
 def prepare_listening() -> None:
@@ -40,7 +78,8 @@ def prepare_listening() -> None:
     Raises
     ------
     BadInputError
-        Some of the three files of TLS are missing, or one cannot be used; or another controller has the port.
+        A setting of the group [openflow] cannot be used; some of the three files of TLS are missing, or one cannot be
+        used; or another controller has the port.
     """
     options = cfg.CONF
     options.set_default("ofp_listen_host", "127.0.0.1")
@@ -52,6 +91,8 @@ def prepare_listening() -> None:
         use_identity(TlsFiles(*files))
         options.set_default("ofp_ssl_listen_port", options.ofp_tcp_listen_port)
     ryu_controller.StreamServer = OpenFlowServer
+    CONNECTIONS.limits = load_settings(OPENFLOW)
+    _allow_open_files(CONNECTIONS.limits.max_connections + _OTHER_FILES)
     _refuse_taken_port()
 
 
@@ -70,12 +111,26 @@ def _with_tls(handle: Handle) -> Handle:
         try:
             secured = context.wrap_socket(connection, server_side=True)
         except OSError as error:
-            LOG.error("%s has not got in: %s", address[0], handshake_error(error))
+            _REFUSED.error("failed TLS handshakes", f"{address[0]} has not got in: {handshake_error(error)}")
             connection.close()
             return
         handle(secured, address)
 
     return serve
+
+
+def _allow_open_files(wanted: int) -> None:
+    """Raise this process's limit of open files to what its connections may take, as far as the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        LOG.warning(
+            "this process may open %d files, fewer than max_connections needs (%d); raise ulimit -n, or lower it",
+            allowed,
+            wanted,
+        )
 
 
 def _refuse_taken_port() -> None:

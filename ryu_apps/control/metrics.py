@@ -10,6 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from machine.event_log import EventLog
 from machine.event_metrics import observed_by_metrics
 from ryu_apps.control.decide.rest import View
+from ryu_apps.control.listening import CONNECTIONS
 
 
 class PortCollector:
@@ -37,8 +38,20 @@ class PortCollector:
         yield sent
 
 
+class ConnectionCollector:
+    """OpenFlow connections of this process."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Metric families (called by prometheus_client)."""
+        text = "OpenFlow connections that are open, those without a handshake too"
+        yield GaugeMetricFamily("armor_open_connections", text, CONNECTIONS.n_open)
+        text = "OpenFlow connections over a limit, which were closed"
+        yield CounterMetricFamily("armor_refused_connections", text, CONNECTIONS.n_refused)
+
+
 def metrics_registry(view: View, events: EventLog) -> CollectorRegistry:
     """Metrics of a controller, from now on."""
     registry = observed_by_metrics(events).registry
     registry.register(PortCollector(view))
+    registry.register(ConnectionCollector())
     return registry

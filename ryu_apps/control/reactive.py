@@ -20,6 +20,7 @@ from ryu_apps.control.datapath import MessageApp, MessageReceived, MessageRefuse
 from ryu_apps.control.decide import live_topology
 from ryu_apps.control.decide.edge import SendArp, edge_state, on_arp
 from ryu_apps.control.decide.frames import arp_frame, read_arp
+from ryu_apps.control.decide.held_back import PORT_DELETED
 from ryu_apps.control.decide.reactive import Action, Confirm, Install, PathSetup, Release, Routes
 from ryu_apps.control.decide.reactive_settings import REACTIVE
 from ryu_apps.control.decide.settings import ARMOR
@@ -33,7 +34,6 @@ from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.ids import OFPP_CONTROLLER, SCHEME_MASK, Kind, Owner, Priority, Table, cookie
 from ryu_apps.plan.rows import FlowRow, Output
 
-_PORT_DELETED = 1
 _OWN = cookie(Owner.REACTIVE, Kind.PLANNED)
 _MISS = FlowRow(Table.CLASSIFY, Priority.MISS, (), (Output(OFPP_CONTROLLER),), cookie=_OWN)
 
@@ -107,7 +107,7 @@ class ReactiveApp(MessageApp):
 
     def _port_changed(self, node: str, status: PortStatus) -> None:
         # A port that is gone leads nowhere, like a failed one.
-        port = replace(status.port, state=0) if status.reason == _PORT_DELETED else status.port
+        port = replace(status.port, state=0) if status.reason == PORT_DELETED else status.port
         self._live = live_topology.port_changed(self._live, node, port, time.monotonic())
         self._route()
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ryu_apps.control.channel import SwitchChannel
+from ryu_apps.control.decide.held_back import HeldBack
 from ryu_apps.control.route_configuration import SwitchRoutes
-from ryu_apps.openflow.messages import PortStatus
 
 
 @dataclass(eq=False)
@@ -24,7 +24,7 @@ class Switch:
     dpid: int
     channel: SwitchChannel
     routes: SwitchRoutes
-    held_back: list[PortStatus] | None = field(default_factory=list)
+    held_back: HeldBack | None = field(default_factory=dict)
 
     def state(self) -> dict[str, Any]:
         """What the REST interface shows of it."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from functools import partial
 
 from machine.event_log import EventLog
 from mininet_topos.ports import MAX_PORT_NO
 from mininet_topos.topology import FailureScenario, Topology
 from ryu_apps.control.decide import live_topology
 from ryu_apps.control.decide.frames import LldpProbe, lldp_probe_frame
+from ryu_apps.control.decide.held_back import PORT_DELETED, is_live_after
 from ryu_apps.control.decide.live_topology import Expected, LiveTopology, Mismatch, PortKey
+from ryu_apps.control.limited_lines import LimitedLines
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import PortDesc, PortStatus
 from ryu_apps.plan.rows import Output
 
-_PORT_DELETED = 1
 _MOST_REFUSED = 100  # somebody who tries out ids fills no memory
 
 
@@ -35,6 +37,7 @@ class TopologyControl:
         self._events = events
         self._refused: dict[Mismatch, None] = {}
         self._named: frozenset[Mismatch] = frozenset()
+        self._lines = LimitedLines()
 
     def node_of(self, dpid: int) -> str | None:
         """Name of the switch with this datapath id; an unknown one is named once, and has to be left alone."""
@@ -58,26 +61,33 @@ class TopologyControl:
         self.name_mismatches()
 
     def ports_described(self, node: str, ports: Iterable[PortDesc]) -> dict[PortKey, bool]:
-        """A switch has described all its ports; liveness of its link ports."""
+        """A switch has described all its ports; liveness of those that the topology has."""
         known = {port.port_no: port for port in ports if port.port_no <= MAX_PORT_NO}
         self.live = live_topology.switch_connected(self.live, node, known, time.monotonic())
-        for port in known.values():
-            if not port.live:
-                self._write_port_status(node, port.port_no, False)
+        liveness = {(node, port_no): port.live for port_no, port in known.items() if self.has_port(node, port_no)}
+        for (_, port_no), is_live in liveness.items():
+            if not is_live:
+                self._write_port_status(node, port_no, False)
         self.name_mismatches()
-        return {(node, port_no): port.live for port_no, port in known.items()}
+        return liveness
+
+    def has_port(self, node: str, port_no: int) -> bool:
+        """Whether the topology gives a switch this port."""
+        return self.expected.has_port((node, port_no))
 
     def port_changed(self, node: str, status: PortStatus) -> tuple[PortKey, bool] | None:
-        """A port status has come; the port and whether it is live now (None for reserved ports)."""
+        """A port status has come; the port and whether it is live now (None for ports that the topology lacks)."""
         port = status.port
         if port.port_no > MAX_PORT_NO:
             return None
-        deleted = status.reason == _PORT_DELETED
-        live = port.live and not deleted
-        if self.live.is_live((node, port.port_no)) != live:  # Open vSwitch reports one change more than once
+        is_known = self.has_port(node, port.port_no)
+        deleted, live = status.reason == PORT_DELETED, is_live_after(status)
+        if (
+            is_known and self.live.is_live((node, port.port_no)) != live
+        ):  # Open vSwitch reports one change more than once
             self._write_port_status(node, port.port_no, live)
         self.live = live_topology.port_changed(self.live, node, port, time.monotonic(), deleted)
-        return (node, port.port_no), live
+        return ((node, port.port_no), live) if is_known else None
 
     def switch_gone(self, node: str) -> None:
         """The connection of a switch is gone."""
@@ -107,8 +117,15 @@ class TopologyControl:
         """Write differences that are new to the event log."""
         now = frozenset(self.mismatches())
         for mismatch in sorted(now - self._named):
-            self._events.write("mismatch", kind=mismatch.kind, node=mismatch.node, text=mismatch.text)
+            fields = mismatch._asdict()
+            if self._lines.admits(mismatch.node, partial(self._left_out, mismatch.node)):
+                self._events.write("mismatch", **fields)
+            else:
+                self._events.observe("mismatch", **fields)
         self._named = now
+
+    def _left_out(self, node: str, number: int) -> None:
+        self._events.write("mismatches_left_out", node=node, number=number)
 
     def failure_scenario(self) -> FailureScenario:
         """What is broken now, as planners take it."""

@@ -324,4 +324,4 @@ def decode_received(given: bytes) -> Received:
     """
     head = header(given)
     decode = _VALUES.get(head.msg_type)
-    return Received(head.msg_type, head.xid, decode(given) if decode else None)
+    return Received(head.msg_type, head.xid, decode(given) if decode else None, len(given))

@@ -173,6 +173,7 @@ class Received:
     kind: int
     xid: int
     value: PacketIn | PortStatus | ErrorMessage | DumpPart | None
+    n_bytes: int = 0
 
     @property
     def ends_request(self) -> bool:

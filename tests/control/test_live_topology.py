@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mininet_topos.catalogue import load_topology
 from ryu_apps.control.decide.frames import LldpProbe
 from ryu_apps.control.decide.live_topology import (
+    MAX_UNEXPECTED_PORTS,
     Expected,
     LiveTopology,
     find_mismatches,
@@ -156,3 +157,48 @@ def test_live_since_names_exactly_the_live_ports(sequence):
     truth = {(node, port_no) for node, ports in live.ports.items() for port_no, known in ports.items() if known.live}
     assert live.live_since_s.keys() == truth
     find_mismatches(live, 1e6, INTERVAL_S)
+
+
+reports = st.lists(
+    st.tuples(st.sampled_from(["s1", "s2"]), st.integers(1, 1 << 32), st.booleans(), st.booleans()), max_size=200
+)
+
+
+def expected_part(live):
+    """What is known of the ports that the topology has."""
+    return {
+        (node, port_no): (port, live.live_since_s.get((node, port_no)))
+        for node, ports in live.ports.items()
+        for port_no, port in ports.items()
+        if EXPECTED.has_port((node, port_no))
+    }
+
+
+@given(reports)
+def test_ports_that_the_topology_lacks_fill_no_memory_and_change_nothing_of_others(sequence):
+    before = live = described()
+    for node, port_no, is_live, deleted in sequence:
+        if not EXPECTED.has_port((node, port_no)):
+            live = port_changed(live, node, port(port_no, is_live), 1.0, deleted)
+            live = lldp_probe_heard(live, node, port_no, LldpProbe(port_no, 1), 1.0)
+    assert expected_part(live) == expected_part(before)
+    for node, ports in live.ports.items():
+        assert len(ports.keys() - EXPECTED.port_nos[node]) <= MAX_UNEXPECTED_PORTS
+    assert all(port_no in live.ports[node] for node, port_no in (*live.live_since_s, *live.heard))
+    named = [one for one in find_mismatches(live, 1.0, None) if one.kind == "unexpected port"]
+    assert len(named) <= 2 * (MAX_UNEXPECTED_PORTS + 1)
+
+
+@given(st.integers(0, 3 * MAX_UNEXPECTED_PORTS))
+def test_as_many_unexpected_ports_as_are_kept_are_named_whether_described_or_reported(number):
+    numbers = range(100, 100 + number)
+    at_once = described({"s1": [*EXPECTED.ports_at("s1"), *numbers]})
+    one_by_one = described()
+    for port_no in numbers:
+        one_by_one = port_changed(one_by_one, "s1", port(port_no), 0.0)
+    assert find_mismatches(at_once, 1.0, None) == find_mismatches(one_by_one, 1.0, None)
+    assert at_once.crowded == one_by_one.crowded == (frozenset({"s1"}) if number > MAX_UNEXPECTED_PORTS else set())
+    texts = [one.text for one in find_mismatches(at_once, 1.0, None)]
+    assert len(texts) == min(number, MAX_UNEXPECTED_PORTS + 1)
+    assert any("more than 16 ports" in text for text in texts) == (number > MAX_UNEXPECTED_PORTS)
+    assert switch_gone(at_once, "s1").crowded == frozenset()

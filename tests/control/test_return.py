@@ -248,3 +248,11 @@ def test_after_a_return_no_notification_of_the_link_goes_on_and_nothing_that_one
 def test_a_link_id_of_the_state_is_one_of_the_topology():
     assert set(EXPECTED.link_ends) == set(TOPOLOGY.link_ids)
     assert all(isinstance(link, LinkId) for link in EXPECTED.link_ends)
+
+
+@given(st.lists(st.tuples(st.integers(1 << 8, 1 << 32), st.booleans())))
+def test_ports_of_no_link_change_nothing(ports):
+    state = all_live()
+    for port_no, live in ports:
+        state = ports_known(state, {(NEAR[0], port_no): live}, 1.0)
+    assert state == all_live()

@@ -16,6 +16,7 @@ from ryu_apps.plan.ids import CONTROL_PORT
 
 PortKey = tuple[str, int]
 SILENT_AFTER_INTERVALS = 3
+MAX_UNEXPECTED_PORTS = 16  # of a switch, kept and named; a switch that makes up port numbers fills no memory
 
 
 class Mismatch(NamedTuple):
@@ -66,6 +67,18 @@ class Expected:
         """The directed link of every link port."""
         return {(direction.src, port_no): direction for direction, port_no in self.port_of.items()}
 
+    @cached_property
+    def port_nos(self) -> dict[str, frozenset[int]]:
+        """Ports of every switch: its host's and its links'."""
+        found = {node: {HOST_PORT} for node in self.topology.node_names}
+        for node, port_no in self.direction_of:
+            found[node].add(port_no)
+        return {node: frozenset(numbers) for node, numbers in found.items()}
+
+    def has_port(self, port: PortKey) -> bool:
+        """Whether the topology gives a switch this port."""
+        return port[1] in self.port_nos.get(port[0], ())
+
     def ports_at(self, node: str) -> dict[int, str]:
         """What is behind each port of a switch, in words."""
         links = {
@@ -99,22 +112,33 @@ class LiveTopology:
     Attributes
     ----------
     ports
-        By switch and port number.
+        By switch and port number: those of the topology, and at most `MAX_UNEXPECTED_PORTS` others of a switch.
     live_since_s : mapping of (str, int) to float
         Ports that are live now.
     heard : mapping of (str, int) to Heard
         Latest discovery frame by the port where it arrived.
+    crowded
+        Switches that have described more unexpected ports than are kept.
     """
 
     expected: Expected
     ports: Mapping[str, Mapping[int, PortDesc]] = field(default_factory=dict)
     live_since_s: Mapping[PortKey, float] = field(default_factory=dict)
     heard: Mapping[PortKey, Heard] = field(default_factory=dict)
+    crowded: frozenset[str] = frozenset()
 
     def is_live(self, port: PortKey) -> bool | None:
         """Whether a port is live; None when its switch is not connected or does not have it."""
         described = self.ports.get(port[0], {}).get(port[1])
         return None if described is None else described.live
+
+    def has_room(self, port: PortKey) -> bool:
+        """Whether a port is kept: the topology has it, it is kept already, or few others are."""
+        known = self.ports.get(port[0], {})
+        if self.expected.has_port(port) or port[1] in known:
+            return True
+        others = known.keys() - self.expected.port_nos.get(port[0], frozenset())
+        return port[1] < CONTROL_PORT and len(others) < MAX_UNEXPECTED_PORTS
 
     def failure_scenario(self) -> FailureScenario:
         """Directions whose sending port is known to be down: what the planner may take as failed."""
@@ -125,11 +149,24 @@ class LiveTopology:
 def switch_connected(live: LiveTopology, node: str, ports: Mapping[int, PortDesc], now_s: float) -> LiveTopology:
     """A switch has described its ports."""
     known = switch_gone(live, node)
-    since = {(node, port_no): now_s for port_no, port in ports.items() if port.live}
-    kept = {port: live.live_since_s[port] for port in since if port in live.live_since_s}
+    kept, is_crowded = _kept(live.expected, node, ports)
+    since = {(node, port_no): now_s for port_no, port in kept.items() if port.live}
+    before = {port: live.live_since_s[port] for port in since if port in live.live_since_s}
     return replace(
-        known, ports={**known.ports, node: dict(ports)}, live_since_s={**known.live_since_s, **since, **kept}
+        known,
+        ports={**known.ports, node: kept},
+        live_since_s={**known.live_since_s, **since, **before},
+        crowded=known.crowded | {node} if is_crowded else known.crowded,
     )
+
+
+def _kept(expected: Expected, node: str, ports: Mapping[int, PortDesc]) -> tuple[dict[int, PortDesc], bool]:
+    """The ports to be kept of a description, and whether it has more unexpected ones than that."""
+    # From `CONTROL_PORT` on they are those that Armor adds, and reserved ones.
+    others = sorted(number for number in ports if not expected.has_port((node, number)) and number < CONTROL_PORT)
+    kept = {number: port for number, port in ports.items() if expected.has_port((node, number))}
+    kept |= {number: ports[number] for number in others[:MAX_UNEXPECTED_PORTS]}
+    return kept, len(others) > MAX_UNEXPECTED_PORTS
 
 
 def switch_gone(live: LiveTopology, node: str) -> LiveTopology:
@@ -139,12 +176,16 @@ def switch_gone(live: LiveTopology, node: str) -> LiveTopology:
         ports={name: ports for name, ports in live.ports.items() if name != node},
         live_since_s={port: since for port, since in live.live_since_s.items() if port[0] != node},
         heard={port: heard for port, heard in live.heard.items() if port[0] != node},
+        crowded=live.crowded - {node},
     )
 
 
 def port_changed(live: LiveTopology, node: str, port: PortDesc, now_s: float, deleted: bool = False) -> LiveTopology:
     """A port was added, has changed, or is gone."""
     key = (node, port.port_no)
+    if not live.has_room(key):
+        is_more = not deleted and port.port_no < CONTROL_PORT and node not in live.crowded
+        return replace(live, crowded=live.crowded | {node}) if is_more else live
     ports = {number: known for number, known in live.ports.get(node, {}).items() if number != port.port_no}
     since = {name: value for name, value in live.live_since_s.items() if name != key}
     heard = live.heard
@@ -158,7 +199,9 @@ def port_changed(live: LiveTopology, node: str, port: PortDesc, now_s: float, de
 
 
 def lldp_probe_heard(live: LiveTopology, node: str, port_no: int, lldp_probe: LldpProbe, now_s: float) -> LiveTopology:
-    """A discovery frame has arrived at a port."""
+    """A discovery frame has arrived at a port; at one that is not kept, it says nothing."""
+    if not live.expected.has_port((node, port_no)) and port_no not in live.ports.get(node, {}):
+        return live
     return replace(live, heard={**live.heard, (node, port_no): Heard(lldp_probe, now_s)})
 
 
@@ -184,10 +227,12 @@ def _port_mismatches(live: LiveTopology) -> Iterator[Mismatch]:
             text = f"{node} has no port {port_no} ({wanted[port_no]}); add it or correct the topology file"
             yield Mismatch("missing port", node, text)
         for port_no in sorted(ports.keys() - wanted.keys()):
-            if port_no < CONTROL_PORT:  # from there on they are those that Armor adds, and reserved ones
-                name = ports[port_no].name
-                text = f"{node} has port {port_no} ({name}), which the topology does not know; no traffic uses it"
-                yield Mismatch("unexpected port", node, text)
+            name = ports[port_no].name
+            text = f"{node} has port {port_no} ({name}), which the topology does not know; no traffic uses it"
+            yield Mismatch("unexpected port", node, text)
+    for node in live.crowded:
+        text = f"{node} describes more than {MAX_UNEXPECTED_PORTS} ports that the topology does not know; look at it"
+        yield Mismatch("unexpected port", node, text)
 
 
 def _heard_mismatches(live: LiveTopology) -> Iterator[Mismatch]:

@@ -91,7 +91,9 @@ def port_changed(state: ReturnState, port: PortKey, live: bool, now_s: float) ->
 
 
 def ports_known(state: ReturnState, live: Mapping[PortKey, bool], now_s: float) -> ReturnState:
-    """The state of several ports at once (a switch has connected)."""
+    """The state of several ports at once (a switch has connected); ports of no link change nothing."""
+    ends = {end for ends in state.ends.values() for end in ends}
+    live = {port: value for port, value in live.items() if port in ends}
     after = replace(state, live={**state.live, **live})
     return replace(after, links={**after.links, **_changed_links(state, after, live, now_s)})
 

@@ -12,6 +12,7 @@ from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.datapath import peer_of, read_messages
+from ryu_apps.control.limited_lines import LimitedLog
 from ryu_apps.control.priority.sender import Sender
 from ryu_apps.control.priority.sockets import keep_short, mark, prepare, why_unsent
 from ryu_apps.control.priority.waiting import Event
@@ -20,7 +21,7 @@ from ryu_apps.openflow.wire import VERSION, MsgType, header
 from ryu_apps.pmt.channels import async_masks, set_async
 from ryu_apps.pmt.rules import PolicyMapTable
 
-LOG = logging.getLogger("pso")
+_LINES = LimitedLog(logging.getLogger("pso"))
 
 
 class Registry(Protocol):
@@ -96,7 +97,7 @@ class ClassChannel:
             read_messages(self._socket, lambda: self._is_open, self._received)
         except ArmorError as error:
             self._registry.error("malformed")
-            LOG.error("per-class connection of %s is closed: %s", self.address, error)
+            _LINES.error("malformed messages", f"per-class connection of {self.address} is closed: {error}")
         finally:
             self._is_open = False
             self._registry.channel_closed(self)

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Protocol
 from ryu.controller.handler import DEAD_DISPATCHER
 
 from ryu_apps.control.datapath import ServedDatapath
+from ryu_apps.control.limited_lines import LimitedLog
 from ryu_apps.control.priority.link import Link
 from ryu_apps.control.priority.sockets import mark, prepare, why_unsent
 from ryu_apps.pmt.channels import main_class
 
-LOG = logging.getLogger("pso")
+_LINES = LimitedLog(logging.getLogger("pso"))
 
 
 class Service(Protocol):
@@ -72,7 +73,8 @@ class PsoDatapath(ServedDatapath):
                     break
         except OSError as error:
             self.pso.error(why_unsent(error))
-            LOG.error("switch %s at %s takes nothing (%s); its connection is closed", self.id, self.address, error)
+            text = f"switch {self.id} at {self.address} takes nothing ({error}); its connection is closed"
+            _LINES.error("switches that take nothing", text)
         finally:
             self.send_q = None  # Ryu's echo loop stops by it
             self.link.sender.close()

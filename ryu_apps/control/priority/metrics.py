@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from ryu_apps.control.decide.resource import refusal
+from ryu_apps.control.metrics import ConnectionCollector
 from ryu_apps.control.priority.decide.counters import BOUNDS_S, ClassCounters, Counters
 from ryu_apps.control.priority.decide.settings import PsoSettings
 from ryu_apps.control.priority.service import PsoService
@@ -56,6 +57,7 @@ def metrics_application(service: PsoService) -> Application:
     """What a request gets."""
     registry = CollectorRegistry()
     registry.register(CounterCollector(service.counters))
+    registry.register(ConnectionCollector())
 
     def application(method: str, path: str, _body: str) -> Answer:
         if method not in ("GET", "HEAD"):

@@ -16,6 +16,7 @@ from ryu.lib import hub
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.datapath import serve_with
 from ryu_apps.control.decide.peers import why_refused
+from ryu_apps.control.limited_lines import LimitedLog
 from ryu_apps.control.listening import OpenFlowServer
 from ryu_apps.control.priority.channel import ClassChannel
 from ryu_apps.control.priority.datapath import PsoDatapath
@@ -32,7 +33,7 @@ from ryu_apps.openflow.wire import VERSION, MsgType
 from ryu_apps.pmt.channels import main_class
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
-LOG = logging.getLogger("pso")
+_LINES = LimitedLog(logging.getLogger("pso"))
 HANDSHAKE_S = 10.0
 CONVERSE_S = 1.0  # an echo and its answer every second are 0.1 % of a link of 1 Mbit/s
 _ALL_CLASSES = (*range(1, 9), UNMATCHED_CLASS)  # eight class selectors: no table has more classes
@@ -161,7 +162,7 @@ class PsoService:
         before = self.links.get(dpid)
         if before is not None and before.datapath.peer != link.datapath.peer:
             self.error("refused connection")
-            LOG.error("%s", why_refused(dpid, link.datapath.peer, before.datapath.peer, None))
+            _LINES.error("refused connections", why_refused(dpid, link.datapath.peer, before.datapath.peer, None) or "")
             link.datapath.close()
             return
         self.links[dpid] = link
@@ -205,7 +206,7 @@ class PsoService:
 
     def _refuse(self, channel: ClassChannel, link: Link) -> None:
         self.error("refused connection")
-        LOG.error("%s", why_refused(link.datapath.id, channel.peer, link.datapath.peer, None))
+        _LINES.error("refused connections", why_refused(link.datapath.id, channel.peer, link.datapath.peer, None) or "")
         channel.close()
 
     def channel_closed(self, channel: ClassChannel) -> None:

@@ -1,0 +1,66 @@
+"""How many OpenFlow connections are open, and which further ones are refused: settings of all apps, [openflow]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ryu_apps.control.decide.setting_group import Setting, SettingGroup, whole_between
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """OpenFlow connections that may be open, altogether and from one address; per-class connections count, too."""
+
+    max_connections: int = 2048
+    max_connections_per_address: int = 1024
+
+
+@dataclass(slots=True)
+class Connections:
+    """Connections that are open.
+
+    Attributes
+    ----------
+    of_address
+        How many, by address; none of them 0.
+    n_refused
+        Connections over a limit so far.
+    """
+
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
+    of_address: dict[str, int] = field(default_factory=dict)
+    n_open: int = 0
+    n_refused: int = 0
+
+    def why_refused(self, address: str) -> str:
+        """Why a connection from an address is refused, and count it; empty: it is open from now on."""
+        limits, here = self.limits, self.of_address.get(address, 0)
+        if self.n_open >= limits.max_connections:
+            refused = f"{self.n_open} OpenFlow connections are open; raise the setting max_connections"
+        elif here >= limits.max_connections_per_address:
+            refused = f"it has {here} OpenFlow connections open; raise the setting max_connections_per_address"
+        else:
+            self.of_address[address] = here + 1
+            self.n_open += 1
+            return ""
+        self.n_refused += 1
+        return f"a connection from {address} is refused: {refused} of [openflow], or find out who opens so many"
+
+    def ended(self, address: str) -> None:
+        """A connection from an address that was not refused has ended."""
+        self.n_open -= 1
+        self.of_address[address] -= 1
+        if not self.of_address[address]:
+            del self.of_address[address]
+
+
+_NUMBER = whole_between(1, 1_000_000)
+OPENFLOW = SettingGroup(
+    "openflow",
+    "ARMOR_OPENFLOW_",
+    (
+        Setting("max_connections", _NUMBER, "2048", "OpenFlow connections that may be open"),
+        Setting("max_connections_per_address", _NUMBER, "1024", "OpenFlow connections of one address"),
+    ),
+    ConnectionLimits,
+)

@@ -1,0 +1,147 @@
+"""What one hostile switch costs a running controller: bounded lines, ports, replies and connections."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import pytest
+
+from ryu_apps.control.decide.line_limit import BURST_LINES
+from ryu_apps.control.decide.live_topology import MAX_UNEXPECTED_PORTS
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.wire import MsgType, Multipart
+from tests.control.priority.running import PlayedSwitch, with_xid, xids
+from tests.control.running import RunningApp
+from tests.patience import wait_until
+from tests.pmt.messages import bare
+
+pytestmark = [pytest.mark.ryu, pytest.mark.slow]
+PER_ADDRESS = 8
+PORTS_OF_A_PART = 1000
+ERROR = bare(MsgType.ERROR, struct.pack("!HH", 1, 1) + encode.flows_delete_by_cookie(0, 0))
+TWO_BYTES_OF_A_PORT = struct.pack("!HHHBB2s8x", 1, 10, 0x8000, 0, 2, b"xx")
+UNREADABLE = bare(MsgType.PACKET_IN, struct.pack("!IHBBQ", 0, 0, 0, 0, 0) + TWO_BYTES_OF_A_PORT)
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory) -> Iterator[RunningApp]:
+    settings = {"openflow_max_connections_per_address": str(PER_ADDRESS), "stats_interval_s": "0"}
+    with RunningApp("sdfast", "square", tmp_path_factory.mktemp("app"), **settings) as running:
+        yield running
+
+
+def port(port_no: int, state: int) -> bytes:
+    return struct.pack("!I4x6s2x16s8I", port_no, b"\2" * 6, b"p", 0, state, *[0] * 6)
+
+
+def port_status(port_no: int, state: int = 4) -> bytes:
+    return bare(MsgType.PORT_STATUS, struct.pack("!B7x", 0) + port(port_no, state))
+
+
+def metric(app: RunningApp, name: str, labels: str = "") -> float:
+    lines = app.text("/metrics").splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith(f"{name}{labels}"))
+
+
+def assert_served(switch: PlayedSwitch, xid: int) -> None:
+    switch.send(with_xid(encode.echo_request(), xid))
+    switch.read_until(lambda got: xid in xids(got, MsgType.ECHO_REPLY), "an echo reply")
+
+
+@pytest.fixture(autouse=True)
+def _alone(app) -> None:
+    wait_until(lambda: metric(app, "armor_open_connections") == 0, "connections of other tests have ended")
+
+
+def test_a_switch_with_ever_new_ports_is_named_once_for_all_and_others_lose_nothing(app) -> None:
+    with PlayedSwitch(app.openflow_port, dpid=1) as hostile:
+        hostile.hello()
+        for first in range(100, 20_000, 100):
+            hostile.send(b"".join(map(port_status, range(first, first + 100))))
+        hostile.send(port_status(2, state=1))
+        assert_served(hostile, 7)
+
+        def named() -> list[str]:
+            found = app.get("/armor/mismatches")["mismatches"]
+            return [one["text"] for one in found if one["kind"] == "unexpected port"]
+
+        wait_until(lambda: any("more than 16 ports" in text for text in named()), "the switch is named")
+        assert len(named()) == MAX_UNEXPECTED_PORTS + 1
+        wait_until(lambda: app.get("/armor/state")["failed_links"], "the failure behind them is seen")
+    assert {event["port_no"] for event in app.events("port_status")} <= {1, 2, 3}
+
+
+@pytest.mark.parametrize(("what", "message", "dpid"), [("switch", ERROR, 2), ("unreadable message", UNREADABLE, 3)])
+def test_errors_are_counted_and_their_lines_limited(app, what, message, dpid) -> None:
+    number, node = 3000, f"s{dpid}"
+    with PlayedSwitch(app.openflow_port, dpid=dpid) as hostile:
+        hostile.hello()
+        hostile.send(message * number)
+        assert_served(hostile, 8)
+        labels = f'{{node="{node}"}}'
+        wait_until(lambda: metric(app, "armor_errors_total", labels) >= number, "all are counted")
+
+    def lines() -> list[str]:
+        return [line for line in app.log.splitlines() if f"{what} ({node}): " in line]
+
+    def accounted() -> float:
+        return metric(app, "armor_errors_left_out_total", labels) + len(lines()) - summaries()
+
+    def summaries() -> int:
+        return sum("more errors of this kind" in line for line in lines())
+
+    wait_until(lambda: accounted() == metric(app, "armor_errors_total", labels), "each is written or summed up")
+    assert summaries() >= 1
+    assert BURST_LINES <= len(lines()) - summaries() <= 2 * BURST_LINES  # the burst, and what a pause gives back
+    assert app.get("/armor/state")["errors"] >= number
+
+
+def test_a_reply_without_end_costs_its_switch_the_connection(app) -> None:
+    ports = b"".join(port(number, 4) for number in range(1, PORTS_OF_A_PART + 1))
+    body = struct.pack("!HH4x", Multipart.PORT_DESC, 1) + ports
+    with PlayedSwitch(app.openflow_port, dpid=4) as hostile:
+        hostile.send(encode.hello())
+
+        def asked(got: list[bytes]) -> list[int]:
+            return [int.from_bytes(each[4:8], "big") for each in got if each[1] == MsgType.MULTIPART_REQUEST]
+
+        hostile.read_until(lambda got: len(asked(got)) >= 1, "Ryu's request, which gets its answer")
+        while len(asked(hostile.received)) < 2:
+            assert hostile.read(answers=False)
+        part = with_xid(bare(MsgType.MULTIPART_REPLY, body), asked(hostile.received)[1])
+        with pytest.raises(OSError, match=r"."):  # noqa: PT012 - any of these sends may be the first that fails
+            for _ in range(100_000):
+                hostile.send(part)
+        assert hostile.is_closed_by_controller()
+
+    def reasons() -> list[str]:
+        return [one["text"] for one in app.get("/armor/state")["recent_errors"] if one["what"] == "overlong message"]
+
+    wait_until(reasons, "the reason is named")
+    assert "at most 67,108,864 and 500,000 are gathered" in reasons()[0]
+
+
+def test_connections_over_the_limit_are_closed_at_once_and_others_served(app) -> None:
+    opened = [PlayedSwitch(app.openflow_port, dpid=1) for _ in range(PER_ADDRESS)]
+    try:
+        opened[0].hello()
+        for _ in range(3 * BURST_LINES):
+            with PlayedSwitch(app.openflow_port, dpid=2) as refused:
+                assert refused.is_closed_by_controller()
+        wait_until(
+            lambda: metric(app, "armor_refused_connections_total") == 3 * BURST_LINES, "the refused ones are counted"
+        )
+        assert metric(app, "armor_open_connections") == PER_ADDRESS
+        written = [line for line in app.log.splitlines() if "raise the setting max_connections_per_address" in line]
+        assert BURST_LINES <= len(written) < 3 * BURST_LINES
+        assert "a connection from 127.0.0.1 is refused" in written[0]
+        wait_until(lambda: "refused connections: " in app.log, "the others are summed up")
+        assert_served(opened[0], 9)
+        opened.pop().__exit__()
+        wait_until(lambda: metric(app, "armor_open_connections") < PER_ADDRESS, "its place is free")
+        with PlayedSwitch(app.openflow_port, dpid=3) as later:
+            later.hello()
+    finally:
+        for switch in opened:
+            switch.__exit__()

@@ -1,0 +1,54 @@
+"""How many OpenFlow connections may be open."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mininet_topos.errors import BadInputError
+from ryu_apps.control.decide.connections import OPENFLOW, ConnectionLimits, Connections
+
+steps = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=100)
+
+
+@given(steps, st.integers(1, 6), st.integers(1, 4))
+def test_no_limit_is_exceeded_and_nobody_below_both_is_refused(sequence, altogether, per_address) -> None:
+    connections, is_open = Connections(ConnectionLimits(altogether, per_address)), Counter()
+    n_refused = 0
+    for address, opens in sequence:
+        if opens:
+            has_room = is_open.total() < altogether and is_open[address] < per_address
+            refused = connections.why_refused(address)
+            assert bool(refused) != has_room
+            n_refused += bool(refused)
+            is_open[address] += not refused
+        elif is_open[address]:
+            connections.ended(address)
+            is_open[address] -= 1
+        assert connections.n_open == is_open.total() <= altogether
+        assert connections.of_address == {name: number for name, number in is_open.items() if number}
+        assert all(number <= per_address for number in connections.of_address.values())
+    assert connections.n_refused == n_refused
+
+
+def test_a_refusal_names_the_address_and_the_setting() -> None:
+    connections = Connections(ConnectionLimits(2, 1))
+    assert connections.why_refused("10.0.0.1") == ""
+    assert "10.0.0.1 is refused: it has 1 OpenFlow connections open; raise the setting max_connections_per_address" in (
+        connections.why_refused("10.0.0.1")
+    )
+    assert connections.why_refused("10.0.0.2") == ""
+    assert "2 OpenFlow connections are open; raise the setting max_connections " in connections.why_refused("10.0.0.3")
+
+
+def test_settings_come_from_the_file_and_the_environment_and_are_checked() -> None:
+    assert OPENFLOW.read({}, {}) == ConnectionLimits()
+    given_ = {"ARMOR_OPENFLOW_MAX_CONNECTIONS_PER_ADDRESS": "7"}
+    assert OPENFLOW.read({"max_connections": "9"}, given_) == ConnectionLimits(9, 7)
+    with pytest.raises(BadInputError, match="max_connections"):
+        OPENFLOW.read({"max_connections": "0"}, {})
+    with pytest.raises(BadInputError, match="ARMOR_OPENFLOW_MAX is no setting"):
+        OPENFLOW.read({}, {"ARMOR_OPENFLOW_MAX": "1"})

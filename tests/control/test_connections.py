@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -52,3 +54,38 @@ def test_settings_come_from_the_file_and_the_environment_and_are_checked() -> No
         OPENFLOW.read({"max_connections": "0"}, {})
     with pytest.raises(BadInputError, match="ARMOR_OPENFLOW_MAX is no setting"):
         OPENFLOW.read({}, {"ARMOR_OPENFLOW_MAX": "1"})
+
+
+@pytest.mark.ryu
+def test_a_system_without_open_files_to_give_is_asked_again_and_the_place_of_what_ended_is_free(monkeypatch, caplog):
+    from ryu.lib import hub
+
+    from ryu_apps.control import listening
+
+    connections = Connections(ConnectionLimits(1, 1))
+    monkeypatch.setattr(listening, "CONNECTIONS", connections)
+    monkeypatch.setattr(listening, "_ACCEPT_AGAIN_S", 0.0)
+    first, second, third = (SimpleNamespace(close=lambda number=number: closed.append(number)) for number in range(3))
+    closed: list[int] = []
+    served: list[object] = []
+    full, ended = OSError(errno.EMFILE, "Too many open files"), OSError(errno.EBADF, "closed")
+    coming = iter([full, *((each, ("10.0.0.1", 1)) for each in (first, second, third)), ended])
+
+    def accept() -> object:
+        found = next(coming)
+        if isinstance(found, OSError):
+            raise found
+        return found
+
+    server = listening.OpenFlowServer.__new__(listening.OpenFlowServer)
+    server.server, server.handle = (
+        SimpleNamespace(accept=accept),
+        lambda connection, _address: served.append(connection),
+    )
+    with pytest.raises(OSError, match="closed"):
+        server.serve_forever()
+    hub.sleep(0)
+    assert served == [first, third]  # the first has ended while the second was refused
+    assert closed == [1]
+    assert connections.n_open == 0
+    assert "no connection can be accepted: Too many open files" in caplog.text

@@ -4,23 +4,24 @@
   armor load --app simple_switch_13 --rate 500
   armor load --against stock,pso --switches 16 --rate 400 --repetitions 5
   sudo armor load --app experiments/loadgen/responder.py --link-mbps 2 --rate 1200 --buffered
+  armor load --misbehave all --app sdfast --seconds 10
 
 Delays count from the instant at which a packet was due (docs/load.md). The exit code is 1 when a controller that it
 started ended under the load, and, with --against, when a variant's throughput differs from the first one's by more than
---within per cent.
+--within per cent. --misbehave measures any app, with echo requests instead of packet-ins; with it the exit code is 1
+when the controller ended, or good switches lost answers or connections.
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli.parser import add_choices, positive_number, refuse_given, whole_number
+from experiments.cli.load_pmt import DEFAULT_PMT, pmt_path, read_pmt
+from experiments.cli.parser import add_choices, choice, positive_number, refuse_given, whole_number
 from experiments.terminal.output import emit, progress, table
 from mininet_topos.endpoints import host_and_port
 from mininet_topos.errors import BadInputError
-from mininet_topos.input_files import is_file
 from mininet_topos.wording import counted
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
     from experiments.loadgen.controllers import Controller
     from experiments.loadgen.decide.load import Load
     from experiments.loadgen.testbed import LoadContext
-    from ryu_apps.pmt.rules import PolicyMapTable
 
-DEFAULT_PMT = "examples/pmt/out_of_band.yaml"
 MAX_SECONDS = 3600.0
 VARIANTS = ("stock", "pso")
-BEHAVIOURS = ("none", "flood", "malformed", "endless", "connections", "stall")
+KINDS = (
+    *("flood", "malformed", "endless", "connections", "stall", "zero-length", "truncated", "oversized"),
+    *("wrong-version", "half-open", "slow-reader", "port-lies", "description-lies", "claims-id"),
+)
+BEHAVIOURS = ("none", *KINDS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,9 +66,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="a control link of that rate, in namespaces (needs root, --app or --against)",
     )
-    add_choices(switch, ("rogue", BEHAVIOURS, "one more switch, which misbehaves (with --app or --against)"))
+    switch.add_argument(
+        "--rogue",
+        type=choice("rogue", BEHAVIOURS),
+        default="none",
+        metavar="KIND",
+        help="one more switch, which misbehaves (with --app or --against); kinds as of --misbehave",
+    )
     switch.add_argument(
         "--realtime", action="store_true", help="generator and controller before other processes (root)"
+    )
+
+    _add_misbehave_arguments(parser.add_argument_group("any app beside a rogue switch (with --app)"))
+
+
+def _add_misbehave_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--misbehave",
+        type=choice("misbehave", (*KINDS, "all")),
+        metavar="KIND",
+        help=f"time of echo replies in a quiet window and beside a rogue switch; {', '.join(KINDS)}; all: each in turn",
+    )
+    group.add_argument(
+        "--topo", metavar="TOPO", help="topology of the switches, the last one is rogue (default figure2)"
+    )
+    group.add_argument(
+        "--rogue-rate",
+        type=positive_number("--rogue-rate", 1e6),
+        metavar="R",
+        help="messages or connections a second of the rogue switch (default: usual for its kind)",
     )
 
 
@@ -81,6 +110,11 @@ def _add_controller_arguments(group: argparse._ArgumentGroup) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `armor load`."""
+    if arguments.misbehave:
+        from experiments.cli.load_misbehave import run_misbehave
+
+        return run_misbehave(arguments, KINDS)
+    refuse_given(arguments, ("topo", "rogue_rate"), "is for --misbehave; leave it out, or use --rogue")
     asked = [name for name in ("controller", "app", "against") if getattr(arguments, name)]
     if asked not in (["controller"], ["app"], ["against"], ["app", "against"]):
         raise BadInputError("name what is loaded: --controller HOST:PORT, --app NAMES, or --against stock,pso")
@@ -102,7 +136,7 @@ def _load_running(arguments: argparse.Namespace) -> int:
     from experiments.loadgen.generator import SwitchRegistry, run_load
 
     host, port = host_and_port(arguments.controller, "--controller")
-    pmt = _read_pmt(arguments.channels) if arguments.channels else None
+    pmt = read_pmt(arguments.channels) if arguments.channels else None
     controller = Controller((), pmt)
     registry = SwitchRegistry(
         controller.targets(host, port), pmt, arguments.queue_pkts, arguments.patience_s, _stall(arguments.stall)
@@ -160,7 +194,7 @@ def _controller(arguments: argparse.Namespace, variant: str) -> Controller:
     if variant == "stock":
         return Controller(apps)
     path = arguments.pmt or arguments.channels or DEFAULT_PMT
-    return Controller((PSO_APP, *apps), _read_pmt(path), _pmt_path(path))
+    return Controller((PSO_APP, *apps), read_pmt(path), pmt_path(path))
 
 
 def _load_context(arguments: argparse.Namespace, controller: Controller) -> LoadContext:
@@ -261,19 +295,3 @@ def _stall(text: str | None) -> tuple[float, float] | None:
     if not 0 <= start_s < end_s < float("inf"):
         raise BadInputError(f"--stall is {text!r}; write A:B in seconds, as 2:4")
     return start_s, end_s
-
-
-def _pmt_path(name: str) -> Path:
-    """A file of the user, or one that Armor ships."""
-    from machine.environment import REPOSITORY
-
-    for path in (Path(name), REPOSITORY / name):
-        if is_file(path):
-            return path
-    raise BadInputError(f"there is no Policy Map Table {name!r}; examples are in examples/pmt/")
-
-
-def _read_pmt(name: str) -> PolicyMapTable:
-    from ryu_apps.pmt.parse import load_pmt
-
-    return load_pmt(_pmt_path(name), f"Policy Map Table {name!r}")

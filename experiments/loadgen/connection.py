@@ -9,14 +9,14 @@ from __future__ import annotations
 import socket
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from experiments.loadgen.decide.packets import answered_serial
-from experiments.loadgen.decide.switch import Meaning, describe_error, hear, opening
+from experiments.loadgen.decide.switch import Heard, Meaning, describe_error, hear, opening
 from ryu_apps.openflow.wire import split_messages
 
 QUEUE_PKTS = 100
-_READ_BYTES = 1 << 16
+READ_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class Target:
         SO_SNDBUF; 0: what the kernel chooses.
     is_class
         Whether the controller gives this connection a controller id (NXT_SET_CONTROLLER_ID) before it is used.
+    source
+        Address that the switch connects from; empty: the kernel's choice.
     """
 
     host: str
@@ -38,9 +40,37 @@ class Target:
     dscp: int = 48
     send_buffer_bytes: int = 0
     is_class: bool = False
+    source: str = ""
 
 
 Sent = Callable[[int, float], None]
+Hear = Callable[[bytes, int], Heard]
+
+
+def _nothing(_serial: int, _now_s: float) -> None:
+    """Nobody waits for this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a switch talks.
+
+    Attributes
+    ----------
+    hear : callable
+        (message, datapath id) -> what it means and the reply.
+    opening
+        What it says first.
+    on_echo : callable
+        Called with (transaction id, now_s) when an echo reply comes.
+    """
+
+    hear: Hear = hear
+    opening: bytes = field(default_factory=opening)
+    on_echo: Sent = _nothing
+
+
+GOOD = Manner()
 
 
 class Connection:
@@ -54,6 +84,13 @@ class Connection:
         Called with (serial, now_s) when a packet-in has left whole, and when a message lets its packet go on.
     queue_pkts
         Packet-ins that may wait.
+    manner
+        How the switch talks; by default as OpenFlow says.
+
+    Attributes
+    ----------
+    reads, read_bytes
+        Whether it reads, and how much at a time.
     """
 
     def __init__(
@@ -63,21 +100,23 @@ class Connection:
         on_sent: Sent,
         on_answer: Sent,
         queue_pkts: int = QUEUE_PKTS,
+        *,
+        manner: Manner = GOOD,
     ) -> None:
         link.setblocking(False)
         self.link, self.dpid = link, dpid
         self.controller_id: int | None = None
         self.has_handshake = False
-        self.reads = True
+        self.reads, self.read_bytes = True, READ_BYTES
         self.gone: str | None = None
         self.errors: Counter[str] = Counter()
         self.heard: Counter[str] = Counter()
-        self._on_sent, self._on_answer = on_sent, on_answer
+        self._on_sent, self._on_answer, self._manner = on_sent, on_answer, manner
         self._queue_pkts, self._waiting_pkts = queue_pkts, 0
         self._queue: deque[tuple[bytes, int | None]] = deque()
         self._at = 0
         self._rest = b""
-        self._say(opening(), 0.0)
+        self._say(manner.opening, 0.0)
 
     def fileno(self) -> int:
         """For select()."""
@@ -118,7 +157,7 @@ class Connection:
     def read(self, now_s: float) -> None:
         """Take what has come, answer requests, tell about answers."""
         try:
-            data = self.link.recv(_READ_BYTES)
+            data = self.link.recv(self.read_bytes)
         except BlockingIOError:
             return
         except OSError as error:
@@ -132,7 +171,7 @@ class Connection:
             self._hear(message, now_s)
 
     def _hear(self, message: bytes, now_s: float) -> None:
-        heard = hear(message, self.dpid)
+        heard = self._manner.hear(message, self.dpid)
         self.heard[heard.meaning.value] += 1
         if heard.meaning is Meaning.COMMAND:
             serial = answered_serial(message)
@@ -140,6 +179,8 @@ class Connection:
                 self._on_answer(serial, now_s)
         elif heard.meaning is Meaning.FEATURES:
             self.has_handshake = True
+        elif heard.meaning is Meaning.ECHO:
+            self._manner.on_echo(heard.number, now_s)
         elif heard.meaning is Meaning.CONTROLLER_ID:
             self.controller_id = heard.number
         elif heard.meaning is Meaning.ERROR:
@@ -178,6 +219,8 @@ def connect(target: Target, timeout_s: float = 5.0) -> socket.socket:
         if target.send_buffer_bytes:
             link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, target.send_buffer_bytes)
         link.settimeout(timeout_s)
+        if target.source:
+            link.bind((target.source, 0))
         link.connect((target.host, target.port))
     except OSError:
         link.close()

@@ -152,7 +152,7 @@ def app_file(name: str) -> str:
     Parameters
     ----------
     name
-        `simple_switch_13`, `ryu_apps/shortest.py`, `package.module` or a path.
+        `simple_switch_13`, `sdfast`, `ryu_apps/shortest.py`, `package.module` or a path.
 
     Raises
     ------
@@ -164,6 +164,9 @@ def app_file(name: str) -> str:
             if path.is_file():
                 return str(path.resolve())
         raise BadInputError(f"there is no app file {name!r}; give a path, or a name such as simple_switch_13")
+    armors = REPOSITORY / "ryu_apps" / f"{name}.py"
+    if name.isidentifier() and armors.is_file():
+        return str(armors)
     found = next((module for module in (f"ryu.app.{name}", name) if _is_module(module)), None)
     if found is not None:
         return found

@@ -94,7 +94,7 @@ def test_figures_7_and_8_share_their_trials_of_emulated_switches() -> None:
 def test_loads_of_the_issue_are_covered() -> None:
     assert (min(setup.LINK_NLS), max(setup.LINK_NLS)) == (0.2, 1.2)
     assert {1.1} <= set(setup.LINK_NLS) & set(setup.CPU_NLS)
-    assert setup.BEHAVIOURS == misbehave.BEHAVIOURS
+    assert set(setup.BEHAVIOURS) <= set(misbehave.BEHAVIOURS)
 
 
 @pytest.mark.parametrize("name", ["pso-fig7", "pso-fig8", "pso-fig9"])

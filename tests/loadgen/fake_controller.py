@@ -1,4 +1,4 @@
-"""A controller of a few lines in a thread: handshake, then a packet-out for each packet-in that it wants to answer."""
+"""A controller of a few lines in a thread: handshake, then answers to the packet-ins and echo requests it wants to."""
 
 from __future__ import annotations
 
@@ -16,10 +16,18 @@ Answers = Callable[[int], bool]
 
 
 class FakeController:
-    """Listens on as many ports as given ids; connections of port k get controller id `ids[k]` (None: none)."""
+    """Listens on as many ports as given ids; connections of port k get controller id `ids[k]` (None: none).
 
-    def __init__(self, ids: tuple[int | None, ...] = (None,), answers: Answers = lambda _: True) -> None:
-        self.ids, self.answers = ids, answers
+    `answers` and `echoes` decide about the n-th packet-in and the n-th echo request.
+    """
+
+    def __init__(
+        self,
+        ids: tuple[int | None, ...] = (None,),
+        answers: Answers = lambda _: True,
+        echoes: Answers = lambda _: True,
+    ) -> None:
+        self.ids, self.answers, self.echoes, self._n_echoes = ids, answers, echoes, 0
         self.seen: list[tuple[int | None, bytes]] = []
         self._selector = selectors.DefaultSelector()
         self._stop = threading.Event()
@@ -76,6 +84,10 @@ class FakeController:
             packets = sum(header(each).msg_type == MsgType.PACKET_IN for _, each in self.seen)
             if header(message).msg_type == MsgType.PACKET_IN and self.answers(packets):
                 link.sendall(encode.packet_out(decode_packet_in(message).data, (Output(1),)))
+            if header(message).msg_type == MsgType.ECHO_REQUEST:
+                self._n_echoes += 1
+                if self.echoes(self._n_echoes):
+                    link.sendall(encode.echo_reply(message))
 
     def packet_ins(self, controller_id: int | None) -> list[bytes]:
         """Packets that came on connections of an id."""

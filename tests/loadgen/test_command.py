@@ -9,6 +9,7 @@ import pytest
 
 from experiments.cli import load
 from experiments.cli.main import main
+from experiments.loadgen.behaviours import BEHAVIOUR_OF
 from experiments.loadgen.controllers import app_file
 from experiments.loadgen.decide import misbehave
 from mininet_topos.errors import BadInputError
@@ -48,6 +49,13 @@ def test_a_running_controller_is_loaded_and_every_count_is_there(capsys: pytest.
         (["--controller", "127.0.0.1:1", "--rogue", "flood"], "--rogue needs a controller of its own"),
         (["--controller", "127.0.0.1:1", "--rogue", "sulk"], "'sulk' is not known"),
         (["--controller", "127.0.0.1:1", "--rate", "1e9"], "lower the rate or the time"),
+        (["--misbehave", "sulk", "--app", "sdfast"], "'sulk' is not known"),
+        (["--misbehave", "flood"], "--misbehave needs an app; name it with --app"),
+        (["--misbehave", "flood", "--controller", "127.0.0.1:1"], "--controller is for loads of packet-ins"),
+        (["--misbehave", "flood", "--app", "gone"], "there is no Ryu app 'gone'"),
+        (["--misbehave", "flood", "--app", "sdfast", "--pmt", "x.yaml"], "--pmt is for the app pso"),
+        (["--misbehave", "flood", "--app", "sdfast", "--topo", "nowhere"], "nowhere"),
+        (["--app", "sdfast", "--rogue-rate", "5"], "--rogue-rate is for --misbehave"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(argv: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,13 +69,14 @@ def test_bad_input_is_one_line_and_code_2(argv: list[str], words: str, capsys: p
 @pytest.mark.ryu
 def test_apps_are_found_by_name_and_by_file() -> None:
     assert app_file("simple_switch_13") == "ryu.app.simple_switch_13"
+    assert app_file("sdfast") == app_file("ryu_apps/sdfast.py")
     assert app_file("experiments/loadgen/responder.py").endswith("/experiments/loadgen/responder.py")
     with pytest.raises(BadInputError):
         app_file("ryu_apps/none.py")
 
 
 def test_the_command_knows_every_behaviour() -> None:
-    assert load.BEHAVIOURS == misbehave.BEHAVIOURS
+    assert load.BEHAVIOURS == misbehave.BEHAVIOURS == ("none", *BEHAVIOUR_OF)
 
 
 @pytest.mark.slow

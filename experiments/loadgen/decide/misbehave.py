@@ -11,7 +11,24 @@ from experiments.loadgen.decide.load import FRAME_BYTES, LOW
 from experiments.loadgen.decide.packets import FIRST_PROBE, frame, packet_in
 from ryu_apps.openflow.wire import HEADER_BYTES, VERSION, MsgType
 
-BEHAVIOURS = ("none", "flood", "malformed", "endless", "connections", "stall")
+# Kinds of misbehaviour; the first five are those of PSO's figure.
+KINDS = (
+    "flood",
+    "malformed",
+    "endless",
+    "connections",
+    "stall",
+    "zero-length",
+    "truncated",
+    "oversized",
+    "wrong-version",
+    "half-open",
+    "slow-reader",
+    "port-lies",
+    "description-lies",
+    "claims-id",
+)
+BEHAVIOURS = ("none", *KINDS)
 _LISTED_PARTS = (1, 6, 7, 9, 10, 12)  # flows, groups, group and meter descriptions, meters, tables
 
 

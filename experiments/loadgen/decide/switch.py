@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
@@ -26,7 +26,7 @@ N_TABLES = 254
 _CAPABILITIES = 0x4F  # flow, table, port, group statistics; queue statistics
 _BAD_REQUEST, _BAD_MULTIPART, _BAD_EXPERIMENTER = 1, 2, 3
 _MOST_ERROR_DATA_BYTES = 64
-_LIVE, _10_GBPS_FIBRE = 4, 0x840
+LIVE, _10_GBPS_FIBRE = 4, 0x840
 
 
 class Request(IntEnum):
@@ -68,12 +68,16 @@ class Meaning(Enum):
     COMMAND = "command"  # flow-mod or packet-out: may be the answer to a packet-in
     FEATURES = "features"  # the handshake has come this far
     ERROR = "error"
+    ECHO = "echo"  # the reply to an echo request of the switch
     CONTROLLER_ID = "controller id"
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a message means, and the bytes to send back (empty: none); `number` is a controller id."""
+    """What a message means, and the bytes to send back (empty: none).
+
+    `number` is a controller id, or the transaction id of an echo reply.
+    """
 
     meaning: Meaning
     reply: bytes = b""
@@ -85,14 +89,14 @@ def opening() -> bytes:
     return hello()
 
 
-def hear(given: bytes, dpid: int) -> Heard:
+def hear(given: bytes, dpid: int, ports: Sequence[int] = HOST_PORTS) -> Heard:
     """Meaning of one whole message, and the reply to it.
 
     Parameters
     ----------
     given
         From `split_messages`.
-    dpid
+    dpid, ports
         Of the switch.
 
     Raises
@@ -105,6 +109,8 @@ def hear(given: bytes, dpid: int) -> Heard:
         return Heard(Meaning.COMMAND)
     if kind == MsgType.ERROR:
         return Heard(Meaning.ERROR)
+    if kind == MsgType.ECHO_REPLY:
+        return Heard(Meaning.ECHO, number=xid)
     if kind == MsgType.FEATURES_REQUEST:
         return Heard(Meaning.FEATURES, features_reply(dpid, xid))
     if kind == MsgType.EXPERIMENTER:
@@ -112,7 +118,7 @@ def hear(given: bytes, dpid: int) -> Heard:
     replies: dict[int, Callable[[], bytes]] = {
         MsgType.ECHO_REQUEST: lambda: echo_reply(given),
         MsgType.BARRIER_REQUEST: lambda: message(MsgType.BARRIER_REPLY, xid=xid),
-        MsgType.MULTIPART_REQUEST: lambda: _multipart(given, xid),
+        MsgType.MULTIPART_REQUEST: lambda: _multipart(given, xid, ports),
         Request.GET_CONFIG: lambda: _reply_to(Request.GET_CONFIG, struct.pack("!HH", 0, 0xFFFF), xid),
         Request.QUEUE_GET_CONFIG: lambda: _reply_to(Request.QUEUE_GET_CONFIG, given[8:12] + bytes(4), xid),
         Request.ROLE: lambda: _reply_to(Request.ROLE, given[HEADER_BYTES:], xid),
@@ -151,7 +157,7 @@ def _reply_to(request: int, body: bytes, xid: int) -> bytes:
     return with_xid(struct.pack("!BBHI", 4, request + 1, HEADER_BYTES + len(body), 0) + body, xid)
 
 
-def _multipart(given: bytes, xid: int) -> bytes:
+def _multipart(given: bytes, xid: int, ports: Sequence[int]) -> bytes:
     if len(given) < HEADER_BYTES + 8:
         return error_reply(given, _BAD_REQUEST, _BAD_MULTIPART)
     (part,) = struct.unpack_from("!H", given, HEADER_BYTES)
@@ -161,16 +167,23 @@ def _multipart(given: bytes, xid: int) -> bytes:
         names = ("Armor", "emulated switch", "load")
         body = b"".join(name.encode().ljust(256, b"\0") for name in names) + bytes(32) + bytes(256)
     elif part == Part.PORT_DESC:
-        body = b"".join(_port(number) for number in HOST_PORTS)
+        body = b"".join(port_description(number) for number in ports)
     else:
         body = bytes(_ZERO_BYTES.get(Part(part), 0))
-    return message(MsgType.MULTIPART_REPLY, struct.pack("!HH4x", part, 0) + body, xid)
+    return multipart_reply(part, body, xid)
 
 
-def _port(number: int) -> bytes:
-    mac = (0x0200_0000_1000 + number).to_bytes(6, "big")
+def multipart_reply(part: int, body: bytes, xid: int = 0, flags: int = 0) -> bytes:
+    """Multipart reply; flag 1: more parts follow."""
+    return message(MsgType.MULTIPART_REPLY, struct.pack("!HH4x", part, flags) + body, xid)
+
+
+def port_description(number: int, name: bytes | None = None, state: int = LIVE) -> bytes:
+    """Description of a port, as in a list of ports and in a port status; by default it is live."""
+    mac = (0x0200_0000_1000 + number % (1 << 32)).to_bytes(6, "big")
     speeds = (_10_GBPS_FIBRE, 0, 0, 0, 10_000_000, 10_000_000)
-    return struct.pack("!I4x6s2x16sII6I", number, mac, b"load-eth%d" % number, 0, _LIVE, *speeds)
+    shown = b"load-eth%d" % number if name is None else name
+    return struct.pack("!I4x6s2x16sII6I", number, mac, shown, 0, state, *speeds)
 
 
 def _experimenter(given: bytes, xid: int) -> Heard:

@@ -94,5 +94,5 @@ def _text(found: Sequence[BesideResult]) -> str:
 
     lines = [f"{found[0].app}: answers to echo requests of good switches, alone and beside a rogue switch"]
     lines.append(table([each.row() for each in found], HEADER, range(1, len(HEADER) - 1)))
-    lines += [f"warning: {each.kind}: {warning}" for each in found for warning in each.warnings]
+    lines += [f"{each.kind}: {remark}" for each in found for remark in each.remarks]
     return "\n".join(lines)

@@ -20,8 +20,8 @@ from experiments.loadgen.decide.rogue_messages import (
     wrong_version,
     zero_length,
 )
-from experiments.loadgen.decide.switch import Heard, Meaning, opening
-from experiments.loadgen.rogue import PAUSE_S, Rogue, turn
+from experiments.loadgen.decide.switch import Heard, Meaning, hear, is_served, opening
+from experiments.loadgen.rogue import PAUSE_S, TAKEN, Rogue, turn
 from ryu_apps.openflow.encode import echo_request
 
 Behave = Callable[[Rogue], None]
@@ -126,10 +126,18 @@ def slow_reader(rogue: Rogue) -> None:
 
 
 def claims_id(rogue: Rogue) -> None:
-    """Claims the datapath id of another switch again and again, from another address."""
+    """Claims the datapath id of another switch again and again, from another address; prints the ids that it gets."""
+    taken: set[int] = set()
+
+    def hear_and_tell(given: bytes, dpid: int) -> Heard:
+        if is_served(given) and dpid not in taken:
+            taken.add(dpid)
+            print(f"{TAKEN} {dpid}", flush=True)
+        return hear(given, dpid, rogue.switch.ports)
+
     while True:
         rogue.close()
-        rogue.connections = rogue.open(int(rogue.rng.choice(rogue.switch.claimed)))
+        rogue.connections = rogue.open(int(rogue.rng.choice(rogue.switch.claimed)), Manner(hear_and_tell))
         began_s, period_s = time.monotonic(), 1 / rogue.rate_pps(_CLAIMS_PPS)
         turn(rogue.connections, period_s)
         time.sleep(max(0.0, began_s + period_s - time.monotonic()))
@@ -152,7 +160,7 @@ def sends(make: Make, usual_pps: float, manner_of: Callable[[Rogue], Manner] = l
         Gives the next message.
     usual_pps
         Messages a second.
-    manner_of : callable
+    manner_of
         How the switch talks besides.
     """
 

@@ -11,7 +11,7 @@ from experiments.loadgen.controllers import Controller, Watched, running
 from experiments.loadgen.decide.beside import BesideResult, divided
 from experiments.loadgen.generator import MOST_LATENESS_MS
 from experiments.loadgen.good_switches import EchoWindow, GoodSwitches
-from experiments.loadgen.misbehave import SETTLE_S, has_begun, misbehaving
+from experiments.loadgen.misbehave import SETTLE_S, has_begun, ids_taken, misbehaving
 from experiments.loadgen.pacing import LONGEST_WAIT_S
 from experiments.loadgen.ports import free_port
 from experiments.loadgen.rogue import RogueSwitch
@@ -81,6 +81,7 @@ class _Windows:
     quiet: EchoWindow
     beside: EchoWindow
     connections_ended: int
+    ids_taken: tuple[int, ...]
 
 
 def _windows(
@@ -92,15 +93,16 @@ def _windows(
     say(f"{kind}: quiet window")
     quiet, n_ended = _ask(switches, asking, urgency), switches.n_ended
     with misbehaving(None, targets, kind, asking.seed, rogue) as process:
+        assert process is not None
         _settle(switches, process)
         say(f"{kind}: window beside the rogue switch")
         beside = _ask(switches, asking, urgency)
-    return _Windows(quiet, beside, switches.n_ended - n_ended)
+        taken = ids_taken(process)
+    return _Windows(quiet, beside, switches.n_ended - n_ended, taken)
 
 
-def _settle(switches: GoodSwitches, process: subprocess.Popen[str] | None) -> None:
+def _settle(switches: GoodSwitches, process: subprocess.Popen[str]) -> None:
     """Serve the controller until the rogue switch has begun, and some time longer."""
-    assert process is not None
     while not has_begun(process, 0.0):
         switches.serve(LONGEST_WAIT_S)
     switches.serve(SETTLE_S)
@@ -133,5 +135,6 @@ def _result(controller: Controller, kind: str, windows: _Windows, watched: Watch
         connections_ended=windows.connections_ended,
         controller_ended=not watched.is_alive(),
         controller_rss_mb=watched.most_rss_mb,
+        ids_taken=windows.ids_taken,
         warnings=tuple(warnings),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,13 +13,18 @@ from experiments.loadgen.connection import Connection, Manner, Sent, Target, con
 from experiments.loadgen.decide.beside import Switch
 from experiments.loadgen.decide.ledger import ClassResult, Ledger
 from experiments.loadgen.decide.load import LOW, Load, make_schedule
-from experiments.loadgen.decide.switch import hear
+from experiments.loadgen.decide.switch import Heard, Meaning, hear
 from experiments.loadgen.generator import READY_S, LoadError
 from experiments.loadgen.pacing import LONGEST_WAIT_S, Clock, keep_schedule
 from ryu_apps.openflow.encode import echo_request
+from ryu_apps.openflow.wire import ONF_BUNDLE_ADD, ONF_EXPERIMENTER, MsgType
 
 _CALM_S, _AGAIN_S, _CONNECT_S = 1.0, 0.5, 0.1
 _MOST_CONNECTIONS = 900  # select() cannot watch descriptors above 1023
+_COMMANDS = frozenset((int(MsgType.FLOW_MOD), int(MsgType.GROUP_MOD), int(MsgType.PACKET_OUT)))
+_BUNDLED = struct.pack("!II", ONF_EXPERIMENTER, ONF_BUNDLE_ADD)
+_NOTHING_TO_SAY = Heard(Meaning.REQUEST)
+_READ_BYTES = 8192  # of a connection at a time, so that what is due is sent between
 _WINDOW_BITS = 24  # of a transaction id: serial number in a window
 
 
@@ -30,12 +36,27 @@ class EchoWindow:
     late_ms: float
 
 
+def hear_commands_quickly(given: bytes, dpid: int, ports: Sequence[int]) -> Heard:
+    """As `hear`, but flow-mods, group-mods and bundled messages, which come in thousands, are not looked into.
+
+    Parameters
+    ----------
+    given
+        One whole message.
+    dpid, ports
+        Of the switch.
+    """
+    if given[1] in _COMMANDS or (given[1] == MsgType.EXPERIMENTER and given[8:16] == _BUNDLED):
+        return _NOTHING_TO_SAY
+    return hear(given, dpid, ports)
+
+
 class _Link:
     """A connection that is opened again some time after the controller has closed it, as a switch does."""
 
     def __init__(self, target: Target, switch: Switch, on_sent: Sent, on_echo: Sent) -> None:
         self.target, self.switch, self.on_sent = target, switch, on_sent
-        self.manner = Manner(partial(hear, ports=switch.ports), on_echo=on_echo)
+        self.manner = Manner(partial(hear_commands_quickly, ports=switch.ports), on_echo=on_echo)
         self.connection: Connection | None = None
         self.again_s, self.n_ended = 0.0, 0
 
@@ -55,6 +76,7 @@ class _Link:
             with suppress(OSError):
                 link = connect(self.target, _CONNECT_S)
                 self.connection = Connection(link, self.switch.dpid, self.on_sent, _ignore, manner=self.manner)
+                self.connection.read_bytes = _READ_BYTES
 
     def close(self) -> None:
         """Close it."""

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from experiments.loadgen.behaviours import BEHAVIOUR_OF
 from experiments.loadgen.connection import Target
 from experiments.loadgen.decide.misbehave import BEHAVIOURS
-from experiments.loadgen.rogue import Rogue, RogueSwitch
+from experiments.loadgen.rogue import TAKEN, Rogue, RogueSwitch
 from machine.places import child, inside
 from mininet_topos.errors import ArmorError, BadInputError
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 SETTLE_S = 1.0
 _START_S = 20.0
+_MOST_SAID_BYTES = 1 << 16
 _UNKNOWN = RogueSwitch()
 
 
@@ -71,6 +73,15 @@ def has_begun(process: subprocess.Popen[str], wait_s: float) -> bool:
     """Wait so long at the most for a rogue switch to begin; whether it has begun, or ended."""
     assert process.stdout is not None
     return bool(select.select([process.stdout], (), (), wait_s)[0])
+
+
+def ids_taken(process: subprocess.Popen[str]) -> tuple[int, ...]:
+    """Datapath ids of other switches for which the controller has served a rogue switch."""
+    assert process.stdout is not None
+    os.set_blocking(process.stdout.fileno(), False)
+    said = os.read(process.stdout.fileno(), _MOST_SAID_BYTES).decode() if has_begun(process, 0.0) else ""
+    lines = [line.split() for line in said.splitlines()]
+    return tuple(sorted(int(words[1]) for words in lines if words[:1] == [TAKEN]))
 
 
 def rogue_beside(

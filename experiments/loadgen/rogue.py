@@ -21,6 +21,7 @@ from mininet_topos.endpoints import host_and_port
 
 UNKNOWN_DPID = 0xBAD
 CONNECT_S = 1.0
+TAKEN = "taken"  # what its process prints before a datapath id that it has got
 AGAIN_S, PAUSE_S = 0.1, 0.2
 _QUEUE_PKTS = 50
 

@@ -124,5 +124,5 @@ def test_a_rogue_switch_that_ends_by_itself_is_no_measurement() -> None:
         beside_nothing()
 
 
-def test_what_a_rogue_switch_is_told_comes_back_whole() -> None:
+def test_the_settings_of_a_rogue_switch_keep_their_values() -> None:
     assert RogueSwitch.from_text(ROGUE.to_text()) == ROGUE

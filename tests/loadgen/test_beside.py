@@ -13,12 +13,14 @@ from experiments.cli.main import main
 from experiments.loadgen.connection import Target
 from experiments.loadgen.decide.beside import HEADER, BesideResult, Switch, divided, kinds_of
 from experiments.loadgen.decide.misbehave import KINDS
+from experiments.loadgen.decide.switch import hear
 from experiments.loadgen.generator import LoadError
-from experiments.loadgen.good_switches import GoodSwitches
+from experiments.loadgen.good_switches import GoodSwitches, hear_commands_quickly
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Node, Topology
-from ryu_apps.openflow.wire import MsgType, header
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.wire import BundleControl, MsgType, header, message, split_messages
 from tests.loadgen.fake_controller import FakeController
 from tests.patience import patient_s
 
@@ -63,6 +65,46 @@ def test_without_an_answer_there_is_no_ratio() -> None:
 @pytest.mark.parametrize("change", [{"lost": 1}, {"connections_ended": 1}, {"controller_ended": True}])
 def test_what_good_switches_lose_does_not_hold(change: dict[str, int]) -> None:
     assert not replace(RESULT, **change).held
+
+
+def test_ids_that_the_rogue_switch_gets_are_named() -> None:
+    found = replace(RESULT, ids_taken=(1, 3), warnings=("late",))
+    assert not found.held
+    assert found.remarks == (
+        "the app has served the rogue switch as good switches, datapath ids 1, 3",
+        "warning: late",
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        encode.hello(),
+        encode.barrier_request(3),
+        encode.port_desc_request(xid=4),
+        encode.echo_request(b"x", 5),
+        encode.bundle_control(1, BundleControl.OPEN_REQUEST, 0, 6),
+        message(MsgType.FLOW_MOD, bytes(48), 7),
+        message(MsgType.GROUP_MOD, bytes(8), 8),
+        encode.bundle(9, (message(MsgType.FLOW_MOD, bytes(48)),), xid=9),
+    ],
+)
+def test_good_switches_say_what_any_emulated_switch_says(given: bytes) -> None:
+    for each in split_messages(given)[0]:
+        assert hear_commands_quickly(each, 1, (1, 2)).reply == hear(each, 1, (1, 2)).reply
+
+
+@pytest.mark.slow
+@pytest.mark.ryu
+@pytest.mark.parametrize(("address", "is_taken"), [("127.0.0.2", False), ("127.0.0.1", True)])
+def test_an_app_gives_the_id_of_a_switch_to_nobody_but_its_own_end(
+    address: str, is_taken: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("experiments.loadgen.beside.ROGUE_HOST", address)
+    argv = ["--misbehave", "claims-id", "--app", "sdfast", "--topo", "pair", "--rogue-rate", "1", "--seconds", "5"]
+    code = main(["load", *argv, *MEASURED[2:]])
+    assert json.loads(capsys.readouterr().out)["ids_taken"] == ([1] if is_taken else [])
+    assert code == int(is_taken)
 
 
 def test_all_stands_for_every_kind() -> None:

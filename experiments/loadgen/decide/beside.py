@@ -51,6 +51,8 @@ class BesideResult:
         Whether the controller has ended by itself.
     controller_rss_mb
         Most memory that the controller has occupied.
+    ids_taken
+        Datapath ids of good switches for which the app has served the rogue switch.
     warnings
         Why the numbers may describe the generator.
     """
@@ -65,6 +67,7 @@ class BesideResult:
     connections_ended: int
     controller_ended: bool
     controller_rss_mb: float
+    ids_taken: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -82,8 +85,15 @@ class BesideResult:
 
     @property
     def held(self) -> bool:
-        """Whether the controller runs, and good switches got every answer and kept their connections."""
-        return not (self.controller_ended or self.lost or self.connections_ended)
+        """Whether the controller runs, and good switches got every answer and kept their connections and ids."""
+        return not (self.controller_ended or self.lost or self.connections_ended or self.ids_taken)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences for below the table."""
+        ids = ", ".join(map(str, self.ids_taken))
+        taken = (f"the app has served the rogue switch as good switches, datapath ids {ids}",) if ids else ()
+        return (*taken, *(f"warning: {each}" for each in self.warnings))
 
     def to_json(self) -> Json:
         """JSON value."""
@@ -98,6 +108,7 @@ class BesideResult:
             "quiet_lost": self.quiet_lost,
             "connections_ended": self.connections_ended,
             "controller_ended": self.controller_ended,
+            "ids_taken": list(self.ids_taken),
             "controller_rss_mb": round(self.controller_rss_mb, 1),
             "warnings": list(self.warnings),
         }

@@ -128,6 +128,22 @@ def hear(given: bytes, dpid: int, ports: Sequence[int] = HOST_PORTS) -> Heard:
     return Heard(Meaning.REQUEST, reply() if reply else b"")
 
 
+def is_served(given: bytes) -> bool:
+    """Whether a message is of an app that takes its receiver for a switch in use, not of the handshake.
+
+    It is a flow-mod, group-mod or packet-out, or a request for flows or groups.
+
+    Examples
+    --------
+    >>> is_served(message(MsgType.FEATURES_REQUEST)), is_served(message(MsgType.FLOW_MOD))
+    (False, True)
+    """
+    kind, part = given[1], int.from_bytes(given[HEADER_BYTES : HEADER_BYTES + 2], "big")
+    if kind == MsgType.MULTIPART_REQUEST:
+        return part in (Part.FLOW, Part.GROUP_DESC)
+    return kind in (MsgType.FLOW_MOD, MsgType.GROUP_MOD, MsgType.PACKET_OUT)
+
+
 def features_reply(dpid: int, xid: int) -> bytes:
     """Features reply; no buffers are promised, as Open vSwitch does."""
     body = struct.pack("!QIBB2xII", dpid, 0, N_TABLES, 0, _CAPABILITIES, 0)

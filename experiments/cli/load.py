@@ -54,7 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_choices(load, ("arrivals", ("poisson", "constant"), "gaps between arrivals"))
     load.add_argument("--frame-bytes", type=whole_number("--frame-bytes", 60, 1514), default=126, metavar="B")
     load.add_argument("--buffered", action="store_true", help="switches keep packets and name them by buffer id")
-    switch = parser.add_argument_group("switches")
+    _add_switch_arguments(parser.add_argument_group("switches"))
+    _add_misbehave_arguments(parser.add_argument_group("any app beside a rogue switch (with --app)"))
+
+
+def _add_switch_arguments(switch: argparse._ArgumentGroup) -> None:
     switch.add_argument(
         "--queue-pkts", type=whole_number("--queue-pkts", 1), default=100, metavar="N", help="packet-ins that may wait"
     )
@@ -76,8 +80,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     switch.add_argument(
         "--realtime", action="store_true", help="generator and controller before other processes (root)"
     )
-
-    _add_misbehave_arguments(parser.add_argument_group("any app beside a rogue switch (with --app)"))
 
 
 def _add_misbehave_arguments(group: argparse._ArgumentGroup) -> None:

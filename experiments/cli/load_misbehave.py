@@ -48,13 +48,23 @@ def run_misbehave(arguments: argparse.Namespace, kinds: Sequence[str]) -> int:
     BadInputError
         No app, or an option that is for loads of packet-ins.
     """
-    from experiments.loadgen.beside import Asking, measure_beside
-    from experiments.loadgen.decide.beside import divided, kinds_of
-    from mininet_topos.catalogue import load_topology
+    from experiments.loadgen.decide.beside import kinds_of
 
     refuse_given(arguments, _OTHERS, "is for loads of packet-ins; leave it or --misbehave out")
     if not arguments.app:
         raise BadInputError("--misbehave needs an app; name it with --app, for example --app sdfast")
+    found = _measure(arguments, kinds_of(arguments.misbehave, kinds))
+    values = [each.to_json() for each in found]
+    emit(arguments, values if arguments.misbehave == "all" else values[0], _text(found))
+    return 0 if all(each.held for each in found) else 1
+
+
+def _measure(arguments: argparse.Namespace, kinds: Sequence[str]) -> list[BesideResult]:
+    """Measure each kind with a new controller."""
+    from experiments.loadgen.beside import Asking, measure_beside
+    from experiments.loadgen.decide.beside import divided
+    from mininet_topos.catalogue import load_topology
+
     topology = load_topology(arguments.topo or _DEFAULT_TOPOLOGY)
     divided(topology)
     controller = _controller(arguments)
@@ -67,11 +77,7 @@ def run_misbehave(arguments: argparse.Namespace, kinds: Sequence[str]) -> int:
         realtime=arguments.realtime,
     )
     with progress(None, "armor", "") as bar:
-        say, asked = bar.set_description_str, kinds_of(arguments.misbehave, kinds)
-        found = [measure_beside(controller, topology, kind, asking, say) for kind in asked]
-    values = [each.to_json() for each in found]
-    emit(arguments, values if arguments.misbehave == "all" else values[0], _text(found))
-    return 0 if all(each.held for each in found) else 1
+        return [measure_beside(controller, topology, kind, asking, bar.set_description_str) for kind in kinds]
 
 
 def _controller(arguments: argparse.Namespace) -> Controller:

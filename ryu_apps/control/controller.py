@@ -19,7 +19,6 @@ from ryu.lib import hub
 from machine.collector import collector_paused
 from mininet_topos.catalogue import load_topology
 from mininet_topos.connectivity import require_connected
-from mininet_topos.input_files import read_text
 from mininet_topos.topology import LinkId
 from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFiller
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
@@ -28,7 +27,7 @@ from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
 from ryu_apps.control.decide.held_back import held_back, in_order
 from ryu_apps.control.decide.knowledge import Known, is_worth_reading, knowledge
 from ryu_apps.control.decide.live_topology import LiveTopology, Mismatch
-from ryu_apps.control.decide.peers import MAX_ALLOWED_BYTES, AllowList, read_allow_list, why_refused
+from ryu_apps.control.decide.peers import why_refused
 from ryu_apps.control.decide.returning import ReturnState
 from ryu_apps.control.decide.settings import Settings
 from ryu_apps.control.decide.statistics import FlowSample, PortSample
@@ -40,6 +39,7 @@ from ryu_apps.control.queue_keeper import QueueKeeper
 from ryu_apps.control.restorer import Restorer, RouteRewriting
 from ryu_apps.control.return_coordinator import ReturnCoordinator
 from ryu_apps.control.route_configuration import SwitchRoutes, owner_of
+from ryu_apps.control.settings import load_allow_list
 from ryu_apps.control.statistics_collection import StatisticsCollection
 from ryu_apps.control.switch import Switch
 from ryu_apps.control.topology_control import TopologyControl
@@ -82,7 +82,7 @@ class Controller:
         self.edge = EdgeService(hosts_of(self.topology), lambda: self.switches, self.events, self.faults)
         self.knowledge_reader = KnowledgeReader(self.topology, self.events)
         self._reads_soon = False
-        self._allow_list = _allow_list(settings.allowed_switches)
+        self._allow_list = load_allow_list(settings.allowed_switches)
         self.backups = BackupFiller(self.faults, self.events)
         self.queues = QueueKeeper(self.faults, self.events)
         self._seen: set[str] = set()
@@ -354,9 +354,3 @@ class Controller:
 
 
 _AWAY = {"state": "not connected"}
-
-
-def _allow_list(path: str) -> AllowList | None:
-    """The allow-list of a file; None without a file (`BadInputError` as `read_allow_list`, or it cannot be read)."""
-    what = f"setting allowed_switches = {path!r}"
-    return read_allow_list(read_text(path, what, MAX_ALLOWED_BYTES), path) if path else None

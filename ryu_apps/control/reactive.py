@@ -10,6 +10,7 @@ from typing import Any
 
 from ryu.controller import ofp_event
 from ryu.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
+from ryu.lib import hub
 
 from machine.event_log import EventLog
 from mininet_topos.catalogue import load_topology
@@ -21,12 +22,13 @@ from ryu_apps.control.decide import live_topology
 from ryu_apps.control.decide.edge import SendArp, edge_state, on_arp
 from ryu_apps.control.decide.frames import arp_frame, read_arp
 from ryu_apps.control.decide.held_back import PORT_DELETED
+from ryu_apps.control.decide.peers import why_refused
 from ryu_apps.control.decide.reactive import Action, Confirm, Install, PathSetup, Release, Routes
 from ryu_apps.control.decide.reactive_settings import REACTIVE
 from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.faults import Faults, surfaced
 from ryu_apps.control.listening import prepare_listening
-from ryu_apps.control.settings import load_settings
+from ryu_apps.control.settings import load_allow_list, load_settings
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import DumpPart, ErrorMessage, PacketIn, PortDesc, PortStatus
 from ryu_apps.openflow.wire import MsgType
@@ -49,6 +51,7 @@ class ReactiveApp(MessageApp):
         try:
             own, settings = load_settings(REACTIVE), load_settings(ARMOR)
             prepare_listening()
+            self._allow_list = load_allow_list(settings.allowed_switches)
             topology = load_topology(settings.topology)
             routes = Routes(topology, settings.options.metric)
         except ArmorError as error:
@@ -64,6 +67,12 @@ class ReactiveApp(MessageApp):
         """A switch has connected, or its connection is gone."""
         dpid, datapath = event.datapath.id, event.datapath
         if event.state == MAIN_DISPATCHER:
+            present = self._datapaths.get(dpid)
+            refused = why_refused(dpid, datapath.peer, present and present.peer, self._allow_list)
+            if refused is not None:
+                self.faults.report("refused switch", refused, self._live.expected.node_of.get(dpid, ""))
+                hub.spawn(datapath.close)  # it waits while the app's queue of events is full
+                return
             self._forget(dpid)  # its old connection may not have ended yet for Ryu
             self._datapaths[dpid] = datapath
             self._start_anew(dpid)
@@ -73,8 +82,10 @@ class ReactiveApp(MessageApp):
 
     @surfaced
     def message_received(self, event: MessageReceived) -> None:
-        """A switch has sent something."""
+        """A switch has sent something; what a refused one sends until it is gone is not looked at."""
         dpid, received = event.datapath.id, event.received
+        if self._datapaths.get(dpid) is not event.datapath:
+            return
         node, value = self._live.expected.node_of.get(dpid), received.value
         if isinstance(value, PacketIn):
             self._packet_in(dpid, node, value)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ryu_apps.control.decide.peers import Peer
 from ryu_apps.openflow.messages import PacketIn, Received
 from ryu_apps.openflow.wire import MsgType
 from ryu_apps.plan.addressing import host_ipv4
@@ -22,8 +23,9 @@ PACKET = ethernet(0x0800, ipv4(Ip(source=host_ipv4(1), destination=host_ipv4(2),
 class Connection:
     """A switch's connection; once it is ending, it takes nothing."""
 
-    def __init__(self, dpid: int) -> None:
-        self.id, self.xid = dpid, 0
+    def __init__(self, dpid: int, address: str = "10.0.0.1") -> None:
+        self.id, self.xid, self.peer = dpid, 0, Peer(address)
+        self.address = (address, 1)
         self.is_ending = False
         self.kinds: list[int] = []
 
@@ -31,6 +33,9 @@ class Connection:
         if not self.is_ending:
             self.kinds.append(messages[1])
         return not self.is_ending
+
+    def close(self) -> None:
+        self.is_ending = True
 
 
 @pytest.fixture
@@ -45,8 +50,8 @@ def app(monkeypatch) -> ReactiveApp:
     return ReactiveApp()
 
 
-def connected(app: ReactiveApp, dpid: int) -> Connection:
-    connection = Connection(dpid)
+def connected(app: ReactiveApp, dpid: int, address: str = "10.0.0.1") -> Connection:
+    connection = Connection(dpid, address)
     app.switch_state_changed(SimpleNamespace(datapath=connection, state="main"))
     connection.kinds.clear()
     return connection
@@ -78,3 +83,13 @@ def test_a_switch_that_comes_back_before_its_old_connection_is_gone_owes_no_answ
     assert first.kinds == []
     connected(app, 2)
     assert first.kinds == [MsgType.FLOW_MOD, MsgType.PACKET_OUT]
+
+
+def test_another_end_that_claims_a_connected_switch_is_refused_and_not_heard(app) -> None:
+    first, later = connected(app, 1), connected(app, 2)
+    rogue = connected(app, 1, "10.0.0.9")
+    assert app.faults.count == 1
+    ask(app, rogue)
+    assert (first.kinds, later.kinds, rogue.kinds) == ([], [], [])
+    ask(app, first)
+    assert (first.kinds, later.kinds) == ([], [MsgType.FLOW_MOD, MsgType.BARRIER_REQUEST])

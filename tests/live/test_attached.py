@@ -36,6 +36,11 @@ finally:
 """
 
 
+def shown_lines(shown, count):
+    """A command of mn that waits until the page has shown so many states: it looks twice a second."""
+    return f"sh timeout 60 sh -c 'until [ $(wc -l <{shown}) -ge {count} ]; do sleep 0.1; done'"
+
+
 def test_a_page_follows_a_network_of_plain_mn(tmp_path):
     wait, follow = tmp_path / "wait.py", tmp_path / "follow.py"
     wait.write_text(WAIT, encoding="utf-8")
@@ -45,11 +50,11 @@ def test_a_page_follows_a_network_of_plain_mn(tmp_path):
     commands = [
         f"{until} ready",
         f"sh cd {ROOT} && exec {sys.executable} {follow} >{shown} 2>{tmp_path}/said & echo $! >{tmp_path}/pid",
-        f"sh timeout 60 sh -c 'until [ -s {shown} ]; do sleep 0.1; done'",
+        shown_lines(shown, 1),
         "link s4 s5 down",
-        f"{until} failed",
+        shown_lines(shown, 2),
         "link s4 s5 up",
-        f"{until} returned",
+        shown_lines(shown, 3),
         f"sh timeout 60 sh -c 'while kill -0 $(cat {tmp_path}/pid); do sleep 0.1; done' 2>/dev/null",
     ]
     said_by_mn("figure2", f"--custom {FILE} --topo armor,figure2", "\n".join(commands), tmp_path)

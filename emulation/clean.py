@@ -22,6 +22,7 @@ from emulation.runfile import (
     start_ticks,
 )
 from machine.places import namespace_inode
+from machine.small_disk import unmount_small_disk
 from mininet_topos.errors import ArmorError
 
 # Limits for what cannot be; a machine that is busy makes both take longer than one would think.
@@ -196,6 +197,7 @@ def _remove_folder(path: str, run_id: str) -> bool:
     marker = folder / MARKER_NAME
     if not folder.is_dir():
         return False
+    unmount_small_disk(folder)  # which hides the marker
     if marker.is_file() and marker.read_text(encoding="ascii") != run_id:
         return False  # the name was used again by another run
     if not marker.is_file() and any(folder.iterdir()):

@@ -109,6 +109,33 @@ class DropFilters:
             self._places[place].dropping.update(name for name, live in part.items() if not live)
         return before, after
 
+    @property
+    def drops_a_part(self) -> bool:
+        """Whether filters can drop a part of the packets."""
+        return self._mechanism == NFT
+
+    def set_rule(self, ends: Iterable[tuple[str, str]], rule: str | None) -> tuple[float, float]:
+        """Give prepared filters of (place, interface) a rule that drops a part, or take it away (None).
+
+        Returned are the times of CLOCK_MONOTONIC before and after.
+
+        Raises
+        ------
+        DropFilterError
+            The filters are not nftables'.
+        CommandError
+            The kernel refuses the rule.
+        """
+        if not self.drops_a_part:
+            raise DropFilterError("only nftables can drop a part of what an interface sends (Linux 5.16 and later)")
+        by_place: dict[str, list[str]] = {}
+        for place, interface in ends:
+            by_place.setdefault(place, []).append(interface)
+        before = time.monotonic()
+        for place, interfaces in by_place.items():
+            run_batch(self._places[place].pid, ["nft", "-f", "-"], nft.rule_lines(interfaces, rule))
+        return before, time.monotonic()
+
     def _message(self, filters: PlaceFilters, live_of: Mapping[str, bool]) -> tuple[socket.socket, bytes]:
         if self._mechanism == NFT:
             return filters.netfilter, nft.switch_message(live_of)

@@ -1,12 +1,13 @@
-"""Break things on purpose and put them right again: silent failures, one-way failures, carrier, nodes, controller."""
+"""Break things on purpose and put them right again: links silent, one-way, lossy, carriers, nodes, control links."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 
 from emulation.decide.failure_injection import InjectionStamp, PortKey, link_senders, node_senders, sender
+from emulation.decide.nft import loss_rule, rate_rule
 from emulation.decide.switch import AGENT, OVSDB_SERVER, VSWITCHD
 from emulation.decide.wiring import CONTROLLER
 from emulation.drop_filters import CLSACT, NFT, DropFilters
@@ -31,6 +32,7 @@ class FailureInjection:
         self._filters = DropFilters(network.shell_pid, mechanism, network.drop_program)
         # What is broken, by (kind, target), and what it shut: interfaces, carriers, processes.
         self._shut: dict[tuple[str, str], frozenset[Place]] = {}
+        self._thinned: dict[str, tuple[str, tuple[Place, ...]]] = {}
         self._carriers: dict[str, Place] = {}
         self._held: dict[str, tuple[str, ...]] = {}
 
@@ -124,14 +126,46 @@ class FailureInjection:
         BadInputError
             The network has no such switch.
         """
-        wiring = self._network.wiring
-        places = wiring.switch_places if node is None else (wiring.place_of.get(node, node),)
-        if not set(places) <= set(wiring.switch_places):
-            raise BadInputError(f"no switch {node!r} in this network; nothing was changed")
-        ends = [(place, wiring.control_interface_of[place]) for place in places]
-        if node is None or not wiring.in_band:
-            ends += [(CONTROLLER, name) for at, name in wiring.controller_interface_of.items() if at in places]
-        return self._drop_at("controller", node or CONTROLLER, tuple(ends))
+        nodes = self._network.sites if node is None else (node,)
+        return self._drop_at("controller", node or CONTROLLER, self._control_ends(nodes, is_whole=node is None))
+
+    def partition(self, nodes: Sequence[str]) -> InjectionStamp:
+        """Fail the control links of some switches together; the target is their names, joined by "+".
+
+        Raises
+        ------
+        BadInputError
+            The network has no such switch.
+        """
+        return self._drop_at("partition", "+".join(nodes), self._control_ends(nodes))
+
+    @property
+    def drops_a_part(self) -> bool:
+        """Whether links can be lossy and control links slow here."""
+        return self._filters.drops_a_part
+
+    def lossy(self, link: LinkId, percent: float) -> InjectionStamp:
+        """Drop a share of what both ends send on a link, drawn packet by packet.
+
+        Raises
+        ------
+        DropFilterError
+            This kernel cannot (`drops_a_part`).
+        """
+        ports = link_senders(self._network.ports, self._network.topology, self._known(link))
+        return self._thin("lossy", str(link), self._places(ports), loss_rule(percent))
+
+    def slow_controller(self, node: str, kbytes_per_s: int) -> InjectionStamp:
+        """Let the control link of a switch carry little: what exceeds the rate is dropped, in both directions.
+
+        Raises
+        ------
+        BadInputError
+            The network has no such switch.
+        DropFilterError
+            This kernel cannot (`drops_a_part`).
+        """
+        return self._thin("slow-controller", node, self._control_ends((node,)), rate_rule(kbytes_per_s))
 
     def kill(self, process: str, node: str | None = None) -> InjectionStamp:
         """SIGKILL a process, which its supervisor starts again."""
@@ -155,6 +189,10 @@ class FailureInjection:
             kind = key[0]
             opened = self._open(key)
             before, after = before or opened[0], opened[1]
+        if name in self._thinned:
+            kind, ends = self._thinned.pop(name)
+            opened = self._filters.set_rule(ends, None)
+            before, after = before or opened[0], opened[1]
         if name in self._carriers:
             kind, end = "carrier", self._carriers.pop(name)
             raised = self._filters.set_carrier(*end, up=True)
@@ -172,7 +210,7 @@ class FailureInjection:
 
     def broken(self) -> frozenset[str]:
         """Names of everything that is broken now."""
-        return frozenset({target for _, target in self._shut} | set(self._carriers) | set(self._held))
+        return frozenset({target for _, target in self._shut} | {*self._thinned, *self._carriers, *self._held})
 
     def restore_all(self) -> tuple[InjectionStamp, ...]:
         """Repair everything that is broken."""
@@ -189,10 +227,28 @@ class FailureInjection:
         network = self._network
         return tuple((network.wiring.place_of[node], network.interface(node, port)) for node, port in ports)
 
-    def _prepare(self, ports: Iterable[PortKey]) -> None:
-        self._variant_ends(self._places(ports))
+    def _control_ends(self, nodes: Iterable[str], *, is_whole: bool = False) -> tuple[Place, ...]:
+        """Interfaces of the control links of switches; with in-band control their own ends, unless all are meant."""
+        wiring, nodes = self._network.wiring, tuple(nodes)
+        unknown = [node for node in nodes if node not in self._network.sites]
+        if unknown:
+            raise BadInputError(f"no switch {unknown[0]!r} in this network; nothing was changed")
+        places = {wiring.place_of[node] for node in nodes}
+        ends = [(place, wiring.control_interface_of[place]) for place in sorted(places)]
+        if is_whole or not wiring.in_band:
+            ends += [(CONTROLLER, name) for at, name in wiring.controller_interface_of.items() if at in places]
+        return tuple(ends)
 
-    def _variant_ends(self, ends: Iterable[Place]) -> None:
+    def _thin(self, kind: str, target: str, ends: tuple[Place, ...], rule: str) -> InjectionStamp:
+        self._prepare_ends(ends)
+        times = self._filters.set_rule(ends, rule)
+        self._thinned[target] = kind, ends
+        return self._stamp(kind, target, times, live=False)
+
+    def _prepare(self, ports: Iterable[PortKey]) -> None:
+        self._prepare_ends(self._places(ports))
+
+    def _prepare_ends(self, ends: Iterable[Place]) -> None:
         by_place: dict[str, list[str]] = {}
         for place, interface in ends:
             by_place.setdefault(place, []).append(interface)
@@ -200,7 +256,7 @@ class FailureInjection:
             self._filters.prepare(place, interfaces)
 
     def _drop_at(self, kind: str, target: str, ends: tuple[Place, ...]) -> InjectionStamp:
-        self._variant_ends(ends)
+        self._prepare_ends(ends)
         self._shut[kind, target] = frozenset(ends)
         return self._stamp(kind, target, self._filters.switch(dict.fromkeys(ends, False)), live=False)
 

@@ -51,6 +51,7 @@ from machine.authority import files_of, make_certificates
 from machine.ending import ending_waits
 from machine.event_log import EVENTS_VARIABLE, EventLog
 from machine.places import CommandError, namespace_inode
+from machine.small_disk import mount_small_disk, unmount_small_disk
 from mininet_topos.errors import BadInputError, MissingRequirementError
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Topology
@@ -277,6 +278,9 @@ class EmulatedNetwork(RunningNetwork):
         )
         if self._chosen_run_dir is None:
             self._file().add_folder(self.run_dir)
+            if self.options.disk_mb is not None:
+                self._undo.callback(unmount_small_disk, self.run_dir)
+                mount_small_disk(self.run_dir, self.options.disk_mb)
         for group in self.groups:
             group.folder.mkdir(parents=True, exist_ok=True)
         if self.tls_dir is not None:

@@ -1,5 +1,7 @@
 """The silent failure by nftables: chains that drop everything an interface sends, switched by one message.
 
+A rule of a chain can drop a part only: a share at random, or what exceeds a rate.
+
 A chain per interface is prepared beforehand (policy accept, no rule). The switch-over is one netlink batch that
 sets policies, so that it takes a system call and not the start of a program (10 to 30 ms). An ingress
 drop would be too late: packet sockets, which the userspace datapath reads, see packets before it.
@@ -21,6 +23,7 @@ _NFNL_BATCH_BEGIN, _NFNL_BATCH_END = 0x10, 0x11
 _NFT_MSG_NEWCHAIN = 3
 _NFTA_CHAIN_TABLE, _NFTA_CHAIN_NAME, _NFTA_CHAIN_POLICY = 1, 3, 5
 _NF_DROP, _NF_ACCEPT = 0, 1
+_BURST_KBYTES = 8  # less than a whole packet of 1,500 bytes would let none pass
 
 
 def chain_name(interface: str) -> str:
@@ -36,6 +39,23 @@ def prepare_lines(interfaces: Iterable[str]) -> list[str]:
         for name in interfaces
     ]
     return [f"add table netdev {TABLE}", *chains]
+
+
+def loss_rule(percent: float) -> str:
+    """Statement that drops a share of the packets, drawn at random."""
+    return f"meta random < {round(percent / 100 * 2**32)} drop"
+
+
+def rate_rule(kbytes_per_s: int) -> str:
+    """Statement that drops what exceeds a rate, so that TCP slows down to it."""
+    return f"limit rate over {kbytes_per_s} kbytes/second burst {_BURST_KBYTES} kbytes drop"
+
+
+def rule_lines(interfaces: Iterable[str], rule: str | None) -> list[str]:
+    """Lines for `nft -f -` that give prepared filters a rule of their own, or take it away again (None)."""
+    if rule is None:
+        return [f"flush chain netdev {TABLE} {chain_name(name)}" for name in interfaces]
+    return [f"add rule netdev {TABLE} {chain_name(name)} {rule}" for name in interfaces]
 
 
 def switch_message(live_of: Mapping[str, bool]) -> bytes:

@@ -65,6 +65,9 @@ class EmulationOptions:
         control links of their own.
     tls
         OpenFlow and the switches' databases on control links with TLS, by a test authority made for the run.
+    disk_mb
+        Size of a file system of its own for databases, sockets and logs, which can be filled up (needs a folder that
+        the network makes). None: they are on the machine's.
     realtime
         Run ovs-vswitchd with real-time priority, so that a busy machine does not fake failures (28 switches, BFD
         every 5 ms, eight busy loops on four cores: 121 flaps in 6 s without it, none with it). Where the system
@@ -94,6 +97,7 @@ class EmulationOptions:
     pmt: PolicyMapTable | None = None
     in_band_at: str | None = None
     tls: bool = False
+    disk_mb: int | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:

@@ -3,10 +3,11 @@
   sudo armor torture darkstrand --minutes 60 --seed 7
   sudo armor torture usnet --scheme protect --minutes 10 --json
 
-A round is a storm of overlapping faults (links silent, one-way, without carrier, flapping; switches; control links;
-kill -9 and SIGSTOP of agents, daemons and controller), and a calm. After it each pair of hosts has to answer, no packet
-may run in a loop, switches hold exactly their plans, acknowledged backup rows are there, and memory and files of
-processes are bounded. docs/torture.md says more. The exit code is 1 after a violation.
+A round is a storm of overlapping faults (links silent, one-way, lossy, without carrier, flapping; switches; control
+links failed or slow; a full disk; kill -9 and SIGSTOP of agents, daemons and controller), and a calm. After it each
+pair of hosts has to answer, no packet may run in a loop, switches hold exactly their plans, acknowledged backup rows
+are there, and memory and files of processes are bounded. docs/torture.md says more. The exit code is 1 after a
+violation.
 """
 
 from __future__ import annotations

@@ -27,9 +27,10 @@ from experiments.testbed.runs.hairpins import PROTECT_SERVICE
 from experiments.testbed.runs.parts import dump_reports, emulated_network
 from experiments.testbed.runs.run import PlannedRun, make_ready
 from experiments.testbed.runs.tunnel_agents import wanted_plans
-from experiments.torture.decide.faults import LINK_KINDS, Fault, Step, steps_of
+from experiments.torture.decide.faults import LINK_KINDS, Fault, Step, steps_of, targets_of
 from experiments.torture.decide.usage import Usage
 from machine.places import CommandError, call_inside
+from machine.small_disk import fill_disk, free_disk
 from mininet_topos.errors import ArmorError
 from ryu_apps.backup_database.store import BackupStore, BackupStoreError
 from ryu_apps.plan.damping import Damping
@@ -39,6 +40,9 @@ from ryu_apps.plan.rows import RulePlan
 _LOOK_S = 1.0
 _CALM_SLACK_S = 60.0
 _PARALLEL = 4
+_DISK_MB = 256
+_LOSS_PERCENT = 30.0
+_SLOW_KBYTES_PER_S = 20
 _QUIET_PPS = 2_000.0  # BFD and discovery are tens of frames a second; a packet in a loop is many thousands
 _REST = "http://127.0.0.1:8080/armor/state"
 
@@ -69,7 +73,12 @@ class TorturedNetwork:
             self._work = self._stack.enter_context(self._folder.work(self._name))
             keeping = partial(self._folder.keeping_logs, self._name)
             built = emulated_network(
-                self._scenario, self._variation, self._work, self._scenario.bfd_interval_ms, (keeping,)
+                self._scenario,
+                self._variation,
+                self._work,
+                self._scenario.bfd_interval_ms,
+                (keeping,),
+                disk_mb=_DISK_MB,
             )
             self._network = self._stack.enter_context(built)
             self._injection = self._stack.enter_context(FailureInjection(self._network))
@@ -83,6 +92,11 @@ class TorturedNetwork:
 
     def __exit__(self, *_exception: object) -> None:
         self._stack.close()
+
+    @property
+    def targets(self) -> Mapping[str, Sequence[str]]:
+        """What a storm may break, by kind of fault."""
+        return targets_of(self._scenario.topology, self.processes, drops_a_part=self._injection.drops_a_part)
 
     @property
     def processes(self) -> tuple[str, ...]:
@@ -105,6 +119,7 @@ class TorturedNetwork:
                 self._carry_out(step)
         self._injection.restore_all()
         self._continue_all()
+        free_disk(self._network.run_dir)
 
     def _packets(self, seconds: float) -> ExitStack:
         """Pings between hosts, each to the one half-way round the list, for as long as the storm lasts."""
@@ -121,6 +136,8 @@ class TorturedNetwork:
         fault, injection = step.fault, self._injection
         if fault.kind in ("kill", "stop"):
             self._signal(step)
+        elif fault.kind == "disk-full":
+            (fill_disk if step.begins else free_disk)(self._network.run_dir)
         elif not step.begins:
             injection.restore(_name_of(fault))
         elif fault.kind in LINK_KINDS:
@@ -128,8 +145,19 @@ class TorturedNetwork:
             (injection.carrier if fault.kind == "carrier" else injection.silent)(link)
         elif fault.kind == "one-way":
             injection.one_way(self._direction_of[fault.target])
-        elif fault.kind == "node":
+        elif fault.kind == "lossy":
+            injection.lossy(self._scenario.topology.parse_link(fault.target), _LOSS_PERCENT)
+        else:
+            self._break_at_switches(fault)
+
+    def _break_at_switches(self, fault: Fault) -> None:
+        injection = self._injection
+        if fault.kind == "node":
             injection.node(fault.target)
+        elif fault.kind == "control-slow":
+            injection.slow_controller(fault.target, _SLOW_KBYTES_PER_S)
+        elif fault.kind == "control-part":
+            injection.partition(fault.target.split("+"))
         else:
             injection.controller(None if fault.kind == "control-all" else fault.target)
 

@@ -81,7 +81,7 @@ class Session:
         self._scenario, self._planned, self._torture = scenario, planned, torture
         self._folder, self._say = folder, say
         self._tally, self._began_s, self._networks = Tally(), time.monotonic(), 0
-        self._processes: tuple[str, ...] = ()
+        self._targets: Mapping[str, Sequence[str]] = {}
 
     def run(self) -> Json:
         """Torture; what `armor torture --json` prints.
@@ -122,7 +122,7 @@ class Session:
         """Rounds in one network, until something is violated or the time is over; the next round's number."""
         with ExitStack() as stack:
             network = stack.enter_context(self._network())
-            self._processes = network.processes
+            self._targets = network.targets
             first: Mapping[str, Usage] = {}
             found: list[str] = []
             while not found:
@@ -136,9 +136,7 @@ class Session:
 
     def _faults(self, number: int) -> tuple[Fault, ...]:
         torture = self._torture
-        return draw_faults(
-            self._scenario.topology, self._processes, (torture.seed, number), torture.storm_s, torture.faults_a_storm
-        )
+        return draw_faults(self._targets, (torture.seed, number), torture.storm_s, torture.faults_a_storm)
 
     def _round(
         self, network: TorturedNetwork, number: int, faults: Sequence[Fault], first: Mapping[str, Usage]

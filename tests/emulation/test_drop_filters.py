@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dataplane.drop_program import drop_program
 from emulation.decide import clsact
 from emulation.decide.netlink import carrier_message, read_errors
-from emulation.decide.nft import TABLE, chain_name, switch_message
+from emulation.decide.nft import TABLE, chain_name, loss_rule, rate_rule, switch_message
 from emulation.drop_filters import CLSACT, NFT, DropFilterError, DropFilters
 from emulation.features import kernel_features
 from mininet_topos.errors import MissingRequirementError
@@ -89,14 +89,15 @@ def namespace():
     process.stdout.close()
 
 
-def sent_packets(pid: int) -> int:
-    """Packets that b0 received, after one broadcast was tried on a0."""
+def sent_packets(pid: int, count: int = 1) -> int:
+    """Packets that b0 received, after broadcasts (one) were tried on a0."""
     program = (
         "import socket\n"
         "s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n"
         "s.bind(('a0', 0))\n"
-        "try:\n    s.send(b'\\xff' * 6 + b'\\2' * 6 + b'\\x88\\xb5' + b'x' * 46)\n"
-        "except OSError:\n    pass\n"
+        f"for _ in range({count}):\n"
+        "    try:\n        s.send(b'\\xff' * 6 + b'\\2' * 6 + b'\\x88\\xb5' + b'x' * 46)\n"
+        "    except OSError:\n        pass\n"
         "print(open('/proc/net/dev').read().split('b0:')[1].split()[1])\n"
     )
     command = ["nsenter", "--net", f"--target={pid}", "/usr/bin/python3", "-c", program]
@@ -202,3 +203,28 @@ def test_sockets_opened_inside_leave_this_process_in_its_own_namespace(namespace
     assert os.readlink("/proc/thread-self/ns/net") == own
     assert "a0" not in [name for _, name in socket.if_nameindex()]
     filters.close()
+
+
+@pytest.mark.emulation
+def test_a_rule_drops_a_part_until_it_is_taken_away(namespace: int) -> None:
+    if not kernel_features().nft_egress:
+        pytest.skip("this kernel cannot drop by nftables")
+    filters = DropFilters(lambda _: namespace, NFT)
+    filters.prepare("x", ["a0"])
+    filters.set_rule([("x", "a0")], loss_rule(50))
+    base = sent_packets(namespace)
+    passed = sent_packets(namespace, count=400) - base
+    assert 100 < passed < 300  # beyond by chance: less than once in 10^20
+    filters.switch({("x", "a0"): False})  # a failure on a lossy link, and its repair
+    assert sent_packets(namespace) == base + passed
+    filters.switch({("x", "a0"): True})
+    filters.set_rule([("x", "a0")], None)
+    assert sent_packets(namespace, count=50) == base + passed + 50
+    filters.set_rule([("x", "a0")], rate_rule(1))
+    assert 0 < sent_packets(namespace, count=1000) - base - passed - 50 < 500  # 8 kB of 60 kB, and 1 kB a second
+    filters.close()
+
+
+def test_a_program_cannot_drop_a_part() -> None:
+    with pytest.raises(DropFilterError, match="only nftables"):
+        DropFilters(lambda _: 1, CLSACT).set_rule([("x", "a0")], loss_rule(50))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,6 +165,15 @@ def test_the_control_link_of_one_switch_can_fail_alone(net: EmulatedNetwork) -> 
         wait_until(lambda: reachable(node), f"{node} is reachable")
 
     with FailureInjection(net) as injection:
+        injection.partition(["s3", "s4"])
+        assert not reachable("s3")
+        assert not reachable("s4")
+        wait_reachable("s1")
+        injection.controller("s3")
+        injection.restore("s3+s4")
+        wait_reachable("s4")
+        assert not reachable("s3")
+        injection.restore("s3")
         injection.controller("s1")
         assert not reachable("s1")
         wait_reachable("s2")
@@ -173,6 +183,43 @@ def test_the_control_link_of_one_switch_can_fail_alone(net: EmulatedNetwork) -> 
         wait_reachable("s2")
         assert not reachable("s1")
     wait_reachable("s1")
+
+
+def needs_partial_drops(injection: FailureInjection) -> None:
+    if not injection.drops_a_part:
+        pytest.skip("this kernel cannot drop a part of what an interface sends")
+
+
+@pytest.mark.emulation
+def test_a_lossy_link_loses_a_part_until_it_is_repaired(net: EmulatedNetwork) -> None:
+    with FailureInjection(net) as injection:
+        needs_partial_drops(injection)
+        injection.lossy(LINK, 20)
+        words = ["ping", "-n", "-q", "-i", "0.005", "-c", "400", "-W", "1", net.hosts["s2"].address]
+        lost = int(net.run("h1", words).stdout.split("% packet loss")[0].split()[-1].split(".")[0])
+        assert 15 < lost < 65  # 36 % of 400, both ways; BFD may miss three frames for a while
+        assert injection.broken() == {"s1-s2"}
+        injection.restore(LINK)
+        assert_heals(net)
+
+
+@pytest.mark.emulation
+def test_a_slow_control_link_carries_little_and_recovers(net: EmulatedNetwork) -> None:
+    send = "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nfor _ in range(200):\n"
+    send += "    try: s.sendto(bytes(1000), (sys.argv[1], 7))\n    except OSError: pass"
+    counter = f"/sys/class/net/{net.wiring.control_interface_of['s1']}/statistics/rx_packets"
+
+    def received() -> int:
+        before = int(net.run("s1", ["cat", counter]).stdout)
+        net.run("controller", [sys.executable, "-c", send, net.sites["s1"].control_ip])
+        return int(net.run("s1", ["cat", counter]).stdout) - before
+
+    with FailureInjection(net) as injection:
+        needs_partial_drops(injection)
+        injection.slow_controller("s1", 20)
+        assert 0 < received() < 100  # of 200 kB at once
+        injection.restore("s1")
+        assert received() >= 200
 
 
 @pytest.mark.emulation
@@ -200,6 +247,8 @@ def test_failing_or_repairing_what_does_not_exist_is_refused(net: EmulatedNetwor
             injection.node("s9")
         with pytest.raises(BadInputError, match="s9"):
             injection.controller("s9")
+        with pytest.raises(BadInputError, match="s9"):
+            injection.partition(["s1", "s9"])
         with pytest.raises(BadInputError, match="broken now: nothing"):
             injection.restore(LINK)
 

@@ -7,30 +7,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.torture.decide.causes import Violation, shortest_prefix
-from experiments.torture.decide.faults import KINDS, Fault, draw_faults, steps_of
+from experiments.torture.decide.faults import KINDS, PART_KINDS, Fault, draw_faults, steps_of, targets_of
 from experiments.torture.decide.usage import Usage, grown
 from mininet_topos.catalogue import load_topology
 
 USNET = load_topology("usnet")
 PROCESSES = ("agent@s3", "ovs-vswitchd@s4", "controller")
 LINKS = frozenset(map(str, USNET.link_ids))
+WHOLE = targets_of(USNET, PROCESSES, drops_a_part=True)
 TARGETS = {
-    **dict.fromkeys(("silent", "carrier", "flap"), LINKS),
+    **dict.fromkeys(("silent", "carrier", "flap", "lossy"), LINKS),
     "one-way": {str(link.direction) for link in USNET.links},
-    **dict.fromkeys(("node", "control"), frozenset(USNET.node_names)),
+    **dict.fromkeys(("node", "control", "control-slow", "control-part"), frozenset(USNET.node_names)),
     "control-all": {"controller"},
+    "disk-full": {"disk"},
     **dict.fromkeys(("kill", "stop"), frozenset(PROCESSES)),
 }
 
 
 @given(st.integers(0, 2**31), st.integers(1, 1000), st.floats(2, 60), st.integers(1, 60))
 def test_a_storm_is_whole_within_its_time_and_each_target_breaks_once_at_a_time(seed, number, seconds, count):
-    faults = draw_faults(USNET, PROCESSES, (seed, number), seconds, count)
-    assert faults == draw_faults(USNET, PROCESSES, (seed, number), seconds, count)
+    faults = draw_faults(WHOLE, (seed, number), seconds, count)
+    assert faults == draw_faults(WHOLE, (seed, number), seconds, count)
     assert 0 < len(faults) <= count
     assert list(faults) == sorted(faults)
     for fault in faults:
-        assert fault.target in TARGETS[fault.kind]
+        assert set(fault.target.split("+")) <= TARGETS[fault.kind]
         assert fault.at_s >= 0
         assert fault.at_s + fault.for_s <= seconds + 0.01
     broken = set()
@@ -44,10 +46,20 @@ def test_a_storm_is_whole_within_its_time_and_each_target_breaks_once_at_a_time(
 
 
 def test_rounds_and_seeds_differ_and_every_kind_comes_up():
-    storms = [draw_faults(USNET, PROCESSES, (seed, number), 20, 12) for seed in (1, 2) for number in range(1, 21)]
+    storms = [draw_faults(WHOLE, (seed, number), 20, 12) for seed in (1, 2) for number in range(1, 21)]
     assert len(set(storms)) == len(storms)
     assert {fault.kind for storm in storms for fault in storm} == set(KINDS)
-    assert not {"kill", "stop"} & {fault.kind for fault in draw_faults(USNET, (), (1, 1), 20, 60)}
+    parts = {fault.target for storm in storms for fault in storm if fault.kind == "control-part"}
+    assert all(0 < len(part.split("+")) < len(USNET.node_names) for part in parts)
+
+
+@pytest.mark.parametrize("drops_a_part", [False, True])
+def test_what_cannot_be_broken_is_not_drawn(drops_a_part):
+    targets = targets_of(USNET, (), drops_a_part=drops_a_part)
+    left_out = {"kill", "stop", *(() if drops_a_part else PART_KINDS)}
+    assert set(targets) == set(KINDS) - left_out
+    drawn = {fault.kind for number in range(20) for fault in draw_faults(targets, (1, number), 20, 60)}
+    assert drawn == set(KINDS) - left_out
 
 
 def test_a_flap_fails_again_and_again():

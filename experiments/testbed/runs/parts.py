@@ -80,6 +80,8 @@ def emulated_network(
     work: Work,
     bfd_interval_ms: int | None,
     around: Sequence[NetworkPart] = (),
+    *,
+    disk_mb: int | None = None,
 ) -> EmulatedNetwork:
     """The network of a run with its controller, and with agents in agent mode; enter it to build it.
 
@@ -93,6 +95,8 @@ def emulated_network(
         None: the shortest that this machine holds while the network is idle.
     around
         What is left only when the packet programs have ended.
+    disk_mb
+        Size of a disk of its own, which can be filled up.
     """
     settings = controller_settings(scenario, variation, write_topology(work.path, scenario.topology))
     settings |= tunnel_settings(scenario, work) if is_tunnel_scheme(variation) else {}
@@ -108,6 +112,7 @@ def emulated_network(
             pmt=scenario.pmt,
             in_band_at=scenario.control_at,
             tls=scenario.tls,
+            disk_mb=disk_mb,
         ),
         databases={DATABASE: SCHEMA_PATH} if variation.uses_agent else {},
         agent_command=agent_command(scenario.wait_to_restore_s) if variation.uses_agent else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,10 +13,23 @@ from mininet_topos.topology import Topology
 FLAP_S = 0.6
 _DOWN_SHARE = 0.5  # of a flap's period
 _SHORTEST_S, _LONGEST_S = 0.2, 8.0
+_PART = 0.5
 LINK_KINDS = ("silent", "carrier", "flap")
-KINDS = (*LINK_KINDS, "one-way", "node", "control", "control-all", "kill", "stop")
-"""Silent, without carrier, flapping, in one direction; every link of a switch; the control link of a switch, of all;
-kill -9 and SIGSTOP of a process."""
+PART_KINDS = ("lossy", "control-slow")
+KINDS = (
+    *LINK_KINDS,
+    "one-way",
+    "node",
+    "control",
+    "control-part",
+    "control-all",
+    "disk-full",
+    "kill",
+    "stop",
+    *PART_KINDS,
+)
+"""Links: silent, without carrier, flapping, in one direction, lossy. Every link of a switch. Control links: of one
+switch, of about half of them, of all; slow. The disk of databases, sockets and logs. Kill -9 and SIGSTOP."""
 
 
 @dataclass(frozen=True, order=True)
@@ -28,7 +41,8 @@ class Fault:
     at_s, for_s
         Seconds from the beginning of the storm, and how long it lasts; a killed process is started again at once.
     target
-        A link "s1-s2", a direction "s1>s2", a switch, "controller", or a process "agent@s3".
+        A link "s1-s2", a direction "s1>s2", a switch, some switches "s1+s2", "controller", "disk", or a process
+        "agent@s3".
     """
 
     at_s: float
@@ -50,15 +64,38 @@ class Step:
     fault: Fault
 
 
-def draw_faults(
-    topology: Topology, processes: Sequence[str], chance: tuple[int, int], seconds: float, count: int
-) -> tuple[Fault, ...]:
-    """Faults of a storm, in the order of their beginnings.
+def targets_of(topology: Topology, processes: Sequence[str], *, drops_a_part: bool) -> dict[str, tuple[str, ...]]:
+    """What each kind of fault can break; kinds that can break nothing are left out.
 
     Parameters
     ----------
     processes
         That may be killed or stopped, as "agent@s3".
+    drops_a_part
+        Whether a link can lose a part of its packets.
+    """
+    links, nodes = tuple(map(str, topology.link_ids)), topology.node_names
+    targets = {
+        **dict.fromkeys(LINK_KINDS, links),
+        "one-way": tuple(str(link.direction) for link in topology.links),
+        **dict.fromkeys(("node", "control", "control-part"), nodes),
+        "control-all": ("controller",),
+        "disk-full": ("disk",),
+        **dict.fromkeys(("kill", "stop"), tuple(processes)),
+        **({"lossy": links, "control-slow": nodes} if drops_a_part else {}),
+    }
+    return {kind: targets[kind] for kind in KINDS if targets.get(kind)}
+
+
+def draw_faults(
+    targets: Mapping[str, Sequence[str]], chance: tuple[int, int], seconds: float, count: int
+) -> tuple[Fault, ...]:
+    """Faults of a storm, in the order of their beginnings.
+
+    Parameters
+    ----------
+    targets
+        What each kind can break (`targets_of`).
     chance
         Seed, and number of the round.
     seconds
@@ -67,8 +104,7 @@ def draw_faults(
         How many are drawn; those that meet another on the same target are left out.
     """
     dice = np.random.default_rng(chance)
-    kinds = KINDS if processes else tuple(kind for kind in KINDS if kind not in ("kill", "stop"))
-    drawn = sorted(_draw(topology, processes, dice, kinds, seconds) for _ in range(count))
+    drawn = sorted(_draw(targets, dice, seconds) for _ in range(count))
     kept: list[Fault] = []
     for fault in drawn:
         if not any(_meet(fault, other) for other in kept):
@@ -76,23 +112,17 @@ def draw_faults(
     return tuple(kept)
 
 
-def _draw(
-    topology: Topology, processes: Sequence[str], dice: np.random.Generator, kinds: Sequence[str], seconds: float
-) -> Fault:
-    kind = str(dice.choice(kinds))
+def _draw(targets: Mapping[str, Sequence[str]], dice: np.random.Generator, seconds: float) -> Fault:
+    kind = str(dice.choice(list(targets)))
     longest_s = min(_LONGEST_S, seconds / 2)
     for_s = float(np.exp(dice.uniform(np.log(_SHORTEST_S), np.log(longest_s))))
     at_s = float(dice.uniform(0, seconds - for_s))
-    targets: dict[str, Sequence[str]] = {
-        "one-way": [str(link.direction) for link in topology.links],
-        "node": topology.node_names,
-        "control": topology.node_names,
-        "control-all": ("controller",),
-        "kill": processes,
-        "stop": processes,
-    }
-    among = targets.get(kind) or [str(link) for link in topology.link_ids]
-    return Fault(round(at_s, 3), kind, str(among[int(dice.integers(len(among)))]), round(for_s, 3))
+    among = targets[kind]
+    if kind == "control-part":
+        target = "+".join(name for name in among if dice.random() < _PART) or among[0]
+    else:
+        target = among[int(dice.integers(len(among)))]
+    return Fault(round(at_s, 3), kind, target, round(for_s, 3))
 
 
 def _meet(one: Fault, other: Fault) -> bool:

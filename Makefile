@@ -1,4 +1,4 @@
-.PHONY: help setup demo check test test-long coverage test-mutants test-kernel docs fuzz
+.PHONY: help setup demo check test test-long coverage test-mutants test-kernel docs fuzz audit lock
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -29,6 +29,12 @@ test-kernel: setup ## what this kernel lacks, tested in a guest with a stock Deb
 
 docs: setup ## the documentation site, docs/_build/html; a broken link is an error
 	@scripts/docs.sh $(ARGS)
+
+audit: setup ## known vulnerabilities of the Python packages, where their database can be reached
+	@scripts/audit.sh
+
+lock: ## hashes of all Python packages, after a pin has changed (requirements/hashes.txt)
+	@scripts/lock.sh
 
 fuzz: setup ## coverage-guided fuzzing of every reader, with atheris (options: make fuzz MINUTES=120 ARGS="openflow pmt")
 	@MINUTES=$(MINUTES) scripts/fuzz.sh $(ARGS)

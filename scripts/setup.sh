@@ -11,7 +11,7 @@ readonly STAMP=$VENV/armor-setup.stamp LOG=$VENV-setup.log LOCK=$VENV-setup.lock
 readonly DELAY_LINE=$VENV/bin/armor-delay-line DELAY_LINE_SOURCE=dataplane/delay_line/delay_line.c
 readonly SQR_AGENT=$VENV/bin/armor-sqr-agent SQR_AGENT_SOURCES=(dataplane/replay_agent/*.[ch])
 readonly PACKET_PROGRAMS=$VENV/lib/armor PACKET_PROGRAM_SOURCES=(dataplane/programs/*)
-readonly INPUTS=(setup.py requirements/constraints.txt requirements/debian.txt
+readonly INPUTS=(setup.py requirements/hashes.txt requirements/build_hashes.txt requirements/debian.txt
     scripts/setup.sh scripts/patch_ryu.py dataplane/delay_line/*.[ch] "${SQR_AGENT_SOURCES[@]}" "${PACKET_PROGRAM_SOURCES[@]}")
 policy_file=
 
@@ -108,19 +108,21 @@ make_environment() {
         fail "$PYTHON cannot make a virtual environment in $PWD/$VENV (log: $LOG)"
 }
 
+pip_install() {
+    PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --no-input --use-pep517 --no-deps "$@" \
+        </dev/null >>"$LOG" 2>&1 ||
+        fail "pip cannot install the Python packages, check the network and pip's configuration: $(reason) (log: $LOG)"
+}
+
+# Every file that pip takes has one of the hashes of our lists (`make lock`). What is built here, as Ryu is, is built with
+# the packages of the first list: an isolated build would fetch others, which nothing checks.
 install_python() {
     say "Python packages into $VENV (first time about a minute)"
     make_environment
-    # The constraints hold for isolated builds as well: pip before 25.3 reads the first name there, later ones the
-    # second. Relative, because pip splits these values at blanks.
-    PIP_CONSTRAINT=requirements/constraints.txt PIP_BUILD_CONSTRAINT=requirements/constraints.txt \
-        PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --no-input --use-pep517 --editable '.[all]' \
-        </dev/null >>"$LOG" 2>&1 ||
-        fail "pip cannot install the Python packages, check the network and pip's configuration: $(reason) (log: $LOG)"
-    # Once more and last, since pip does not say in which order it installs: Armor's ryu-manager replaces Ryu's.
-    PIP_BUILD_CONSTRAINT=requirements/constraints.txt PIP_CONSTRAINT=requirements/constraints.txt \
-        PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --no-input --use-pep517 --no-deps --editable . \
-        </dev/null >>"$LOG" 2>&1 || fail "pip cannot install Armor: $(reason) (log: $LOG)"
+    pip_install --require-hashes --requirement requirements/build_hashes.txt
+    pip_install --require-hashes --no-build-isolation --requirement requirements/hashes.txt
+    # Last, because Armor's ryu-manager replaces Ryu's.
+    pip_install --no-build-isolation --editable .
     "$VENV/bin/python" scripts/patch_ryu.py || exit 2
     "$VENV/bin/ryu-manager" --version >>"$LOG" 2>&1 || fail "ryu-manager does not start (log: $LOG)"
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, lint, strict types, then every test. All of them run, also after one has failed.
+# Format, lint, known vulnerabilities of packages, strict types, then every test. All of them run, also after one has failed.
 # Arguments go to pytest, which then runs in one process: scripts/test.sh -k interpret
 #
 # PROFILE=long: many times the examples and packets (tests/conftest.py, tests/examples.py), and emulation twice more.
@@ -24,6 +24,8 @@ if [ $# -gt 0 ]; then
     exec .venv/bin/pytest --hypothesis-profile="${PROFILE:-test}" "$@"
 fi
 
+echo "== known vulnerabilities of Python packages"
+scripts/audit.sh
 [ -z "${COVERAGE:-}" ] || .venv/bin/coverage erase
 log=$(mktemp)
 workers=$(($(nproc) < 4 ? $(nproc) : 4))

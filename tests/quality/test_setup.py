@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import zipfile
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from scripts.patch_ryu import AFTER, BEFORE, patch, patched
 from tests.patience import patient_s, wait_until
 from tests.quality.layers import ROOT
 
-INPUTS = ("setup.py", "pyproject.toml", "requirements/constraints.txt", "requirements/debian.txt", "scripts")
+INPUTS = ("setup.py", "pyproject.toml", "requirements", "scripts")
 POLICY = "/usr/sbin/policy-rc.d"
 # What set-up may call besides the fakes; nothing else is on its PATH, so sudo and apt are never the real ones.
 TOOLS = ("bash", "cat", "chmod", "cut", "dirname", "env", "flock", "grep", "rm", "sed", "sha256sum", "tee")
@@ -124,7 +125,23 @@ def test_unreachable_debian_registry_is_one_sentence_and_the_service_policy_is_t
 def test_unreachable_python_registry_is_one_sentence_and_leaves_no_stamp(sandbox):
     sandbox.fake("dpkg-query", "echo ii")
     outcome = sandbox.run(PIP_NO_INDEX="1", PIP_FIND_LINKS="")
-    assert_one_sentence(outcome, "pip cannot install", "setuptools")
+    assert_one_sentence(outcome, "pip cannot install", "pbr")
+    assert not (sandbox.root / ".venv" / "armor-setup.stamp").exists()
+
+
+@pytest.mark.slow
+def test_a_package_of_another_content_is_refused(sandbox, tmp_path):
+    sandbox.fake("dpkg-query", "echo ii")
+    index = tmp_path / "index"
+    index.mkdir()
+    lines = (ROOT / "requirements" / "build_hashes.txt").read_text(encoding="utf-8").splitlines()
+    for pin in (Requirement(line.rstrip(" \\")) for line in lines if "==" in line):
+        (specifier,) = pin.specifier
+        stem = f"{pin.name}-{specifier.version}"
+        with zipfile.ZipFile(index / f"{stem}-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(f"{stem}.dist-info/METADATA", f"Name: {pin.name}\nVersion: {specifier.version}\n")
+    outcome = sandbox.run(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(index))
+    assert_one_sentence(outcome, "pip cannot install", "DO NOT MATCH THE HASHES")
     assert not (sandbox.root / ".venv" / "armor-setup.stamp").exists()
 
 
@@ -157,6 +174,36 @@ def test_every_requirement_has_one_pin_that_satisfies_it(python):
         assert requirement.specifier.contains(version), f"{requirement} is pinned to {version}"
 
 
+def locked() -> list[tuple[Requirement, int]]:
+    """Requirements of the lists of hashes, each with the number of its hashes."""
+    found = []
+    for name in ("hashes.txt", "build_hashes.txt"):
+        text = (ROOT / "requirements" / name).read_text(encoding="utf-8").replace("\\\n", "")
+        for line in text.splitlines():
+            words = line.split(" --hash=sha256:")
+            if not line.startswith("#"):
+                found.append((Requirement(words[0]), len({word.strip() for word in words[1:]})))
+    return found
+
+
+@pytest.mark.parametrize("python", ["3.10", "3.11", "3.12", "3.13"])
+def test_the_lists_of_hashes_are_those_of_the_pins(python):
+    """`make lock` writes them; with `--no-deps`, what they leave out would be missing."""
+    environment = {"python_version": python, "python_full_version": f"{python}.0", "extra": "all"}
+
+    def versions(some: list[Requirement]) -> dict[str, str]:
+        valid = [each for each in some if each.marker is None or each.marker.evaluate(environment)]
+        return {canonicalize_name(each.name): str(each.specifier) for each in valid}
+
+    entries = locked()
+    assert all(number > 0 for _, number in entries)
+    hashed, pinned = versions([requirement for requirement, _ in entries]), versions(pins())
+    assert hashed == {name: pinned[name] for name in hashed}
+    wanted = [Requirement(line) for line in requires("armor-sdn") or []]
+    of_all = [each for each in wanted if each.marker is None or each.marker.evaluate({**environment, "extra": "all"})]
+    assert {canonicalize_name(each.name) for each in of_all} <= hashed.keys()
+
+
 def test_patch_replaces_the_dropped_import_once_and_is_idempotent(tmp_path):
     file = tmp_path / "wsgi.py"
     file.write_text(f"class A:\n{BEFORE}    x = ALREADY_HANDLED\n", encoding="utf-8")
@@ -165,6 +212,13 @@ def test_patch_replaces_the_dropped_import_once_and_is_idempotent(tmp_path):
     patch(file)
     assert once == file.read_text(encoding="utf-8") == f"class A:\n{AFTER}    x = ALREADY_HANDLED\n"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_audit_that_cannot_be_made_is_said():
+    nobody = f"http://127.0.0.1:{free_port()}/"
+    command, environment = [str(ROOT / "scripts" / "audit.sh")], {**os.environ, "ARMOR_AUDIT_URL": nobody}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=patient_s(60))
+    assert done.stdout == f"audit: left out: no answer from {nobody}, the database of known vulnerabilities\n"
 
 
 @pytest.mark.parametrize("source", ["", BEFORE + BEFORE])

@@ -49,7 +49,7 @@ def draw(count: int) -> tuple[list[tuple[SecondProgram, float]], int]:
     units = [parameters for _, parameters in fig4.units(SEED) if parameters.base_point == "vertex"]
     for parameters in units:
         problem, paths = ladder.problem_of(replace(parameters, base_point=""))
-        options = SolveOptions(base_point="vertex", method="fast")
+        options = SolveOptions(base_point="vertex", te_solver="fast")
         for allocation in solve_ladder(problem, fig4.DEMANDS_MBPS, options):
             plan = TrafficPlan(allocation, allocation.demand_mbps)
             rows = fail_every_link(problem, plan.rates_mbps, paths)

@@ -13,4 +13,5 @@ MAX_TUNNELS = 16  # of a pair
 
 OBJECTIVES = ("throughput", "max-min", "min-max-utilisation")
 BASE_POINTS = ("centre", "vertex")
+TE_SOLVERS = ("auto", "cvxpy", "fast")  # what solves the throughput program; solve.py says what "auto" takes
 SOLVERS = {"clarabel": "centre", "highs": "vertex", "scipy": "vertex"}  # cvxpy's, and at which point each ends

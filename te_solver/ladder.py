@@ -50,7 +50,7 @@ def solve_ladder(problem: Problem, levels_mbps: Sequence[float], options: SolveO
     """
     count, capacity_mbps = len(problem.demands), problem.network.capacity_mbps
     steps = [problem.with_volumes(np.full(count, mbps)) for mbps in levels_mbps]
-    if options.method != "fast" or not len(problem.tunnels) or not steps:
+    if options.te_solver != "fast" or not len(problem.tunnels) or not steps:
         yield from (solve(step, options) for step in steps)
         return
     program = packing_program(steps[0], capacity_mbps, np.ones(len(problem.tunnels), dtype=bool))

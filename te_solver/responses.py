@@ -25,7 +25,7 @@ import numpy as np
 
 from te_solver.certificate import feasible
 from te_solver.network import BoolArray, FloatArray
-from te_solver.solve import SolveOptions, solve, throughput_point
+from te_solver.solve import FAST, SolveOptions, solve, throughput_point
 from te_solver.values import Allocation, IntArray, Problem, victim_priority
 
 # A volume below this share of the demand counts as delivered whole.
@@ -115,9 +115,9 @@ def precomputed(plan: TrafficPlan, down: BoolArray, failed_arcs: BoolArray, opti
     """Move the victims by the weights that are best for this failure, into the victim queue.
 
     The second linear program of Kuijia section 4.2, once for every victim queue in order: a queue has what aboriginal
-    traffic of queues before it and victims already placed leave. With `options.method` "fast" it is left out where the
-    original weights already deliver everything that has a survivor. A queue has several optima, so what later queues
-    get may differ between the methods.
+    traffic of queues before it and victims already placed leave. With `options.te_solver` "fast" it is left out
+    where the original weights already deliver everything that has a survivor. A queue has several optima, so what later
+    queues get may differ between the solvers.
     """
     problem, kept = plan.problem, np.where(down, 0.0, plan.rates_mbps)
     victims = problem.per_demand(np.where(down, plan.rates_mbps, 0.0))
@@ -131,12 +131,11 @@ def precomputed(plan: TrafficPlan, down: BoolArray, failed_arcs: BoolArray, opti
         left = np.where(failed_arcs, 0.0, problem.network.capacity_mbps - problem.tunnels.arc_loads(before))
         left = np.maximum(0.0, left)
         simple = np.where(queues == queue, by_weights, 0.0)
-        if options.method == "fast" and (problem.tunnels.arc_loads(simple) <= left * (1 + NEGLIGIBLE)).all():
+        if options.te_solver == FAST and (problem.tunnels.arc_loads(simple) <= left * (1 + NEGLIGIBLE)).all():
             moved += simple
             continue
         part = problem.with_volumes(np.where(of_demand == queue, victims, 0.0))
-        best, _ = throughput_point(part, left, options)
-        moved += feasible(part, best, left)
+        moved += feasible(part, throughput_point(part, left, options).rates_mbps, left)
     return Response(kept, moved, queues)
 
 

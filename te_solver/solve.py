@@ -9,24 +9,31 @@ min-max-utilisation
     Carry every demand whole with the least highest utilisation, which may pass 1.
 
 The best allocation is hardly ever unique; `base_point` says which one is meant (linear.py).
+
+cvxpy solves every program (linear.py). The throughput program has a fast solver too (fast_solve.py), for networks that
+keep cvxpy busy for long; both answers carry the same certificate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from mininet_topos.errors import BadInputError
 from te_solver.certificate import feasible, throughput_bound, utilisation_bound
-from te_solver.choices import OBJECTIVES
+from te_solver.choices import OBJECTIVES, TE_SOLVERS
 from te_solver.errors import InfeasibleError, SolverError
 from te_solver.linear import choose_solver, minimise
 from te_solver.network import BoolArray, FloatArray
 from te_solver.values import Allocation, Problem
 
-METHODS = ("reference", "fast")
+AUTO, CVXPY, FAST = TE_SOLVERS
+# "auto" takes cvxpy up to this many entries of the matrix, where it answers in 2 s, and the fast solver above
+# (`python -m benchmarks.te_solvers`).
+CVXPY_ENTRIES = 150_000
 LARGEST_GAP = 1e-6
 # What a class leaves of a capacity counts as nothing below this share: solvers cannot work with crumbs.
 CRUMB = 1e-7
@@ -37,13 +44,49 @@ BLOCKED_SHARE = 0.003
 
 @dataclass(frozen=True, slots=True)
 class SolveOptions:
-    """How to allocate; `solver` None means the usual one of the base point, `threads` are for the fast method."""
+    """How to allocate.
+
+    Attributes
+    ----------
+    solver
+        cvxpy's; None: the usual one of the base point.
+    te_solver : {"auto", "cvxpy", "fast"}
+        What solves the throughput program (`chosen_te_solver`).
+    threads
+        Of the fast solver.
+    """
 
     objective: str = "throughput"
     base_point: str = "centre"
     solver: str | None = None
-    method: str = "reference"
+    te_solver: str = CVXPY
     threads: int = 1
+
+
+class Point(NamedTuple):
+    """Rates of every tunnel and prices of every arc, not yet repaired, and who found them: cvxpy or fast."""
+
+    rates_mbps: FloatArray
+    prices: FloatArray
+    solved_by: str
+
+
+def chosen_te_solver(options: SolveOptions, entries: int) -> str:
+    """What solves a throughput program: "cvxpy" or "fast".
+
+    Parameters
+    ----------
+    entries
+        Of the program's matrix: one for each tunnel, and one for each arc of each tunnel.
+
+    Examples
+    --------
+    >>> chosen_te_solver(SolveOptions(te_solver="auto"), entries=364 + 1122)
+    'cvxpy'
+    """
+    if options.te_solver != AUTO:
+        return options.te_solver
+    return CVXPY if options.solver is not None or entries <= CVXPY_ENTRIES else FAST
 
 
 def solve(problem: Problem, options: SolveOptions = SolveOptions(), closed: BoolArray | None = None) -> Allocation:
@@ -59,7 +102,7 @@ def solve(problem: Problem, options: SolveOptions = SolveOptions(), closed: Bool
     Raises
     ------
     BadInputError
-        Unknown objective, base point, solver or method.
+        Unknown objective, base point or solver.
     InfeasibleError
         min-max-utilisation with a demand that has no open tunnel.
     SolverError
@@ -67,8 +110,8 @@ def solve(problem: Problem, options: SolveOptions = SolveOptions(), closed: Bool
     """
     if options.objective not in OBJECTIVES:
         raise BadInputError(f"unknown objective {options.objective!r}; use one of {', '.join(OBJECTIVES)}")
-    if options.method not in METHODS:
-        raise BadInputError(f"unknown method {options.method!r}; use one of {', '.join(METHODS)}")
+    if options.te_solver not in TE_SOLVERS:
+        raise BadInputError(f"unknown te_solver {options.te_solver!r}; use one of {', '.join(TE_SOLVERS)}")
     solver = choose_solver(options.base_point, options.solver)
     capacity_mbps = problem.network.capacity_mbps
     if closed is not None:
@@ -96,6 +139,7 @@ def check_gap(allocation: Allocation, solver: str) -> Allocation:
 def _by_priority(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions) -> Allocation:
     rates = np.zeros(len(problem.tunnels))
     value = bound = 0.0
+    solved_by: set[str] = set()
     classes = np.unique(problem.priorities)
     for priority in classes:
         part = (
@@ -105,28 +149,28 @@ def _by_priority(problem: Problem, capacity_mbps: FloatArray, options: SolveOpti
         )
         left = capacity_mbps - problem.tunnels.arc_loads(rates)
         left = np.where(left > CRUMB * capacity_mbps, left, 0.0)
-        best, prices = throughput_point(part, left, options)
-        given = feasible(part, best, left)
+        best = throughput_point(part, left, options)
+        solved_by.add(best.solved_by)
+        given = feasible(part, best.rates_mbps, left)
         value += float(given.sum())
-        bound += throughput_bound(part, prices, left)
+        bound += throughput_bound(part, best.prices, left)
         rates = rates + given
-    return Allocation(problem, rates, options.objective, options.base_point, value, bound)
+    who = " and ".join(sorted(solved_by))
+    return Allocation(problem, rates, options.objective, options.base_point, value, bound, who)
 
 
-def throughput_point(
-    problem: Problem, capacity_mbps: FloatArray, options: SolveOptions
-) -> tuple[FloatArray, FloatArray]:
-    """Rates and arc prices of the throughput program by the chosen method, not yet repaired.
+def throughput_point(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions) -> Point:
+    """Answer of the throughput program by the chosen solver.
 
-    The fast method's answer is taken only where its certificate holds; else the reference is asked.
+    The fast solver's answer is taken only where its certificate holds; else cvxpy is asked.
     """
     usable = _usable(problem, capacity_mbps)
-    if options.method == "fast" and usable.any():
+    if chosen_te_solver(options, len(problem.tunnels) + len(problem.tunnels.arcs)) == FAST and usable.any():
         from te_solver.fast_solve import fast_throughput
 
         fast = fast_throughput(problem, capacity_mbps, usable, options.base_point, options.threads)
         if fast is not None and throughput_gap(problem, *fast, capacity_mbps) <= LARGEST_GAP:
-            return fast
+            return Point(*fast, FAST)
     rows = vstack([demand_rows(problem), arc_rows(problem)], format="csr")[:, usable]
     limits = np.concatenate([problem.demands_mbps, capacity_mbps])
     solver = choose_solver(options.base_point, options.solver)
@@ -134,7 +178,7 @@ def throughput_point(
     solution = minimise(-np.ones(len(widths)), rows, limits, solver, widths)
     rates = np.zeros(len(usable))
     rates[usable] = solution.point
-    return rates, _with_closed(solution.multipliers[len(problem.demands) :], capacity_mbps)
+    return Point(rates, _with_closed(solution.multipliers[len(problem.demands) :], capacity_mbps), CVXPY)
 
 
 def throughput_gap(problem: Problem, rates: FloatArray, prices: FloatArray, capacity_mbps: FloatArray) -> float:
@@ -177,7 +221,7 @@ def _max_min(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions)
     rates[usable] = point
     level, bound = first or (0.0, 0.0)
     rates = feasible(problem, _capped(problem, rates, floor), capacity_mbps)
-    return Allocation(problem, rates, options.objective, options.base_point, level, bound)
+    return Allocation(problem, rates, options.objective, options.base_point, level, bound, CVXPY)
 
 
 def _blocked(multipliers: FloatArray, active: BoolArray, demands_mbps: FloatArray, level: float) -> BoolArray:
@@ -243,7 +287,7 @@ def _min_max_utilisation(problem: Problem, capacity_mbps: FloatArray, options: S
     prices = solution.multipliers[len(problem.demands) :]
     prices = np.where(open_arcs, prices, prices.sum() * 1e9)
     bound = utilisation_bound(problem, prices, capacity_mbps)
-    return Allocation(problem, rates, options.objective, options.base_point, value, min(bound, value))
+    return Allocation(problem, rates, options.objective, options.base_point, value, min(bound, value), CVXPY)
 
 
 def demand_rows(problem: Problem) -> csr_matrix:

@@ -184,6 +184,8 @@ class Allocation:
         "centre" or "vertex": which of the many best allocations this is.
     value, bound
         What the allocation reaches, and what none can pass (Mbit/s; a utilisation for min-max-utilisation).
+    solved_by
+        "cvxpy", "fast", or both where classes were solved one after another; empty: nobody said.
     """
 
     problem: Problem
@@ -192,6 +194,7 @@ class Allocation:
     base_point: str
     value: float
     bound: float
+    solved_by: str = ""
 
     @property
     def gap(self) -> float:

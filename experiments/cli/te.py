@@ -21,7 +21,7 @@ from experiments.terminal.output import emit, note, refuse_unwritable, writable
 from experiments.terminal.pictures import save
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import FailureScenario, Topology
-from te_solver.choices import BASE_POINTS, METRICS, OBJECTIVES, SOLVERS, TUNNEL_KINDS
+from te_solver.choices import BASE_POINTS, METRICS, OBJECTIVES, SOLVERS, TE_SOLVERS, TUNNEL_KINDS
 
 if TYPE_CHECKING:
     from te_solver.solve import SolveOptions
@@ -33,7 +33,7 @@ DEFAULT_FOLDER = "results/te"
 # Options by the action that reads them; `failure` reads those of the problem, too.
 _PROBLEM = (
     *("demands", "default_capacity_mbps", "tunnels", "tunnel_kind", "metric", "objective", "base_point", "solver"),
-    *("fast", "threads", "low_to_high"),
+    *("te_solver", "threads", "low_to_high"),
 )
 _FAILURE = ("link", "node", "schemes", "failure_probability", "availability")
 _SWEEP = ("figure", "workers", "dask", "quick", "again")
@@ -58,14 +58,14 @@ def _add_problem_arguments(parser: argparse.ArgumentParser) -> None:
         ("tunnel-kind", TUNNEL_KINDS, "how tunnels are chosen"),
         ("metric", METRICS, "length of a tunnel"),
         ("objective", OBJECTIVES, "what is best"),
+        ("te-solver", TE_SOLVERS, "cvxpy, or the fast solver, certified alike"),
         ("base-point", BASE_POINTS, "which of the best allocations"),
     )
     group.add_argument(
         "--solver", type=choice("solver", tuple(SOLVERS)), metavar="|".join(SOLVERS), help="cvxpy's solver"
     )
-    group.add_argument("--fast", action="store_true", help="the fast path, certified like the reference")
     group.add_argument(
-        "--threads", type=whole_number("--threads", 1, 256), default=1, metavar="N", help="of --fast (1)"
+        "--threads", type=whole_number("--threads", 1, 256), default=1, metavar="N", help="of the fast solver (1)"
     )
     group.add_argument(
         "--low-to-high",
@@ -164,8 +164,8 @@ def _failure(arguments: argparse.Namespace) -> int:
 def _solve_options(arguments: argparse.Namespace) -> SolveOptions:
     from te_solver.solve import SolveOptions
 
-    method = "fast" if arguments.fast else "reference"
-    return SolveOptions(arguments.objective, arguments.base_point, arguments.solver, method, arguments.threads)
+    who = arguments.solver, arguments.te_solver, arguments.threads
+    return SolveOptions(arguments.objective, arguments.base_point, *who)
 
 
 def _scenario(arguments: argparse.Namespace, topology: Topology) -> tuple[FailureScenario, str]:

@@ -33,6 +33,7 @@ def allocation_value(allocation: Allocation) -> dict[str, Any]:
         "bound": allocation.bound,
         "gap": allocation.gap,
         "base_point": allocation.base_point,
+        "solved_by": allocation.solved_by,
         "max_link_utilization": float(used.max(initial=0.0)),
         "demands": [
             {**_ends(demand), "priority": demand.priority, "demand_mbps": demand.demand_mbps, "allocation_mbps": given}
@@ -70,7 +71,8 @@ def allocation_text(allocation: Allocation) -> str:
     lines = [
         f"{problem.network.topology.name}: {len(problem.demands)} demands, {len(problem.tunnels)} tunnels, "
         f"{allocation.objective}, {allocation.base_point}",
-        f"{given:,.1f} of {asked:,.1f} Mbit/s{share}; proven within {allocation.gap:.1e} of the best",
+        f"{given:,.1f} of {asked:,.1f} Mbit/s{share}; solved by {allocation.solved_by or 'nobody'}, "
+        f"proven within {allocation.gap:.1e} of the best",
         "",
     ]
     rows = [

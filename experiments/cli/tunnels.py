@@ -27,7 +27,7 @@ from experiments.terminal.output import emit, hold_note, progress, table, writab
 from mininet_topos.errors import BadInputError
 from mininet_topos.wording import counted
 from ryu_apps.plan.choices import NOTIFIERS, PRIORITIES, SHAPES, SPLITS
-from te_solver.choices import MAX_TUNNELS, TUNNEL_KINDS
+from te_solver.choices import MAX_TUNNELS, TE_SOLVERS, TUNNEL_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,7 +51,7 @@ _ONLY_FOR_TUNNELS = (
         "pair",
         "weights",
     ),
-    *("tunnels", "tunnel_kind", "priorities", "split", "notified_by"),
+    *("tunnels", "tunnel_kind", "te_solver", "priorities", "split", "notified_by"),
 )
 
 
@@ -67,6 +67,7 @@ def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
     add_choices(
         group,
         ("tunnel-kind", TUNNEL_KINDS, "how tunnels are chosen"),
+        ("te-solver", TE_SOLVERS, "what solves --demands"),
         ("priorities", PRIORITIES, "classes and queues"),
         ("split", SPLITS, "hash ranges, or a SELECT group for comparison"),
         ("notified-by", NOTIFIERS, "who notifies the ingress about failed tunnels; agents need rows for LDIs"),
@@ -308,11 +309,16 @@ def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[Tun
     if arguments.demands is None:
         if arguments.low_to_high is not None:
             raise BadInputError("--low-to-high splits demands; give --demands too")
+        refuse_given(arguments, ("te_solver",), "solves demands; give --demands too")
         return equal_commodities(topology, None, arguments.tunnels, arguments.tunnel_kind, arguments.metric)
     from experiments.cli.te_problem import load_problem
     from te_solver.solve import SolveOptions, solve
 
-    return allocated_commodities(solve(load_problem(arguments), SolveOptions(method="fast")))
+    problem = load_problem(arguments)
+    allocation = solve(problem, SolveOptions(te_solver=arguments.te_solver))
+    size = f"{len(problem.demands)} demands over {len(problem.tunnels)} tunnels"
+    hold_note(f"note: {allocation.solved_by} solved {size}, within {allocation.gap:.1e} of the best")
+    return allocated_commodities(allocation)
 
 
 def _prefixes(texts: list[str]) -> tuple[tuple[str, tuple[Prefix, ...]], ...]:

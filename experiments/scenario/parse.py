@@ -61,7 +61,8 @@ KEYS = (
     "traffic", "failures", *TUNNEL_KEYS,
 )  # fmt: skip
 _KEYS_OF_TUNNELS = (
-    "demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "shape", "split", "notified_by", "reoptimise",
+    "demands", "tunnels", "tunnel_kind", "objective", "te_solver", "low_to_high", "shape", "split", "notified_by",
+    "reoptimise",
 )  # fmt: skip
 MIN_TAIL_S = 3.0
 MIN_CAPACITY_MBPS = 0.1  # less does not carry BFD

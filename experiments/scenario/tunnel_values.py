@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from experiments.scenario.flow_values import Flow
 from ryu_apps.plan.choices import NOTIFIERS, PRIORITIES, SHAPES
-from te_solver.choices import OBJECTIVES, TUNNEL_KINDS
+from te_solver.choices import OBJECTIVES, TE_SOLVERS, TUNNEL_KINDS
 
 QUEUES = (*PRIORITIES, "low-queue")
 
@@ -23,6 +23,8 @@ class TunnelConfiguration:
         Demands as the text of a JSON list, in place of `demands`; empty: none.
     tunnels
         How many a pair gets at most.
+    te_solver
+        What solves the throughput program.
     low_to_high
         Splits every demand into two classes, this many times as much low as high.
     shape
@@ -36,6 +38,7 @@ class TunnelConfiguration:
     tunnels: int = 3
     tunnel_kind: str = TUNNEL_KINDS[0]
     objective: str = OBJECTIVES[0]
+    te_solver: str = TE_SOLVERS[0]
     low_to_high: float | None = None
     shape: str = SHAPES[0]
     notified_by: str = NOTIFIERS[0]

@@ -36,11 +36,11 @@ from experiments.scenario.tunnel_values import (
 from mininet_topos.lines import Line
 from mininet_topos.topology import MAX_MBPS, Topology
 from ryu_apps.plan.choices import NOTIFIERS, SHAPES
-from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TUNNEL_KINDS
+from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TE_SOLVERS, TUNNEL_KINDS
 
 TUNNEL_KEYS = (
-    "demands", "tunnels", "tunnel_kind", "objective", "low_to_high", "queues", "shape", "split", "capacity_mbps",
-    "flows", "expect", "reoptimise", "notified_by",
+    "demands", "tunnels", "tunnel_kind", "objective", "te_solver", "low_to_high", "queues", "shape", "split",
+    "capacity_mbps", "flows", "expect", "reoptimise", "notified_by",
 )  # fmt: skip
 _FLOW_KEYS = ("name", "from", "to", "kind", "mbps", "tunnel", "moves_to", "priority", "start_s")
 _DEMAND_KEYS = ("src", "dst", "demand_mbps", "priority")
@@ -71,6 +71,7 @@ def read_tunnel_configuration(
         tunnels=with_default(fields, "tunnels", whole_number(1, MAX_TUNNELS), context, 3),
         tunnel_kind=with_default(fields, "tunnel_kind", one_of(TUNNEL_KINDS), context, TUNNEL_KINDS[0]),
         objective=with_default(fields, "objective", one_of(OBJECTIVES), context, OBJECTIVES[0]),
+        te_solver=with_default(fields, "te_solver", one_of(TE_SOLVERS), context, TE_SOLVERS[0]),
         low_to_high=optional(fields, "low_to_high", _POSITIVE, context),
         shape=with_default(fields, "shape", one_of(SHAPES), context, SHAPES[0]),
         notified_by=with_default(fields, "notified_by", one_of(NOTIFIERS), context, NOTIFIERS[0]),

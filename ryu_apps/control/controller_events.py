@@ -23,6 +23,14 @@ SENTENCES = {
     "port_status": "{node}: port {port_no} is {state}",
     "restoration_done": "{rows} rows at {switches} switches rewritten; routes avoid {names}",
     "return_done": "traffic is back on {names}",
+    "te_equal": (
+        "no demands are given, so traffic engineering solves nothing: each of {commodities} pairs has tunnels of equal "
+        "weight; the setting demands says what is sent"
+    ),
+    "te_solved": (
+        "traffic engineering: {solver} solved {demands} demands over {tunnels} tunnels in {seconds:.2f} s; they get "
+        "{mbps:,.1f} Mbit/s, within {gap:.1e} of the best"
+    ),
     "te_done": "run {run} of traffic engineering: {rows} rows changed, {slots_moved} of {slots} slots moved",
     "te_waiting": "run {run} of traffic engineering waits for {names}",
     "mismatch": "not as the topology says: {text}",

@@ -2,21 +2,23 @@
 
 python -m ryu_apps.control.engineer < question.json
 
-The answer is one JSON object: {"commodities": [...]}, or {"error": sentence} with the exit code of the error.
+The answer is one JSON object: {"commodities": [...], "solved": {...}}, or {"error": sentence} with the exit code of the
+error.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import permutations
 
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.topology import Topology
-from ryu_apps.control.decide.traffic import Question, commodities_to_json, question_from_json, without_links
+from ryu_apps.control.decide.traffic import Decision, Question, Solved, question_from_json, without_links
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
 from te_solver.demand_files import load_demands, parse_demands
@@ -24,15 +26,15 @@ from te_solver.demands import with_classes
 from te_solver.network import to_network
 from te_solver.solve import SolveOptions, solve
 from te_solver.tunnels import to_problem
-from te_solver.values import DEFAULT_PRIORITY, Allocation, Demand
+from te_solver.values import DEFAULT_PRIORITY, Allocation, Demand, Problem
 
 
-def answer(question: Question) -> tuple[TunnelCommodity, ...]:
+def answer(question: Question) -> Decision:
     """Answer of the question's topology, whose name or file it gives (`decide`)."""
     return decide(question, load_topology(question.topology))
 
 
-def decide(question: Question, topology: Topology) -> tuple[TunnelCommodity, ...]:
+def decide(question: Question, topology: Topology) -> Decision:
     """Commodities of what is best while the avoided links carry nothing.
 
     A demand that nothing can carry now has tunnels all the same, those of the whole network: its packets are dropped
@@ -47,15 +49,16 @@ def decide(question: Question, topology: Topology) -> tuple[TunnelCommodity, ...
     left = without_links(topology, question.avoided)
     if question.demands or question.given:
         demands = _demands(question, topology)
-        found = _decided(question, left, demands)
+        found, solved = _decided(question, left, demands)
         wanted = [((each.src, each.dst), each.priority) for each in demands]
     else:
-        found = _equal(question, left, None)
+        found, solved = _equal(question, left, None), None
         wanted = [(pair, DEFAULT_PRIORITY) for pair in permutations(topology.node_names, 2)]
     known = {(each.pair, each.priority) for each in found}
     stranded = [each for each in wanted if each not in known]
     spare = {each.pair: each for each in _equal(question, topology, [pair for pair, _ in stranded])}
-    return (*found, *(replace(spare[pair], priority=priority) for pair, priority in stranded if pair in spare))
+    kept = (replace(spare[pair], priority=priority) for pair, priority in stranded if pair in spare)
+    return Decision((*found, *kept), solved)
 
 
 def _equal(
@@ -64,8 +67,19 @@ def _equal(
     return equal_commodities(topology, pairs, question.tunnels, question.tunnel_kind, question.metric)
 
 
-def _decided(question: Question, left: Topology, demands: Sequence[Demand]) -> tuple[TunnelCommodity, ...]:
-    return allocated_commodities(_allocation(question, left, demands)) if left.links else ()
+def _decided(
+    question: Question, left: Topology, demands: Sequence[Demand]
+) -> tuple[tuple[TunnelCommodity, ...], Solved | None]:
+    if not left.links:
+        return (), Solved("nothing", len(demands), 0, 0.0, 0.0, 0.0)
+    problem = _problem(question, left, demands)
+    began_s = time.monotonic()
+    found = solve(problem, _options(question))
+    seconds = time.monotonic() - began_s
+    size = len(demands), len(problem.tunnels)
+    return allocated_commodities(found), Solved(
+        found.solved_by, *size, float(found.demand_mbps.sum()), found.gap, seconds
+    )
 
 
 def allocate(question: Question, topology: Topology) -> Allocation:
@@ -78,13 +92,16 @@ def allocate(question: Question, topology: Topology) -> Allocation:
     """
     if not question.demands and not question.given:
         raise BadInputError("no demands are given, so nobody is allocated anything; add demands, as 'random:5:8'")
-    return _allocation(question, topology, _demands(question, topology))
+    return solve(_problem(question, topology, _demands(question, topology)), _options(question))
 
 
-def _allocation(question: Question, left: Topology, demands: Sequence[Demand]) -> Allocation:
+def _problem(question: Question, left: Topology, demands: Sequence[Demand]) -> Problem:
     network = to_network(left, question.default_capacity_mbps)
-    problem = to_problem(network, demands, question.tunnels, question.tunnel_kind, question.metric)
-    return solve(problem, SolveOptions(question.objective, method="fast"))
+    return to_problem(network, demands, question.tunnels, question.tunnel_kind, question.metric)
+
+
+def _options(question: Question) -> SolveOptions:
+    return SolveOptions(question.objective, te_solver=question.te_solver)
 
 
 def _demands(question: Question, topology: Topology) -> Sequence[Demand]:
@@ -105,7 +122,7 @@ def main() -> int:
     except ArmorError as error:
         json.dump({"error": str(error)}, sys.stdout)
         return error.exit_code
-    json.dump({"commodities": commodities_to_json(found)}, sys.stdout)
+    json.dump(asdict(found), sys.stdout)
     return 0
 
 

@@ -18,7 +18,7 @@ from mininet_topos.errors import ArmorError
 from mininet_topos.topology import Topology
 from ryu_apps.control.channel import SwitchClosedError
 from ryu_apps.control.controller import Controller
-from ryu_apps.control.decide.traffic import Question, with_failures
+from ryu_apps.control.decide.traffic import Decision, Question, solved_event, with_failures
 from ryu_apps.control.decide.tunnel import Failovers, compared_slots, cut_off, moved_slots
 from ryu_apps.control.decide.tunnel_resources import BusyError
 from ryu_apps.control.restorer import Restorer
@@ -50,7 +50,7 @@ class TrafficEngineering:
     question
         What the settings ask.
     ask
-        Question -> commodities.
+        Question -> decision.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class TrafficEngineering:
         rewriting: TunnelRewriting,
         restorer: Restorer,
         question: Question,
-        ask: Callable[[Question], tuple[TunnelCommodity, ...]],
+        ask: Callable[[Question], Decision],
     ) -> None:
         self._controller, self._rewriting, self._restorer = controller, rewriting, restorer
         self._question, self._ask = question, ask
@@ -114,13 +114,14 @@ class TrafficEngineering:
 
     def _replace(self, number: int, question: Question) -> None:
         began_s = time.monotonic()
-        commodities = self._ask(question)
+        decision = self._ask(question)
+        self._controller.events.write(**solved_event(decision))
         self._question = with_failures(question, ())
         old, history = self._rewriting.failovers.planner, self._rewriting.failover.history
         held = old.held(history)
         # In a thread: for a second of computing, failures have to be heard.
         shape = self._controller.settings.traffic.shape
-        failovers, steps = tpool.execute(_prepare, old, commodities, held, shape)
+        failovers, steps = tpool.execute(_prepare, old, decision.commodities, held, shape)
         solved_s = time.monotonic()
         changed: dict[str, int] = {}
         for step, plans in enumerate(steps, start=1):

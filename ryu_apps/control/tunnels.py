@@ -15,12 +15,11 @@ from mininet_topos.errors import ArmorError, BadInputError
 from ryu_apps.control.agent_configuration_files import write_configurations
 from ryu_apps.control.controller import Controller
 from ryu_apps.control.decide.resource import Json
-from ryu_apps.control.decide.traffic import Question, commodities_from_json, question_of
+from ryu_apps.control.decide.traffic import Decision, Question, decision_from_json, question_of, solved_event
 from ryu_apps.control.decide.tunnel import Failovers, tunnels_to_json
 from ryu_apps.control.engineering import TrafficEngineering
 from ryu_apps.control.restorer import PassiveMonitor, Restorer
 from ryu_apps.control.tunnel_rewriting import AgentManaged, TunnelRewriting
-from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.rows import RulePlan
@@ -35,7 +34,8 @@ class TunnelController(Controller):
     def _first_plans(self) -> dict[int, RulePlan]:
         traffic = self.settings.traffic
         self._question = question_of(self.settings.topology, self.settings.options.metric, traffic)
-        planner = TunnelPlanner(self.scheme, self.topology, ask(self._question), traffic.options)
+        self._first = ask(self._question)
+        planner = TunnelPlanner(self.scheme, self.topology, self._first.commodities, traffic.options)
         if traffic.by_agents:
             write_configurations(planner, Path(self.settings.agent_configurations))
         self._rewriting = AgentManaged(planner) if traffic.by_agents else TunnelRewriting(Failovers(planner))
@@ -43,6 +43,7 @@ class TunnelController(Controller):
 
     def _coordinator(self) -> Restorer:
         parts = (self._return_state(), self.events, self.faults, self._routes)
+        self.events.write(**solved_event(self._first))
         self._engineering: TrafficEngineering | None = None
         if isinstance(self._rewriting, AgentManaged):
             return PassiveMonitor(self._rewriting, *parts)
@@ -80,7 +81,7 @@ class TunnelController(Controller):
         return self._engineering.request(given)
 
 
-def ask(question: Question) -> tuple[TunnelCommodity, ...]:
+def ask(question: Question) -> Decision:
     """The answer of traffic engineering, which computes in a process of its own; the event loop goes on meanwhile.
 
     Raises
@@ -106,4 +107,4 @@ def ask(question: Question) -> tuple[TunnelCommodity, ...]:
     if "error" in answer:
         kind = BadInputError if done.returncode == BadInputError.exit_code else ArmorError
         raise kind(answer["error"])
-    return commodities_from_json(answer["commodities"])
+    return decision_from_json(answer)

@@ -54,6 +54,7 @@ def test_every_setting_can_be_given():
         "tunnels": "2",
         "tunnel_kind": "k-shortest",
         "objective": "max-min",
+        "te_solver": "cvxpy",
         "default_capacity_mbps": "100",
         "low_to_high": "10",
         "seed": "7",
@@ -81,7 +82,7 @@ def test_every_setting_can_be_given():
         ),
     )
     assert settings.traffic == TrafficSettings(
-        "gravity:8000", 2, "k-shortest", "max-min", 100.0, 10.0, 7, 60.0, "decomposed", options
+        "gravity:8000", 2, "k-shortest", "max-min", "cvxpy", 100.0, 10.0, 7, 60.0, "decomposed", options
     )
 
 
@@ -131,6 +132,7 @@ def test_agents_and_their_agent_configurations_come_together_and_keep_their_tunn
         ("tunnels", "17"),
         ("tunnel_kind", "best"),
         ("objective", "wealth"),
+        ("te_solver", "slow"),
         ("default_capacity_mbps", "-1"),
         ("low_to_high", "much"),
         ("priorities", "six"),

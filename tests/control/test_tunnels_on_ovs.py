@@ -54,7 +54,7 @@ def planner(scheme: str, given: object = None, avoided: Sequence[str] = (), held
     """What the app should plan."""
     question = question_of("square", "hops", TrafficSettings(default_capacity_mbps=1000.0))
     text = "" if given is None else json.dumps(given)
-    commodities = answer(with_failures(question, avoided, text))
+    commodities = answer(with_failures(question, avoided, text)).commodities
     return TunnelPlanner(find_tunnel_scheme(scheme), SQUARE, commodities, TunnelOptions(), held)
 
 

@@ -161,7 +161,7 @@ def test_the_second_program_is_left_out_only_where_it_would_deliver_no_more_of_t
     plan, failed = case
     down = plan.problem.tunnels.down(failed)
     slow = precomputed(plan, down, failed, SolveOptions(base_point="vertex"))
-    fast = precomputed(plan, down, failed, SolveOptions(base_point="vertex", method="fast"))
+    fast = precomputed(plan, down, failed, SolveOptions(base_point="vertex", te_solver="fast"))
     for response in (slow, fast):
         outcome = evaluate(plan, response, failed)
         assert outcome.moved_delivered_mbps == pytest.approx(response.moved_mbps, rel=1e-6, abs=1e-6)

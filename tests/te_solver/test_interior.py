@@ -22,7 +22,7 @@ from tests.te_solver.strategies import gnm_problem, problems
 
 pytest.importorskip("cvxpy")
 
-FAST = SolveOptions(method="fast")
+FAST = SolveOptions(te_solver="fast")
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_structured_method_ends_inside_the_best_allocations_like_the_reference()
 def test_all_pairs_of_networks_with_long_chains_are_certified(name, load):
     topology = load_topology(name)
     problem = to_problem(to_network(topology, 100.0), gravity(topology, load * 100.0 * len(topology.nodes), 1))
-    fast = solve(problem, SolveOptions(method="fast", threads=2))
+    fast = solve(problem, SolveOptions(te_solver="fast", threads=2))
     assert fast.gap <= 1e-6
     assert fast.value == pytest.approx(solve(problem).value, rel=1e-6)
 

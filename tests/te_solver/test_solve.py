@@ -12,11 +12,11 @@ from scipy.sparse import vstack
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from te_solver.certificate import throughput_bound, utilisation_bound
-from te_solver.choices import OBJECTIVES, SOLVERS
+from te_solver.choices import OBJECTIVES, SOLVERS, TE_SOLVERS
 from te_solver.errors import InfeasibleError
 from te_solver.linear import choose_solver
 from te_solver.network import to_network
-from te_solver.solve import SolveOptions, arc_rows, demand_rows, solve
+from te_solver.solve import CVXPY_ENTRIES, SolveOptions, arc_rows, chosen_te_solver, demand_rows, solve
 from te_solver.tunnels import to_problem
 from te_solver.values import Demand
 from tests.examples import examples
@@ -25,7 +25,7 @@ from tests.te_solver.strategies import chain, gnm_problem, problems, with_capaci
 pytest.importorskip("cvxpy")
 
 CHOICES = [
-    SolveOptions(base_point=point, method=method) for point in ("centre", "vertex") for method in ("reference", "fast")
+    SolveOptions(base_point=point, te_solver=solver) for point in ("centre", "vertex") for solver in ("cvxpy", "fast")
 ]
 
 
@@ -44,7 +44,7 @@ def best_throughput_mbps(problem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", CHOICES, ids=lambda options: f"{options.base_point}-{options.method}")
+@pytest.mark.parametrize("options", CHOICES, ids=lambda options: f"{options.base_point}-{options.te_solver}")
 def test_throughput_equals_an_independent_solver_on_random_instances(options):
     for seed in range(200):
         problem = gnm_problem(seed)
@@ -194,10 +194,39 @@ def test_every_solver_reaches_the_same_optimum(solver):
         (SolveOptions(base_point="corner"), "'corner'"),
         (SolveOptions(solver="cplex"), "'cplex'"),
         (SolveOptions(solver="highs"), "ends at a vertex"),
-        (SolveOptions(method="magic"), "'magic'"),
+        (SolveOptions(te_solver="magic"), "'magic'"),
     ],
 )
 def test_unknown_choices_are_named(options, word):
     with pytest.raises(BadInputError, match=word):
         solve(gnm_problem(1), options)
     assert choose_solver("centre") == "clarabel"
+
+
+@given(st.integers(0, 10 * CVXPY_ENTRIES), st.sampled_from(TE_SOLVERS))
+def test_auto_takes_cvxpy_up_to_a_size_and_other_choices_are_kept(entries, te_solver):
+    found = chosen_te_solver(SolveOptions(te_solver=te_solver), entries)
+    assert found == (te_solver if te_solver != "auto" else "fast" if entries > CVXPY_ENTRIES else "cvxpy")
+    assert chosen_te_solver(SolveOptions(te_solver="auto", solver="clarabel"), entries) == "cvxpy"
+
+
+def test_the_chosen_solver_answers_and_both_answers_carry_the_certificate(monkeypatch):
+    problem = gnm_problem(3)
+    entries = len(problem.tunnels) + len(problem.tunnels.arcs)
+    auto = SolveOptions(te_solver="auto")
+    monkeypatch.setattr("te_solver.solve.CVXPY_ENTRIES", entries)
+    at_the_limit = solve(problem, auto)
+    monkeypatch.setattr("te_solver.solve.CVXPY_ENTRIES", entries - 1)
+    above = solve(problem, auto)
+    assert (at_the_limit.solved_by, above.solved_by) == ("cvxpy", "fast")
+    assert max(at_the_limit.gap, above.gap) <= 1e-6
+    assert above.value == pytest.approx(at_the_limit.value, rel=2e-6)
+    assert solve(problem, SolveOptions("max-min", te_solver="fast")).solved_by == "cvxpy"
+
+
+def test_an_answer_of_the_fast_solver_without_a_certificate_gives_way_to_cvxpys(monkeypatch):
+    problem = gnm_problem(3)
+    nothing = np.zeros(len(problem.tunnels)), np.zeros(len(problem.network.links))
+    monkeypatch.setattr("te_solver.fast_solve.fast_throughput", lambda *_: nothing)
+    found = solve(problem, SolveOptions(te_solver="fast"))
+    assert (found.solved_by, found.gap <= 1e-6) == ("cvxpy", True)

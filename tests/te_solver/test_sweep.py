@@ -28,12 +28,12 @@ def unit_of(base_point, graph, run):
     return next(own for _, own in fig4.units(1) if (own.base_point, own.graph, own.run) == (base_point, graph, run))
 
 
-LADDERS = [SolveOptions(base_point=point, method=method) for point in BASE_POINTS for method in ("reference", "fast")]
+LADDERS = [SolveOptions(base_point=point, te_solver=solver) for point in BASE_POINTS for solver in ("cvxpy", "fast")]
 
 
 @pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("options", LADDERS, ids=lambda options: f"{options.base_point}-{options.method}")
+@pytest.mark.parametrize("options", LADDERS, ids=lambda options: f"{options.base_point}-{options.te_solver}")
 def test_a_ladder_reaches_what_single_solutions_reach(options, seed, dense, monkeypatch):
     monkeypatch.setattr(ladder, "LARGEST_TABLEAU", 1_000_000 if dense else 0)
     problem = gnm_problem(seed)
@@ -62,7 +62,7 @@ def test_a_dense_ladder_that_proves_nothing_is_replaced(monkeypatch):
 
     monkeypatch.setattr(ladder, "climb", lie)
     problem = gnm_problem(7)
-    options = SolveOptions(base_point="vertex", method="fast")
+    options = SolveOptions(base_point="vertex", te_solver="fast")
     (allocation,) = solve_ladder(problem, (500.0,), options)
     alone = solve(problem.with_volumes(np.full(len(problem.demands), 500.0)))
     assert allocation.value == pytest.approx(alone.value, rel=1e-6)
@@ -70,7 +70,7 @@ def test_a_dense_ladder_that_proves_nothing_is_replaced(monkeypatch):
 
 def test_a_ladder_without_tunnels_or_levels_is_empty():
     problem = gnm_problem(7)
-    fast = SolveOptions(base_point="vertex", method="fast")
+    fast = SolveOptions(base_point="vertex", te_solver="fast")
     assert list(solve_ladder(problem, (), fast)) == []
     nothing = to_problem(problem.network, [])
     assert [allocation.value for allocation in solve_ladder(nothing, (5.0,), fast)] == [0.0]

@@ -33,14 +33,14 @@ def test_every_figure_of_a_sweep_is_computed():
         assert not any(kinds[trial.kind].root for trial in find_figures()[name].trials(plan))
 
 
-@pytest.mark.parametrize("fast", [[], ["--fast"]])
-def test_solve_prints_allocation_weights_loads_and_gap(capsys, fast):
-    code, said = output_of(capsys, "solve", "gscale", "--demands", "random:5:1200", "--json", *fast)
+@pytest.mark.parametrize(("wanted", "solver"), [([], "cvxpy"), (["--te-solver", "fast"], "fast")])
+def test_solve_prints_allocation_weights_loads_and_gap(capsys, wanted, solver):
+    code, said = output_of(capsys, "solve", "gscale", "--demands", "random:5:1200", "--json", *wanted)
     value = json.loads(said.out)
     assert code == 0
     assert value["objective_mbps"] <= value["bound_mbps"] <= value["objective_mbps"] * (1 + 1e-6)
     assert value["gap"] <= 1e-6
-    assert value["base_point"] == "centre"
+    assert (value["base_point"], value["solved_by"]) == ("centre", solver)
     assert sum(tunnel["allocation_mbps"] for tunnel in value["tunnels"]) == pytest.approx(value["objective_mbps"])
     weights = {}
     for tunnel in value["tunnels"]:

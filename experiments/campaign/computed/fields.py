@@ -79,4 +79,4 @@ def commodities(own: FieldsParameters) -> tuple[TunnelCommodity, ...]:
     demands = random_pairs(network.topology, own.pairs, own.demand_mbps, seed)
     if own.setup != "single":
         demands = with_classes(demands, own.low_to_high)
-    return allocated_commodities(solve(to_problem(network, demands, own.tunnels), SolveOptions(method="fast")))
+    return allocated_commodities(solve(to_problem(network, demands, own.tunnels), SolveOptions(te_solver="fast")))

@@ -76,7 +76,7 @@ def climb(own: LadderParameters) -> Ladder:
     from te_solver.ladder import solve_ladder
 
     problem, paths = problem_of(replace(own, base_point=""))
-    options = SolveOptions(base_point=own.base_point, method="fast")
+    options = SolveOptions(base_point=own.base_point, te_solver="fast")
     levels = []
     for demand_mbps, allocation in zip(own.demands_mbps, solve_ladder(problem, own.demands_mbps, options), strict=True):
         effects = fail_every_link(problem, allocation.tunnel_mbps, paths)

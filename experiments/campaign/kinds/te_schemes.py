@@ -86,7 +86,7 @@ def read_rows(rows: Iterable[Json]) -> tuple[SchemesRow, ...]:
 def compute(trial: Trial) -> Json:
     """For every scheme: share of the optimum admitted, and mean share of it lost over all single link failures."""
     problem = _problem(trial)
-    options = SchemeOptions(SolveOptions(method="fast"))
+    options = SchemeOptions(SolveOptions(te_solver="fast"))
     plans = plan_schemes(problem, list(SCHEMES), options)
     optimum_mbps = float(plans["reoptimise"].granted_mbps.sum())
     schemes = {}

@@ -199,6 +199,7 @@ def tunnel_settings(scenario: Scenario, work: Work) -> dict[str, object]:
         "tunnels": settings.tunnels,
         "tunnel_kind": settings.tunnel_kind,
         "objective": settings.objective,
+        "te_solver": settings.te_solver,
         "default_capacity_mbps": settings.default_capacity_mbps,
         "low_to_high": settings.low_to_high,
         "seed": settings.seed,

@@ -42,6 +42,7 @@ def traffic_settings(scenario: Scenario) -> TrafficSettings:
         tunnels=configuration.tunnels,
         tunnel_kind=configuration.tunnel_kind,
         objective=configuration.objective,
+        te_solver=configuration.te_solver,
         default_capacity_mbps=scenario.default_capacity_mbps,
         low_to_high=configuration.low_to_high,
         seed=scenario.seed,
@@ -66,9 +67,12 @@ def tunnel_planner(scenario: Scenario, variation: Variation) -> TunnelPlanner:
     """
     from ryu_apps.control.engineer import decide  # brings a compiler with it
 
-    commodities = decide(question(scenario, variation), scenario.topology)
+    decision = decide(question(scenario, variation), scenario.topology)
     return TunnelPlanner(
-        find_tunnel_scheme(variation.scheme), scenario.topology, commodities, traffic_settings(scenario).options
+        find_tunnel_scheme(variation.scheme),
+        scenario.topology,
+        decision.commodities,
+        traffic_settings(scenario).options,
     )
 
 
@@ -77,8 +81,8 @@ def rerun_planner(scenario: Scenario, variation: Variation, planner: TunnelPlann
     from ryu_apps.control.engineer import decide
 
     given = "" if scenario.rerun is None else scenario.rerun.given
-    commodities = decide(question(scenario, variation, given), scenario.topology)
-    return TunnelPlanner(planner.scheme, scenario.topology, commodities, planner.options, planner.held())
+    decision = decide(question(scenario, variation, given), scenario.topology)
+    return TunnelPlanner(planner.scheme, scenario.topology, decision.commodities, planner.options, planner.held())
 
 
 def tunnel_plans(scenario: Scenario, planner: TunnelPlanner) -> dict[int, RulePlan]:

@@ -13,7 +13,7 @@ from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.analysis.events import read_events
 from experiments.analysis.flows.classes import flow_classes, fluid_rates
-from experiments.campaign.draws.tunnel_traffic import Traffic
+from experiments.campaign.draws.tunnel_traffic import TE_SOLVER, Traffic
 from experiments.campaign.kinds.flows import FlowsParameters
 from experiments.campaign.parameters import plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
@@ -142,6 +142,7 @@ def flow_network(traffic: Traffic, work: Work, bfd_interval_ms: int) -> Emulated
     settings = {
         "topology": write_topology(work.path, traffic.topology),
         "demands": write_demands(work.path, traffic.demands),
+        "te_solver": TE_SOLVER,
         "tunnels": own.tunnels,
         "priorities": traffic.queues,
         "queue_db": SWITCH_DATABASE,

@@ -15,7 +15,7 @@ from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.analysis.events import Event, read_events
 from experiments.analysis.trust import assess
-from experiments.campaign.draws.tunnel_traffic import Traffic
+from experiments.campaign.draws.tunnel_traffic import TE_SOLVER, Traffic
 from experiments.campaign.kinds.ingress import IngressParameters
 from experiments.campaign.parameters import plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
@@ -161,6 +161,7 @@ def ingress_environment(traffic: Traffic, folder: Path) -> dict[str, str]:
         {
             "topology": write_topology(folder, traffic.topology),
             "demands": write_demands(folder, traffic.demands),
+            "te_solver": TE_SOLVER,
             "tunnels": own.tunnels,
             "queue_db": SWITCH_DATABASE,
             "wait_to_restore_s": own.wait_to_restore_s,

@@ -170,6 +170,7 @@ SETTINGS = (
     Setting("tunnels", whole, "3", "tunnels of a pair at most, 1..16"),
     Setting("tunnel_kind", text, "disjoint", "disjoint, k-shortest, spt or mst"),
     Setting("objective", text, "throughput", "throughput, max-min or min-max-utilisation"),
+    Setting("te_solver", text, "auto", "cvxpy or fast, for objective throughput; auto: cvxpy up to 2 s, fast above"),
     Setting("default_capacity_mbps", maybe(positive), "", "capacity of links whose own is unknown"),
     Setting("low_to_high", maybe(positive), "", "splits every demand into two classes, this many times as much low"),
     Setting("seed", whole, "1", "of demands that are drawn at random"),
@@ -185,7 +186,7 @@ SETTINGS = (
 _PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "notification", "hard_timeout_s", "replayed")
 _TUNNEL_NAMES = ("priorities", "prefixes", "notified_by")
 _TRAFFIC_NAMES = (
-    *("demands", "tunnels", "tunnel_kind", "objective", "default_capacity_mbps", "low_to_high", "seed"),
+    *("demands", "tunnels", "tunnel_kind", "objective", "te_solver", "default_capacity_mbps", "low_to_high", "seed"),
     *("te_interval_s", "shape"),
 )
 

@@ -16,7 +16,7 @@ from mininet_topos.topology import Direction, Topology
 from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.options import Prefix, TunnelOptions, parse_prefix
-from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TUNNEL_KINDS
+from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TE_SOLVERS, TUNNEL_KINDS
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class TrafficSettings:
         A generator's specification or a CSV or JSON file; empty: all pairs, tunnels of equal weight.
     tunnels
         How many a pair gets at most.
+    te_solver
+        What solves the throughput program; other objectives have cvxpy alone.
     seed
         Of generated demands.
     te_interval_s
@@ -45,7 +47,8 @@ class TrafficSettings:
     demands: str = ""
     tunnels: int = 3
     tunnel_kind: str = "disjoint"
-    objective: str = "throughput"
+    objective: str = OBJECTIVES[0]
+    te_solver: str = TE_SOLVERS[0]
     default_capacity_mbps: float | None = None
     low_to_high: float | None = None
     seed: int = 1
@@ -54,7 +57,12 @@ class TrafficSettings:
     options: TunnelOptions = field(default_factory=TunnelOptions)
 
     def __post_init__(self) -> None:
-        for name, choices in (("tunnel_kind", TUNNEL_KINDS), ("objective", OBJECTIVES), ("shape", SHAPES)):
+        for name, choices in (
+            ("tunnel_kind", TUNNEL_KINDS),
+            ("objective", OBJECTIVES),
+            ("te_solver", TE_SOLVERS),
+            ("shape", SHAPES),
+        ):
             if getattr(self, name) not in choices:
                 raise BadInputError(
                     f"setting {name} = {getattr(self, name)!r} is unknown; use one of {', '.join(choices)}"
@@ -83,7 +91,7 @@ class Question:
         As in `TrafficSettings`.
     given
         Demands as the text of a JSON list, in place of `demands`; empty: none.
-    tunnels, tunnel_kind, objective, default_capacity_mbps, low_to_high, seed
+    tunnels, tunnel_kind, objective, te_solver, default_capacity_mbps, low_to_high, seed
         As in `TrafficSettings`.
     avoided
         Links that carry nothing.
@@ -95,7 +103,8 @@ class Question:
     given: str = ""
     tunnels: int = 3
     tunnel_kind: str = "disjoint"
-    objective: str = "throughput"
+    objective: str = OBJECTIVES[0]
+    te_solver: str = TE_SOLVERS[0]
     default_capacity_mbps: float | None = None
     low_to_high: float | None = None
     seed: int = 1
@@ -104,6 +113,40 @@ class Question:
     def to_json(self) -> str:
         """The question as text."""
         return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """How the linear program of an answer was solved.
+
+    Attributes
+    ----------
+    solver
+        "cvxpy", "fast", or both.
+    demands, tunnels
+        Size of the program.
+    mbps
+        What the demands get.
+    gap
+        Relative distance to what no allocation can pass.
+    seconds
+        Wall time, loading of the solver included.
+    """
+
+    solver: str
+    demands: int
+    tunnels: int
+    mbps: float
+    gap: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer: commodities, and how they were solved; None: nothing was asked for, so tunnels have equal weight."""
+
+    commodities: tuple[TunnelCommodity, ...]
+    solved: Solved | None = None
 
 
 def question_of(topology: str, metric: str, settings: TrafficSettings) -> Question:
@@ -124,14 +167,9 @@ def question_from_json(text: str) -> Question:
     return Question(**{**fields, "avoided": tuple(fields["avoided"])})
 
 
-def commodities_to_json(commodities: Iterable[TunnelCommodity]) -> list[dict[str, Any]]:
-    """Commodities as JSON."""
-    return [asdict(each) for each in commodities]
-
-
-def commodities_from_json(value: list[dict[str, Any]]) -> tuple[TunnelCommodity, ...]:
-    """Commodities of JSON that `commodities_to_json` made."""
-    return tuple(
+def decision_from_json(value: dict[str, Any]) -> Decision:
+    """The decision of JSON that `dataclasses.asdict` made."""
+    commodities = tuple(
         TunnelCommodity(
             each["src"],
             each["dst"],
@@ -139,8 +177,16 @@ def commodities_from_json(value: list[dict[str, Any]]) -> tuple[TunnelCommodity,
             tuple(each["weights"]),
             each["priority"],
         )
-        for each in value
+        for each in value["commodities"]
     )
+    return Decision(commodities, None if value["solved"] is None else Solved(**value["solved"]))
+
+
+def solved_event(decision: Decision) -> dict[str, Any]:
+    """The event of the controller about how a decision was found."""
+    if decision.solved is None:
+        return {"event": "te_equal", "commodities": len(decision.commodities)}
+    return {"event": "te_solved", **asdict(decision.solved)}
 
 
 def without_links(topology: Topology, links: Iterable[str]) -> Topology:

@@ -28,13 +28,6 @@ _MEANINGS = {
 _SIZES = ("tables", "rows", "fields", "replicated_rows", "replicated_fields")
 
 
-def in_shape(plans: Mapping[int, RulePlan], shape: str) -> dict[int, RulePlan]:
-    """Plans with their tables in a shape."""
-    if shape == REPLICATED:
-        return dict(plans)  # as they are planned; to find that out anew takes longer than to plan them
-    return {dpid: made for dpid, (made, _) in _reshaped(plans, shape).items()}
-
-
 def check_shape(arguments: argparse.Namespace, scheme: Scheme, plans: Mapping[int, RulePlan]) -> None:
     """Refuse a shape for plans whose rows are learned, moved in or rewritten one by one while the network runs.
 
@@ -63,20 +56,22 @@ def show(
     arguments: argparse.Namespace, topology: Topology, about: Mapping[str, Any], plans: Mapping[int, RulePlan]
 ) -> int:
     """Print the plans of the switches that were asked for, in the shape of --shape; with --count what they cost."""
+    from ryu_apps.plan.kuijia.installed import installed_plan, installed_plans
     from ryu_apps.plan.serial import plan_to_json
     from ryu_apps.plan.text import names_of, plan_text
 
     wanted = {dpid: plan for dpid, plan in plans.items() if not arguments.switch or plan.node in arguments.switch}
     value = {**about, "shape": arguments.shape}
     if arguments.count:
-        counted = {**value, **count_json(wanted, _reshaped(wanted, arguments.shape))}
+        shaped = {dpid: installed_plan(plan, arguments.shape) for dpid, plan in wanted.items()}
+        counted = {**value, **count_json(wanted, shaped)}
         emit(arguments, counted, count_text(counted))
         return 0
-    shaped = in_shape(wanted, arguments.shape).values()
+    printed = installed_plans(wanted, arguments.shape).values()
     if arguments.json:
-        emit(arguments, {**value, "switches": [plan_to_json(plan) for plan in shaped]}, "")
+        emit(arguments, {**value, "switches": [plan_to_json(plan) for plan in printed]}, "")
         return 0
-    texts = [plan_text(plan, names_of(topology, plan.node)) for plan in shaped]
+    texts = [plan_text(plan, names_of(topology, plan.node)) for plan in printed]
     texts.append("".join(f"# {line}\n" for line in not_covered_lines(value)))
     emit(arguments, value, "\n".join(texts).rstrip("\n"))
     return 0
@@ -143,14 +138,6 @@ def count_text(value: Mapping[str, Any]) -> str:
 def _with_saving(sizes: dict[str, Any]) -> dict[str, Any]:
     before = sizes["replicated_fields"]
     return {**sizes, "saved_percent": 100.0 * (1 - sizes["fields"] / before) if before else 0.0}
-
-
-def _reshaped(plans: Mapping[int, RulePlan], shape: str) -> dict[int, tuple[RulePlan, tuple[TableOutcome, ...]]]:
-    from ryu_apps.plan.decompose.shapes import decompose_plan
-    from ryu_apps.plan.ids import SPARE_TABLES
-    from ryu_apps.plan.kuijia.figure8 import CLASS_PARTS
-
-    return {dpid: decompose_plan(plan, shape, SPARE_TABLES, parts=CLASS_PARTS) for dpid, plan in plans.items()}
 
 
 def _learns(plan: RulePlan) -> bool:

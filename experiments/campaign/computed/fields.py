@@ -8,10 +8,9 @@ from experiments.campaign.parameters import Parameters
 from experiments.campaign.rows import RowType
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.choices import SHAPES
-from ryu_apps.plan.decompose.shapes import decompose_plan
-from ryu_apps.plan.ids import SPARE_TABLES, Table
+from ryu_apps.plan.ids import Table
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
-from ryu_apps.plan.kuijia.figure8 import CLASS_PARTS
+from ryu_apps.plan.kuijia.installed import installed_plan
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.schemes import plan_tunnels
 from te_solver.demands import random_pairs, with_classes
@@ -59,9 +58,7 @@ def count_fields(own: FieldsParameters) -> Counts:
     plans = plan_tunnels("kuijia", load_topology(TOPOLOGY), commodities(own), TunnelOptions(priorities=own.setup), ())
     counts = {}
     for shape in SHAPES:
-        outcomes = [
-            each for plan in plans.values() for each in decompose_plan(plan, shape, SPARE_TABLES, parts=CLASS_PARTS)[1]
-        ]
+        outcomes = [each for plan in plans.values() for each in installed_plan(plan, shape)[1]]
         labels = [each for each in outcomes if each.table_id == Table.TE_TRANSIT]
         counts[shape] = {
             scope: Count(sum(each.rows for each in chosen), sum(each.fields for each in chosen))

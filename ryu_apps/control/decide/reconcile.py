@@ -153,27 +153,21 @@ def recovery_rows(rows: Iterable[FlowRow], wanted: RulePlan) -> list[FlowRow]:
         if isinstance(action, Learn)
     }
     ways_out = {(backup.destination, backup.tag_id, backup.out_port) for backup in wanted.backups}
-    commodities = _left_to_agents(wanted)
+    schemes = _left_to_agents(wanted)
     return [
-        row for row in rows if _commodity_of(row) in commodities or _could_be_made(row, wanted, learnable, ways_out)
+        row
+        for row in rows
+        if (row.table_id == Table.TE_HASH and split_cookie(row.cookie).scheme in schemes)
+        or _could_be_made(row, wanted, learnable, ways_out)
     ]
 
 
-_Commodity = tuple[int, int | None]
-
-
-def _left_to_agents(wanted: RulePlan) -> frozenset[_Commodity]:
-    """Commodities whose failed tunnels are an agent's business; what of its rows is stale, the agent takes away."""
+def _left_to_agents(wanted: RulePlan) -> frozenset[int]:
+    """Schemes whose failed tunnels are an agent's business; what of its rows is stale, the agent takes away."""
     punts = (action for flow in wanted.flows for action in flow.apply_actions if isinstance(action, Controller))
     if all(action.controller_id != AGENT_CONTROLLER_ID for action in punts):
         return frozenset()
-    return frozenset(_commodity_of(flow) for flow in wanted.flows if flow.table_id == Table.TE_HASH)
-
-
-def _commodity_of(row: FlowRow) -> _Commodity:
-    """Scheme and number of the commodity that a row of hash ranges is about; number None: it is no such row."""
-    number = next((value for name, value, _ in row.match if name == "reg1"), None)
-    return split_cookie(row.cookie).scheme, number if row.table_id == Table.TE_HASH else None
+    return frozenset(split_cookie(flow.cookie).scheme for flow in wanted.flows if flow.table_id == Table.TE_HASH)
 
 
 def _could_be_made(

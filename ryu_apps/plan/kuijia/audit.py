@@ -16,11 +16,14 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from mininet_topos.topology import LinkId
+from ryu_apps.plan.addressing import dpid_of
+from ryu_apps.plan.choices import REPLICATED
 from ryu_apps.plan.hash_ranges import N_SLOTS
 from ryu_apps.plan.ids import Table
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.crossing import Crossing, cross
 from ryu_apps.plan.kuijia.ingress import IngressEntry
+from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.walk import Learning, Network
@@ -66,7 +69,7 @@ class Audit:
         return asdict(self)
 
 
-def audit(planner: TunnelPlanner, histories: Iterable[Failures]) -> Audit:
+def audit(planner: TunnelPlanner, histories: Iterable[Failures], shape: str = REPLICATED) -> Audit:
     """Audit plans after every history of failures.
 
     Parameters
@@ -75,16 +78,19 @@ def audit(planner: TunnelPlanner, histories: Iterable[Failures]) -> Audit:
         With hash ranges: a SELECT group's slots mean something else.
     histories
         Each from the first failure to the last; an empty one is the network without failures.
+    shape
+        Of the tables that packets meet.
     """
     found = Audit()
     for failures in histories:
         failed = frozenset(link for event in failures for link in event)
-        plans = {plan.node: plan for plan in planner.plans(failures).values()}
-        network = Network(planner.topology, {plan.dpid: plan for plan in plans.values()}, Learning(), failed)
+        plans = planner.plans(failures)
+        network = Network(planner.topology, installed_plans(plans, shape), Learning(), failed)
         for node, ingress_entries in planner.ingress_entries.items():
+            dpid = dpid_of(planner.topology, node)
             for ingress_entry in ingress_entries:
                 walker = _Walker(planner, network, ingress_entry, failed)
-                found = found.plus(walker.case(distinct_slots(plans[node], ingress_entry)))
+                found = found.plus(walker.case(distinct_slots(plans[dpid], ingress_entry)))
     return found
 
 

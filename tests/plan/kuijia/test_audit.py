@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -10,14 +11,20 @@ import pytest
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import PlanError
 from mininet_topos.topology import LinkId
+from ryu_apps.plan.choices import DECOMPOSED, TWO_TABLE
 from ryu_apps.plan.hash_ranges import N_SLOTS
-from ryu_apps.plan.ids import OFPP_IN_PORT, Priority, Table
+from ryu_apps.plan.ids import OFPP_IN_PORT, SPARE_TABLES, Priority, Table
 from ryu_apps.plan.kuijia.audit import Audit, audit, distinct_slots
+from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import Failures, TunnelPlanner
-from ryu_apps.plan.kuijia.sources import equal_commodities
+from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
 from ryu_apps.plan.rows import FlowRow, Output, RulePlan, SetField, SetQueue
 from ryu_apps.schemes import find_tunnel_scheme
+from te_solver.demands import random_pairs
+from te_solver.network import to_network
+from te_solver.solve import solve
+from te_solver.tunnels import to_problem
 from tests.plan.kuijia.networks import FIGURE2_OPTIONS, figure1, figure1_traffic
 
 GSCALE = load_topology("gscale")
@@ -40,6 +47,43 @@ def test_kuijia_on_gscale_keeps_its_promise_for_every_pair_and_every_single_fail
     assert found.delivered == found.slots == found.cases * N_SLOTS
     assert found.victims > 0
     assert (found.dropped, found.moved) == (0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["kuijia", "rescaling", "te"])
+@pytest.mark.parametrize("shape", [TWO_TABLE, DECOMPOSED])
+def test_every_slot_meets_the_same_in_the_tables_that_switches_hold(scheme: str, shape: str) -> None:
+    demands = random_pairs(GSCALE, 5, 900.0, seed=2)
+    traffic = allocated_commodities(solve(to_problem(to_network(GSCALE), demands)))
+    planner = TunnelPlanner(find_tunnel_scheme(scheme), GSCALE, traffic, TunnelOptions())
+    links = [frozenset({link}) for link in GSCALE.link_ids]
+    histories: list[Failures] = [(), *([link] for link in links[::4]), links[:2], links[5:8]]
+    held = installed_plans(planner.plans(), shape)
+    assert any(row.goto_table in SPARE_TABLES for row in hash_rows(held.values()))
+    found = audit(planner, histories, shape)
+    assert found.faults == ()
+    assert found == audit(planner, histories)
+
+
+def test_a_lost_row_of_a_spare_table_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    planner = figure1_planner("kuijia")
+    last = max(row.table_id for row in installed_plans(planner.plans(), DECOMPOSED)[1].flows)
+    assert last in SPARE_TABLES
+
+    def broken(plans: dict[int, RulePlan], shape: str) -> dict[int, RulePlan]:
+        held = installed_plans(plans, shape)
+        return {
+            dpid: replace(plan, flows=tuple(row for row in plan.flows if row.table_id != last))
+            for dpid, plan in held.items()
+        }
+
+    monkeypatch.setattr("ryu_apps.plan.kuijia.audit.installed_plans", broken)
+    assert audit(planner, [()], DECOMPOSED).faults
+
+
+def hash_rows(plans: Iterable[RulePlan]) -> list[FlowRow]:
+    """Rows of the table of hash ranges."""
+    return [row for plan in plans for row in plan.flows if row.table_id == Table.TE_HASH]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from ryu_apps.plan.scheme_names import scheme_names
 from ryu_apps.pmt import parse as pmt
 from ryu_apps.pmt.fields import PMT_FIELDS
 from ryu_apps.pmt.rules import DataDscp, TrafficType
+from ryu_apps.pmt.scheduling import SchedulerKind
 from te_solver.choices import METRICS, PLANNERS, ROUTES
 
 Schema = dict[str, Any]
@@ -118,6 +119,8 @@ def pmt_schema() -> Schema:
     values = {
         "version": {"enum": [pmt.VERSION, str(pmt.VERSION)]},
         "data_dscp": {"enum": [each.value for each in DataDscp]},
+        "scheduler": {"enum": [each.value for each in SchedulerKind]},
+        "shares": {"type": "object", "additionalProperties": {"type": ["number", "string"]}},
         "rules": {"type": "array", "items": rule, "maxItems": pmt.MAX_RULES},
     }
     return entry({key: values[key] for key in pmt.TABLE_KEYS}) | {"type": ["object", "null"]}

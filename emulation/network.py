@@ -57,6 +57,7 @@ from mininet_topos.ports import assign_ports
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.in_band.plan import plan_in_band
+from ryu_apps.pmt.scheduling import SchedulerKind
 
 if TYPE_CHECKING:
     from emulation.mininet_nodes import Place
@@ -393,6 +394,7 @@ class EmulatedNetwork(RunningNetwork):
         queues = self.options.link_queues
         if queues is None:
             return
-        if len(queues.traffic_queues) > 1 and not self.options.queues_by_controller:
+        is_strict = queues.scheduler is SchedulerKind.STRICT  # a share promises nothing that the trial could see
+        if is_strict and len(queues.traffic_queues) > 1 and not self.options.queues_by_controller:
             self.queue_verdict = self.try_queues()
         self._undo.enter_context(follow_queues(self, self._queue_shapes, self._events))

@@ -1,4 +1,4 @@
-"""Which queues a port has and which packets wait in each: strict priority by number, queue 0 first.
+"""Which queues a port has and which packets wait in each: strict priority by number, queue 0 first, or shares.
 
 On the kernel datapath `set_queue` alone decides: Open vSwitch writes class 1:(queue + 1) into the packet's priority.
 The userspace datapath keeps the queue number to itself, so filters read it again from what the packet carries:
@@ -7,18 +7,21 @@ the traffic class (TC) of its MPLS label, the PCP of its 802.1Q tag, or its DSCP
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from emulation.decide.class_rates import ClassRate, class_rates
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup, strict_queues
 from ryu_apps.plan.notification import AFRESH
 from ryu_apps.plan.rows import QueueRow
+from ryu_apps.pmt.scheduling import SchedulerKind
 
 MAX_QUEUES = 8  # TC_HTB_NUMPRIO: a priority each
 VLAN_NEW, VLAN_OLD = -4, 0  # where u32 finds the tag of a frame from a packet socket; kernels differ
 CONTROL_CLASS = "1:10"  # class of control packets where queue 0 carries traffic
+CONTROL_SHARE, CONTROL_MAX_MBPS = 0.1, 1.0  # what control packets have for themselves of a port
 CS6_TOS, _DSCP_MASK, _DSCP_SHIFT = 0xC0, 0xFC, 2
 _UDP, _BFD_PORT = 17, 3784
 _TC_SHIFT, _TC_MASK = 9, 0x0E00  # within a label stack entry (RFC 3032, RFC 5462)
@@ -42,6 +45,9 @@ class QueueSetup:
         Whether there are such control packets at all; on a control link there are none beside the marked classes.
     control_is_bfd
         Control packets are BFD's alone: with in-band control, DSCP CS6 is a class of OpenFlow or means nothing.
+    scheduler, shares
+        How the queues share a port, and the weight or guaranteed fraction of each (`class_rates`); by default strict
+        priority, queue 0 first.
     queue_of_tc, queue_of_pcp, queue_of_dscp : tuple of (int, int)
         Queue by TC of MPLS packets, by PCP of tagged ones, by DSCP of plain IPv4.
 
@@ -60,8 +66,16 @@ class QueueSetup:
     queue_of_dscp: tuple[tuple[int, int], ...] = ()
     has_control: bool = True
     control_is_bfd: bool = False
+    scheduler: SchedulerKind = SchedulerKind.STRICT
+    shares: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        n_shares = 0 if self.scheduler is SchedulerKind.STRICT else self.n_queues
+        if len(self.shares) != n_shares:
+            raise BadInputError(
+                f"{self.name!r} has {len(self.shares)} shares for {self.n_queues} queues served "
+                f"{self.scheduler.value}; give {n_shares}"
+            )
         classes = self.n_queues + (self.has_control and not self.control_is_queue_0)
         if self.n_queues < 2 or classes > MAX_QUEUES:
             raise BadInputError(f"{self.name!r} has {classes} classes of traffic a port; a port has 2 to {MAX_QUEUES}")
@@ -116,8 +130,27 @@ class QueueSetup:
             words = [f"queue {0 if self.control_is_queue_0 else 'before 0'}: {', '.join([control, *beside])}"]
         for queue_id in self.traffic_queues:
             marks = self._marks(queue_id) + (["the rest"] if queue_id == self.default_queue else [])
-            words.append(f"queue {queue_id}: {', '.join(marks) or 'set_queue only'}")
+            share = [f"share {self.shares[queue_id]:g}"] if self.shares else []
+            words.append(f"queue {queue_id}: {', '.join(marks + share) or 'set_queue only'}")
         return f"{self.name}: {'; '.join(words)}"
+
+    def rates(self, classes: Sequence[str], rate_kbit: float) -> dict[str, ClassRate]:
+        """Rates of classes of a port; queues share what the class of control packets leaves, which goes first.
+
+        Parameters
+        ----------
+        classes
+            Those that the port has, from first to last.
+        rate_kbit
+            Of the port.
+        """
+        control_kbit = min(rate_kbit * CONTROL_SHARE, CONTROL_MAX_MBPS * 1000) * (self.control_class in classes)
+        control = {self.control_class: ClassRate(max(1, round(control_kbit)), 0)} if control_kbit else {}
+        share_of = dict(zip(map(class_of, range(self.n_queues)), self.shares, strict=False))
+        queues = [each for each in classes if each not in control]
+        found = class_rates(self.scheduler, [share_of.get(each, 0.0) for each in queues], rate_kbit - control_kbit)
+        after = (replace(rate, priority=rate.priority + len(control)) for rate in found)
+        return control | dict(zip(queues, after, strict=True))
 
     def _marks(self, queue_id: int) -> list[str]:
         return [

@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 
 from emulation.decide.options import EmulationOptions
 from emulation.decide.queues import (
+    CONTROL_MAX_MBPS,
+    CONTROL_SHARE,
     QueueFacts,
     QueueSetup,
     QueueTree,
@@ -38,9 +40,7 @@ _SEND_BUFFER_SHARE = 0.65  # the rest is for packets on their way and for contro
 MIN_QUEUE_PKTS, MAX_QUEUE_PKTS = 8, 100
 PRIORITY_QUEUE_PKTS = 50  # of each priority queue, where the send buffer allows
 _CONTROL_QUEUE_PKTS = 10
-_LEAST_RATE_KBIT = 1  # HTB cannot give a class nothing; of 5 Mbit/s this is one part in 5,000
 _LEAST_BURST_BYTES = 4800
-_CONTROL_SHARE, _CONTROL_MAX_MBPS = 0.1, 1.0
 _PACKET_BITS = 1500 * 8
 _IN_ORDER_RATE = "10gbit"
 CONTROL_CLASS, DATA_CLASS = "1:10", "1:20"
@@ -186,7 +186,7 @@ def port_tc_plan(shape: PortShape) -> list[str]:
     rate_kbit = shape.capacity_mbps * 1000
     if rate_kbit < 8:
         raise BadInputError(f"{shape.interface} would be shaped to {rate_kbit:g} kbit/s; raise capacity_scale")
-    control_kbit = min(rate_kbit * _CONTROL_SHARE, _CONTROL_MAX_MBPS * 1000)
+    control_kbit = min(rate_kbit * CONTROL_SHARE, CONTROL_MAX_MBPS * 1000)
     if shape.tree is not None and shape.tree.rows != ():
         return _queue_lines(shape, shape.tree, rate_kbit)
     quantum = f"quantum 1600 burst {_burst_bytes(rate_kbit)} cburst {_burst_bytes(rate_kbit)}"
@@ -207,33 +207,32 @@ def port_tc_plan(shape: PortShape) -> list[str]:
 def _queue_lines(shape: PortShape, tree: QueueTree, rate_kbit: float) -> list[str]:
     """The tree of a port with priority queues.
 
-    HTB serves classes within their own rate first, whatever their priority, and lends the rest strictly by
-    priority. So all rates but that of control packets are as low as can be, and all else is borrowed.
+    `class_rates` says what each queue has for itself and how the rest is lent.
     """
     device, setup = f"dev {shape.interface}", tree.setup
     classes = tree.classes(rate_kbit / 1000)
-    control_kbit = min(rate_kbit * _CONTROL_SHARE, _CONTROL_MAX_MBPS * 1000)
     if rate_kbit < 8 * len(classes):
         raise BadInputError(
             f"{shape.interface} would be shaped to {rate_kbit:g} kbit/s, too little for {len(classes)} classes; "
             "raise capacity_scale"
         )
-    burst = f"quantum 1600 burst {_LEAST_BURST_BYTES} cburst {_burst_bytes(rate_kbit)}"
+    burst = f"burst {_LEAST_BURST_BYTES} cburst {_burst_bytes(rate_kbit)}"
     whole = f"rate {_kbit(rate_kbit)} ceil {_kbit(rate_kbit)} quantum 1600"
     lines = [
         f"qdisc replace {device} root handle 1: htb default {class_of(setup.default_queue).partition(':')[2]}",
         f"class replace {device} parent 1: classid {_ROOT_CLASS} htb {whole} burst {_burst_bytes(rate_kbit)} "
         f"cburst {_burst_bytes(rate_kbit)}",
     ]
-    for priority, (class_id, most_mbps) in enumerate(classes.items()):
-        own = control_kbit if class_id == setup.control_class else _LEAST_RATE_KBIT
+    rates = setup.rates(tuple(classes), rate_kbit)
+    for place, (class_id, most_mbps) in enumerate(classes.items()):
+        own = rates[class_id]
         lines.append(
-            f"class replace {device} parent {_ROOT_CLASS} classid {class_id} htb rate {max(1, round(own))}kbit "
-            f"ceil {_kbit(most_mbps * 1000)} prio {priority} {burst}"
+            f"class replace {device} parent {_ROOT_CLASS} classid {class_id} htb rate {own.rate_kbit}kbit "
+            f"ceil {_kbit(most_mbps * 1000)} prio {own.priority} quantum {own.quantum_bytes} {burst}"
         )
         limit = min(_CONTROL_QUEUE_PKTS, tree.queue_pkts) if class_id == setup.control_class else tree.queue_pkts
         leaf = _delay_words(shape, limit) if shape.is_delayed else f"pfifo_head_drop limit {limit}"
-        lines.append(f"qdisc replace {device} parent {class_id} handle {0x20 + priority:x}: {leaf}")
+        lines.append(f"qdisc replace {device} parent {class_id} handle {0x20 + place:x}: {leaf}")
     return lines + [line for line in tree.filter_lines(device) if line.rpartition(" ")[2] in classes]
 
 

@@ -207,7 +207,7 @@ def _load_context(arguments: argparse.Namespace, controller: Controller) -> Load
 
     shape = None
     if arguments.link_mbps:
-        shape = LinkShape(arguments.link_mbps, controller.marks())
+        shape = LinkShape(arguments.link_mbps, controller.link_classes())
     registry = SwitchRegistry((), None, arguments.queue_pkts, arguments.patience_s, _stall(arguments.stall))
     beside = None if arguments.rogue == "none" else rogue_beside(controller, arguments.rogue, arguments.seed)
     return LoadContext(shape, registry, beside=beside, realtime=arguments.realtime)

@@ -18,8 +18,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from emulation.decide.control_classes import control_queue_setup
 from emulation.scratch import scratch
 from experiments.loadgen.connection import Target
+from experiments.loadgen.decide.link import ONE_QUEUE, LinkClasses
 from experiments.loadgen.generator import LoadError
 from machine.environment import REPOSITORY, RYU_MANAGER
 from machine.places import ENDS_WITH_ITS_PARENT, CommandError, call_inside, inside
@@ -68,10 +70,12 @@ class Controller:
         rows = connections(self.table, port)
         return tuple(Target(host, row.port, row.dscp, send_buffer_bytes, is_class=not row.is_main) for row in rows)
 
-    def marks(self) -> tuple[int, ...]:
-        """DSCPs of its connections, most urgent first; empty for one that makes no difference."""
-        dscps = {target.dscp for target in self.targets("", 0)} if self.has_priority else set()
-        return tuple(sorted(dscps - {0}, reverse=True))
+    def link_classes(self) -> LinkClasses:
+        """Classes of its control link: the DSCPs of its connections; none for one that makes no difference."""
+        if not self.has_priority or self.table is None:
+            return ONE_QUEUE
+        setup = control_queue_setup(self.table)
+        return LinkClasses(tuple(dscp for dscp, _ in setup.queue_of_dscp if dscp), setup.scheduler, setup.shares)
 
     def with_metrics(self, port: int) -> Controller:
         """The same, with its counters at that port; stock Ryu has none."""

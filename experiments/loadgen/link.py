@@ -14,10 +14,12 @@ from experiments.loadgen.decide.link import (
     CONTROLLER_ADDRESS,
     CONTROLLER_DEVICE,
     DOWN_DEVICE,
+    ONE_QUEUE,
     QUEUE_PKTS,
     SWITCH_ADDRESS,
     SWITCH_DEVICE,
     UP_DEVICE,
+    LinkClasses,
     class_counters,
     end_lines,
     rate_lines,
@@ -37,14 +39,14 @@ class LinkShape:
     ----------
     rate_mbps
         Each direction, Ethernet headers counted; None: as fast as the machine.
-    dscps
-        Most urgent first; empty: one queue.
+    classes
+        Without any: one queue.
     queue_pkts
         Longest queue, each.
     """
 
     rate_mbps: float | None = None
-    dscps: tuple[int, ...] = ()
+    classes: LinkClasses = ONE_QUEUE
     queue_pkts: int = QUEUE_PKTS
 
 
@@ -71,7 +73,7 @@ class ControlLink:
         if self.shape.rate_mbps is None:
             return None
         words = ["tc", "-s", "-j", "qdisc", "show", "dev", DOWN_DEVICE]
-        return class_counters(json.loads(run_program(inside(self.wire_pid, words))), self.shape.dscps)
+        return class_counters(json.loads(run_program(inside(self.wire_pid, words))), self.shape.classes.dscps)
 
 
 @contextmanager
@@ -107,7 +109,7 @@ def control_link(shape: LinkShape, switch_pid: int | None = None) -> Iterator[Co
         _plain_packets(wire_pid, (UP_DEVICE, DOWN_DEVICE))
         if shape.rate_mbps is not None:
             for device in (UP_DEVICE, DOWN_DEVICE):
-                lines = rate_lines(device, shape.rate_mbps, shape.dscps, shape.queue_pkts)
+                lines = rate_lines(device, shape.rate_mbps, shape.classes, shape.queue_pkts)
                 run_batch(wire_pid, ["tc", "-batch", "-"], lines)
         yield ControlLink(switch_pid, wire_pid, controller_pid, shape)
 

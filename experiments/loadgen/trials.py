@@ -163,7 +163,7 @@ def _load(trial: Trial, own: ControlParameters, rate_pps: float) -> Load:
 
 
 def _shaped(own: ControlParameters, beside: Callable[..., Any] | None = None) -> LoadContext:
-    shape = LinkShape(own.link.link_mbps, controller_of(own).marks(), own.link.link_queue_pkts)
+    shape = LinkShape(own.link.link_mbps, controller_of(own).link_classes(), own.link.link_queue_pkts)
     return replace(_unshaped(own.link, beside), shape=shape)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from enum import Enum
+from typing import TypeVar
+
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -9,6 +12,7 @@ from ryu_apps.pmt.rules import PmtError
 
 MAX_TEXT_BYTES = 65536  # a PMT is kept in one OVSDB value on every switch
 _MAX_DEPTH = 8
+_Choice = TypeVar("_Choice", bound=Enum)
 _NOT_CUT = "a PMT is at most {limit} bytes, this has {size}; merge rules"
 
 
@@ -111,6 +115,22 @@ def read_text(node: Node, source: str, what: str) -> str:
     if not isinstance(node, ScalarNode):
         raise place_of(node, source).error(f"{what} must be one value, not {_shown(node)}")
     return str(node.value)
+
+
+def read_choice(node: Node, place: Place, key: str, choices: type[_Choice]) -> _Choice:
+    """One of some words.
+
+    Raises
+    ------
+    PmtError
+        Another word.
+    """
+    text = read_text(node, place.source, key)
+    try:
+        return choices(text)
+    except ValueError:
+        known = " or ".join(choice.value for choice in choices)
+        raise place.error(f"{key}: {text} is not known; write {known}") from None
 
 
 def _shown(node: Node) -> str:

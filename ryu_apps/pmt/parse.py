@@ -5,15 +5,17 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from yaml.nodes import Node
 
 from mininet_topos.input_files import read_text
 from ryu_apps.plan.rows import Match
-from ryu_apps.pmt.document import MAX_TEXT_BYTES, Place, place_of, read_items, read_mapping, read_nodes
+from ryu_apps.pmt.document import MAX_TEXT_BYTES, Place, place_of, read_choice, read_items, read_mapping, read_nodes
 from ryu_apps.pmt.document import read_text as text_of
 from ryu_apps.pmt.fields import PMT_FIELDS, read_value
+from ryu_apps.pmt.parse_scheduler import read_scheduler
 from ryu_apps.pmt.prerequisites import ContradictionError, with_prerequisites
 from ryu_apps.pmt.rules import (
     CopyDscp,
@@ -30,7 +32,7 @@ from ryu_apps.pmt.validate import check_table
 VERSION = 1
 MAX_RULES = 512
 MAX_QUEUE_ID = 65534
-TABLE_KEYS = ("version", "data_dscp", "rules")
+TABLE_KEYS = ("version", "data_dscp", "scheduler", "shares", "rules")
 _RULE_KEYS = ("traffic_type", "action")
 _MATCHLESS = {
     TrafficType.CONFIGURATION: "configuration and symmetric messages",
@@ -77,29 +79,20 @@ def parse_pmt(text: str, source: str = "pmt") -> PolicyMapTable:
             raise place.error(f"unknown key {key!r}{_hint(key, TABLE_KEYS)}")
     if "version" in keys:
         _read_version(*keys["version"])
-    data_dscp = _read_data_dscp(*keys["data_dscp"]) if "data_dscp" in keys else None
+    data_dscp = read_choice(*keys["data_dscp"], "data_dscp", DataDscp) if "data_dscp" in keys else None
     items = read_items(keys["rules"][0], source, "rules") if "rules" in keys else []
     if len(items) > MAX_RULES:
         raise place_of(items[MAX_RULES], source).error(f"{len(items)} rules are more than {MAX_RULES}; merge some")
     rules = tuple(_read_rule(item, source) for item in items)
     table = PolicyMapTable(rules, data_dscp)
     check_table(table, source)
-    return table
+    return replace(table, scheduler=read_scheduler(keys, tuple(table.class_names.values()) if rules else ()))
 
 
 def _read_version(node: Node, place: Place) -> None:
     text = text_of(node, place.source, "version")
     if text != str(VERSION):
         raise place.error(f"version {text!r} is not known; this Armor reads version {VERSION}")
-
-
-def _read_data_dscp(node: Node, place: Place) -> DataDscp:
-    text = text_of(node, place.source, "data_dscp")
-    try:
-        return DataDscp(text)
-    except ValueError:
-        known = " or ".join(choice.value for choice in DataDscp)
-        raise place.error(f"data_dscp: {text} is not known; write {known}") from None
 
 
 def _read_rule(node: Node, source: str) -> Rule:

@@ -11,6 +11,7 @@ from enum import Enum, IntEnum
 
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.rows import Match
+from ryu_apps.pmt.scheduling import STRICT, UNMATCHED_NAME, Scheduler, full_shares
 
 UNMATCHED_CLASS = 0  # Open vSwitch's default controller id: what no rule names shares this class
 
@@ -95,6 +96,7 @@ class PolicyMapTable:
 
     rules: tuple[Rule, ...] = ()
     data_dscp: DataDscp | None = None
+    scheduler: Scheduler = STRICT
 
     @property
     def classes(self) -> tuple[PmtClass, ...]:
@@ -108,6 +110,18 @@ class PolicyMapTable:
     def class_ids(self) -> dict[PmtAction, int]:
         """Class id of each action of control messages."""
         return {each.action: each.class_id for each in self.classes}
+
+    @property
+    def class_names(self) -> dict[int, str]:
+        """What each class is called, by class id, most urgent first."""
+        return {each.class_id: str(each.action) for each in self.classes} | {UNMATCHED_CLASS: UNMATCHED_NAME}
+
+    @property
+    def class_shares(self) -> dict[int, float]:
+        """Weight (weighted) or guaranteed fraction (min-rate) of each class that has one; empty: strict priority."""
+        given, names = dict(self.scheduler.shares), self.class_names
+        by_class = {each: given[name] for each, name in names.items() if name in given}
+        return full_shares(self.scheduler.kind, by_class, tuple(names))
 
     @property
     def lowest_control_selector(self) -> int | None:

@@ -8,6 +8,7 @@ from ryu_apps.pmt.document import MAX_TEXT_BYTES
 from ryu_apps.pmt.fields import PMT_FIELDS, show_value
 from ryu_apps.pmt.parse import VERSION, parse_pmt
 from ryu_apps.pmt.rules import PmtError, PolicyMapTable, Rule
+from ryu_apps.pmt.scheduling import SchedulerKind
 
 
 def to_json(table: PolicyMapTable) -> str:
@@ -21,6 +22,10 @@ def to_json(table: PolicyMapTable) -> str:
     document: dict[str, object] = {"version": VERSION, "rules": [_rule(rule) for rule in table.rules]}
     if table.data_dscp is not None:
         document["data_dscp"] = table.data_dscp.value
+    if table.scheduler.kind is not SchedulerKind.STRICT:
+        document["scheduler"] = table.scheduler.kind.value
+    if table.scheduler.shares:
+        document["shares"] = dict(table.scheduler.shares)
     text = json.dumps(document, separators=(",", ":"), sort_keys=True)
     if len(text) > MAX_TEXT_BYTES:
         raise PmtError(f"this PMT takes {len(text)} bytes, more than {MAX_TEXT_BYTES}; merge rules")
@@ -46,6 +51,11 @@ def _rule(rule: Rule) -> dict[str, object]:
 def show(table: PolicyMapTable) -> str:
     """A table as YAML for people, one rule a line; `parse_pmt` reads it back to an equal table."""
     lines = [] if table.data_dscp is None else [f"data_dscp: {table.data_dscp.value}"]
+    if table.scheduler.kind is not SchedulerKind.STRICT:
+        lines.append(f"scheduler: {table.scheduler.kind.value}")
+    if table.scheduler.shares:
+        shares = (f'"{name}": {int(share) if share.is_integer() else share}' for name, share in table.scheduler.shares)
+        lines.append(f"shares: {{{', '.join(shares)}}}")
     lines.append("rules:" if table.rules else "rules: []")
     for rule in table.rules:
         words = _rule(rule)

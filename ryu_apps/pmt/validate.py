@@ -13,7 +13,9 @@ from ryu_apps.pmt.rules import (
     ToQueue,
     TrafficType,
 )
+from ryu_apps.pmt.scheduling import SchedulerKind
 
+_LEAST_FREE = 0.01
 _NAMES = {
     TrafficType.CONFIGURATION: "configuration and symmetric messages",
     TrafficType.COMMAND: "packet-in, packet-out and other command messages",
@@ -97,6 +99,12 @@ def notes(table: PolicyMapTable) -> tuple[str, ...]:
                 f"traffic type {int(traffic_type)}: the rules match {which} {name}; the rest is treated equally, "
                 "after every class of the table"
             )
+    guaranteed = sum(table.class_shares.values()) if table.scheduler.kind is SchedulerKind.MIN_RATE else 0.0
+    if guaranteed > 1 - _LEAST_FREE:
+        found.append(
+            f"guaranteed shares add up to {100 * guaranteed:g} %: classes without one may wait for ever, even echoes "
+            "of the main connection, by which a switch notices its controller"
+        )
     lowest = table.lowest_control_selector
     if lowest and table.data_dscp is DataDscp.RE_MARK:
         found.append(f"data with a DSCP of CS{lowest} ({lowest << 3}) or more is re-marked to CS{lowest - 1}")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.loadgen.decide.link import class_counters, rate_lines, sent_bytes
+from experiments.loadgen.decide.link import LinkClasses, class_counters, rate_lines, sent_bytes
 from experiments.testbed.traffic.cross_traffic import gaps_s
 from mininet_topos.errors import BadInputError
 
@@ -15,7 +15,7 @@ MARKS = st.lists(st.sampled_from(range(8, 64, 8)), unique=True, max_size=7).map(
 
 @given(MARKS, st.floats(1, 100))
 def test_every_mark_has_a_class_and_urgent_ones_come_first(dscps: list[int], rate_mbps: float) -> None:
-    lines = rate_lines("x0", rate_mbps, dscps)
+    lines = rate_lines("x0", rate_mbps, LinkClasses(tuple(dscps)))
     leaves = [line for line in lines if "parent 1:1 classid" in line]
     assert [int(line.split(" prio ")[1].split()[0]) for line in leaves] == list(range(len(dscps) + 1))
     filters = [line for line in lines if line.startswith("filter")]
@@ -32,7 +32,7 @@ def test_impossible_links_are_refused_with_the_repair() -> None:
     with pytest.raises(BadInputError, match="too slow; use at least"):
         rate_lines("x0", 0.001)
     with pytest.raises(BadInputError, match="more classes than the 8"):
-        rate_lines("x0", 2.0, list(range(8)))
+        rate_lines("x0", 2.0, LinkClasses(tuple(range(8))))
 
 
 def test_counters_are_found_by_the_handle_of_their_queue() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from ryu_apps.pmt.fields import PMT_FIELDS
 from ryu_apps.pmt.prerequisites import ContradictionError, with_prerequisites
 from ryu_apps.pmt.rules import DataDscp, PmtError, PolicyMapTable, Rule, SetDscp, ToQueue, TrafficType
+from ryu_apps.pmt.scheduling import Scheduler, SchedulerKind
 from ryu_apps.pmt.validate import check_table
 
 ALL_FIELDS = tuple(sorted(PMT_FIELDS))
@@ -61,4 +64,16 @@ def tables(draw, names=ALL_FIELDS, types=ALL_TYPES):
         except PmtError:
             continue
         rules = longer.rules
-    return PolicyMapTable(rules, data_dscp)
+    table = PolicyMapTable(rules, data_dscp)
+    return replace(table, scheduler=draw(schedulers(tuple(table.class_names.values())))) if rules else table
+
+
+@st.composite
+def schedulers(draw, names):
+    """A scheduler that the checks accept, for classes of these names."""
+    kind = draw(st.sampled_from(SchedulerKind))
+    if kind is SchedulerKind.STRICT:
+        return Scheduler()
+    most = 100.0 / len(names) if kind is SchedulerKind.MIN_RATE else 1e6
+    shares = draw(st.dictionaries(st.sampled_from(names), st.floats(1e-3, most)))
+    return Scheduler(kind, tuple(sorted(shares.items())))

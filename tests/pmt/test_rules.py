@@ -29,6 +29,7 @@ from tests.pmt.strategies import tables
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "pmt"
 UDP_20000 = (("ip_proto", 17, None), ("udp_dst", 20000, None))
 CONFIGURATION, COMMAND, OTHER, DATA = TrafficType
+TYPE_2 = "traffic_type: 2, action: queue_id:1"
 
 
 def example(name: str) -> PolicyMapTable:
@@ -118,6 +119,15 @@ def test_a_file_without_rules_is_plain_openflow(text):
         (rule("traffic_type: 2, action: queue_id:1", "data_dscp: drop\n"), ["data_dscp: drop", "refuse or re-mark"]),
         (rule("traffic_type: 2, action: queue_id:1", "version: 2\n"), ["version '2'"]),
         (rule("traffic_type: 2, action: queue_id:1", "rule: 2\n"), ["'rule'", "did you mean rules"]),
+        (rule(TYPE_2, "scheduler: fifo\n"), ["scheduler: fifo", "strict or weighted or min-rate"]),
+        (rule(TYPE_2, "shares: {unmatched: 2}\n"), ["nothing with strict", "scheduler: weighted"]),
+        (rule(TYPE_2, "scheduler: weighted\nshares: {queue_id:2: 3}\n"), ["'queue_id:2'", "did you mean queue_id:1"]),
+        (rule(TYPE_2, "scheduler: weighted\nshares: {unmatched: 0}\n"), ["share of unmatched is '0'", "above 0"]),
+        (
+            rule(TYPE_2, "scheduler: min-rate\nshares: {queue_id:1: 80, unmatched: 30}\n"),
+            ["110 %", "lower them to 100"],
+        ),
+        ("scheduler: weighted\n", ["no classes", "add rules"]),
         ("rules:\n  - traffic_type\n", ["a rule must be a mapping", "traffic_type"]),
         ("rules: 3\n", ["rules must be a list"]),
         ("- 1\n", ["a PMT must be a mapping", "a list"]),
@@ -158,6 +168,18 @@ def test_a_special_rule_before_a_general_one_or_of_another_type_is_not_hidden():
         "  - {traffic_type: 4, udp_dst: 1, action: queue_id:2}\n"
     )
     assert len(parse_pmt(text).rules) == 4
+
+
+def test_classes_without_a_share_get_what_the_scheduler_leaves_them():
+    head = "shares: {unmatched: 25}\n"
+    weighted, guaranteed = (parse_pmt(rule(TYPE_2, f"scheduler: {each}\n{head}")) for each in ("weighted", "min-rate"))
+    assert weighted.class_shares == {1: 1.0, 0: 25.0}
+    assert guaranteed.class_shares == {0: 0.25}
+    assert parse_pmt(rule(TYPE_2, "scheduler: weighted\n")).class_shares == {1: 2.0, 0: 1.0}
+    assert parse_pmt(rule(TYPE_2, "scheduler: min-rate\n")).class_shares == {1: 0.5, 0: 0.25}
+    assert parse_pmt(rule(TYPE_2)).class_shares == {}
+    whole = parse_pmt(rule(TYPE_2, "scheduler: min-rate\nshares: {queue_id:1: 100}\n"))
+    assert any("add up to 100 %" in note for note in notes(whole))
 
 
 def test_queues_and_marks_do_not_mix():

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from emulation.decide.class_rates import QUANTUM_BYTES, class_rates
 from mininet_topos.errors import BadInputError
+from ryu_apps.pmt.scheduling import SchedulerKind
 
 SWITCH_ADDRESS, CONTROLLER_ADDRESS = "10.254.1.2", "10.254.2.2"
 # Interfaces: the switch's, the wire's two, the controller's.
@@ -41,15 +44,35 @@ def end_lines(device: str, address: str) -> list[str]:
     ]
 
 
-def rate_lines(device: str, rate_mbps: float, dscps: Sequence[int] = (), queue_pkts: int = QUEUE_PKTS) -> list[str]:
-    """Lines for `tc -batch` that give a device a rate and strict priority by DSCP.
+@dataclass(frozen=True, slots=True)
+class LinkClasses:
+    """Classes of a link.
+
+    Attributes
+    ----------
+    dscps
+        Most urgent first; all other packets come after them. Empty: one queue for all, first come first served.
+    scheduler, shares
+        How they share the link, and the weight or guaranteed fraction of each and of the rest (`class_rates`).
+    """
+
+    dscps: tuple[int, ...] = ()
+    scheduler: SchedulerKind = SchedulerKind.STRICT
+    shares: tuple[float, ...] = ()
+
+
+ONE_QUEUE = LinkClasses()
+
+
+def rate_lines(
+    device: str, rate_mbps: float, classes: LinkClasses = ONE_QUEUE, queue_pkts: int = QUEUE_PKTS
+) -> list[str]:
+    """Lines for `tc -batch` that give a device a rate and classes by DSCP.
 
     Parameters
     ----------
     rate_mbps
         Ethernet headers count.
-    dscps
-        Most urgent first; all other packets come after them. Empty: one queue for all, first come first served.
     queue_pkts
         Longest queue, each.
 
@@ -61,23 +84,24 @@ def rate_lines(device: str, rate_mbps: float, dscps: Sequence[int] = (), queue_p
     rate_kbit = round(rate_mbps * 1000)
     if rate_kbit < 10 * _LEAST_KBIT:
         raise BadInputError(f"a control link of {rate_mbps:g} Mbit/s is too slow; use at least 0.08")
-    if len(dscps) >= MAX_CLASSES:
-        raise BadInputError(f"{len(dscps)} marks and the rest are more classes than the {MAX_CLASSES} of a link")
-    burst = f"burst {_BURST_BYTES} cburst {_BURST_BYTES} quantum {_BURST_BYTES}"
+    n_marks = len(classes.dscps)
+    if n_marks >= MAX_CLASSES:
+        raise BadInputError(f"{n_marks} marks and the rest are more classes than the {MAX_CLASSES} of a link")
+    burst, whole = f"burst {_BURST_BYTES} cburst {_BURST_BYTES}", f"rate {rate_kbit}kbit ceil {rate_kbit}kbit"
     lines = [
         f"qdisc replace dev {device} root handle 1: htb default {LOWEST_CLASS:x}",
-        f"class add dev {device} parent 1: classid 1:1 htb rate {rate_kbit}kbit ceil {rate_kbit}kbit {burst}",
+        f"class add dev {device} parent 1: classid 1:1 htb {whole} quantum {QUANTUM_BYTES} {burst}",
     ]
-    # One class alone has the whole rate; of several none is owed more than it takes to exist, so priority decides.
-    least_kbit = _LEAST_KBIT if dscps else rate_kbit
-    classes = [*range(0x10, 0x10 + len(dscps)), LOWEST_CLASS]
-    for priority, number in enumerate(classes):
-        leaf = f"htb rate {least_kbit}kbit ceil {rate_kbit}kbit prio {priority} {burst}"
+    numbers = [*range(0x10, 0x10 + n_marks), LOWEST_CLASS]
+    rates = class_rates(classes.scheduler, classes.shares or (0.0,) * len(numbers), rate_kbit)
+    for number, own in zip(numbers, rates, strict=True):
+        own_kbit = own.rate_kbit if n_marks else rate_kbit  # one class alone has the whole rate
+        leaf = f"htb rate {own_kbit}kbit ceil {rate_kbit}kbit prio {own.priority} quantum {own.quantum_bytes} {burst}"
         lines += [
             f"class add dev {device} parent 1:1 classid 1:{number:x} {leaf}",
             f"qdisc add dev {device} parent 1:{number:x} handle {number:x}: pfifo limit {queue_pkts}",
         ]
-    for number, dscp in zip(classes, dscps, strict=False):
+    for number, dscp in zip(numbers, classes.dscps, strict=False):
         where = f"u32 match ip tos {dscp << 2:#x} 0xfc flowid 1:{number:x}"
         lines.append(f"filter add dev {device} parent 1: protocol ip prio 1 {where}")
     return lines

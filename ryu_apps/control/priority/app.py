@@ -12,7 +12,7 @@ from ryu.lib import hub
 from mininet_topos.errors import ArmorError
 from mininet_topos.wording import sentence
 from ryu_apps.control.listening import listen_address, prepare_listening
-from ryu_apps.control.priority.decide.channels import class_name, class_order
+from ryu_apps.control.priority.decide.channels import class_order
 from ryu_apps.control.priority.decide.counters import live_table
 from ryu_apps.control.priority.decide.settings import PSO, PsoSettings
 from ryu_apps.control.priority.metrics import serve_metrics
@@ -57,8 +57,7 @@ class PsoApp(app_manager.RyuApp):
     def _report(self, service: PsoService) -> None:
         while True:
             hub.sleep(service.settings.report_s)
-            names = {each: class_name(service.table, each) for each in class_order(service.table)}
-            LOG.info("classes\n%s", live_table(service.counters, names, class_order(service.table)))
+            LOG.info("classes\n%s", live_table(service.counters, service.table.class_names, class_order(service.table)))
 
 
 def read_table(settings: PsoSettings) -> PolicyMapTable:

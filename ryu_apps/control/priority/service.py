@@ -69,7 +69,7 @@ class PsoService:
         self._receiver = Receiver(queue, self.counters, self._event_loops, self._delivered)
 
     def _policy(self) -> Policy:
-        return make_policy(self.settings.scheduler, self.settings.shares, class_order(self.table))
+        return make_policy(self.table.scheduler.kind, self.table.class_shares)
 
     def install(self) -> None:
         """Put PSO in Ryu's way, before any app runs or any switch connects."""
@@ -225,9 +225,9 @@ class PsoService:
 
     def describe(self) -> dict[str, Any]:
         """State for GET /pso."""
-        names = {each.class_id: str(each.action) for each in self.table.classes} | {UNMATCHED_CLASS: "unmatched"}
+        names = self.table.class_names
         return {
-            "scheduler": self.settings.scheduler,
+            "scheduler": self.table.scheduler.kind.value,
             "main_class": main_class(self.table),
             "classes": [
                 {

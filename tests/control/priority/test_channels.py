@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ryu_apps.control.priority.decide.channels import (
-    class_name,
     class_order,
     connections,
     controller_ids,
@@ -57,8 +56,7 @@ def test_connections_have_ports_and_marks_of_their_own_and_more_urgent_classes_h
 def test_without_a_rule_for_type_1_the_most_urgent_class_is_home() -> None:
     table = parse_pmt("rules: [{traffic_type: 2, action: 'queue_id:4'}, {traffic_type: 3, action: 'queue_id:2'}]")
     assert main_class(table) == 1
-    assert class_name(table, 1) == "queue_id:2"
-    assert class_name(table, 0) == "unmatched"
+    assert table.class_names == {1: "queue_id:2", 2: "queue_id:4", 0: "unmatched"}
 
 
 @given(ready=st.sets(st.sampled_from((0, 2, 3, 4))))

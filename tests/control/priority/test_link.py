@@ -22,12 +22,12 @@ class Switch:
     def __init__(self) -> None:
         from ryu_apps.control.priority.decide.channels import class_order
         from ryu_apps.control.priority.decide.counters import Counters
-        from ryu_apps.control.priority.decide.policies import make_policy
+        from ryu_apps.control.priority.decide.policies import Strict
         from ryu_apps.control.priority.link import Link
         from ryu_apps.control.priority.sender import Sender
 
         classes = class_order(OUT_OF_BAND)
-        self.sender = Sender(classes, make_policy("strict", {}, classes), 100, Counters(), set())
+        self.sender = Sender(classes, Strict(), 100, Counters(), set())
         self.delivered: list[bytes] = []
         datapath: Any = SimpleNamespace(id=1, ofproto=SimpleNamespace(OFP_VERSION=4))
         receiver: Any = SimpleNamespace(take=lambda _datapath, message, _class_id: self.delivered.append(message))

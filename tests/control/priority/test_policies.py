@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.priority.decide.policies import (
-    POLICIES,
     QUANTUM_BYTES,
     MinRate,
     Policy,
@@ -16,6 +15,7 @@ from ryu_apps.control.priority.decide.policies import (
     WeightedFair,
     make_policy,
 )
+from ryu_apps.pmt.scheduling import SchedulerKind, full_shares
 
 CLASSES = (1, 2, 0)
 
@@ -65,25 +65,23 @@ def test_min_rate_gives_a_low_class_its_share_and_the_rest_to_the_most_urgent(si
 
 
 @given(
-    name=st.sampled_from(POLICIES),
+    kind=st.sampled_from(SchedulerKind),
     waiting=st.lists(st.sets(st.sampled_from(CLASSES), min_size=1), min_size=1, max_size=40),
 )
-def test_every_policy_always_serves_something_that_waits(name: str, waiting: list[set[int]]) -> None:
-    policy = make_policy(name, {}, CLASSES)
+def test_every_policy_always_serves_something_that_waits(kind: SchedulerKind, waiting: list[set[int]]) -> None:
+    policy = make_policy(kind, full_shares(kind, {}, CLASSES))
     for each in waiting:
         now = [one for one in CLASSES if one in each]
         assert policy.choose(now, lambda _: 5000) in each
 
 
 @pytest.mark.parametrize(
-    ("name", "shares", "words"),
+    ("kind", "shares", "words"),
     [
-        ("fifo", {}, "scheduler 'fifo' is not known; use strict"),
-        ("weighted", {9: 1.0}, "class 9, which the PMT does not have"),
-        ("weighted", {1: 0.0}, "weight of class 1 is 0; give a number above 0"),
-        ("min-rate", {1: 80.0, 2: 30.0}, "add up to 1.1; use at most 1"),
+        (SchedulerKind.WEIGHTED, {1: 0.0}, "weight of class 1 is 0; give a number above 0"),
+        (SchedulerKind.MIN_RATE, {1: 0.8, 2: 0.3}, "add up to 1.1; use at most 1"),
     ],
 )
-def test_a_policy_that_cannot_be_used_is_named(name: str, shares: dict[int, float], words: str) -> None:
+def test_a_policy_that_cannot_be_used_is_named(kind: SchedulerKind, shares: dict[int, float], words: str) -> None:
     with pytest.raises(BadInputError, match=words):
-        make_policy(name, shares, CLASSES)
+        make_policy(kind, shares)

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ryu_apps.control.priority.decide.policies import POLICIES, Strict, make_policy
+from ryu_apps.control.priority.decide.policies import Strict, make_policy
 from ryu_apps.control.priority.decide.queue import MEAN_BYTES, ClassQueue, Entry, Kind
+from ryu_apps.pmt.scheduling import SchedulerKind, full_shares
 
 CLASSES = (1, 2, 0)
 SOURCES = ("s1", "s2")
@@ -31,8 +32,8 @@ def entries(may_be_dropped: st.SearchStrategy[bool]) -> st.SearchStrategy[list[E
     )
 
 
-def queue_of(policy: str = "strict", capacity: int = 1000) -> ClassQueue:
-    return ClassQueue(CLASSES, make_policy(policy, {}, CLASSES), capacity)
+def queue_of(kind: SchedulerKind = SchedulerKind.STRICT, capacity: int = 1000) -> ClassQueue:
+    return ClassQueue(CLASSES, make_policy(kind, full_shares(kind, {}, CLASSES)), capacity)
 
 
 def drain(queue: ClassQueue) -> list[Entry]:
@@ -50,8 +51,8 @@ def keeps_order(came: Iterable[Entry], left: list[Entry]) -> bool:
     return positions == sorted(positions)
 
 
-@given(given_entries=entries(st.just(False)), policy=st.sampled_from(POLICIES))
-def test_everything_that_came_leaves_once(given_entries: list[Entry], policy: str) -> None:
+@given(given_entries=entries(st.just(False)), policy=st.sampled_from(SchedulerKind))
+def test_everything_that_came_leaves_once(given_entries: list[Entry], policy: SchedulerKind) -> None:
     queue = queue_of(policy)
     assert all(not queue.put(each) for each in given_entries)
     assert len(queue) == len(given_entries)
@@ -60,9 +61,9 @@ def test_everything_that_came_leaves_once(given_entries: list[Entry], policy: st
     assert len(queue) == 0
 
 
-@given(given_entries=entries(st.just(False)), policy=st.sampled_from(POLICIES), pops=st.lists(st.booleans()))
+@given(given_entries=entries(st.just(False)), policy=st.sampled_from(SchedulerKind), pops=st.lists(st.booleans()))
 def test_order_is_kept_inside_a_class_and_never_changed_across_barriers(
-    given_entries: list[Entry], policy: str, pops: list[bool]
+    given_entries: list[Entry], policy: SchedulerKind, pops: list[bool]
 ) -> None:
     queue, left = queue_of(policy), []
     for position, each in enumerate(given_entries):
@@ -86,9 +87,9 @@ def test_order_is_kept_inside_a_class_and_never_changed_across_barriers(
                 assert all(at[id(each)] > at[id(barrier)] for each in heeding[position + 1 :])
 
 
-@given(given_entries=entries(st.booleans()), capacity=st.integers(1, 8), policy=st.sampled_from(POLICIES))
+@given(given_entries=entries(st.booleans()), capacity=st.integers(1, 8), policy=st.sampled_from(SchedulerKind))
 def test_messages_that_may_go_never_fill_the_queue_beyond_its_capacity(
-    given_entries: list[Entry], capacity: int, policy: str
+    given_entries: list[Entry], capacity: int, policy: SchedulerKind
 ) -> None:
     queue, lost = queue_of(policy, capacity), []
     for each in given_entries:

@@ -268,8 +268,7 @@ def test_a_slow_handler_is_no_reason_to_lose_urgent_packet_ins(ryu, switch) -> N
     ("setting", "value", "words"),
     [
         ("ARMOR_PSO_PMT", "no/such/file.yaml", "the PMT no/such/file.yaml cannot be read"),
-        ("ARMOR_PSO_SCHEDULER", "fifo", "scheduler = 'fifo' is not known"),
-        ("ARMOR_PSO_SHARES", "77:1", "shares name class 77"),
+        ("ARMOR_PSO_SCHEDULER", "weighted", "ARMOR_PSO_SCHEDULER is no setting of pso"),
     ],
 )
 def test_the_service_refuses_to_start_with_settings_that_it_cannot_use(tmp_path, setting, value, words) -> None:

@@ -62,8 +62,8 @@ def test_the_live_table_names_classes_and_errors() -> None:
 
 
 def test_the_environment_wins_over_the_file_and_defaults_fill_the_rest() -> None:
-    settings = PSO.read({"pmt": "a", "report_s": "2"}, {"ARMOR_PSO_PMT": "b", "ARMOR_PSO_SHARES": "1:8,0:1"})
-    assert settings == PsoSettings(pmt="b", report_s=2.0, shares={1: 8.0, 0: 1.0})
+    settings = PSO.read({"pmt": "a", "report_s": "2"}, {"ARMOR_PSO_PMT": "b"})
+    assert settings == PsoSettings(pmt="b", report_s=2.0)
     assert PSO.read({}, {}) == PsoSettings()
     assert {each.name for each in PSO.settings} == set(PsoSettings.__dataclass_fields__)
     assert PsoSettings(switch_db="tcp:{control_ip}:6641").database_of("10.0.0.1") == "tcp:10.0.0.1:6641"
@@ -73,8 +73,6 @@ def test_the_environment_wins_over_the_file_and_defaults_fill_the_rest() -> None
     ("name", "value", "words"),
     [
         ("ARMOR_PSO_PTM", "x", "ARMOR_PSO_PTM is no setting of pso; known: ARMOR_PSO_PMT"),
-        ("ARMOR_PSO_SCHEDULER", "fifo", "scheduler = 'fifo' is not known"),
-        ("ARMOR_PSO_SHARES", "1=8", "shares has '1=8'; write CLASS:SHARE"),
         ("ARMOR_PSO_SEND_QUEUE", "0", "send_queue = '0' is no whole number; give one from 1"),
         ("ARMOR_PSO_REPORT_S", "-1", "report_s = '-1' is no time in seconds"),
         ("ARMOR_PSO_SWITCH_DB", "tcp:{node}:1", "may hold {control_ip} only"),

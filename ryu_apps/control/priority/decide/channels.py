@@ -53,12 +53,6 @@ def class_order(table: PolicyMapTable) -> tuple[int, ...]:
     return (*(each.class_id for each in table.classes), UNMATCHED_CLASS)
 
 
-def class_name(table: PolicyMapTable, class_id: int) -> str:
-    """What a class is called for people."""
-    actions = {each.class_id: str(each.action) for each in table.classes}
-    return actions.get(class_id, "unmatched")
-
-
 def controller_ids(table: PolicyMapTable, ready: Collection[int]) -> dict[int, int]:
     """Controller id to which the packet-ins of each class go, while only some per-class connections stand.
 

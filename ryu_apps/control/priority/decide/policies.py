@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from mininet_topos.errors import BadInputError
+from ryu_apps.pmt.scheduling import SchedulerKind
 
 HeadBytes = Callable[[int], int]
 QUANTUM_BYTES = 512
@@ -101,37 +102,22 @@ class MinRate:
         return chosen
 
 
-POLICIES = ("strict", "weighted", "min-rate")
-
-
-def make_policy(name: str, shares: Mapping[int, float], classes: Sequence[int]) -> Policy:
-    """Policy by name.
+def make_policy(kind: SchedulerKind, shares: Mapping[int, float]) -> Policy:
+    """Policy of a scheduler.
 
     Parameters
     ----------
-    name : "strict", "weighted" or "min-rate"
-    shares : mapping of class id to weight (weighted) or to percent (min-rate)
-        Empty: each class twice the weight of the next, or half of what the classes before it left.
-    classes
-        Most urgent first.
+    shares : mapping of class id to weight (weighted) or to guaranteed fraction (min-rate)
+        As `PolicyMapTable.class_shares` has them.
 
     Raises
     ------
     BadInputError
-        Unknown policy, unknown class or unusable share.
+        An unusable share.
     """
-    if name not in POLICIES:
-        raise BadInputError(f"scheduler {name!r} is not known; use {', '.join(POLICIES)}")
-    unknown = sorted(set(shares) - set(classes))
-    if unknown:
-        known = ", ".join(map(str, sorted(classes)))
-        raise BadInputError(f"shares name class {unknown[0]}, which the PMT does not have; its classes are {known}")
-    if name == "strict":
+    if kind is SchedulerKind.STRICT:
         return Strict()
-    if name == "weighted":
-        return WeightedFair(shares or {each: 2.0 ** (len(classes) - rank) for rank, each in enumerate(classes, 1)})
-    percents = {each: share / 100 for each, share in shares.items()}
-    return MinRate(percents or {each: 0.5**rank for rank, each in enumerate(classes, 1)})
+    return WeightedFair(shares) if kind is SchedulerKind.WEIGHTED else MinRate(shares)
 
 
 def _check_shares(word: str, shares: Mapping[int, float]) -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from mininet_topos.errors import BadInputError
 from ryu_apps.control.decide.setting_group import (
     Setting,
     SettingGroup,
     database_of,
-    one_of,
     port,
     seconds,
     text,
     whole_between,
 )
-from ryu_apps.control.priority.decide.policies import POLICIES
 
 
 @dataclass(frozen=True)
@@ -25,8 +20,6 @@ class PsoSettings:
     """Settings of the service; `PSO` says what each value means."""
 
     pmt: str = ""
-    scheduler: str = "strict"
-    shares: Mapping[int, float] = field(default_factory=dict)
     receive_queue: int = 4096
     app_queue: int = 1024
     send_queue: int = 1024
@@ -41,27 +34,12 @@ class PsoSettings:
         return self.switch_db.format(control_ip=control_ip)
 
 
-def _shares(_name: str, value: str) -> dict[int, float]:
-    shares: dict[int, float] = {}
-    for part in value.split(",") if value else ():
-        class_id, _, share = part.partition(":")
-        try:
-            shares[int(class_id)] = float(share)
-        except ValueError:
-            share = "nan"
-        if not 0 < float(share) < math.inf:
-            raise BadInputError(f"shares has {part!r}; write CLASS:SHARE,CLASS:SHARE, for example 1:8,2:4")
-    return shares
-
-
 _QUEUE = whole_between(1, 1_000_000)
 PSO = SettingGroup(
     "pso",
     "ARMOR_PSO_",
     (
         Setting("pmt", text, "", "Policy Map Table (YAML or JSON file); empty: plain Ryu"),
-        Setting("scheduler", one_of({name: name for name in POLICIES}), "strict", f"{', '.join(POLICIES)}"),
-        Setting("shares", _shares, "", "weights, or percents of min-rate, by class: 1:8,2:4,0:1"),
         Setting("receive_queue", _QUEUE, "4096", "messages of all switches that may wait before they are parsed"),
         Setting("app_queue", _QUEUE, "1024", "events that may wait for one app"),
         Setting("send_queue", _QUEUE, "1024", "messages that may wait for one switch"),

@@ -63,6 +63,12 @@ def _add_switch_arguments(switch: argparse._ArgumentGroup) -> None:
         "--queue-pkts", type=whole_number("--queue-pkts", 1), default=100, metavar="N", help="packet-ins that may wait"
     )
     switch.add_argument("--patience-s", type=positive_number("--patience-s", MAX_SECONDS), default=2.0, metavar="S")
+    switch.add_argument(
+        "--retransmit-s",
+        type=positive_number("--retransmit-s", MAX_SECONDS),
+        metavar="S",
+        help="send a packet-in that found the queue full again after S seconds (default: not, as Open vSwitch)",
+    )
     switch.add_argument("--stall", metavar="A:B", help="switches read nothing from second A to second B")
     switch.add_argument(
         "--link-mbps",
@@ -141,7 +147,12 @@ def _load_running(arguments: argparse.Namespace) -> int:
     pmt = read_pmt(arguments.channels) if arguments.channels else None
     controller = Controller((), pmt)
     registry = SwitchRegistry(
-        controller.targets(host, port), pmt, arguments.queue_pkts, arguments.patience_s, _stall(arguments.stall)
+        controller.targets(host, port),
+        pmt,
+        arguments.queue_pkts,
+        arguments.patience_s,
+        _stall(arguments.stall),
+        arguments.retransmit_s,
     )
     runs: list[Json] = []
     for number in range(1, arguments.repetitions + 1):
@@ -208,7 +219,8 @@ def _load_context(arguments: argparse.Namespace, controller: Controller) -> Load
     shape = None
     if arguments.link_mbps:
         shape = LinkShape(arguments.link_mbps, controller.link_classes())
-    registry = SwitchRegistry((), None, arguments.queue_pkts, arguments.patience_s, _stall(arguments.stall))
+    stall = _stall(arguments.stall)
+    registry = SwitchRegistry((), None, arguments.queue_pkts, arguments.patience_s, stall, arguments.retransmit_s)
     beside = None if arguments.rogue == "none" else rogue_beside(controller, arguments.rogue, arguments.seed)
     return LoadContext(shape, registry, beside=beside, realtime=arguments.realtime)
 

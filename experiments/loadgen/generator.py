@@ -5,6 +5,7 @@ One thread and select(), whose timeouts are exact to microseconds (those of epol
 
 from __future__ import annotations
 
+import math
 import select
 from collections import Counter
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from experiments.loadgen.connection import QUEUE_PKTS, Connection, Target, conne
 from experiments.loadgen.decide.ledger import ClassResult, Ledger
 from experiments.loadgen.decide.load import CLASSES, Load, make_schedule
 from experiments.loadgen.decide.packets import FIRST_PROBE, frame, packet_in
+from experiments.loadgen.decide.retransmission import Retransmission
 from experiments.loadgen.pacing import LONGEST_WAIT_S, Clock, Say, keep_schedule
 from mininet_topos.errors import ArmorError
 from ryu_apps.pmt.classify import Classifier
@@ -50,6 +52,9 @@ class SwitchRegistry:
         How long an answer may take.
     stall_s : tuple of float or None
         From when until when switches read nothing, seconds after the start of the load.
+    retransmit_after_s
+        When a switch sends a packet-in again that it had to drop, for as long as the patience of its packet; None: it
+        does not, as Open vSwitch.
     """
 
     targets: tuple[Target, ...]
@@ -57,6 +62,7 @@ class SwitchRegistry:
     queue_pkts: int = QUEUE_PKTS
     patience_s: float = 2.0
     stall_s: tuple[float, float] | None = None
+    retransmit_after_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +128,8 @@ class Generator:
         self._channel_of: list[int] = []
         self._answered_probes: set[int] = set()
         self._is_loaded = False
+        again_s = registry.retransmit_after_s
+        self._again = Retransmission(math.inf if again_s is None else again_s, registry.patience_s)
         self._stack = ExitStack()
 
     def __enter__(self) -> Generator:
@@ -237,9 +245,19 @@ class Generator:
         return [each for connections in self._switches for each in connections]
 
     def offer(self, serial: int, now_s: float) -> bool:
-        """Raise the packet-in of a packet of the schedule."""
+        """Raise the packet-in of a packet of the schedule; False: it is dropped, and not retransmitted."""
         plan = self._schedule
-        return self._offer(int(plan.switches[serial]), int(plan.class_ids[serial]), serial, now_s)
+        if self._offer(int(plan.switches[serial]), int(plan.class_ids[serial]), serial, now_s):
+            return True
+        if not self._again.add(serial, float(plan.due_s[serial]), now_s):
+            return False
+        self._ledger.drop(serial)
+        return True
+
+    def _retransmit(self, now_s: float) -> None:
+        for serial in self._again.take(now_s):
+            if not self.offer(serial, now_s):
+                self._ledger.refuse(serial)
 
     def _offer(self, switch: int, class_id: int, serial: int, now_s: float) -> bool:
         load = self._load
@@ -254,6 +272,9 @@ class Generator:
     def turn(self, wait_s: float) -> None:
         """Wait for the next thing to do, and do it."""
         self._stall()
+        now = self._clock.now()
+        self._retransmit(now)
+        wait_s = min(wait_s, self._again.next_s - now)
         remaining = [each for each in self._all() if each.gone is None]
         readers = [each for each in remaining if each.reads]
         writers = [each for each in remaining if each.wants_to_write]
@@ -266,7 +287,7 @@ class Generator:
 
     def is_idle(self) -> bool:
         """Whether no packet-in waits."""
-        return not any(each.wants_to_write for each in self._all())
+        return self._again.next_s == math.inf and not any(each.wants_to_write for each in self._all())
 
     def _stall(self) -> None:
         if self._registry.stall_s is not None and self._is_loaded:

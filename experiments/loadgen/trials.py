@@ -164,7 +164,8 @@ def _load(trial: Trial, own: ControlParameters, rate_pps: float) -> Load:
 
 def _shaped(own: ControlParameters, beside: Callable[..., Any] | None = None) -> LoadContext:
     shape = LinkShape(own.link.link_mbps, controller_of(own).link_classes(), own.link.link_queue_pkts)
-    return replace(_unshaped(own.link, beside), shape=shape)
+    around = _unshaped(own.link, beside)
+    return replace(around, shape=shape, registry=replace(around.registry, retransmit_after_s=own.retransmit_after_s))
 
 
 def _unshaped(link: LinkParameters, beside: Callable[..., Any] | None = None) -> LoadContext:

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.campaign.computed.classification import FIRST, LAST, table_text
 from experiments.campaign.judging import judge_figure
-from experiments.campaign.kinds.control import ROWS
+from experiments.campaign.kinds.control import PATH_SETUP, ROWS
 from experiments.campaign.order import in_order, trial_row
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import BY_CONSTRUCTION, DIFFERS, HOLDS, NO_DATA, ClaimResult
@@ -47,6 +47,7 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
             "offered": 1000,
             "answered": round(1000 - 10 * percent),
             "lost_percent": percent,
+            "dropped_percent": percent,
             "mean_ms": mean_ms,
             "p50_ms": mean_ms,
             "p99_ms": 2 * mean_ms,
@@ -76,9 +77,10 @@ def claim(results: Sequence[ClaimResult], beginning: str) -> ClaimResult:
     return found
 
 
-def test_variants_follow_each_other_and_take_turns_in_being_first() -> None:
-    order = in_order(BY_ID["pso-fig7"].trials(PLAN))
-    link = [trial for trial in order if trial.parameters.regime == setup.LINK]
+@pytest.mark.parametrize("again_s", [None, setup.RETRANSMIT_AFTER_S])
+def test_variants_follow_each_other_and_take_turns_in_being_first(again_s: float | None) -> None:
+    order = [trial for trial in in_order(BY_ID["pso-fig7"].trials(PLAN)) if trial.parameters.regime == setup.LINK]
+    link = [trial for trial in order if trial.parameters.retransmit_after_s == again_s]
     pairs = list(zip(link[::2], link[1::2], strict=True))
     assert all(one.parameters.nl == other.parameters.nl and one.variant != other.variant for one, other in pairs)
     assert all(one.seed == other.seed for one, other in pairs)
@@ -87,8 +89,36 @@ def test_variants_follow_each_other_and_take_turns_in_being_first() -> None:
 
 def test_figures_7_and_8_share_their_trials_of_emulated_switches() -> None:
     link, other = ({trial.trial_id for trial in BY_ID[name].trials(PLAN)} for name in ("pso-fig7", "pso-fig8"))
-    assert link & other == {name for name in link if setup.LINK in name}
+    assert link & other == {name for name in link if setup.LINK in name and not is_retransmitted(name)}
     assert any(setup.REAL in name for name in other)
+
+
+def is_retransmitted(trial_id: str) -> bool:
+    return f"-{setup.RETRANSMIT_AFTER_S}/" in trial_id
+
+
+def test_what_the_paper_ran_50_times_a_full_campaign_runs_50_times() -> None:
+    full = CampaignPlan(quick=False, seed=3)
+    for name, regimes in (("pso-fig7", {setup.LINK}), ("pso-fig8", {setup.LINK, setup.REAL})):
+        trials = [trial for trial in BY_ID[name].trials(full) if trial.parameters.regime in regimes]
+        points = {
+            (trial.parameters.regime, trial.parameters.nl, trial.parameters.retransmit_after_s) for trial in trials
+        }
+        assert len(trials) == len(points) * len(setup.VARIANTS) * setup.PAPER_REPETITIONS
+        for point in points:
+            seeds = {
+                trial.seed
+                for trial in trials
+                if (trial.parameters.regime, trial.parameters.nl, trial.parameters.retransmit_after_s) == point
+            }
+            assert len(seeds) == setup.PAPER_REPETITIONS
+
+
+def test_a_fifo_whose_switches_drop_as_in_the_paper_holds_and_one_that_drops_nothing_differs() -> None:
+    words = "retransmission: high class dropped with FIFO"
+    assert claim(BY_ID["pso-fig7"].claims(rows_of("pso-fig7")), words).verdict == HOLDS
+    nothing = BY_ID["pso-fig7"].claims(rows_of("pso-fig7", lost=lambda _variant, _nl: 0.0))
+    assert claim(nothing, words).verdict == DIFFERS
 
 
 def test_loads_of_the_issue_are_covered() -> None:
@@ -189,7 +219,7 @@ def test_variants_of_path_setup_have_the_same_arrivals_and_take_turns_in_being_f
         {trial.variant for trial in each} == set(x_path_setup.VARIANTS) and len({t.seed for t in each}) == 1
         for each in rounds
     )
-    assert len({each[0].variant for each in rounds}) == setup.repetitions(PLAN)
+    assert len({each[0].variant for each in rounds}) == setup.repetitions(PLAN, PATH_SETUP)
     assert len({trial.trial_id for trial in trials}) == len(trials)
 
 

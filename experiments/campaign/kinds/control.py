@@ -55,6 +55,8 @@ class ControlParameters(Parameters):
         What the misbehaving switch does.
     flows_pps, high_share
         First packets a second, and the share of the high class (path setup).
+    retransmit_after_s
+        When switches send packet-ins again that they dropped; None: they do not.
     line
         File with the switches that packets pass one after another (path setup).
     """
@@ -73,6 +75,7 @@ class ControlParameters(Parameters):
     behaviour: str | None = None
     flows_pps: float | None = None
     high_share: float | None = None
+    retransmit_after_s: float | None = None
     line: str | None = None
 
 
@@ -97,6 +100,8 @@ class ClassColumns:
     waiting: int | None = None
     unanswered: int | None = None
     lost: int | None = None
+    dropped: int | None = None
+    dropped_percent: float | None = None
     answers_pps: float | None = None
     histogram: tuple[int, ...] = ()
 

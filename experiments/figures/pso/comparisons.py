@@ -8,6 +8,7 @@ CPU-bound one stands beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import Table
@@ -26,6 +27,7 @@ from experiments.figures.pso.measures import (
     answered_kbps,
     change_percent,
     chosen,
+    dropped_percent,
     estimate,
     knee_interval,
     lost_percent,
@@ -59,6 +61,7 @@ _LOAD: tuple[tuple[str, Measure], ...] = (
     ("high mean ms", mean_ms(HIGH)),
     ("high p99 ms", of_class(HIGH, "p99_ms")),
     ("high kbit/s", answered_kbps(HIGH)),
+    ("high dropped %", dropped_percent(HIGH)),
     ("low lost %", lost_percent(LOW)),
     ("low mean ms", mean_ms(LOW)),
     ("answers/s", all_answers_pps),
@@ -99,8 +102,8 @@ def judged_knee(rows: Sequence[ControlRow], choice: Choice, paper: float, where:
 
 def delays_beside(rows: Sequence[ControlRow], choice: Choice, above: tuple[float, ...]) -> list[ClaimResult]:
     """Mean delays of both variants, below and above the knee; ours are of a slower link, so nothing is judged."""
-    low = Choice(choice.regime, tuple(nl for nl in _nls(choice) if nl not in above))
-    high = Choice(choice.regime, above)
+    low = replace(choice, nls=tuple(nl for nl in _nls(choice) if nl not in above))
+    high = replace(choice, nls=above)
     return [
         judge(
             Claim(f"mean delay, {variant.name.upper()}, {words}", "ms"),
@@ -138,7 +141,7 @@ def over_load(
     for variant in setup.VARIANTS:
         points = []
         for nl in nls_of(rows, choice):
-            found = estimate(chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant.name), measure)
+            found = estimate(chosen(rows, replace(choice, nls=(nl,)), variant.name), measure)
             if found is not None:
                 points.append((nl, found))
         axes.plot(
@@ -185,7 +188,7 @@ def paper_words(text: str) -> object:
 def repetitions_text(rows: Sequence[ControlRow], choice: Choice) -> str:
     """How many trials a point has."""
     counts = [
-        len(chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant.name))
+        len(chosen(rows, replace(choice, nls=(nl,)), variant.name))
         for nl in nls_of(rows, choice)
         for variant in setup.VARIANTS
     ]
@@ -201,8 +204,9 @@ def load_table(rows: Sequence[ControlRow], choices: Sequence[Choice]) -> Table:
     for choice in choices:
         for nl in nls_of(rows, choice):
             for variant in setup.VARIANTS:
-                mine = chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant.name)
+                mine = chosen(rows, replace(choice, nls=(nl,)), variant.name)
                 bursts = f", bursts of {choice.burst_pkts}" if choice.burst_pkts else ""
+                bursts += ", retransmitted" if choice.retransmit_after_s else ""
                 name = f"{choice.regime}{bursts}, NL {nl:g}, {variant.name.upper()}"
                 lines.append((name, str(len(mine)), *(cell(mine, measure) for _, measure in _LOAD)))
     return Table(("load", "trials", *(name for name, _ in _LOAD)), tuple(lines))

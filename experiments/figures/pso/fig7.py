@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.control import ROWS, ControlRow
 from experiments.campaign.values import CampaignPlan, Trial
-from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, Exactly, judge
+from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, Exactly, around, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK
 from experiments.figures.pso import setup
@@ -43,6 +43,7 @@ from experiments.figures.pso.measures import (
     all_answers_pps,
     change_percent,
     chosen,
+    dropped_percent,
     estimate,
     link_percent,
     lost_percent,
@@ -57,11 +58,17 @@ if TYPE_CHECKING:
 
 CPU_ABOVE_08 = tuple(nl for nl in setup.CPU_NLS if nl > 0.8)
 FULL = Choice(setup.LINK, (1.1,))
+RETRANSMITTED = Choice(setup.LINK, setup.RETRANSMIT_NLS, retransmit_after_s=setup.RETRANSMIT_AFTER_S)
+_PAPER_LOSS, _PAPER_LOSS_SPREAD = 5.0, 1.4
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """Both regimes: the link is full first, and the processor."""
-    return (*out_of_band_trials(plan), *setup.load_trials(plan, setup.CPU, setup.CPU_NLS))
+    """Both regimes: the link is full first, and the processor; and a full link whose switches retransmit."""
+    return (
+        *out_of_band_trials(plan),
+        *setup.load_trials(plan, setup.CPU, setup.CPU_NLS),
+        *setup.load_trials(plan, setup.LINK, setup.RETRANSMIT_NLS, retransmit_after_s=setup.RETRANSMIT_AFTER_S),
+    )
 
 
 def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
@@ -74,6 +81,7 @@ def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
         _p99_ratio(rows, FULL),
         *_work_conserving(rows, FULL),
         judged_knee(rows, Choice(setup.LINK), 0.8, "out-of-band"),
+        *_retransmitting(rows),
         high_lost(rows, above, "high class lost with FIFO, NL > 0.8", None, FIFO, paper=5.0),
         *delays_beside(rows, Choice(setup.LINK), ABOVE_08),
         *_cpu_beside(rows),
@@ -102,6 +110,21 @@ def _work_conserving(rows: Sequence[ControlRow], choice: Choice) -> list[ClaimRe
     ]
 
 
+def _retransmitting(rows: Sequence[ControlRow]) -> list[ClaimResult]:
+    """The paper's switches: what they drop, how often that is, and what it does to the delay (section 5.3)."""
+    fifo, pso = (estimate(chosen(rows, RETRANSMITTED, name), dropped_percent(HIGH)) for name in (FIFO, _PSO))
+    dropped = "retransmission: high class dropped with {}, of packet-ins raised"
+    return [
+        judge(Claim(dropped.format("FIFO"), "%", _PAPER_LOSS, around(_PAPER_LOSS, _PAPER_LOSS_SPREAD)), fifo),
+        judge(Claim(dropped.format("PSO"), "%", "lower", AtMost(0.1), asks=MARGIN), pso),
+        delay_ratio(rows, RETRANSMITTED, "retransmission: hop delay, PSO / FIFO", 22 / 83, 0.27),
+        high_lost(rows, RETRANSMITTED, "retransmission: high class lost for good, FIFO", None, FIFO, paper=None),
+        judge(
+            Claim("retransmission: mean delay, FIFO", "ms"), estimate(chosen(rows, RETRANSMITTED, FIFO), mean_ms(HIGH))
+        ),
+    ]
+
+
 def _cpu_beside(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     above = Choice(setup.CPU, CPU_ABOVE_08)
     return [
@@ -120,20 +143,29 @@ def _cpu_beside(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     ]
 
 
+_ROWS = (
+    (LINK, lost_percent(HIGH), "the link is full first"),
+    (RETRANSMITTED, dropped_percent(HIGH), "the link is full first, switches retransmit"),
+    (CPU, lost_percent(HIGH), "Ryu's processor is full first"),
+)
+
+
 def draw(rows: Sequence[ControlRow], caption: str) -> Figure:
-    """Loss and hop delay of the high class: link-bound above, CPU-bound below."""
-    figure, axes = canvas.panels("PSO, Figure 7: high-priority packet-ins on a control link of their own", 2, 7.2, 2)
-    for row, (choice, words) in enumerate(((LINK, "the link is full first"), (CPU, "Ryu's processor is full first"))):
+    """Loss and hop delay of the high class: link-bound, link-bound with retransmission, CPU-bound."""
+    figure, axes = canvas.panels("PSO, Figure 7: high-priority packet-ins on a control link of their own", 2, 9.8, 3)
+    for row, (choice, lost, words) in enumerate(_ROWS):
         loss, delay = axes[2 * row : 2 * row + 2]
-        over_load(loss, rows, choice, lost_percent(HIGH), EDGE["out"])
+        over_load(loss, rows, choice, lost, EDGE["out"])
         over_load(delay, rows, choice, mean_ms(HIGH), EDGE["out"])
         over_load(delay, rows, choice, mean_ms(LOW), None, style=":", label="{}, low class")
         loss.set_title(words, loc="left", fontsize=10, color=INK)
-        loss.set_ylabel("packet-ins lost, %", color=INK)
+        loss.set_ylabel("packet-ins dropped, %" if choice is RETRANSMITTED else "packet-ins lost, %", color=INK)
         from_nothing(loss)
         logarithmic(delay, "mean delay, ms (log)")
-    paper_level(axes[1], 83, 22)
-    canvas.legend(figure, axes[1], [paper_words("83 and 22 ms")])
+    paper_level(axes[2], _PAPER_LOSS)
+    for delay in (axes[1], axes[3]):
+        paper_level(delay, 83, 22)
+    canvas.legend(figure, axes[1], [paper_words("83 and 22 ms; 5 % of packet-ins")])
     facts = [
         f"{repetitions_text(rows, LINK)} Delay: due instant of the packet-in to its answer. The paper's line: NL 0.8."
     ]
@@ -142,7 +174,7 @@ def draw(rows: Sequence[ControlRow], caption: str) -> Figure:
 
 def table(rows: Sequence[ControlRow]) -> Table:
     """Loss, delay and throughput of both regimes over the load."""
-    return load_table(rows, (LINK, CPU))
+    return load_table(rows, (LINK, RETRANSMITTED, CPU))
 
 
 FIGURE = PaperFigure(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from experiments.campaign.kinds.control import ControlRow
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
@@ -19,11 +19,12 @@ Key = tuple[int, float]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which trials: a regime, loads (None: all), and whether data comes in bursts."""
+    """Which trials: a regime, loads (None: all), whether data comes in bursts, and whether switches retransmit."""
 
     regime: str
     nls: tuple[float, ...] | None = None
     burst_pkts: int | None = None
+    retransmit_after_s: float | None = None
 
 
 def chosen(rows: Sequence[ControlRow], choice: Choice, variant: str | None = None) -> list[ControlRow]:
@@ -35,6 +36,7 @@ def chosen(rows: Sequence[ControlRow], choice: Choice, variant: str | None = Non
         and (variant is None or row.variant == variant)
         and (choice.nls is None or row.parameters.nl in choice.nls)
         and row.parameters.burst_pkts == choice.burst_pkts
+        and row.parameters.retransmit_after_s == choice.retransmit_after_s
     ]
     return sorted(found, key=lambda row: row.round)
 
@@ -57,6 +59,11 @@ def of_class(name: str, key: str) -> Measure:
 def lost_percent(name: str) -> Measure:
     """Share of packets without an answer in time."""
     return of_class(name, "lost_percent")
+
+
+def dropped_percent(name: str) -> Measure:
+    """Share of packet-ins, retransmitted ones too, that the switch dropped."""
+    return of_class(name, "dropped_percent")
 
 
 def mean_ms(name: str) -> Measure:
@@ -134,7 +141,7 @@ def knee_interval(rows: Sequence[ControlRow], choice: Choice, name: str, variant
 
     None without trials, or when every repetition is congested at its first load.
     """
-    by_load = [chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant) for nl in nls_of(rows, choice)]
+    by_load = [chosen(rows, replace(choice, nls=(nl,)), variant) for nl in nls_of(rows, choice)]
     knees = [knee(repetition, choice, name, variant) for repetition in zip(*by_load, strict=False)]
     return mean_interval([each or 0.0 for each in knees]) if any(each is not None for each in knees) else None
 
@@ -146,7 +153,7 @@ def knee(rows: Sequence[ControlRow], choice: Choice, name: str, variant: str) ->
     """
     found, first_ms = None, None
     for nl in nls_of(rows, choice):
-        mine = chosen(rows, Choice(choice.regime, (nl,), choice.burst_pkts), variant)
+        mine = chosen(rows, replace(choice, nls=(nl,)), variant)
         lost, delay = estimate(mine, lost_percent(name)), estimate(mine, mean_ms(name))
         if lost is None or delay is None:
             return None

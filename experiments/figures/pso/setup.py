@@ -62,7 +62,10 @@ WORDS = {
     "stall": "reads nothing",
 }
 MISBEHAVING_SWITCHES, MISBEHAVING_NL = 4, 0.3
+RETRANSMIT_NLS, RETRANSMIT_AFTER_S = (0.9, 1.0, 1.1, 1.2), 0.2  # the paper names no timeout; TCP's least one in Linux
 QUICK_REPETITIONS, REPETITIONS = 2, 10
+PAPER_REPETITIONS = 50  # "Each simulation is run 50 times using a different [...] seeds" (section 5)
+PAPER_REGIMES = (LINK, REAL, IN_BAND)
 LINK_PARAMETERS = LinkParameters(
     LINK_MBPS, LINK_QUEUE_PKTS, SWITCH_QUEUE_PKTS, SEND_BUFFER_BYTES, WARM_UP_S, PATIENCE_S
 )
@@ -75,9 +78,11 @@ _OF_REGIME: dict[str, dict[str, Any]] = {
 }
 
 
-def repetitions(plan: CampaignPlan) -> int:
-    """How often every point is measured."""
-    return plan.rounds or (QUICK_REPETITIONS if plan.quick else REPETITIONS)
+def repetitions(plan: CampaignPlan, regime: str) -> int:
+    """How often every point is measured, each time with another seed: as often as in the paper what the paper has."""
+    if plan.rounds or plan.quick:
+        return plan.rounds or QUICK_REPETITIONS
+    return PAPER_REPETITIONS if regime in PAPER_REGIMES else REPETITIONS
 
 
 def load_trials(plan: CampaignPlan, regime: str, nls: Sequence[float], **more: Any) -> tuple[Trial, ...]:
@@ -94,7 +99,7 @@ def load_trials(plan: CampaignPlan, regime: str, nls: Sequence[float], **more: A
     """
     return tuple(
         _trial(plan, regime, number, variant, {"nl": nl, **more})
-        for number, nl, variant in _in_turn(repetitions(plan), nls)
+        for number, nl, variant in _in_turn(repetitions(plan, regime), nls)
     )
 
 

@@ -25,7 +25,7 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """Trials with one switch that misbehaves, in every way, both variants one after the other."""
     return tuple(
         _trial(plan, MISBEHAVING, number, variant, {"nl": MISBEHAVING_NL, "behaviour": behaviour})
-        for number, behaviour, variant in _in_turn(repetitions(plan), BEHAVIOURS)
+        for number, behaviour, variant in _in_turn(repetitions(plan, MISBEHAVING), BEHAVIOURS)
     )
 
 

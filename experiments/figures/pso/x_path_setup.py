@@ -57,7 +57,7 @@ _PATH_COLOURS = (PALETTE[2], PALETTE[6], PALETTE[7], PALETTE[0])
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """Every variant at every load, one after the other; who is first changes."""
     found = []
-    for number, rate_pps in enumerate(FLOWS_PPS * setup.repetitions(plan)):
+    for number, rate_pps in enumerate(FLOWS_PPS * setup.repetitions(plan, PATH_SETUP)):
         first = number // len(FLOWS_PPS) % len(VARIANTS)
         found += [_trial(plan, number + 1, rate_pps, variant) for variant in (*VARIANTS[first:], *VARIANTS[:first])]
     return tuple(found)

@@ -51,6 +51,8 @@ class ClassResult:
         Still in the switch's queue at the end.
     unanswered
         Sent, and not answered in time.
+    dropped
+        Packet-ins that found the queue full or the connection gone; of one packet several, when the switch retransmits.
     answers_pps
         Answers that came within the measured window, a second.
     delays
@@ -66,6 +68,7 @@ class ClassResult:
     refused: int
     waiting: int
     unanswered: int
+    dropped: int
     answers_pps: float
     delays: Delays
     histogram: tuple[int, ...]
@@ -80,11 +83,17 @@ class ClassResult:
         """Share of packets that got no answer; None when none was offered."""
         return 100.0 * self.lost / self.offered if self.offered else None
 
+    @property
+    def dropped_percent(self) -> float | None:
+        """Share of packet-ins, retransmitted ones too, that the switch dropped; None when it raised none."""
+        raised = self.dropped + self.sent
+        return 100.0 * self.dropped / raised if raised else None
+
     def to_json(self) -> Json:
         """JSON value, delays flat beside the counts."""
         value = asdict(self)
         delays = value.pop("delays")
-        lost = {"lost": self.lost, "lost_percent": self.lost_percent}
+        lost = {"lost": self.lost, "lost_percent": self.lost_percent, "dropped_percent": self.dropped_percent}
         return {**value, **lost, **delays, "histogram": list(self.histogram)}
 
 
@@ -97,14 +106,20 @@ class Ledger:
         self._sent_s = np.full(size, np.nan)
         self._answered_s = np.full(size, np.nan)
         self._refused = np.zeros(size, dtype=bool)
+        self._drops = np.zeros(size, dtype=np.int64)
         self.n_sent = 0
         self.n_answered = 0
         self.repeated_answers = 0
         self.unexpected_answers = 0
 
     def refuse(self, serial: int) -> None:
-        """A packet found its switch's queue full, or no connection."""
+        """A packet found its switch's queue full, or no connection, for the last time."""
         self._refused[serial] = True
+        self.drop(serial)
+
+    def drop(self, serial: int) -> None:
+        """One packet-in of a packet found its switch's queue full, or no connection."""
+        self._drops[serial] += 1
 
     def send(self, serial: int, now_s: float) -> None:
         """The last byte of a packet-in was given to the kernel."""
@@ -150,6 +165,7 @@ class Ledger:
             refused=int(was_refused.sum()),
             waiting=int((~was_sent & ~was_refused).sum()),
             unanswered=int((was_sent & ~in_time).sum()),
+            dropped=int(self._drops[mine].sum()),
             answers_pps=float(in_window / plan.seconds),
             delays=delays_of(1000 * delays_s[in_time]),
             histogram=histogram_of(1000 * delays_s[in_time]),

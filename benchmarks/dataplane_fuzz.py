@@ -8,11 +8,12 @@ Needs root (the kernel's test runs), but no network. Ends at the first packet on
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import time
 
 from dataplane.model.sequence import Egress
-from tests.dataplane.hostile import compare
+from tests.dataplane.hostile import compare, random_flows
 from tests.dataplane.test_sqr_program import PORT, open_ring, random_frames
 
 RECEIVING_ENDS = {
@@ -37,6 +38,10 @@ def main() -> int:
         print(
             f"1+1, {name}: {given.packets} packets alike ({counts}) in {time.monotonic() - began_s:.0f} s; {counters}"
         )
+    dice, tables, began_s = random.Random(given.seed), max(1, given.packets // 1000), time.monotonic()
+    for _ in range(tables):
+        compare(1000, dice.randrange(1 << 30), Egress(), random_flows(dice))
+    print(f"1+1, random prefixes and ranges: {tables} tables, 1000 packets each, in {time.monotonic() - began_s:.0f} s")
     ring = open_ring(PORT)
     with ring.loaded:
         random_frames(ring, given.packets, given.seed)

@@ -15,7 +15,8 @@ from statistics import median
 from dataplane.decide.sqr import SqrPort
 from dataplane.devices import pin_receive
 from dataplane.loader import RunTime, run_time_statistics
-from dataplane.model.protection_node import Connection, FlowMatch
+from dataplane.model.flow_match import FlowMatch
+from dataplane.model.protection_node import Connection
 from dataplane.protect import ProtectNode
 from dataplane.sqr import SqrSwitch
 from dataplane.two_paths import H1_ADDRESS, H2_ADDRESS, TwoPaths, count_stream, numbered_frames, numbers_in

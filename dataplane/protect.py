@@ -26,7 +26,8 @@ from dataplane.decide.protect import (
 )
 from dataplane.devices import interface_index
 from dataplane.loader import LoadedObject, RunTime, attach_ingress, detach_ingress, find_program_object
-from dataplane.model.protection_node import Connection, FlowMatch, to_node
+from dataplane.model.flow_match import FlowMatch
+from dataplane.model.protection_node import Connection, to_node
 from dataplane.model.sequence import Egress, Ingress
 from dataplane.model.tunnel_header import PROTOCOL
 from machine.places import CommandError, call_inside

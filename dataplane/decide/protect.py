@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
-from dataplane.model.protection_node import Connection, FlowMatch
+from dataplane.model.flow_match import FlowMatch
+from dataplane.model.protection_node import Connection
 from dataplane.model.sequence import Egress, Ingress
 from dataplane.model.tunnel_header import LARGEST_CONNECTION
 from mininet_topos.errors import BadInputError
@@ -24,9 +25,8 @@ _NODE = struct.Struct("=4sIII")
 _PORT = struct.Struct("=IIII")
 _SENDING = struct.Struct("=I4sIIQ")
 _RECEIVING = struct.Struct("=II4sIII4Q16Q")
-_FLOW = struct.Struct("=4s4s4s4s2s2sBBH")
+_FLOW = struct.Struct("=4s4s4s4s4HBxH")
 _TOTALS = struct.Struct("=4Q")
-_WANT_PROTOCOL, _WANT_SOURCE_PORT, _WANT_DESTINATION_PORT = 1, 2, 4
 _RESERVED_PROTOCOLS = {1: "ICMP", 4: "IP in IP", 6: "TCP", 17: "UDP"}
 
 
@@ -198,20 +198,16 @@ def _slot_of(connection: Connection, slots: Mapping[Connection, int]) -> int:
 
 
 def _pack_flow(match: FlowMatch, slot: int) -> bytes:
-    wanted = (
-        _WANT_PROTOCOL * (match.protocol is not None)
-        | _WANT_SOURCE_PORT * (match.source_port is not None)
-        | _WANT_DESTINATION_PORT * (match.destination_port is not None)
-    )
     return _FLOW.pack(
         match.source.network_address.packed,
         match.source.netmask.packed,
         match.destination.network_address.packed,
         match.destination.netmask.packed,
-        (match.source_port or 0).to_bytes(2, "big"),
-        (match.destination_port or 0).to_bytes(2, "big"),
+        match.source_ports.first,
+        match.source_ports.last,
+        match.destination_ports.first,
+        match.destination_ports.last,
         match.protocol or 0,
-        wanted,
         slot,
     )
 

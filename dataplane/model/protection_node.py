@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address
 
+from dataplane.model.flow_match import FiveTuple, FlowMatch, matches
 from dataplane.model.sequence import Egress, Ingress, number_packet, receive
 from dataplane.model.tunnel_header import LARGEST_CONNECTION, PROTOCOL, Tunnel, decapsulate, encapsulate, ipv4_packet
 from mininet_topos.errors import BadInputError
 
 TCP, UDP = 6, 17
-ANYWHERE = IPv4Network("0.0.0.0/0")
 
 
 @dataclass(frozen=True)
@@ -26,28 +26,6 @@ class Connection:
     number: int
     ingress: IPv4Address
     egress: IPv4Address
-
-
-@dataclass(frozen=True)
-class FlowMatch:
-    """A row of ProtectedFlows: a ternary match on the 5-tuple; None is any."""
-
-    source: IPv4Network = ANYWHERE
-    destination: IPv4Network = ANYWHERE
-    protocol: int | None = None
-    source_port: int | None = None
-    destination_port: int | None = None
-
-
-@dataclass(frozen=True)
-class FiveTuple:
-    """Addresses, protocol and ports of a TCP or UDP packet."""
-
-    source: IPv4Address
-    destination: IPv4Address
-    protocol: int
-    source_port: int
-    destination_port: int
 
 
 class Fate(Enum):
@@ -134,17 +112,6 @@ def five_tuple(packet: bytes) -> FiveTuple | None:
         return None
     ports = (int.from_bytes(whole[start + k : start + k + 2], "big") for k in (0, 2))
     return FiveTuple(IPv4Address(whole[12:16]), IPv4Address(whole[16:20]), whole[9], *ports)
-
-
-def matches(match: FlowMatch, flow: FiveTuple) -> bool:
-    """Whether a row of ProtectedFlows applies to a packet."""
-    exact = (
-        (match.protocol, flow.protocol),
-        (match.source_port, flow.source_port),
-        (match.destination_port, flow.destination_port),
-    )
-    inside = flow.source in match.source and flow.destination in match.destination
-    return inside and all(wanted is None or wanted == found for wanted, found in exact)
 
 
 def process(node: Node, packet: bytes) -> tuple[Node, Fate, bytes]:

@@ -241,10 +241,10 @@ static __always_inline int protect_by(struct __sk_buff *skb, const struct node *
 /* ---- ProtectedFlows, where no bridge does the matching */
 static __always_inline int matches(const struct flow *row, const struct iphdr *ip, const __u16 *transport)
 {
+    __u16 from = bpf_ntohs(transport[0]), to = bpf_ntohs(transport[1]);
     return (ip->saddr & row->source_mask) == row->source && (ip->daddr & row->destination_mask) == row->destination &&
-           (!(row->wanted & WANT_PROTOCOL) || row->protocol == ip->protocol) &&
-           (!(row->wanted & WANT_SOURCE_PORT) || row->source_port == transport[0]) &&
-           (!(row->wanted & WANT_DESTINATION_PORT) || row->destination_port == transport[1]);
+           (!row->protocol || row->protocol == ip->protocol) && row->source_first <= from &&
+           from <= row->source_last && row->destination_first <= to && to <= row->destination_last;
 }
 
 /* The slot of the first row that matches; 0 if none does, or the packet has no TCP or UDP header. */

@@ -1,6 +1,6 @@
-/* The maps of the 1+1 program, as it and its loader (dataplane/protect_core.py) share them.
+/* The maps of the 1+1 program, as it and its loader (dataplane/decide/protect.py) share them.
  *
- * Addresses, masks and ports are in network order, everything else in the machine's.
+ * Addresses and masks are in network order, everything else in the machine's.
  */
 #ifndef ARMOR_PROTECT_H
 #define ARMOR_PROTECT_H
@@ -13,8 +13,6 @@
 #define MAX_PORTS 64
 #define MAX_FLOWS 64
 #define SEEN_WORDS 16         /* 1,024 numbers; a history of at most 960 never meets a word that is being cleared */
-
-enum wanted { WANT_PROTOCOL = 1, WANT_SOURCE_PORT = 2, WANT_DESTINATION_PORT = 4 };
 
 struct node {
     __u32 address;
@@ -50,9 +48,10 @@ struct receiving {            /* the PTE of a connection */
 
 struct flow {
     __u32 source, source_mask, destination, destination_mask;
-    __u16 source_port, destination_port;
-    __u8 protocol;
-    __u8 wanted;
+    __u16 source_first, source_last;            /* ranges of ports, both ends included */
+    __u16 destination_first, destination_last;
+    __u8 protocol;                              /* 0: TCP and UDP */
+    __u8 unused;
     __u16 slot;
 };
 

@@ -2,6 +2,7 @@
 
   armor protect list
   armor protect add --from h4 --to h10 --protocol udp --to-port 5000
+  armor protect add --from h4 --to h10 --to-prefix 10.0.0.8/29 --protocol tcp --to-port 8000-8099
   armor protect add flows.yaml
   armor protect remove --from h4 --to h10
   armor protect stats
@@ -30,7 +31,7 @@ ACTIONS = ("list", "add", "remove", "stats")
 DEFAULT_URL = "http://127.0.0.1:8080"
 PATH = "/armor/protect"
 ANSWER_S = 60.0
-_FLOW = ("source", "to", "protocol", "from_port", "to_port", "via", "number", "one_way")
+_FLOW = ("source", "to", "from_prefix", "to_prefix", "protocol", "from_port", "to_port", "via", "number", "one_way")
 
 
 class ControllerError(ArmorError):
@@ -45,8 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--from", dest="source", metavar="HOST", help="as h4, or by its switch s4")
     group.add_argument("--to", metavar="HOST")
     group.add_argument("--protocol", metavar="tcp|udp", type=choice("protocol", ("tcp", "udp")), help="default both")
-    group.add_argument("--from-port", type=whole_number("--from-port", 1, 65535), metavar="N")
-    group.add_argument("--to-port", type=whole_number("--to-port", 1, 65535), metavar="N")
+    group.add_argument("--from-prefix", metavar="A.B.C.D/N", help="addresses in place of the sending host's")
+    group.add_argument("--to-prefix", metavar="A.B.C.D/N", help="addresses in place of the receiving host's")
+    group.add_argument("--from-port", metavar="N|N-M", help="a port, or a range of ports")
+    group.add_argument("--to-port", metavar="N|N-M")
     group.add_argument("--via", metavar="S,S,...", help="switches where connections begin and end")
     group.add_argument("--number", type=whole_number("--number", 0, (1 << 24) - 1), metavar="N", help="of connections")
     group.add_argument("--one-way", action="store_true", help="not the answers")
@@ -85,9 +88,11 @@ def flows_of(arguments: argparse.Namespace) -> Any:
     one = {
         "from": arguments.source,
         "to": arguments.to,
+        "from_prefix": arguments.from_prefix,
+        "to_prefix": arguments.to_prefix,
         "protocol": arguments.protocol,
-        "from_port": arguments.from_port,
-        "to_port": arguments.to_port,
+        "from_port": _port(arguments.from_port),
+        "to_port": _port(arguments.to_port),
         "via": arguments.via.split(",") if arguments.via else None,
         "number": arguments.number,
         "both_ways": False if arguments.one_way else None,
@@ -98,6 +103,11 @@ def flows_of(arguments: argparse.Namespace) -> Any:
     if given:
         return [given]
     return plain(read_lines(read_text(arguments.file, repr(arguments.file), MAX_FLOWS_BYTES), arguments.file))
+
+
+def _port(text: str | None) -> int | str | None:
+    """A port as a number; a range, and anything else that the controller is to refuse, as text."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
 
 
 def asker(arguments: argparse.Namespace) -> Callable[[str, str], Any]:

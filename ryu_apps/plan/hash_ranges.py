@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from mininet_topos.errors import BadInputError
+from ryu_apps.plan.masked_blocks import masked_blocks
 
 N_SLOTS = 1024
 
@@ -85,19 +86,5 @@ def _deal(ranges: Sequence[HashRange], ends: Sequence[int]) -> Iterator[tuple[Ha
 
 
 def masked_slots(slots: HashRange) -> tuple[tuple[int, int], ...]:
-    """A range as (value, mask) of the slot number: aligned blocks, as few as there are.
-
-    Examples
-    --------
-    >>> [(value, bin(mask)) for value, mask in masked_slots(HashRange(512, 800))]
-    [(512, '0b1100000000'), (768, '0b1111100000')]
-    """
-    blocks = []
-    first = slots.first
-    while first < slots.stop:
-        size = first & -first or N_SLOTS
-        while first + size > slots.stop:
-            size //= 2
-        blocks.append((first, (N_SLOTS - 1) & ~(size - 1)))
-        first += size
-    return tuple(blocks)
+    """A range as (value, mask) of the slot number: aligned blocks, as few as there are."""
+    return masked_blocks(slots.first, slots.stop, N_SLOTS)

@@ -62,6 +62,7 @@ KEYWORDS: dict[str, tuple[int, int | None]] = {
 RESERVED_PORTS = {"IN_PORT": OFPP_IN_PORT, "CONTROLLER": OFPP_CONTROLLER, "LOCAL": OFPP_LOCAL}
 _FIELD_RANK = {name: rank for rank, name in enumerate(FIELDS)}
 _HEX_FIELDS = frozenset({"vlan_tci", "metadata", "eth_type", *(name for name in FIELDS if name.startswith("reg"))})
+_PORT_FIELDS = frozenset({"tcp_src", "tcp_dst", "udp_src", "udp_dst"})
 _SET_FIELD_NAMES = {"ipv4_src": "ip_src", "ipv4_dst": "ip_dst", "ip_ecn": "nw_ecn"}
 _PORT_NAMES = {number: name for name, number in RESERVED_PORTS.items()}
 
@@ -129,6 +130,8 @@ def _match_term(field: Field, value: int, mask: int | None) -> str:
         return _vlan_term(value, mask)
     if mask is None:
         return f"{field.ofctl}={value_text(field.name, value)}"
+    if field.name in _PORT_FIELDS:
+        return f"{field.ofctl}=0x{value:04x}/0x{mask:04x}"
     return f"{field.ofctl}={value_text(field.name, value)}/{value_text(field.name, mask)}"
 
 

@@ -8,9 +8,10 @@ from collections import Counter
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 
-from dataplane.decide.protect import INDEX, NodeCounters, PortUse, pack_port
+from dataplane.decide.protect import INDEX, MAX_FLOWS, NodeCounters, PortUse, pack_port
 from dataplane.loader import Program
-from dataplane.model.protection_node import Connection, Fate, FlowMatch, Node, process, to_node
+from dataplane.model.flow_match import ANY_PORT, FlowMatch, PortRange
+from dataplane.model.protection_node import Connection, Fate, Node, process, to_node
 from dataplane.model.sequence import Egress
 from dataplane.model.tunnel_header import OUTER_BYTES, Tunnel, checksum, encapsulate
 from dataplane.protect import ProtectNode
@@ -26,10 +27,11 @@ HOSTS = [IPv4Address(f"10.0.0.{last}") for last in range(1, 5)]
 ENDING = (Connection(7, PEER, ADDRESS), Connection(8, OTHER, ADDRESS), Connection(0, PEER, ADDRESS))
 # One number at two receiving ends, and the largest.
 BEGINNING = (Connection(7, ADDRESS, PEER), Connection(7, ADDRESS, OTHER), Connection((1 << 24) - 1, ADDRESS, PEER))
-FLOWS = (
-    (FlowMatch(IPv4Network("10.0.0.1/32"), IPv4Network("10.0.0.2/32"), 17, None, 53), BEGINNING[0]),
+Flows = tuple[tuple[FlowMatch, Connection], ...]
+FLOWS: Flows = (
+    (FlowMatch(IPv4Network("10.0.0.1/32"), IPv4Network("10.0.0.2/32"), 17, ANY_PORT, PortRange(50, 60)), BEGINNING[0]),
     (FlowMatch(IPv4Network("10.0.0.0/30"), protocol=6), BEGINNING[1]),
-    (FlowMatch(destination=IPv4Network("10.0.0.4/32"), source_port=1000), BEGINNING[2]),
+    (FlowMatch(destination=IPv4Network("10.0.0.4/32"), source_ports=PortRange(1000, 1000)), BEGINNING[2]),
     (FlowMatch(IPv4Network("10.0.0.1/32")), BEGINNING[0]),
 )
 
@@ -62,10 +64,26 @@ class Comparison:
             assert end.egress == self.model.receives[connection.number][1]
 
 
-def open_comparison(fresh: Egress) -> Comparison:
+def random_flows(dice: random.Random) -> Flows:
+    """Protected flows with prefixes of any length and ranges of ports, many of which meet those of `plain_packet`."""
+
+    def network() -> IPv4Network:
+        return IPv4Network((int(dice.choice(HOSTS)), dice.choice((0, 8, 29, 30, 31, 32, 32))), strict=False)
+
+    def ports() -> PortRange:
+        first, last = sorted(dice.choice((0, 52, 53, 54, 79, 80, 81, 999, 1000, 1001, 65535)) for _ in range(2))
+        return dice.choice((ANY_PORT, PortRange(first, last)))
+
+    return tuple(
+        (FlowMatch(network(), network(), dice.choice((None, 6, 17)), ports(), ports()), dice.choice(BEGINNING))
+        for _ in range(dice.choice((1, 5, 20, MAX_FLOWS)))
+    )
+
+
+def open_comparison(fresh: Egress, flows: Flows = FLOWS) -> Comparison:
     """A program on the loopback of this namespace's test runs, and its model; close the node afterwards."""
-    node = ProtectNode(os.getpid(), ADDRESS, ENDING + BEGINNING, FLOWS, fresh=fresh)
-    model = to_node(ADDRESS, FLOWS, ENDING + BEGINNING, fresh)
+    node = ProtectNode(os.getpid(), ADDRESS, ENDING + BEGINNING, flows, fresh=fresh)
+    model = to_node(ADDRESS, flows, ENDING + BEGINNING, fresh)
     loaded = node._object
     loaded.map("ports").set(INDEX.pack(LOOPBACK), pack_port(PortUse(LOOPBACK, LOOPBACK, tags=True)))
     return Comparison(node, loaded.program("protect"), model)
@@ -137,9 +155,9 @@ def udp(source: IPv4Address, destination: IPv4Address, ports: tuple[int, int]) -
     return head + checksum(head + b"\0\0" + ends).to_bytes(2, "big") + ends + body
 
 
-def compare(count: int, seed: int, fresh: Egress) -> tuple[Counter[Fate], NodeCounters]:
+def compare(count: int, seed: int, fresh: Egress, flows: Flows = FLOWS) -> tuple[Counter[Fate], NodeCounters]:
     """Feed program and model random packets; ends are compared on the way and at the end. Returns what happened."""
-    comparison, dice = open_comparison(fresh), random.Random(seed)
+    comparison, dice = open_comparison(fresh, flows), random.Random(seed)
     with comparison.node as node:
         fates: Counter[Fate] = Counter()
         for number in range(count):

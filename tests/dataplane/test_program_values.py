@@ -37,7 +37,8 @@ from dataplane.decide.sqr import (
     read_field,
     whole_events,
 )
-from dataplane.model.protection_node import Connection, FlowMatch
+from dataplane.model.flow_match import FlowMatch
+from dataplane.model.protection_node import Connection
 from dataplane.model.sequence import Egress, Ingress, receive
 from dataplane.model.switch import Backstop
 from dataplane.two_paths import StreamCount, count_stream

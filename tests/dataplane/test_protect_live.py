@@ -16,7 +16,8 @@ import pytest
 from dataplane.cost_trial import BACK, FROM_H1, PATHS, S1_ADDRESS, S2_ADDRESS, THERE, protected_nodes
 from dataplane.devices import add_virtual_port, remove_device
 from dataplane.loader import PacketProgramError
-from dataplane.model.protection_node import Connection, FlowMatch
+from dataplane.model.flow_match import FlowMatch
+from dataplane.model.protection_node import Connection
 from dataplane.model.tunnel_header import decapsulate
 from dataplane.protect import ProtectNode
 from dataplane.two_paths import H1_ADDRESS, TwoPaths, count_stream, frame_head, numbered_frames, numbers_in, two_paths

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import threading
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +30,7 @@ from tests.dataplane.hostile import (
     REDIRECTED,
     compare,
     ipv4,
+    random_flows,
     udp,
 )
 
@@ -64,6 +66,15 @@ def node() -> Iterator[ProtectNode]:
 def test_each_packet_leaves_as_in_the_model_and_moves_the_same_counters(fresh: Egress) -> None:
     fates, _ = compare(PACKETS, random.randrange(1 << 30), fresh)
     assert min(fates[fate] for fate in Fate) > PACKETS / 100, fates
+
+
+def test_random_prefixes_and_ranges_of_ports_match_as_in_the_model() -> None:
+    seed = random.randrange(1 << 30)
+    dice = random.Random(seed)
+    fates: Counter[Fate] = Counter()
+    for _ in range(20):
+        fates += compare(PACKETS // 10, dice.randrange(1 << 30), Egress(), random_flows(dice))[0]
+    assert fates[Fate.PROTECT] > PACKETS / 10, (seed, fates)
 
 
 def test_hostile_packets_reach_every_counter_of_the_program() -> None:

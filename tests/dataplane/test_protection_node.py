@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataplane.model.protection_node import Connection, Fate, FlowMatch, five_tuple, process, to_node
+from dataplane.model.flow_match import FlowMatch, PortRange
+from dataplane.model.protection_node import Connection, Fate, five_tuple, process, to_node
 from dataplane.model.sequence import Egress
 from dataplane.model.tunnel_header import OVERHEAD_BYTES, Tunnel, checksum, decapsulate, encapsulate
 from mininet_topos.errors import BadInputError
@@ -185,12 +186,17 @@ def test_a_flow_that_is_no_longer_protected_is_plain_again():
     ("match", "hit"),
     [
         (FlowMatch(), True),
-        (FlowMatch(IPv4Network("10.0.0.0/24"), IPv4Network("10.0.0.2/32"), 17, 1000, 2000), True),
+        (
+            FlowMatch(
+                IPv4Network("10.0.0.0/24"), IPv4Network("10.0.0.2/32"), 17, PortRange(1000, 1000), PortRange(1, 2000)
+            ),
+            True,
+        ),
         (FlowMatch(source=IPv4Network("10.0.1.0/24")), False),
         (FlowMatch(destination=IPv4Network("10.0.0.1/32")), False),
         (FlowMatch(protocol=6), False),
-        (FlowMatch(source_port=2000), False),
-        (FlowMatch(destination_port=1000), False),
+        (FlowMatch(source_ports=PortRange(1001, 2000)), False),
+        (FlowMatch(destination_ports=PortRange(0, 1999)), False),
     ],
 )
 def test_a_flow_is_matched_by_its_five_tuple_each_field_or_any(match, hit):

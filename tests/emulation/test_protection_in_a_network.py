@@ -25,7 +25,8 @@ from tests.patience import wait_until
 
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 PACKETS = 400
-FLOW = {"from": "h1", "to": "h3", "protocol": "udp", "to_port": PORT}
+PORTS = f"{PORT - 3}-{PORT + 10}"
+FLOW = {"from": "h1", "to": "h3", "to_prefix": "10.0.0.0/29", "protocol": "udp", "to_port": PORTS}
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +116,8 @@ def test_a_flow_that_is_removed_is_plain_and_one_that_is_added_is_protected(net:
     assert numbers == list(range(sent))
     value = ask(net, "POST", {"add": [FLOW]})
     assert [flow["text"] for flow in value["flows"]] == [
-        f"s1 to s3, udp to port {PORT}",
-        f"s3 to s1, udp from port {PORT}",
+        f"s1 to s3, to 10.0.0.0/29, udp to port {PORTS}",
+        f"s3 to s1, from 10.0.0.0/29, udp from port {PORTS}",
     ]
     wait_until(lambda: protecting_rows(net), "the rows of the flow do not come")
     numbers, sent = received(net, 30)

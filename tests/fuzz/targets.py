@@ -134,7 +134,7 @@ def _made(name: str) -> Iterator[bytes]:
         "topology-gml": 'graph [ node [ id 1 label "a" Latitude 1.5 ] node [ id 2 ] edge [ source 1 target 2 ] ]',
         "demands-json": '[{"src": "s1", "dst": "s3", "demand_mbps": 5, "priority": 1}]',
         "demands-csv": "src,dst,demand_mbps,priority\ns1,s3,10,1\ns2,s4,5,2\n",
-        "protected-flows": "- {from: h1, to: h3, protocol: udp, to_port: 5000}\n",
+        "protected-flows": "- {from: h1, to: h3, to_prefix: 10.0.0.0/29, protocol: udp, to_port: 5000-5010}\n",
         "allow-list": "- {certificate: s1, dpids: [1, 2]}\n- {address: 10.0.0.1, dpids: [3]}\n",
         "json-rpc": '{"id": 1, "result": [{"rows": []}], "error": null}{"id": 0, "method": "echo", "params": []}',
     }

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
+from itertools import product
 from time import perf_counter
 from typing import Any
 
 from dataplane.model import protection_node
+from dataplane.model.flow_match import ANY_PORT, FiveTuple, PortRange
 from dataplane.model.sequence import Ingress, number_packet
 from dataplane.model.tunnel_header import Tunnel, encapsulate
 from experiments.verify.streams.case_counts import CaseCounts
@@ -20,18 +22,26 @@ from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Direction, LinkId, Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of, node_ipv4
 from ryu_apps.plan.choices import NO_MODE
-from ryu_apps.plan.fields import IP_UDP
+from ryu_apps.plan.fields import IP_TCP, IP_UDP
 from ryu_apps.plan.ids import PROTECT_PORT, VLAN_PRESENT
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.protect.tunnels import find_pairs_of_paths
-from ryu_apps.plan.protection import ProtectedFlow, Protection, flow_text, protection_of
+from ryu_apps.plan.protection import (
+    ProtectedFlow,
+    Protection,
+    first_match,
+    flow_text,
+    match_of,
+    protection_of,
+)
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.plan.scheme import Scheme
 
 PACKETS_PER_CASE = 3
 MAX_HOPS = 10_000
-_UDP_HEADER_BYTES = 8
+_SOME_PORT = 1024
+_WORST_FIRST = ("looped", "duplicated", "dropped", "disconnected", "delivered")
 
 
 def all_flows(topology: Topology) -> tuple[ProtectedFlow, ...]:
@@ -78,16 +88,33 @@ def address_of(topology: Topology, node: str) -> IPv4Address:
     return IPv4Address(node_ipv4(dpid_of(topology, node)))
 
 
-def udp_packet(source: int, destination: int, flow: ProtectedFlow, number: int) -> bytes:
-    """An IPv4 packet of a flow, with 4 bytes of payload that number it."""
-    protocol = flow.protocol or IP_UDP
-    ports = (flow.source_port or 1024).to_bytes(2, "big") + (flow.destination_port or 1024).to_bytes(2, "big")
-    transport = (
-        ports + (bytes(16) if protocol != IP_UDP else (12).to_bytes(2, "big") + bytes(2)) + number.to_bytes(4, "big")
-    )
+def packet_of(flow: FiveTuple, number: int) -> bytes:
+    """An IPv4 packet of a TCP or UDP flow, with 4 bytes of payload that number it."""
+    ports = flow.source_port.to_bytes(2, "big") + flow.destination_port.to_bytes(2, "big")
+    rest = (12).to_bytes(2, "big") + bytes(2) if flow.protocol == IP_UDP else bytes(16)
+    transport = ports + rest + number.to_bytes(4, "big")
     length = (20 + len(transport)).to_bytes(2, "big")
-    ends = source.to_bytes(4, "big") + destination.to_bytes(4, "big")
-    return b"\x45\0" + length + bytes(4) + bytes([64, protocol, 0, 0]) + ends + transport
+    ends = flow.source.packed + flow.destination.packed
+    return b"\x45\0" + length + bytes(4) + bytes([64, flow.protocol, 0, 0]) + ends + transport
+
+
+def samples_of(flow: ProtectedFlow, protection: Protection, topology: Topology) -> list[tuple[str, FiveTuple]]:
+    """(switch of the receiving host, 5-tuple) of packets that belong to a flow, and to no earlier one.
+
+    The hosts of a prefix and the ports of a range are those at their ends, beside the host that the flow names.
+    """
+    wanted = match_of(flow, topology)
+    addresses = {node: IPv4Address(host.ipv4) for node, host in hosts_of(topology).items()}
+    inside = [node for node, address in addresses.items() if address in wanted.destination and node != flow.source]
+    nodes = dict.fromkeys((flow.destination, inside[0], inside[-1]))
+    protocols = (IP_UDP, IP_TCP) if wanted.protocol is None else (wanted.protocol,)
+    ends = product(nodes, protocols, _ports_of(wanted.source_ports), _ports_of(wanted.destination_ports))
+    packets = [(node, FiveTuple(addresses[flow.source], addresses[node], *rest)) for node, *rest in ends]
+    return [each for each in packets if first_match(protection, flow.source, each[1], topology) is flow]
+
+
+def _ports_of(ports: PortRange) -> tuple[int, ...]:
+    return (_SOME_PORT,) if ports == ANY_PORT else tuple(dict.fromkeys((ports.first, ports.last)))
 
 
 def fields_of(packet: bytes, vlan_tci: int) -> Packet:
@@ -116,9 +143,9 @@ class ProtectedNetwork:
         self._ports = assign_ports(topology)
         self._hairpins = {node: Hairpin(topology, protection, node) for node in topology.node_names}
 
-    def deliveries(self, source: str, packet: bytes) -> tuple[str, list[tuple[str, bytes]]]:
-        """("" or "looped", packets that hosts get: (switch, bytes)) for a packet from the host at a switch."""
-        waiting: list[tuple[str, int, bytes, int]] = [(source, HOST_PORT, packet, 0)]
+    def deliveries(self, source: str, packet: bytes, in_port: int = HOST_PORT) -> tuple[str, list[tuple[str, bytes]]]:
+        """("" or "looped", packets that hosts get: (switch, bytes)) for a packet that enters at a switch's port."""
+        waiting: list[tuple[str, int, bytes, int]] = [(source, in_port, packet, 0)]
         got: list[tuple[str, bytes]] = []
         for _ in range(MAX_HOPS):
             if not waiting:
@@ -208,36 +235,45 @@ def verify_protect(
     plans = scheme.plan(topology, options) if planned is None else planned
     models = {plan.node: SwitchModel(plan) for plan in plans.values()}
     paths = find_pairs_of_paths(topology, protection.pairs, metric)
-    promise = scheme.guarantee(topology, options)
-    numbers = {link: 1 << number for number, link in enumerate(topology.link_ids)}
+    ways = {pair: [{topology.link_id(way) for way in path} for path in both or ()] for pair, both in paths.items()}
+    flights = [(flow, samples_of(flow, protection, topology)) for flow in protection.flows]
     size = max((len(failed) for failed in failed_sets), default=0)
     result = ProtectionResult(topology.name, size, scheme=scheme.name, flows=len(protection.flows))
     for failed in failed_sets:
         network = ProtectedNetwork(topology, models, protection, failed)
-        for flow in protection.flows:
-            used = {topology.link_id(way) for pair in flow.segments for path in paths[pair] or () for way in path}
-            if used.isdisjoint(failed):
+        for flow, samples in flights:
+            tunnels = [ways[segment] for segment in flow.segments]
+            if all(path.isdisjoint(failed) for both in tunnels for path in both) or not samples:
                 continue
-            ends = topology.index_of[flow.source], topology.index_of[flow.destination]
-            promised = promise(*ends, sum(numbers[link] for link in failed))
-            outcome = _outcome(topology, network, flow, promised)
-            result.add(outcome, promised, f"{flow_text(flow)}, {' '.join(sorted(map(str, failed)))} down")
+            is_whole = all(any(path.isdisjoint(failed) for path in both) for both in tunnels)
+            outcome = _outcome(network, flow, samples, is_whole=is_whole)
+            names = " ".join(sorted(map(str, failed)))
+            result.add(outcome, outcome == "dropped", f"{flow_text(flow)}, {names} down")
         progress(1)
     result.seconds = perf_counter() - began
     return result
 
 
-def _outcome(topology: Topology, network: ProtectedNetwork, flow: ProtectedFlow, promised: bool) -> str:
-    """What becomes of a few packets of a flow: all of them alike, since nothing changes between them."""
-    hosts = hosts_of(topology)
-    found = set()
-    for number in range(PACKETS_PER_CASE):
-        packet = udp_packet(hosts[flow.source].ipv4, hosts[flow.destination].ipv4, flow, number)
+def _outcome(
+    network: ProtectedNetwork, flow: ProtectedFlow, samples: Sequence[tuple[str, FiveTuple]], *, is_whole: bool
+) -> str:
+    """What becomes of a few packets of a flow, the worst of them.
+
+    A packet is promised while each connection has a tunnel left (`is_whole`) and the rest of its way, where it is a
+    plain packet, is whole.
+    """
+    found = {"delivered"}
+    end = flow.segments[-1][1]
+    for number in range(max(PACKETS_PER_CASE, len(samples))):
+        node, five_tuple = samples[number % len(samples)]
+        packet = packet_of(five_tuple, number)
         looped, got = network.deliveries(flow.source, packet)
-        whole = [each for each in got if each == (flow.destination, packet)]
+        whole = [each for each in got if each == (node, packet)]
         if looped:
-            return looped
-        if len(got) > 1 or len(whole) != len(got):
-            return "duplicated"
-        found.add("delivered" if whole else "dropped" if promised else "disconnected")
-    return "dropped" if len(found) > 1 else found.pop()
+            found.add(looped)
+        elif len(got) > 1 or len(whole) != len(got):
+            found.add("duplicated")
+        elif not whole:
+            is_promised = is_whole and (end == node or network.deliveries(end, packet, PROTECT_PORT)[1] != [])
+            found.add("dropped" if is_promised else "disconnected")
+    return next(each for each in _WORST_FIRST if each in found)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from ipaddress import IPv4Network
 from typing import Any
 
+from dataplane.model.flow_match import ANY_PORT, LARGEST_PORT, PortRange
 from mininet_topos.errors import BadInputError
 from mininet_topos.input_files import read_text
 from mininet_topos.lines import Line, plain, read_lines
@@ -13,10 +16,11 @@ from mininet_topos.topology import Topology
 from mininet_topos.wording import shown
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.fields import IP_TCP, IP_UDP
-from ryu_apps.plan.protection import ProtectedFlow, Protection, with_flow
+from ryu_apps.plan.protection import LARGEST_NUMBER, ProtectedFlow, Protection, with_flow
 
 MAX_FLOWS_BYTES = 256_000
-KEYS = ("from", "to", "protocol", "from_port", "to_port", "via", "number", "both_ways")
+KEYS = ("from", "to", "from_prefix", "to_prefix", "protocol", "from_port", "to_port", "via", "number", "both_ways")
+_RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 PROTOCOL_NUMBERS = {"tcp": IP_TCP, "udp": IP_UDP}
 _PROTOCOL_NAMES = {number: name for name, number in PROTOCOL_NUMBERS.items()}
 
@@ -94,8 +98,10 @@ def flow_to_data(flow: ProtectedFlow, topology: Topology) -> dict[str, Any]:
         "from": hosts[flow.source].name,
         "to": hosts[flow.destination].name,
         "protocol": None if flow.protocol is None else _PROTOCOL_NAMES[flow.protocol],
-        "from_port": flow.source_port,
-        "to_port": flow.destination_port,
+        "from_prefix": None if flow.source_prefix is None else str(flow.source_prefix),
+        "to_prefix": None if flow.destination_prefix is None else str(flow.destination_prefix),
+        "from_port": _port_data(flow.source_ports),
+        "to_port": _port_data(flow.destination_ports),
         "via": list(flow.via) or None,
         "number": flow.number,
     }
@@ -118,10 +124,12 @@ def _entry(entry: Any, where: str, topology: Topology) -> tuple[ProtectedFlow, .
         _host(entry, "from", where, topology),
         _host(entry, "to", where, topology),
         _protocol(entry, where),
-        _number(entry, "from_port", where, 1, 65535),
-        _number(entry, "to_port", where, 1, 65535),
+        _ports(entry, "from_port", where),
+        _ports(entry, "to_port", where),
         _via(entry, where),
-        _number(entry, "number", where, 0, (1 << 24) - 1),
+        _number(entry, where),
+        _prefix(entry, "from_prefix", where),
+        _prefix(entry, "to_prefix", where),
     )
     both_ways = entry.get("both_ways", True)
     if not isinstance(both_ways, bool):
@@ -147,13 +155,46 @@ def _protocol(entry: Mapping[Any, Any], where: str) -> int | None:
     return PROTOCOL_NUMBERS[name]
 
 
-def _number(entry: Mapping[Any, Any], key: str, where: str, lowest: int, highest: int) -> int | None:
+def _number(entry: Mapping[Any, Any], where: str) -> int | None:
+    value = entry.get("number")
+    if value is not None and (
+        isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_NUMBER
+    ):
+        raise BadInputError(f"{where} has number {value!r}; give a whole number from 0 to {LARGEST_NUMBER}")
+    return value
+
+
+def _ports(entry: Mapping[Any, Any], key: str, where: str) -> PortRange:
+    """A port (5000) or a range of ports ("5000-5010")."""
+    value = entry.get(key)
+    if value is None:
+        return ANY_PORT
+    found = _RANGE.fullmatch(value) if isinstance(value, str) else None
+    ends = found.groups() if found else (value, value)
+    first, last = (int(end) if found or (isinstance(end, int) and not isinstance(end, bool)) else 0 for end in ends)
+    if not 1 <= first <= last <= LARGEST_PORT:
+        raise BadInputError(
+            f"{where} has {key} {value!r}; give a port from 1 to {LARGEST_PORT}, or a range such as 5000-5010"
+        )
+    return PortRange(first, last)
+
+
+def _port_data(ports: PortRange) -> int | str | None:
+    if ports == ANY_PORT:
+        return None
+    return ports.first if ports.first == ports.last else str(ports)
+
+
+def _prefix(entry: Mapping[Any, Any], key: str, where: str) -> IPv4Network | None:
     value = entry.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-        raise BadInputError(f"{where} has {key} {value!r}; give a whole number from {lowest} to {highest}")
-    return value
+    if isinstance(value, str):
+        try:
+            return IPv4Network(value)
+        except ValueError:  # no prefix, or one with bits behind its mask
+            pass
+    raise BadInputError(f"{where} has {key} {value!r}; write a prefix without host bits, such as 10.0.0.0/24")
 
 
 def _via(entry: Mapping[Any, Any], where: str) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 Rows of a switch, beside shortest paths for all that is not protected (P4-Protect, section 5.3, as OpenFlow says it):
 
-- ProtectedFlows: a packet of a protected flow gets its connection's slot as VLAN id and goes to the hairpin port;
+- ProtectedFlows: a packet of a protected flow gets its connection's slot as VLAN id and goes to the hairpin port.
+  The first flow that matches counts: overlapping ones have priorities in their order, and a range of ports is masks;
 - m_grp: what comes back numbered and wrapped goes to a group that copies it to both tunnels;
 - transit: a copy is matched by its ends and its in-port, since disjoint tunnels share no link;
 - Decaps: a copy that arrives at its receiving end goes to the hairpin port, which lets one of the two through;
@@ -16,8 +17,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from ipaddress import IPv4Network
+from itertools import pairwise, product
 
+from dataplane.model.flow_match import LARGEST_PORT, PortRange
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Direction, Topology
@@ -33,8 +36,17 @@ from ryu_apps.plan.ids import (
     cookie,
     protect_group,
 )
+from ryu_apps.plan.masked_blocks import masked_blocks
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.protection import PROTECTED_PROTOCOL, PROTOCOLS, ProtectedFlow, Protection
+from ryu_apps.plan.protection import (
+    PROTECTED_PROTOCOL,
+    PROTOCOLS,
+    ProtectedFlow,
+    Protection,
+    flow_text,
+    match_of,
+    ranks_of,
+)
 from ryu_apps.plan.rows import (
     Action,
     Bucket,
@@ -52,6 +64,8 @@ from ryu_apps.plan.rows import (
 from ryu_apps.plan.shortest import plan_shortest
 
 OWNER = 11
+MOST_ROWS = 512  # of a flow at a switch
+_ANY = (0, 0)
 
 Path = tuple[Direction, ...]
 Paths = dict[tuple[str, str], tuple[Path, Path]]
@@ -121,9 +135,11 @@ class _Writer:
             for node, row in self._tunnel_rows(pair):
                 flows[node].append(row)
             groups[pair[0]].append(self._group(pair))
-        for flow in self.protection.flows:
+        ranks = ranks_of(self.protection, self.topology)
+        for flow, rank in zip(self.protection.flows, ranks, strict=True):
             for number, segment in enumerate(flow.segments):
-                flows[segment[0]] += self._flow_rows(flow, segment, is_first=number == 0)
+                in_port = HOST_PORT if number == 0 else PROTECT_PORT
+                flows[segment[0]] += self._flow_rows(flow, segment, in_port, Priority.PROTECT - rank)
         return flows, groups
 
     def _group(self, pair: tuple[str, str]) -> GroupRow:
@@ -159,16 +175,18 @@ class _Writer:
 
         return row
 
-    def _flow_rows(self, flow: ProtectedFlow, segment: tuple[str, str], *, is_first: bool) -> Iterator[FlowRow]:
+    def _flow_rows(
+        self, flow: ProtectedFlow, segment: tuple[str, str], in_port: int, priority: int
+    ) -> Iterator[FlowRow]:
         """Rows that send a protected flow's packets to the hairpin: from the host, or anew from the hairpin itself."""
         connection = self.protection.connection(flow, segment, self.topology)
         actions = (
             PushVlan(),
             SetField("vlan_vid", VLAN_PRESENT | connection.slot),
-            Output(PROTECT_PORT if is_first else OFPP_IN_PORT),
+            Output(PROTECT_PORT if in_port == HOST_PORT else OFPP_IN_PORT),
         )
-        for fields in flow_matches(self.topology, flow, HOST_PORT if is_first else PROTECT_PORT):
-            yield FlowRow(Table.CLASSIFY, Priority.PROTECT, fields, actions, cookie=self._cookie(flow))
+        for fields in flow_matches(self.topology, flow, in_port):
+            yield FlowRow(Table.CLASSIFY, priority, fields, actions, cookie=self._cookie(flow))
 
     def _cookie(self, flow: ProtectedFlow | None) -> int:
         destination = 0 if flow is None else hosts_of(self.topology)[flow.destination].ipv4
@@ -176,14 +194,39 @@ class _Writer:
 
 
 def flow_matches(topology: Topology, flow: ProtectedFlow, in_port: int) -> tuple[Match, ...]:
-    """Matches of a protected flow's packets at a port: one a protocol."""
-    hosts = hosts_of(topology)
-    source, destination = hosts[flow.source].ipv4, hosts[flow.destination].ipv4
+    """Matches of a protected flow's packets at a port: one for each protocol and each mask of its ranges of ports.
+
+    Raises
+    ------
+    BadInputError
+        Ranges at both ends that take more rows than a flow may have.
+    """
+    wanted = match_of(flow, topology)
+    ports = list(product(_masks(wanted.source_ports), _masks(wanted.destination_ports)))
+    protocols = PROTOCOLS if wanted.protocol is None else (wanted.protocol,)
+    if len(ports) * len(protocols) > MOST_ROWS:
+        raise BadInputError(
+            f"flow {flow_text(flow)} takes {len(ports) * len(protocols)} rows in a switch, and {MOST_ROWS} are "
+            "allowed; begin and end its ranges of ports at multiples of 256"
+        )
+    fixed = {"in_port": in_port, "eth_type": ETH_IPV4}
+    ends = {"ipv4_src": _prefix(wanted.source), "ipv4_dst": _prefix(wanted.destination)}
     found = []
-    for protocol in PROTOCOLS if flow.protocol is None else (flow.protocol,):
+    for protocol in protocols:
         name = "tcp" if protocol == IP_TCP else "udp"
-        ports = {f"{name}_src": flow.source_port, f"{name}_dst": flow.destination_port}
-        given = {field: value for field, value in ports.items() if value is not None}
-        fixed = {"in_port": in_port, "eth_type": ETH_IPV4, "ip_proto": protocol}
-        found.append(match(**fixed, ipv4_src=source, ipv4_dst=destination, **given))
+        for pair in ports:
+            given = {f"{name}_{side}": bits for side, bits in zip(("src", "dst"), pair, strict=True)}
+            fields = {key: bits for key, bits in (ends | given).items() if bits != _ANY}
+            found.append(match(**fixed, ip_proto=protocol, **fields))
     return tuple(found)
+
+
+def _masks(ports: PortRange) -> list[int | tuple[int, int]]:
+    """A range of ports as values of a match: exact, or (value, mask)."""
+    blocks = masked_blocks(ports.first, ports.last + 1, LARGEST_PORT + 1)
+    return [value if mask == LARGEST_PORT else (value, mask) for value, mask in blocks]
+
+
+def _prefix(network: IPv4Network) -> int | tuple[int, int]:
+    value = int(network.network_address)
+    return value if network.prefixlen == network.max_prefixlen else (value, int(network.netmask))

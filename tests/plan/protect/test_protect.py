@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dataplane.model.flow_match import PortRange
 from experiments.cli.main import main
 from experiments.verify.streams.protection import all_flows, verify_protect
 from mininet_topos import generators, toy
@@ -36,7 +37,7 @@ from tests.examples import examples
 PROTECT = find_scheme("protect")
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
-UDP_5000 = ProtectedFlow("s1", "s3", IP_UDP, destination_port=5000)
+UDP_5000 = ProtectedFlow("s1", "s3", IP_UDP, destination_ports=PortRange(5000, 5000))
 
 
 def plans(topology: Topology, *flows: ProtectedFlow) -> dict[int, RulePlan]:
@@ -156,7 +157,7 @@ def test_flows_are_read_both_ways_and_written_back() -> None:
     text = "flows:\n  - {from: h1, to: s3, protocol: udp, to_port: 5000, number: 9}\n"
     there, back = parse_flows(text, "flows.yaml", topology)
     assert there == replace(UDP_5000, number=9)
-    assert back == ProtectedFlow("s3", "s1", IP_UDP, source_port=5000, number=9)
+    assert back == ProtectedFlow("s3", "s1", IP_UDP, source_ports=PortRange(5000, 5000), number=9)
     assert read_flows([flow_to_data(flow, topology) for flow in (there, back)], topology) == (there, back)
     assert parse_flows(json.dumps([{"from": "h1", "to": "h3", "both_ways": False}]), "x", topology) == (
         ProtectedFlow("s1", "s3"),
@@ -170,8 +171,25 @@ def test_flows_are_read_both_ways_and_written_back() -> None:
         ("- {from: h1, to: h9}", "flows.yaml:1: protected flow 1 has to 'h9', which is no host"),
         ("- {from: h1, to: h3, protocoll: udp}", "did you mean 'protocol'?"),
         ("- {from: h1, to: h3, protocol: icmp}", "protocol 'icmp'; use tcp or udp"),
-        ("- {from: h1, to: h3, protocol: udp, to_port: 0}", "to_port 0; give a whole number from 1 to 65535"),
+        (
+            "- {from: h1, to: h3, protocol: udp, to_port: 0}",
+            "to_port 0; give a port from 1 to 65535, or a range such as 5000-5010",
+        ),
         ("- {from: h1, to: h3, to_port: 80}", "has a port but no protocol"),
+        ("- {from: h1, to: h3, protocol: udp, to_port: 9-5}", "to_port '9-5'; give a port from 1 to 65535"),
+        ("- {from: h1, to: h3, protocol: udp, to_port: 1-65536}", "to_port '1-65536'; give a port"),
+        ("- {from: h1, to: h3, protocol: udp, to_port: true}", "to_port True; give a port"),
+        ("- {from: h1, to: h3, to_prefix: 10.0.0.3/24}", "to_prefix '10.0.0.3/24'; write a prefix without host bits"),
+        ("- {from: h1, to: h3, to_prefix: 24}", "to_prefix 24; write a prefix"),
+        ("- {from: h1, to: h3, to_prefix: 10.1.0.0/16}", "10.1.0.0/16 of a protected flow does not hold 10.0.0.3"),
+        (
+            "- {from: h1, to: h3, protocol: tcp, from_port: 1-65534, to_port: 1-65534}",
+            "takes 900 rows in a switch, and 512 are allowed",
+        ),
+        (
+            "- {from: h1, to: h3}\n- {from: h1, to: h3, protocol: udp, to_port: 1-9}",
+            "flow s1 to s3, udp to port 1-9 never matches a packet, since flow s1 to s3 comes first",
+        ),
         ("- {from: h1, to: h3, via: s2}", "has via 's2'; write a list"),
         ("- {from: h1, to: h3, via: [s2, s3]}", "does not lead on from s1"),
         ("- {from: h1, to: h3, both_ways: 1}", "both_ways 1; write true or false"),

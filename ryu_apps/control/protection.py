@@ -12,11 +12,10 @@ from ryu.lib import hub
 
 from machine.tls import handshake_error, tls_context
 from mininet_topos.endpoints import host_and_port
-from mininet_topos.errors import BadInputError
-from mininet_topos.input_files import parse_json
 from ryu_apps.control.controller import Controller
 from ryu_apps.control.decide.protection import Json, NodeError, NodeState, protection_to_json, read_state, request_for
-from ryu_apps.plan.protect.document import load_flows, read_flows
+from ryu_apps.control.decide.protection_resource import read_change
+from ryu_apps.plan.protect.document import load_flows
 from ryu_apps.plan.protect.plan import Paths, paths_of, plans_of
 from ryu_apps.plan.protection import Connection, ProtectedFlow, Protection, protection_of, with_flow, without_flow
 from ryu_apps.plan.rows import RulePlan
@@ -121,7 +120,7 @@ class ProtectController(Controller):
         BadInputError
             The text is no request, or the flows cannot be used; nothing has changed.
         """
-        added, removed = self._request(body)
+        added, removed = read_change(body, self.topology)
         with self._changing:
             old = new = self.protection
             for flow in removed:
@@ -140,18 +139,6 @@ class ProtectController(Controller):
                 self._serve(new.connections)
             self.events.write("protected", flows=len(new.flows), connections=len(new.connections))
         return self.protection_state()
-
-    def _request(self, body: str) -> tuple[tuple[ProtectedFlow, ...], tuple[ProtectedFlow, ...]]:
-        try:
-            request = parse_json(body)
-        except BadInputError as error:
-            raise BadInputError(f"the request: {error}; send {{'add': [...], 'remove': [...]}}") from error
-        if not isinstance(request, dict) or not request or not set(request) <= {"add", "remove"}:
-            raise BadInputError(f"the request is {str(request)[:60]!r}; send {{'add': [...], 'remove': [...]}}")
-        added, removed = (
-            read_flows(request[key], self.topology) if key in request else () for key in ("add", "remove")
-        )
-        return added, removed
 
     def _serve(self, connections: tuple[Connection, ...]) -> None:
         """Have the nodes serve these connections."""

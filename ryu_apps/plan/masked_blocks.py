@@ -10,7 +10,7 @@ def masked_blocks(first: int, stop: int, n_values: int) -> tuple[tuple[int, int]
     ----------
     first, stop
         Both within 0 to `n_values`.
-    n_values : int
+    n_values
         How many values the field has, a power of two. A range of n bits takes at most 2n - 2 blocks.
 
     Examples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,17 +20,23 @@ from mininet_topos.input_files import parse_json
 from ovsdb_backup.decide.agent_wire import event_of
 from ovsdb_backup.decide.link_down import read_ldi
 from ovsdb_backup.decide.packet import notification_frame, read_packet
+from ryu_apps.control.decide.admission import Sender, refused
 from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
 from ryu_apps.control.decide.peers import read_allow_list
+from ryu_apps.control.decide.protection_resource import PROTECTION, read_change
+from ryu_apps.control.decide.rest import respond
+from ryu_apps.control.decide.tunnel_resources import ENGINEERING, TUNNELS
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.lengths import check_received
 from ryu_apps.openflow.wire import VERSION, split_messages
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.protect.document import parse_flows
+from ryu_apps.plan.protect.document import flow_to_data, parse_flows
+from ryu_apps.plan.protection import protection_of, with_flow, without_flow
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.serial import to_json as pmt_to_json
 from ryu_apps.schemes import all_schemes, plan_network
 from te_solver.demand_files import parse_demands
+from tests.control.test_rest import Fixed
 
 Target = Callable[[bytes], object]
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +86,38 @@ def _json_rpc(data: bytes) -> None:
             return
 
 
+class _Controller(Fixed):
+    """Reads the bodies of requests as the apps do."""
+
+    topology = SQUARE
+
+    def engineer_traffic(self, given: str) -> int:
+        parse_demands(given or "[]", "request.json", SQUARE)
+        return 1
+
+    def protection_state(self) -> object:
+        return []
+
+    def change_protection(self, body: str) -> object:
+        protection = protection_of(SQUARE, ())
+        added, removed = read_change(body, SQUARE)
+        for flow in added:
+            protection = with_flow(protection, flow, SQUARE)
+        for flow in removed:
+            protection = without_flow(protection, flow, SQUARE)
+        return [flow_to_data(flow, SQUARE) for flow in protection.flows]
+
+
+def _rest(data: bytes) -> None:
+    """A request: a line with method, path, Host, Origin, content type and Authorization; then the body."""
+    head, _, body = _text(data).partition("\n")
+    method, path, *headers = (*head.split(" "), "", "")[:6]
+    refused(method, Sender(*headers), "127.0.0.1", "token")
+    status, value = respond(_Controller(), (TUNNELS, ENGINEERING, PROTECTION), method, path, body)
+    assert status < 500
+    json.dumps(value)
+
+
 def _text(data: bytes) -> str:
     return data.decode("utf-8", errors="replace")
 
@@ -98,6 +137,7 @@ TARGETS: dict[str, Target] = {
     "openflow-agent": _agent,
     "frames": _frames,
     "json-rpc": _json_rpc,
+    "rest": _rest,
     "capture": lambda data: list(parse_pcap(data)),
 }
 
@@ -138,6 +178,10 @@ def _made(name: str) -> Iterator[bytes]:
         "allow-list": "- {certificate: s1, dpids: [1, 2]}\n- {address: 10.0.0.1, dpids: [3]}\n",
         "json-rpc": '{"id": 1, "result": [{"rows": []}], "error": null}{"id": 0, "method": "echo", "params": []}',
     }
+    if name == "rest":
+        yield b"GET /armor/plan/0x1 localhost\n"
+        yield b'POST /armor/te 127.0.0.1:8080 - application/json\n[{"src": "s1", "dst": "s3", "demand_mbps": 5}]'
+        yield b'POST /armor/protect\n{"add": [{"from": "h1", "to": "h3", "to_port": "80-90"}], "remove": []}'
     if name in texts:
         yield texts[name].encode()
     if name == "frames":

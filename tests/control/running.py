@@ -63,7 +63,7 @@ class RunningApp:
     @property
     def target(self) -> str:
         """Where switches have to connect."""
-        return f"tcp:127.0.0.1:{self.openflow_port}"
+        return f"{'ssl' if '--ctl-privkey' in self._arguments else 'tcp'}:127.0.0.1:{self.openflow_port}"
 
     @property
     def log(self) -> str:

@@ -42,7 +42,7 @@ def test_all_switches_of_a_network_get_their_plans_over_tls(tmp_path, folder):
     ):
         network = DummyNetwork(ovs, SQUARE)
         use_tls(ovs, folder)
-        network.connect(app.target.replace("tcp:", "ssl:"))
+        network.connect(app.target)
         app.wait_ready()
         assert network.differing(app) == []
         with socket.create_connection(("127.0.0.1", app.openflow_port), timeout=patient_s(20)) as plain:
@@ -59,7 +59,7 @@ def test_a_switch_of_another_authority_gets_no_plan_and_is_named(tmp_path, folde
     ):
         network = DummyNetwork(ovs, SQUARE)
         use_tls(ovs, tmp_path / "other")
-        network.connect(app.target.replace("tcp:", "ssl:"))
+        network.connect(app.target)
         wait_until(lambda: "has not got in" in app.log, "the switches are named")
         assert app.events("connect") == []
         assert all(not flows and not groups for flows, groups in map(network.held, SQUARE.node_names))
@@ -73,7 +73,7 @@ def test_per_class_connections_use_tls_too(tmp_path, folder):
     ):
         network = DummyNetwork(ovs, SQUARE)
         use_tls(ovs, folder)
-        network.connect(app.target.replace("tcp:", "ssl:"))
+        network.connect(app.target)
         app.wait_ready()
         add_class_connections(ovs, "s1", app.openflow_port, "ssl")
         wait_until(

@@ -27,6 +27,7 @@ from te_solver.linear import choose_solver, lower_bound, minimise
 from te_solver.network import FloatArray
 from te_solver.patterns import Scenario, failed_mask, failure_masks, scenarios, worst_failed_tunnels
 from te_solver.responses import TrafficPlan
+from te_solver.solve import CVXPY
 from te_solver.values import Allocation, Problem
 
 Rows = list[tuple[list[int], list[float], float]]
@@ -62,7 +63,7 @@ def ffc_plan(problem: Problem, failures: int, base_point: str = "centre", *, gro
     given = _within_capacities(problem, np.maximum(0.0, solution.point[demands:]) * program.scale_mbps)
     granted = np.minimum(problem.demands_mbps, _guaranteed(problem, given, failures))
     value = float(granted.sum())
-    allocation = Allocation(problem, given, f"ffc{failures}", base_point, value, bound * program.scale_mbps)
+    allocation = Allocation(problem, given, f"ffc{failures}", base_point, value, bound * program.scale_mbps, CVXPY)
     return TrafficPlan(allocation, granted)
 
 
@@ -134,7 +135,7 @@ def teavar_plan(
     given = _within_capacities(problem, np.maximum(0.0, solution.point[: len(problem.tunnels)]) * program.scale_mbps)
     constant = max(0.0, 1.0 - sum(case.probability for case in cases)) / (1 - availability)
     value = value_at_risk(problem, given, cases, availability, served)
-    allocation = Allocation(problem, given, "teavar", base_point, value, min(value, bound + constant))
+    allocation = Allocation(problem, given, "teavar", base_point, value, min(value, bound + constant), CVXPY)
     return TrafficPlan(allocation, np.minimum(problem.demands_mbps, problem.per_demand(given)))
 
 

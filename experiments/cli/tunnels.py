@@ -302,7 +302,8 @@ def _options(arguments: argparse.Namespace) -> TunnelOptions:
 
 
 def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[TunnelCommodity, ...]:
-    from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
+    from ryu_apps.plan.kuijia.sources import equal_commodities, plan_traffic, planned_commodities
+    from ryu_apps.schemes import find_tunnel_scheme
 
     if arguments.demands is None:
         if arguments.low_to_high is not None:
@@ -310,13 +311,15 @@ def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[Tun
         refuse_given(arguments, ("te_solver",), "solves demands; give --demands too")
         return equal_commodities(topology, None, arguments.tunnels, arguments.tunnel_kind, arguments.metric)
     from experiments.cli.te_problem import load_problem
-    from te_solver.solve import SolveOptions, solve
+    from te_solver.solve import SolveOptions
 
-    problem = load_problem(arguments)
-    allocation = solve(problem, SolveOptions(te_solver=arguments.te_solver))
+    failover = find_tunnel_scheme(arguments.scheme).tunnels
+    problem, options = load_problem(arguments), SolveOptions(te_solver=arguments.te_solver)
+    plan = plan_traffic(problem, options, failover.reserved_failures if failover else 0)
+    allocation = plan.allocation
     size = f"{len(problem.demands)} demands over {len(problem.tunnels)} tunnels"
     hold_note(f"note: {allocation.solved_by} solved {size}, within {allocation.gap:.1e} of the best")
-    return allocated_commodities(allocation)
+    return planned_commodities(plan, options, precomputes=failover is not None and failover.precomputes)
 
 
 def _prefixes(texts: list[str]) -> tuple[tuple[str, tuple[Prefix, ...]], ...]:

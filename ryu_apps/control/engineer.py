@@ -20,13 +20,14 @@ from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.topology import Topology
 from ryu_apps.control.decide.traffic import Decision, Question, Solved, question_from_json, without_links
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
-from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
+from ryu_apps.plan.kuijia.sources import equal_commodities, plan_traffic, planned_commodities
 from te_solver.demand_files import load_demands, parse_demands
 from te_solver.demands import with_classes
 from te_solver.network import to_network
-from te_solver.solve import SolveOptions, solve
+from te_solver.responses import TrafficPlan
+from te_solver.solve import SolveOptions
 from te_solver.tunnels import to_problem
-from te_solver.values import DEFAULT_PRIORITY, Allocation, Demand, Problem
+from te_solver.values import DEFAULT_PRIORITY, Demand, Problem
 
 
 def answer(question: Question) -> Decision:
@@ -74,15 +75,15 @@ def _decided(
         return (), Solved("nothing", len(demands), 0, 0.0, 0.0, 0.0)
     problem = _problem(question, left, demands)
     began_s = time.monotonic()
-    found = solve(problem, _options(question))
+    plan = plan_traffic(problem, _options(question), question.reserved_failures)
+    found = planned_commodities(plan, _options(question), precomputes=question.precomputes)
     seconds = time.monotonic() - began_s
+    allocation, mbps = plan.allocation, float(plan.granted_mbps.sum())
     size = len(demands), len(problem.tunnels)
-    return allocated_commodities(found), Solved(
-        found.solved_by, *size, float(found.demand_mbps.sum()), found.gap, seconds
-    )
+    return found, Solved(allocation.solved_by, *size, mbps, allocation.gap, seconds)
 
 
-def allocate(question: Question, topology: Topology) -> Allocation:
+def allocate(question: Question, topology: Topology) -> TrafficPlan:
     """What the question's demands get on a topology whose links all work.
 
     Raises
@@ -92,7 +93,8 @@ def allocate(question: Question, topology: Topology) -> Allocation:
     """
     if not question.demands and not question.given:
         raise BadInputError("no demands are given, so nobody is allocated anything; add demands, as 'random:5:8'")
-    return solve(_problem(question, topology, _demands(question, topology)), _options(question))
+    problem = _problem(question, topology, _demands(question, topology))
+    return plan_traffic(problem, _options(question), question.reserved_failures)
 
 
 def _problem(question: Question, left: Topology, demands: Sequence[Demand]) -> Problem:

@@ -33,7 +33,7 @@ class TunnelController(Controller):
 
     def _first_plans(self) -> dict[int, RulePlan]:
         traffic = self.settings.traffic
-        self._question = question_of(self.settings.topology, self.settings.options.metric, traffic)
+        self._question = question_of(self.settings.topology, self.settings.options.metric, traffic, self.scheme.tunnels)
         self._first = ask(self._question)
         planner = TunnelPlanner(self.scheme, self.topology, self._first.commodities, traffic.options)
         if traffic.by_agents:

@@ -49,12 +49,18 @@ class TunnelFailover:
         Whether those are tagged, so that every switch needs rows for victims.
     keeps_others
         Whether flows of live tunnels stay where they are.
+    precomputes
+        Whether victims are split by weights that were solved beforehand for the failed link.
+    reserved_failures
+        For so many failed links at once tunnels keep a reserve (FFC); 0: none.
     """
 
     layers: Layers
     recovers: bool = True
     tags_victims: bool = False
     keeps_others: bool = True
+    precomputes: bool = False
+    reserved_failures: int = 0
 
 
 def _needs_tunnels(_topology: Topology, _options: PlanOptions) -> NoReturn:

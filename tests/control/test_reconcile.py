@@ -222,7 +222,7 @@ def test_rows_and_groups_of_flows_that_are_no_longer_protected_go() -> None:
     assert apply_delta(found.delta, protected) == plain
 
 
-@pytest.mark.parametrize("scheme", sorted(tunnel_schemes()))
+@pytest.mark.parametrize("scheme", sorted(set(tunnel_schemes()) - {"precomputed"}))  # its weights are of links
 def test_rows_of_agents_about_failed_tunnels_stay_where_agents_notify_and_go_elsewhere(scheme):
     def tunnels(notified_by):
         options = TunnelOptions(notified_by=notified_by)

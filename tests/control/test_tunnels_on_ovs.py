@@ -54,7 +54,8 @@ def keeping(request, tmp_path_factory) -> Iterator[tuple[DummyNetwork, RunningAp
 
 def planner(scheme: str, given: object = None, avoided: Sequence[str] = (), held: Held | None = None) -> TunnelPlanner:
     """What the app should plan."""
-    question = question_of("square", "hops", TrafficSettings(default_capacity_mbps=1000.0))
+    settings = TrafficSettings(default_capacity_mbps=1000.0)
+    question = question_of("square", "hops", settings, find_tunnel_scheme(scheme).tunnels)
     text = "" if given is None else json.dumps(given)
     commodities = answer(with_failures(question, avoided, text)).commodities
     return TunnelPlanner(find_tunnel_scheme(scheme), SQUARE, commodities, TunnelOptions(), held)
@@ -129,6 +130,29 @@ def test_a_shape_is_installed_and_kept_through_failures_and_new_tunnels(network,
         wait_held(network, expected(planner("kuijia", MORE, held=first.held()), shape=shape))
         assert delivers(network, "s1", "s3")
         assert network.differing(app) == []
+        assert app.get("/armor/state")["errors"] == 0
+
+
+@pytest.mark.parametrize("scheme", ["precomputed", "ffc1"])
+def test_schemes_that_solve_for_failures_install_what_they_solved(network, tmp_path, scheme):
+    plans = planner(scheme, MORE)
+    path = tmp_path / "demands.json"
+    path.write_text(json.dumps(MORE), encoding="utf-8")
+    with running(scheme, tmp_path, demands=str(path)) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        assert app.wait_event("te_solved")["solver"] == "cvxpy"
+        wait_held(network, expected(plans))
+        for link in ("s1-s2", "s2-s3"):
+            network.set_link(link, up=False)
+            wait_held(network, expected(plans, link))
+            assert delivers(network, "s1", "s3")
+            network.set_link(link, up=True)
+            wait_held(network, expected(plans))
+        network.set_link("s1-s2", up=False)
+        wait_held(network, expected(plans, "s1-s2"))
+        network.set_link("s3-s4", up=False)
+        wait_held(network, expected(plans, "s1-s2", "s3-s4"))
         assert app.get("/armor/state")["errors"] == 0
 
 

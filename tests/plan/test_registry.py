@@ -54,7 +54,7 @@ def test_rows_of_a_scheme_bear_its_number_alone():
 def test_an_unknown_scheme_is_answered_with_the_nearest_and_with_all():
     with pytest.raises(BadInputError, match=r"unknown scheme 'sdfat'; did you mean 'sdfast'.*ffg.*shortest"):
         find_scheme("sdfat")
-    with pytest.raises(BadInputError, match="unknown scheme 'xyz'; schemes: arborescences, cb, cbc, ffg"):
+    with pytest.raises(BadInputError, match="unknown scheme 'xyz'; schemes: arborescences, cb, cbc, ffc1, ffg"):
         plan_network("xyz", TOYS["pair"](), PlanOptions())
     with pytest.raises(BadInputError, match=r"'kuijia' needs tunnels and weights.*'armor plan'"):
         find_route_scheme("kuijia")

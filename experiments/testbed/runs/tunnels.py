@@ -53,7 +53,12 @@ def traffic_settings(scenario: Scenario) -> TrafficSettings:
 
 def question(scenario: Scenario, variation: Variation, given: str = "") -> Question:
     """What traffic engineering is asked, as the controller asks it; `given` replaces the demands."""
-    asked = question_of(scenario.topology_name, variation.metric, traffic_settings(scenario))
+    asked = question_of(
+        scenario.topology_name,
+        variation.metric,
+        traffic_settings(scenario),
+        find_tunnel_scheme(variation.scheme).tunnels,
+    )
     return replace(asked, given=given or scenario.tunnels.given)
 
 
@@ -126,11 +131,11 @@ def granted(scenario: Scenario, variation: Variation) -> Mapping[tuple[str, str,
     """
     from ryu_apps.control.engineer import allocate
 
-    allocation = allocate(question(scenario, variation), scenario.topology)
-    volumes = allocation.demand_mbps.tolist()
+    plan = allocate(question(scenario, variation), scenario.topology)
+    volumes = plan.granted_mbps.tolist()
     return {
         (demand.src, demand.dst, demand.priority): volume
-        for demand, volume in zip(allocation.problem.demands, volumes, strict=True)
+        for demand, volume in zip(plan.problem.demands, volumes, strict=True)
     }
 
 

@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from mininet_topos.errors import BadInputError
-from mininet_topos.topology import Direction, Topology
+from mininet_topos.topology import Direction, LinkId, Topology
 from ryu_apps.plan.choices import SHAPES
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.options import Prefix, TunnelOptions, parse_prefix
+from ryu_apps.plan.scheme import TunnelFailover
 from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TE_SOLVERS, TUNNEL_KINDS
 
 
@@ -95,6 +96,8 @@ class Question:
         As in `TrafficSettings`.
     avoided
         Links that carry nothing.
+    precomputes, reserved_failures
+        As the scheme says (plan/scheme.py, `TunnelFailover`).
     """
 
     topology: str
@@ -109,6 +112,8 @@ class Question:
     low_to_high: float | None = None
     seed: int = 1
     avoided: tuple[str, ...] = ()
+    precomputes: bool = False
+    reserved_failures: int = 0
 
     def to_json(self) -> str:
         """The question as text."""
@@ -149,10 +154,14 @@ class Decision:
     solved: Solved | None = None
 
 
-def question_of(topology: str, metric: str, settings: TrafficSettings) -> Question:
-    """The question that the settings ask while every link works."""
+def question_of(
+    topology: str, metric: str, settings: TrafficSettings, failover: TunnelFailover | None = None
+) -> Question:
+    """The question that the settings ask while every link works, for a scheme's failover (None: nothing special)."""
     known = asdict(settings)
     del known["options"], known["te_interval_s"], known["shape"]
+    if failover is not None:
+        known |= {"precomputes": failover.precomputes, "reserved_failures": failover.reserved_failures}
     return Question(topology, metric, **known)
 
 
@@ -176,6 +185,7 @@ def decision_from_json(value: dict[str, Any]) -> Decision:
             tuple(tuple(Direction(*hop) for hop in path) for path in each["paths"]),
             tuple(each["weights"]),
             each["priority"],
+            tuple((LinkId(*link), tuple(weights)) for link, weights in each["failure_weights"]),
         )
         for each in value["commodities"]
     )

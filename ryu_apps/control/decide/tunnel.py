@@ -37,6 +37,14 @@ FailedTunnels = tuple[frozenset[int], ...]
 """Tunnels of a commodity that failed, one set for each moment at which some did."""
 
 
+class _Case(NamedTuple):
+    """What decides the rows of a commodity: its failed tunnels, and the weights by which victims are split."""
+
+    place: Place
+    failed_tunnels: FailedTunnels
+    weights: tuple[float, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class FailoverRows:
     """Rows of a commodity with failed tunnels, beside its base rows, and the messages that add them."""
@@ -92,8 +100,8 @@ class Failovers:
         self.planner = planner
         self._ingress_entry: dict[Place, IngressEntry] = {}
         self._failed_by: dict[LinkId, dict[Place, frozenset[int]]] = defaultdict(dict)
-        self._prepared: dict[tuple[Place, FailedTunnels], FailoverRows] = {}
-        self._expected: dict[tuple[Place, FailedTunnels], FailoverRows] = {}
+        self._prepared: dict[_Case, FailoverRows] = {}
+        self._expected: dict[_Case, FailoverRows] = {}
         for node, ingress_entries in planner.ingress_entries.items():
             for ingress_entry in ingress_entries:
                 self._prepare(Place(dpid_of(planner.topology, node), ingress_entry.number), ingress_entry)
@@ -104,11 +112,17 @@ class Failovers:
         for link in {topology.link_id(hop) for path in ingress_entry.commodity.paths for hop in path}:
             down = ingress_entry.commodity.down(topology, [link])
             self._failed_by[link][place] = down
-            if (place, (down,)) not in self._prepared:
-                self._prepared[place, (down,)] = self._failover_rows(place, (down,))
+            case = self._case(place, (frozenset({link}),))
+            if case not in self._prepared:
+                self._prepared[case] = self._failover_rows(case)
 
-    def _failover_rows(self, place: Place, failed_tunnels: FailedTunnels) -> FailoverRows:
-        rows = self.planner.ingress_entry_rows(self._ingress_entry[place], failed_tunnels)
+    def _case(self, place: Place, history: History) -> _Case:
+        weights = self.planner.victim_weights(self._ingress_entry[place], history)
+        return _Case(place, self.failed_tunnels(place, history), weights)
+
+    def _failover_rows(self, case: _Case) -> FailoverRows:
+        ingress_entry = self._ingress_entry[case.place]
+        rows = self.planner.ingress_entry_rows(ingress_entry, case.failed_tunnels, weights=case.weights)
         return FailoverRows(rows, tuple(message_of(Command(Operation.ADD, row)) for row in rows))
 
     def failed_tunnels(self, place: Place, history: History) -> FailedTunnels:
@@ -144,14 +158,10 @@ class Failovers:
         return FailoverState(history, places, rows), changes
 
     def _found(self, place: Place, history: History) -> FailoverRows:
-        failed_tunnels = self.failed_tunnels(place, history)
-        if not failed_tunnels:
+        case = self._case(place, history)
+        if not case.failed_tunnels:
             return FailoverRows()
-        return (
-            self._prepared.get((place, failed_tunnels))
-            or self._expected.get((place, failed_tunnels))
-            or self._failover_rows(place, failed_tunnels)
-        )
+        return self._prepared.get(case) or self._expected.get(case) or self._failover_rows(case)
 
     def expect(self, history: History) -> Iterator[None]:
         """Prepare for one more failed link after this history, a commodity at a time, in place of other histories."""
@@ -159,10 +169,8 @@ class Failovers:
         failed = frozenset[LinkId]().union(*history)
         for place in sorted(self.hit(failed)):
             links = {self.planner.topology.link_id(hop) for path in self._paths(place) for hop in path}
-            for failed_tunnels in {
-                self.failed_tunnels(place, (*history, frozenset({link}))) for link in links - failed
-            }:
-                found[place, failed_tunnels] = self._failover_rows(place, failed_tunnels)
+            for case in {self._case(place, (*history, frozenset({link}))) for link in links - failed}:
+                found[case] = self._failover_rows(case)
                 yield
 
     def _paths(self, place: Place) -> tuple[Path, ...]:

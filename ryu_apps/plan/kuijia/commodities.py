@@ -22,6 +22,11 @@ FIRST_LABEL, MAX_LABEL = 16, (1 << 20) - 1  # labels 0 to 15 have meanings of th
 class TunnelCommodity:
     """Traffic of one priority from one switch to another, its tunnels, and how it is split over them.
 
+    Attributes
+    ----------
+    failure_weights : tuple of (LinkId, tuple of float)
+        How victims are split over all tunnels once a link has failed; a link without an entry: by `weights`.
+
     Raises
     ------
     BadInputError
@@ -34,6 +39,7 @@ class TunnelCommodity:
     paths: tuple[Path, ...]
     weights: tuple[float, ...]
     priority: int = DEFAULT_PRIORITY
+    failure_weights: tuple[tuple[LinkId, tuple[float, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         what = f"the traffic from {self.src!r} to {self.dst!r}"
@@ -59,6 +65,17 @@ class TunnelCommodity:
         """The way back: the same tunnels with the same weights."""
         paths = tuple(reverse_path(path) for path in self.paths)
         return replace(self, src=self.dst, dst=self.src, paths=paths)
+
+    def victim_weights(self, topology: Topology, failures: Iterable[frozenset[LinkId]]) -> tuple[float, ...]:
+        """How victims are split after these failures.
+
+        Weights were solved for one failed link each: the first that fails a tunnel decides, if it failed alone.
+        """
+        if self.failure_weights:
+            for links in failures:
+                if self.down(topology, links):
+                    return next((weights for link, weights in self.failure_weights if links == {link}), self.weights)
+        return self.weights
 
     def down(self, topology: Topology, links: Iterable[LinkId]) -> frozenset[int]:
         """Tunnels that cross one of these links."""

@@ -102,6 +102,11 @@ class TunnelPlanner:
             raise BadInputError(
                 f"a SELECT group cannot tag victims, so {scheme.name} needs split 'ranges'; use a scheme that tags none"
             )
+        if scheme.tunnels.precomputes and options.by_agents:
+            raise BadInputError(
+                f"agents are notified of tunnels, not of links, so {scheme.name} cannot choose the weights of a link; "
+                "let the controller notify (notified_by controller)"
+            )
         self.scheme, self.owner, self.failover = scheme, scheme.number, scheme.tunnels
         self.topology, self.options = topology, options
         self.hosts = hosts_of(topology)
@@ -142,17 +147,27 @@ class TunnelPlanner:
         for node, ingress_entries in self.ingress_entries.items():
             for ingress_entry in ingress_entries:
                 events = self._events(ingress_entry, failures)
-                found[dpid_of(self.topology, node)] += self.ingress_entry_rows(ingress_entry, events, kind)
+                weights = self.victim_weights(ingress_entry, failures)
+                found[dpid_of(self.topology, node)] += self.ingress_entry_rows(ingress_entry, events, kind, weights)
         return {dpid: tuple(rows) for dpid, rows in found.items() if rows}
 
     def ingress_entry_rows(
-        self, ingress_entry: IngressEntry, events: Events, kind: Kind = Kind.PLANNED
+        self,
+        ingress_entry: IngressEntry,
+        events: Events,
+        kind: Kind = Kind.PLANNED,
+        weights: Sequence[float] | None = None,
     ) -> tuple[FlowRow, ...]:
         """Rows of one commodity, beside the base rows, once these of its tunnels have failed, in this order.
 
         What an ingress switch needs that watches its own tunnels and is not notified of links (hash ranges only).
+
+        Parameters
+        ----------
+        weights
+            By which victims are split (`victim_weights`); None: the commodity's.
         """
-        layers = self.failover.layers(ingress_entry.base, ingress_entry.commodity.weights, events)
+        layers = self.failover.layers(ingress_entry.base, weights or ingress_entry.commodity.weights, events)
         return tuple(failure_rows(ingress_entry, self.wiring, layers, kind))
 
     def groups(self, node: str, failures: Failures = ()) -> tuple[GroupRow, ...]:
@@ -183,9 +198,12 @@ class TunnelPlanner:
         return Held(self.labels, holders)
 
     def _layers(self, ingress_entry: IngressEntry, failures: Failures) -> tuple[Layer, ...]:
-        return self.failover.layers(
-            ingress_entry.base, ingress_entry.commodity.weights, self._events(ingress_entry, failures)
-        )
+        weights = self.victim_weights(ingress_entry, failures)
+        return self.failover.layers(ingress_entry.base, weights, self._events(ingress_entry, failures))
+
+    def victim_weights(self, ingress_entry: IngressEntry, failures: Failures) -> tuple[float, ...]:
+        """How victims of a commodity are split after these failures."""
+        return ingress_entry.commodity.victim_weights(self.topology, failures)
 
     def _events(self, ingress_entry: IngressEntry, failures: Failures) -> list[frozenset[int]]:
         return [ingress_entry.commodity.down(self.topology, event) for event in failures]

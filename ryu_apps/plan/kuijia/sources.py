@@ -5,20 +5,61 @@ Apart from commodities.py because finding tunnels brings a compiler with it, whi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations
+from types import MappingProxyType
 
 import numpy as np
 
-from mininet_topos.topology import Topology
+from mininet_topos.errors import BadInputError
+from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
-from te_solver.network import Network
+from te_solver.choices import OBJECTIVES
+from te_solver.failure_weights import failure_weights
+from te_solver.network import FloatArray, Network
+from te_solver.protection import ffc_plan
+from te_solver.responses import TrafficPlan
+from te_solver.solve import SolveOptions, solve
 from te_solver.tunnels import DEFAULT_COUNT, find_tunnels
-from te_solver.values import Allocation
+from te_solver.values import Allocation, Problem
 
 
-def allocated_commodities(allocation: Allocation) -> tuple[TunnelCommodity, ...]:
-    """Commodities of what traffic engineering has decided; demands without any tunnel are left out."""
+def plan_traffic(problem: Problem, options: SolveOptions, reserved_failures: int = 0) -> TrafficPlan:
+    """What demands are granted, and how they are split; with a reserve for so many failed links at once (FFC).
+
+    Raises
+    ------
+    BadInputError
+        Another objective than throughput with a reserve, which has a program of its own.
+    InfeasibleError, SolverError
+    """
+    if not reserved_failures:
+        allocation = solve(problem, options)
+        return TrafficPlan(allocation, allocation.demand_mbps)
+    if options.objective != OBJECTIVES[0]:
+        raise BadInputError(
+            f"objective {options.objective!r} cannot be kept with a reserve for failed links; remove it, or use "
+            "another scheme"
+        )
+    return ffc_plan(problem, reserved_failures)
+
+
+def planned_commodities(plan: TrafficPlan, options: SolveOptions, *, precomputes: bool) -> tuple[TunnelCommodity, ...]:
+    """Commodities of a traffic plan, with weights of victims for every failed link if the scheme wants them."""
+    return allocated_commodities(plan.allocation, failure_weights(plan, options) if precomputes else {})
+
+
+def allocated_commodities(
+    allocation: Allocation, victims: Mapping[LinkId, FloatArray] = MappingProxyType({})
+) -> tuple[TunnelCommodity, ...]:
+    """Commodities of what traffic engineering has decided; demands without any tunnel are left out.
+
+    Parameters
+    ----------
+    victims
+        Weights of every tunnel, shape (tunnels,), by failed link.
+    """
+    network = allocation.problem.network
     tunnels, weights = allocation.problem.tunnels, allocation.splitting_weights.tolist()
     starts = tunnels.pair_starts.tolist()
     found = []
@@ -27,7 +68,9 @@ def allocated_commodities(allocation: Allocation) -> tuple[TunnelCommodity, ...]
         paths = tuple(tunnels[tunnel].links for tunnel in mine)
         if paths:
             shares = tuple(weights[tunnel] for tunnel in mine)
-            found.append(TunnelCommodity(demand.src, demand.dst, paths, shares, demand.priority))
+            crossed = {network.topology.link_id(hop) for path in paths for hop in path}
+            after = tuple((link, tuple(victims[link][list(mine)].tolist())) for link in victims if link in crossed)
+            found.append(TunnelCommodity(demand.src, demand.dst, paths, shares, demand.priority, after))
     return tuple(found)
 
 

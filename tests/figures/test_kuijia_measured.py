@@ -211,25 +211,29 @@ def test_victims_that_lose_less_with_kuijia_differ(name: str, key: str) -> None:
     assert next(iter(found.values())) == "differs"
 
 
-def test_convergence_is_the_median_flow_and_the_time_watched_where_none_settles() -> None:
+def test_convergence_is_that_of_all_flows_and_the_time_watched_where_one_never_settles() -> None:
     rows = rows_of("table4")
     first, order, over, *_ = figure_of("table4").claims(rows)
     assert (first.measured, first.verdict) == (0.4, "holds")
     assert (order.measured, order.verdict) == (pytest.approx(11.6), "holds")
     assert (over.measured, over.verdict) == (12.0, "holds")
-    never = changed(rows, "kuijia", "direct", convergence_s=None)
-    assert figure_of("table4").claims(never)[0].measured == rows[0]["windows_s"]["after_s"]
+    for kind in ("direct", "none"):
+        never = changed(rows, "kuijia", kind, convergence_s=None)
+        assert figure_of("table4").claims(never)[0].measured == rows[0]["windows_s"]["after_s"]
+    both_measured = [claim for claim in figure_of("table4").claims(never) if claim.verdict == "measured"]
+    assert [claim.measured for claim in both_measured] == [0.4, 12.0, 0.4, 12.0]
 
 
-def test_small_flows_and_victims_that_come_to_nothing_have_no_convergence() -> None:
+def test_small_flows_count_for_all_and_victims_that_come_to_nothing_for_none() -> None:
     row = next(row for row in rows_of("table4") if row["parameters"]["demand_mbps"] == 1600)
     steady = [flow for flow in row["flows"] if flow["offered_mbps"] >= measures.LEAST_STEADY_MBPS]
     affected = [flow for flow in steady if flow["class"] in measures.AFFECTED]
     victims = [flow for flow in affected if flow["class"] == "victim"]
     assert 0 < len(victims) < len(affected) < len(steady) < len(row["flows"])
-    assert len(measures.convergences_s(*ROWS.read([row]))) == len(affected)
+    assert len(measures.convergences_s(*ROWS.read([row]))) == len(row["flows"])
+    assert len(measures.convergences_s(*ROWS.read([row]), steady=True)) == len(affected)
     starved = changed([row], None, "victim", after_mbps=0.0, convergence_s=None)[0]
-    assert len(measures.convergences_s(*ROWS.read([starved]))) == len(affected) - len(victims)
+    assert len(measures.convergences_s(*ROWS.read([starved]), steady=True)) == len(affected) - len(victims)
 
 
 @pytest.mark.slow

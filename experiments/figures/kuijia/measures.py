@@ -22,6 +22,7 @@ NOTHING_MBPS = 0.01
 # of the rule for convergence, larger ones do not (docs/decisions/kuijia-figures.md).
 LEAST_STEADY_MBPS = 1.0
 AFFECTED = ("victim", "direct")
+CLASSES = (*AFFECTED, "indirect", "none")
 # Figure 16 has flows of ten packets a second, so it takes means over all that follows these seconds after the failure.
 SETTLED_S = 5.0
 
@@ -89,29 +90,37 @@ def fluid_lost_percent(which: Class) -> Measure:
     return measure
 
 
-def convergences_s(row: FlowsRow) -> list[float]:
-    """Convergence of each affected flow that has something in the end; the time watched where it never settled.
+def convergences_s(row: FlowsRow, *, steady: bool = False) -> list[float]:
+    """Convergence of each flow that has something in the end; the time watched where it never settled.
 
-    Flows that offer less than `LEAST_STEADY_MBPS` are left out.
+    Parameters
+    ----------
+    steady
+        Affected flows alone that offer at least `LEAST_STEADY_MBPS`.
     """
     watched_s = float(row.measured.windows_s.after_s)
     return [
         watched_s if flow.convergence_s is None else float(flow.convergence_s)
-        for kind in AFFECTED
+        for kind in (AFFECTED if steady else CLASSES)
         for flow in flows_of(row, Class(kind))
-        if flow.after_mbps >= NOTHING_MBPS and (flow.offered_mbps or 0.0) >= LEAST_STEADY_MBPS
+        if flow.after_mbps >= NOTHING_MBPS and (not steady or (flow.offered_mbps or 0.0) >= LEAST_STEADY_MBPS)
     ]
 
 
-def typical_convergence_s(row: FlowsRow) -> float | None:
-    """Median over the affected flows of a trial."""
-    values = convergences_s(row)
-    return median(values) if values else None
-
-
 def whole_convergence_s(row: FlowsRow) -> float | None:
-    """Time until all affected flows of a trial have settled."""
+    """Time until all flows of a trial have settled, small ones too: the paper's convergence time (section 5.2)."""
     return max(convergences_s(row), default=None)
+
+
+def steady_convergence_s(row: FlowsRow) -> float | None:
+    """Time until all affected flows of a trial have settled whose rate can be measured well."""
+    return max(convergences_s(row, steady=True), default=None)
+
+
+def typical_convergence_s(row: FlowsRow) -> float | None:
+    """Median over the affected flows of a trial whose rate can be measured well."""
+    values = convergences_s(row, steady=True)
+    return median(values) if values else None
 
 
 def by_point(rows: Iterable[FlowsRow], measure: Measure) -> dict[Point, float]:

@@ -308,7 +308,7 @@ def test_a_capacity_that_is_unknown_leaves_its_queues_unlimited() -> None:
         (
             TunnelOptions(),
             "kuijai",
-            r"unknown tunnel scheme 'kuijai'; did you mean 'kuijia'\? schemes: kuijia, rescaling, .*, te",
+            r"unknown tunnel scheme 'kuijai'; did you mean 'kuijia'\? schemes: ffc1, kuijia, precomputed, .*, te",
         ),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from experiments.campaign.kinds.paths import GoodputMeasured, JitterMeasured
 from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan, Trial
-from experiments.figures.p4protect import fig6, fig7, fig8, loss, setup
+from experiments.figures.p4protect import fig6, fig7, fig8, loss, ovs_fig7, ovs_fig8, setup
 from experiments.testbed.trials.decide.paths import PathsError, delays, read_iperf
 from tests.figures.found import FIGURES, figures_in
 
@@ -33,8 +33,27 @@ VALUES: dict[str, dict[str, dict[str, float]]] = {
 }
 
 
-def measured(trial: Trial) -> dict[str, float]:
+def echo_values(jitter_ms: float, share: float, deviation: float) -> dict[str, float]:
+    """Delays as the model has them, one way and there and back, with 0.2 ms of switches each way."""
+    return {
+        "one_way_mean_ms": 1.2 + share * jitter_ms,
+        "one_way_deviation_ms": deviation * jitter_ms,
+        "round_trip_mean_ms": 2.4 + 2 * share * jitter_ms,
+        "round_trip_deviation_ms": 2**0.5 * deviation * jitter_ms,
+        "sent": 500,
+        "arrived": 500,
+        "returned": 500,
+    }
+
+
+def measured(trial: Trial) -> dict[str, Any]:
     assert trial.variant is not None
+    if trial.parameters.what == ovs_fig7.ID:
+        mbps = {"plain": 400.0, "unprotected": 396.0, "protected": 200.0}[trial.variant.name]
+        return {"goodput_mbps": [mbps] * 4, "retransmits": [0, 1, 2, 3]}
+    if trial.parameters.what == ovs_fig8.ID:
+        model = (1 / 3, 0.236) if trial.variant == setup.PROTECTED else (1 / 2, 0.289)
+        return echo_values(trial.parameters.jitter_ms, *model)
     if trial.parameters.what != setup.JITTER:
         return VALUES[trial.parameters.what][trial.variant.name]
     jitter_ms, share = trial.parameters.jitter_ms, 1 / 3 if trial.variant == setup.PROTECTED else 1 / 2
@@ -97,6 +116,32 @@ def test_jitter_is_judged_by_the_model_of_two_independent_delays() -> None:
     assert (deviation.measured, deviation.verdict) == (pytest.approx(0.816, abs=0.01), "holds")
     same = [{**row, "mean_ms": setup.BASE_DELAY_MS + row["parameters"]["jitter_ms"]} for row in rows_of(setup.JITTER)]
     assert fig8.FIGURE.claims(same)[0].verdict != "holds"
+
+
+def test_goodput_through_bridges_is_judged_for_each_number_of_pairs() -> None:
+    six = CampaignPlan(quick=True, seed=1, rounds=6)
+    rows = rows_of(ovs_fig7.ID, six)
+    found = {result.name: result for result in ovs_fig7.FIGURE.claims(rows)}
+    assert len(found) == 3 * len(ovs_fig7.PAIRS)
+    for pairs in ("1 pair", "2 pairs", "3 pairs", "4 pairs"):
+        beside = found[f"TCP through Open vSwitch, node, flow not protected against plain, {pairs}"]
+        protected = found[f"TCP through Open vSwitch, 1+1 protected against plain, {pairs}"]
+        assert (beside.measured, beside.verdict) == (pytest.approx(-1), "holds")
+        assert (protected.measured, protected.verdict) == (pytest.approx(-50), "differs")
+    assert [row.measured.retransmits for row in ovs_fig7.by_pairs(ovs_fig7.ROWS.read(rows))][:4] == [0, 1, 2, 3]
+
+
+def test_both_delays_are_judged_without_what_the_switches_take() -> None:
+    found = ovs_fig8.FIGURE.claims(rows_of(ovs_fig8.ID))
+    assert [result.measured for result in found] == [pytest.approx(each, abs=0.01) for each in (2 / 3, 0.816) * 2]
+    assert {result.verdict for result in found} == {"holds"}
+    slow = [
+        {**row, "round_trip_mean_ms": row["round_trip_mean_ms"] + row["parameters"]["jitter_ms"]}
+        if row["variant"] == "protected"
+        else row
+        for row in rows_of(ovs_fig8.ID)
+    ]
+    assert [result.verdict for result in ovs_fig8.FIGURE.claims(slow)] == ["holds", "holds", "differs", "holds"]
 
 
 @pytest.mark.parametrize("figure", figures_in("p4protect").values(), ids=lambda figure: figure.id)

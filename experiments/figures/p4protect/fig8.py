@@ -82,7 +82,7 @@ def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
     for place, (field, title, model) in enumerate(curves):
         for variant in (setup.PLAIN, setup.PROTECTED):
             found = [mean_of(rows, variant, {"jitter_ms": each}, field_of(field)) for each in setup.JITTERS_MS]
-            _curve(axes[place], setup.JITTERS_MS, found, COLOURS[variant], label_of(variant))
+            draw_curve(axes[place], setup.JITTERS_MS, found, COLOURS[variant], label_of(variant))
             modelled = [model(variant, each) for each in setup.JITTERS_MS]
             axes[place].plot(setup.JITTERS_MS, modelled, color=COLOURS[variant], linestyle=":", linewidth=1.2)
         axes[place].set_xlabel("jitter of each path and direction: a delay from 0 to so many ms")
@@ -108,7 +108,8 @@ def _deviation_model(variant: Variant, jitter_ms: float) -> float:
     return float(variance**0.5 * jitter_ms)
 
 
-def _curve(axes: Axes, xs: Sequence[float], found: Sequence[Estimate | None], colour: str, label: str) -> None:
+def draw_curve(axes: Axes, xs: Sequence[float], found: Sequence[Estimate | None], colour: str, label: str) -> None:
+    """A line through the estimates that there are, with their intervals."""
     known = [(x, estimate) for x, estimate in zip(xs, found, strict=True) if estimate is not None]
     axes.plot([x for x, _ in known], [each.value for _, each in known], color=colour, marker="o", label=label)
     for x, estimate in known:

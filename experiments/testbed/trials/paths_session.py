@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,20 +40,16 @@ from experiments.campaign.kinds.paths import (
 )
 from experiments.campaign.parameters import Parameters, plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, Variant
-from experiments.testbed.trials.decide.paths import PathsError, delays, read_iperf
+from experiments.testbed.instruments.echo import PORT, next_arrival, send_stamped, stamping_socket
+from experiments.testbed.trials.decide.paths import PathsError, delays
+from experiments.testbed.trials.transfers import transfer
 from experiments.testbed.trials.workload_trials import run_flows, run_stream
 from machine.places import call_inside, child, inside, private_namespace, run_batch, run_program
 from mininet_topos.errors import MissingRequirementError
 
 _WITH_SQR = Variant("sqr")
-_PORT = 7007
-_STAMP, _TIMESPEC = struct.Struct("!Q"), struct.Struct("@qq")
-_SO_TIMESTAMPNS, _SO_RCVBUFFORCE = 35, 33  # Linux, where the socket module lacks them
-_RECEIVE_BUFFER_BYTES = 1 << 24
 _SPARE_SLOTS = 1024
 _PATIENCE_S = 5.0
-_IPERF_PORT = 5201
-_IPERF_SPARE_S = 20.0
 
 
 class PathsRunner:
@@ -115,24 +109,9 @@ def run_cost(testbed: TwoPaths, trial: Trial, own: CostParameters) -> CostMeasur
 
 def run_goodput(testbed: TwoPaths, trial: Trial, own: GoodputParameters) -> GoodputMeasured:
     """TCP flows at once."""
-    flows, seconds = own.flows, own.seconds
-    with ExitStack() as stack:
-        stack.enter_context(nodes_of(testbed, _variant(trial)))
-        server = ["iperf3", "-s", "-1", "-p", str(_IPERF_PORT), "-B", str(H2_ADDRESS), "--forceflush"]
-        listening = stack.enter_context(child(inside(testbed.h2, server)))
-        _wait_for_words(listening, "listening")
-        words = ["iperf3", "-c", str(H2_ADDRESS), "-p", str(_IPERF_PORT), "-t", f"{seconds:g}", "-P", str(flows), "-J"]
-        said = subprocess.run(
-            inside(testbed.h1, words), capture_output=True, text=True, check=False, timeout=seconds + _IPERF_SPARE_S
-        ).stdout
-    return read_iperf(said)
-
-
-def _wait_for_words(process: subprocess.Popen[str], words: str) -> None:
-    for line in process.stdout or ():
-        if words in line:
-            return
-    raise PathsError(f"iperf3 ended before it said {words!r}; is its port taken?")
+    places = testbed.h1, testbed.h2
+    with nodes_of(testbed, _variant(trial)):
+        return transfer(places, str(H2_ADDRESS), 1, own.flows, own.seconds)[0]
 
 
 def run_jitter(testbed: TwoPaths, trial: Trial, own: JitterParameters) -> JitterMeasured:
@@ -171,39 +150,17 @@ def delayed_paths(testbed: TwoPaths, delay_ms: float, jitter_ms: float, seed: in
 
 def one_way_ms(testbed: TwoPaths, own: JitterParameters) -> list[float]:
     """Times from a packet's sending at h1 to its arrival at h2, which the kernel stamps."""
-
-    def listening() -> socket.socket:
-        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        made.bind((str(H2_ADDRESS), _PORT))
-        made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
-        made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-        return made
-
     with (
-        call_inside(testbed.h2, listening) as receiver,
+        call_inside(testbed.h2, lambda: stamping_socket(str(H2_ADDRESS), PORT)) as receiver,
         call_inside(testbed.h1, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
     ):
         due = time.monotonic()
         for _ in range(own.packets):
-            sender.sendto(_STAMP.pack(time.time_ns()), (str(H2_ADDRESS), _PORT))
+            send_stamped(sender, str(H2_ADDRESS))
             due += own.interval_ms / 1000
             time.sleep(max(0.0, due - time.monotonic()))
         time.sleep(own.settle_s)
-        return list(_arrivals_ms(receiver))
-
-
-def _arrivals_ms(receiver: socket.socket) -> Iterator[float]:
-    while (found := _next_arrival_ms(receiver)) is not None:
-        yield found
-
-
-def _next_arrival_ms(receiver: socket.socket) -> float | None:
-    try:
-        data, ancillary, _, _ = receiver.recvmsg(64, 64)
-    except BlockingIOError:
-        return None
-    seconds, nanoseconds = _TIMESPEC.unpack_from(ancillary[0][2])
-    return float(seconds * 10**9 + nanoseconds - _STAMP.unpack(data)[0]) / 1e6
+        return [arrival.delay_ms for arrival in iter(lambda: next_arrival(receiver), None)]
 
 
 def run_silent_failure(testbed: TwoPaths, trial: Trial, own: SilentParameters) -> SilentMeasured:

@@ -15,6 +15,7 @@ from experiments.campaign.kinds.control import (
     MISBEHAVING,
     PATH_SETUP,
     REAL,
+    SHARES,
     ControlMeasured,
     ControlParameters,
     LinkParameters,
@@ -187,6 +188,7 @@ _REGIMES: dict[str, Callable[[Trial, ControlParameters], ControlMeasured]] = {
     IN_BAND: _in_band,
     MISBEHAVING: _misbehaving,
     PATH_SETUP: _path_setup,
+    SHARES: _link_bound,
 }
 
 

@@ -203,6 +203,27 @@ def test_every_id_is_judged_tabled_and_drawn(name: str) -> None:
         assert figure.draw(judged.rows, judged.caption).axes
 
 
+def share_rows(high_pps: Callable[[str], float], low_pps: Callable[[str], float]) -> list[Json]:
+    rows = []
+    for trial in BY_ID["x-shares"].trials(PLAN):
+        row = made_up(trial)
+        for name, pps in (("high", high_pps), ("low", low_pps)):
+            row["classes"][name]["answers_pps"] = pps(row["variant"]) + trial.round / 100
+        rows.append({**row, "capacity_pps": 1000.0})
+    return rows
+
+
+def test_classes_that_share_the_link_as_their_scheduler_says_hold() -> None:
+    low = {"strict": 10.0, "weighted": 200.0, "min-rate": 300.0}
+    kept = BY_ID["x-shares"].claims(share_rows(lambda _variant: 600.0, low.__getitem__))
+    assert {each.verdict for each in kept} == {HOLDS}
+
+
+def test_classes_that_share_the_link_equally_differ() -> None:
+    equal = BY_ID["x-shares"].claims(share_rows(lambda _variant: 400.0, lambda _variant: 400.0))
+    assert [each.verdict for each in equal[:3]] == [DIFFERS] * 3
+
+
 def path_rows(packet_ins: Callable[[str], float], delay: Delay) -> list[Json]:
     rows = []
     for trial in BY_ID[x_path_setup.ID].trials(PLAN):

@@ -10,7 +10,7 @@ from experiments.campaign.parameters import Parameters
 from experiments.campaign.rows import Row, RowType
 
 LINK, REAL, CPU, IN_BAND = "link-bound", "real-switch", "cpu-bound", "in-band"
-MISBEHAVING, PATH_SETUP = "misbehaving", "path-setup"
+MISBEHAVING, PATH_SETUP, SHARES = "misbehaving", "path-setup", "shares"
 
 
 @dataclass(frozen=True, slots=True)

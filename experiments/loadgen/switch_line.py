@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from experiments.loadgen.decide.packets import HOST_PORTS
@@ -11,17 +11,22 @@ from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.topology import Direction, Topology
 from ryu_apps.plan.addressing import dpid_of
 
+_TRANSIT_PRIORITY = 100  # above the controller's rows
+
 
 class SwitchLine:
     """A running line; made by `switch_line`."""
 
-    def __init__(self, switch: CostSwitch, bridges: Sequence[str]) -> None:
-        self.holder, self._switch, self._bridges = switch.holder, switch, bridges
+    def __init__(self, switch: CostSwitch, rows_of: Mapping[str, Sequence[str]]) -> None:
+        self.holder, self._switch, self._rows_of = switch.holder, switch, rows_of
+        self._bridges = tuple(rows_of)
 
     def set_controllers(self, targets: Sequence[tuple[str, int]]) -> None:
         """Connect every switch to controllers: each a target, and the DSCP of its connection."""
-        for bridge in self._bridges:
+        for bridge, rows in self._rows_of.items():
             self._switch.set_controllers(targets, bridge)
+            if rows:  # after its first controller, at which Open vSwitch empties a bridge
+                self._switch.add_rows(rows, bridge)
 
     def packet_ins(self) -> int:
         """Packets that all switches together have sent to the controller so far."""
@@ -29,13 +34,15 @@ class SwitchLine:
 
 
 @contextmanager
-def switch_line(topology: Topology) -> Iterator[SwitchLine]:
+def switch_line(topology: Topology, *, knows_later_hops: bool = False) -> Iterator[SwitchLine]:
     """Start the switches of a topology; undo everything at the end.
 
     Parameters
     ----------
     topology
-        Hosts are at its first two switches.
+        Hosts are at its first two switches, the ends of the line.
+    knows_later_hops
+        Whether switches have rows for what comes from another switch, so that only the first of a path asks.
 
     Raises
     ------
@@ -48,7 +55,26 @@ def switch_line(topology: Topology) -> Iterator[SwitchLine]:
         # Every packet is decided by the rows of its instant. A cached miss would take packets of other flows too (Open
         # vSwitch wildcards bits of ports that tell nothing apart), and count them for whatever row has come meanwhile.
         switch.set_lookup("none")
-        yield SwitchLine(switch, bridges)
+        rows = transit_rows(topology) if knows_later_hops else {}
+        yield SwitchLine(
+            switch, {bridge: rows.get(node, ()) for node, bridge in zip(topology.node_names, bridges, strict=True)}
+        )
+
+
+def transit_rows(topology: Topology) -> dict[str, tuple[str, ...]]:
+    """Rows by switch that pass on what comes from another switch, to the switch's other port."""
+    ports: dict[str, list[int]] = {node: [HOST_PORT] for node in topology.node_names[:2]}
+    links = assign_ports(topology).port_of.items()
+    for direction, port_no in links:
+        ports.setdefault(direction.src, []).append(port_no)
+    return {
+        node: tuple(
+            f"priority={_TRANSIT_PRIORITY},in_port={port_no},actions=output:{other}"
+            for port_no, other in (numbers, numbers[::-1])
+            if (node, port_no) in {(direction.src, number) for direction, number in links}
+        )
+        for node, numbers in ports.items()
+    }
 
 
 def _words(topology: Topology, bridge_of: dict[str, str]) -> list[str]:

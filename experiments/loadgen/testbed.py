@@ -81,6 +81,8 @@ class LoadContext:
         A private Open vSwitch raises the packet-ins (needs a shape, and one switch), instead of emulated switches.
     line
         With `real_switch`: the switches between the two hosts, all of that Open vSwitch; None: one.
+    knows_later_hops
+        Whether only the first switch of such a line asks the controller.
     """
 
     shape: LinkShape | None = None
@@ -90,6 +92,7 @@ class LoadContext:
     realtime: bool = False
     real_switch: bool = False
     line: Topology | None = None
+    knows_later_hops: bool = False
 
 
 def measure(load: Load, controller: Controller, around: LoadContext, progress: Say = lambda _: None) -> Measured:
@@ -151,7 +154,7 @@ def _switch(stack: ExitStack, around: LoadContext) -> CostSwitch | SwitchLine | 
         return None
     if around.line is None:
         return stack.enter_context(cost_switch(HOST_PORTS))
-    return stack.enter_context(switch_line(around.line))
+    return stack.enter_context(switch_line(around.line, knows_later_hops=around.knows_later_hops))
 
 
 def _link(stack: ExitStack, around: LoadContext, switch: CostSwitch | SwitchLine | None) -> ControlLink | None:

@@ -89,10 +89,13 @@ def _link_bound(trial: Trial, own: ControlParameters) -> ControlMeasured:
 
 
 def _real_switch(trial: Trial, own: ControlParameters) -> ControlMeasured:
+    """Real switches, of which the first of a path asks: the paper's later ones have their rules (section 5.1)."""
     full_pps = full_load_pps(own.link)
     load = replace(_load(trial, own, _given(own.nl) * full_pps), buffered=False)
     packet_outs_only = replace(controller_of(own), settings={"ARMOR_RESPONDER_FLOWS": "0"})
-    found = measure(load, packet_outs_only, replace(_shaped(own), real_switch=True))
+    line = None if own.line is None else load_topology(str(REPOSITORY / own.line))
+    around = replace(_shaped(own), real_switch=True, line=line, knows_later_hops=True)
+    found = measure(load, packet_outs_only, around)
     return _measured(found, {"capacity_pps": full_pps})
 
 

@@ -1,4 +1,4 @@
-"""Figure 8: throughput and delay of the high-priority flow through a real switch; emulated switches beside."""
+"""Figure 8: throughput and delay of the high-priority flow through four real switches; emulated switches beside."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ REAL_ABOVE_08 = tuple(nl for nl in setup.REAL_NLS if nl > 0.8)
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
-    """Emulated switches, and a real one."""
+    """Emulated switches, and real ones."""
     return (*out_of_band_trials(plan), *setup.load_trials(plan, setup.REAL, setup.REAL_NLS))
 
 
 def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
-    """Throughput and delay of the high-priority flow through a real switch; emulated switches beside."""
+    """Throughput and delay of the high-priority flow through real switches; emulated switches beside."""
     above = Choice(setup.REAL, REAL_ABOVE_08)
     throughput = Claim("throughput with PSO, share of offered, NL > 0.8", "%", 99.2, AtLeast(99.0), neutral=88.7)
     fifo = Claim("throughput with FIFO, share of offered, NL > 0.8", "%", 88.7)
@@ -68,12 +68,12 @@ def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
 
 
 def draw(rows: Sequence[ControlRow], caption: str) -> Figure:
-    """Throughput and delay of the high-priority flow through Open vSwitch, and what emulated switches say."""
+    """Throughput and delay of the high-priority flow through four bridges, and what emulated switches say."""
     figure, (throughput, delay) = canvas.panels(
         "PSO, Figure 8: the high-priority flow, control link of its own", 2, 4.9
     )
     for axes, measure in ((throughput, answered_percent(HIGH)), (delay, mean_ms(HIGH))):
-        over_load(axes, rows, REAL, measure, EDGE["out"], label="{}, Open vSwitch")
+        over_load(axes, rows, REAL, measure, EDGE["out"], label="{}, four real switches")
         over_load(axes, rows, LINK, measure, None, style=":", label="{}, emulated switch")
     throughput.set_ylabel("throughput, % of what is offered", color=INK)
     throughput.set_ylim(0, 105)
@@ -83,8 +83,8 @@ def draw(rows: Sequence[ControlRow], caption: str) -> Figure:
     canvas.legend(figure, delay, [paper_handle("paper")])
     offered = 8 * FRAME_BYTES * setup.HIGH_PPS / 1000
     facts = [
-        f"{offered:.0f} kbit/s offered (for the paper's 1000); each packet is a flow of its own, which Open vSwitch "
-        "sends to the controller and lets go when the packet-out comes: end to end.",
+        f"{offered:.0f} kbit/s offered (for the paper's 1000); each packet is a flow of its own, which the first of "
+        "four bridges sends to the controller and lets go when the packet-out comes; later ones have rules.",
         "The paper, FIFO and PSO: 88.7 and 99.2 %, 103 and 27.6 ms.",
     ]
     return canvas.finish(figure, [*facts, repetitions_text(rows, REAL), SCALED], caption)
@@ -98,7 +98,7 @@ def table(rows: Sequence[ControlRow]) -> Table:
 FIGURE = PaperFigure(
     "pso-fig8",
     "pso",
-    "Throughput and delay of the high-priority flow through a real switch, out-of-band",
+    "Throughput and delay of the high-priority flow through four real switches, out-of-band",
     trials,
     ROWS.on(claims),
     ROWS.on(draw),

@@ -24,7 +24,7 @@ LINK, REAL, CPU, IN_BAND = control.LINK, control.REAL, control.CPU, control.IN_B
 MISBEHAVING = control.MISBEHAVING
 TOPOLOGY = {
     LINK: "out-of-band",
-    REAL: "out-of-band",
+    REAL: "line",
     CPU: "out-of-band",
     IN_BAND: "in-band",
     MISBEHAVING: "out-of-band",
@@ -41,6 +41,7 @@ LINK_MBPS = 2.0
 HIGH_PPS = 100.0  # of the high-priority flow, whatever the load is: 101 kbit/s for the paper's 1000
 LINK_QUEUE_PKTS, SWITCH_QUEUE_PKTS, SEND_BUFFER_BYTES = 100, 100, 16384
 SECONDS, QUICK_SECONDS, WARM_UP_S, PATIENCE_S = 5.0, 3.0, 1.0, 2.0
+LINE = "examples/pso_line.json"  # four switches between two hosts
 MAIN_CLASS = "dscp 56"  # of the main connection with example 1: CS7
 CPU_SWITCHES = 4
 CONTROL_NL = 0.2  # share of the shared link that control takes in-band; data fills the load up
@@ -71,7 +72,7 @@ LINK_PARAMETERS = LinkParameters(
 )
 _OF_REGIME: dict[str, dict[str, Any]] = {
     LINK: {"high_pps": HIGH_PPS},
-    REAL: {"high_pps": HIGH_PPS},
+    REAL: {"high_pps": HIGH_PPS, "line": LINE},
     CPU: {"high_pps": HIGH_PPS, "switches": CPU_SWITCHES},
     IN_BAND: {"control_nl": CONTROL_NL, "data_bytes": DATA_BYTES},
     MISBEHAVING: {"high_pps": HIGH_PPS, "switches": MISBEHAVING_SWITCHES},

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-ID, LINE = "x-path-setup", "examples/pso_line.json"
+ID = "x-path-setup"
 N_SWITCHES = 4
 ASKS, AT_ONCE, CONFIRMED, BEHIND_PSO = (
     Variant("each-asks"),
@@ -73,7 +73,7 @@ def _trial(plan: CampaignPlan, number: int, rate_pps: float, variant: Variant) -
         tuple(SETTINGS[variant.name].items()),
         flows_pps=rate_pps,
         high_share=HIGH_SHARE,
-        line=LINE,
+        line=setup.LINE,
     )
     return setup.control_trial(plan, f"{PATH_SETUP}/{rate_pps:g}", "line", number, variant, parameters=parameters)
 

@@ -40,6 +40,10 @@ class CostSwitch:
             self._ofctl("add-groups", "-", text="".join(f"{group_text(row)}\n" for row in plan.groups))
         self._ofctl("--bundle", "add-flows", "-", text="".join(f"{flow_text(row)}\n" for row in plan.flows))
 
+    def add_rows(self, lines: Sequence[str], bridge: str) -> None:
+        """Add rows, each as `ovs-ofctl` writes it, to those that a bridge has."""
+        self._ofctl("add-flows", "-", text="".join(f"{line}\n" for line in lines), bridge=bridge)
+
     def vsctl(self, *words: str) -> None:
         """Change the switch's database, and wait until the switch has followed."""
         self._switch.vsctl(*words)

@@ -87,9 +87,12 @@ class ReturnCoordinator:
             A switch did not do its part; the links are tried again later.
         """
         links = returning.due_links(self.state, time.monotonic())
-        if not links or not any(self._tag_space):  # without tags nothing is remembered
+        if not links:
             return
         self.state = returning.begin_return(self.state, links)
+        if not any(self._tag_space):  # without tags switches remember nothing
+            self.state = returning.end_return(self.state, links)
+            return
         names = [str(link) for link in links]
         self._events.write("return_begin", links=names)
         retry_at_s: float | None = time.monotonic() + self.state.damping.wait_s

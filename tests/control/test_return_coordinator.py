@@ -44,6 +44,28 @@ class Events:
         self.names.append(name)
 
 
+def returned(plans, switches):
+    """A coordinator of a network in which a link has failed and returned."""
+    from ryu_apps.control import return_coordinator
+
+    state = ReturnState(Expected(SQUARE).link_ends, Damping.of_wait(0.0))
+    made = return_coordinator.ReturnCoordinator(SQUARE, plans, state, Events(), lambda: dict(switches))
+    ports = {end: True for ends in made.state.ends.values() for end in ends}
+    made.ports_known(ports)
+    made.ports_known({made.state.ends[LINK][0]: False})
+    made.ports_known({made.state.ends[LINK][0]: True})
+    assert returning.due_links(made.state, time.monotonic()) == (LINK,)
+    return made
+
+
+@pytest.mark.parametrize("scheme", ["ffg", "shortest"])
+def test_where_switches_remember_nothing_a_return_ends_at_once(scheme):
+    made = returned({plan.node: plan for plan in plan_network(scheme, SQUARE, PlanOptions()).values()}, {})
+    made.run_due()
+    assert returning.due_links(made.state, time.monotonic()) == ()
+    assert not any(one.remembered or one.returning for one in made.state.links.values())
+
+
 @pytest.fixture
 def coordinator(monkeypatch):
     """A coordinator of a network in which a link has failed and returned, and its switches."""
@@ -57,14 +79,7 @@ def coordinator(monkeypatch):
     }
     switches = {node: Routes(plan, teaching[node][:1]) for node, plan in plans.items()}
     assert all(split_cookie(row.cookie).kind == Kind.PLANNED for one in switches.values() for row in one.learned)
-    state = ReturnState(Expected(SQUARE).link_ends, Damping.of_wait(0.0))
-    made = return_coordinator.ReturnCoordinator(SQUARE, plans, state, Events(), lambda: dict(switches))
-    ports = {end: True for ends in made.state.ends.values() for end in ends}
-    made.ports_known(ports)
-    made.ports_known({made.state.ends[LINK][0]: False})
-    made.ports_known({made.state.ends[LINK][0]: True})
-    assert returning.due_links(made.state, time.monotonic()) == (LINK,)
-    return made, switches
+    return returned(plans, switches), switches
 
 
 def test_a_return_to_which_all_switches_come_happens_once(coordinator):

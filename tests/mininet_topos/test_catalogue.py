@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -13,6 +14,7 @@ from mininet_topos.connectivity import bridges, hop_distances, simple_graph
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction
 
+FIGURE_15 = Path(__file__).resolve().parents[2] / "examples" / "gscale_figure15.json"
 # nodes, links, nodes of degree 2, diameter in hops, links that may fail at most with the rest connected, (ordered pair,
 # link on its shortest path) cases, unordered pairs with exactly two edge-disjoint paths
 FACTS = {
@@ -116,3 +118,14 @@ def test_unknown_name_is_one_sentence_with_close_names(name, words):
     assert "\n" not in str(error.value)
     for word in words:
         assert word in str(error.value)
+
+
+def test_gscale_of_figure_15_is_gscale_in_other_numbers_and_has_its_link():
+    example = load_topology(str(FIGURE_15))
+    graphs = []
+    for topology in (load_topology("gscale"), example):
+        graphs.append(nx.Graph((link.a, link.b) for link in topology.link_ids))
+        assert {link.capacity_mbps for link in topology.links} == {1000.0}
+    assert nx.is_isomorphic(*graphs)
+    assert ("s2", "s3") in graphs[1].edges
+    assert ("s2", "s3") not in graphs[0].edges

@@ -18,7 +18,7 @@ from mininet_topos.importers.json_file import to_json
 from tests.quality.layers import ROOT
 
 EXAMPLES = ROOT / "examples"
-TOPOLOGIES = ("kuijia_figure1.json", "pso_line.json", "sqr_ring.json")
+TOPOLOGIES = ("gscale_figure15.json", "kuijia_figure1.json", "pso_line.json", "sqr_ring.json")
 SMALLEST = {"topology": "pair", "scheme": "sdfast", "traffic": [{"from": "h1", "to": "h2"}]}
 RULE = {"traffic_type": 1, "action": "dscp:CS7"}
 

@@ -3,6 +3,7 @@
   armor run examples/two_failures.yaml
   armor run examples/two_failures.yaml --json --out results/mine
   armor run examples/two_failures.yaml --pcap      captures for Wireshark, with the failures as packet comments
+  armor run examples/two_failures.yaml --watch     shows failures, recovery and packets while the run goes on
 
 The file's format is described in docs/scenario_format.md. The exit code is 1 when a scheme broke what it promises.
 """
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from experiments.analysis.result import Json, RunResult
     from experiments.scenario.values import Scenario
     from experiments.testbed.runs.folder import ResultFolder
-    from experiments.testbed.runs.run import FailedRun, Planned
+    from experiments.testbed.runs.run import FailedRun, Follow, Planned
 
 MAX_SEED = 2**31 - 1  # as in the file
 
@@ -39,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep the captures: a pcapng file for each run, with failures and repairs as packet comments "
         "(Wireshark's display filter frame.comment)",
     )
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="show the run while it goes on: a screen on standard error, or lines where that is no terminal",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,13 +53,20 @@ def run(arguments: argparse.Namespace) -> int:
 
     seed = arguments.seed if "seed" in arguments.given else None
     out = Path(arguments.out) if arguments.out else None
-    value = run_file(arguments.scenario, out, seed, keeps_captures=arguments.pcap)
+    value = run_file(arguments.scenario, out, seed, keeps_captures=arguments.pcap, watches=arguments.watch)
     text = runs_text(value["runs"], str(value["folder"]), value["captures"])  # type: ignore[arg-type]
     print_result(arguments, value, text)
     return 0 if value["held"] else 1
 
 
-def run_file(name: str, out: Path | None = None, seed: int | None = None, *, keeps_captures: bool = False) -> Json:
+def run_file(
+    name: str,
+    out: Path | None = None,
+    seed: int | None = None,
+    *,
+    keeps_captures: bool = False,
+    watches: bool = False,
+) -> Json:
     """Run a scenario file on emulated networks and measure it.
 
     Parameters
@@ -64,6 +77,8 @@ def run_file(name: str, out: Path | None = None, seed: int | None = None, *, kee
         In place of the file's.
     keeps_captures
         Whether the folder receives the captures too.
+    watches
+        Whether standard error shows the runs while they go on.
 
     Returns
     -------
@@ -96,7 +111,7 @@ def run_file(name: str, out: Path | None = None, seed: int | None = None, *, kee
     require_programs()
     folder = ResultFolder(out) if out is not None else ResultFolder.new(f"run-{Path(name).stem}")
     title = f"{scenario.topology.name}: one-way delay of the probes"
-    return run_and_write(scenario, planned, folder, written, title, keeps_captures=keeps_captures)
+    return run_and_write(scenario, planned, folder, written, title, keeps_captures=keeps_captures, watches=watches)
 
 
 def require_captures(scenario: Scenario, name: str) -> None:
@@ -122,6 +137,7 @@ def run_and_write(
     title: str,
     *,
     keeps_captures: bool = False,
+    watches: bool = False,
 ) -> Json:
     """Run all variations, write verdict and pictures, and return what `--json` prints."""
     from experiments.charts.delay import draw_delay
@@ -130,8 +146,8 @@ def run_and_write(
     from experiments.charts.run_panels import read_panels
     from experiments.testbed.runs.run import run_scenario
 
-    with telling() as say:
-        outcomes = run_scenario(scenario, planned, folder, text, say, keeps_captures=keeps_captures)
+    with watching(scenario, planned) if watches else telling() as (say, follow):
+        outcomes = run_scenario(scenario, planned, folder, text, say, keeps_captures=keeps_captures, follow=follow)
     value = verdict(outcomes, folder)
     folder.write_verdict(value)
     pictures = [folder.picture("figure.png"), folder.picture("figure.svg")]
@@ -168,7 +184,16 @@ def print_result(arguments: argparse.Namespace, value: Json, text: str) -> None:
 
 
 @contextmanager
-def telling() -> Iterator[Callable[[str], None]]:
+def telling() -> Iterator[tuple[Callable[[str], None], Follow | None]]:
     """Tells what is going on: on a terminal as a line that changes, else nothing."""
     with progress(None, "armor", "") as bar:
-        yield bar.set_description_str
+        yield bar.set_description_str, None
+
+
+@contextmanager
+def watching(scenario: Scenario, planned: Planned) -> Iterator[tuple[Callable[[str], None], Follow | None]]:
+    """Shows the runs while they go on."""
+    from experiments.live.watch import Watch, display
+
+    with Watch(scenario, planned, display()) as watch:
+        yield watch.say, watch.follow

@@ -16,15 +16,16 @@ from typing import Any
 
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
-from experiments.analysis.events import Event, read_events
+from experiments.analysis.events import Event
 from experiments.live.decide.actions import CARRIER, FLAP, ONE_WAY, Action, Fail, FailSwitch, Repair, Send, read_action
 from experiments.live.decide.document import RunView, SeriesView, changes
 from experiments.live.decide.log import Log
-from experiments.live.decide.log_view import LogReader, live_pair
+from experiments.live.decide.log_view import LogReader, links_of_tag, live_pair
 from experiments.live.decide.pings import MOST_PACKETS, Pings
-from experiments.live.decide.running import MOST_EVENTS, PathsOf, first_view
+from experiments.live.decide.running import MOST_EVENTS, RETURN_SLACK_S, PathsOf, first_view
 from experiments.live.decide.timeline import event_views
 from experiments.live.loads import Loads
+from experiments.live.log_tail import LogTail
 from experiments.live.walks import PlanWalks, network_walks
 from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.instruments.processes import end_all
@@ -34,12 +35,10 @@ from experiments.testbed.runs.run import PlannedRun, make_ready
 from experiments.testbed.runs.watching import PortWatch
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.topology import LinkId, Topology
-from ryu_apps.plan.failure_sets import FailureSets
 
 Json = dict[str, Any]
 PING_S = 0.01
 FLAPS, FLAP_S = 3, 1.0
-_RETURN_SLACK_S = 5.0
 _STOP_S = 2.0
 _TRAFFIC_S = 60
 _FIRST_PORT = 5201
@@ -71,17 +70,13 @@ class LiveNetwork:
         paths = {pair: walks.every(pair) for pair in pairs}
         view = first_view(self._variation.name, self._variation.scheme, self._variation.mode, paths)
         self.view: RunView = replace(view, error="the network is being built")
-        self._log = LogReader(topology, self._zero_s, self._links_of_tag())
+        self._log = LogReader(topology, self._zero_s, links_of_tag(topology, self._planned.plans))
         self._events: list[Event] = []
-        self._read_bytes = 0
+        self._tail = LogTail(work.events)
+        self._stack.callback(self._tail.close)
         self._pings: dict[tuple[str, str], tuple[Pings, Output]] = {}
         self._ports = count(_FIRST_PORT)
         self._later: list[tuple[float, Callable[[], object]]] = []
-
-    def _links_of_tag(self) -> Callable[[int], tuple[LinkId, ...]]:
-        plan = next(iter(self._planned.plans.values()))
-        sets, links = FailureSets(*plan.tag_space), self._scenario.topology.link_ids
-        return lambda tag_id: tuple(links[number] for number in sets.numbers(tag_id)) if sets.n_links else ()
 
     def start(self, say: Callable[[str], None]) -> None:
         """Build the network and wait until it is ready."""
@@ -111,7 +106,7 @@ class LiveNetwork:
         self._run_due()
         now_ms = 1000 * (time.monotonic() - self._zero_s)
         is_new = self._read_log()
-        wait_ms = 1000 * (self._scenario.wait_to_restore_s + _RETURN_SLACK_S)
+        wait_ms = 1000 * (self._scenario.wait_to_restore_s + RETURN_SLACK_S)
         failures = self._log.views(now_ms, wait_ms)
         pairs, events = self.view.pairs, self.view.events
         if failures != self.view.failures:
@@ -133,12 +128,7 @@ class LiveNetwork:
 
     def _read_log(self) -> bool:
         """Read what processes have logged since the last look; whether that was anything."""
-        with self._work.events.open("rb") as log:
-            log.seek(self._read_bytes)
-            data = log.read()
-        whole = data[: data.rfind(b"\n") + 1]
-        self._read_bytes += len(whole)
-        events = read_events(whole.decode("utf-8"))
+        events = self._tail.new_events()
         for event in events:
             self._events.append(event)
             self._log.read(event)

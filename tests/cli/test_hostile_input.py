@@ -114,7 +114,7 @@ def test_the_seed_of_the_command_line_is_that_of_the_run(tmp_path: Path, monkeyp
     seen = {}
 
     def measured(
-        scenario: object, _planned: object, folder: object, text: str | None, _title: str, *, keeps_captures: bool
+        scenario: object, _planned: object, folder: object, text: str | None, _title: str, **_options: bool
     ) -> dict[str, object]:
         seen["seed"], seen["text"] = scenario.seed, text
         return {"runs": [], "held": True, "trustworthy": True, "folder": "", "captures": []}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.analysis.events import Event
@@ -11,9 +11,23 @@ from experiments.live.decide.log import Log
 from experiments.live.decide.running import PathsOf
 from mininet_topos.errors import TopologyError
 from mininet_topos.topology import LinkId, Topology
+from ryu_apps.plan.failure_sets import FailureSets
+from ryu_apps.plan.rows import RulePlan
 
 LinksOfTag = Callable[[int], Iterable[LinkId]]
 """Failed links that a tag names."""
+
+
+def links_of_tag(topology: Topology, plans: Mapping[int, RulePlan]) -> LinksOfTag:
+    """Links of the tags that a network's plans use; none where its scheme has no tags.
+
+    Parameters
+    ----------
+    plans
+        By datapath id.
+    """
+    sets, links = FailureSets(*next(iter(plans.values())).tag_space), topology.link_ids
+    return lambda tag_id: tuple(links[number] for number in sets.numbers(tag_id)) if sets.n_links else ()
 
 
 @dataclass

@@ -17,6 +17,8 @@ Paths = tuple[PlannedPaths, ...]
 
 MOST_EVENTS = 2000
 """The oldest are forgotten."""
+RETURN_SLACK_S = 5.0
+"""So long after a repair and the wait-to-restore time usual routes have returned, if nobody has said when."""
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,8 @@ def _of_log(event: Event, t_ms: float) -> EventView | None:
         state = "up" if event.fields.get("live") else "down"
         text = f"{node} reports port {event.fields.get('port_no')} {state} ({event.source.partition(':')[0]})"
         return EventView(t_ms, f"port_{state}", text, node)
+    if event.name == "return_done" and "link" in event.fields:
+        return EventView(t_ms, event.name, f"the agent of {node} uses {event.fields['link']} again", node)
     pattern = _LOGGED.get(event.name)
     if pattern is None:
         return None

@@ -196,7 +196,9 @@ def _happen(testbed: FlowTestbed, scenario: Scenario, injector: Injector) -> Non
     """What the scenario says: its failures, or a run of traffic engineering."""
     if scenario.rerun is None:
         at_s = scenario.failures[0].at_s
-        injector.run(time.monotonic() - at_s, at_s, lambda: None)
+        zero_s = time.monotonic() - at_s
+        testbed.work.note_zero(zero_s)
+        injector.run(zero_s, at_s, lambda: None)
         return
     words = [sys.executable, "-I", str(POST), _REST, scenario.rerun.given]
     answer = testbed.network.run("controller", words, timeout_s=_RERUN_S)

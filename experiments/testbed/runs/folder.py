@@ -20,6 +20,7 @@ from experiments.scenario.document import to_document
 from experiments.scenario.values import Scenario
 from machine.ending import ending_waits
 from machine.environment import environment_facts
+from machine.event_log import EventLog
 from machine.whole_file import write_whole
 from mininet_topos.errors import BadInputError
 
@@ -40,6 +41,14 @@ class Work:
     def events(self) -> Path:
         """The event log that all processes append to."""
         return self.path / "events.jsonl"
+
+    def note_zero(self, zero_s: float) -> None:
+        """Let the event log say when second 0 of the scenario is (CLOCK_MONOTONIC); it may lie ahead."""
+        log = EventLog("runner", self.events)
+        try:
+            log.write("zero", zero_s)
+        finally:
+            log.close()
 
 
 class ResultFolder:

@@ -91,6 +91,7 @@ def measure(
         offset_ns = sample_offset_ns()
         with captures:
             zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
+            work.note_zero(zero_s)
             clients = _Clients(streams, scenario, zero_s)
             datagrams.start(zero_s, zero_s + scenario.duration_s)
             flaps = Flaps(network, scenario, may_raise=may_raise)

@@ -43,6 +43,8 @@ _RETURN_SLACK_S = 20.0
 _RETURN_POLL_S = 1.0
 
 Say = Callable[[str], None]
+Follow = Callable[[Variation, Work, EmulatedNetwork], None]
+"""Shows a network that has just been built while it runs."""
 Planned = dict[Variation, "PlannedRun"]
 
 
@@ -119,6 +121,7 @@ def run_scenario(
     say: Say,
     *,
     keeps_captures: bool = False,
+    follow: Follow | None = None,
 ) -> list[RunResult | FlowResult | FailedRun]:
     """Run every variation of a scenario.
 
@@ -134,6 +137,8 @@ def run_scenario(
         Called with what is going on.
     keeps_captures
         Whether the folder receives the captures too; runs that measure flows have none.
+    follow
+        Called with each network once it is built, again where a run starts anew.
 
     Returns
     -------
@@ -150,7 +155,7 @@ def run_scenario(
     outcomes: list[RunResult | FlowResult | FailedRun] = []
     interval_ms = scenario.bfd_interval_ms
     for variation, prepared in planned.items():
-        run = _Run(scenario, variation, prepared, folder, emulations, say, keeps_captures)
+        run = _Run(scenario, variation, prepared, folder, emulations, say, keeps_captures, follow)
         # Runs are compared, so the next one begins with the BFD interval that this one ended with.
         outcome, interval_ms = run.until_stable(interval_ms)
         if isinstance(outcome, FailedRun):
@@ -186,6 +191,7 @@ class _Run:
     emulations: Json
     say: Say
     keeps_captures: bool
+    follow: Follow | None
 
     def until_stable(self, interval_ms: int | None) -> tuple[RunResult | FlowResult | FailedRun, int | None]:
         """Run; when BFD sessions flap that nobody broke, again with a longer interval.
@@ -228,6 +234,8 @@ class _Run:
             network = emulated_network(scenario, self.variation, work, interval_ms, (keeping,))
             # What is still broken at the end stays so until the switches' rows have been compared with their plans.
             with network, FailureInjection(network) as injection:
+                if self.follow is not None:
+                    self.follow(self.variation, work, network)
                 make_ready(network, self.planned.plans, self.variation, self._say)
                 if is_tunnel_scheme(self.variation) and scenario.tunnels.notified_by == AGENTS_NOTIFY:
                     self._say("waiting for the agents")

@@ -254,7 +254,7 @@ def _open_ring(pid: int, port: SqrPort, undo: ExitStack) -> _Ring:
     """Load a port's program with a ring of its size, and attach it."""
     index, primary, backup = (interface_index(pid, name) for name in (port.device, port.primary, port.backup))
     loaded = undo.enter_context(LoadedObject(find_program_object(PROGRAM_OBJECT), {"ring": port.slots}))
-    for key in chosen_keys(port.choice)[1]:
+    for key in chosen_keys(port.marking)[1]:
         loaded.map("chosen").set(_INDEX.pack(key), _INDEX.pack(1))
     controls, slots = loaded.map("controls"), loaded.map("ring")
     controls.set(_INDEX.pack(0), first_control(port, primary, backup, queued=has_queue(pid, port.primary)))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dataplane.model.marking import EVERY_PACKET, Marking
 from dataplane.model.switch import Backstop
 from mininet_topos.errors import ArmorError, BadInputError
 
@@ -18,7 +19,6 @@ STATE_UP, STATE_HOLD, STATE_BACKUP, STATE_TURNING = range(4)
 REQUEST_NONE, REQUEST_FAIL, REQUEST_RESTORE = range(3)
 IN_SEND_NEVER, IN_SEND_ERRORS, IN_SEND_REFUSALS = range(3)
 CHOOSE_TCP_PORT, CHOOSE_DSCP, CHOOSE_VLAN = 1, 2, 4
-_LARGEST = {CHOOSE_TCP_PORT: ("TCP port", 65535), CHOOSE_DSCP: ("DSCP", 63), CHOOSE_VLAN: ("VLAN id", 4094)}
 _MAX_SLOTS = 1 << 20
 _LONGEST_MS = 3_600_000.0
 _FASTEST_PPS = 1e9
@@ -49,18 +49,6 @@ class SqrAgentError(ArmorError):
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Which packets of a port are protected: those with one of the TCP ports, DSCPs or VLAN ids; all if none is given.
-
-    A TCP port counts as source or destination.
-    """
-
-    tcp_ports: tuple[int, ...] = ()
-    dscp: tuple[int, ...] = ()
-    vlans: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
 class SqrPort:
     """A protected port of a switch.
 
@@ -85,7 +73,7 @@ class SqrPort:
     reconfiguration_ms: float = 0.0
     margin: int = 64
     in_send: bool = True
-    choice: Choice = Choice()
+    marking: Marking = EVERY_PACKET
     replay_pps: float | None = None
 
     def __post_init__(self) -> None:
@@ -101,7 +89,6 @@ class SqrPort:
             )
         if self.replay_pps is not None and not 1 <= self.replay_pps <= _FASTEST_PPS:
             raise BadInputError(f"a replay of {self.replay_pps} packets a second: give 1 to {_FASTEST_PPS:g}, or none")
-        chosen_keys(self.choice)
 
 
 @dataclass(frozen=True)
@@ -141,20 +128,9 @@ class SqrEvent:
     facts: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
-def chosen_keys(choice: Choice) -> tuple[int, list[int]]:
-    """Return which kinds choose, as bits, and the keys of the map of chosen values.
-
-    Raises
-    ------
-    BadInputError
-        A value that does not fit its field.
-    """
-    kinds = ((CHOOSE_TCP_PORT, choice.tcp_ports), (CHOOSE_DSCP, choice.dscp), (CHOOSE_VLAN, choice.vlans))
-    for kind, values in kinds:
-        name, largest = _LARGEST[kind]
-        wrong = [value for value in values if not 0 <= value <= largest]
-        if wrong:
-            raise BadInputError(f"protected traffic by {name} {wrong[0]}: give 0 to {largest}")
+def chosen_keys(marking: Marking) -> tuple[int, list[int]]:
+    """Return which kinds choose, as bits, and the keys of the map of chosen values."""
+    kinds = ((CHOOSE_TCP_PORT, marking.tcp_ports), (CHOOSE_DSCP, marking.dscp), (CHOOSE_VLAN, marking.vlans))
     return sum(kind for kind, values in kinds if values), [
         kind << 16 | value for kind, values in kinds for value in values
     ]
@@ -178,7 +154,7 @@ def first_control(port: SqrPort, primary: int, backup: int, *, queued: bool = Fa
         "backup": backup,
         "mask": port.slots - 1,
         "margin": port.margin,
-        "choose": chosen_keys(port.choice)[0],
+        "choose": chosen_keys(port.marking)[0],
         "in_send": (IN_SEND_ERRORS if queued else IN_SEND_REFUSALS) if port.in_send else IN_SEND_NEVER,
         "delta_ns": round(port.delta_ms * 1e6),
         "reconfiguration_ns": round(port.reconfiguration_ms * 1e6),

@@ -26,8 +26,9 @@ def buffering_text(value: dict[str, Any], promise: str) -> str:
     links = f"{counted(value['failures'], 'failed link')} at once"
     meanings = _MEANINGS | {"promised": _MEANINGS["promised"] + promise}
     rows = [(name.replace("_", " "), f"{value[name]:,}", meaning.format(**value)) for name, meaning in meanings.items()]
+    kept = f"packets marked by {value['marked']}" if value["marked"] else "packets"
     lines = [
-        f"{value['scheme']} on {value['topology']}{mode_words(value['mode'])}, every link keeps packets: {links}",
+        f"{value['scheme']} on {value['topology']}{mode_words(value['mode'])}, every link keeps {kept}: {links}",
         "",
     ]
     lines += [indented(table(rows, right=(1,)))]
@@ -35,8 +36,16 @@ def buffering_text(value: dict[str, Any], promise: str) -> str:
         "",
         f"  of {value['sent']:,} packets of pairs that stay joined {value['lost']:,} are lost, "
         f"{value['duplicated']:,} come again and {value['reordered']:,} are reordered",
+        *_unmarked_lines(value),
         f"  {value['seconds']:.2f} s, {value['cases_per_s'] or 0:,.0f} cases a second",
     ]
     lines += [f"  BROKEN: {example}" for example in value["examples"]]
     lines.append("  the promise holds" if value["holds"] else "  THE PROMISE IS BROKEN")
     return "\n".join(lines)
+
+
+def _unmarked_lines(value: dict[str, Any]) -> list[str]:
+    if not value["marked"]:
+        return []
+    lost = f"{value['unmarked_lost']:,} are lost, as they may be"
+    return [f"  of {value['unmarked_sent']:,} packets without a mark {lost}"]

@@ -3,6 +3,7 @@
 armor plan sdfast darkstrand --switch s4
 armor plan sdfast darkstrand --mode agent --json --out plan.json
 armor plan protect darkstrand --protect flows.yaml --switch s4
+armor plan sqr darkstrand --replayed all --marked dscp=46 --switch s4
 armor plan kuijia gscale --demands random:5:900 --failed s1-s3 --switch s1
 armor plan kuijia gscale --demands random:5:900 --priorities four --shape decomposed --count
 armor plan kuijia gscale --demands random:5:900 --notified-by agent --agent-configurations configurations
@@ -15,6 +16,7 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
+from experiments.cli.buffers import add_buffer_arguments, buffered
 from experiments.cli.in_band import IN_BAND, add_in_band_arguments, refuse_in_band_arguments, run_in_band
 from experiments.cli.memory import add_memory_argument, memory_for
 from experiments.cli.not_covered import not_covered_json
@@ -52,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--count", action="store_true", help="rows and fields of each switch, and what a shape saves")
     add_protect_argument(parser, "nothing is protected")
+    add_buffer_arguments(parser)
     add_tunnel_arguments(parser)
     add_in_band_arguments(parser)
     add_memory_argument(parser)
@@ -72,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadInputError(
                 f"--switch {node!r} is no node of {topology.name!r}; {suggest(node, topology.node_names)}"
             )
+    options = buffered(arguments, scheme, topology, options)
     flows = read_protected_flows(arguments, topology, protects=scheme is not None and scheme.protects)
     if scheme is None:
         refuse_tunnel_arguments(arguments)

@@ -7,13 +7,14 @@
   armor verify kuijia gscale --failures 1
   armor verify protect darkstrand --failures 1
   armor verify lossless darkstrand --mode agent
+  armor verify sqr darkstrand --marked dscp=46
   armor verify kuijia gscale --hash-split 10000 --pair s1 s12 --weights 0.5,0.3,0.2
 
 A case is an ordered pair of hosts and a set of failed links that hits its primary path. With --against-ovs, random
 packets go through the interpreter and through a real Open vSwitch instead. Where a controller rewrites routes, the
 cases are also decided once it has, and while any of the switches have their new rows. Under sqr and lossless both ends
-of every link keep packets, and a stream of them is followed. The exit code is 1 when a case
-breaks what the scheme promises, or when the two disagree. docs/verify.md says what every number means.
+of every link keep packets, and a stream of them is followed; with --marked one of unmarked packets, too. The exit code
+is 1 when a case breaks what the scheme promises, or when the two disagree. docs/verify.md says what every number means.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from experiments.cli.buffers import add_marked_argument, buffered
 from experiments.cli.hash_split import add_hash_split_arguments
 from experiments.cli.memory import add_memory_argument, memory_for
 from experiments.cli.not_covered import not_covered_json, not_covered_lines
@@ -77,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_hash_split_arguments(parser)
     add_protect_argument(parser, "all that two disjoint paths join")
+    add_marked_argument(parser)
     add_tunnel_arguments(parser)
     add_memory_argument(parser)
 
@@ -90,6 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = plan_options(arguments)
     topology = load_topology(arguments.topology)
     require_connected(topology)
+    options = buffered(arguments, scheme, topology, options)
     flows = read_protected_flows(arguments, topology, protects=scheme.protects)
     planner = scheme.plan if scheme.tunnels is None else tunnel_planner(arguments)
     with memory_for(arguments, topology, options, planner, notifies=bool(scheme.modes)):

@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from dataplane.model.marking import Marking
 from experiments.analysis.crankback import longest_crankback
 from experiments.live.decide.document import Document, RunView, changes, to_json
 from experiments.live.decide.places import topology_view
@@ -160,6 +161,7 @@ def _walks(topology: Topology, state: Json) -> PlanWalks:
     names = {each.name for each in fields(PlanOptions)} - {"protection"}
     given = {name: value for name, value in state.get("options", {}).items() if name in names}
     given["replayed"] = tuple(given.get("replayed", ()))
+    given["marked"] = Marking(**{name: tuple(values) for name, values in given.get("marked", {}).items()})
     return PlanWalks(network_walks(topology, str(state["scheme"]), PlanOptions(**given)))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 
+from dataplane.model.marking import EVERY_PACKET, Marking, parse_marking
+from dataplane.model.switch import Backstop
 from experiments.scenario.fields import (
     Context,
     known_keys,
@@ -14,17 +16,21 @@ from experiments.scenario.fields import (
     sequence,
     whole_number,
     with_default,
+    word,
 )
 from experiments.scenario.targets import read_link
 from experiments.scenario.values import Replay
+from mininet_topos.errors import BadInputError
 from mininet_topos.lines import Line
 from mininet_topos.topology import Topology
 from ryu_apps.plan.scheme import Scheme
 
 SETTINGS = ("slots", "delta_ms", "margin", "reconfiguration_ms")
 MAX_WAIT_MS = 10_000.0
-KEYS = ("links", *SETTINGS)
+BACKSTOP = ("pause_above_bytes", "resume_below_bytes")
+KEYS = ("links", "marked", *SETTINGS, *BACKSTOP)
 MAX_SLOTS = 1 << 20
+MAX_BYTES = 1 << 31
 
 
 def read_replay(
@@ -50,7 +56,35 @@ def read_replay(
     if "links" not in given:
         raise context.error(line, "sqr needs links whose packets are kept; add 'links: [[s1, s2]]'")
     links = [read_link(context, entry, topology) for entry in sequence(context, given["links"], "links")]
-    return with_settings(context, given, Replay(tuple(map(str, links))))
+    replay = replace(
+        Replay(tuple(map(str, links))), marked=_marked(context, given), backstop=_backstop(context, line, given)
+    )
+    tagging = [scheme.name for scheme in schemes if scheme.buffers and scheme.modes]
+    if replay.marked.vlans and tagging:
+        raise context.error(given["marked"], f"the tags of {tagging[0]} are VLAN ids; mark by dscp or tcp")
+    return with_settings(context, given, replay)
+
+
+def _marked(context: Context, given: Mapping[str, Line]) -> Marking:
+    if "marked" not in given:
+        return EVERY_PACKET
+    try:
+        return parse_marking("marked", word(context, given["marked"], "marked"))
+    except BadInputError as error:
+        raise context.error(given["marked"], str(error)) from error
+
+
+def _backstop(context: Context, line: Line, given: Mapping[str, Line]) -> Backstop | None:
+    found = [optional(given, key, whole_number(1, MAX_BYTES), context) for key in BACKSTOP]
+    pause, resume = found
+    if pause is None and resume is None:
+        return None
+    if pause is None or resume is None:
+        raise context.error(line, f"a backstop has two marks; give both {' and '.join(BACKSTOP)}")
+    try:
+        return Backstop(pause, resume)
+    except BadInputError as error:
+        raise context.error(given[BACKSTOP[1]], str(error)) from error
 
 
 def with_settings(context: Context, given: Mapping[str, Line], usual: Replay) -> Replay:
@@ -65,6 +99,8 @@ def with_settings(context: Context, given: Mapping[str, Line], usual: Replay) ->
         with_default(given, "delta_ms", number(0, highest=MAX_WAIT_MS), context, usual.delta_ms),
         with_default(given, "margin", whole_number(0, slots - 1), context, min(usual.margin, slots - 1)),
         usual.reconfiguration_ms if reconfiguration_ms is None else reconfiguration_ms,
+        usual.marked,
+        usual.backstop,
     )
 
 
@@ -72,5 +108,8 @@ def replay_to_document(replay: Replay | None) -> dict[str, object] | None:
     """The key's value that gives the replay back."""
     if replay is None:
         return None
-    given = {key: value for key, value in asdict(replay).items() if value is not None}
-    return {**given, "links": list(replay.links)}
+    given: dict[str, object] = {key: getattr(replay, key) for key in SETTINGS}
+    given["marked"] = str(replay.marked) or None
+    if replay.backstop is not None:
+        given |= {key: getattr(replay.backstop, key) for key in BACKSTOP}
+    return {"links": list(replay.links), **{key: value for key, value in given.items() if value is not None}}

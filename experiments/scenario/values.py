@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dataplane.model.marking import EVERY_PACKET, Marking
+from dataplane.model.switch import Backstop
 from experiments.scenario.failure import Failure
 from experiments.scenario.stream import Traffic
 from experiments.scenario.tunnel_values import Expected, Rerun, TunnelConfiguration, WantedFlow
@@ -22,6 +24,7 @@ class Replay:
 
     `margin` packets before the first failed sending are retransmitted, or those of the last `delta_ms` when the failure
     is notified; all wait for `reconfiguration_ms`, in which rows for them come (None: 0, with agents 300).
+    Only `marked` packets are kept. `backstop` says when a switch whose rings hold too much keeps nothing more.
     """
 
     links: tuple[str, ...]
@@ -29,6 +32,8 @@ class Replay:
     delta_ms: float = 50.0
     margin: int = 64
     reconfiguration_ms: float | None = None
+    marked: Marking = EVERY_PACKET
+    backstop: Backstop | None = None
 
 
 @dataclass(frozen=True, slots=True)

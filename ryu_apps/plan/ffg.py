@@ -55,7 +55,7 @@ def plan_ffg(topology: Topology, options: PlanOptions, owner: int) -> dict[int, 
         for target, primary in enumerate(table[position]):
             if primary == NO_LINK:
                 continue
-            group = _group(residual, ports, primary, alternates.get((position, target)))
+            group = failover_group(residual, ports, primary, alternates.get((position, target)))
             groups[group.group_id] = group
             flows.append(destination_row(owner, hosts[topology.node_names[target]], Group(group.group_id)))
         dpid = dpid_of(topology, node)
@@ -69,7 +69,8 @@ def plan_ffg(topology: Topology, options: PlanOptions, owner: int) -> dict[int, 
     return plans
 
 
-def _group(residual: ResidualRoutes, ports: PortMap, primary: int, alternate: int | None) -> GroupRow:
+def failover_group(residual: ResidualRoutes, ports: PortMap, primary: int, alternate: int | None) -> GroupRow:
+    """Fast-failover group over a primary link and its alternate, both indexes into `residual.links`."""
     chosen = [primary] if alternate is None else [primary, alternate]
     port_nos = [ports.port_of[residual.links[link].direction] for link in chosen]
     buckets = tuple(Bucket((Output(port_no),), watch_port=port_no) for port_no in port_nos)

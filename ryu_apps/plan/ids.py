@@ -51,6 +51,7 @@ class Priority(IntEnum):
     RECOVERY = 30000  # rows that a failure put there (learned or by the agent)
     UNREPLAYED = 25000  # agent mode with SQR: given back though the agent has no row for it
     BY_IN_PORT = 21000  # a regular route that depends on the port by which the packet came
+    MARKED = 20500  # SQR: packets that an operator has marked for protection
     PRIMARY = 20000
     AFRESH = 10000  # a packet whose failed set is full meets one more failure
     PUNT = 1000  # agent mode: a tagged packet that no row knows

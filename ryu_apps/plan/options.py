@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dataplane.model.marking import EVERY_PACKET, Marking
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.choices import DEFAULT_MODE, DEFAULT_NOTIFICATION, FLOOD, MODES, NOTIFICATIONS, uses_agent
 from ryu_apps.plan.protection import Protection
@@ -42,6 +43,8 @@ class PlanOptions:
         Protected flows of scheme protect.
     replayed
         Links whose packets schemes sqr and lossless keep, to retransmit them once the link has failed.
+    marked
+        Which packets these schemes keep. Scheme sqr has rows for them; under lossless the virtual port chooses.
 
     Raises
     ------
@@ -58,6 +61,7 @@ class PlanOptions:
     notification: str = DEFAULT_NOTIFICATION
     protection: Protection | None = None
     replayed: tuple[str, ...] = ()
+    marked: Marking = EVERY_PACKET
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():

@@ -25,7 +25,6 @@ from dataplane.decide.protect import (
 )
 from dataplane.decide.sqr import (
     CONTROL_BYTES,
-    Choice,
     SqrAgentError,
     SqrCounters,
     SqrPort,
@@ -38,6 +37,7 @@ from dataplane.decide.sqr import (
     whole_events,
 )
 from dataplane.model.flow_match import FlowMatch
+from dataplane.model.marking import Marking
 from dataplane.model.protection_node import Connection
 from dataplane.model.sequence import Egress, Ingress, receive
 from dataplane.model.switch import Backstop
@@ -119,7 +119,7 @@ def test_a_fresh_control_block_says_what_the_port_says() -> None:
         delta_ms=2.5,
         reconfiguration_ms=1,
         margin=9,
-        choice=Choice(dscp=(1,)),
+        marking=Marking(dscp=(1,)),
         replay_pps=4e4,
     )
     block = first_control(port, 11, 12)
@@ -139,9 +139,9 @@ def test_a_replay_has_a_rate_of_at_least_one_packet_a_second(rate_pps: float) ->
 
 
 def test_chosen_values_are_keys_of_their_kind() -> None:
-    choice = Choice(tcp_ports=(80, 443), dscp=(46,), vlans=(7,))
-    assert chosen_keys(choice) == (7, [1 << 16 | 80, 1 << 16 | 443, 2 << 16 | 46, 4 << 16 | 7])
-    assert chosen_keys(Choice()) == (0, [])
+    marking = Marking(tcp_ports=(80, 443), dscp=(46,), vlans=(7,))
+    assert chosen_keys(marking) == (7, [1 << 16 | 80, 1 << 16 | 443, 2 << 16 | 46, 4 << 16 | 7])
+    assert chosen_keys(Marking()) == (0, [])
 
 
 def test_the_agent_s_command_and_what_it_says() -> None:

@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from dataplane.cost_trial import sqr_nodes
-from dataplane.decide.sqr import FIELDS, Choice, SqrAgentError, SqrCounters, SqrEvent, SqrPort
+from dataplane.decide.sqr import FIELDS, SqrAgentError, SqrCounters, SqrEvent, SqrPort
 from dataplane.devices import add_virtual_port
+from dataplane.model.marking import Marking
 from dataplane.model.switch import Backstop
 from dataplane.sqr import SqrSwitch
 from dataplane.two_paths import StreamCount, TwoPaths, count_stream, numbers_in, two_paths
@@ -232,9 +233,9 @@ def test_two_ports_that_fail_at_once_are_replayed_each_in_its_order(ports: Ports
 
 
 def test_a_tag_that_the_kernel_keeps_beside_the_packet_is_in_the_copy(ports: Ports) -> None:
-    choice = Choice(vlans=(7,))
+    marking = Marking(vlans=(7,))
     with (
-        SqrSwitch(ports.pid, [port("a", "x", choice=choice)]) as switch,
+        SqrSwitch(ports.pid, [port("a", "x", marking=marking)]) as switch,
         sockets(ports, "a", "x") as (a, x),
     ):
         # What arrives is untagged by the kernel, so the copy is looked at in the slot.

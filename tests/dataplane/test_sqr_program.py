@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from dataplane.decide.sqr import FIELDS, Choice, SqrPort, chosen_keys, first_control, read_counters, read_field
+from dataplane.decide.sqr import FIELDS, SqrPort, chosen_keys, first_control, read_counters, read_field
 from dataplane.loader import LoadedObject, PacketProgramError, find_program_object
 from dataplane.model.byte_ring import ByteRing, Mode, RingLimits, send
+from dataplane.model.marking import Marking
 from dataplane.model.slots import SLOT_BYTES, SlotState, unpack_slot, window
 from dataplane.model.values import Packet
 from mininet_topos.errors import BadInputError
@@ -58,7 +59,7 @@ class Ring:
 def open_ring(port: SqrPort, primary: int = LOOPBACK) -> Ring:
     loaded = LoadedObject(find_program_object("sqr"), {"ring": port.slots})
     loaded.map("controls").set(bytes(4), first_control(port, primary, LOOPBACK))
-    for key in chosen_keys(port.choice)[1]:
+    for key in chosen_keys(port.marking)[1]:
         loaded.map("chosen").set(struct.pack("=I", key), struct.pack("=I", 1))
     return Ring(loaded, port)
 
@@ -72,7 +73,7 @@ def ring() -> Iterator[Ring]:
 
 def random_frame(dice: random.Random) -> bytes:
     """Any Ethernet frame, some longer than a slot."""
-    length = dice.choice((14, 15, 46, 60, 64, 600, 1514, 2023, 2024, 2025, dice.randrange(14, 3000)))
+    length = dice.marking((14, 15, 46, 60, 64, 600, 1514, 2023, 2024, 2025, dice.randrange(14, 3000)))
     return dice.randbytes(12) + b"\x88\xb5" + dice.randbytes(length - 14)
 
 
@@ -86,9 +87,9 @@ def random_frames(ring: Ring, count: int, seed: int) -> None:
         frame = random_frame(dice)
         paused = dice.random() < 0.05
         if dice.random() < 0.01:
-            mode = dice.choice(list(Mode))
+            mode = dice.marking(list(Mode))
             first = max(0, model.head - dice.randrange(ring.port.slots))
-            model = replace(model, mode=mode, tail=first, ready_ns=dice.choice((0, count)))
+            model = replace(model, mode=mode, tail=first, ready_ns=dice.marking((0, count)))
             ring.set(state=MODES[mode], tail=first, ready=model.ready_ns == 0)
         ring.set(paused=paused)
         before = model.head
@@ -201,26 +202,26 @@ TCP = as_tcp(PLAIN)
 
 
 @pytest.mark.parametrize(
-    ("choice", "packet", "is_chosen"),
+    ("marking", "packet", "is_chosen"),
     [
-        (Choice(), PLAIN, True),
-        (Choice(tcp_ports=(1000,)), TCP, True),
-        (Choice(tcp_ports=(2000,)), TCP, True),
-        (Choice(tcp_ports=(2000,)), PLAIN, False),
-        (Choice(tcp_ports=(3000,)), TCP, False),
-        (Choice(tcp_ports=(2000,)), TCP[:6] + b"\0\1" + TCP[8:], False),  # a later fragment has no ports
-        (Choice(tcp_ports=(2000,)), TCP[:20], False),
-        (Choice(tcp_ports=(1024,)), b"\x46" + TCP[1:], False),  # behind an option there are other ports
-        (Choice(tcp_ports=(2000,)), b"\x56" + TCP[1:], False),
-        (Choice(dscp=(46,)), with_dscp(PLAIN, 46), True),
-        (Choice(dscp=(46,)), with_dscp(PLAIN, 45), False),
-        (Choice(dscp=(0,)), PLAIN, True),
-        (Choice(tcp_ports=(7,), dscp=(46,)), with_dscp(TCP, 46), True),
-        (Choice(vlans=(5,)), PLAIN, False),
+        (Marking(), PLAIN, True),
+        (Marking(tcp_ports=(1000,)), TCP, True),
+        (Marking(tcp_ports=(2000,)), TCP, True),
+        (Marking(tcp_ports=(2000,)), PLAIN, False),
+        (Marking(tcp_ports=(3000,)), TCP, False),
+        (Marking(tcp_ports=(2000,)), TCP[:6] + b"\0\1" + TCP[8:], False),  # a later fragment has no ports
+        (Marking(tcp_ports=(2000,)), TCP[:20], False),
+        (Marking(tcp_ports=(1024,)), b"\x46" + TCP[1:], False),  # behind an option there are other ports
+        (Marking(tcp_ports=(2000,)), b"\x56" + TCP[1:], False),
+        (Marking(dscp=(46,)), with_dscp(PLAIN, 46), True),
+        (Marking(dscp=(46,)), with_dscp(PLAIN, 45), False),
+        (Marking(dscp=(0,)), PLAIN, True),
+        (Marking(tcp_ports=(7,), dscp=(46,)), with_dscp(TCP, 46), True),
+        (Marking(vlans=(5,)), PLAIN, False),
     ],
 )
-def test_protected_packets_are_the_chosen_ones(choice: Choice, packet: bytes, is_chosen: bool) -> None:
-    ring = open_ring(replace(PORT, choice=choice))
+def test_protected_packets_are_the_chosen_ones(marking: Marking, packet: bytes, is_chosen: bool) -> None:
+    ring = open_ring(replace(PORT, marking=marking))
     with ring.loaded:
         assert ring.program.test(ETHERNET + packet).code == REDIRECTED
         counters = read_counters(ring.control)
@@ -230,7 +231,7 @@ def test_protected_packets_are_the_chosen_ones(choice: Choice, packet: bytes, is
 
 
 def test_what_is_not_ipv4_is_not_chosen_by_port_or_dscp() -> None:
-    ring = open_ring(replace(PORT, choice=Choice(tcp_ports=(0,), dscp=(0,))))
+    ring = open_ring(replace(PORT, marking=Marking(tcp_ports=(0,), dscp=(0,))))
     with ring.loaded:
         ring.program.test(bytes(12) + b"\x08\x06" + bytes(50))
         assert read_counters(ring.control).other == 1
@@ -262,9 +263,6 @@ def test_processors_that_write_at_once_get_a_slot_each() -> None:
         {"delta_ms": -1.0},
         {"margin": 8},
         {"reconfiguration_ms": float("nan")},
-        {"choice": Choice(tcp_ports=(65536,))},
-        {"choice": Choice(dscp=(64,))},
-        {"choice": Choice(vlans=(4095,))},
     ],
 )
 def test_settings_that_the_ring_cannot_have_are_refused(wrong: dict[str, object]) -> None:

@@ -16,7 +16,7 @@ BUFFER_BYTES = (
 )  # for all of a stream, which is read at its end; the system's bound may be a few hundred packets
 
 
-def received(network: EmulatedNetwork, count: int, actions: Any = ()) -> tuple[list[int], int]:
+def received(network: EmulatedNetwork, count: int, actions: Any = (), dscp: int = 0) -> tuple[list[int], int]:
     """Numbers of UDP packets that reached h3 of those that h1 sent, and how many were sent; actions at fractions."""
 
     def bound() -> socket.socket:
@@ -32,6 +32,7 @@ def received(network: EmulatedNetwork, count: int, actions: Any = ()) -> tuple[l
         call_inside(network.shell_pid("h3"), bound) as receiver,
         call_inside(network.shell_pid("h1"), lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
     ):
+        sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
         for number in range(count):
             if number in todo:
                 todo[number]()

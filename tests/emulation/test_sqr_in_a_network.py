@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from dataplane.model.marking import EVERY_PACKET, Marking
 from dataplane.sqr import find_agent
 from emulation.decide.options import EmulationOptions
 from emulation.failure_injection import FailureInjection
@@ -26,13 +28,16 @@ MARGIN = 16
 DELTA_MS = 5000.0  # longer than BFD and a busy machine need to see a silent failure
 
 
-@pytest.fixture(scope="module")
-def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
+MARKED = Marking(dscp=(46,))
+
+
+@contextmanager
+def buffering(folder: Path, marked: Marking) -> Iterator[EmulatedNetwork]:
+    """The ring with SQR at both ends of s1-s2; at its end the ring of s1 must have replayed, and dropped nothing."""
     try:
         find_agent()
     except MissingRequirementError as error:
         pytest.skip(str(error))
-    folder = tmp_path_factory.mktemp("run")
     network = EmulatedNetwork(
         load_topology(str(RING)),
         EmulationOptions(bfd_interval_ms=100),
@@ -41,10 +46,11 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
             "ARMOR_TOPOLOGY": str(RING),
             "ARMOR_METRIC": "delay",
             "ARMOR_REPLAYED": "s1-s2",
+            "ARMOR_MARKED": str(marked),
             "ARMOR_STATS_INTERVAL_S": "0",
             "ARMOR_DISCOVERY_INTERVAL_S": "0",
         },
-        parts=(sqr_ports(Replay(("s1-s2",), slots=4096, delta_ms=DELTA_MS, margin=MARGIN), 0.5),),
+        parts=(sqr_ports(Replay(("s1-s2",), slots=4096, delta_ms=DELTA_MS, margin=MARGIN, marked=marked), 0.5),),
         controller_command=controller_command("sqr"),
         command="test",
     )
@@ -57,6 +63,12 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
     (counters,) = [line for line in lines if "cached" in line]
     assert counters["replayed"] > 0
     assert counters["young"] == counters["pending"] == counters["too_big"] == counters["replay_failed"] == 0
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedNetwork]:
+    with buffering(tmp_path_factory.mktemp("run"), EVERY_PACKET) as running:
+        yield running
 
 
 def test_a_link_that_fails_twice_loses_and_reorders_nothing_and_gets_its_traffic_back(net: EmulatedNetwork) -> None:
@@ -85,10 +97,24 @@ def test_a_silent_failure_is_detected_by_bfd_and_loses_nothing_either(net: Emula
     wait_until(lambda: is_back(net), "the link does not get its traffic back")
 
 
-def is_back(net: EmulatedNetwork) -> bool:
+def test_marked_packets_survive_a_silent_failure_and_the_others_are_lost_until_bfd_detects_it(tmp_path: Path) -> None:
+    with buffering(tmp_path, MARKED) as net, FailureInjection(net) as injection:
+        link = net.topology.parse_link("s1-s2")
+        injection.prepare([link])
+        lost = {}
+        for dscp in (*MARKED.dscp, 0):
+            numbers, sent = received(net, 800, ((0.3, lambda: injection.silent(link)),), dscp)
+            lost[dscp] = sent - len(set(numbers))
+            injection.restore(link)
+            wait_until(lambda: is_back(net, *MARKED.dscp), "the link does not get its traffic back")
+        assert lost[46] == 0
+        assert 0 < lost[0] < 800 * 0.7  # the group takes them past the failed link once it is detected
+
+
+def is_back(net: EmulatedNetwork, dscp: int = 0) -> bool:
     """Whether packets take the link s1-s2 again."""
     before = packets(net, "s1", "s2", "tx")
-    numbers, sent = received(net, 20)
+    numbers, sent = received(net, 20, (), dscp)
     assert list(dict.fromkeys(numbers)) == list(range(sent))  # also on the way back, a packet may be duplicated
     return packets(net, "s1", "s2", "tx") - before >= sent
 

@@ -380,21 +380,3 @@ def test_a_control_that_says_nothing_or_too_much_is_refused(right: str, wrong: s
     assert CONTROLLED.count(right) == 1
     with pytest.raises(BadInputError, match=re.escape(words)):
         parse_scenario(CONTROLLED.replace(right, wrong), "run.yaml", ScenarioContext(load, schemes("sqr", "ffg")))
-
-
-def test_buffered_links_belong_to_scheme_sqr_and_survive_being_written_down() -> None:
-    scenario_context = ScenarioContext(load, schemes("sqr", "ffg"))
-    text = GOOD.replace("scheme: sdfast", "schemes: [sqr, ffg]") + "sqr: {links: [[s1, s2]], slots: 1024}\n"
-    kept = parse_scenario(text, "run.yaml", scenario_context)
-    assert kept.variations[0].replay == Replay(("s1-s2",), 1024)
-    assert kept.variations[1].replay is None
-    assert parse_scenario(json.dumps(to_document(kept)), "run.yaml", scenario_context) == kept
-    for wrong, words in (
-        (text.replace("1024", "1000"), "slots is 1000; give a power of two"),
-        (text.replace("[s1, s2]]", "[s1, s4]]"), "run.yaml:7: link"),
-        (text.replace("slots", "slotz"), "did you mean"),
-        (text.replace("schemes: [sqr, ffg]", "scheme: ffg"), "sqr is for schemes that buffer packets"),
-        (text.partition("sqr: {")[0], "scheme sqr needs links"),
-    ):
-        with pytest.raises(BadInputError, match=words):
-            parse_scenario(wrong, "run.yaml", scenario_context)

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dataplane.model.marking import Marking
 from experiments.cli.main import main
 from experiments.verify.streams.buffered_network import BufferedNetwork, PacketBuffer, StreamOutcome, Timing
 from experiments.verify.streams.buffering import AGENT_TICKS, BufferingResult, verify_buffering
 from experiments.verify.walk.dynamics import dynamics_of
 from mininet_topos import generators
 from mininet_topos.catalogue import load_topology
+from mininet_topos.errors import BadInputError
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.ids import Priority
@@ -162,3 +164,30 @@ def test_the_command_knows_the_schemes_and_tells_what_it_found(capsys: pytest.Ca
     text = capsys.readouterr().out
     assert "lossless on square, agent mode" in text
     assert "the promise holds" in text
+
+
+MARKINGS = [Marking(dscp=(46,)), Marking(tcp_ports=(443,)), Marking(vlans=(7,))]
+
+
+@pytest.mark.parametrize("marked", MARKINGS, ids=str)
+@pytest.mark.parametrize(("scheme", "mode"), VARIANTS)
+def test_marked_packets_lose_nothing_that_is_promised_and_others_may(scheme: str, mode: str, marked: Marking) -> None:
+    topology, options = load_topology("theta"), PlanOptions(mode=mode, marked=marked)
+    if scheme == "lossless" and marked.vlans:
+        with pytest.raises(BadInputError, match="VLAN ids"):
+            verify_buffering(topology, find_scheme(scheme), options, singles(topology))
+        return
+    plain = verify_buffering(topology, find_scheme(scheme), replace(options, marked=Marking()), singles(topology))
+    result = verify_buffering(topology, find_scheme(scheme), options, singles(topology))
+    assert result.holds
+    assert (result.cases, result.sent, result.lost) == (plain.cases, plain.sent, plain.lost)
+    assert result.unmarked_lost > result.lost
+    assert result.unmarked_lost < result.unmarked_sent
+
+
+def test_the_marking_of_the_rings_is_what_saves_marked_packets() -> None:
+    topology, options = load_topology("square"), PlanOptions(marked=Marking(dscp=(46,)))
+    for scheme in ("sqr", "lossless"):
+        short = PacketBuffer(delta=1)
+        result = verify_buffering(topology, find_scheme(scheme), options, singles(topology), packet_buffer=short)
+        assert not result.holds

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from dataplane.model.marking import EVERY_PACKET
 from emulation.decide.options import EmulationOptions
 from emulation.decide.switch import SwitchSite
 from emulation.network import EmulatedNetwork
@@ -71,6 +72,7 @@ def options_of(variation: Variation) -> PlanOptions:
         notification=variation.notification,
         protection=variation.protection,
         replayed=variation.replay.links if variation.replay else (),
+        marked=variation.replay.marked if variation.replay else EVERY_PACKET,
     )
 
 
@@ -157,6 +159,7 @@ def controller_settings(scenario: Scenario, variation: Variation, topology_file:
         "max_failures": options.max_failures,
         "notification": options.notification,
         "replayed": options.replayed,
+        "marked": str(options.marked),
         "wait_to_restore_s": scenario.wait_to_restore_s,
         "backup_db": switch_database(scenario) if variation.uses_agent else None,
     }

@@ -64,7 +64,9 @@ def sqr_ports(
         with ExitStack() as stack:
             network.drop_program = stack.enter_context(drop_program())
             switches = {
-                node: stack.enter_context(SqrSwitch(network.shell_pid(node), list(ports.values())))
+                node: stack.enter_context(
+                    SqrSwitch(network.shell_pid(node), list(ports.values()), backstop=replay.backstop)
+                )
                 for node, ports in by_node.items()
             }
             stack.callback(_note_counters, network, switches, by_node)
@@ -90,6 +92,7 @@ def _port(replay: Replay, inner: str, primary: str, mode: str) -> SqrPort:
         delta_ms=replay.delta_ms,
         reconfiguration_ms=(_AGENT_MS if uses_agent(mode) else 0.0) if wait_ms is None else wait_ms,
         margin=replay.margin,
+        marking=replay.marked,
         replay_pps=_REPLAY_PPS,
     )
 

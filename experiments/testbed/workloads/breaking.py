@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from dataplane.cost_trial import PATHS, S1_ADDRESS, S2_ADDRESS
-from dataplane.decide.sqr import STATE_BACKUP, STATES, Choice, SqrPort
+from dataplane.decide.sqr import STATE_BACKUP, STATES, SqrPort
+from dataplane.model.marking import Marking
 from dataplane.protect import ProtectNode
 from dataplane.sqr import SqrSwitch
 from dataplane.two_paths import TwoPaths
@@ -117,7 +118,7 @@ def _port(recovery: Recovery, model: FailureModel, protected_ports: Sequence[int
         delta_ms=model.bound_ms,
         reconfiguration_ms=model.hold_ms(recovery),
         in_send=False,
-        choice=Choice(tcp_ports=tuple(protected_ports)),
+        marking=Marking(tcp_ports=tuple(protected_ports)),
     )
 
 

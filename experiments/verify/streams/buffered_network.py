@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dataplane.model.byte_ring import ByteRing, Mode, RingLimits, detect, replay, send
+from dataplane.model.marking import EVERY_PACKET, Marking
 from dataplane.model.values import Packet as BufferedPacket
 from dataplane.model.values import Transmission
 from mininet_topos.ports import HOST_PORT
 from mininet_topos.topology import Direction, LinkId, Topology
+from ryu_apps.plan.ids import VLAN_PRESENT
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 from ryu_apps.plan.walk import Hop, Network, is_delivery
@@ -22,6 +24,7 @@ from ryu_apps.plan.walk import Hop, Network, is_delivery
 MAX_HOPS = 300
 RingKey = tuple[str, int]
 _ANY_BYTES = 1 << 40
+_VLAN_ID = 0xFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,12 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class PacketBuffer:
-    """Settings of rings: delta and reconfiguration time in ticks, and how many packets they hold."""
+    """Settings of rings: delta and reconfiguration time in ticks, how many packets they hold, and which."""
 
     delta: int = 5
     reconfiguration: int = 0
     slots: int = 64
+    marked: Marking = EVERY_PACKET
 
 
 @dataclass(slots=True)
@@ -126,6 +130,7 @@ class _Rings(dict[RingKey, ByteRing]):
     def __init__(self, behind: Mapping[RingKey, int], packet_buffer: PacketBuffer) -> None:
         super().__init__()
         self.behind, self._packet_buffer = behind, packet_buffer
+        self.marked = packet_buffer.marked
         self._limits = RingLimits(packet_buffer.slots, _ANY_BYTES)
 
     def __missing__(self, key: RingKey) -> ByteRing:
@@ -141,11 +146,12 @@ class _Run:
         self._healthy, self._broken, self._rings, self._timing = healthy, broken, rings, timing
         self._arriving: dict[int, list[tuple[str, int, _Moving]]] = defaultdict(list)
         self._kept: list[_Moving] = []
-        self._network, self._now = healthy, 0
+        self._network, self._now, self._vlan_tci = healthy, 0, 0
         self._stream_outcome = StreamOutcome(timing.before + timing.after)
 
     def follow(self, source: str, packet: Packet) -> StreamOutcome:
         """Run until nothing moves any more."""
+        self._vlan_tci = packet.vlan_tci
         failed_at = self._timing.before
         known_at = failed_at + self._timing.detection
         while self._is_moving():
@@ -187,7 +193,9 @@ class _Run:
             for port, leaving in self._network.visit(Hop(node, in_port, moving.packet)):
                 after = replace(moving, packet=leaving)
                 if port == HOST_PORT:
-                    if is_delivery(self._network.models[node].plan, leaving):
+                    # A host gets its own VLAN tag back, and no other.
+                    untagged = replace(leaving, vlan_tci=leaving.vlan_tci ^ self._vlan_tci)
+                    if is_delivery(self._network.models[node].plan, untagged):
                         self._stream_outcome.came.append(moving.number)
                 elif (node, port) in self._rings.behind:
                     # A port is no way out for what came in by it, as in Open vSwitch.
@@ -197,8 +205,13 @@ class _Run:
 
     def _keep(self, node: str, virtual: int, moving: _Moving) -> list[tuple[int, _Moving]]:
         """Send by a virtual port; returns what comes back by it at once."""
-        self._kept.append(moving)
         ring = self._rings[node, virtual]
+        if not is_marked(self._rings.marked, moving.packet):
+            if ring.mode is not Mode.UP:
+                return [(virtual, moving)]
+            self._over_link(node, ring.primary, moving)
+            return []
+        self._kept.append(moving)
         kept = BufferedPacket(len(self._kept) - 1, ring.primary)
         self._rings[node, virtual], sent = send(ring, kept, self._now)
         back: list[tuple[int, _Moving]] = []
@@ -230,3 +243,9 @@ class _Run:
         )
         self._stream_outcome.crankback_path = max(self._stream_outcome.crankback_path, after.crankback_path)
         self._arriving[self._now + 1].append((direction.dst, self._healthy.ports.port_of[back], after))
+
+
+def is_marked(marked: Marking, packet: Packet) -> bool:
+    """Whether a packet is one that rings keep."""
+    vlan = packet.vlan_tci & _VLAN_ID if packet.vlan_tci & VLAN_PRESENT else None
+    return marked.chooses(packet.ip_proto, (packet.l4_src, packet.l4_dst), packet.ip_dscp, vlan)

@@ -3,6 +3,9 @@
 Both ends of every link keep packets. A case is an ordered pair of hosts and failed links that hit its primary path; a
 packet leaves in every tick before and after the failure. Where the scheme promises delivery none may be lost, and
 none reordered where it keeps the order.
+
+With a marking the streams are of marked packets, one for each field that marks; beside each case runs a stream of
+unmarked packets, of which those may be lost that the failure meets, but none may loop.
 """
 
 from __future__ import annotations
@@ -12,13 +15,15 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
+from dataplane.model.marking import Marking
 from experiments.verify.streams.buffered_network import BufferedNetwork, PacketBuffer, StreamOutcome, Timing
-from experiments.verify.streams.case_counts import CaseCounts
+from experiments.verify.streams.case_counts import MOST_EXAMPLES, CaseCounts
 from experiments.verify.walk.dynamics import dynamics_of
 from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.choices import NO_MODE, uses_agent
 from ryu_apps.plan.guarantees import Promise
+from ryu_apps.plan.ids import VLAN_PRESENT
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.scheme import Scheme
@@ -27,13 +32,15 @@ from ryu_apps.plan.walk import Network
 AGENT_TICKS = 2
 _CASES = ("reordered_cases", "promised", "crankback_cases", "longest_crankback")
 _PACKETS = ("sent", "lost", "duplicated", "reordered")
+_TCP, _CLIENT_PORT = 6, 49152
 
 
 @dataclass
 class BufferingResult(CaseCounts):
     """What became of the cases; `to_json` has the keys of `armor verify --json`.
 
-    `sent`, `lost`, `duplicated` and `reordered` are packets of all cases that a failed link leaves joined.
+    `sent`, `lost`, `duplicated` and `reordered` are packets of all cases that a failed link leaves joined;
+    `unmarked_sent` and `unmarked_lost` those of the streams beside them.
     """
 
     scheme: str = ""
@@ -48,10 +55,13 @@ class BufferingResult(CaseCounts):
     reordered: int = 0
     crankback_cases: int = 0
     longest_crankback: int = 0
+    marked: str = ""
+    unmarked_sent: int = 0
+    unmarked_lost: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        own = ("planner", "scheme", "mode", *_CASES, *_PACKETS)
+        own = ("planner", "scheme", "mode", "marked", "unmarked_sent", "unmarked_lost", *_CASES, *_PACKETS)
         return {**self.shared_json(), **{name: getattr(self, name) for name in own}}
 
     def add(self, stream_outcome: StreamOutcome, what: str, *, promised: bool, joined: bool) -> None:
@@ -70,6 +80,15 @@ class BufferingResult(CaseCounts):
             for name in _PACKETS:
                 setattr(self, name, getattr(self, name) + getattr(stream_outcome, name))
 
+    def add_unmarked(self, stream_outcome: StreamOutcome, what: str, *, joined: bool) -> None:
+        """Count a stream that nothing keeps; it breaks the promise only if it loops."""
+        if stream_outcome.looped:
+            self.broken += 1
+            self.examples = (*self.examples, f"{what}: an unmarked packet looped")[:MOST_EXAMPLES]
+        if joined:
+            self.unmarked_sent += stream_outcome.sent
+            self.unmarked_lost += stream_outcome.lost
+
 
 def verify_buffering(
     topology: Topology,
@@ -87,7 +106,7 @@ def verify_buffering(
     scheme
         One that buffers packets.
     options
-        `replayed` is set to all links.
+        `replayed` is set to all links; `marked` says which packets are kept.
     progress
         Called with 1 after each set of links.
     keeping : Keeping, optional
@@ -109,6 +128,7 @@ def verify_buffering(
         mode=whole.mode,
         keeps_order=scheme.keeps_order,
         planner=options.planner,
+        marked=str(options.marked),
     )
     paths = _primary_paths(whole.healthy, kept)
     for failed in failed_sets:
@@ -118,12 +138,15 @@ def verify_buffering(
             if not path.isdisjoint(failed):
                 timing = Timing(len(path) + 1, agent=whole.agent_ticks)
                 network = BufferedNetwork(whole.healthy, broken.with_failed(failed), kept, whole.packet_buffer)
-                stream_outcome = network.send(source, _packet(topology, source, target), timing)
+                packet = _packet(topology, source, target)
                 joined = parts[source] == parts[target]
+                promised = joined and whole.promises(source, target, failed)
                 what = f"{source} to {target}, {' '.join(sorted(map(str, failed)))} down"
-                result.add(
-                    stream_outcome, what, promised=joined and whole.promises(source, target, failed), joined=joined
-                )
+                for marked in marked_packets(packet, options.marked):
+                    outcome = network.send(source, marked, timing)
+                    result.add(outcome, what, promised=promised, joined=joined)
+                if not options.marked.is_all:
+                    result.add_unmarked(network.send(source, packet, timing), what, joined=joined)
         progress(1)
     result.seconds = perf_counter() - began
     return result
@@ -149,7 +172,7 @@ class _Whole:
             scheme.guarantee(topology, options),
             mode,
             agent_ticks,
-            PacketBuffer(reconfiguration=agent_ticks) if packet_buffer is None else packet_buffer,
+            replace(packet_buffer or PacketBuffer(reconfiguration=agent_ticks), marked=options.marked),
         )
 
     def promises(self, source: str, target: str, failed: frozenset[LinkId]) -> bool:
@@ -169,6 +192,15 @@ def _primary_paths(healthy: Network, kept: Sequence[str]) -> dict[tuple[str, str
                 stream_outcome = network.send(source, _packet(healthy.topology, source, target), Timing(1, after=0))
                 found[source, target] = frozenset(stream_outcome.links)
     return found
+
+
+def marked_packets(plain: Packet, marked: Marking) -> list[Packet]:
+    """Copies of a UDP packet that are marked, one for each field that marks; the packet itself if all are kept."""
+    if marked.is_all:
+        return [plain]
+    found = [replace(plain, ip_dscp=value) for value in marked.dscp[:1]]
+    found += [replace(plain, ip_proto=_TCP, l4_src=_CLIENT_PORT, l4_dst=port) for port in marked.tcp_ports[:1]]
+    return found + [replace(plain, vlan_tci=VLAN_PRESENT | vlan) for vlan in marked.vlans[:1]]
 
 
 def _packet(topology: Topology, source: str, target: str) -> Packet:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from dataplane.model.marking import Marking, parse_marking
 from mininet_topos.endpoints import host_and_port
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.decide.setting_group import (
@@ -120,6 +121,10 @@ def _names(_name: str, value: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in value.split(",") if word.strip())
 
 
+def _marking(name: str, value: str) -> Marking:
+    return parse_marking(f"setting {name}", value)
+
+
 def _node_address(name: str, value: str) -> str:
     filled = check_template(name, value, ("node", "control_ip"))
     if filled and not filled.startswith("unix:"):
@@ -161,6 +166,7 @@ SETTINGS = (
     Setting("queue_db", _DATABASE, "", "database of a switch that gets its queues, as backup_db; empty: none"),
     Setting("edge", flag, "on", "on: answer ARP and learn foreign MAC addresses"),
     Setting("replayed", _names, "", "schemes sqr, lossless: links whose packets are kept, as s1-s2,s3-s4; empty: none"),
+    Setting("marked", _marking, "", "scheme sqr: packets that are kept, as dscp=46,tcp=443,vlan=7; empty: all"),
     Setting("protect", text, "", "scheme protect: YAML or JSON file of protected flows; empty: none at first"),
     Setting(
         "protect_nodes", _node_address, "", "scheme protect: its nodes, e.g. unix:/run/armor/{node}.sock; empty: none"
@@ -183,7 +189,17 @@ SETTINGS = (
         "agent_configurations", text, "", "notified_by agent: folder for the agents' configurations, NODE.json each"
     ),
 )
-_PLAN_NAMES = ("mode", "planner", "routes", "metric", "max_failures", "notification", "hard_timeout_s", "replayed")
+_PLAN_NAMES = (
+    "mode",
+    "planner",
+    "routes",
+    "metric",
+    "max_failures",
+    "notification",
+    "hard_timeout_s",
+    "replayed",
+    "marked",
+)
 _TUNNEL_NAMES = ("priorities", "prefixes", "notified_by")
 _TRAFFIC_NAMES = (
     *("demands", "tunnels", "tunnel_kind", "objective", "te_solver", "default_capacity_mbps", "low_to_high", "seed"),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.ids import Kind, Priority, Table, cookie, port_group
@@ -35,7 +36,13 @@ def plan_lossless(topology: Topology, options: PlanOptions) -> dict[int, RulePla
     ------
     PlanLimitError
         As `plan_sdfast`.
+    BadInputError
+        Packets are marked by VLAN id: SD-FAST's tags are VLAN ids.
     """
+    if options.marked.vlans:
+        raise BadInputError(
+            f"packets marked by {options.marked}, but SD-FAST's tags are VLAN ids; under lossless mark by dscp or tcp"
+        )
     plans = plan_sdfast(topology, options)
     changed = _beside_the_agent if options.uses_agent else _in_the_group
     for (node, port_no), virtual in virtual_ports(topology, replayed_links(topology, options.replayed)).items():

@@ -5,25 +5,30 @@ port, where the packet program copies them and sends them on. Once the link's po
 buffered packets, and all that follow, back to the switch by the virtual port: then rows for that in_port send them by a
 loop-free alternate (plan.ffg), the paper's local rerouting. Destinations without an alternate go straight to the port,
 since nothing could be done with what would be kept for them.
+
+With a marking (section V) only marked packets take the virtual port. The others take a fast-failover group over the
+same two ports: what the failed link had of them is lost, what follows its detection is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dataplane.model.marking import Marking
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import assign_ports
 from mininet_topos.topology import LinkId, Topology
-from ryu_apps.plan.addressing import dpid_of, hosts_of
-from ryu_apps.plan.ffg import find_alternates
+from ryu_apps.plan.addressing import Host, dpid_of, hosts_of
+from ryu_apps.plan.ffg import failover_group, find_alternates
 from ryu_apps.plan.fields import ETH_IPV4
-from ryu_apps.plan.ids import Kind, Priority, Table, cookie, sqr_port
+from ryu_apps.plan.ids import VLAN_PRESENT, Kind, Priority, Table, cookie, sqr_port
 from ryu_apps.plan.options import PlanOptions
-from ryu_apps.plan.rows import FlowRow, Output, RulePlan, match, sorted_flows
+from ryu_apps.plan.rows import FlowRow, Group, Match, Output, RulePlan, match, sorted_flows
 from ryu_apps.plan.shortest import deliver_row, destination_row
 from te_solver.routes import NO_LINK, ResidualRoutes
 
 OWNER = 12
+_TCP = 6
 
 
 def replayed_links(topology: Topology, names: Iterable[str]) -> tuple[LinkId, ...]:
@@ -62,7 +67,7 @@ def plan_sqr(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
     virtual = virtual_ports(topology, replayed_links(topology, options.replayed))
     plans = {}
     for position, node in enumerate(topology.node_names):
-        flows = [deliver_row(OWNER, hosts[node])]
+        flows, groups = [deliver_row(OWNER, hosts[node])], {}
         for target, primary in enumerate(table[position]):
             if primary == NO_LINK:
                 continue
@@ -72,11 +77,41 @@ def plan_sqr(topology: Topology, options: PlanOptions) -> dict[int, RulePlan]:
             if kept_by is None or alternate is None:
                 flows.append(destination_row(OWNER, host, Output(port_no)))
                 continue
-            flows.append(destination_row(OWNER, host, Output(kept_by)))
-            way_on = Output(ports.port_of[residual.links[alternate].direction])
-            fields = match(in_port=kept_by, eth_type=ETH_IPV4, ipv4_dst=host.ipv4)
-            planned = cookie(OWNER, Kind.PLANNED, 0, host.ipv4)
-            flows.append(FlowRow(Table.CLASSIFY, Priority.REPLAY, fields, (way_on,), cookie=planned))
+            flows += _kept_rows(host, options.marked, kept_by, ports.port_of[residual.links[alternate].direction])
+            if not options.marked.is_all:
+                group = failover_group(residual, ports, primary, alternate)
+                groups[group.group_id] = group
+                flows.append(destination_row(OWNER, host, Group(group.group_id)))
         dpid = dpid_of(topology, node)
-        plans[dpid] = RulePlan(dpid, node, flows=sorted_flows(flows), local_ipv4=(hosts[node].ipv4,))
+        plans[dpid] = RulePlan(
+            dpid,
+            node,
+            flows=sorted_flows(flows),
+            groups=tuple(groups[group_id] for group_id in sorted(groups)),
+            local_ipv4=(hosts[node].ipv4,),
+        )
     return plans
+
+
+def _kept_rows(host: Host, marked: Marking, virtual: int, alternate_port: int) -> list[FlowRow]:
+    """Rows that send packets for a host into a virtual port, and those that it gives back by the alternate."""
+    planned = cookie(OWNER, Kind.PLANNED, 0, host.ipv4)
+
+    def row(priority: Priority, fields: Match, out: int) -> FlowRow:
+        return FlowRow(Table.CLASSIFY, priority, fields, (Output(out),), cookie=planned)
+
+    given_back = match(in_port=virtual, eth_type=ETH_IPV4, ipv4_dst=host.ipv4)
+    rows = [row(Priority.REPLAY, given_back, alternate_port)]
+    if marked.is_all:
+        return [destination_row(OWNER, host, Output(virtual)), *rows]
+    return [*rows, *(row(Priority.MARKED, fields, virtual) for fields in marked_matches(host.ipv4, marked))]
+
+
+def marked_matches(ipv4_dst: int, marked: Marking) -> list[Match]:
+    """Matches of marked packets to one address, one for each value; a TCP port counts at either end."""
+    to = {"eth_type": ETH_IPV4, "ipv4_dst": ipv4_dst}
+    found = [match(**to, ip_dscp=value) for value in marked.dscp]
+    found += [match(**to, vlan_vid=VLAN_PRESENT | value) for value in marked.vlans]
+    for port in marked.tcp_ports:
+        found += [match(**to, ip_proto=_TCP, **{end: port}) for end in ("tcp_src", "tcp_dst")]
+    return found

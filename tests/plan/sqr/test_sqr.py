@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dataplane.model.marking import Marking
 from mininet_topos import generators
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import TopologyError
@@ -16,7 +18,7 @@ from mininet_topos.topology import Direction, LinkId, Topology
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.check import violations
 from ryu_apps.plan.guarantees import alternate_of_a_buffered_link
-from ryu_apps.plan.ids import sqr_port
+from ryu_apps.plan.ids import Priority, sqr_port
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
 from ryu_apps.plan.notification import is_notification
 from ryu_apps.plan.options import PlanOptions
@@ -211,3 +213,41 @@ def test_beside_an_agent_what_comes_too_early_goes_into_the_link_and_agents_rows
     backup = next(row for row in plan.backups if row.destination == packet.ipv4_dst and row.tag_id)
     assert sent_by(virtual, (untagged_row(backup),)) == [backup.out_port]
     assert sent_by(HOST_PORT, (untagged_row(backup),)) == [backup.out_port]
+
+
+MARKED = Marking(tcp_ports=(443,), dscp=(46,), vlans=(7,))
+MARKED_PACKETS = (
+    {"ip_dscp": 46},
+    {"ip_proto": 6, "l4_src": 443},
+    {"ip_proto": 6, "l4_dst": 443},
+    {"vlan_tci": 0x1007},
+)
+UNMARKED_PACKETS = ({}, {"ip_dscp": 45}, {"ip_proto": 17, "l4_dst": 443}, {"vlan_tci": 0x1006})
+
+
+def test_marked_packets_alone_take_the_virtual_port_and_others_fail_over_by_a_group() -> None:
+    topology = load_topology("square")
+    link = topology.link_ids[0]
+    ports, hosts = assign_ports(topology), hosts_of(topology)
+    plans = plan_network("sqr", topology, PlanOptions(replayed=(str(link),), marked=MARKED))
+    plan = next(each for each in plans.values() if each.node == link.a)
+    model, port = SwitchModel(plan), ports.port_of[Direction(link.a, link.b, link.key)]
+    live = frozenset(number for node, number in ports.direction_at if node == link.a)
+    kept = [row for row in plan.flows if row.priority == Priority.REPLAY]
+    assert kept
+    for row in kept:
+        target = next(value for name, value, _ in row.match if name == "ipv4_dst")
+        plain = Packet(hosts[link.a].ipv4, target)
+
+        def sent_by(fields: dict[str, int], up: frozenset[int], packet: Packet = plain) -> list[int]:
+            outputs = interpret_switch(model, replace(packet, **fields), HOST_PORT, up).outputs
+            return [number for number, _, _ in outputs]
+
+        for fields in MARKED_PACKETS:
+            assert sent_by(fields, live) == sent_by(fields, live - {port}) == [sqr_port(port)]
+        for fields in UNMARKED_PACKETS:
+            assert sent_by(fields, live) == [port]
+            assert sent_by(fields, live - {port}) == [action.port_no for action in row.apply_actions]
+    own = live | {HOST_PORT, sqr_port(port)}
+    assert violations(plan, own) == ()
+    assert canonical(plan) == plan

@@ -26,9 +26,9 @@ def buffering_text(value: dict[str, Any], promise: str) -> str:
     links = f"{counted(value['failures'], 'failed link')} at once"
     meanings = _MEANINGS | {"promised": _MEANINGS["promised"] + promise}
     rows = [(name.replace("_", " "), f"{value[name]:,}", meaning.format(**value)) for name, meaning in meanings.items()]
-    kept = f"packets marked by {value['marked']}" if value["marked"] else "packets"
+    packets = f"packets marked by {value['marked']}" if value["marked"] else "packets"
     lines = [
-        f"{value['scheme']} on {value['topology']}{mode_words(value['mode'])}, every link keeps {kept}: {links}",
+        f"{value['scheme']} on {value['topology']}{mode_words(value['mode'])}, every link keeps {packets}: {links}",
         "",
     ]
     lines += [indented(table(rows, right=(1,)))]

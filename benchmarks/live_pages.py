@@ -167,8 +167,8 @@ def trial(found: Live, pair: tuple[str, str], link: str, pages: int) -> Row:
     until(lambda: has_returned(found.run()["events"], link, repaired_ms), "the usual routes are back", RETURN_S)
     run = found.run()
     failure = run["failures"][known]
-    if strange := others_down(run["events"], link, failure["down"][0]):
-        return {"status": "failed", "error": f"the machine was busy: BFD took ports of {strange} as failed"}
+    if others := others_down(run["events"], link, failure["down"][0]):
+        return {"status": "failed", "error": f"the machine was busy: BFD took ports of {others} as failed"}
     counts = Ping.own_counts(said)
     if counts is None or counts[0] != PINGS or counts[0] == counts[1]:
         return {"status": "failed", "error": f"no outage was measured: ping says {said.strip()!r}"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dataplane.model.marking import Marking
 from emulation.decide.queues import QUEUE_SETUPS
 from experiments.scenario import tunnel_values
 from mininet_topos.errors import BadInputError
@@ -48,6 +49,7 @@ def test_every_setting_can_be_given():
         "queue_db": "unix:/run/{node}/db.sock",
         "edge": "off",
         "replayed": "s1-s2, s2-s3",
+        "marked": "dscp=46, tcp=443",
         "protect": "flows.yaml",
         "protect_nodes": "{control_ip}:6655",
         "demands": "gravity:8000",
@@ -68,7 +70,7 @@ def test_every_setting_can_be_given():
     assert set(given) == {one.name for one in ARMOR.settings}
     settings = ARMOR.read({}, {ARMOR.environment_name(name): value for name, value in given.items()})
     assert settings.options == PlanOptions(
-        "learned", "pair", "mst", "delay", 1, 30, "flood", replayed=("s1-s2", "s2-s3")
+        "learned", "pair", "mst", "delay", 1, 30, "flood", replayed=("s1-s2", "s2-s3"), marked=Marking((443,), (46,))
     )
     assert (settings.rest_port, settings.wait_to_restore_s, settings.stats_interval_s) == (0, 0.5, 0.0)
     assert settings.backup_remote("s3", "10.255.0.3") == "tcp:10.255.0.3:6641"

@@ -3,11 +3,11 @@
     sudo .venv/bin/python -m benchmarks.live_pages [--failures 12] [--pages 10] [--topology darkstrand] [--out FILE]
 
 One network under the real `armor live`; the links of the shown path fail, each while no page is open and while
-PAGES readers follow the server-sent events, as a browser's page does. A trial is one failure: echo requests a
-millisecond apart between the hosts of the shown pair, the failure 0.5 s after their start, the lost ones counted as
-the outage, then repair and return of the usual routes. The order of the two variants turns round each time
-(0, 10, 10, 0, ...), so that a machine that slows down favours neither. The readers' own processor time counts as part
-of what is measured: they run on the same machine, as a browser would. Every trial is a line of the result file.
+PAGES readers follow the server-sent events, as a browser's page does. A trial is one failure: echo requests 5 ms
+apart between the hosts of the shown pair, the failure 0.5 s after their start, the lost ones counted as the outage,
+then repair and return of the usual routes. The order of the two variants turns round each time (0, 10, 10, 0, ...), so
+that a machine that slows down favours neither. The readers' own processor time counts as part of what is measured: they
+run on the same machine, as a browser would. Every trial is a line of the result file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Json = dict[str, Any]
 Row = dict[str, Any]
 RESULTS = Path(__file__).parent / "results" / "live_pages.jsonl"
 BFD_INTERVAL_MS = 20
-PING_MS, PINGS, FAIL_AFTER_S, PAYLOAD_BYTES = 1, 4000, 0.5, 56
+PING_MS, PINGS, FAIL_AFTER_S, PAYLOAD_BYTES = 5, 800, 0.5, 56
 READY_S, RETURN_S, REQUEST_S, END_S = 300.0, 150.0, 60.0, 60.0
 _DOCUMENT = re.compile(r'<script type="application/json" id="document">(.*?)</script>', re.DOTALL)
 

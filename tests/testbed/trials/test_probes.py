@@ -46,10 +46,11 @@ def test_an_echo_request_sums_to_zero_and_its_answer_is_recognised(ident: int, s
 
 
 @pytest.mark.emulation
-def test_pings_are_all_sent_however_quick_the_answers_are() -> None:
-    argv = [sys.executable, "-I", "-S", str(PACED_PING), "127.0.0.1", "0.005", "40", "1", "56"]
+@pytest.mark.parametrize(("interval_s", "count"), [("0.005", "40"), ("0", "3000")])
+def test_pings_are_all_sent_and_answers_read_however_quick_or_late_they_are(interval_s: str, count: str) -> None:
+    argv = [sys.executable, "-I", "-S", str(PACED_PING), "127.0.0.1", interval_s, count, "1", "56"]
     assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == (
-        "40 packets transmitted, 40 received\n"
+        f"{count} packets transmitted, {count} received\n"
     )
 
 

@@ -61,6 +61,12 @@ def test_a_row_is_json_and_tells_paths_queues_and_fluid() -> None:
     assert row["windows_s"] == {"before_s": 8.0, "after_s": 20.0, "final_s": 5.0}
 
 
+def test_a_flow_that_carried_nothing_before_the_failure_makes_a_trial_not_trustworthy() -> None:
+    row = flow_row(seen([record(), record(name="f9", before_mbps=0.0)]), TIMING)
+    assert not row.trustworthy
+    assert row.warnings[0] == "f9 carried nothing before anything was broken"
+
+
 def test_stages_are_those_after_the_failure() -> None:
     events = [
         Event(99.0, "controller", "restoration_begin"),

@@ -57,7 +57,7 @@ def flow_timing(timing: Timing, settle_s: float) -> FlowTiming:
 def flow_row(seen: SeenFlows, timing: FlowTiming) -> FlowsMeasured:
     """What figures read of a trial."""
     warnings, trustworthy = assess(seen.health)
-    lost = lost_before(seen.records)
+    doubts = (*lost_before(seen.records), *silent_before(seen.records))
     return FlowsMeasured(
         failed_links=seen.trial.links,
         flows=tuple(seen.records),
@@ -66,8 +66,8 @@ def flow_row(seen: SeenFlows, timing: FlowTiming) -> FlowsMeasured:
         fluid={name: Rates(**rates) for name, rates in seen.fluid.items()},
         stages_ms=stages_ms(seen.events, seen.failure_s),
         windows_s=Windows(timing.before_s, timing.after_s, timing.final_s),
-        warnings=(*lost, *warnings, *missing_before(seen.records)),
-        trustworthy=trustworthy and not lost,
+        warnings=(*doubts, *warnings, *missing_before(seen.records)),
+        trustworthy=trustworthy and not doubts,
         load_per_core=round(seen.load_per_core, 2),
     )
 
@@ -89,6 +89,12 @@ def lost_before(records: Iterable[FlowRecord]) -> list[str]:
         return []
     lost = sum((each.offered_mbps or 0.0) * (each.lost_percent_before or 0.0) for each in known) / offered
     return [f"{lost:.1f} % of UDP was lost before anything was broken"] if lost > MOST_LOST_PERCENT else []
+
+
+def silent_before(records: Iterable[FlowRecord]) -> list[str]:
+    """A sentence when flows carried nothing before anything was broken: their sender did not get to run."""
+    silent = [each.name for each in records if each.before_mbps <= 0.0]
+    return [f"{', '.join(silent)} carried nothing before anything was broken"] if silent else []
 
 
 def missing_before(records: Iterable[FlowRecord]) -> list[str]:

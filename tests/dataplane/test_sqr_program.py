@@ -73,7 +73,7 @@ def ring() -> Iterator[Ring]:
 
 def random_frame(dice: random.Random) -> bytes:
     """Any Ethernet frame, some longer than a slot."""
-    length = dice.marking((14, 15, 46, 60, 64, 600, 1514, 2023, 2024, 2025, dice.randrange(14, 3000)))
+    length = dice.choice((14, 15, 46, 60, 64, 600, 1514, 2023, 2024, 2025, dice.randrange(14, 3000)))
     return dice.randbytes(12) + b"\x88\xb5" + dice.randbytes(length - 14)
 
 
@@ -87,9 +87,9 @@ def random_frames(ring: Ring, count: int, seed: int) -> None:
         frame = random_frame(dice)
         paused = dice.random() < 0.05
         if dice.random() < 0.01:
-            mode = dice.marking(list(Mode))
+            mode = dice.choice(list(Mode))
             first = max(0, model.head - dice.randrange(ring.port.slots))
-            model = replace(model, mode=mode, tail=first, ready_ns=dice.marking((0, count)))
+            model = replace(model, mode=mode, tail=first, ready_ns=dice.choice((0, count)))
             ring.set(state=MODES[mode], tail=first, ready=model.ready_ns == 0)
         ring.set(paused=paused)
         before = model.head

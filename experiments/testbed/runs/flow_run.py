@@ -100,6 +100,9 @@ def run_flows(
             timing_of(scenario),
             flow_classes(scenario.topology, placed, failed),
         )
+    if scenario.rerun is not None:
+        say("waiting for traffic engineering")
+        _wait_engineered(testbed.work)
     say("comparing rows with plans")
     wrong = _wrong_rows(testbed, scenario, after, failed)
     return _result(testbed, scenario, variation, placed, measured, seen=_Seen(flaps, wrong, failed))
@@ -204,6 +207,17 @@ def _happen(testbed: FlowTestbed, scenario: Scenario, injector: Injector) -> Non
     answer = testbed.network.run("controller", words, timeout_s=_RERUN_S)
     if "run" not in _json(answer.stdout):
         raise ArmorError(f"the controller does not run traffic engineering: {answer.stdout or answer.stderr}")
+
+
+def _wait_engineered(work: Work) -> None:
+    """Wait until the asked run of traffic engineering has ended, which takes long where every processor is busy."""
+    deadline_s = time.monotonic() + _RERUN_S
+    while not any(event.name == "te_done" for event in read_events(_text(work))):
+        if time.monotonic() > deadline_s:
+            raise ArmorError(
+                f"traffic engineering has not ended {_RERUN_S:g} s after the flows; the controller's log says why"
+            )
+        time.sleep(_ROWS_POLL_S)
 
 
 def _json(text: str) -> dict[str, object]:

@@ -15,8 +15,6 @@ memory    the agent's resident memory for switch s4 of Darkstrand, all pairs, bo
 
 from __future__ import annotations
 
-import argparse
-import json
 import struct
 import sys
 import time
@@ -24,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median, quantiles
 
-from benchmarks.environment import environment, memory_mb
+from benchmarks.trial_rows import memory_mb, parser_of, record
 from machine.json_rpc import JsonRpcClient
 from mininet_topos.catalogue import load_topology
 from ovsdb_backup.agent import without_eventlet
@@ -50,7 +48,6 @@ from tests.openflow.openflow_client import OpenFlowClient
 from tests.ovsdb_backup.running import RunningAgent, ipv4_frame, running_agent
 from tests.ovsdb_backup.world import Site, site
 
-RESULTS = Path(__file__).parent / "results" / "agent_latency.jsonl"
 FAILING, OTHER, BACKUP = 2, 3, 4
 TAG_SPACE = (3, 1)
 FIRST_DESTINATION = 0x0B000000
@@ -250,21 +247,11 @@ def measurements(failures: int) -> Iterator[dict[str, object]]:
 
 def main() -> int:
     """Measure, write the rows, print a summary."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("agent_latency", __doc__)
     parser.add_argument("--failures", type=int, default=200)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     without_eventlet()
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    rows: list[dict[str, object]] = []
-    with given.out.open("w", encoding="utf-8") as out:
-        head = {"command": ["benchmarks.agent_latency", *sys.argv[1:]], "environment": environment()}
-        print(json.dumps(head), file=out, flush=True)
-        for row in measurements(given.failures):
-            rows.append(row)
-            print(json.dumps(row), file=out, flush=True)
-    print("\n".join(summary(rows)))
-    return 0
+    return record("agent_latency", given.out, measurements(given.failures), summary)
 
 
 if __name__ == "__main__":

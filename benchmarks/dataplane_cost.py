@@ -10,22 +10,18 @@ hits all alike. Every trial is a JSON line of the result file.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from statistics import median, quantiles
 
-from benchmarks.environment import environment
+from benchmarks.trial_rows import parser_of, record
 from dataplane.cost_trial import VARIANTS, Cost, measure
 from dataplane.two_paths import two_paths
 from mininet_topos.errors import ArmorError
 
 FRAME_BYTES = (64, 1400)
-RESULTS = Path(__file__).parent / "results" / "dataplane_cost.jsonl"
 
 
 def trials(repetitions: int, frames: int) -> Iterator[dict[str, object]]:
@@ -66,21 +62,11 @@ def summary(rows: list[dict[str, object]]) -> Iterator[str]:
 
 def main() -> int:
     """Run the variants, write the rows, print a summary."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("dataplane_cost", __doc__)
     parser.add_argument("--repetitions", type=int, default=9)
     parser.add_argument("--frames", type=int, default=6000)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    rows = []
-    with given.out.open("w", encoding="utf-8") as out:
-        facts = {"command": ["benchmarks.dataplane_cost", *sys.argv[1:]], "environment": environment()}
-        print(json.dumps(facts), file=out, flush=True)
-        for row in trials(given.repetitions, given.frames):
-            rows.append(row)
-            print(json.dumps(row), file=out, flush=True)
-    print("\n".join(summary(rows)))
-    return 0
+    return record("dataplane_cost", given.out, trials(given.repetitions, given.frames), summary)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ frame was due to when it was sent. Every trial is a JSON line of the result file
 
 from __future__ import annotations
 
-import argparse
-import json
 import multiprocessing
 import os
 import sys
@@ -21,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from benchmarks.environment import environment
+from benchmarks.trial_rows import parser_of, record
 from emulation.decide.delay_line import PROGRAM_NAME, trial_of
 from emulation.delay_line import find_delay_line
 from emulation.delay_trial import DelayTestbed, delay_testbed, errors_us, send_stamped
@@ -29,7 +27,6 @@ from mininet_topos.errors import ArmorError, MissingRequirementError
 
 CASES = tuple((links, rate_pps) for rate_pps in (1000, 10_000) for links in (1, 8, 28))
 SENDER_PPS = 90_000  # what one Python process can send
-RESULTS = Path(__file__).parent / "results" / "delay_line.jsonl"
 
 
 def send_from_processes(testbed: DelayTestbed, links: int, rate_pps: int, seconds: float) -> int:
@@ -96,25 +93,15 @@ def summary(rows: list[dict[str, object]]) -> Iterator[str]:
 
 def main() -> int:
     """Run the cases, write the rows, print a summary."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("delay_line", __doc__)
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--delay-ms", type=float, default=5.0)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     program = find_delay_line()
     if program is None:
         raise MissingRequirementError(f"{PROGRAM_NAME} was not built; run make setup")
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    rows = []
-    with given.out.open("w", encoding="utf-8") as out:
-        facts = {"command": ["benchmarks.delay_line", *sys.argv[1:]], "environment": environment()}
-        print(json.dumps(facts), file=out, flush=True)
-        for row in trials(program, given.trials, given.delay_ms, given.seconds):
-            rows.append(row)
-            print(json.dumps(row), file=out, flush=True)
-    print("\n".join(summary(rows)))
-    return 0
+    return record("delay_line", given.out, trials(program, given.trials, given.delay_ms, given.seconds), summary)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,7 @@ files are written before.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import platform
-import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 
+from benchmarks.trial_rows import memory_mb, parser_of, record
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import ArmorError
 from mininet_topos.topology import Topology
@@ -42,7 +38,6 @@ CASES = (
     ("sdfast", {"mode": "agent", "planner": "tree"}),
     ("ffg", {}),
 )
-RESULTS = Path(__file__).parent / "results" / "install_rate.jsonl"
 
 
 def clear(network: DummyNetwork) -> None:
@@ -85,13 +80,6 @@ def through_app(network: DummyNetwork, app: RunningApp) -> float:
     return max(event["t_monotonic_s"] for event in installed) - connections[0]
 
 
-def memory_mb(process_id: int) -> dict[str, float]:
-    """Resident memory of a process, now and at its peak, in megabytes of 10^6 bytes."""
-    status = Path(f"/proc/{process_id}/status").read_text(encoding="utf-8")
-    kilobytes = {name: int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) for name in ("VmRSS", "VmHWM")}  # type: ignore[index]
-    return {"rss_mb": kilobytes["VmRSS"] * 1024 / 1e6, "peak_rss_mb": kilobytes["VmHWM"] * 1024 / 1e6}
-
-
 def trials(topology: Topology, scheme: str, settings: dict[str, str], count: int) -> Iterator[dict[str, object]]:
     """Rows of one case: app and ovs-ofctl in turn, then the app's memory."""
     options = {name: int(value) if value.isdigit() else value for name, value in settings.items()}
@@ -126,22 +114,6 @@ def measured(act, rows: int) -> dict[str, object]:
     return {"status": "ok", "seconds": seconds, "rows_per_s": rows / seconds}
 
 
-def environment() -> dict[str, object]:
-    """What the numbers depend on."""
-    ovs = subprocess.run(["ovs-ofctl", "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    return {
-        "environment": {
-            "python": platform.python_version(),
-            "kernel": platform.release(),
-            "cores": os.cpu_count(),
-            "load": os.getloadavg()[0],
-            "ovs": ovs,
-            "commit": commit,
-        }
-    }
-
-
 def summary(rows: list[dict[str, object]]) -> list[str]:
     """One line a case, for people."""
     lines = []
@@ -164,24 +136,13 @@ def summary(rows: list[dict[str, object]]) -> list[str]:
 
 def main() -> int:
     """Run the cases, write the rows, print a summary."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("install_rate", __doc__)
     parser.add_argument("--topology", default="darkstrand")
     parser.add_argument("--trials", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     topology = load_topology(given.topology)
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    rows: list[dict[str, object]] = []
-    with given.out.open("w", encoding="utf-8") as out:
-        print(
-            json.dumps({"command": ["benchmarks.install_rate", *sys.argv[1:]], **environment()}), file=out, flush=True
-        )
-        for scheme, settings in CASES:
-            for row in trials(topology, scheme, settings, given.trials):
-                rows.append(row)
-                print(json.dumps(row), file=out, flush=True)
-    print("\n".join(summary(rows)))
-    return 0
+    rows = (row for scheme, settings in CASES for row in trials(topology, scheme, settings, given.trials))
+    return record("install_rate", given.out, rows, summary)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ run on the same machine, as a browser would. Every trial is a line of the result
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -28,14 +27,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.environment import environment
+from benchmarks.trial_rows import parser_of, record
 from emulation.runfile import STATE_VARIABLE, list_runs
 from experiments.campaign.statistics import change_interval, median_interval
 from experiments.scenario.traffic.ping import PACED_PING, Ping
 
 Json = dict[str, Any]
 Row = dict[str, Any]
-RESULTS = Path(__file__).parent / "results" / "live_pages.jsonl"
 BFD_INTERVAL_MS = 20
 PING_MS, PINGS, FAIL_AFTER_S, PAYLOAD_BYTES = 5, 800, 0.5, 56
 READY_S, RETURN_S, REQUEST_S, END_S = 300.0, 150.0, 60.0, 60.0
@@ -261,22 +259,12 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 def main() -> int:
     """Measure, write the rows, print a summary."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("live_pages", __doc__)
     parser.add_argument("--failures", type=int, default=12, help="of each variant (default: 12)")
     parser.add_argument("--pages", type=int, default=10, help="pages open in the second variant (default: 10)")
     parser.add_argument("--topology", default="darkstrand")
-    parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    rows: list[Row] = []
-    with given.out.open("w", encoding="utf-8") as out:
-        head = {"command": ["benchmarks.live_pages", *sys.argv[1:]], "environment": environment()}
-        print(json.dumps(head), file=out, flush=True)
-        for row in measurements(given.topology, given.failures, given.pages):
-            rows.append(row)
-            print(json.dumps(row), file=out, flush=True)
-    print("\n".join(summary(rows)))
-    return 0
+    return record("live_pages", given.out, measurements(given.topology, given.failures, given.pages), summary)
 
 
 if __name__ == "__main__":

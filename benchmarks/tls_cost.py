@@ -10,8 +10,6 @@ confirmed its new routes. The first connection comes after TLS's handshake.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,15 +18,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.environment import environment
 from benchmarks.install_rate import clear, through_app
+from benchmarks.trial_rows import parser_of, record
 from machine.authority import files_of, make_certificates
 from mininet_topos.catalogue import load_topology
 from mininet_topos.topology import Topology
 from tests.control.running import DummyNetwork, RunningApp
 from tests.dummy_ovs import DummyOvs
 
-RESULTS = Path(__file__).parent / "results" / "tls_cost.jsonl"
 SETTINGS = {"stats_interval_s": "0", "discovery_interval_s": "5"}
 MEASURES = ("install_s", "restoration_s")
 
@@ -66,7 +63,7 @@ def trials(topology: Topology, count: int, folder: Path) -> Iterator[dict[str, o
                 yield {"trial": number, "channel": name, "link": link, **trial(network, apps[name], link)}
 
 
-def summary(rows: Sequence[Mapping[str, Any]]) -> str:
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """A line a measure, for people."""
     lines = []
     for measure in MEASURES:
@@ -77,25 +74,18 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
         ]
         ratios = sorted(of["tls"][number] / of["clear"][number] for number in of["tls"])
         lines.append(f"{measure:14} {', '.join(said)}; ratio {median(ratios):.2f} [{ratios[0]:.2f}, {ratios[-1]:.2f}]")
-    return "\n".join(lines)
+    return lines
 
 
 def main() -> int:
     """Run the trials, write the rows, print a summary."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("tls_cost", __doc__)
     parser.add_argument("--topology", default="darkstrand")
     parser.add_argument("--trials", type=int, default=7)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    rows = []
-    with given.out.open("w", encoding="utf-8") as out, tempfile.TemporaryDirectory(prefix="armor-") as folder:
-        first = {"command": ["benchmarks.tls_cost", *sys.argv[1:]], "environment": environment()}
-        print(json.dumps(first), file=out, flush=True)
-        for row in trials(load_topology(given.topology), given.trials, Path(folder)):
-            rows.append(row)
-            print(json.dumps(row), file=out, flush=True)
-    print(summary(rows))
-    return 0
+    with tempfile.TemporaryDirectory(prefix="armor-") as folder:
+        rows = trials(load_topology(given.topology), given.trials, Path(folder))
+        return record("tls_cost", given.out, rows, summary)
 
 
 if __name__ == "__main__":

@@ -12,16 +12,14 @@ included. Every trial is a JSON line of the result file.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from itertools import chain
 from statistics import median
 
-from benchmarks.environment import environment, memory_mb
+from benchmarks.trial_rows import memory_mb, parser_of, record
 from experiments.verify import Request, verify_scheme
 from experiments.verify.behaviour import behaviour_of
 from experiments.verify.cases import failure_masks
@@ -39,7 +37,6 @@ from ryu_apps.plan.walk import Network
 from ryu_apps.schemes import find_scheme
 from te_solver.routes import ResidualRoutes
 
-RESULTS = Path(__file__).parent / "results" / "verify_speed.jsonl"
 LARGE = "random:197:243:7"
 Row = dict[str, object]
 
@@ -131,12 +128,12 @@ def trials(count: int) -> Iterator[Row]:
                 yield {**row, "how": way, "cases": cases, "seconds": seconds, "cases_per_s": cases / seconds}
 
 
-def large_network() -> Row:
-    """The large network once, planning included."""
+def large_network() -> Iterator[Row]:
+    """One row: the large network once, planning included."""
     began = time.perf_counter()
     result = verify_scheme(Request(load_topology(LARGE), "sdfast", PlanOptions()), jobs=os.cpu_count())
     seconds = time.perf_counter() - began
-    return {
+    yield {
         "topology": LARGE,
         "how": "large",
         "trial": 0,
@@ -168,30 +165,16 @@ def summary(rows: list[Row]) -> list[str]:
             lines.append(
                 f"{name:40} {way:12} {median(rates):10,.0f} cases/s  ({min(rates):,.0f} to {max(rates):,.0f}){ratio}"
             )
-    return lines
+    seconds, planning, peak = (rows[-1][name] for name in ("seconds", "plan_seconds", "peak_rss_mb"))
+    return [*lines, f"{LARGE}: {seconds:.1f} s in all, {planning:.1f} s of it planning, peak {peak:.0f} MB"]
 
 
 def main() -> int:
     """Run the cases, write the rows, print a summary."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("verify_speed", __doc__)
     parser.add_argument("--trials", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    rows: list[Row] = []
-    with given.out.open("w", encoding="utf-8") as out:
-        print(
-            json.dumps({"command": ["benchmarks.verify_speed", *sys.argv[1:]], **environment()}), file=out, flush=True
-        )
-        for row in trials(given.trials):
-            rows.append(row)
-            print(json.dumps(row), file=out, flush=True)
-        rows.append(large_network())
-        print(json.dumps(rows[-1]), file=out, flush=True)
-    print("\n".join(summary(rows)))
-    seconds, planning, peak = (rows[-1][name] for name in ("seconds", "plan_seconds", "peak_rss_mb"))
-    print(f"{LARGE}: {seconds:.1f} s in all, {planning:.1f} s of it planning, peak {peak:.0f} MB")
-    return 0
+    return record("verify_speed", given.out, chain(trials(given.trials), large_network()), summary)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def why_no_browser() -> str | None:
     try:
         import selenium  # noqa: F401
     except ImportError:
-        return "Python package selenium is not installed: pip install -c requirements/constraints.txt '.[browser]'"
+        return "Python package selenium is not installed: pip install -c requirements/constraints.txt selenium"
     return None
 
 

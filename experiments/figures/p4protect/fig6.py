@@ -14,7 +14,7 @@ from experiments.charts import canvas
 from experiments.charts.canvas import INK
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
-    _QUARTILES,
+    QUARTILES,
     ALL,
     LOOKS,
     QUARTILES,
@@ -81,7 +81,7 @@ def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
         "Run times are the kernel's own; a run at a protecting sending end contains the sending of one of the copies, "
         "and the receiving end has a run for each copy.",
         SCALE,
-        _QUARTILES,
+        QUARTILES,
     ]
     return canvas.finish(figure, facts, caption)
 

@@ -14,7 +14,7 @@ from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, ju
 from experiments.charts import canvas
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
-    _QUARTILES,
+    QUARTILES,
     ALL,
     LOOKS,
     SCALE,
@@ -68,7 +68,7 @@ def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
     facts = [
         "Without segmentation offloads, which protection rules out; the processors are the bottleneck.",
         SCALE,
-        _QUARTILES,
+        QUARTILES,
     ]
     return canvas.finish(figure, facts, caption)
 

@@ -15,7 +15,7 @@ from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, ju
 from experiments.charts import canvas
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
-    _QUARTILES,
+    QUARTILES,
     ALL,
     LOOKS,
     AnyRow,
@@ -89,7 +89,7 @@ def draw(stored: Transfers, caption: str) -> Figure:
         f"A pair is an iperf3 client at one host and its server at the other, {FLOWS} flows; the paper's pairs have "
         "hosts of their own. The processors are the bottleneck.",
         setup.BRIDGES_SCALE,
-        _QUARTILES,
+        QUARTILES,
     ]
     return canvas.finish(figure, facts, caption)
 

@@ -36,7 +36,7 @@ from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.serial import to_json as pmt_to_json
 from ryu_apps.schemes import all_schemes, plan_network
 from te_solver.demand_files import parse_demands
-from tests.control.test_rest import Fixed
+from tests.control.fixed_controller import FixedController
 
 Target = Callable[[bytes], object]
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,7 +86,7 @@ def _json_rpc(data: bytes) -> None:
             return
 
 
-class _Controller(Fixed):
+class _Controller(FixedController):
     """Reads the bodies of requests as the apps do."""
 
     topology = SQUARE

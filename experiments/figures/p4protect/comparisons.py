@@ -28,7 +28,7 @@ SCALE = (
     "Two hosts, two nodes and two disjoint paths in network namespaces of one machine, no Open vSwitch; "
     "variants one after another in every round."
 )
-INTERVALS, QUARTILES = "Whiskers: 95 % interval over rounds.", "Bars: median over rounds; whiskers: quartiles."
+INTERVALS, QUARTILE_BARS = "Whiskers: 95 % interval over rounds.", "Bars: median over rounds; whiskers: quartiles."
 Case = Mapping[str, object]
 Cases = Mapping[str, Case]
 Looks = Mapping[Variant, tuple[str, str]]

@@ -14,9 +14,9 @@ from experiments.charts import canvas
 from experiments.charts.canvas import INK
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
-    QUARTILES,
     ALL,
     LOOKS,
+    QUARTILE_BARS,
     QUARTILES,
     SCALE,
     AnyRow,
@@ -81,7 +81,7 @@ def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
         "Run times are the kernel's own; a run at a protecting sending end contains the sending of one of the copies, "
         "and the receiving end has a run for each copy.",
         SCALE,
-        QUARTILES,
+        QUARTILE_BARS,
     ]
     return canvas.finish(figure, facts, caption)
 

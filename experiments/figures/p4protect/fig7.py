@@ -14,9 +14,9 @@ from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, ju
 from experiments.charts import canvas
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
-    QUARTILES,
     ALL,
     LOOKS,
+    QUARTILE_BARS,
     SCALE,
     AnyRow,
     bars,
@@ -68,7 +68,7 @@ def draw(rows: Sequence[AnyRow], caption: str) -> Figure:
     facts = [
         "Without segmentation offloads, which protection rules out; the processors are the bottleneck.",
         SCALE,
-        QUARTILES,
+        QUARTILE_BARS,
     ]
     return canvas.finish(figure, facts, caption)
 

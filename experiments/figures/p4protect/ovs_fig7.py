@@ -15,9 +15,9 @@ from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, ju
 from experiments.charts import canvas
 from experiments.figures.p4protect import setup
 from experiments.figures.p4protect.comparisons import (
-    QUARTILES,
     ALL,
     LOOKS,
+    QUARTILE_BARS,
     AnyRow,
     bars,
     field_of,
@@ -89,7 +89,7 @@ def draw(stored: Transfers, caption: str) -> Figure:
         f"A pair is an iperf3 client at one host and its server at the other, {FLOWS} flows; the paper's pairs have "
         "hosts of their own. The processors are the bottleneck.",
         setup.BRIDGES_SCALE,
-        QUARTILES,
+        QUARTILE_BARS,
     ]
     return canvas.finish(figure, facts, caption)
 

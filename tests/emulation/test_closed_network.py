@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
 from ryu_apps.pmt.parse import parse_pmt
 from tests.documented_sockets import documented_ports
 from tests.emulation.test_ryu_app_return import agent, state
-from tests.patience import wait_until
+from tests.patience import patient_s, wait_until
 
 pytest.importorskip("ovs")
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PMT = ROOT / "examples" / "pmt" / "out_of_band.yaml"
 SQUARE = load_topology("square")
 DATABASE_PORT = 6641
+SCAN = Path(__file__).resolve().parents[1] / "scan.py"
 TLS_RECORDS = frozenset(range(0x14, 0x18))  # RFC 8446 section 5.1
 
 
@@ -71,6 +73,26 @@ def test_nothing_listens_that_the_documentation_does_not_name(network):
         assert listening(network, network.wiring.place_of[node]) == {DATABASE_PORT: True}
     for host in network.hosts.values():
         assert listening(network, host.name) == {}
+
+
+def scanned(network, place, address):
+    """TCP ports of an address that answer to a place, each of the 65,535 asked."""
+    command = inside(network.pids[place], [sys.executable, "-I", "-S", str(SCAN), address])
+    return {int(port) for port in run_program(command, timeout_s=patient_s(180)).split()}
+
+
+def test_a_scan_from_a_neighbouring_namespace_finds_the_documented_ports_alone(network):
+    openflow, _rest = documented_ports("controller app")
+    *classes, _metrics = documented_ports("pso")
+    neighbour, other = (network.sites[node] for node in SQUARE.node_names[:2])
+    place = network.wiring.place_of[neighbour.name]
+    assert scanned(network, place, neighbour.controller_ip) == {openflow, *classes}
+    assert scanned(network, "controller", other.control_ip) == {DATABASE_PORT}
+    assert scanned(network, place, other.control_ip) == set()  # the controller forwards nothing between switches
+    first, second, *_others = network.hosts.values()
+    assert scanned(network, first.name, second.address) == set()
+    for address in (neighbour.controller_ip, neighbour.control_ip):
+        assert scanned(network, first.name, address) == set()
 
 
 def test_control_links_carry_nothing_in_clear(network, tmp_path):

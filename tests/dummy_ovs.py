@@ -148,9 +148,9 @@ class DummyOvs:
         """Take carrier from a dummy port, or give it back."""
         self.appctl("netdev-dummy/set-admin-state", port, "up" if up else "down")
 
-    def receive(self, port: str, frame: bytes) -> None:
-        """Let a frame arrive at a dummy port."""
-        self.appctl("netdev-dummy/receive", port, frame.hex())
+    def receive(self, port: str, *frames: bytes) -> None:
+        """Let frames arrive at a dummy port."""
+        self.appctl("netdev-dummy/receive", port, *(frame.hex() for frame in frames))
 
     def _start(self, program: str, *options: str, ready: Path) -> None:
         self._daemons[program] = Daemon(self.folder, program, options, ready)

@@ -1,7 +1,11 @@
-"""The edge: answers ARP, asks hosts for their MAC addresses, and lets switches deliver to foreign ones."""
+"""The edge: answers ARP, asks hosts for their MAC addresses, and lets switches deliver to foreign ones.
+
+A host that asks without end costs its own switch alone: each switch has an allowance of ARP packets.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
@@ -10,6 +14,7 @@ from ryu.lib import hub
 from machine.event_log import EventLog
 from ryu_apps.control.channel import SwitchClosedError
 from ryu_apps.control.decide import edge
+from ryu_apps.control.decide.allowance import Allowance, Rate
 from ryu_apps.control.decide.edge import EdgeAction, SendArp, UnexpectedHost, UseMac
 from ryu_apps.control.decide.frames import Arp, arp_frame
 from ryu_apps.control.faults import Faults
@@ -17,6 +22,8 @@ from ryu_apps.control.switch import Switch
 from ryu_apps.openflow import encode
 from ryu_apps.plan.addressing import Host
 from ryu_apps.plan.rows import Output
+
+ARP_PACKETS = Rate(per_s=100, at_once=1000)  # hosts of a large network may all be asked for at the start
 
 
 class EdgeService:
@@ -38,12 +45,19 @@ class EdgeService:
         faults: Faults,
     ) -> None:
         self.state = edge.edge_state(hosts)
+        self._allowances = {node: Allowance(ARP_PACKETS, time.monotonic()) for node in hosts}
         self._switches = switches
         self._events = events
         self._faults = faults
 
     def arp_received(self, node: str, port_no: int, arp: Arp) -> None:
         """An ARP packet has come from a host port."""
+        if not self._allowances[node].admits(time.monotonic()):
+            text = (
+                f"more than {ARP_PACKETS.per_s:g} ARP packets a second come to port {port_no}; this one is not answered"
+            )
+            self._faults.report("ARP flood", text, node)
+            return
         self.state, actions = edge.on_arp(self.state, node, port_no, arp)
         for action in actions:
             self._act(action)

@@ -13,7 +13,8 @@ import eventlet.wsgi
 from ryu.lib import hub
 
 from mininet_topos.errors import BadInputError
-from ryu_apps.control.decide.admission import MAX_BODY_BYTES, RequestRate, Sender, refused, too_long, too_many
+from ryu_apps.control.decide.admission import MAX_BODY_BYTES, REQUESTS, Sender, refused, too_long, too_many
+from ryu_apps.control.decide.allowance import Allowance
 from ryu_apps.control.decide.resource import Response
 from ryu_apps.control.rest_token import token_for
 
@@ -75,7 +76,7 @@ def guarded(
     token
         What requests must bear; None: nothing.
     """
-    rate = RequestRate(last_s=time.monotonic())
+    rate = Allowance(REQUESTS, time.monotonic())
 
     def answered(environ: dict[str, Any]) -> Answer:
         method, path = environ.get("REQUEST_METHOD", "GET"), environ.get("PATH_INFO", "/")

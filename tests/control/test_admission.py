@@ -5,13 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ryu_apps.control.decide.admission import (
-    REQUESTS_AT_ONCE,
-    REQUESTS_PER_S,
-    RequestRate,
     Sender,
     refused,
 )
@@ -73,13 +68,3 @@ def test_a_request_without_the_token_is_refused_by_every_method(authorization):
         assert found is not None
         assert found[0] == HTTPStatus.UNAUTHORIZED
         assert TOKEN not in found[1]["error"]
-
-
-@given(st.lists(st.floats(0, 0.05), min_size=1, max_size=1500))
-def test_no_more_requests_are_admitted_than_the_rate_permits_and_quiet_clients_always(gaps):
-    rate, now_s, admitted = RequestRate(), 0.0, 0
-    for gap in gaps:
-        now_s += gap
-        admitted += rate.admits(now_s)
-    assert min(len(gaps), int(REQUESTS_AT_ONCE)) <= admitted <= REQUESTS_AT_ONCE + now_s * REQUESTS_PER_S
-    assert rate.admits(now_s + 1 / REQUESTS_PER_S)

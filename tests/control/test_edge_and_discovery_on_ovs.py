@@ -91,6 +91,25 @@ def test_malformed_and_unexpected_frames_disturb_nobody(network, app):
     assert {switch["posts_dropped"] for switch in state["switches"].values()} == {0}
 
 
+def test_a_host_that_asks_without_end_costs_its_own_switch_alone(network, app):
+    network.connect(app.target)
+    app.wait_ready()
+    asked = arp_frame(Arp(ARP_REQUEST, MAC_1, H1.ipv4, 0, H2.ipv4))
+
+    def flooded():
+        network.ovs.receive("s1-p1", *[asked] * 200)
+        return [error for error in app.get("/armor/state")["recent_errors"] if error["what"] == "ARP flood"]
+
+    named = wait_until(flooded, "the flood is named")
+    assert {error["node"] for error in named} == {"s1"}
+    to_h2 = network.ovs.record("s2-p1")
+    network.ovs.receive("s2-p1", arp_frame(Arp(ARP_REPLY, MAC_2, H2.ipv4, 0, 0)))
+    app.wait_event("foreign_mac", 2)
+    network.ovs.receive("s2-p1", arp_frame(Arp(ARP_REQUEST, MAC_2, H2.ipv4, 0, H1.ipv4)))
+    expected = Arp(ARP_REPLY, MAC_1, H1.ipv4, MAC_2, H2.ipv4)
+    wait_until(lambda: expected in map(read_arp, pcap_frames(to_h2)), "a host of another switch is answered")
+
+
 def test_a_network_wired_like_its_topology_has_no_mismatch_and_a_wrong_wire_is_named(network, app):
     network.connect(app.target)
     app.wait_ready()

@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 import pytest
 
-from ryu_apps.control.decide.admission import MAX_BODY_BYTES, REQUESTS_AT_ONCE
+from ryu_apps.control.decide.admission import MAX_BODY_BYTES, REQUESTS
 
 pytestmark = pytest.mark.ryu
 TOKEN = "a-token-of-mine-which-is-long"
@@ -68,6 +68,6 @@ def test_a_foreign_page_gets_nothing():
 
 def test_a_flood_of_requests_is_refused():
     client = Client()
-    found = [client.ask()[0] for _ in range(int(REQUESTS_AT_ONCE) * 3)]
+    found = [client.ask()[0] for _ in range(int(REQUESTS.at_once) * 3)]
     assert set(found) == {200, 429}
-    assert set(found[: int(REQUESTS_AT_ONCE)]) == {200}
+    assert set(found[: int(REQUESTS.at_once)]) == {200}

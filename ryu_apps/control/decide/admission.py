@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import ip_address
 
+from ryu_apps.control.decide.allowance import Rate
 from ryu_apps.control.decide.resource import Response, refusal
 
 JSON_TYPE = "application/json"
 MAX_BODY_BYTES = 4_000_000
-REQUESTS_PER_S = 200.0
-REQUESTS_AT_ONCE = 400.0
+REQUESTS = Rate(per_s=200, at_once=400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,31 +38,6 @@ class Sender:
     origin: str = ""
     content_type: str = ""
     authorization: str = ""
-
-
-@dataclass(slots=True)
-class RequestRate:
-    """How many requests may come: some at once, and from then on a rate (a token bucket).
-
-    Attributes
-    ----------
-    at_once
-        That may come now.
-    last_s
-        Time of the request before.
-    """
-
-    at_once: float = REQUESTS_AT_ONCE
-    last_s: float = 0.0
-
-    def admits(self, now_s: float) -> bool:
-        """Whether a request at this time may be answered; it counts if so."""
-        self.at_once = min(REQUESTS_AT_ONCE, self.at_once + (now_s - self.last_s) * REQUESTS_PER_S)
-        self.last_s = now_s
-        if self.at_once < 1:
-            return False
-        self.at_once -= 1
-        return True
 
 
 def refused(method: str, sender: Sender, own_host: str, token: str | None = None) -> Response | None:
@@ -93,7 +68,7 @@ def refused(method: str, sender: Sender, own_host: str, token: str | None = None
 
 def too_many() -> Response:
     """The answer to a request above the rate."""
-    said = f"more than {REQUESTS_PER_S:g} requests a second come; ask less often"
+    said = f"more than {REQUESTS.per_s:g} requests a second come; ask less often"
     return HTTPStatus.TOO_MANY_REQUESTS, refusal(said)
 
 

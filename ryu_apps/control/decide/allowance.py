@@ -1,0 +1,37 @@
+"""How much of something may come: some at once, and from then on a rate (a token bucket)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What is allowed: `per_s` on average, and `at_once` after a pause."""
+
+    per_s: float
+    at_once: float
+
+
+class Allowance:
+    """What of a rate is left.
+
+    Parameters
+    ----------
+    now_s
+        Time at which everything is left.
+    """
+
+    def __init__(self, rate: Rate, now_s: float) -> None:
+        self._rate = rate
+        self._left = rate.at_once
+        self._last_s = now_s
+
+    def admits(self, now_s: float) -> bool:
+        """Whether one more may come at this time; it counts if so."""
+        self._left = min(self._rate.at_once, self._left + (now_s - self._last_s) * self._rate.per_s)
+        self._last_s = now_s
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True

@@ -1,4 +1,4 @@
-"""The token bucket: a bound for whoever asks often, none for whoever asks seldom."""
+"""The token bucket: a bound for clients that ask often, none for those that ask seldom."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def test_no_more_comes_than_the_rate_permits_and_all_of_what_may_come_at_once(ra
 
 
 @given(RATES, st.integers(1, 1000))
-def test_whoever_keeps_to_the_rate_is_never_refused(rate, count):
+def test_a_client_that_keeps_to_the_rate_is_never_refused(rate, count):
     allowance = Allowance(rate, 0.0)
     assert all(allowance.admits(number * (1 + 1e-9) / rate.per_s) for number in range(1, count + 1))

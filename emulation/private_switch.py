@@ -92,7 +92,9 @@ def private_switch(
         def start(program: str, *words: str, ready: Path) -> int:
             argv = [program, *words, f"--log-file={folder / 'daemons.log'}", "--no-chdir", "-vconsole:off"]
             argv.append("-vsyslog:off")
-            return _start(stack, place, argv if namespace_of is None else inside(namespace_of, argv), program, ready)
+            return start_daemon(
+                stack, place, argv if namespace_of is None else inside(namespace_of, argv), program, ready
+            )
 
         start(server, str(database), f"--remote=punix:{remote}", f"--unixctl={folder / 'db.ctl'}", ready=remote)
         pid = start(switch, f"unix:{remote}", f"--unixctl={control}", *options, ready=control)
@@ -122,7 +124,7 @@ def _find_schema() -> str:
     return str(found)
 
 
-def _start(stack: ExitStack, place: Scratch, argv: Sequence[str], program: str, ready: Path) -> int:
+def start_daemon(stack: ExitStack, place: Scratch, argv: Sequence[str], program: str, ready: Path) -> int:
     """Start a daemon that is killed when the stack unwinds, and when this process ends; its id once it listens."""
     folders = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(place.folder))
     complaints = place.folder / f"{Path(program).name}.out"

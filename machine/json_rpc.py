@@ -37,6 +37,10 @@ class JsonRpcError(ArmorError):
         self.kind = kind
 
 
+class NoServerError(JsonRpcError):
+    """Nobody listens there: nothing was asked."""
+
+
 class JsonRpcClient:
     """One connection to an ovsdb-server.
 
@@ -212,7 +216,7 @@ def _connected_socket(remote: str, timeout_s: float) -> socket.socket:
     except ssl.SSLError as error:
         raise JsonRpcError(f"no TLS with {remote}: {handshake_error(error)}") from error
     except (OSError, OverflowError) as error:
-        raise JsonRpcError(f"no server answers at {remote} ({error}); start it or correct the address") from error
+        raise NoServerError(f"no server answers at {remote} ({error}); start it or correct the address") from error
     connection.setblocking(False)
     return connection
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "te": "allocate traffic to tunnels, fail links, and compare schemes",
     "run": "run a scenario file on an emulated network and measure it",
     "torture": "break a network at random, and look what is not right after each calm",
+    "drill": "repeat one fault many times, and see how each ended",
     "reproduce": "measure figures and claims of the papers again, and judge them",
     "demo": "one failure, from topology file to measured recovery",
     "report": "make one HTML page from folders of results",
@@ -50,7 +51,7 @@ COMMANDS = {
     "clean": "remove what a broken-off run left behind",
 }
 # --out of these is a folder, which they check themselves; that of 'te sweep', too.
-_MAKE_FOLDERS = ("run", "torture", "reproduce", "demo", "te", "compare")
+_MAKE_FOLDERS = ("run", "torture", "drill", "reproduce", "demo", "te", "compare")
 INTERRUPTED = 130
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 
 from experiments.cli.parser import positive_number, whole_number
@@ -46,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from experiments.testbed.runs.folder import ResultFolder
     from experiments.testbed.runs.parts import require_programs
     from experiments.testbed.runs.run import plan_scenario
+    from experiments.torture.decide.faults import draw_faults
     from experiments.torture.run import Session, Torture
     from experiments.torture.scenario import torture_scenario
 
@@ -56,8 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     torture = Torture(
         arguments.minutes,
         arguments.seed,
-        arguments.storm_s,
-        arguments.faults,
+        partial(draw_faults, seconds=arguments.storm_s, count=arguments.faults),
         not arguments.no_replay,
         arguments.first_round,
     )

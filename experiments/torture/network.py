@@ -9,21 +9,20 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from emulation.decide.switch import AGENT, CONTROLLER_APP, OVSDB_SERVER, VSWITCHD
+from emulation.decide.switch import AGENT, CONTROLLER_APP, OVSDB_SERVER, PROTECT_SERVICE, VSWITCHD
 from emulation.decide.wiring import CONTROLLER
 from emulation.failure_injection import FailureInjection
 from emulation.supervisor import ProcessError
 from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.instruments.dump import DumpError
 from experiments.testbed.runs.folder import ResultFolder
-from experiments.testbed.runs.hairpins import PROTECT_SERVICE
 from experiments.testbed.runs.parts import dump_reports, emulated_network
 from experiments.testbed.runs.run import PlannedRun, make_ready
 from experiments.testbed.runs.tunnel_agents import wanted_plans
@@ -37,7 +36,7 @@ from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.protection import ends_of
 from ryu_apps.plan.rows import RulePlan
 
-_LOOK_S = 1.0
+_LOOK_S, _RETURN_LOOK_S = 1.0, 0.2
 _CALM_SLACK_S = 60.0
 _PARALLEL = 4
 _DISK_MB = 256
@@ -45,6 +44,7 @@ _LOSS_PERCENT = 30.0
 _SLOW_KBYTES_PER_S = 20
 _QUIET_PPS = 2_000.0  # BFD and discovery are tens of frames a second; a packet in a loop is many thousands
 _REST = "http://127.0.0.1:8080/armor/state"
+_Network = TypeVar("_Network", bound="TorturedNetwork")
 
 
 class TorturedNetwork:
@@ -68,7 +68,7 @@ class TorturedNetwork:
         self._stopped: dict[Fault, int] = {}
         self._direction_of = {str(link.direction): link.direction for link in scenario.topology.links}
 
-    def __enter__(self) -> TorturedNetwork:
+    def __enter__(self: _Network) -> _Network:
         try:
             self._work = self._stack.enter_context(self._folder.work(self._name))
             keeping = partial(self._folder.keeping_logs, self._name)
@@ -106,6 +106,11 @@ class TorturedNetwork:
         if self._variation.protection is not None:
             found += [f"{PROTECT_SERVICE}@{node}" for node in ends_of(self._variation.protection)]
         return (*found, CONTROLLER_APP)
+
+    @property
+    def damping(self) -> Damping:
+        """How long links wait before traffic returns to them."""
+        return Damping.of_wait(self._scenario.wait_to_restore_s)
 
     # ---- storm
 
@@ -189,23 +194,29 @@ class TorturedNetwork:
 
     def calm(self) -> tuple[float, list[str]]:
         """Wait until everything is as it should be; seconds taken, and what is not when the time is over."""
-        damping = Damping.of_wait(self._scenario.wait_to_restore_s)
         began_s = time.monotonic()
-        deadline_s = began_s + damping.max_wait_s + _CALM_SLACK_S
+        deadline_s = began_s + self._longest_calm_s
         while True:
             found = self._complaints()
             if not found or time.monotonic() > deadline_s:
                 return time.monotonic() - began_s, found
             time.sleep(_LOOK_S)
 
+    def await_return(self) -> list[str]:
+        """Wait until the controller knows of no failed or returning link; what is wrong when the time is over."""
+        deadline_s = time.monotonic() + self._longest_calm_s
+        while (found := _asked(self._controller_lacks)) and time.monotonic() < deadline_s:
+            time.sleep(_RETURN_LOOK_S)
+        return found
+
+    @property
+    def _longest_calm_s(self) -> float:
+        return self.damping.max_wait_s + _CALM_SLACK_S
+
     def _complaints(self) -> list[str]:
         """What is not as it should be; the costly questions only once the cheap ones have good answers."""
         for look in (self._processes_lack, self._controller_lacks, self._switches_lack, self._hosts_lack, self._loops):
-            try:
-                found = look()
-            except (ArmorError, OSError, ValueError) as error:
-                found = [f"{look.__name__.strip('_').replace('_', ' ')}: {error}"]
-            if found:
+            if found := _asked(look):
                 return found
         return []
 
@@ -307,6 +318,14 @@ class TorturedNetwork:
             with suppress(ProcessError, OSError):
                 found[name] = _usage(self._network.pid_of(process, node or None))
         return found
+
+
+def _asked(look: Callable[[], list[str]]) -> list[str]:
+    """What a question finds; that it cannot be asked is found, too."""
+    try:
+        return look()
+    except (ArmorError, OSError, ValueError) as error:
+        return [f"{look.__name__.strip('_').replace('_', ' ')}: {error}"]
 
 
 def _name_of(fault: Fault) -> str:

@@ -12,13 +12,15 @@ from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.runs.folder import ResultFolder, run_environment
 from experiments.testbed.runs.run import PlannedRun
 from experiments.torture.decide.causes import Violation, shortest_prefix
-from experiments.torture.decide.faults import Fault, draw_faults
+from experiments.torture.decide.faults import Fault
 from experiments.torture.decide.usage import Usage, grown
 from experiments.torture.network import TorturedNetwork
 from mininet_topos.errors import ArmorError
+from mininet_topos.wording import counted
 
 Json = dict[str, Any]
 Say = Callable[[str], None]
+Draw = Callable[[Mapping[str, Sequence[str]], tuple[int, int]], tuple[Fault, ...]]
 
 
 @dataclass(frozen=True)
@@ -29,20 +31,22 @@ class Torture:
     ----------
     minutes
         After that no storm begins, but the first.
-    storm_s, faults_a_storm
-        Length of a storm, and how many faults are drawn for it.
+    draw
+        Faults of a storm: of what each kind can break, and of the seed and the number of the round.
     replays
         Whether a violation's cause is looked for.
     first_round
         Number of the first round: 1, or after a run that is gone on with.
+    rounds
+        Most rounds; None: as many as there is time for.
     """
 
     minutes: float
     seed: int
-    storm_s: float = 20.0
-    faults_a_storm: int = 12
+    draw: Draw
     replays: bool = True
     first_round: int = 1
+    rounds: int | None = None
 
 
 @dataclass
@@ -94,7 +98,7 @@ class Session:
         self._folder.write_environment(run_environment(self._scenario))
         number, torture = self._torture.first_round, self._torture
         end_s = self._began_s + 60 * torture.minutes
-        while time.monotonic() < end_s:
+        while not self._is_over(end_s):
             number = self._until_violation(number, end_s)
         value = self.value()
         self._folder.write_verdict(value)
@@ -128,21 +132,23 @@ class Session:
             while not found:
                 found, first = self._round(network, number, self._faults(number), first)
                 number += 1
-                if time.monotonic() >= end_s:
+                if self._is_over(end_s):
                     break
         if found and self._torture.replays:
             self._tally.violations[-1] = self._replayed(self._tally.violations[-1])
         return number
 
+    def _is_over(self, end_s: float) -> bool:
+        return time.monotonic() >= end_s or self._tally.rounds == self._torture.rounds
+
     def _faults(self, number: int) -> tuple[Fault, ...]:
-        torture = self._torture
-        return draw_faults(self._targets, (torture.seed, number), torture.storm_s, torture.faults_a_storm)
+        return self._torture.draw(self._targets, (self._torture.seed, number))
 
     def _round(
         self, network: TorturedNetwork, number: int, faults: Sequence[Fault], first: Mapping[str, Usage]
     ) -> tuple[list[str], Mapping[str, Usage]]:
         """One storm and its calm; what is violated, and the usage that later ones are compared with."""
-        self._say(f"round {number}: {len(faults)} faults in {self._torture.storm_s:g} s")
+        self._say(f"round {number}: {counted(len(faults), 'fault')}")
         network.storm(faults)
         self._say(f"round {number}: calm")
         calm_s, found = network.calm()

@@ -17,7 +17,9 @@ BFD_INTERVAL_MS = 100
 CAPACITY_MBPS = 20.0
 
 
-def torture_scenario(topology_name: str, scheme: str, mode: str | None, seed: int, *, tls: bool) -> Scenario:
+def torture_scenario(
+    topology_name: str, scheme: str, mode: str | None, seed: int, *, tls: bool, bfd_interval_ms: int = BFD_INTERVAL_MS
+) -> Scenario:
     """Scenario of one scheme on a topology.
 
     Parameters
@@ -41,7 +43,7 @@ def torture_scenario(topology_name: str, scheme: str, mode: str | None, seed: in
         f"topology: {json.dumps(topology_name)}",
         f"scheme: {scheme}",
         f"seed: {seed}",
-        f"bfd_interval_ms: {BFD_INTERVAL_MS}",
+        f"bfd_interval_ms: {bfd_interval_ms}",
         f"wait_to_restore_s: {WAIT_TO_RESTORE_S}",
         f"tls: {json.dumps(tls)}",
         f"traffic: [{{from: {first}, to: {last}}}]",

@@ -46,3 +46,32 @@ def test_what_is_not_right_after_a_calm_is_seen(tmp_path, monkeypatch):
         network._network.run(
             "s2", ["ovs-ofctl", "-OOpenFlow13", "del-flows", f"unix:{site.mgmt_socket}", "priority=77"]
         )
+
+
+def drill(*words: str, tmp_path, capsys) -> dict[str, object]:
+    """Outcome of a drill on the square, which keeps every promise."""
+    assert main(["drill", words[0], "square", *words[1:], "--seed", "3", "--json", "--out", str(tmp_path / "out")]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert value["violations"] == []
+    return value
+
+
+def test_links_fail_one_at_a_time_and_requests_are_lost_until_then(tmp_path, capsys):
+    value = drill("links", "--times", "2", tmp_path=tmp_path, capsys=capsys)
+    assert (value["rounds"], value["not_recovered"]) == (2, 0)
+    rows = [json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert all(0 < row["lost"] < row["requests"] and row["recovered_ms"] > 0 for row in rows)
+    assert len({row["link"] for row in rows}) == 2
+
+
+def test_a_link_that_flaps_is_left_alone(tmp_path, capsys):
+    drill("flap", "--flap-s", "8", tmp_path=tmp_path, capsys=capsys)
+    (row,) = (json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").splitlines())
+    assert 0 < row["lost"] < row["requests"]
+    assert 0 < sum(row["changes_a_minute"]) <= row["most_changes_a_minute"]
+
+
+def test_processes_are_killed_while_links_fail(tmp_path, capsys):
+    value = drill("agent", "--mode", "agent", "--times", "2", tmp_path=tmp_path, capsys=capsys)
+    assert (value["run"], value["rounds"], value["recoveries"], value["faults"]) == ("sdfast-agent", 2, 2, 4)
+    assert value["acknowledged_rows"] > value["lost_rows"] == 0

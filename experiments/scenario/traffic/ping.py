@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import sys
 from dataclasses import dataclass
@@ -43,6 +44,11 @@ class Ping(ProbedTraffic):
 
     @staticmethod
     def own_counts(output: str) -> tuple[int, int] | None:
-        """The last line of ping."""
+        """The line of counts."""
         words = next((line.split() for line in output.splitlines() if "packets transmitted" in line), None)
         return None if words is None else (int(words[0]), int(words[3]))
+
+    @staticmethod
+    def unanswered_s(output: str) -> tuple[float, ...]:
+        """When requests without an answer were sent (CLOCK_MONOTONIC, seconds), from the whole output."""
+        return tuple(json.loads(output.splitlines()[-1]))

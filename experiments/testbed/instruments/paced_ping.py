@@ -5,11 +5,14 @@
 iputils' ping is not used for measurements: between two requests it waits for answers with a timeout that the kernel
 rounds up to its tick, so that a pair with quick answers gets up to a third fewer requests at 10 ms than a pair with
 slow ones. Here the n-th request leaves n intervals after the first, and a late one at once; nothing is left out.
+The first line of output counts requests and answers; the second is the JSON list of when each unanswered request was
+sent (CLOCK_MONOTONIC, seconds).
 It is run as a file, by its path, so it imports nothing but the standard library.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -40,36 +43,69 @@ def checksum(data: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def is_answer(packet: bytes, identifier: int) -> bool:
-    """Whether an IPv4 packet, as a raw socket gives it, answers one of our requests."""
+def answered_sequence(packet: bytes, identifier: int) -> int | None:
+    """Sequence number of our request that an IPv4 packet, as a raw socket gives it, answers; None: it answers none."""
     start = (packet[0] & 0x0F) * _IPV4_WORD_BYTES
-    return packet[start] == _ECHO_REPLY and struct.unpack_from(">H", packet, start + 4)[0] == identifier
+    found, sequence = struct.unpack_from(">HH", packet, start + 4)
+    return sequence if packet[start] == _ECHO_REPLY and found == identifier else None
+
+
+class Requests:
+    """When each request was sent, and which have no answer yet."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self._unanswered: dict[int, float] = {}
+        self._number_of: dict[int, int] = {}  # by sequence number, which has 16 bits
+
+    @property
+    def answered(self) -> int:
+        """How many have an answer."""
+        return self.sent - len(self._unanswered)
+
+    def note_sent(self, now_s: float) -> None:
+        """The next one leaves."""
+        self._number_of[self.sent & 0xFFFF] = self.sent
+        self._unanswered[self.sent] = now_s
+        self.sent += 1
+
+    def note_answer(self, sequence: int | None) -> None:
+        """An answer came; a second copy changes nothing."""
+        if sequence in self._number_of:
+            self._unanswered.pop(self._number_of[sequence], None)
+
+    def __str__(self) -> str:
+        unanswered_s = [round(sent_s, 6) for sent_s in self._unanswered.values()]
+        return f"{self.sent} packets transmitted, {self.answered} received\n{json.dumps(unanswered_s)}"
 
 
 def send_all(
     link: socket.socket, identifier: int, interval_s: float, count: int, wait_s: float, *, payload: bytes
-) -> str:
-    """Send `count` requests, wait for the last answers, and say what was counted in the words of ping.
+) -> Requests:
+    """Send `count` requests, and wait for the last answers.
 
     A KeyboardInterrupt ends it early.
     """
-    sent = answered = 0
+    requests = Requests()
     try:
         start_s = time.monotonic()
-        while sent < count or answered < sent:
-            due_s = start_s + (sent * interval_s if sent < count else (count - 1) * interval_s + wait_s)
+        while requests.sent < count or requests.answered < requests.sent:
+            due_s = start_s + (
+                requests.sent * interval_s if requests.sent < count else (count - 1) * interval_s + wait_s
+            )
             left_s = due_s - time.monotonic()
             if left_s <= 0:
-                if sent == count:
+                if requests.sent == count:
                     break
-                link.send(echo_request(identifier, sent, payload))
-                sent += 1
+                request = echo_request(identifier, requests.sent, payload)
+                requests.note_sent(time.monotonic())
+                link.send(request)
             # Also when it is late: answers that nobody reads fill the socket's buffer, and the next ones are lost.
             if select.select([link], [], [], max(0.0, left_s))[0]:
-                answered += is_answer(link.recv(_RECEIVE_BYTES), identifier)
+                requests.note_answer(answered_sequence(link.recv(_RECEIVE_BYTES), identifier))
     except KeyboardInterrupt:
         pass
-    return f"{sent} packets transmitted, {answered} received"
+    return requests
 
 
 def main(argv: list[str]) -> int:

@@ -12,14 +12,13 @@ from pathlib import Path
 from dataplane.devices import add_virtual_port
 from dataplane.loader import find_program_object
 from emulation.bridge_ports import add_bridge_port
-from emulation.decide.switch import identity_words
+from emulation.decide.switch import PROTECT_SERVICE, identity_words
 from emulation.decide.wiring import NODE_SERVICE_PORT
 from emulation.running import NetworkPart, RunningNetwork
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.decide.protection import address_of
 from ryu_apps.plan.ids import PROTECT_PORT
 
-PROTECT_SERVICE = "protect_service"
 SERVICE_S = 20.0
 NODES_SETTING = f"{{control_ip}}:{NODE_SERVICE_PORT}"
 TLS_NODES_SETTING = f"ssl:{NODES_SETTING}"

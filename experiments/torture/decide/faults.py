@@ -132,19 +132,19 @@ def _meet(one: Fault, other: Fault) -> bool:
     return one.at_s < other.at_s + other.for_s + FLAP_S and other.at_s < one.at_s + one.for_s + FLAP_S
 
 
-def steps_of(faults: Sequence[Fault]) -> tuple[Step, ...]:
-    """Acts of a storm in their order; a flap is a silent failure again and again."""
+def steps_of(faults: Sequence[Fault], flap_s: float = FLAP_S) -> tuple[Step, ...]:
+    """Acts of a storm in their order; a flap is a silent failure again and again, each `flap_s`."""
     steps = []
     for fault in faults:
-        for begin_s, end_s in _periods(fault):
+        for begin_s, end_s in _periods(fault, flap_s):
             steps += [Step(begin_s, True, fault), Step(end_s, False, fault)]
     return tuple(sorted(steps))
 
 
-def _periods(fault: Fault) -> list[tuple[float, float]]:
+def _periods(fault: Fault, flap_s: float) -> list[tuple[float, float]]:
     if fault.kind != "flap":
         return [(fault.at_s, fault.at_s + fault.for_s)]
-    number = max(2, int(fault.for_s / FLAP_S))
+    number = max(2, int(fault.for_s / flap_s))
     period_s = fault.for_s / number
     begins = [fault.at_s + each * period_s for each in range(number)]
     return [(begin_s, begin_s + _DOWN_SHARE * period_s) for begin_s in begins]

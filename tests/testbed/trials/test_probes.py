@@ -18,10 +18,10 @@ from experiments.analysis.datagrams import datagrams, goodput_mbps
 from experiments.analysis.frames import FILE_HEADER_BYTES, UDP, Frame, parse_pcap
 from experiments.analysis.packet_counts import Clock
 from experiments.analysis.timeline import Window
-from experiments.scenario.traffic.ping import PACED_PING
+from experiments.scenario.traffic.ping import PACED_PING, Ping
 from experiments.testbed.instruments.capture import Captures, Tap
 from experiments.testbed.instruments.dump import fingerprint
-from experiments.testbed.instruments.paced_ping import checksum, echo_request, is_answer
+from experiments.testbed.instruments.paced_ping import Requests, answered_sequence, checksum, echo_request
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.row_text import flow_text, group_text
@@ -40,9 +40,24 @@ def test_an_echo_request_sums_to_zero_and_its_answer_is_recognised(ident: int, s
     assert struct.unpack_from(">HH", request, 4) == (ident, sequence & 0xFFFF)
     header = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + len(request), 0, 0, 64, socket.IPPROTO_ICMP, 0, B, A)
     answer = header + b"\0" + request[1:]
-    assert is_answer(answer, ident)
-    assert not is_answer(answer, ident ^ 1)
-    assert not is_answer(header + request, ident)
+    assert answered_sequence(answer, ident) == sequence & 0xFFFF
+    assert answered_sequence(answer, ident ^ 1) is None
+    assert answered_sequence(header + request, ident) is None
+
+
+@given(st.sets(st.integers(0, 299)), st.integers(0, 3))
+def test_unanswered_requests_are_known_by_the_time_they_were_sent(answered: set[int], copies: int) -> None:
+    requests = Requests()
+    for number in range(300):
+        requests.note_sent(number / 8)
+    for number in answered:
+        for _ in range(1 + copies):
+            requests.note_answer(number)
+    requests.note_answer(None)
+    requests.note_answer(300)
+    assert (requests.sent, requests.answered) == (300, len(answered))
+    assert Ping.own_counts(str(requests)) == (300, len(answered))
+    assert Ping.unanswered_s(str(requests)) == tuple(n / 8 for n in range(300) if n not in answered)
 
 
 @pytest.mark.emulation
@@ -50,7 +65,7 @@ def test_an_echo_request_sums_to_zero_and_its_answer_is_recognised(ident: int, s
 def test_pings_are_all_sent_and_answers_read_however_quick_or_late_they_are(interval_s: str, count: str) -> None:
     argv = [sys.executable, "-I", "-S", str(PACED_PING), "127.0.0.1", interval_s, count, "1", "56"]
     assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == (
-        f"{count} packets transmitted, {count} received\n"
+        f"{count} packets transmitted, {count} received\n[]\n"
     )
 
 

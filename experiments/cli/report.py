@@ -4,10 +4,12 @@
   armor report results/sd-fast results/te/kuijia-fig4 --out page.html
   armor report results/mine --live                  # and a page that replays each run (armor live), linked to
   armor report reference_results/sd-fast --into README.md
+  armor report reference_results/torture/* --into docs/torture.md
   armor report reference_results/sd-fast --rows rows.parquet        # or rows.csv: one row a trial, or a failure
 
-Folders are those of 'armor run', 'armor demo', 'armor reproduce' (finished or not) and 'armor te sweep'. Without --out
-the page is report.html in the first folder; it needs no network to be read, and prints well.
+Folders are those of 'armor run', 'armor demo', 'armor te sweep', and, finished or not, of 'armor reproduce', 'armor
+torture' and 'armor drill'. Without --out the page is report.html in the first folder; it needs no network to be read,
+and prints well.
 """
 
 from __future__ import annotations
@@ -86,11 +88,11 @@ def _fill(arguments: argparse.Namespace) -> int:
     """Write a campaign's table into a page."""
     from experiments.report.markdown import filled
 
-    if len(arguments.folders) > 1 or arguments.out is not None or arguments.live or arguments.rows is not None:
-        raise BadInputError("--into takes one folder, no --out, --live or --rows; fill one page after the other")
+    if arguments.out is not None or arguments.live or arguments.rows is not None:
+        raise BadInputError("--into takes no --out, --live or --rows; fill the page, and then do that")
     page = Path(arguments.into)
     text = read_text(page, repr(str(page)))
-    new = filled(text, Path(arguments.folders[0]))
+    new = filled(text, [Path(name) for name in arguments.folders])
     write_whole(page, new)
     emit(arguments, {"page": str(page), "changed": new != text}, f"{'written' if new != text else 'unchanged'}: {page}")
     return 0

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from experiments.report.blocks import Block, Page, Section, Text
 from experiments.report.campaign_section import campaign_section
 from experiments.report.claims import VERDICT_KEY, figure_section, name_of, overview_grid, verdict_counts
-from experiments.report.folders import CampaignFolder, FigureResult, Folder, RunFolder, read_folder
+from experiments.report.folders import CampaignFolder, FigureResult, Folder, RoundsFolder, RunFolder, read_folder
+from experiments.report.rounds_section import rounds_section, rounds_summary
 from experiments.report.run_section import run_section, run_summary
 from experiments.report.words import anchor, listed
 from mininet_topos.errors import BadInputError
@@ -32,7 +33,7 @@ def report_page(paths: Sequence[Path], replays: Mapping[Path, str] = MappingProx
     Parameters
     ----------
     paths
-        At least one; folders of `armor run`, `demo`, `reproduce` and `te sweep` in any order.
+        At least one; folders of `armor run`, `demo`, `reproduce`, `te sweep`, `torture` and `drill` in any order.
     replays
         By folder, the file beside the page that replays it.
 
@@ -71,6 +72,9 @@ def _of_folder(folder: Folder, place: str, replay: str) -> Chapter:
     if isinstance(folder, RunFolder):
         section = run_section(folder, place, replay)
         return Chapter((section,), (), f"{section.title}. {run_summary(folder, None)}")
+    if isinstance(folder, RoundsFolder):
+        section = rounds_section(folder, place)
+        return Chapter((section,), (), f"{section.title}. {rounds_summary(folder)}")
     return _campaign(folder, place)
 
 

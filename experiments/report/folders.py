@@ -1,4 +1,4 @@
-"""Folders of results as values: a run (or demo), a campaign. Reading only."""
+"""Folders of results as values: a run (or demo), a campaign, rounds of a torture or drill. Reading only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.campaign.act.store import CALIBRATION, CAMPAIGN, ENVIRONMENT, ROWS, Store
+from experiments.campaign.act.store import CALIBRATION, CAMPAIGN, ENVIRONMENT, ROWS, Store, rows_bytes
 from experiments.campaign.stored_keys import current_keys
 from experiments.report.blocks import Picture
 from mininet_topos.errors import BadInputError
@@ -55,7 +55,17 @@ class CampaignFolder:
     figures: tuple[FigureResult, ...]
 
 
-Folder = RunFolder | CampaignFolder
+@dataclass(frozen=True)
+class RoundsFolder:
+    """What `armor torture` or `armor drill` wrote, finished or not; `rows` has a row a round."""
+
+    path: Path
+    environment: Json
+    verdict: Json
+    rows: tuple[Json, ...]
+
+
+Folder = RunFolder | CampaignFolder | RoundsFolder
 
 
 def read_folder(path: Path) -> Folder:
@@ -77,9 +87,11 @@ def read_folder(path: Path) -> Folder:
         return _campaign(path)
     if (path / SCENARIO).is_file():
         return _run(path)
+    if (path / VERDICT).is_file():
+        return _rounds(path)
     raise BadInputError(
-        f"{str(path)!r} holds no results (neither {CAMPAIGN} nor {SCENARIO}); "
-        "name a folder that 'armor run', 'armor reproduce' or 'armor te sweep' has written"
+        f"{str(path)!r} holds no results (none of {CAMPAIGN}, {SCENARIO}, {VERDICT}); "
+        "name a folder that 'armor run', 'armor reproduce', 'armor te sweep' or 'armor torture' has written"
     )
 
 
@@ -187,6 +199,13 @@ def _campaign(path: Path) -> CampaignFolder:
         rows=tuple(store.rows()),
         figures=tuple(_figure(path / name, {"id": name, **read_object(path / name / VERDICT)}) for name in ordered),
     )
+
+
+def _rounds(path: Path) -> RoundsFolder:
+    verdict = read_object(path / VERDICT)
+    lines = rows_bytes(path).decode("utf-8", errors="replace").split("\n")[:-1]  # after the last line break: torn
+    rows = tuple(_row(path / ROWS, number, line) for number, line in enumerate(lines, 1))
+    return RoundsFolder(path, read_object(path / ENVIRONMENT), verdict, rows)
 
 
 def _ids(description: Json) -> Sequence[Any]:

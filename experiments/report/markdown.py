@@ -1,37 +1,55 @@
-"""Tables of a campaign's verdicts inside Markdown pages: what stands between two markers is made from the folder."""
+"""Tables inside Markdown pages: what stands between two markers is made from folders of results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from experiments.campaign.verdicts import MEASURED, count_verdicts
 from experiments.report.decide.markdown import put_between, table
-from experiments.report.folders import CampaignFolder, read_folder
+from experiments.report.folders import CampaignFolder, RoundsFolder, read_folder
+from experiments.report.rounds_section import ROUNDS_HEADER, ROUNDS_RIGHT, rounds_line
 from experiments.report.words import Json
 from mininet_topos.errors import BadInputError
 
 END = "<!-- armor report: end -->"
+ROUNDS = "<!-- armor report: rounds -->"
 
 
-def filled(text: str, folder: Path) -> str:
-    """A page whose tables of verdicts are those of a campaign's folder.
+def filled(text: str, paths: Sequence[Path]) -> str:
+    """A page whose tables are those of some folders.
+
+    Parameters
+    ----------
+    paths
+        One campaign; or folders of tortures and drills, which get a line each.
 
     Raises
     ------
     BadInputError
-        The folder is none of a campaign, or the page has no place for a table.
+        The folders are not of such kinds, or the page has no place for their table.
     """
-    campaign = read_folder(folder)
-    if not isinstance(campaign, CampaignFolder):
-        raise BadInputError(f"{str(folder)!r} is no campaign; name a folder that 'armor reproduce' has written")
-    verdicts = [figure.verdict for figure in campaign.figures]
-    places = [marker for marker in TABLES if marker in text]
+    folders = [read_folder(path) for path in paths]
+    campaigns = [folder for folder in folders if isinstance(folder, CampaignFolder)]
+    rounds = [folder for folder in folders if isinstance(folder, RoundsFolder)]
+    if rounds and len(rounds) == len(folders):
+        return _put(text, {ROUNDS: table(ROUNDS_HEADER, map(rounds_line, rounds), right=ROUNDS_RIGHT)})
+    if len(campaigns) != 1 or len(folders) != 1:
+        names = ", ".join(map(str, paths))
+        raise BadInputError(
+            f"{names}: --into takes one campaign, or folders of 'armor torture' and 'armor drill' alone"
+        )
+    verdicts = [figure.verdict for figure in campaigns[0].figures]
+    return _put(text, {marker: table(header, lines(verdicts)) for marker, (header, lines) in TABLES.items()})
+
+
+def _put(text: str, tables: Mapping[str, str]) -> str:
+    """The page with each table that it has a place for."""
+    places = [marker for marker in tables if marker in text]
     if not places:
-        raise BadInputError(f"the page has no place for a table; write {' or '.join(TABLES)}, and below it {END}")
+        raise BadInputError(f"the page has no place for a table; write {' or '.join(tables)}, and below it {END}")
     for marker in places:
-        header, lines = TABLES[marker]
-        text = put_between(text, marker, END, table(header, lines(verdicts)), "the page")
+        text = put_between(text, marker, END, tables[marker], "the page")
     return text
 
 

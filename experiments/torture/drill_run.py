@@ -16,6 +16,7 @@ from experiments.testbed.runs.run import PlannedRun
 from experiments.torture.database import kill_during_a_write
 from experiments.torture.decide.drills import (
     draw_link,
+    kills_summary,
     largest_plan,
     most_changes_a_minute,
     outages_summary,
@@ -83,7 +84,8 @@ class DrillSession:
                 if number % _WHOLE_CALM_EVERY == 0 or number == self._last:
                     found = found or network.calm()[1]
                 self._add(number, row, found)
-            return self._value(outages_summary(self.rows, network.bound_ms))
+                value = self._value(outages_summary(self.rows, network.bound_ms))
+        return value
 
     def flap(self) -> Json:
         """One link after the other flaps; no black hole, and as many rule changes as damping allows."""
@@ -99,9 +101,11 @@ class DrillSession:
                 if max(row["changes_a_minute"]) > most:
                     found.append(f"{link}: {max(row['changes_a_minute'])} rule changes in a minute, {most:g} allowed")
                 self._add(number, {**row, "changes_of_a_failure": once, "most_changes_a_minute": most}, found)
-            gap_ms = max(row["longest_gap_ms"] for row in self.rows)
-            changes = [row["changes_a_minute"] for row in self.rows]
-            return self._value({"bound_ms": network.bound_ms, "longest_gap_ms": gap_ms, "changes_a_minute": changes})
+                gap_ms = max(row["longest_gap_ms"] for row in self.rows)
+                changes = [row["changes_a_minute"] for row in self.rows]
+                summary = {"bound_ms": network.bound_ms, "longest_gap_ms": gap_ms, "changes_a_minute": changes}
+                value = self._value(summary)
+        return value
 
     def database(self) -> Json:
         """Kill -9 of ovsdb-server while the largest plan of the network is written to it."""
@@ -109,19 +113,13 @@ class DrillSession:
         plan = largest_plan(self.planned[1].plans.values())
         with private_database("armor drill", SCHEMA_PATH) as server:
             for number in count(self.drill.first_round):
-                if sum(row["killed_during_a_write"] for row in self.rows) == self.drill.times:
-                    break
                 row = kill_during_a_write(server, plan, (self.drill.seed, number))
                 found = [f"{row['lost_rows']} acknowledged rows are lost"] if row["lost_rows"] else []
                 self._add(number, row, found)
-        return self._value(
-            {
-                "kills_during_a_write": sum(row["killed_during_a_write"] for row in self.rows),
-                "writes": sum(row["writes"] for row in self.rows),
-                "acknowledged_rows": sum(row["acknowledged_rows"] for row in self.rows),
-                "lost_rows": sum(row["lost_rows"] for row in self.rows),
-            }
-        )
+                value = self._value(kills_summary(self.rows))
+                if value["kills_during_a_write"] == self.drill.times:
+                    return value
+        raise AssertionError("numbers do not end")
 
     @property
     def _last(self) -> int:

@@ -100,9 +100,7 @@ class Session:
         end_s = self._began_s + 60 * torture.minutes
         while not self._is_over(end_s):
             number = self._until_violation(number, end_s)
-        value = self.value()
-        self._folder.write_verdict(value)
-        return value
+        return self._kept_value()
 
     def value(self) -> Json:
         """What has happened, as plain data."""
@@ -121,6 +119,12 @@ class Session:
             "lost_rows": tally.lost_rows,
             "folder": str(self._folder.path),
         }
+
+    def _kept_value(self) -> Json:
+        """What has happened, also in the folder: one that is broken off says how far it came."""
+        value = self.value()
+        self._folder.write_verdict(value)
+        return value
 
     def _until_violation(self, number: int, end_s: float) -> int:
         """Rounds in one network, until something is violated or the time is over; the next round's number."""
@@ -182,6 +186,7 @@ class Session:
                 "lost_rows": rows[1],
             }
         )
+        self._kept_value()
 
     def _replayed(self, violation: Violation) -> Violation:
         """The violation with the shortest prefix of its storm that brings one again, in new networks."""

@@ -26,17 +26,17 @@ PLACES = list(TABLES)
 )
 def test_the_tables_of_the_repository_are_made_from_the_reference_results(page: str, folder: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert filled(text, ROOT / "reference_results" / folder) == text
+    assert filled(text, [ROOT / "reference_results" / folder]) == text
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_only_what_stands_between_the_markers_changes(place: str) -> None:
     page = f"before\n\n{place}\nold\n{END}\n\nafter {END}"
-    new = filled(page, REFERENCE)
+    new = filled(page, [REFERENCE])
     assert new.startswith(f"before\n\n{place}\n| id |")
     assert new.endswith(f" |\n{END}\n\nafter {END}")
     assert "old" not in new.split("\n")
-    assert filled(new, REFERENCE) == new
+    assert filled(new, [REFERENCE]) == new
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_only_what_stands_between_the_markers_changes(place: str) -> None:
 )
 def test_a_page_without_markers_is_refused(page: str, said: str) -> None:
     with pytest.raises(BadInputError, match=said):
-        filled(page, REFERENCE)
+        filled(page, [REFERENCE])
 
 
 @pytest.mark.parametrize("page", ["", "B x\nE\nB y\nE\n", "B\n", "E\nB\n", "B\n<!-- other -->\nE\n"])
@@ -63,3 +63,4 @@ def test_the_command_fills_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert capsys.readouterr().out.startswith(said)
     assert "`sdfast-fig9`" in page.read_text(encoding="utf-8")
     assert main(["report", str(REFERENCE), str(REFERENCE), "--into", str(page)]) == 2
+    assert "one campaign" in capsys.readouterr().err

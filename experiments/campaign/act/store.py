@@ -25,6 +25,25 @@ PACKED_ROWS = ROWS + ".gz"
 MOST_ROWS_BYTES = 2_000_000_000
 
 
+def rows_bytes(folder: Path) -> bytes:
+    """The rows of a folder, plain or packed; none where there is neither file.
+
+    Raises
+    ------
+    BadInputError
+        They cannot be read, or the packed ones are damaged.
+    """
+    plain, packed = folder / ROWS, folder / PACKED_ROWS
+    if plain.exists():
+        return read_bytes(plain, repr(str(plain)), MOST_ROWS_BYTES)
+    if not packed.exists():
+        return b""
+    try:
+        return gzip.decompress(read_bytes(packed, repr(str(packed)), MOST_ROWS_BYTES))
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadInputError(f"{str(packed)!r} cannot be unpacked ({error}); fetch it again") from error
+
+
 class Store:
     """Reads a campaign's folder; inside `writing` it also appends rows."""
 
@@ -88,19 +107,8 @@ class Store:
         BadInputError
             A line is no row, or the packed rows are damaged.
         """
-        lines = self._data().split(b"\n")[:-1]  # what follows the last line break is torn, or empty
+        lines = rows_bytes(self.path).split(b"\n")[:-1]  # what follows the last line break is torn, or empty
         return [self._row(number, line) for number, line in enumerate(lines, 1)]
-
-    def _data(self) -> bytes:
-        plain, packed = self.path / ROWS, self.path / PACKED_ROWS
-        if plain.exists():
-            return read_bytes(plain, repr(str(plain)), MOST_ROWS_BYTES)
-        if not packed.exists():
-            return b""
-        try:
-            return gzip.decompress(read_bytes(packed, repr(str(packed)), MOST_ROWS_BYTES))
-        except (OSError, EOFError, zlib.error) as error:
-            raise BadInputError(f"{str(packed)!r} cannot be unpacked ({error}); fetch it again") from error
 
     def refuse_packed(self) -> None:
         """Refuse rows that are kept packed, to which none can be added (`BadInputError`)."""

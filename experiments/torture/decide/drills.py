@@ -168,6 +168,16 @@ def lost_rows(found: Sequence[FlowRow], acknowledged: Sequence[FlowRow], under_w
     return len(set(acknowledged) - set(found))
 
 
+def kills_summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Sums over the rows of kills of a database."""
+    return {
+        "kills_during_a_write": sum(row["killed_during_a_write"] for row in rows),
+        "writes": sum(row["writes"] for row in rows),
+        "acknowledged_rows": sum(row["acknowledged_rows"] for row in rows),
+        "lost_rows": sum(row["lost_rows"] for row in rows),
+    }
+
+
 def largest_plan(plans: Iterable[RulePlan]) -> RulePlan:
     """The plan with most flows."""
     return max(plans, key=lambda plan: len(plan.flows))

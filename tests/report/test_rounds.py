@@ -16,6 +16,7 @@ from experiments.report.rounds_section import rounds_line
 from experiments.testbed.runs.folder import ResultFolder
 from mininet_topos.errors import BadInputError
 
+ROOT = Path(__file__).resolve().parents[2]
 FAULTS = [{"at_s": 1.0, "kind": "silent", "target": "s1-s2", "for_s": 2.0}]
 VIOLATION = {"what": "s3 lacks 2 rows", "at_s": 61.0, "round": 2, "replayed": True, "faults": FAULTS}
 SHARED = {"run": "sdfast-agent", "topology": "usnet", "seed": 5, "rounds": 2, "minutes": 1.5, "folder": "x"}
@@ -96,7 +97,12 @@ def test_a_page_gets_a_line_for_each_folder(torture: Path, links: Path, tmp_path
     assert filled(text, [torture, links]) == text
 
 
+def test_the_table_of_the_manual_is_made_from_the_kept_runs() -> None:
+    page = (ROOT / "docs" / "torture.md").read_text(encoding="utf-8")
+    assert filled(page, sorted((ROOT / "reference_results" / "torture").iterdir())) == page
+
+
 def test_tortures_and_campaigns_share_no_table(torture: Path) -> None:
-    campaign = Path(__file__).resolve().parents[2] / "reference_results" / "sd-fast"
+    campaign = ROOT / "reference_results" / "sd-fast"
     with pytest.raises(BadInputError, match="one campaign, or folders of"):
         filled(ROUNDS, [torture, campaign])

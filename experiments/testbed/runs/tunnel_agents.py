@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from emulation.decide.switch import SwitchSite
+from emulation.decide.switch import CONTROLLER_APP, SwitchSite
 from emulation.network import EmulatedNetwork
 from experiments.analysis.agent_rows import notified_nodes, plans_by_agents
 from experiments.analysis.events import read_events
@@ -74,10 +74,15 @@ def wanted_plans(
 
 
 def history_of(events_text: str, scenario: Scenario) -> History:
-    """Links that the controller avoids at the end, in the order in which it heard of their failures."""
+    """Links that the controller avoids at the end, in the order in which it heard of their failures.
+
+    One that was started again remembers none.
+    """
     history: History = ()
     for event in read_events(events_text):
-        if event.name == "restoration_begin":
+        if event.name == "restart" and event.fields["process"] == CONTROLLER_APP:
+            history = ()
+        elif event.name == "restoration_begin":
             links = frozenset(scenario.topology.parse_link(name) for name in event.fields["links"])
             history = next_history(history, links)
     return history

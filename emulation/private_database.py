@@ -9,6 +9,7 @@ from pathlib import Path
 from emulation.private_switch import find_program, start_daemon
 from emulation.scratch import Scratch, scratch
 from machine.places import run_program
+from machine.unixctl import UnixCtl
 
 
 class PrivateDatabase:
@@ -17,6 +18,7 @@ class PrivateDatabase:
     def __init__(self, place: Scratch, schema: Path) -> None:
         self._place, self._stack = place, ExitStack()
         self._file, self._socket = place.folder / "backup.db", place.folder / "db.sock"
+        self._control = place.folder / "db.ctl"
         run_program([find_program("ovsdb-tool"), "create", str(self._file), str(schema)])
 
     @property
@@ -27,9 +29,14 @@ class PrivateDatabase:
     def start(self) -> None:
         """Start the server, and wait until it listens (raises as `private_switch`)."""
         words = [find_program("ovsdb-server"), str(self._file), f"--remote=p{self.remote}"]
-        words += [f"--unixctl={self._place.folder / 'db.ctl'}", f"--log-file={self._place.folder / 'daemons.log'}"]
+        words += [f"--unixctl={self._control}", f"--log-file={self._place.folder / 'daemons.log'}"]
         words += ["--no-chdir", "-vconsole:off", "-vsyslog:off"]
         start_daemon(self._stack, self._place, words, "ovsdb-server", self._socket)
+
+    def compact(self) -> None:
+        """Let the server write its file anew; by itself it does so only after ten minutes without a restart."""
+        with UnixCtl(self._control) as control:
+            control.run("ovsdb-server/compact")
 
     def kill(self) -> None:
         """SIGKILL, and wait until the process is gone."""

@@ -85,6 +85,7 @@ def kill_during_a_write(database: PrivateDatabase, plan: RulePlan, chance: tuple
         thread.join(_WRITER_ENDS_S)
         database.start()
     found = store.read_plan(_BRIDGE)
+    database.compact()  # killed every few seconds, it has no time for that, and each start would take longer
     acknowledged = writer.acknowledged.flows if writer.acknowledged is not None else ()
     under_way = writer.under_way.flows if writer.under_way is not None else None
     held = () if found is None else found.plan.flows

@@ -194,19 +194,20 @@ class SwitchRoutes:
                 return 0
             if self._there.plan is not self.plan:
                 return self._catch_up()
-            if prepared is not None and prepared.before is self._there.restored and prepared.after is self.restored:
+            there, wanted = self._there, self.restored  # sending yields, and others may want other rows meanwhile
+            if prepared is not None and prepared.before is there.restored and prepared.after is wanted:
                 messages = prepared.messages
             else:
-                messages = self._restoring(self._there.restored)
+                messages = self._restoring(there.restored, wanted)
             confirm = self.channel.send(messages) if messages else None
-            self._there = replace(self._there, restored=self.restored)
+            self._there = replace(there, restored=wanted)
         if confirm is not None:  # the next change need not wait for this one
             confirm()
         return len(messages)
 
-    def _restoring(self, there: tuple[FlowRow, ...]) -> tuple[bytes, ...]:
-        held, wanted = ({row.key: row for row in rows} for rows in (there, self.restored))
-        return tuple(map(message_of, switch_commands(self.prepare_to_restore(), held, wanted)))
+    def _restoring(self, there: tuple[FlowRow, ...], wanted: tuple[FlowRow, ...]) -> tuple[bytes, ...]:
+        before, after = ({row.key: row for row in rows} for rows in (there, wanted))
+        return tuple(map(message_of, switch_commands(self.prepare_to_restore(), before, after)))
 
     def prepare_to_restore(self) -> Mapping[RowKey, FlowRow]:
         """Index the plan, once: in the face of a failure, tens of thousands of rows would take too long."""

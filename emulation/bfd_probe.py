@@ -12,12 +12,13 @@ from emulation.decide.switch import DaemonGroup, PortSetting
 UP_TIMEOUT_S = 30.0
 # A busy machine may never have all sessions up at the shortest interval; a longer one is tried then.
 CANDIDATE_UP_S = 10.0
-SETTLE_S = 0.5  # the new interval is negotiated by a poll sequence, which takes a few packets
 _LOOK_S = 0.25
 
 
-def bfd_missing(groups: Sequence[DaemonGroup], settings: Mapping[str, Sequence[PortSetting]]) -> list[str]:
-    """Link ports whose BFD session is not up at both ends."""
+def bfd_missing(
+    groups: Sequence[DaemonGroup], settings: Mapping[str, Sequence[PortSetting]], interval_ms: int
+) -> list[str]:
+    """Link ports whose BFD session is not up at both ends, or has not agreed upon this interval."""
     seen = status.bfd_status(groups, settings)
     wanted = [
         (site.name, port.port_no)
@@ -26,20 +27,29 @@ def bfd_missing(groups: Sequence[DaemonGroup], settings: Mapping[str, Sequence[P
         for port in settings[site.name]
         if port.bfd
     ]
-    return [f"{node} port {port}" for node, port in wanted if (node, port) not in seen or not seen[node, port].is_up]
+    ready = {key for key, session in seen.items() if session.is_up and session.interval_ms == interval_ms}
+    return [f"{node} port {port}" for node, port in wanted if (node, port) not in ready]
 
 
 def wait_bfd_up(
-    groups: Sequence[DaemonGroup], settings: Mapping[str, Sequence[PortSetting]], timeout_s: float
+    groups: Sequence[DaemonGroup],
+    settings: Mapping[str, Sequence[PortSetting]],
+    interval_ms: int,
+    timeout_s: float,
 ) -> float:
-    """Wait until every BFD session is up; returns the seconds it took.
+    """Wait until every BFD session is up at an interval; returns the seconds it took.
+
+    A session that is up may still have its old interval, or that of one that comes up: its failure would be detected
+    after another time than the one that is asked for.
 
     Raises
     ------
     EmulationTimeoutError
         Some session is still down after `timeout_s`.
     """
-    return status.wait_until(lambda: bfd_missing(groups, settings), timeout_s, "BFD sessions")
+    return status.wait_until(
+        lambda: bfd_missing(groups, settings, interval_ms), timeout_s, f"BFD sessions with {interval_ms} ms"
+    )
 
 
 def count_flaps(
@@ -85,23 +95,22 @@ def probe_bfd_interval(
     flaps: dict[int, int] = {}
     for interval_ms in candidates_ms:
         status.set_bfd_interval(groups, settings, interval_ms)
-        flaps[interval_ms] = _flaps_of_candidate(groups, settings, watch_s)
+        flaps[interval_ms] = _flaps_of_candidate(groups, settings, interval_ms, watch_s)
         if flaps[interval_ms] == 0:
             break
     choice = choose_bfd_interval(flaps)
     if choice.interval_ms != interval_ms:
         status.set_bfd_interval(groups, settings, choice.interval_ms)
-    wait_bfd_up(groups, settings, UP_TIMEOUT_S)
+    wait_bfd_up(groups, settings, choice.interval_ms, UP_TIMEOUT_S)
     return choice
 
 
 def _flaps_of_candidate(
-    groups: Sequence[DaemonGroup], settings: Mapping[str, Sequence[PortSetting]], watch_s: float
+    groups: Sequence[DaemonGroup], settings: Mapping[str, Sequence[PortSetting]], interval_ms: int, watch_s: float
 ) -> int:
     """Flaps while nothing fails, or the number of sessions that do not come up."""
     try:
-        wait_bfd_up(groups, settings, CANDIDATE_UP_S)
+        wait_bfd_up(groups, settings, interval_ms, CANDIDATE_UP_S)
     except status.EmulationTimeoutError:
-        return max(1, len(bfd_missing(groups, settings)))
-    time.sleep(SETTLE_S)
+        return max(1, len(bfd_missing(groups, settings, interval_ms)))
     return count_flaps(groups, settings, watch_s, stop_early=True)

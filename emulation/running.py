@@ -264,16 +264,15 @@ class RunningNetwork:
         return self.wiring.interface_of[node, port_no]
 
     def wait_bfd_up(self, timeout_s: float = 30.0) -> float:
-        """Wait until all BFD sessions are up (1 to 3 s after a start or repair); seconds it took."""
-        return bfd_probe.wait_bfd_up(self.groups, self.settings, timeout_s)
+        """Wait until all BFD sessions are up at their interval (1 to 3 s after a start or repair); seconds it took."""
+        return bfd_probe.wait_bfd_up(self.groups, self.settings, self.bfd_interval_ms, timeout_s)
 
     def set_bfd_interval(self, interval_ms: int) -> None:
-        """Change the BFD interval of all links; sessions stay up."""
+        """Change the BFD interval of all links, and wait until all sessions have it; they stay up."""
         if interval_ms != self.bfd_interval_ms:
             status.set_bfd_interval(self.groups, self.settings, interval_ms)
             self.bfd_interval_ms = interval_ms
             self.wait_bfd_up()
-            time.sleep(bfd_probe.SETTLE_S)
 
     @contextmanager
     def slow_bfd(self) -> Iterator[None]:

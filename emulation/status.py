@@ -28,7 +28,9 @@ class BfdStatus:
     """State of the BFD session of a port: the session itself as ovs-vswitchd has it, counters from its database.
 
     `state` and `remote_state` are RFC 5880 words (admin_down, down, init, up); `flap_count` counts
-    every change of `forwarding`, so a failure and a return make two.
+    every change of `forwarding`, so a failure and a return make two. `interval_ms` is what both directions have agreed
+    upon; None while they differ, as during a poll sequence (RFC 5880, section 6.5), or while an end is not up and
+    sends once a second.
     """
 
     state: str
@@ -36,6 +38,7 @@ class BfdStatus:
     forwarding: bool
     flap_count: int
     link_up: bool
+    interval_ms: int | None
 
     @property
     def is_up(self) -> bool:
@@ -77,7 +80,21 @@ def _bfd_of(session: Mapping[str, str], row: Mapping[str, Any]) -> BfdStatus:
         forwarding=session["Forwarding"] == "true",
         flap_count=int(map_column(row["bfd_status"]).get("flap_count", 0)),
         link_up=row["link_state"] == "up",
+        interval_ms=agreed_interval_ms(session),
     )
+
+
+def agreed_interval_ms(session: Mapping[str, str]) -> int | None:
+    """The interval of both directions of a session, milliseconds; None while they differ.
+
+    Examples
+    --------
+    >>> agreed_interval_ms({"TX Interval": "Approx 90ms", "RX Interval": "Approx 90ms"})
+    90
+    >>> agreed_interval_ms({"TX Interval": "Approx 90ms", "RX Interval": "Approx 1000ms"})
+    """
+    sends, receives = (session[f"{way} Interval"] for way in ("TX", "RX"))
+    return int(sends.removeprefix("Approx ").removesuffix("ms")) if sends == receives else None
 
 
 def parse_bfd_show(text: str) -> dict[str, dict[str, str]]:
@@ -120,7 +137,10 @@ def wait_until(missing: Callable[[], Sequence[str]], timeout_s: float, what: str
 def set_bfd_interval(
     groups: Iterable[DaemonGroup], settings: Mapping[str, Sequence[PortSetting]], interval_ms: int
 ) -> None:
-    """Change the BFD interval of every link port while the network runs (sessions stay up)."""
+    """Write the BFD interval of every link port into the databases while the network runs.
+
+    Each session then agrees upon it by a poll sequence and stays up (`bfd_probe.wait_bfd_up` waits for that).
+    """
 
     def change(group: DaemonGroup) -> None:
         words = ["ovs-vsctl", "--no-wait", f"--db=unix:{group.db_socket}"]

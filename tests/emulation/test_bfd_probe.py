@@ -17,7 +17,7 @@ def up_from_ms(monkeypatch):
     def set_interval(_groups, _settings, interval_ms):
         now["interval_ms"] = interval_ms
 
-    def missing(_groups, _settings):
+    def missing(_groups, _settings, _interval_ms):
         now["s"] += 1.0
         return ["s1 port 2", "s2 port 2"] if now["interval_ms"] < limits["up_from_ms"] else []
 
@@ -37,5 +37,7 @@ def test_an_interval_at_which_sessions_do_not_come_up_gives_way_to_a_longer_one(
 
 def test_sessions_that_come_up_at_no_interval_are_an_error(up_from_ms):
     up_from_ms["up_from_ms"] = 1000
-    with pytest.raises(EmulationTimeoutError, match="BFD sessions still missing after 30 s: s1 port 2, s2 port 2"):
+    with pytest.raises(
+        EmulationTimeoutError, match="BFD sessions with 50 ms still missing after 30 s: s1 port 2, s2 port 2"
+    ):
         bfd_probe.probe_bfd_interval([], {}, (5, 20, 50), watch_s=1.0)

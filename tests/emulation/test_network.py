@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from emulation.bfd_probe import bfd_missing, wait_bfd_up
 from emulation.clean import clean_all, marked_processes
 from emulation.decide.options import EmulationOptions
 from emulation.decide.switch import SwitchSite
@@ -20,7 +21,6 @@ from emulation.doctor import install_path
 from emulation.guard import GUARD
 from emulation.network import EmulatedNetwork
 from emulation.runfile import STATE_VARIABLE, list_runs
-from emulation.running import SLOW_BFD_MS
 from emulation.status import EmulationTimeoutError, parse_bfd_show
 from emulation.supervisor import ProcessError
 from machine.json_rpc import call
@@ -151,17 +151,30 @@ def test_facts_for_the_record_are_plain_json(square: EmulatedNetwork) -> None:
 
 def intervals_ms(net: EmulatedNetwork) -> set[str]:
     shown = (parse_bfd_show(call(group.vswitchd_control, "bfd/show", [])) for group in net.groups)
-    return {session["TX Interval"] for sessions in shown for session in sessions.values()}
+    sessions = [session for each in shown for session in each.values()]
+    return {session[f"{way} Interval"] for session in sessions for way in ("TX", "RX")}
 
 
-def test_bfd_is_slow_while_asked_and_no_session_fails(square: EmulatedNetwork) -> None:
+def test_bfd_is_slow_while_asked_and_no_session_fails(square: EmulatedNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
+    # So long that no session fails because the machine is busy. Not 1000: a session that is not up has that one.
+    monkeypatch.setattr("emulation.running.SLOW_BFD_MS", 900)
+    square.set_bfd_interval(600)
     flaps = sum(square.flap_counts().values())
-    square.set_bfd_interval(90)  # shorter, and a busy machine fails sessions by itself
-    with square.slow_bfd():
-        assert intervals_ms(square) == {f"Approx {SLOW_BFD_MS}ms"}
-    assert intervals_ms(square) == {"Approx 90ms"}
-    square.set_bfd_interval(100)
+    for _ in range(3):
+        with square.slow_bfd():
+            assert intervals_ms(square) == {"Approx 900ms"}
+        assert intervals_ms(square) == {"Approx 600ms"}
     assert sum(square.flap_counts().values()) == flaps
+    square.set_bfd_interval(100)
+
+
+def test_a_session_that_is_up_with_another_interval_is_waited_for(square: EmulatedNetwork) -> None:
+    square.wait_bfd_up(patient_s(60))
+    assert set(bfd_missing(square.groups, square.settings, 100)) == set()
+    ports = {f"{node} port {port}" for node, port in square.bfd_status()}
+    assert set(bfd_missing(square.groups, square.settings, 99)) == ports
+    with pytest.raises(EmulationTimeoutError, match="BFD sessions with 99 ms still missing"):
+        wait_bfd_up(square.groups, square.settings, 99, 0.1)
 
 
 def test_two_networks_with_the_same_names_run_side_by_side(square: EmulatedNetwork) -> None:

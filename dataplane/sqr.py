@@ -92,7 +92,7 @@ class SqrSwitch:
     realtime
         Whether the agent asks for real-time priority.
     start
-        False if a supervisor starts `command`, with its standard output going to the end of `log`.
+        False if a supervisor starts `command` in the namespace, with its standard output going to the end of `log`.
 
     Raises
     ------
@@ -127,7 +127,7 @@ class SqrSwitch:
                 self._rings[port.device] = _open_ring(pid, port, undo)
             self.log = log or _log_in_memory(undo)
             maps = [ring.ids for ring in self._rings.values()]
-            self.command = inside(pid, agent_command(find_agent(), maps, backstop, poll_us, realtime=realtime))
+            self.command = agent_command(find_agent(), maps, backstop, poll_us, realtime=realtime)
             if start:
                 self._agent = self._start()
                 undo.callback(self._end)
@@ -137,7 +137,8 @@ class SqrSwitch:
     def _start(self) -> subprocess.Popen[bytes]:
         """Start the agent and wait until it watches; it ends with this thread, so that nothing outlives the program."""
         with self.log.open("ab") as out:
-            agent = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
+            command = inside(self._pid, self.command)
+            agent = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
         deadline = time.monotonic() + _START_S
         while not any(event.event == "ready" for event in self.events()):
             if agent.poll() is not None or time.monotonic() > deadline:

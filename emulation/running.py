@@ -189,17 +189,13 @@ class RunningNetwork:
             if argv is not None:
                 self._keep(AGENT, node, argv, site.folder / f"agent-{site.bridge}.log")
 
-    def start_helper(self, process: str, node: str, argv: Sequence[str]) -> Path:
-        """Start a program that belongs to a switch, supervised like its agent; its log file.
+    def start_helper(self, process: str, node: str, argv: Sequence[str], log: Path | None = None) -> None:
+        """Start a program that belongs to a switch, supervised like its agent, under a name beside "agent"."""
+        self._keep(process, node, argv, log or self.sites[node].folder / f"{process}-{self.sites[node].bridge}.log")
 
-        Parameters
-        ----------
-        process
-            What it is called beside "agent".
-        """
-        log = self.sites[node].folder / f"{process}-{self.sites[node].bridge}.log"
-        self._keep(process, node, argv, log)
-        return log
+    def end_helper(self, process: str, node: str) -> None:
+        """End a program that belongs to a switch, and leave it ended (`ProcessError`: it does not end)."""
+        self._supervisor.hold(process, node)
 
     def _keep(self, process: str, where: str, argv: Sequence[str], log: Path, *, realtime: bool = False) -> None:
         words = tuple(inside(self.shell_pid(where), argv))

@@ -45,6 +45,7 @@ struct settings read_arguments(int count, char **words);
 
 /* replay.c */
 void begin(struct port *port, uint32_t source);       /* hold, with what was sent within delta as the window */
+void take_over(struct port *port);                    /* what an agent before this one has begun */
 bool serve(struct port *port, bool *busy);            /* a turn; whether there is more at once, or soon */
 void let_go(struct port *port);                       /* send what waits, as far as that is possible, and hold no more */
 bool has_carrier(const char *name);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "agent.h"
 #include "checksum.h"
@@ -15,6 +16,7 @@
 #define FASTER 4
 /* After a replay, for packets that were on their way into the ring; after the return of a carrier, see is_back(). */
 #define SETTLE_NS 5000000
+#define TURN_NS 10000000
 
 /* ---- the ring */
 /* Search backwards from the newest slot for the first that was sent before a time, or is gone; as dataplane/model/slots.py. */
@@ -111,19 +113,34 @@ static bool has_link(const char *name)
     return ask(SIOCETHTOOL, name, &request) ? link.data : errno == EOPNOTSUPP;
 }
 
-/* Begin to hold with what was sent within delta; nothing if the program has seen the failure before. */
-void begin(struct port *port, uint32_t source)
+/* From up to hold, with what was sent within delta. */
+static void turn(struct port *port, uint32_t source)
 {
     struct control *control = port->control;
-    uint32_t up = STATE_UP;
-    if (!__atomic_compare_exchange_n(&control->state, &up, STATE_TURNING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-        return;
     uint64_t now = now_ns(), since_ns = now > control->delta_ns ? now - control->delta_ns : 0; /* the clock may be young */
     control->detected_ns = now;
     control->source = source;
     STORE(control->ready, 0);
     STORE(control->tail, window_start(port, LOAD(control->head), since_ns));
     STORE(control->state, STATE_HOLD);
+}
+
+/* Begin to hold; nothing if the program has seen the failure before. */
+void begin(struct port *port, uint32_t source)
+{
+    uint32_t up = STATE_UP;
+    if (__atomic_compare_exchange_n(&port->control->state, &up, STATE_TURNING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        turn(port, source);
+}
+
+/* An agent that was killed while it turned a port leaves the port to the next one. The program needs no time to turn. */
+void take_over(struct port *port)
+{
+    const struct timespec wait = {0, TURN_NS};
+    if (LOAD(port->control->state) == STATE_TURNING)
+        nanosleep(&wait, NULL);
+    if (LOAD(port->control->state) == STATE_TURNING)
+        turn(port, SOURCE_TOLD);
 }
 
 /* ---- replay */
@@ -232,7 +249,7 @@ static bool hold(struct port *port, uint64_t now, bool *busy)
         print_detected(port);
     if (now < control->detected_ns + control->reconfiguration_ns || !may_replay(port, now))
         return false;
-    if (!LOAD(control->ready)) {
+    if (!LOAD(control->ready) || !port->replay_began) { /* or an agent before this one has begun */
         port->replay_began = now;
         STORE(control->ready, 1);
     }

@@ -143,6 +143,8 @@ int main(int count, char **words)
         fail("cannot wait for", "signals");
     /* Where the system refuses real-time priority the replay is only later. */
     own.realtime = own.realtime && sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){REALTIME_PRIORITY}) == 0;
+    for (struct port *port = own.ports; port < own.ports + own.port_count; port++)
+        take_over(port);
     see_carriers(); /* a link that failed before the news were heard */
     for (struct port *port = own.ports; port < own.ports + own.port_count; port++)
         print_state(port, "ready");

@@ -26,6 +26,7 @@ from experiments.testbed.runs.folder import ResultFolder
 from experiments.testbed.runs.parts import dump_reports, emulated_network
 from experiments.testbed.runs.run import PlannedRun, make_ready
 from experiments.testbed.runs.tunnel_agents import wanted_plans
+from experiments.testbed.runs.virtual_ports import REPLAY_AGENT, virtual_names
 from experiments.torture.decide.faults import LINK_KINDS, Fault, Step, steps_of, targets_of
 from experiments.torture.decide.usage import Usage
 from machine.places import CommandError, call_inside
@@ -35,6 +36,7 @@ from ryu_apps.backup_database.store import BackupStore, BackupStoreError
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.protection import ends_of
 from ryu_apps.plan.rows import RulePlan
+from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 
 _LOOK_S, _RETURN_LOOK_S = 1.0, 0.2
 _CALM_SLACK_S = 60.0
@@ -43,6 +45,7 @@ _DISK_MB = 256
 _LOSS_PERCENT = 30.0
 _SLOW_KBYTES_PER_S = 20
 _QUIET_PPS = 2_000.0  # BFD and discovery are tens of frames a second; a packet in a loop is many thousands
+_RECEIVED, _SENT = 1, 9  # columns of /proc/net/dev: packets
 _REST = "http://127.0.0.1:8080/armor/state"
 _Network = TypeVar("_Network", bound="TorturedNetwork")
 
@@ -105,12 +108,19 @@ class TorturedNetwork:
         found = [f"{process}@{node}" for process in of_switches for node in self._network.sites]
         if self._variation.protection is not None:
             found += [f"{PROTECT_SERVICE}@{node}" for node in ends_of(self._variation.protection)]
+        found += sorted({f"{REPLAY_AGENT}@{node}" for node, _ in self._buffered})
         return (*found, CONTROLLER_APP)
 
     @property
     def damping(self) -> Damping:
         """How long links wait before traffic returns to them."""
         return Damping.of_wait(self._scenario.wait_to_restore_s)
+
+    @property
+    def _buffered(self) -> tuple[tuple[str, int], ...]:
+        """Link ports behind virtual ports of SQR, as (switch, port number)."""
+        topology, replay = self._scenario.topology, self._variation.replay
+        return () if replay is None else tuple(virtual_ports(topology, replayed_links(topology, replay.links)))
 
     # ---- storm
 
@@ -257,7 +267,18 @@ class TorturedNetwork:
         return wanted_plans(self._network, planner, self._scenario, self._work, frozenset())
 
     def _hosts_lack(self) -> list[str]:
-        """Pairs of hosts of which one gets no answer."""
+        """Pairs of hosts of which one gets no answer, and buffered links that still do not carry what these send."""
+        given_back = self._counted(_RECEIVED)
+        found = self._unanswered()
+        outer = [(node, virtual_names(self._network.sites[node].bridge, port)[0]) for node, port in self._buffered]
+        after = self._counted(_RECEIVED)
+        return found + [
+            f"{node} still gives packets back by {interface}: its link does not have its traffic back"
+            for node, interface in outer
+            if after[node, interface] > given_back[node, interface]
+        ]
+
+    def _unanswered(self) -> list[str]:
         hosts = list(self._network.hosts.values())
 
         def unanswered(source: Any) -> list[str]:
@@ -274,9 +295,9 @@ class TorturedNetwork:
 
     def _loops(self) -> list[str]:
         """Ports that send many packets although nobody asks for any."""
-        before, began_s = self._sent(), time.monotonic()
+        before, began_s = self._counted(_SENT), time.monotonic()
         time.sleep(_LOOK_S)
-        after, seconds = self._sent(), time.monotonic() - began_s
+        after, seconds = self._counted(_SENT), time.monotonic() - began_s
         rates = {key: (after[key] - before[key]) / seconds for key in before.keys() & after.keys()}
         return [
             f"{node} sends {rate:,.0f} packets a second on {interface}, with no traffic: a packet runs in a loop"
@@ -284,14 +305,15 @@ class TorturedNetwork:
             if rate > _QUIET_PPS
         ]
 
-    def _sent(self) -> dict[tuple[str, str], int]:
-        sent = {}
+    def _counted(self, column: int) -> dict[tuple[str, str], int]:
+        """A column of /proc/net/dev by switch and interface."""
+        counted = {}
         for node in self._network.sites:
             text = call_inside(self._network.shell_pid(node), _interface_counters)
             for line in text.splitlines()[2:]:
                 interface, _, numbers = line.partition(":")
-                sent[node, interface.strip()] = int(numbers.split()[9])
-        return sent
+                counted[node, interface.strip()] = int(numbers.split()[column])
+        return counted
 
     # ---- what is counted
 

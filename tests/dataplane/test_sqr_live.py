@@ -331,7 +331,8 @@ def test_the_backstop_pauses_caching_on_all_ports_and_lets_it_go_on(ports: Ports
 def test_a_replay_agent_that_cannot_start_says_why(ports: Ports) -> None:
     switch = SqrSwitch(ports.pid, [port("a", "x")], start=False)
     try:
-        done = subprocess.run([*switch.command, "999999999,1"], capture_output=True, text=True, check=False, timeout=20)
+        command = inside(ports.pid, [*switch.command, "999999999,1"])
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
         assert (done.returncode, done.stdout) == (1, "")
         assert "no maps of these ids: 999999999,1" in done.stderr
         with pytest.raises(SqrAgentError, match="said nothing within"):

@@ -16,7 +16,7 @@ from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from experiments.scenario.values import Replay
 from experiments.testbed.runs.parts import controller_command
-from experiments.testbed.runs.virtual_ports import sqr_ports
+from experiments.testbed.runs.virtual_ports import REPLAY_AGENT, sqr_ports
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import MissingRequirementError
 from tests.emulation.numbered import received
@@ -79,6 +79,20 @@ def test_a_link_that_fails_twice_loses_and_reorders_nothing_and_gets_its_traffic
             assert list(dict.fromkeys(numbers)) == list(range(sent))
             injection.restore(link)
             wait_until(lambda: is_back(net), "the link does not get its traffic back")
+
+
+def test_a_replay_agent_that_is_killed_at_a_failure_is_started_again_and_the_link_gets_its_traffic_back(
+    net: EmulatedNetwork,
+) -> None:
+    link, restarts = net.topology.parse_link("s1-s2"), len(net.restarts)
+    with FailureInjection(net) as injection:
+        injection.carrier(link)
+        net.kill(REPLAY_AGENT, "s1")
+        wait_until(lambda: len(net.restarts) > restarts, "the agent is not started again")
+        assert {each.process for each in net.restarts[restarts:]} == {REPLAY_AGENT}
+        wait_until(lambda: received(net, 5)[0], "packets do not pass while the link is down")
+        injection.restore(link)
+        wait_until(lambda: is_back(net), "the link does not get its traffic back")
 
 
 def test_a_silent_failure_is_detected_by_bfd_and_loses_nothing_either(net: EmulatedNetwork) -> None:

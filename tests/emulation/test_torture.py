@@ -12,9 +12,14 @@ from emulation.runfile import list_runs
 from experiments.cli.main import main
 from experiments.testbed.runs.folder import ResultFolder
 from experiments.testbed.runs.run import plan_scenario
+from experiments.torture.decide.faults import Fault
 from experiments.torture.network import TorturedNetwork
 from experiments.torture.scenario import torture_scenario
+from tests.patience import wait_until
 
+GIVEN_BACK = {
+    f"{node} still gives packets back by {node}-q2: its link does not have its traffic back" for node in ("s1", "s2")
+}
 pytest.importorskip("ovs")
 pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
 
@@ -75,3 +80,25 @@ def test_processes_are_killed_while_links_fail(tmp_path, capsys):
     value = drill("agent", "--mode", "agent", "--times", "2", tmp_path=tmp_path, capsys=capsys)
     assert (value["run"], value["rounds"], value["recoveries"], value["faults"]) == ("sdfast-agent", 2, 2, 4)
     assert value["acknowledged_rows"] > value["lost_rows"] == 0
+
+
+def test_replay_agents_are_tortured_and_a_link_without_its_traffic_is_seen(tmp_path):
+    scenario = replace(torture_scenario("square", "sqr", None, 1, tls=False), wait_to_restore_s=0.5)
+    ((variation, planned),) = plan_scenario(scenario).items()
+    with TorturedNetwork(scenario, (variation, planned), ResultFolder(tmp_path / "out"), "run") as network:
+        agents = [name for name in network.processes if name.startswith("replay_agent@")]
+        assert agents == ["replay_agent@s1", "replay_agent@s2"]
+        network.storm(
+            [
+                Fault(0.0, "carrier", "s1-s2", 2.0),
+                Fault(0.2, "kill", agents[0], 0.5),
+                Fault(0.2, "stop", agents[1], 1.0),
+            ]
+        )
+        assert network.calm()[1] == []
+        assert [(each.process, each.place) for each in network._network.restarts] == [("replay_agent", "s1")]
+        link = scenario.topology.parse_link("s1-s2")
+        network._injection.silent(link)
+        wait_until(lambda: set(network._hosts_lack()) >= GIVEN_BACK, "packets are not given back")
+        network._injection.restore(link)
+        assert network.calm()[1] == []

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict
 
 from dataplane.decide.sqr import SqrPort
 from dataplane.devices import add_virtual_port
 from dataplane.drop_program import drop_program
+from dataplane.model.switch import Backstop
 from dataplane.sqr import SqrSwitch, find_agent
 from emulation.bridge_ports import add_bridge_port
 from emulation.running import RunningNetwork
@@ -20,6 +21,8 @@ from experiments.testbed.instruments.port_watch import PortStates
 from ryu_apps.plan.choices import NO_MODE, uses_agent
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 
+REPLAY_AGENT = "replay_agent"
+_START_S = 10.0
 _WATCH_S = 0.1
 # Or four times the rate at which the packets came. A bridge in user space reads each port from a socket that holds some
 # 250 packets and may have to wait for a processor; and what is given back crosses a dozen of them, all on one machine.
@@ -35,7 +38,7 @@ def virtual_names(short: str, port_no: int) -> tuple[str, str]:
 def sqr_ports(
     replay: Replay, wait_to_restore_s: float, mode: str = NO_MODE
 ) -> Callable[[RunningNetwork], AbstractContextManager[Mapping[str, SqrSwitch]]]:
-    """Part of a network (`EmulatedNetwork(parts=...)`): SQR at both ends of some links.
+    """Part of a network (`EmulatedNetwork(parts=...)`): SQR at both ends of some links, with supervised replay agents.
 
     With agents (`mode`) a port gives nothing back before they have had time to put their rows there. The agents are
     notified of a port that Open vSwitch finds down (BFD); one that has been live for `wait_to_restore_s` again gets
@@ -64,9 +67,7 @@ def sqr_ports(
         with ExitStack() as stack:
             network.drop_program = stack.enter_context(drop_program())
             switches = {
-                node: stack.enter_context(
-                    SqrSwitch(network.shell_pid(node), list(ports.values()), backstop=replay.backstop)
-                )
+                node: stack.enter_context(_supervised(network, node, list(ports.values()), replay.backstop))
                 for node, ports in by_node.items()
             }
             stack.callback(_note_counters, network, switches, by_node)
@@ -80,6 +81,23 @@ def sqr_ports(
             yield switches
 
     return part
+
+
+@contextmanager
+def _supervised(
+    network: RunningNetwork, node: str, ports: Sequence[SqrPort], backstop: Backstop | None
+) -> Iterator[SqrSwitch]:
+    """SQR at the ports of a switch; the network's supervisor starts the replay agent, again when it has ended.
+
+    All that an agent must know is in the rings and their control blocks, so the next one goes on with it.
+    """
+    with SqrSwitch(network.shell_pid(node), ports, backstop=backstop, start=False) as switch:
+        network.start_helper(REPLAY_AGENT, node, switch.command, switch.log)
+        try:
+            switch.wait_for(lambda events: any(event.event == "ready" for event in events), _START_S)
+            yield switch
+        finally:
+            network.end_helper(REPLAY_AGENT, node)
 
 
 def _port(replay: Replay, inner: str, primary: str, mode: str) -> SqrPort:

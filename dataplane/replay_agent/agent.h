@@ -49,6 +49,7 @@ void take_over(struct port *port);                    /* what an agent before th
 bool serve(struct port *port, bool *busy);            /* a turn; whether there is more at once, or soon */
 void let_go(struct port *port);                       /* send what waits, as far as that is possible, and hold no more */
 bool has_carrier(const char *name);
+uint64_t waiting_bytes(const struct port *port);      /* of the packets that a port that holds has still to send */
 void print_state(const struct port *port, const char *event);
 
 static inline struct slot *slot_of(const struct port *port, uint64_t tag)

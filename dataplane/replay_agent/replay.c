@@ -62,6 +62,15 @@ static void end_event(void)
     fflush(stdout);
 }
 
+/* Bytes of the slots that wait: what the window holds. */
+uint64_t waiting_bytes(const struct port *port)
+{
+    uint64_t bytes = 0;
+    for (uint64_t tag = LOAD(port->control->tail), head = LOAD(port->control->head); tag < head; tag++)
+        bytes += slot_of(port, tag)->length;
+    return bytes;
+}
+
 static void print_detected(struct port *port)
 {
     static const char *const sources[] = {"nobody", "send", "carrier", "notified"};
@@ -74,9 +83,9 @@ static void print_detected(struct port *port)
     port->replay_began = 0;
     port->replayed_before = control->replayed;
     print_event(port, "detected", seen);
-    printf(", \"source\": \"%s\", \"noticed_ns\": %ju, \"window\": %ju, \"oldest_age_ns\": %ju",
+    printf(", \"source\": \"%s\", \"noticed_ns\": %ju, \"window\": %ju, \"bytes\": %ju, \"oldest_age_ns\": %ju",
            sources[control->source <= SOURCE_TOLD ? control->source : SOURCE_NONE], (uintmax_t)now_ns(),
-           (uintmax_t)(head - first), (uintmax_t)age);
+           (uintmax_t)(head - first), (uintmax_t)waiting_bytes(port), (uintmax_t)age);
     end_event();
 }
 

@@ -73,11 +73,8 @@ static uint64_t needed_bytes(struct port *port, uint64_t now)
 {
     struct control *control = port->control;
     uint64_t bytes = LOAD(control->cached_bytes), needed = 0;
-    if (LOAD(control->state) != STATE_UP) {
-        for (uint64_t tag = LOAD(control->tail), head = LOAD(control->head); tag < head; tag++)
-            needed += slot_of(port, tag)->length;
-        return needed;
-    }
+    if (LOAD(control->state) != STATE_UP)
+        return waiting_bytes(port);
     if (now - port->samples[port->newest].at_ns >= control->delta_ns / (SAMPLES - 2)) {
         port->newest = (port->newest + 1) % SAMPLES;
         port->samples[port->newest] = (struct sample){now, bytes};

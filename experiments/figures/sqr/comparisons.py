@@ -70,31 +70,25 @@ def range_name(sizes_bytes: tuple[int, int]) -> str:
 
 def flows_table(variants: Sequence[Variant]) -> Callable[[Sequence[FlowsRow]], Table]:
     """Completion times of all flows and of hit ones, for every workload and variant."""
-
-    def table(rows: Sequence[FlowsRow]) -> Table:
-        lines = []
-        for workload in (WEB_SEARCH, DATA_MINING):
-            for variant in variants:
-                own = measures.rows_of(rows, variant, workload.name)
-                times = [each for row in own for each in measures.completions_ms(row)]
-                if times:
-                    cells = [_shown(measures.tail(times, share)) for share in _SHARES]
-                    lines.append(
-                        (
-                            f"{workload.title}, {setup.LABELS[variant.name]}",
-                            f"{len(times):,}",
-                            *cells,
-                            *_hit_cells(own, variant),
-                        )
-                    )
-        return Table(_HEADER, tuple(lines))
-
-    return table
+    return lambda rows: completion_lines(rows, {each.name: setup.LABELS[each.name] for each in variants})
 
 
-def _hit_cells(rows: Sequence[FlowsRow], variant: Variant) -> tuple[str, str, str]:
+def completion_lines(rows: Sequence[FlowsRow], labels: Mapping[str, str]) -> Table:
+    """That table for variants of these names, in this order."""
+    lines = []
+    for workload in (WEB_SEARCH, DATA_MINING):
+        for name, label in labels.items():
+            own = measures.rows_of(rows, Variant(name), workload.name)
+            times = [each for row in own for each in measures.completions_ms(row)]
+            if times:
+                cells = [_shown(measures.tail(times, share)) for share in _SHARES]
+                lines.append((f"{workload.title}, {label}", f"{len(times):,}", *cells, *_hit_cells(own, name)))
+    return Table(_HEADER, tuple(lines))
+
+
+def _hit_cells(rows: Sequence[FlowsRow], variant: str) -> tuple[str, str, str]:
     times = [hit.completion_ms for hit in measures.all_hits(rows)]
-    if variant == setup.NO_FAILURE or not times:
+    if variant == setup.NO_FAILURE.name or not times:
         return "-", "-", "-"
     return f"{len(times):,}", _shown(median_interval(times).value), _shown(measures.tail(times, setup.TAIL_SHARE))
 

@@ -99,7 +99,7 @@ def receiver(host: int, address: IPv4Address, port: int) -> Iterator[subprocess.
     WorkloadError
         It does not listen, because its port is taken for instance.
     """
-    with _program(host, flow_receiver, str(address), str(port)) as process:
+    with flow_program(host, flow_receiver, str(address), str(port)) as process:
         said = process.stdout.readline() if process.stdout else ""
         if said.strip() != "ready":
             raise WorkloadError(
@@ -108,12 +108,12 @@ def receiver(host: int, address: IPv4Address, port: int) -> Iterator[subprocess.
         yield process
 
 
-def _program(host: int, module: ModuleType, *words: str) -> AbstractContextManager[subprocess.Popen[str]]:
+def flow_program(host: int, module: ModuleType, *words: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """One of the programs of this package in the namespace of a host; it ends with the block, and with this program."""
     return child(inside(host, [sys.executable, "-I", "-S", str(module.__file__), *words]))
 
 
-def _said(process: subprocess.Popen[str]) -> str:
+def said_by(process: subprocess.Popen[str]) -> str:
     """All that a program prints until its end."""
     return process.stdout.read() if process.stdout else ""
 
@@ -128,7 +128,7 @@ def background(testbed: TwoPaths, sending: Sending | None, folder: Path) -> Iter
             plan = folder / f"from-{own}.json"
             if sending:
                 plan.write_text(sending.plan(own, other), encoding="ascii")
-            stack.enter_context(_program(source, flow_sender, str(plan)))
+            stack.enter_context(flow_program(source, flow_sender, str(plan)))
         yield
 
 
@@ -170,10 +170,10 @@ def run_workload(
         stack.enter_context(background(testbed, beside, folder))
         begin_s = time.monotonic() + _HEAD_START_S
         times_s = [begin_s + each for each in failure_times_s(model, sending.seconds, seed)]
-        with Breaker(path, model, times_s) as breaker, _program(testbed.h1, flow_sender, str(plan)) as sender:
-            sent = read_sent(_said(sender))
-        taken = read_taken(_said(taking))
-        netstat = tcp_counters(testbed)
+        with Breaker(path, model, times_s) as breaker, flow_program(testbed.h1, flow_sender, str(plan)) as sender:
+            sent = read_sent(said_by(sender))
+        taken = read_taken(said_by(taking))
+        netstat = tcp_counters(testbed.h1)
         outcomes = join(sending.flows.sizes_bytes, sent, taken, FIRST_PORTS[sending.port])
         replays = _replays_of(path)
     return {
@@ -229,11 +229,11 @@ def run_bulk(
         _narrow(testbed, bulk.bottleneck)
         stack.enter_context(receiver(testbed.h2, H2_ADDRESS, FLOW_PORT))
         times_s = [time.monotonic() + bulk.failure_s]
-        with Breaker(path, model, times_s) as breaker, _program(testbed.h1, bulk_sender, *words) as sender:
-            samples = read_samples(_said(sender))
+        with Breaker(path, model, times_s) as breaker, flow_program(testbed.h1, bulk_sender, *words) as sender:
+            samples = read_samples(said_by(sender))
         replays = _replays_of(path)
         row = bulk_row(samples, breaker.outages[0].shut_ns, bulk.window_ms)
-        return {**row, **tcp_counters(testbed), **replays}
+        return {**row, **tcp_counters(testbed.h1), **replays}
 
 
 def _narrow(testbed: TwoPaths, bottleneck: Bottleneck) -> None:
@@ -245,9 +245,9 @@ qdisc add dev h0 parent 1:1 pfifo limit {bottleneck.queue_packets}"""
     run_program(inside(testbed.h1, ["sysctl", "-qw", f"net.ipv4.tcp_limit_output_bytes={_HOST_QUEUE_BYTES}"]))
 
 
-def tcp_counters(testbed: TwoPaths) -> Json:
-    """What the TCP of h1 has done since the testbed was made."""
-    text = call_inside(testbed.h1, lambda: Path("/proc/thread-self/net/netstat").read_text(encoding="ascii"))
+def tcp_counters(host: int) -> dict[str, int]:
+    """What the TCP of a host has done since its namespace was made."""
+    text = call_inside(host, lambda: Path("/proc/thread-self/net/netstat").read_text(encoding="ascii"))
     found = read_netstat(text)
     return {name: found[counter] for name, counter in _COUNTERS.items()}
 

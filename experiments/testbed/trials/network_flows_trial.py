@@ -162,6 +162,7 @@ class _Session:
                 raise NetworkFlowsError(f"after {_PATIENCE_S:g} s no packet comes back from {target}")
         said = json.loads(run_program(inside(host, ["ip", "-j", "route", "get", target])))[0]
         setting = ["dev", said["dev"], "src", said["prefsrc"], "rto_min", f"{self._own.rto_min_ms:g}ms"]
+        workloads.free_ports(host)
         run_program(inside(host, ["ip", "route", "replace", f"{target}/32", *setting]))
         self._source = IPv4Address(said["prefsrc"])
 

@@ -76,6 +76,11 @@ class Sending:
         return json.dumps({**fields, **asdict(self.flows)})
 
 
+def free_ports(host: int) -> None:
+    """Let connections of a host that name no port take none of those that flows have."""
+    run_program(inside(host, ["sysctl", "-qw", f"net.ipv4.ip_local_port_range={_FREE_PORTS}"]))
+
+
 def set_tcp(testbed: TwoPaths, settings: TcpSettings) -> None:
     """Set the TCP of both hosts.
 
@@ -85,7 +90,7 @@ def set_tcp(testbed: TwoPaths, settings: TcpSettings) -> None:
         The kernel refuses.
     """
     for host in (testbed.h1, testbed.h2):
-        run_program(inside(host, ["sysctl", "-qw", f"net.ipv4.ip_local_port_range={_FREE_PORTS}"]))
+        free_ports(host)
         route = ["ip", "route", "change", "10.0.0.0/24", "dev", "h0", "rto_min", f"{settings.rto_min_ms:g}ms"]
         run_program(inside(host, route))
 

@@ -38,7 +38,7 @@ def read_port_log(text: str, port: str, began_ns: int) -> PortLog:
 
     Parameters
     ----------
-    text, port : str
+    text, port
         The log, and the interface of the port.
     began_ns
         What was detected before is left out: sessions of BFD come and go while a network is made ready.

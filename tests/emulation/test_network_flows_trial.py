@@ -25,7 +25,7 @@ def trial_of(variant: Variant) -> Trial:
     own = replace(
         parameters_of(trial, NetworkFlowsParameters),
         source="s1",
-        destination="s2",
+        destination="s3",
         failing=("s1", "s2"),
         delta_ms=3000.0,
         seconds=8.0,

@@ -1,6 +1,7 @@
-"""Kinds "mixed", "flow", "node" and "download": pings, UDP and files on an emulated network whose links fail at once.
+"""Kinds "mixed", "flow", "node", "chosen-pairs" and "download": pings, UDP, files while links fail at once.
 
-They share a session: the network of a variant, round and capacity stays up from one to the next.
+All need an emulated network. They share a session: the network of a variant, round and capacity stays up from one to
+the next.
 """
 
 from __future__ import annotations
@@ -183,3 +184,4 @@ MIXED = TrialKind("mixed", _RUNNER, after(9.0), emulated=True)
 FLOW = TrialKind("flow", _RUNNER, after(6.0), emulated=True)
 DOWNLOAD = TrialKind("download", _RUNNER, after(25.0), emulated=True)
 NODE = TrialKind("node", _RUNNER, after(9.0), emulated=True)
+CHOSEN_PAIRS = TrialKind("chosen-pairs", _RUNNER, after(9.0), emulated=True)

@@ -56,6 +56,8 @@ FFG, CB = Variant("ffg"), Variant("cb")
 # The delay at which figures with one CBC are judged, fixed before anything was measured.
 CBC = Variant("cbc", control_delay_ms=5.0)
 CBC_AT_ONCE, CBC_FAR = Variant("cbc", control_delay_ms=0.0), Variant("cbc", control_delay_ms=20.0)
+# A round trip of 410 ms, with which a rewriting takes what the paper's controller took.
+CBC_AS_PAPER = Variant("cbc", control_delay_ms=205.0)
 RESTORATION = Variant("restoration", control_delay_ms=5.0)
 FFG_RESTORATION = Variant("ffg_restoration", control_delay_ms=5.0)
 # What the interpreter decides knows no delay.
@@ -72,6 +74,7 @@ COLOURS: Mapping[Variant, str] = {
     LEARNED_OFF: "#a9c77f",
     CBC_AT_ONCE: "#f0a878",
     CBC_FAR: "#9a3f06",
+    CBC_AS_PAPER: "#5c2200",
 }
 
 LABELS = {
@@ -81,7 +84,10 @@ LABELS = {
     LEARNED_OFF: f"{_OWN[AGENT_PAIR].label} learned, notification off",
     FFG: _OWN[FFG].label,
     CB: _OWN[CB].label,
-    **{variant: f"{_OWN[CBC].label} {variant.control_delay_ms:g} ms" for variant in (CBC, CBC_AT_ONCE, CBC_FAR)},
+    **{
+        variant: f"{_OWN[CBC].label} {variant.control_delay_ms:g} ms"
+        for variant in (CBC, CBC_AT_ONCE, CBC_FAR, CBC_AS_PAPER)
+    },
     RESTORATION: _OWN[RESTORATION].label,
     FFG_RESTORATION: _OWN[FFG_RESTORATION].label,
 }
@@ -141,7 +147,7 @@ def mixed_trials(
         load = Load(True, PING_INTERVAL_MS, udp_mbps(network, draw), None, CAPACITY_MBPS)
         for variant in variants:
             for failures in numbers:
-                yield _emulated(plan, "mixed", topology, variant, (number, failures, draw), load=load)
+                yield emulated(plan, "mixed", topology, variant, (number, failures, draw), load=load)
 
 
 def swept_trials(plan: CampaignPlan, numbers: Sequence[int], variants: Sequence[Variant]) -> Iterator[Trial]:
@@ -152,7 +158,7 @@ def swept_trials(plan: CampaignPlan, numbers: Sequence[int], variants: Sequence[
             load = Load(True, PING_INTERVAL_MS, udp_mbps(network, draw, share), None, CAPACITY_MBPS)
             for variant in variants:
                 for failures in numbers:
-                    trial = _emulated(plan, "mixed", DARKSTRAND, variant, (number, failures, draw), load=load)
+                    trial = emulated(plan, "mixed", DARKSTRAND, variant, (number, failures, draw), load=load)
                     name = f"{trial.trial_id}/load-{share:g}"
                     yield replace(trial, trial_id=name, parameters=WatchedParameters(load=share))
 
@@ -170,7 +176,7 @@ def node_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Tri
         rate_mbps = math.floor(1000 * FULLEST_LINK * CAPACITY_MBPS / fullest) / 1000
         load = Load(True, PING_INTERVAL_MS, rate_mbps, None, CAPACITY_MBPS)
         for variant in variants:
-            yield _emulated(plan, "node", DARKSTRAND, variant, (number, len(draw.links), draw), load=load)
+            yield emulated(plan, "node", DARKSTRAND, variant, (number, len(draw.links), draw), load=load)
 
 
 def download_trials(plan: CampaignPlan, numbers: Sequence[int], variants: Sequence[Variant]) -> Iterator[Trial]:
@@ -179,7 +185,7 @@ def download_trials(plan: CampaignPlan, numbers: Sequence[int], variants: Sequen
     for number, draw in enumerate(draws_of(DARKSTRAND, rounds_of(plan), plan.seed), 1):
         for variant in variants:
             for failures in numbers:
-                yield _emulated(plan, "download", DARKSTRAND, variant, (number, failures, draw), load=load)
+                yield emulated(plan, "download", DARKSTRAND, variant, (number, failures, draw), load=load)
 
 
 def flow_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Trial]:
@@ -188,17 +194,17 @@ def flow_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Tri
     walks = longest_walks(load_topology(DARKSTRAND))[: rounds_of(plan)]
     for number, (link, pairs) in enumerate(walks, 1):
         for variant in variants:
-            yield _emulated(plan, "flow", DARKSTRAND, variant, (number, 1, Draw(pairs, (link,))), load=load)
+            yield emulated(plan, "flow", DARKSTRAND, variant, (number, 1, Draw(pairs, (link,))), load=load)
 
 
-def knowledge_trials(plan: CampaignPlan, variants: Sequence[Variant]) -> Iterator[Trial]:
+def knowledge_trials(plan: CampaignPlan, variants: Sequence[Variant], topology: str = DARKSTRAND) -> Iterator[Trial]:
     """As `flow_trials`, several links a round one after another, with the tables of all switches watched."""
     load = Load(True, FAST_PING_INTERVAL_MS, None, None, CAPACITY_MBPS)
-    walks = longest_walks(load_topology(DARKSTRAND))[: LINKS_A_ROUND * rounds_of(plan)]
+    walks = longest_walks(load_topology(topology))[: LINKS_A_ROUND * rounds_of(plan)]
     for place, (link, pairs) in enumerate(walks):
         for variant in variants:
             where = (1 + place // LINKS_A_ROUND, 1, Draw(pairs, (link,)))
-            trial = _emulated(plan, "knowledge", DARKSTRAND, variant, where, load=load)
+            trial = emulated(plan, "knowledge", topology, variant, where, load=load)
             yield replace(trial, trial_id=f"{trial.trial_id}/{link}", parameters=KnowledgeParameters())
 
 
@@ -213,12 +219,13 @@ def busy_trials(plan: CampaignPlan, topology: str, variants: Sequence[Variant]) 
         farthest = sorted(draw.pairs, key=lambda pair: -sum(hops_back(network, pair, draw.links)))[:BUSY_PAIRS]
         for variant in variants:
             where = (number, MOST_FAILURES, Draw(tuple(farthest), draw.links))
-            yield _emulated(plan, "flow", topology, variant, where, load=load)
+            yield emulated(plan, "flow", topology, variant, where, load=load)
 
 
-def _emulated(
+def emulated(
     plan: CampaignPlan, kind: str, topology: str, variant: Variant, where: tuple[int, int, Draw], *, load: Load
 ) -> Trial:
+    """One trial on an emulated network; `where` is its round, how many links fail, and its draw."""
     number, failures, draw = where
     return Trial(
         trial_id=f"{topology}/r{number}/k{failures}/{kind}/{variant.name}",

@@ -34,9 +34,10 @@ def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     return tuple(setup.knowledge_trials(plan, setup.BOTH_MODES))
 
 
-def of_variant(rows: Sequence[Json], variant: Variant) -> list[KnowledgeRow]:
-    """Good rows of a variant whose failure was detected."""
-    own = (row for row in measures.good_rows(rows) if (row["kind"], row["variant"]) == (KIND.name, variant.name))
+def of_variant(rows: Sequence[Json], variant: Variant, topology: str = setup.DARKSTRAND) -> list[KnowledgeRow]:
+    """Good rows of a variant on a topology whose failure was detected."""
+    wanted = (KIND.name, variant.name, topology)
+    own = (row for row in measures.good_rows(rows) if (row["kind"], row["variant"], row["topology"]) == wanted)
     return [row for row in map(read_row, own) if row.detected_ms is not None]
 
 

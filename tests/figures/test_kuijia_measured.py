@@ -101,7 +101,7 @@ def test_quick_trials_are_the_first_round_of_the_full_run_but_for_their_windows(
         assert full[trial.trial_id].links == trial.links
         assert full[trial.trial_id].parameters == trial.parameters
         assert full[trial.trial_id].timing.total_s > trial.timing.total_s
-    assert len(full) == 2 * 3 * 5
+    assert len(full) == 2 * 5 * 5
 
 
 @pytest.mark.parametrize("place", [-2, -1])
@@ -157,7 +157,29 @@ def test_the_flows_of_tables_2_and_3_move_as_in_the_paper() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["table2", "fig10", "table4", "fig11", "fig12", "fig13", "fig14", "indirect"])
 def test_a_network_that_behaves_as_the_fluid_keeps_every_claim(name: str) -> None:
-    assert set(verdicts(name, rows_of(name)).values()) <= {"holds", "measured", "direction"}
+    open_ones = {"undecided"} if name == "fig11" else set()  # rounds differ in how much rescaling loses by UDP
+    assert set(verdicts(name, rows_of(name)).values()) <= {"holds", "measured", "direction"} | open_ones
+
+
+@pytest.mark.parametrize("name", [*IDS[2:8], "indirect"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_one_round_decides_no_order_and_no_change_however_clear_its_trials_are(name: str, swapped: bool) -> None:
+    """Demands of a round share pairs and link: they are one observation."""
+    rows = rows_of(name, quick=True)
+    other = {KUIJIA.name: RESCALING.name, RESCALING.name: KUIJIA.name}
+    for row in rows if swapped else []:
+        row["variant"] = other[row["variant"]]
+    assert set(verdicts(name, rows).values()) <= {"undecided", "measured"}
+
+
+def test_an_order_is_judged_over_rounds_not_over_demands() -> None:
+    larger = {(1, 800): 5.0, (1, 1600): 7.0, (2, 800): 1.0, (2, 1600): 1.0}
+    found = measures.difference(larger, dict.fromkeys(larger, 0.0))
+    assert found is not None
+    assert found.value == 3.5
+    assert found.low is not None
+    assert found.low < 0
+    assert measures.difference({point: larger[point] for point in ((1, 800), (1, 1600))}, larger) == (0.0, None, None)
 
 
 def test_in_table_3_the_fluid_shares_by_what_is_offered_where_tcp_shares_alike() -> None:
@@ -201,13 +223,14 @@ def test_udp_losses_are_those_of_datagrams() -> None:
     first = figure_of("fig11").claims(rows)[0]
     assert (first.measured, first.verdict) == (0.0, "differs")
     some = [row for row in rows if row["round"] == 1] + [row for row in rows_of("fig11") if row["round"] > 1]
-    assert figure_of("fig11").claims(some)[0].measured == pytest.approx(100 * 2 / 3)
+    assert figure_of("fig11").claims(some)[0].measured == pytest.approx(100 * 4 / 5)
 
 
 @pytest.mark.parametrize(("name", "key"), [("fig12", "after_mbps"), ("fig13", "lost_percent_after")])
 def test_victims_that_lose_less_with_kuijia_differ(name: str, key: str) -> None:
-    value = 0.0 if key == "lost_percent_after" else lambda _: 10.0
-    found = verdicts(name, changed(rows_of(name), "kuijia", "victim", **{key: value}))
+    none, some = (0.0, 5.0) if key == "lost_percent_after" else (lambda _: 10.0, lambda mbps: 0.9 * mbps)
+    rows = changed(rows_of(name), RESCALING.name, "victim", **{key: some})
+    found = verdicts(name, changed(rows, "kuijia", "victim", **{key: none}))
     assert next(iter(found.values())) == "differs"
 
 
@@ -258,7 +281,7 @@ def test_high_priority_traffic_that_changes_by_more_than_2_percent_differs() -> 
 def test_the_link_of_figure_16_takes_victims_beside_traffic_that_stays_in_every_round() -> None:
     rows = ROWS.read(rows_of("fig16"))
     directions = measures.busiest_directions(rows)
-    assert set(directions) == {1, 2, 3}
+    assert set(directions) == {1, 2, 3, 4, 5}
     for number, direction in directions.items():
         own = [row for row in rows if row.round == number]
         stays, joins = (

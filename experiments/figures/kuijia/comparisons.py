@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.flows import ROWS, FlowsRow
-from experiments.campaign.statistics import Estimate, mean_interval, median_confidence, median_interval
+from experiments.campaign.statistics import Estimate, median_confidence, median_interval
 from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.campaign.verdicts import ClaimResult
 from experiments.charts import canvas
@@ -75,11 +75,6 @@ def both(rows: Sequence[FlowsRow], choice: Choice, measure: Measure) -> tuple[Va
     """A measure under Kuijia and under rescaling."""
     kuijia, rescaling = (points(rows, choice, variant, measure) for variant in testbed.VARIANTS)
     return kuijia, rescaling
-
-
-def mean_of(values: Values) -> Estimate | None:
-    """Mean over trials; None without any."""
-    return mean_interval(list(values.values())) if values else None
 
 
 def median_of(values: Sequence[float]) -> Estimate | None:

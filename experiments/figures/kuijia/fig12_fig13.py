@@ -21,11 +21,11 @@ from experiments.figures.kuijia.measures import Choice, difference, growth, lost
 
 
 def claims_of(choice: Choice) -> Callable[[Sequence[FlowsRow]], list[ClaimResult]]:
-    """Figures 12 (TCP) and 13 (UDP): claims_of lose more with Kuijia, and the more the larger the demand."""
+    """Figures 12 (TCP) and 13 (UDP): victims lose more with Kuijia, and the more the larger the demand."""
 
     def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
         kuijia, rescaling = both(rows, choice, lost_percent(VICTIM))
-        name = f"loss of {choice.transport.upper()} claims_of"
+        name = f"loss of {choice.transport.upper()} victims"
         return [
             judge_difference(f"{name}, Kuijia less rescaling", "points", ABOVE, difference(kuijia, rescaling)),
             judge_difference(f"growth of the {name}, Kuijia", "points", GROWS, growth(kuijia)),

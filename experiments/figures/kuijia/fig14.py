@@ -17,9 +17,8 @@ from experiments.figures.kuijia.comparisons import (
     both,
     class_trials,
     loss_figure,
-    mean_of,
 )
-from experiments.figures.kuijia.measures import difference, growth, lost_percent
+from experiments.figures.kuijia.measures import by_rounds, difference, growth, lost_percent
 
 _LOW = {"directly affected, low": LOW_DIRECT, "victims, low": LOW_VICTIM}
 _HIGH = {"directly affected, high": HIGH_DIRECT, "victims, high": HIGH_VICTIM}
@@ -39,7 +38,7 @@ def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
             ABOVE,
             difference(hit, kuijia),
         ),
-        judge(Claim(f"{name}, Kuijia", "%", "none"), mean_of(kuijia)),
+        judge(Claim(f"{name}, Kuijia", "%", "none"), by_rounds(kuijia)),
     ]
 
 

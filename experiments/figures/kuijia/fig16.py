@@ -22,7 +22,6 @@ from experiments.figures.kuijia.comparisons import (
     Values,
     class_trials,
     facts_of,
-    mean_of,
     points,
 )
 from experiments.figures.kuijia.measures import (
@@ -30,6 +29,7 @@ from experiments.figures.kuijia.measures import (
     Class,
     Crossing,
     busiest_directions,
+    by_rounds,
     chosen,
     crossing,
     demands_of,
@@ -66,7 +66,7 @@ def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
                 Within(-2.0, 2.0),
                 asks=MARGIN,
             )
-            results.append(judge(claim, mean_of(_change(rows, variant, directions, which))))
+            results.append(judge(claim, by_rounds(_change(rows, variant, directions, which))))
         changes[variant] = _change(rows, variant, directions, LOW_DIRECT)
     name = "low-priority directly affected traffic that stays on the link"
     paper = 100.0 * (631.937 / 697.263 - 1)
@@ -77,8 +77,8 @@ def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
             ABOVE,
             difference(changes[testbed.KUIJIA], changes[testbed.RESCALING]),
         ),
-        judge(Claim(f"change of {name}, rescaling", "%", round(paper, 1)), mean_of(changes[testbed.RESCALING])),
-        judge(Claim(f"change of {name}, Kuijia", "%", "none"), mean_of(changes[testbed.KUIJIA])),
+        judge(Claim(f"change of {name}, rescaling", "%", round(paper, 1)), by_rounds(changes[testbed.RESCALING])),
+        judge(Claim(f"change of {name}, Kuijia", "%", "none"), by_rounds(changes[testbed.KUIJIA])),
     ]
     return results
 

@@ -13,11 +13,10 @@ from experiments.figures.kuijia.comparisons import (
     UDP,
     both,
     loss_figure,
-    mean_of,
     tcp_trials,
     udp_trials,
 )
-from experiments.figures.kuijia.measures import lost_percent
+from experiments.figures.kuijia.measures import by_rounds, lost_percent
 
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
@@ -35,7 +34,7 @@ def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
             (kuijia, "Kuijia", "almost none", AtMost(0.5)),
         ):
             name = f"loss of indirectly affected {choice.transport.upper()} flows, {title}"
-            results.append(judge(Claim(name, "%", paper, band, asks=MARGIN), mean_of(values)))
+            results.append(judge(Claim(name, "%", paper, band, asks=MARGIN), by_rounds(values)))
     return results
 
 

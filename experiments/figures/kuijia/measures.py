@@ -155,9 +155,11 @@ def by_rounds(values: Mapping[Point, float]) -> Estimate | None:
 
 
 def difference(larger: Mapping[Point, float], smaller: Mapping[Point, float]) -> Estimate | None:
-    """Mean of the differences between two sets of trials that share pairs, link and demand; None without any."""
-    common = sorted(larger.keys() & smaller.keys())
-    return mean_interval([larger[point] - smaller[point] for point in common]) if common else None
+    """Mean over rounds of the differences between trials that share pairs, link and demand; None without any.
+
+    One round gives no interval, however many demands it has: they share what was drawn.
+    """
+    return by_rounds({point: larger[point] - smaller[point] for point in larger.keys() & smaller.keys()})
 
 
 def growth(values: Mapping[Point, float]) -> Estimate | None:

@@ -32,7 +32,7 @@ from mininet_topos.topology import LinkId
 from te_solver.network import to_network
 
 DEMANDS_MBPS, QUICK_DEMANDS_MBPS = (800, 1000, 1200, 1400, 1600), (800, 1200, 1600)
-ROUNDS, QUICK_ROUNDS = 3, 1
+ROUNDS, QUICK_ROUNDS = 5, 1
 HEADROOM = 1.05
 OFFERED_SHARE = 0.97
 # Paper's Mbit/s; what is less is no traffic, and three segments a second at this scale.

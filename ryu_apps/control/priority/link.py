@@ -161,6 +161,7 @@ class Link:
             for channel in self._channels.values():
                 channel.control(copy)
         if self._rows and wipes_sorting_rows(message):
+            self._send_own([])  # another class's message would pass it
             self._send_own(sorting_messages(self._rows))
         return is_sent
 

@@ -102,3 +102,13 @@ def test_a_switch_that_reads_nothing_and_one_that_is_gone_are_two_errors(peer: s
         with pytest.raises(OSError) as error:  # noqa: PT011 - which one is the question
             ours.sendall(bytes(1 << 26))
     assert why_unsent(error.value) == {"reads nothing": "not read", "is gone": "broken off"}[peer]
+
+
+def test_rows_that_an_app_deletes_are_back_after_its_deletion_whatever_classes_both_have() -> None:
+    switch = Switch()
+    switch.connect(3)
+    deletion = encode.flows_delete_by_cookie(0, 0)
+    switch.link.send(deletion, False)
+    said = [message for message in switch.said() if message[1] == MsgType.FLOW_MOD]
+    assert said[0] == deletion
+    assert len(said) > 1

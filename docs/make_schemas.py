@@ -21,7 +21,7 @@ from ryu_apps.plan.choices import MODES, NOTIFICATIONS
 from ryu_apps.plan.scheme_names import scheme_names
 from ryu_apps.pmt import parse as pmt
 from ryu_apps.pmt.fields import PMT_FIELDS
-from ryu_apps.pmt.rules import DataDscp, TrafficType
+from ryu_apps.pmt.rules import Carried, DataDscp, TrafficType
 from ryu_apps.pmt.scheduling import SchedulerKind
 from te_solver.choices import METRICS, PLANNERS, ROUTES
 
@@ -121,6 +121,7 @@ def pmt_schema() -> Schema:
         "data_dscp": {"enum": [each.value for each in DataDscp]},
         "scheduler": {"enum": [each.value for each in SchedulerKind]},
         "shares": {"type": "object", "additionalProperties": {"type": ["number", "string"]}},
+        "by_class": {"type": "array", "items": {"enum": [each.value for each in Carried]}},
         "rules": {"type": "array", "items": rule, "maxItems": pmt.MAX_RULES},
     }
     return entry({key: values[key] for key in pmt.TABLE_KEYS}) | {"type": ["object", "null"]}

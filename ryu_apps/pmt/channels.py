@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ryu_apps.openflow.wire import HEADER_BYTES, VERSION
 from ryu_apps.plan.rows import ChannelRow
-from ryu_apps.pmt.rules import UNMATCHED_CLASS, PmtError, PolicyMapTable, SetDscp, ToQueue, TrafficType
+from ryu_apps.pmt.rules import UNMATCHED_CLASS, Carried, PmtError, PolicyMapTable, SetDscp, ToQueue, TrafficType
 
 _SET_ASYNC = 28  # OFPT_SET_ASYNC
 _MASKS = struct.Struct("!BBHI6I")
@@ -57,16 +57,27 @@ def async_masks(table: PolicyMapTable) -> tuple[AsyncMask, ...]:
     """Masks of all connections, by class id from 0.
 
     A packet-in finds its connection by the id in its flow entry, so every connection takes packet-ins. Port status and
-    flow removed messages are state that nobody sends again, so only the main connection takes them, whatever their
-    class: it is the one whose end an app hears of.
+    flow removed messages are state that nobody sends again, so one connection takes them: `notified_class`.
     """
-    main = main_class(table)
+    notified = notified_class(table)
     return tuple(
         AsyncMask(number, _PACKET_IN_REASONS, _PORT_STATUS_REASONS, _FLOW_REMOVED_REASONS)
-        if number == main
+        if number == notified
         else AsyncMask(number, _PACKET_IN_REASONS, 0, 0)
         for number in range(len(table.classes) + 1)
     )
+
+
+def notified_class(table: PolicyMapTable) -> int:
+    """Class whose connection port status and flow removed messages use, while it stands.
+
+    It is the main connection, of whose end an app hears, unless the table lets them use the connection of traffic
+    type 3.
+    """
+    if Carried.NOTIFICATIONS not in table.by_class:
+        return main_class(table)
+    rules = (rule for rule in table.rules if rule.traffic_type is TrafficType.OTHER)
+    return next((table.class_ids[rule.action] for rule in rules), UNMATCHED_CLASS)
 
 
 def main_class(table: PolicyMapTable) -> int:
@@ -77,7 +88,6 @@ def main_class(table: PolicyMapTable) -> int:
 
 
 def set_async(mask: AsyncMask, xid: int = 0) -> bytes:
-    """OFPT_SET_ASYNC message; the same masks for a master and for a slave connection."""
-    masks = (mask.packet_in, mask.port_status, mask.flow_removed)
-    doubled = [value for value in masks for _ in range(2)]
-    return _MASKS.pack(VERSION, _SET_ASYNC, HEADER_BYTES + 24, xid, *doubled)
+    """OFPT_SET_ASYNC message; a slave connection gets the same, but no flow removed messages, as by default."""
+    pairs = (mask.packet_in, mask.packet_in, mask.port_status, mask.port_status, mask.flow_removed, 0)
+    return _MASKS.pack(VERSION, _SET_ASYNC, HEADER_BYTES + 24, xid, *pairs)

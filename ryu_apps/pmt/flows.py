@@ -12,7 +12,7 @@ from ryu_apps.plan.fields import FIELDS
 from ryu_apps.plan.ids import Kind, Owner, Priority, Table, cookie
 from ryu_apps.plan.rows import Controller, FlowRow, Match, sorted_flows
 from ryu_apps.pmt.fields import PMT_FIELDS
-from ryu_apps.pmt.rules import UNMATCHED_CLASS, PmtError, PolicyMapTable, Rule, TrafficType
+from ryu_apps.pmt.rules import UNMATCHED_CLASS, Carried, PmtError, PolicyMapTable, Rule, TrafficType
 
 _FIRST_PRIORITY = Priority.MISS + 1
 
@@ -58,7 +58,8 @@ def limits(table: PolicyMapTable) -> tuple[str, ...]:
             "traffic type 1: echoes, errors and replies go out on the connection that they belong to, with its mark; "
             "a flow entry cannot move them"
         )
-    if any(rule.traffic_type is TrafficType.OTHER for rule in table.rules):
+    is_on_main = Carried.NOTIFICATIONS not in table.by_class
+    if is_on_main and any(rule.traffic_type is TrafficType.OTHER for rule in table.rules):
         found.append(
             "traffic type 3: port status and flow removed messages stay on the main connection, with its mark, since "
             "none may be lost; their class counts in the controller"

@@ -77,7 +77,7 @@ def read_subject(message: bytes) -> Subject:
         packet = _packet_out(message)
         return Subject(msg_type, traffic_type, About.NOTHING if packet is None else About.PACKET, packet=packet or {})
     if msg_type == MsgType.FLOW_MOD:
-        pinned, _ = _read_match(message, _FLOW_MOD_MATCH)
+        pinned, _ = read_match(message, _FLOW_MOD_MATCH)
         return Subject(msg_type, traffic_type, About.MATCH, pinned=pinned)
     return Subject(msg_type, traffic_type)
 
@@ -108,7 +108,7 @@ def _checked_type(message: bytes) -> int:
 
 
 def _packet_in(message: bytes) -> Fields:
-    pinned, at = _read_match(message, _PACKET_IN_MATCH)
+    pinned, at = read_match(message, _PACKET_IN_MATCH)
     metadata = {"in_port": pinned["in_port"][0]} if "in_port" in pinned else {}
     if len(message) < at + 2:
         raise MalformedMessageError("a packet-in ends before its packet")
@@ -126,8 +126,14 @@ def _packet_out(message: bytes) -> Fields | None:
     return frame_fields(message[at:]) | {"in_port": in_port} if buffer_id == NO_BUFFER else None
 
 
-def _read_match(message: bytes, at: int) -> tuple[Pinned, int]:
-    """Known fields of a match, each with its mask, and the offset behind its padding."""
+def read_match(message: bytes, at: int) -> tuple[Pinned, int]:
+    """Known fields of a match that begins at byte `at`, each with its mask, and the offset behind its padding.
+
+    Raises
+    ------
+    MalformedMessageError
+        It is no whole OXM match.
+    """
     if len(message) < at + _SMALLEST_MATCH:
         raise MalformedMessageError(f"a message of {len(message)} bytes is truncated before its match at byte {at}")
     kind, length = struct.unpack_from("!HH", message, at)

@@ -18,6 +18,7 @@ from ryu_apps.pmt.fields import PMT_FIELDS, read_value
 from ryu_apps.pmt.parse_scheduler import read_scheduler
 from ryu_apps.pmt.prerequisites import ContradictionError, with_prerequisites
 from ryu_apps.pmt.rules import (
+    Carried,
     CopyDscp,
     DataDscp,
     PmtAction,
@@ -32,7 +33,7 @@ from ryu_apps.pmt.validate import check_table
 VERSION = 1
 MAX_RULES = 512
 MAX_QUEUE_ID = 65534
-TABLE_KEYS = ("version", "data_dscp", "scheduler", "shares", "rules")
+TABLE_KEYS = ("version", "data_dscp", "scheduler", "shares", "by_class", "rules")
 _RULE_KEYS = ("traffic_type", "action")
 _MATCHLESS = {
     TrafficType.CONFIGURATION: "configuration and symmetric messages",
@@ -84,9 +85,15 @@ def parse_pmt(text: str, source: str = "pmt") -> PolicyMapTable:
     if len(items) > MAX_RULES:
         raise place_of(items[MAX_RULES], source).error(f"{len(items)} rules are more than {MAX_RULES}; merge some")
     rules = tuple(_read_rule(item, source) for item in items)
-    table = PolicyMapTable(rules, data_dscp)
+    by_class = _read_by_class(*keys["by_class"]) if "by_class" in keys else frozenset()
+    table = PolicyMapTable(rules, data_dscp, by_class=by_class)
     check_table(table, source)
     return replace(table, scheduler=read_scheduler(keys, tuple(table.class_names.values()) if rules else ()))
+
+
+def _read_by_class(node: Node, place: Place) -> frozenset[Carried]:
+    items = read_items(node, place.source, "by_class")
+    return frozenset(read_choice(item, place_of(item, place.source), "by_class", Carried) for item in items)
 
 
 def _read_version(node: Node, place: Place) -> None:

@@ -29,6 +29,14 @@ class TrafficType(IntEnum):
     DATA = 4
 
 
+class Carried(Enum):
+    """Messages beside packet-ins and packet-outs that may use the connection of their class."""
+
+    COMMANDS = "commands"  # flow, group, meter, port and table modifications
+    REQUESTS = "requests"  # multipart and queue configuration requests, and their replies
+    NOTIFICATIONS = "notifications"  # port status and flow removed
+
+
 class DataDscp(Enum):
     """What happens to data whose DSCP would outrank control messages."""
 
@@ -92,11 +100,18 @@ class PmtClass:
 
 @dataclass(frozen=True, slots=True)
 class PolicyMapTable:
-    """Rules in order: the first that matches decides. No rule at all = plain OpenFlow."""
+    """Rules in order: the first that matches decides. No rule at all = plain OpenFlow.
+
+    Attributes
+    ----------
+    by_class
+        What leaves the main connection beside packet-ins and packet-outs.
+    """
 
     rules: tuple[Rule, ...] = ()
     data_dscp: DataDscp | None = None
     scheduler: Scheduler = STRICT
+    by_class: frozenset[Carried] = frozenset()
 
     @property
     def classes(self) -> tuple[PmtClass, ...]:

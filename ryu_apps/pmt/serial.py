@@ -26,6 +26,8 @@ def to_json(table: PolicyMapTable) -> str:
         document["scheduler"] = table.scheduler.kind.value
     if table.scheduler.shares:
         document["shares"] = dict(table.scheduler.shares)
+    if table.by_class:
+        document["by_class"] = _by_class(table)
     text = json.dumps(document, separators=(",", ":"), sort_keys=True)
     if len(text) > MAX_TEXT_BYTES:
         raise PmtError(f"this PMT takes {len(text)} bytes, more than {MAX_TEXT_BYTES}; merge rules")
@@ -43,6 +45,10 @@ def from_json(text: str, source: str = "pmt") -> PolicyMapTable:
     return parse_pmt(text, source)
 
 
+def _by_class(table: PolicyMapTable) -> list[str]:
+    return sorted(each.value for each in table.by_class)
+
+
 def _rule(rule: Rule) -> dict[str, object]:
     fields = {name: show_value(PMT_FIELDS[name], value, mask) for name, value, mask in rule.match}
     return {"traffic_type": int(rule.traffic_type), "action": str(rule.action), **fields}
@@ -56,6 +62,8 @@ def show(table: PolicyMapTable) -> str:
     if table.scheduler.shares:
         shares = (f'"{name}": {int(share) if share.is_integer() else share}' for name, share in table.scheduler.shares)
         lines.append(f"shares: {{{', '.join(shares)}}}")
+    if table.by_class:
+        lines.append(f"by_class: [{', '.join(_by_class(table))}]")
     lines.append("rules:" if table.rules else "rules: []")
     for rule in table.rules:
         words = _rule(rule)

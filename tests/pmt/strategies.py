@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ryu_apps.pmt.fields import PMT_FIELDS
 from ryu_apps.pmt.prerequisites import ContradictionError, with_prerequisites
-from ryu_apps.pmt.rules import DataDscp, PmtError, PolicyMapTable, Rule, SetDscp, ToQueue, TrafficType
+from ryu_apps.pmt.rules import Carried, DataDscp, PmtError, PolicyMapTable, Rule, SetDscp, ToQueue, TrafficType
 from ryu_apps.pmt.scheduling import Scheduler, SchedulerKind
 from ryu_apps.pmt.validate import check_table
 
@@ -64,7 +64,8 @@ def tables(draw, names=ALL_FIELDS, types=ALL_TYPES):
         except PmtError:
             continue
         rules = longer.rules
-    table = PolicyMapTable(rules, data_dscp)
+    by_class = draw(st.frozensets(st.sampled_from(Carried)))
+    table = PolicyMapTable(rules, data_dscp, by_class=by_class)
     return replace(table, scheduler=draw(schedulers(tuple(table.class_names.values())))) if rules else table
 
 

@@ -31,8 +31,10 @@ def test_more_queues_than_marks_have_no_channels():
         channel_rows(PolicyMapTable(rules))
 
 
-@pytest.mark.parametrize(("name", "chosen"), [("out_of_band.yaml", 1), ("in_band.yaml", 1), (None, 0)])
-def test_the_main_connection_hears_of_ports_and_all_may_get_packets(name, chosen):
+@pytest.mark.parametrize(
+    ("name", "chosen"), [("out_of_band.yaml", 1), ("in_band.yaml", 1), ("every_message.yaml", 4), (None, 0)]
+)
+def test_one_connection_hears_of_ports_and_all_may_get_packets(name, chosen):
     table = example(name) if name else PolicyMapTable()
     masks = async_masks(table)
     assert [mask.class_id for mask in masks] == list(range(len(channel_rows(table))))
@@ -46,7 +48,7 @@ def test_ryu_writes_the_same_masks():
 
     datapath = ryu_datapath()
     for mask in async_masks(example("out_of_band.yaml")):
-        words = [[value] * 2 for value in (mask.packet_in, mask.port_status, mask.flow_removed)]
+        words = [[mask.packet_in] * 2, [mask.port_status] * 2, [mask.flow_removed, 0]]
         theirs = datapath.ofproto_parser.OFPSetAsync(datapath, *words)
         theirs.xid = 7
         theirs.serialize()

@@ -117,6 +117,7 @@ def test_a_file_without_rules_is_plain_openflow(text):
         (rule("traffic_type: 2, vlan_vid: 4096, action: queue_id:1"), ["4096", "0..4095"]),
         (rule("traffic_type: 2, action: queue_id:1, action: queue_id:2"), ["'action' stands twice"]),
         (rule("traffic_type: 2, action: queue_id:1", "data_dscp: drop\n"), ["data_dscp: drop", "refuse or re-mark"]),
+        (rule("traffic_type: 2, action: queue_id:1", "by_class: [packets]\n"), ["by_class: packets", "commands"]),
         (rule("traffic_type: 2, action: queue_id:1", "version: 2\n"), ["version '2'"]),
         (rule("traffic_type: 2, action: queue_id:1", "rule: 2\n"), ["'rule'", "did you mean rules"]),
         (rule(TYPE_2, "scheduler: fifo\n"), ["scheduler: fifo", "strict or weighted or min-rate"]),

@@ -22,6 +22,10 @@ from ryu_apps.pmt.channels import async_masks, set_async
 from ryu_apps.pmt.rules import PolicyMapTable
 
 _LINES = LimitedLog(logging.getLogger("pso"))
+_QUEUE_REPLY = 23
+# What apps hear of what comes here, as if from the main connection; the rest answers PSO itself.
+_NOTIFICATIONS = (MsgType.PORT_STATUS, MsgType.FLOW_REMOVED)
+_TO_APPS = (MsgType.ERROR, MsgType.MULTIPART_REPLY, _QUEUE_REPLY)
 
 
 class Registry(Protocol):
@@ -41,8 +45,10 @@ class Link(Protocol):
     """All connections of the switch that a class connection belongs to."""
 
     table: PolicyMapTable
-    repeated: dict[int, bytes]
     sender: Sender
+
+    def repeated_for(self, class_id: int) -> list[bytes]:
+        """What a class connection that comes late has to hear."""
 
     def channel_ready(self, channel: ClassChannel) -> None:
         """A class connection has got its id."""
@@ -122,7 +128,7 @@ class ClassChannel:
         """Give the connection its id and its masks; it is ready when the switch has taken both."""
         self.link, self._is_ready = link, False
         mask = set_async(async_masks(link.table)[self.class_id], next(self._xids))
-        self.control(encode.set_controller_id(self.class_id, next(self._xids)), mask, *link.repeated.values())
+        self.control(encode.set_controller_id(self.class_id, next(self._xids)), mask, *link.repeated_for(self.class_id))
         self._ask_barrier(self._introduced)
 
     def mark(self, dscp: int) -> None:
@@ -174,8 +180,12 @@ class ClassChannel:
             self._registry.channel_known(self)
         elif head.msg_type == MsgType.BARRIER_REPLY:
             self._replies.pop(head.xid, _nothing)()
-        elif head.msg_type == MsgType.ERROR and head.version == VERSION and self.link is not None:
+        elif self.link is not None and head.version == VERSION and self._is_for_apps(head.msg_type):
             self.link.deliver(message)
+
+    def _is_for_apps(self, msg_type: int) -> bool:
+        # Until this connection is ready, the main connection brings notifications, too.
+        return msg_type in _TO_APPS or (self._is_ready and msg_type in _NOTIFICATIONS)
 
     def _packet_in(self, message: bytes) -> None:
         if self.link is None or not self._is_ready:

@@ -9,6 +9,7 @@ from typing import Any
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.priority.channel import ClassChannel
 from ryu_apps.control.priority.decide.channels import class_order, controller_ids, main_id
+from ryu_apps.control.priority.decide.dispatch import Dispatcher
 from ryu_apps.control.priority.decide.divert import (
     Diverted,
     divert,
@@ -17,7 +18,13 @@ from ryu_apps.control.priority.decide.divert import (
     sorting_rows,
     wipes_sorting_rows,
 )
-from ryu_apps.control.priority.decide.fan_out import for_class_connection
+from ryu_apps.control.priority.decide.fan_out import (
+    DEFAULT_MASKS,
+    for_class_connection,
+    is_set_async,
+    without_notifications,
+)
+from ryu_apps.control.priority.decide.footprint import CARRIED
 from ryu_apps.control.priority.receiver import Receiver
 from ryu_apps.control.priority.sender import Sender
 from ryu_apps.control.priority.waiting import Event
@@ -25,7 +32,7 @@ from ryu_apps.openflow import encode
 from ryu_apps.openflow.lengths import check_received
 from ryu_apps.openflow.wire import VERSION, MalformedMessageError, MsgType, WireError, header, split_messages
 from ryu_apps.plan.rows import FlowRow
-from ryu_apps.pmt.channels import channel_rows, main_class
+from ryu_apps.pmt.channels import channel_rows, main_class, notified_class
 from ryu_apps.pmt.classify import Classifier
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
@@ -54,10 +61,12 @@ class Link:
         self._origins: dict[int, Diverted] = {}
         self._rows: tuple[FlowRow, ...] = ()
         self._main_id = UNMATCHED_CLASS
-        self.repeated: dict[int, bytes] = {}  # by message type, for per-class connections that come later
+        self._repeated: dict[int, bytes] = {}  # by message type, for per-class connections that come later
+        self._notified: int | None = None  # class whose connection brings notifications in place of the main one
         self._own_xids: set[int] = set()
         self._echo_xid: int | None = None
         self._is_sent_more = False
+        self._dispatcher = Dispatcher()
         self._xids = itertools.count(_FIRST_OWN_XID)
 
     @property
@@ -154,16 +163,38 @@ class Link:
         except MalformedMessageError:
             class_id = main_class(self.table)  # the switch will say what it thinks of it
         self._is_sent_more = True
-        is_sent = self.sender.put(message, class_id, closes)
-        copy = for_class_connection(message)
-        if copy is not None:
-            self.repeated[message[1]] = copy
+        is_apart = is_set_async(message) and self._notified is not None
+        is_sent = self._dispatch(without_notifications(message) if is_apart else message, class_id, closes)
+        if for_class_connection(message) is not None:
+            self._repeated[message[1]] = message
             for channel in self._channels.values():
-                channel.control(copy)
+                channel.control(self._copy(message, channel.class_id))
         if self._rows and wipes_sorting_rows(message):
             self._send_own([])  # another class's message would pass it
             self._send_own(sorting_messages(self._rows))
         return is_sent
+
+    def _copy(self, message: bytes, class_id: int) -> bytes:
+        return for_class_connection(message, class_id == notified_class(self.table)) or b""
+
+    def repeated_for(self, class_id: int) -> list[bytes]:
+        """What a per-class connection that comes late has to hear of what an app has said."""
+        return [self._copy(message, class_id) for message in self._repeated.values()]
+
+    def _dispatch(self, message: bytes, class_id: int, closes: bool) -> bool:
+        """Let an app's message wait in the fifo that the table, and messages that it depends on, say."""
+        if not self.table.by_class and self._dispatcher.is_clear:
+            return self.sender.put(message, class_id, closes)
+        self.sender.wait_for_room(message)
+        # Nothing gives way from here on: messages are queued in the order in which they are placed.
+        if message[1] == MsgType.BARRIER_REQUEST:
+            self._dispatcher.barrier()
+            return self.sender.put_in(message, class_id, closes)
+        may_leave = message[1] == MsgType.PACKET_OUT or CARRIED.get(message[1]) in self.table.by_class
+        placement = self._dispatcher.place(message, self.sender.fifo_of(class_id, may_leave))
+        if placement.needs_barrier:
+            self._put_own(encode.barrier_request())
+        return self.sender.put_in(message, placement.fifo, closes)
 
     def converse(self) -> None:
         """Have the switch say something on its main connection, if it has been sent more since it was asked last.
@@ -180,9 +211,14 @@ class Link:
     def _send_own(self, messages: list[bytes]) -> None:
         """Send what belongs to PSO; a barrier keeps what an app sends next behind it."""
         for message in (*messages, encode.barrier_request()):
-            xid = next(self._xids)
-            self._own_xids.add(xid)
-            self.sender.put(message[:4] + xid.to_bytes(4, "big") + message[8:], main_class(self.table))
+            self.sender.wait_for_room(message)
+            self._put_own(message)
+        self._dispatcher.barrier()
+
+    def _put_own(self, message: bytes) -> None:
+        xid = next(self._xids)
+        self._own_xids.add(xid)
+        self.sender.put_in(message[:4] + xid.to_bytes(4, "big") + message[8:], main_class(self.table))
 
     # Its connections
 
@@ -195,10 +231,16 @@ class Link:
 
     def channel_gone(self, channel: ClassChannel) -> None:
         """A per-class connection has ended: packets of that class come on the main connection until it is back."""
-        if self._channels.get(channel.class_id) is channel:
-            del self._channels[channel.class_id]
-            self.sender.close_apart(channel.class_id)
-            self._route()
+        if self._channels.get(channel.class_id) is not channel:
+            return
+        del self._channels[channel.class_id]
+        if self.sender.is_unconfirmed(channel.class_id) or channel.class_id == self._notified:
+            # Nobody knows which commands the switch has, or what it has said. An app deals with that as with any
+            # switch that comes again.
+            self._count_error("failed with unconfirmed messages")
+            self.datapath.close()
+        self.sender.close_apart(channel.class_id)
+        self._route()
 
     def set_table(self, table: PolicyMapTable) -> None:
         """Sort the switch's packets by a table from now on.
@@ -206,6 +248,8 @@ class Link:
         No connection is closed, except those of classes that are no more; the others keep their ids.
         """
         self.table, self._classifier = table, Classifier(table)
+        if self._notified not in (None, notified_class(table)):
+            self.datapath.close()  # two connections would change their masks, and something could be lost between
         self.datapath.mark(self.dscps[main_class(table)])
         for class_id, channel in tuple(self._channels.items()):
             if self.has_own_connection(class_id):
@@ -232,4 +276,16 @@ class Link:
         if wanted_id != self._main_id:
             messages = [encode.set_controller_id(wanted_id), *messages]
         self._rows, self._main_id = rows, wanted_id
+        messages += self._masks()
         self._send_own(messages)
+
+    def _masks(self) -> list[bytes]:
+        """Message that takes notifications from the main connection, once the connection of their class is ready.
+
+        That connection has got its masks before, so notifications may be duplicated, and are never lost.
+        """
+        notified = notified_class(self.table)
+        if notified == self._notified or notified not in self._channels:
+            return []
+        self._notified = notified
+        return [without_notifications(self._repeated.get(DEFAULT_MASKS[1], DEFAULT_MASKS))]

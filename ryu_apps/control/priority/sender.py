@@ -1,8 +1,11 @@
 """From the apps to one switch: its messages wait by class, in one queue for all its connections.
 
-Everything but packet-outs goes over the main connection. A packet-out goes over the connection of its class while
-there is one. A barrier of an app must cover it too, so before the barrier leaves, each per-class connection that
-carried packet-outs answers a barrier of its own; and packet-outs behind the barrier wait for the app's barrier reply.
+Everything but packet-outs goes over the main connection, unless the table says `by_class`. A packet-out goes over the
+connection of its class while there is one. A barrier of an app must cover it too, so before the barrier leaves, each
+per-class connection that carried something answers a barrier of its own; and what is behind the barrier on per-class
+connections waits for the app's barrier reply.
+
+Each class has two fifos: one that the main connection serves, and one that its own connection serves.
 """
 
 from __future__ import annotations
@@ -65,6 +68,8 @@ class Sender:
         self._awaited: set[int] = set()
         self._barrier: Entry | None = None
         self._unanswered: set[int] = set()
+        self._put_apart: dict[int, int] = {}  # by class: messages that must not be lost and that no barrier covers
+        self._sent_apart: dict[int, int] = {}  # those of them that have been sent
         self._work, self._room = Event(), Condition()
         self._wake_apart: dict[int, Callable[[], None]] = {}
         self.closed = False
@@ -80,18 +85,30 @@ class Sender:
         Waits while the queue is full, but for packet-outs, which are dropped. The greenlets that serve all switches
         wait only when it is far too full.
         """
-        treatment = send_treatment(message[1])
-        is_apart = message[1] == MsgType.PACKET_OUT and class_id in self._apart
-        fifo = class_id + _APART if is_apart else class_id
-        entry = Entry(fifo, _SWITCH, treatment.kind, len(message), treatment.may_be_dropped, (message, closes))
-        counters = self._counters.of(SEND, class_id)
-        counters.received += 1
-        entry.at_s = time.monotonic()
+        self.wait_for_room(message)
+        return self.put_in(message, self.fifo_of(class_id, message[1] == MsgType.PACKET_OUT), closes)
+
+    def wait_for_room(self, message: bytes) -> None:
+        """Wait until `put_in` may take a message."""
         limit = self._queue.capacity * (HARD_LIMIT if hub.getcurrent() in self._event_loops else 1)
-        while not entry.may_be_dropped and not self.closed and len(self._queue) >= limit:
+        while not send_treatment(message[1]).may_be_dropped and not self.closed and len(self._queue) >= limit:
             self._room.wait()
+
+    def fifo_of(self, class_id: int, may_leave: bool) -> int:
+        """Fifo of a class's messages that may leave the main connection, or may not."""
+        return class_id + _APART if may_leave and class_id in self._apart else class_id
+
+    def put_in(self, message: bytes, fifo: int, closes: bool = False) -> bool:
+        """As `put`, but in a fifo, and at once: messages of one fifo reach the switch in their order."""
         if self.closed:
             return False
+        treatment = send_treatment(message[1])
+        class_id, is_apart = fifo % _APART, fifo >= _APART
+        entry = Entry(fifo, _SWITCH, treatment.kind, len(message), treatment.may_be_dropped, (message, closes))
+        entry.at_s = time.monotonic()
+        self._counters.of(SEND, class_id).received += 1
+        if is_apart and not entry.may_be_dropped:
+            self._put_apart[class_id] = self._put_apart.get(class_id, 0) + 1
         for lost in self._queue.put(entry):
             self._counters.of(SEND, lost.class_id % _APART).dropped += 1
         self._ring(class_id if is_apart else None)
@@ -117,6 +134,8 @@ class Sender:
                 break
             chunk.append(self._served(entry))
             size += entry.size_bytes
+            if not entry.may_be_dropped:
+                self._sent_apart[class_id] = self._sent_apart.get(class_id, 0) + 1
         if chunk:
             self._dirty.add(class_id)
             self._room.open()
@@ -144,9 +163,14 @@ class Sender:
         self._set_main_fifos()
         self.fence_passed(class_id)
 
+    def is_unconfirmed(self, class_id: int) -> bool:
+        """Whether a per-class connection has, or will have, carried what must not be lost, without a barrier since."""
+        return self._put_apart.get(class_id, 0) > 0
+
     def fence_passed(self, class_id: int) -> None:
-        """The switch has carried out the packet-outs that a per-class connection brought."""
+        """The switch has carried out all that a per-class connection brought: it brings no more until the barrier."""
         self._awaited.discard(class_id)
+        self._put_apart[class_id] = self._put_apart.get(class_id, 0) - self._sent_apart.pop(class_id, 0)
         self._work.ring()
 
     def barrier_answered(self, xid: int) -> None:
@@ -167,7 +191,7 @@ class Sender:
         if class_id is None:
             self._work.ring()
         else:
-            self._wake_apart[class_id]()
+            self._wake_apart.get(class_id, self._work.ring)()
 
     def _set_main_fifos(self) -> None:
         self._main_fifos = tuple(fifo for fifo in self._fifos if fifo < _APART or fifo % _APART not in self._apart)

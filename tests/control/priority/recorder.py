@@ -14,6 +14,7 @@ _MESSAGES = [
     ofp_event.EventOFPBarrierReply,
     ofp_event.EventOFPErrorMsg,
     ofp_event.EventOFPFlowRemoved,
+    ofp_event.EventOFPFlowStatsReply,
     ofp_event.EventOFPPacketIn,
     ofp_event.EventOFPPortStatus,
     ofp_event.EventOFPSwitchFeatures,
@@ -46,6 +47,8 @@ class Recorder(app_manager.RyuApp):
                 barrier = parser.OFPBarrierRequest(datapath)
                 barrier.set_xid(message.xid)
                 datapath.send_msg(barrier)
+            if os.environ.get("RECORDER_STATS"):
+                datapath.send_msg(parser.OFPFlowStatsRequest(datapath))
             out = parser.OFPPacketOut(datapath, 0xFFFFFFFF, 1, [parser.OFPActionOutput(2)], message.data)
             out.set_xid(message.xid)
             datapath.send_msg(out)

@@ -20,6 +20,7 @@ from tests.pmt.frames import Ip, ethernet, ipv4, packet_in
 from tests.pmt.messages import bare
 
 PMT = ROOT / "examples" / "pmt" / "out_of_band.yaml"
+EVERY_MESSAGE = ROOT / "examples" / "pmt" / "every_message.yaml"
 RECORDER = "tests/control/priority/recorder.py"
 PORT_DESC = struct.pack("!HH4x", 13, 0)
 

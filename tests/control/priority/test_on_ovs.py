@@ -13,7 +13,7 @@ from ryu_apps.control.priority.decide.channels import connections
 from ryu_apps.control.priority.decide.divert import MISS_TABLE, NAMED_TABLE
 from ryu_apps.plan.ids import PSO_TABLES
 from ryu_apps.plan.rows import Controller, Resubmit
-from tests.control.priority.running import PMT, RunningRyu, until
+from tests.control.priority.running import EVERY_MESSAGE, PMT, RECORDER, RunningRyu, until
 from tests.control.priority.test_channels import OUT_OF_BAND
 from tests.control.running import DummyNetwork, RunningApp
 from tests.dummy_ovs import DummyOvs, pcap_frames
@@ -109,6 +109,42 @@ def test_a_class_connection_that_goes_away_takes_no_packet_ins_along(learning, o
     until(lambda: "controller(id=2)" not in _rows(ovs) and "controller(reason=no_match,id=1)" in _rows(ovs), "routed")
     ovs.receive("s1-p1", packet(1, 2, 20000))
     until(lambda: received(learning, 2) == 1, "a packet-in on the main connection")
+
+
+@pytest.fixture
+def every_message(tmp_path, ovs):
+    """An app that answers packet-ins with a flow-mod, a barrier and a packet-out, and a switch that logs messages."""
+    environment = {"RECORDER_BARRIERS": "1", "RECORDER_STATS": "1"}
+    with RunningRyu(tmp_path, PSO, RECORDER, pmt=EVERY_MESSAGE, **environment) as ryu:
+        ovs.appctl("vlog/set", "vconn:console:dbg")
+        ovs.add_bridge("s1", 1, (1, 2, 3))
+        add_class_connections(ovs, "s1", ryu.openflow_port)
+        until(lambda: sorted(ryu.connections(1)) == [0, 1, 2, 3, 4], "all per-class connections")
+        ovs.ofctl("add-flow", "s1", "priority=0,actions=controller(id=3)")
+        yield ryu
+
+
+def classes_of(ovs: DummyOvs, ryu: RunningRyu, words: str) -> set[int]:
+    """Classes on whose connections the switch has logged a message; that of the main connection is 1."""
+    found = set()
+    for line in (ovs.folder / "ovs-vswitchd.log").read_text(encoding="utf-8").splitlines():
+        if words in line and "tcp:127.0.0.1:" in line:
+            port = int(line.partition("tcp:127.0.0.1:")[2].partition(":")[0])
+            found.add(port - ryu.openflow_port - 1 if port > ryu.openflow_port else 1)
+    return found
+
+
+def test_commands_requests_and_notifications_use_the_connection_of_their_class(every_message, ovs) -> None:
+    ovs.receive("s1-p1", packet(1, 2, 20000))
+    until(lambda: "OFPBarrierReply" in str(every_message.events()), "the barrier's reply")
+    assert "in_port" in ovs.ofctl("dump-flows", "s1", "table=0"), "what came before the barrier is carried out"
+    ovs.set_port("s1-p2", up=False)
+    until(lambda: "OFPPortStatus" in str(every_message.events()), "port status")
+    until(lambda: "OFPFlowStatsReply" in str(every_message.events()), "a reply")
+    assert classes_of(ovs, every_message, "received: OFPT_FLOW_MOD (OF1.3)") >= {3}
+    assert classes_of(ovs, every_message, "sent (Success): OFPT_PORT_STATUS") == {4}
+    assert classes_of(ovs, every_message, "sent (Success): OFPST_FLOW reply") == {4}
+    assert every_message.state()["errors"] == {}
 
 
 def _rows(ovs: DummyOvs) -> str:

@@ -1,9 +1,9 @@
 """Which connections a switch has under PSO, and what goes over each.
 
 A switch has one *main* connection, of the class of traffic type 1, which is the datapath that apps see. State never
-travels anywhere else: commands, requests, replies, port status. It must not be lost when a connection falls, and a
-barrier holds for one connection alone. Each other class has a connection that carries what the network may lose
-anyway: packet-ins to the controller, packet-outs to the switch.
+travels anywhere else, unless the table says `by_class`: commands, requests, replies, port status. It must not be lost
+when a connection falls, and a barrier holds for one connection alone. Each other class has a connection that carries
+what the network may lose anyway: packet-ins to the controller, packet-outs to the switch.
 """
 
 from __future__ import annotations

@@ -1,0 +1,219 @@
+"""Commands on per-class connections: the switch, its errors and barriers are as on one connection."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ryu_apps.openflow import encode
+from ryu_apps.openflow.wire import MsgType, header, split_messages
+from ryu_apps.pmt.parse import parse_pmt
+from tests.control.priority.modelled_switch import (
+    ADD,
+    FLOW_STATS,
+    ModelledSwitch,
+    flow_mod,
+    in_order,
+    messages,
+    numbered,
+)
+from tests.control.priority.running import with_xid
+from tests.pmt.messages import bare
+
+pytestmark = pytest.mark.ryu
+
+TABLE = parse_pmt(
+    """
+by_class: [commands, requests, notifications]
+rules:
+  - {traffic_type: 1, action: queue_id:0}
+  - {traffic_type: 2, in_port: 2, action: queue_id:1}
+  - {traffic_type: 2, action: queue_id:2}
+  - {traffic_type: 3, action: queue_id:3}
+"""
+)
+MAIN, LOW, HIGH, OTHER = 1, 2, 3, 4
+FENCE = b""
+OWN_XIDS = range(0xF5000000, 0xF6000000)
+REPLY = bare(MsgType.BARRIER_REPLY)
+
+
+class Connections:
+    """A link, and what is under way on each of its connections."""
+
+    def __init__(self) -> None:
+        from ryu_apps.control.priority.decide.channels import class_order
+        from ryu_apps.control.priority.decide.counters import Counters
+        from ryu_apps.control.priority.decide.policies import Strict
+        from ryu_apps.control.priority.link import Link
+        from ryu_apps.control.priority.sender import Sender
+
+        self.sender = Sender(class_order(TABLE), Strict(), 1000, Counters(), set())
+        self.delivered: list[bytes] = []
+        self.errors: list[str] = []
+        self.is_closed = False
+        datapath: Any = SimpleNamespace(
+            id=1, ofproto=SimpleNamespace(OFP_VERSION=4), close=self._close, mark=lambda _dscp: None
+        )
+        receiver: Any = SimpleNamespace(take=lambda _datapath, message, _class_id: self.delivered.append(message))
+        self.link = Link(datapath, TABLE, self.sender, receiver, self.errors.append)
+        self.under_way: dict[int, deque[bytes]] = {MAIN: deque()}
+        self.arrived: list[bytes] = []
+        self.arrived_on: list[int] = []
+        self.controls: dict[int, list[bytes]] = {}
+        self.channels: dict[int, Any] = {}
+
+    def _close(self) -> None:
+        self.is_closed = True
+
+    def connect(self, class_id: int) -> None:
+        """A class gets its own connection, and the switch hears of it."""
+        under_way = self.under_way[class_id] = deque()
+        self.controls[class_id] = []
+        self.channels[class_id] = SimpleNamespace(
+            class_id=class_id,
+            mark=lambda _dscp: None,
+            wake=lambda: None,
+            fence=lambda: under_way.append(FENCE),
+            control=lambda *said: self.controls[class_id].extend(said),
+        )
+        self.link.channel_ready(self.channels[class_id])
+        self.settle()
+
+    def write(self, class_id: int) -> bool:
+        """Let a connection take what is for it; whether that was something."""
+        chunk = self.sender._gather_main()[0] if class_id == MAIN else self.sender.next_apart(class_id)
+        self.under_way[class_id].extend(split_messages(chunk)[0])
+        return bool(chunk)
+
+    def arrive(self, class_id: int) -> bool:
+        """Let the next message of a connection reach the switch; whether there was one."""
+        if not self.under_way[class_id]:
+            return False
+        message = self.under_way[class_id].popleft()
+        if message == FENCE:
+            self.sender.fence_passed(class_id)
+            return True
+        self.arrived.append(message)
+        self.arrived_on.append(class_id)
+        if message[1] == MsgType.BARRIER_REQUEST:
+            self.link.received(with_xid(REPLY, header(message).xid))
+        return True
+
+    def settle(self) -> None:
+        """Until nothing moves any more."""
+        while any(step(each) for each in self.under_way for step in (self.write, self.arrive)):
+            continue
+
+    def of_the_app(self) -> list[bytes]:
+        """Messages of the app, as they have reached the switch."""
+        return [message for message in self.arrived if header(message).xid not in OWN_XIDS]
+
+    def connection_of(self, message: bytes) -> int:
+        """Connection on which a message came."""
+        return self.arrived_on[self.arrived.index(message)]
+
+
+def connected() -> Connections:
+    made = Connections()
+    for class_id in (0, LOW, HIGH, OTHER):
+        made.connect(class_id)
+    made.arrived.clear()
+    made.arrived_on.clear()
+    return made
+
+
+@given(sequence=st.lists(messages(), max_size=20).map(numbered), data=st.data())
+def test_whatever_is_written_and_arrives_when_the_switch_is_as_with_one_connection(sequence, data) -> None:
+    switch, waiting = connected(), deque(sequence)
+    steps = ["send", *((act, each) for each in switch.under_way for act in ("write", "arrive"))]
+    for step in data.draw(st.lists(st.sampled_from(steps), max_size=60)):
+        if step == "send":
+            if waiting:
+                switch.link.send(waiting.popleft(), closes=False)
+        else:
+            getattr(switch, step[0])(step[1])
+    for message in waiting:
+        switch.link.send(message, closes=False)
+    switch.settle()
+    arrived = switch.of_the_app()
+    by_xid = sorted(arrived, key=lambda message: header(message).xid)
+    assert [header(each).xid for each in by_xid] == [header(each).xid for each in sequence], "each arrives once"
+    end, wanted = in_order(arrived), in_order(by_xid)
+    assert isinstance(end, ModelledSwitch)
+    assert (end.flows, end.groups, end.errors) == (wanted.flows, wanted.groups, wanted.errors)
+    order = [header(message).xid for message in arrived if message[1] not in (MsgType.ECHO_REQUEST, MsgType.ECHO_REPLY)]
+    for message in (each for each in arrived if each[1] == MsgType.BARRIER_REQUEST):
+        xid = header(message).xid
+        assert all(each < xid for each in order[: order.index(xid)])
+        assert all(each > xid for each in order[order.index(xid) :][1:])
+    answered = [header(each).xid for each in switch.delivered]
+    assert answered == [header(each).xid for each in sequence if each[1] == MsgType.BARRIER_REQUEST]
+
+
+def test_each_kind_of_message_uses_the_connection_of_its_class() -> None:
+    switch = connected()
+    request = bare(MsgType.MULTIPART_REQUEST, FLOW_STATS)
+    sent = numbered([request, flow_mod(ADD, 2), flow_mod(ADD, 1), encode.echo_request()])
+    for message in sent:
+        switch.link.send(message, closes=False)
+    switch.settle()
+    assert [switch.connection_of(message) for message in sent] == [OTHER, LOW, HIGH, MAIN]
+
+
+def test_without_by_class_commands_keep_to_the_main_connection() -> None:
+    switch = connected()
+    switch.link.table = replace(TABLE, by_class=frozenset())
+    sent = numbered([bare(MsgType.MULTIPART_REQUEST, FLOW_STATS), flow_mod(ADD, 2), flow_mod(ADD, 1)])
+    for message in sent:
+        switch.link.send(message, closes=False)
+    switch.settle()
+    assert {switch.connection_of(message) for message in sent} == {MAIN}
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False])
+def test_a_connection_that_fails_with_commands_of_which_nobody_knows_ends_the_datapath(is_confirmed: bool) -> None:
+    switch = connected()
+    switch.link.send(with_xid(flow_mod(ADD, 2), 1), closes=False)
+    if is_confirmed:
+        switch.link.send(encode.barrier_request(2), closes=False)
+    switch.settle()
+    switch.link.channel_gone(switch.channels[LOW])
+    assert switch.is_closed is not is_confirmed
+    assert switch.errors == ([] if is_confirmed else ["failed with unconfirmed messages"])
+
+
+def test_notifications_use_the_connection_of_type_3_and_its_end_is_the_datapaths_end() -> None:
+    made = Connections()
+    made.connect(LOW)
+    assert not [message for message in made.arrived if message[1] == 28], "the main connection keeps its masks"
+    made.connect(OTHER)
+    (masks,) = [message for message in made.arrived if message[1] == 28]
+    assert masks[8:] == bytes.fromhex("00000003" + "00000000" * 5)
+    made.link.channel_gone(made.channels[LOW])
+    assert not made.is_closed
+    made.link.channel_gone(made.channels[OTHER])
+    assert made.is_closed
+
+
+def test_masks_of_an_app_are_parted_between_the_connections() -> None:
+    switch = connected()
+    asked = with_xid(bare(28, bytes.fromhex("00000001000000000000000700000007" + "0000000100000000")), 5)
+    switch.link.send(asked, closes=False)
+    switch.settle()
+    packet_ins = asked[:16] + bytes(16)
+    assert switch.of_the_app() == [packet_ins]
+    assert {each: said[-1] for each, said in switch.controls.items()} == {
+        0: packet_ins,
+        LOW: packet_ins,
+        HIGH: packet_ins,
+        OTHER: asked,
+    }
+    assert switch.link.repeated_for(OTHER) == [asked]
+    assert switch.link.repeated_for(LOW) == [packet_ins]

@@ -81,6 +81,8 @@ class DrillSession:
                 link = draw_link(tuple(map(str, self.scenario.topology.link_ids)), self.drill.seed, number)
                 row = network.fail_link(link).to_json()
                 found = network.await_return()
+                if row["recovered_ms"] is None:
+                    found = [*found, f"{link}: requests were not answered again while it was down"]
                 if number % _WHOLE_CALM_EVERY == 0 or number == self._last:
                     found = found or network.calm()[1]
                 self._add(number, row, found)

@@ -12,6 +12,7 @@ from emulation.runfile import list_runs
 from experiments.cli.main import main
 from experiments.testbed.runs.folder import ResultFolder
 from experiments.testbed.runs.run import plan_scenario
+from experiments.torture.decide.drills import Outage
 from experiments.torture.decide.faults import Fault
 from experiments.torture.network import TorturedNetwork
 from experiments.torture.scenario import torture_scenario
@@ -67,6 +68,14 @@ def test_links_fail_one_at_a_time_and_requests_are_lost_until_then(tmp_path, cap
     rows = [json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert all(0 < row["lost"] < row["requests"] and row["recovered_ms"] > 0 for row in rows)
     assert len({row["link"] for row in rows}) == 2
+
+
+def test_a_failure_without_recovery_is_a_violation(tmp_path, capsys, monkeypatch):
+    lost = Outage("s1-s2", 330, 300, None)
+    monkeypatch.setattr("experiments.torture.drills.DrilledNetwork.fail_link", lambda _network, _link: lost)
+    assert main(["drill", "links", "square", "--times", "1", "--json", "--out", str(tmp_path / "out")]) == 1
+    (violation,) = json.loads(capsys.readouterr().out)["violations"]
+    assert "not answered again" in violation
 
 
 def test_a_link_that_flaps_is_left_alone(tmp_path, capsys):

@@ -13,21 +13,18 @@ moment at which a link fails; then everything has to be right again, as after a 
 from __future__ import annotations
 
 import argparse
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.parser import positive_number, whole_number
-from experiments.terminal.output import emit, note, release_notes
+from experiments.terminal.output import emit, release_notes
 from mininet_topos.errors import BadInputError
 from mininet_topos.wording import counted
 
 if TYPE_CHECKING:
-    from experiments.scenario.values import Scenario, Variation
-    from experiments.testbed.runs.folder import ResultFolder
-    from experiments.testbed.runs.run import PlannedRun
-    from experiments.torture.run import Say
+    from experiments.scenario.values import Variation
+    from experiments.torture.record import Record
 
 _MOST_MINUTES = 10_080.0
 _TIMES = {"links": 100, "flap": 1, "database": 200}
@@ -52,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     from experiments.testbed.runs.folder import ResultFolder
     from experiments.testbed.runs.parts import require_programs
     from experiments.testbed.runs.run import plan_scenario
+    from experiments.torture.record import Record
     from experiments.torture.scenario import torture_scenario
 
     what = arguments.what
@@ -65,14 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     if what != "database":
         require_programs()
     folder = ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"drill-{what}")
-    began_s = time.monotonic()
+    record = Record(scenario, (variation, planned), arguments.seed, folder)
     release_notes()
-
-    def say(text: str) -> None:
-        note(f"{(time.monotonic() - began_s) / 60:6.1f} min  {text}")
-
-    drill = _measured if what in _TIMES else _killed
-    value = drill(arguments, scenario, (variation, planned), folder, say)
+    value = {"what": what, **(_measured if what in _TIMES else _killed)(arguments, record)}
     arguments.out = None  # the folder is written; what was found goes to the terminal
     emit(arguments, value, drill_text(value))
     return 1 if value["violations"] else 0
@@ -96,38 +89,23 @@ def _refuse_absent(what: str, variation: Variation) -> None:
         raise BadInputError(f"{variation.name} has no {what} to kill; ask for --scheme protect")
 
 
-def _measured(
-    arguments: argparse.Namespace,
-    scenario: Scenario,
-    planned: tuple[Variation, PlannedRun],
-    folder: ResultFolder,
-    say: Say,
-) -> dict[str, Any]:
-    from experiments.torture.drill_run import Drill, DrillSession
+def _measured(arguments: argparse.Namespace, record: Record) -> dict[str, Any]:
+    from experiments.torture.drills.rounds import Drill, DrillSession
 
     times = arguments.times or _TIMES[arguments.what]
-    drill = Drill(times, arguments.seed, arguments.first_round, arguments.flap_s, arguments.period_s)
-    session = DrillSession(scenario, planned, drill, folder, say)
-    value: dict[str, Any] = {"what": arguments.what, **getattr(session, arguments.what)()}
+    drill = Drill(times, arguments.first_round, arguments.flap_s, arguments.period_s)
+    value: dict[str, Any] = getattr(DrillSession(record, drill), arguments.what)()
     return value
 
 
-def _killed(
-    arguments: argparse.Namespace,
-    scenario: Scenario,
-    planned: tuple[Variation, PlannedRun],
-    folder: ResultFolder,
-    say: Say,
-) -> dict[str, Any]:
+def _killed(arguments: argparse.Namespace, record: Record) -> dict[str, Any]:
     """The rounds of a torture whose storms are one link failure and one kill."""
     from experiments.torture.decide.drills import draw_kill
     from experiments.torture.run import Session, Torture
 
     draw = partial(draw_kill, process=arguments.what)
-    torture = Torture(
-        _MOST_MINUTES, arguments.seed, draw, first_round=arguments.first_round, rounds=arguments.times or 100
-    )
-    return {"what": arguments.what, **Session(scenario, planned, torture, folder, say).run()}
+    first, times = arguments.first_round, arguments.times or 100
+    return Session(record, Torture(_MOST_MINUTES, draw, first_round=first, rounds=times)).run()
 
 
 def drill_text(value: dict[str, Any]) -> str:

@@ -13,12 +13,11 @@ violation.
 from __future__ import annotations
 
 import argparse
-import time
 from functools import partial
 from pathlib import Path
 
 from experiments.cli.parser import positive_number, whole_number
-from experiments.terminal.output import emit, note, release_notes
+from experiments.terminal.output import emit, release_notes
 from mininet_topos.wording import counted
 
 _MOST_MINUTES = 10_080.0
@@ -48,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from experiments.testbed.runs.parts import require_programs
     from experiments.testbed.runs.run import plan_scenario
     from experiments.torture.decide.faults import draw_faults
+    from experiments.torture.record import Record
     from experiments.torture.run import Session, Torture
     from experiments.torture.scenario import torture_scenario
 
@@ -57,19 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
     folder = ResultFolder(Path(arguments.out)) if arguments.out else ResultFolder.new(f"torture-{variation.name}")
     torture = Torture(
         arguments.minutes,
-        arguments.seed,
         partial(draw_faults, seconds=arguments.storm_s, count=arguments.faults),
         not arguments.no_replay,
         arguments.first_round,
     )
-    began_s = time.monotonic()
+    record = Record(scenario, (variation, planned), arguments.seed, folder)
     release_notes()
-
-    def say(what: str) -> None:
-        note(f"{(time.monotonic() - began_s) / 60:6.1f} min  {what}")
-
-    session = Session(scenario, (variation, planned), torture, folder, say)
-    value = session.run()
+    value = Session(record, torture).run()
     arguments.out = None  # the folder is written; what was found goes to the terminal
     emit(arguments, value, torture_text(value))
     return 1 if value["violations"] else 0

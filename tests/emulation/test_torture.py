@@ -72,7 +72,7 @@ def test_links_fail_one_at_a_time_and_requests_are_lost_until_then(tmp_path, cap
 
 def test_a_failure_without_recovery_is_a_violation(tmp_path, capsys, monkeypatch):
     lost = Outage("s1-s2", 330, 300, None)
-    monkeypatch.setattr("experiments.torture.drills.DrilledNetwork.fail_link", lambda _network, _link: lost)
+    monkeypatch.setattr("experiments.torture.drills.network.DrilledNetwork.fail_link", lambda _network, _link: lost)
     assert main(["drill", "links", "square", "--times", "1", "--json", "--out", str(tmp_path / "out")]) == 1
     (violation,) = json.loads(capsys.readouterr().out)["violations"]
     assert "not answered again" in violation

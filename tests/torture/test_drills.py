@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.torture.database import kill_during_a_write
 from experiments.torture.decide.drills import (
     INTERVAL_S,
     Outage,
@@ -19,6 +18,7 @@ from experiments.torture.decide.drills import (
     outages_summary,
 )
 from experiments.torture.decide.faults import targets_of
+from experiments.torture.drills.database import kill_during_a_write
 from mininet_topos.catalogue import load_topology
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.options import PlanOptions

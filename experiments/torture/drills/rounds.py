@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
 
 from emulation.private_database import private_database
-from experiments.scenario.values import Scenario, Variation
-from experiments.testbed.runs.folder import ResultFolder, run_environment
-from experiments.testbed.runs.run import PlannedRun
-from experiments.torture.database import kill_during_a_write
 from experiments.torture.decide.drills import (
     draw_link,
     kills_summary,
@@ -21,11 +15,11 @@ from experiments.torture.decide.drills import (
     most_changes_a_minute,
     outages_summary,
 )
-from experiments.torture.drills import DrilledNetwork
-from experiments.torture.run import Say
+from experiments.torture.drills.database import kill_during_a_write
+from experiments.torture.drills.network import DrilledNetwork
+from experiments.torture.record import Json, Record
 from ryu_apps.backup_database.schema import SCHEMA_PATH
 
-Json = dict[str, Any]
 _WHOLE_CALM_EVERY = 25
 _SAY_EVERY = 10
 
@@ -45,7 +39,6 @@ class Drill:
     """
 
     times: int
-    seed: int
     first_round: int = 1
     flap_s: float = 600.0
     period_s: float = 0.6
@@ -53,32 +46,18 @@ class Drill:
 
 @dataclass
 class DrillSession:
-    """One drill with one scheme.
+    """One drill with one scheme."""
 
-    Attributes
-    ----------
-    planned
-        The scheme and its plans.
-    folder
-        Gets rows.jsonl (a line a round, at once), verdict.json, events and logs.
-    say
-        Called with what is going on.
-    """
-
-    scenario: Scenario
-    planned: tuple[Variation, PlannedRun]
+    record: Record
     drill: Drill
-    folder: ResultFolder
-    say: Say
     rows: list[Json] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
-    began_s: float = field(default_factory=time.monotonic)
 
     def links(self) -> Json:
         """Links fail one at a time, while the hosts at both ends ask each other."""
         with self._network() as network:
             for number in self._numbers():
-                link = draw_link(tuple(map(str, self.scenario.topology.link_ids)), self.drill.seed, number)
+                link = self._drawn_link(number)
                 row = network.fail_link(link).to_json()
                 found = network.await_return()
                 if row["recovered_ms"] is None:
@@ -86,14 +65,14 @@ class DrillSession:
                 if number % _WHOLE_CALM_EVERY == 0 or number == self._last:
                     found = found or network.calm()[1]
                 self._add(number, row, found)
-                value = self._value(outages_summary(self.rows, network.bound_ms))
+                value = self._verdict(outages_summary(self.rows, network.bound_ms))
         return value
 
     def flap(self) -> Json:
         """One link after the other flaps; no black hole, and as many rule changes as damping allows."""
         with self._network() as network:
             for number in self._numbers():
-                link = draw_link(tuple(map(str, self.scenario.topology.link_ids)), self.drill.seed, number)
+                link = self._drawn_link(number)
                 once = network.changes_of_a_failure(link)
                 row = network.flap(link, self.drill.flap_s, self.drill.period_s)
                 most = most_changes_a_minute(once, network.damping)
@@ -106,19 +85,18 @@ class DrillSession:
                 gap_ms = max(row["longest_gap_ms"] for row in self.rows)
                 changes = [row["changes_a_minute"] for row in self.rows]
                 summary = {"bound_ms": network.bound_ms, "longest_gap_ms": gap_ms, "changes_a_minute": changes}
-                value = self._value(summary)
+                value = self._verdict(summary)
         return value
 
     def database(self) -> Json:
         """Kill -9 of ovsdb-server while the largest plan of the network is written to it."""
-        self.folder.write_environment(run_environment(self.scenario))
-        plan = largest_plan(self.planned[1].plans.values())
+        plan = largest_plan(self.record.planned[1].plans.values())
         with private_database("armor drill", SCHEMA_PATH) as server:
             for number in count(self.drill.first_round):
-                row = kill_during_a_write(server, plan, (self.drill.seed, number))
+                row = kill_during_a_write(server, plan, (self.record.seed, number))
                 found = [f"{row['lost_rows']} acknowledged rows are lost"] if row["lost_rows"] else []
                 self._add(number, row, found)
-                value = self._value(kills_summary(self.rows))
+                value = self._verdict(kills_summary(self.rows))
                 if value["kills_during_a_write"] == self.drill.times:
                     return value
         raise AssertionError("numbers do not end")
@@ -130,32 +108,24 @@ class DrillSession:
     def _numbers(self) -> range:
         return range(self.drill.first_round, self._last + 1)
 
+    def _drawn_link(self, number: int) -> str:
+        links = tuple(map(str, self.record.scenario.topology.link_ids))
+        return draw_link(links, self.record.seed, number)
+
     @contextmanager
     def _network(self) -> Iterator[DrilledNetwork]:
-        self.folder.write_environment(run_environment(self.scenario))
-        with DrilledNetwork(self.scenario, self.planned, self.folder, self.planned[0].name) as network:
+        record = self.record
+        with DrilledNetwork(record.scenario, record.planned, record.folder, record.name) as network:
             if found := network.calm()[1]:
                 self.violations.append(f"before the drill: {'; '.join(found)}")
             yield network
 
     def _add(self, number: int, row: Json, found: list[str]) -> None:
-        at_s = round(time.monotonic() - self.began_s, 1)
-        self.rows.append({"round": number, "at_s": at_s, **row, "violations": found})
+        self.rows.append(row)
         self.violations += [f"round {number}: {each}" for each in found]
-        self.folder.add_round(self.rows[-1])
+        self.record.add(number, row, found)
         if found or number % _SAY_EVERY == 0 or number == self._last:
-            self.say(f"round {number} of {self._last}" + "".join(f"; {each}" for each in found))
+            self.record.say(f"round {number} of {self._last}" + "".join(f"; {each}" for each in found))
 
-    def _value(self, summary: Json) -> Json:
-        value = {
-            "run": self.planned[0].name,
-            "topology": self.scenario.topology_name,
-            "seed": self.drill.seed,
-            "rounds": len(self.rows),
-            "minutes": round((time.monotonic() - self.began_s) / 60, 2),
-            **summary,
-            "violations": self.violations,
-            "folder": str(self.folder.path),
-        }
-        self.folder.write_verdict(value)
-        return value
+    def _verdict(self, summary: Json) -> Json:
+        return self.record.verdict(**summary, violations=self.violations)

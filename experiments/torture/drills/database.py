@@ -90,7 +90,6 @@ def kill_during_a_write(database: PrivateDatabase, plan: RulePlan, chance: tuple
     under_way = writer.under_way.flows if writer.under_way is not None else None
     held = () if found is None else found.plan.flows
     return {
-        "round": chance[1],
         "writes": writer.writes,
         "killed_during_a_write": writer.was_asked,
         "acknowledged_rows": len(acknowledged),

@@ -1,0 +1,1 @@
+"""One fault at a time, many times, and how each ended."""

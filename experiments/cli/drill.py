@@ -124,6 +124,8 @@ def drill_text(value: dict[str, Any]) -> str:
 
 _SHOWN = (
     "bound_ms",
+    "failures",
+    "not_counted",
     "within_bound",
     "within_bound_percent",
     "not_recovered",

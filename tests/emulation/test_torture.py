@@ -64,10 +64,10 @@ def drill(*words: str, tmp_path, capsys) -> dict[str, object]:
 
 def test_links_fail_one_at_a_time_and_requests_are_lost_until_then(tmp_path, capsys):
     value = drill("links", "--times", "2", tmp_path=tmp_path, capsys=capsys)
-    assert (value["rounds"], value["not_recovered"]) == (2, 0)
+    assert (value["failures"], value["not_recovered"]) == (2, 0)
     rows = [json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert all(0 < row["lost"] < row["requests"] and row["recovered_ms"] > 0 for row in rows)
-    assert len({row["link"] for row in rows}) == 2
+    assert len({row["link"] for row in rows if row["counted"]}) == 2
 
 
 def test_a_failure_without_recovery_is_a_violation(tmp_path, capsys, monkeypatch):
@@ -76,6 +76,15 @@ def test_a_failure_without_recovery_is_a_violation(tmp_path, capsys, monkeypatch
     assert main(["drill", "links", "square", "--times", "1", "--json", "--out", str(tmp_path / "out")]) == 1
     (violation,) = json.loads(capsys.readouterr().out)["violations"]
     assert "not answered again" in violation
+
+
+def test_a_failure_while_the_machine_stood_still_is_repeated(tmp_path, capsys, monkeypatch):
+    outages = [Outage("s1-s2", 330, 300, None, late_ms=400.0), Outage("s1-s2", 330, 50, 250.0, late_ms=1.0)]
+    monkeypatch.setattr(
+        "experiments.torture.drills.network.DrilledNetwork.fail_link", lambda _network, _link: outages.pop(0)
+    )
+    value = drill("links", "--times", "1", tmp_path=tmp_path, capsys=capsys)
+    assert (value["rounds"], value["failures"], value["not_counted"], value["within_bound"]) == (2, 1, 1, 1)
 
 
 def test_a_link_that_flaps_is_left_alone(tmp_path, capsys):

@@ -75,10 +75,11 @@ def test_gaps_are_those_of_consecutive_requests():
     assert longest_gap_ms([1.0, 1.005, 1.010, 3.0, 3.005]) == pytest.approx(15.0)
 
 
-@given(st.lists(st.none() | st.floats(0, 1000), min_size=1), st.floats(0, 1000))
-def test_a_summary_counts_each_failure_once(times_ms, bound_ms):
-    rows = [{"recovered_ms": time_ms, "lost": number} for number, time_ms in enumerate(times_ms)]
-    found = outages_summary(rows, bound_ms)
+@given(st.lists(st.none() | st.floats(0, 1000), min_size=1), st.floats(0, 1000), st.integers(0, 5))
+def test_a_summary_counts_each_failure_once(times_ms, bound_ms, stood_still):
+    rows = [{"recovered_ms": time_ms, "lost": number, "counted": True} for number, time_ms in enumerate(times_ms)]
+    found = outages_summary([*rows, *stood_still * [{**rows[0], "counted": False}]], bound_ms)
+    assert (found["failures"], found["not_counted"]) == (len(rows), stood_still)
     late = sum(time_ms is not None and time_ms > bound_ms for time_ms in times_ms)
     assert found["within_bound"] + late + found["not_recovered"] == len(times_ms)
     assert found["lost_requests"]["max"] == len(times_ms) - 1

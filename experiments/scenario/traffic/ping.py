@@ -49,6 +49,11 @@ class Ping(ProbedTraffic):
         return None if words is None else (int(words[0]), int(words[3]))
 
     @staticmethod
+    def latest_ms(output: str) -> float:
+        """How late the latest request left, from the whole output: more than a little when the machine stood still."""
+        return float(output.splitlines()[-2].split()[-3])
+
+    @staticmethod
     def unanswered_s(output: str) -> tuple[float, ...]:
         """When requests without an answer were sent (CLOCK_MONOTONIC, seconds), from the whole output."""
         return tuple(json.loads(output.splitlines()[-1]))

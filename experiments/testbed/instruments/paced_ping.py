@@ -5,8 +5,9 @@
 iputils' ping is not used for measurements: between two requests it waits for answers with a timeout that the kernel
 rounds up to its tick, so that a pair with quick answers gets up to a third fewer requests at 10 ms than a pair with
 slow ones. Here the n-th request leaves n intervals after the first, and a late one at once; nothing is left out.
-The first line of output counts requests and answers; the second is the JSON list of when each unanswered request was
-sent (CLOCK_MONOTONIC, seconds).
+Lines of output: when the first request left, printed as soon as a request is answered; how many requests and answers
+there were, and how late the latest request left; the JSON list of when each unanswered request left (times are
+CLOCK_MONOTONIC, seconds).
 It is run as a file, by its path, so it imports nothing but the standard library.
 """
 
@@ -54,7 +55,7 @@ class Requests:
     """When each request was sent, and which have no answer yet."""
 
     def __init__(self) -> None:
-        self.sent = 0
+        self.sent, self._latest_s = 0, 0.0
         self._unanswered: dict[int, float] = {}
         self._number_of: dict[int, int] = {}  # by sequence number, which has 16 bits
 
@@ -63,8 +64,9 @@ class Requests:
         """How many have an answer."""
         return self.sent - len(self._unanswered)
 
-    def note_sent(self, now_s: float) -> None:
-        """The next one leaves."""
+    def note_sent(self, now_s: float, late_s: float = 0.0) -> None:
+        """The next one leaves, so many seconds late."""
+        self._latest_s = max(self._latest_s, late_s)
         self._number_of[self.sent & 0xFFFF] = self.sent
         self._unanswered[self.sent] = now_s
         self.sent += 1
@@ -76,7 +78,10 @@ class Requests:
 
     def __str__(self) -> str:
         unanswered_s = [round(sent_s, 6) for sent_s in self._unanswered.values()]
-        return f"{self.sent} packets transmitted, {self.answered} received\n{json.dumps(unanswered_s)}"
+        counts = (
+            f"{self.sent} packets transmitted, {self.answered} received, at most {1000 * self._latest_s:.1f} ms late"
+        )
+        return f"{counts}\n{json.dumps(unanswered_s)}"
 
 
 def send_all(
@@ -87,6 +92,7 @@ def send_all(
     A KeyboardInterrupt ends it early.
     """
     requests = Requests()
+    is_said = False
     try:
         start_s = time.monotonic()
         while requests.sent < count or requests.answered < requests.sent:
@@ -98,11 +104,14 @@ def send_all(
                 if requests.sent == count:
                     break
                 request = echo_request(identifier, requests.sent, payload)
-                requests.note_sent(time.monotonic())
+                requests.note_sent(time.monotonic(), -left_s)
                 link.send(request)
             # Also when it is late: answers that nobody reads fill the socket's buffer, and the next ones are lost.
             if select.select([link], [], [], max(0.0, left_s))[0]:
                 requests.note_answer(answered_sequence(link.recv(_RECEIVE_BYTES), identifier))
+            if requests.answered and not is_said:
+                print(f"{start_s:.6f}", flush=True)
+                is_said = True
     except KeyboardInterrupt:
         pass
     return requests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -60,15 +60,26 @@ class Outage:
     recovered_ms
         From the failure to the first request after the last lost one; 0 when none was lost, None when the last
         requests were lost.
+    late_ms
+        How late the latest request left: more than a little when the machine stood still.
     """
 
     link: str
     requests: int
     lost: int
     recovered_ms: float | None
+    late_ms: float = 0.0
 
     @classmethod
-    def of(cls, link: str, span_s: tuple[float, float], requests: int, unanswered_s: Sequence[float]) -> Outage:
+    def of(
+        cls,
+        link: str,
+        span_s: tuple[float, float],
+        requests: int,
+        unanswered_s: Sequence[float],
+        *,
+        late_ms: float = 0.0,
+    ) -> Outage:
         """From the times of the unanswered requests.
 
         Parameters
@@ -84,12 +95,11 @@ class Outage:
         last_s = max(unanswered_s, default=-np.inf)
         recovered_ms = 0.0 if last_s < failed_s - INTERVAL_S else max(0.0, 1000 * (last_s + INTERVAL_S - failed_s))
         is_over = last_s < until_s - _LAST_REQUESTS * INTERVAL_S
-        return cls(link, requests, len(unanswered_s), float(recovered_ms) if is_over else None)
+        return cls(link, requests, len(unanswered_s), float(recovered_ms) if is_over else None, late_ms)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        shown = None if self.recovered_ms is None else round(self.recovered_ms, 1)
-        return {"link": self.link, "requests": self.requests, "lost": self.lost, "recovered_ms": shown}
+        return {**asdict(self), "recovered_ms": None if self.recovered_ms is None else round(self.recovered_ms, 1)}
 
 
 def detection_bound_ms(bfd_interval_ms: int, multiplier: int) -> float:
@@ -103,18 +113,21 @@ def outages_summary(outages: Sequence[Mapping[str, Any]], bound_ms: float) -> di
     Parameters
     ----------
     outages
-        Rows of `Outage.to_json`.
+        Rows of `Outage.to_json`, with "counted".
     bound_ms
         Detection and slack.
     """
-    times_ms = [row["recovered_ms"] for row in outages if row["recovered_ms"] is not None]
-    lost = [row["lost"] for row in outages]
+    counted = [row for row in outages if row["counted"]]
+    times_ms = [row["recovered_ms"] for row in counted if row["recovered_ms"] is not None]
+    lost = [row["lost"] for row in counted]
     within = sum(time_ms <= bound_ms for time_ms in times_ms)
     return {
         "bound_ms": bound_ms,
+        "failures": len(counted),
+        "not_counted": len(outages) - len(counted),
         "within_bound": within,
-        "within_bound_percent": round(100 * within / len(outages), 2) if outages else None,
-        "not_recovered": len(outages) - len(times_ms),
+        "within_bound_percent": round(100 * within / len(counted), 2) if counted else None,
+        "not_recovered": len(counted) - len(times_ms),
         "recovered_ms": _quantiles(times_ms),
         "lost_requests": _quantiles(lost),
     }

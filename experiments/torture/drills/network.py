@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from experiments.testbed.instruments.processes import end_all
 from experiments.torture.decide.drills import INTERVAL_S, SLACK_MS, Outage, detection_bound_ms, longest_gap_ms
 from experiments.torture.decide.faults import Fault, steps_of
 from experiments.torture.network import TorturedNetwork
+from mininet_topos.errors import ArmorError
 from mininet_topos.topology import LinkId
 
 Json = dict[str, Any]
@@ -24,6 +26,7 @@ _BEFORE_S, _AFTER_S = 0.3, 1.0  # requests before the failure, and after the bou
 _ANSWER_S, _PAYLOAD_BYTES = "1", "64"
 _MINUTE_S = 60.0
 _STOP_S = 2.0
+_TIME = re.compile(r"[0-9.]+\n")
 
 
 class DrilledNetwork(TorturedNetwork):
@@ -34,26 +37,30 @@ class DrilledNetwork(TorturedNetwork):
         """Detection of a silent failure at the BFD interval that the network has, and slack."""
         return detection_bound_ms(self._network.bfd_interval_ms, BFD_MULT) + SLACK_MS
 
+    @property
+    def interval_ms(self) -> int:
+        """BFD's."""
+        return self._network.bfd_interval_ms
+
     def fail_link(self, name: str) -> Outage:
         """Requests between the hosts at both ends; the link fails silently, and is repaired after their end."""
         link = self._scenario.topology.parse_link(name)
         seconds = _BEFORE_S + self.bound_ms / 1000 + _AFTER_S
-        until_s = time.monotonic() + seconds
         try:
-            with self._requests(link, seconds) as program:
+            with self._requests(link, seconds) as (program, began_s):
                 time.sleep(_BEFORE_S)
                 failed = self._injection.silent(link)
                 said = program.communicate(timeout=_MINUTE_S)[0]
         finally:
             self._injection.restore_all()
-        return Outage.of(name, (failed.before_s, until_s), _counts(said)[0], Ping.unanswered_s(said))
+        span_s = (failed.before_s, began_s + seconds)
+        return Outage.of(name, span_s, _counts(said)[0], Ping.unanswered_s(said), late_ms=Ping.latest_ms(said))
 
     def flap(self, name: str, seconds: float, period_s: float) -> Json:
         """The link flaps; the longest time without answers, and rule changes in each minute at all switches."""
         link = self._scenario.topology.parse_link(name)
         changes = [0]
-        with self._requests(link, seconds) as program, self._changes() as count:
-            began_s = time.monotonic()
+        with self._changes() as count, self._requests(link, seconds) as (program, began_s):
             for step in steps_of([Fault(0.0, "flap", name, seconds)], period_s):
                 time.sleep(max(0.0, began_s + step.at_s - time.monotonic()))
                 if step.at_s >= _MINUTE_S * len(changes):
@@ -69,6 +76,7 @@ class DrilledNetwork(TorturedNetwork):
             "requests": requests,
             "lost": requests - answered,
             "longest_gap_ms": round(longest_gap_ms(Ping.unanswered_s(said)), 1),
+            "late_ms": Ping.latest_ms(said),
             "changes_a_minute": [after - before for before, after in pairwise(changes)],
         }
 
@@ -80,13 +88,18 @@ class DrilledNetwork(TorturedNetwork):
             return count()
 
     @contextmanager
-    def _requests(self, link: LinkId, seconds: float) -> Iterator[subprocess.Popen[str]]:
+    def _requests(self, link: LinkId, seconds: float) -> Iterator[tuple[subprocess.Popen[str], float]]:
+        """Requests between the hosts at both ends, once they are answered, and when the first left."""
         source, target = self._network.hosts[link.a], self._network.hosts[link.b]
         words = [sys.executable, "-I", "-S", str(PACED_PING), target.address, str(INTERVAL_S)]
         words += [str(round(seconds / INTERVAL_S)), _ANSWER_S, _PAYLOAD_BYTES]
         program = self._network.popen(source.name, words, stdout=subprocess.PIPE, text=True)
         try:
-            yield program
+            assert program.stdout is not None
+            first = program.stdout.readline()
+            if not _TIME.fullmatch(first):
+                raise ArmorError(f"no request across {link} was answered before its failure")
+            yield program, float(first)
         finally:
             program.kill()
             program.wait()

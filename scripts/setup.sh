@@ -10,9 +10,10 @@ readonly PYTHON=/usr/bin/python3 VENV=.venv
 readonly STAMP=$VENV/armor-setup.stamp LOG=$VENV-setup.log LOCK=$VENV-setup.lock
 readonly DELAY_LINE=$VENV/bin/armor-delay-line DELAY_LINE_SOURCE=dataplane/delay_line/delay_line.c
 readonly SQR_AGENT=$VENV/bin/armor-sqr-agent SQR_AGENT_SOURCES=(dataplane/replay_agent/*.[ch])
+readonly JUMPING_CLOCK=$VENV/lib/armor/jumping-clock.so JUMPING_CLOCK_SOURCE=dataplane/jumping_clock/jumping_clock.c
 readonly PACKET_PROGRAMS=$VENV/lib/armor PACKET_PROGRAM_SOURCES=(dataplane/programs/*)
 readonly INPUTS=(setup.py requirements/hashes.txt requirements/build_hashes.txt requirements/debian.txt
-    scripts/setup.sh scripts/patch_ryu.py dataplane/delay_line/*.[ch] "${SQR_AGENT_SOURCES[@]}" "${PACKET_PROGRAM_SOURCES[@]}")
+    scripts/setup.sh scripts/patch_ryu.py dataplane/delay_line/*.[ch] "$JUMPING_CLOCK_SOURCE" "${SQR_AGENT_SOURCES[@]}" "${PACKET_PROGRAM_SOURCES[@]}")
 policy_file=
 
 fail() {
@@ -164,6 +165,7 @@ main() {
     build_program "$DELAY_LINE" "$DELAY_LINE_SOURCE"
     build_program "$SQR_AGENT" dataplane/replay_agent/*.c
     build_packet_programs
+    build_program "$JUMPING_CLOCK" -shared -fPIC "$JUMPING_CLOCK_SOURCE"
     fingerprint >"$STAMP"
     say "ready: $VENV/bin/armor"
 }

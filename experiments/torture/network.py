@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import time
 import urllib.error
@@ -27,10 +26,11 @@ from experiments.testbed.runs.parts import dump_reports, emulated_network
 from experiments.testbed.runs.run import PlannedRun, make_ready
 from experiments.testbed.runs.tunnel_agents import wanted_plans
 from experiments.testbed.runs.virtual_ports import REPLAY_AGENT, virtual_names
-from experiments.torture.decide.faults import LINK_KINDS, Fault, Step, steps_of, targets_of
+from experiments.torture.breakage import Breakage
+from experiments.torture.decide.faults import Fault, steps_of, targets_of
 from experiments.torture.decide.usage import Usage
+from machine.jumping_clock import JumpingClocks
 from machine.places import CommandError, call_inside
-from machine.small_disk import fill_disk, free_disk
 from mininet_topos.errors import ArmorError
 from ryu_apps.backup_database.store import BackupStore, BackupStoreError
 from ryu_apps.plan.damping import Damping
@@ -42,8 +42,6 @@ _LOOK_S, _RETURN_LOOK_S = 1.0, 0.2
 _CALM_SLACK_S = 60.0
 _PARALLEL = 4
 _DISK_MB = 256
-_LOSS_PERCENT = 30.0
-_SLOW_KBYTES_PER_S = 20
 _QUIET_PPS = 2_000.0  # BFD and discovery are tens of frames a second; a packet in a loop is many thousands
 _RECEIVED, _SENT = 1, 9  # columns of /proc/net/dev: packets
 _REST = "http://127.0.0.1:8080/armor/state"
@@ -68,13 +66,12 @@ class TorturedNetwork:
     ) -> None:
         self._scenario, (self._variation, self._planned) = scenario, planned
         self._folder, self._name, self._stack = folder, name, ExitStack()
-        self._stopped: dict[Fault, int] = {}
-        self._direction_of = {str(link.direction): link.direction for link in scenario.topology.links}
 
     def __enter__(self: _Network) -> _Network:
         try:
             self._work = self._stack.enter_context(self._folder.work(self._name))
             keeping = partial(self._folder.keeping_logs, self._name)
+            clocks = self._stack.enter_context(JumpingClocks(self._work.path / "clocks"))
             built = emulated_network(
                 self._scenario,
                 self._variation,
@@ -85,7 +82,8 @@ class TorturedNetwork:
             )
             self._network = self._stack.enter_context(built)
             self._injection = self._stack.enter_context(FailureInjection(self._network))
-            self._stack.callback(self._continue_all)
+            self._breakage = Breakage(self._network, self._injection, clocks, self._work.path)
+            self._stack.callback(self._breakage.continue_all)
             make_ready(self._network, self._planned.plans, self._variation, lambda _what: None)
             self._injection.prepare()
         except BaseException:
@@ -131,10 +129,8 @@ class TorturedNetwork:
         with self._packets(steps[-1].at_s if steps else 0.0):
             for step in steps:
                 time.sleep(max(0.0, began_s + step.at_s - time.monotonic()))
-                self._carry_out(step)
-        self._injection.restore_all()
-        self._continue_all()
-        free_disk(self._network.run_dir)
+                self._breakage.carry_out(step)
+        self._breakage.restore_all()
 
     def _packets(self, seconds: float) -> ExitStack:
         """Pings between hosts, each to the one half-way round the list, for as long as the storm lasts."""
@@ -146,59 +142,6 @@ class TorturedNetwork:
             stack.callback(program.wait)
             stack.callback(program.terminate)
         return stack
-
-    def _carry_out(self, step: Step) -> None:
-        fault, injection = step.fault, self._injection
-        if fault.kind in ("kill", "stop"):
-            self._signal(step)
-        elif fault.kind == "disk-full":
-            (fill_disk if step.begins else free_disk)(self._network.run_dir)
-        elif not step.begins:
-            injection.restore(_name_of(fault))
-        elif fault.kind in LINK_KINDS:
-            link = self._scenario.topology.parse_link(fault.target)
-            (injection.carrier if fault.kind == "carrier" else injection.silent)(link)
-        elif fault.kind == "one-way":
-            injection.one_way(self._direction_of[fault.target])
-        elif fault.kind == "lossy":
-            injection.lossy(self._scenario.topology.parse_link(fault.target), _LOSS_PERCENT)
-        else:
-            self._break_at_switches(fault)
-
-    def _break_at_switches(self, fault: Fault) -> None:
-        injection = self._injection
-        if fault.kind == "node":
-            injection.node(fault.target)
-        elif fault.kind == "control-slow":
-            injection.slow_controller(fault.target, _SLOW_KBYTES_PER_S)
-        elif fault.kind == "control-part":
-            injection.partition(fault.target.split("+"))
-        else:
-            injection.controller(None if fault.kind == "control-all" else fault.target)
-
-    def _signal(self, step: Step) -> None:
-        """Kill a process, or stop it until its fault ends; one that is not there just now is left alone."""
-        process, _, node = step.fault.target.partition("@")
-        if not step.begins:
-            self._continue(step.fault)
-            return
-        with suppress(ProcessError, ProcessLookupError):
-            if step.fault.kind == "kill":
-                self._network.kill(process, node or None)
-            else:
-                pid = self._network.pid_of(process, node or None)
-                self._stopped[step.fault] = pid
-                os.kill(pid, signal.SIGSTOP)
-
-    def _continue(self, fault: Fault) -> None:
-        pid = self._stopped.pop(fault, None)
-        if pid is not None:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
-
-    def _continue_all(self) -> None:
-        for fault in tuple(self._stopped):
-            self._continue(fault)
 
     # ---- calm
 
@@ -348,10 +291,6 @@ def _asked(look: Callable[[], list[str]]) -> list[str]:
         return look()
     except (ArmorError, OSError, ValueError) as error:
         return [f"{look.__name__.strip('_').replace('_', ' ')}: {error}"]
-
-
-def _name_of(fault: Fault) -> str:
-    return CONTROLLER if fault.kind == "control-all" else fault.target
 
 
 def _usage(pid: int) -> Usage:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import urllib.request
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from emulation.decide.wiring import CONTROLLER
 from emulation.runfile import list_runs
 from experiments.cli.main import main
 from experiments.testbed.runs.folder import ResultFolder
 from experiments.testbed.runs.run import plan_scenario
 from experiments.torture.decide.drills import Outage
-from experiments.torture.decide.faults import Fault
+from experiments.torture.decide.faults import Fault, Step
 from experiments.torture.network import TorturedNetwork
 from experiments.torture.scenario import torture_scenario
+from machine.places import call_inside
 from tests.patience import wait_until
 
 GIVEN_BACK = {
@@ -52,6 +56,31 @@ def test_what_is_not_right_after_a_calm_is_seen(tmp_path, monkeypatch):
         network._network.run(
             "s2", ["ovs-ofctl", "-OOpenFlow13", "del-flows", f"unix:{site.mgmt_socket}", "priority=77"]
         )
+
+
+def test_clocks_jump_and_a_wrong_topology_is_named_until_it_is_right_again(tmp_path):
+    scenario = replace(torture_scenario("square", "sdfast", "agent", 1, tls=False), wait_to_restore_s=0.5)
+    ((variation, planned),) = plan_scenario(scenario).items()
+    with TorturedNetwork(scenario, (variation, planned), ResultFolder(tmp_path / "out"), "run") as network:
+        faults = [Fault(0.0, "clock-ahead", "agent@s1", 2.0), Fault(0.0, "clock-back", "ovs-vswitchd@s2", 2.0)]
+        faults += [Fault(0.1, "clock-back", "controller", 2.0), Fault(0.3, "silent", "s1-s2", 1.0)]
+        network.storm(faults)
+        assert network.calm()[1] == []
+        wrong = Step(0.0, True, Fault(0.0, "topology", "s1-s2", 1.0))
+        network._breakage.carry_out(wrong)
+        pid = network._network.shell_pid(CONTROLLER)
+        wait_until(lambda: "s1" in str(call_inside(pid, _mismatches)), "the controller names no mismatch at s1")
+        network._breakage.carry_out(replace(wrong, begins=False))
+        assert network.calm()[1] == []
+        assert call_inside(pid, _mismatches) == []
+
+
+def _mismatches() -> Any:
+    try:
+        with urllib.request.urlopen("http://127.0.0.1:8080/armor/mismatches", timeout=10) as answer:
+            return json.load(answer)["mismatches"]
+    except OSError:
+        return None
 
 
 def drill(*words: str, tmp_path, capsys) -> dict[str, object]:

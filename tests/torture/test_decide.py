@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.torture.decide.causes import Violation, shortest_prefix
-from experiments.torture.decide.faults import KINDS, PART_KINDS, Fault, draw_faults, steps_of, targets_of
+from experiments.torture.decide.faults import CLOCK_KINDS, KINDS, PART_KINDS, Fault, draw_faults, steps_of, targets_of
 from experiments.torture.decide.usage import Usage, grown
 from mininet_topos.catalogue import load_topology
 
@@ -21,7 +21,8 @@ TARGETS = {
     **dict.fromkeys(("node", "control", "control-slow", "control-part"), frozenset(USNET.node_names)),
     "control-all": {"controller"},
     "disk-full": {"disk"},
-    **dict.fromkeys(("kill", "stop"), frozenset(PROCESSES)),
+    **dict.fromkeys(("kill", "stop", *CLOCK_KINDS), frozenset(PROCESSES)),
+    "topology": LINKS,
 }
 
 
@@ -37,11 +38,12 @@ def test_a_storm_is_whole_within_its_time_and_each_target_breaks_once_at_a_time(
         assert fault.at_s + fault.for_s <= seconds + 0.01
     broken = set()
     for step in steps_of(faults):
+        place = "topology" if step.fault.kind == "topology" else step.fault.target
         if step.begins:
-            assert step.fault.target not in broken
-            broken.add(step.fault.target)
+            assert place not in broken
+            broken.add(place)
         else:
-            broken.remove(step.fault.target)
+            broken.remove(place)
     assert not broken
 
 
@@ -56,7 +58,7 @@ def test_rounds_and_seeds_differ_and_every_kind_comes_up():
 @pytest.mark.parametrize("drops_a_part", [False, True])
 def test_what_cannot_be_broken_is_not_drawn(drops_a_part):
     targets = targets_of(USNET, (), drops_a_part=drops_a_part)
-    left_out = {"kill", "stop", *(() if drops_a_part else PART_KINDS)}
+    left_out = {"kill", "stop", *CLOCK_KINDS, *(() if drops_a_part else PART_KINDS)}
     assert set(targets) == set(KINDS) - left_out
     drawn = {fault.kind for number in range(20) for fault in draw_faults(targets, (1, number), 20, 60)}
     assert drawn == set(KINDS) - left_out

@@ -16,6 +16,7 @@ _SHORTEST_S, _LONGEST_S = 0.2, 8.0
 _PART = 0.5
 LINK_KINDS = ("silent", "carrier", "flap")
 PART_KINDS = ("lossy", "control-slow")
+CLOCK_KINDS = ("clock-ahead", "clock-back")
 KINDS = (
     *LINK_KINDS,
     "one-way",
@@ -26,10 +27,13 @@ KINDS = (
     "disk-full",
     "kill",
     "stop",
+    *CLOCK_KINDS,
+    "topology",
     *PART_KINDS,
 )
 """Links: silent, without carrier, flapping, in one direction, lossy. Every link of a switch. Control links: of one
-switch, of about half of them, of all; slow. The disk of databases, sockets and logs. Kill -9 and SIGSTOP."""
+switch, of about half of them, of all; slow. The disk of databases, sockets and logs. Kill -9 and SIGSTOP. The wall
+clock of a process. The controller's topology, which lacks a link, so that ports at both of its ends are wrong too."""
 
 
 @dataclass(frozen=True, order=True)
@@ -42,7 +46,7 @@ class Fault:
         Seconds from the beginning of the storm, and how long it lasts; a killed process is started again at once.
     target
         A link "s1-s2", a direction "s1>s2", a switch, some switches "s1+s2", "controller", "disk", or a process
-        "agent@s3".
+        "agent@s3". Of "topology": the link that it lacks.
     """
 
     at_s: float
@@ -81,7 +85,8 @@ def targets_of(topology: Topology, processes: Sequence[str], *, drops_a_part: bo
         **dict.fromkeys(("node", "control", "control-part"), nodes),
         "control-all": ("controller",),
         "disk-full": ("disk",),
-        **dict.fromkeys(("kill", "stop"), tuple(processes)),
+        **dict.fromkeys(("kill", "stop", *CLOCK_KINDS), tuple(processes)),
+        "topology": tuple(str(link) for link in topology.link_ids if topology.is_connected([link])),
         **({"lossy": links, "control-slow": nodes} if drops_a_part else {}),
     }
     return {kind: targets[kind] for kind in KINDS if targets.get(kind)}
@@ -127,9 +132,14 @@ def _draw(targets: Mapping[str, Sequence[str]], dice: np.random.Generator, secon
 
 def _meet(one: Fault, other: Fault) -> bool:
     """Whether two faults would be confused: the same target, at the same time or right after another."""
-    if one.target != other.target:
+    if _place(one) != _place(other):
         return False
     return one.at_s < other.at_s + other.for_s + FLAP_S and other.at_s < one.at_s + one.for_s + FLAP_S
+
+
+def _place(fault: Fault) -> str:
+    """Where only one fault is at a time: its target; for all links that a topology lacks, the one file."""
+    return fault.kind if fault.kind == "topology" else fault.target
 
 
 def steps_of(faults: Sequence[Fault], flap_s: float = FLAP_S) -> tuple[Step, ...]:

@@ -148,6 +148,13 @@ class DummyOvs:
         """Take carrier from a dummy port, or give it back."""
         self.appctl("netdev-dummy/set-admin-state", port, "up" if up else "down")
 
+    def revalidate(self) -> None:
+        """Return when no flow is cached that came of earlier entries or ports.
+
+        Until then packets may take one, and are counted for the entries of today.
+        """
+        self.appctl("revalidator/wait")
+
     def receive(self, port: str, *frames: bytes) -> None:
         """Let frames arrive at a dummy port."""
         self.appctl("netdev-dummy/receive", port, *(frame.hex() for frame in frames))

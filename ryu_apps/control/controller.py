@@ -25,10 +25,10 @@ from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
 from ryu_apps.control.controller_events import ControllerEvents
 from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
 from ryu_apps.control.decide.held_back import held_back, in_order
-from ryu_apps.control.decide.knowledge import Known, is_worth_reading, knowledge
+from ryu_apps.control.decide.knowledge import Known, knowledge
 from ryu_apps.control.decide.live_topology import LiveTopology, Mismatch
 from ryu_apps.control.decide.peers import why_refused
-from ryu_apps.control.decide.returning import ReturnState
+from ryu_apps.control.decide.returning import ReturnState, is_awaited
 from ryu_apps.control.decide.settings import Settings
 from ryu_apps.control.decide.statistics import FlowSample, PortSample
 from ryu_apps.control.edge_service import EdgeService
@@ -54,6 +54,7 @@ from ryu_apps.plan.scheme import Scheme
 
 RETURN_POLL_S = 0.25
 LONELY_S = 10.0  # switches try again every few seconds
+KNOWLEDGE_POLL_S = 10.0  # unless counters are polled
 KNOWLEDGE_DELAY_S = 0.5  # after a failure; by then notifications have reached every switch
 
 
@@ -112,6 +113,7 @@ class Controller:
         """Start what happens by itself."""
         hub.spawn_after(LONELY_S, self._say_if_lonely)
         hub.spawn(self.repeat, RETURN_POLL_S, "return", self.coordinator.run_due)
+        hub.spawn(self.repeat, self.settings.stats_interval_s or KNOWLEDGE_POLL_S, "knowledge", self._read_everywhere)
         if self.settings.stats_interval_s:
             hub.spawn(self.repeat, self.settings.stats_interval_s, "statistics", self._poll)
         if self.settings.discovery_interval_s:
@@ -256,18 +258,24 @@ class Controller:
     def _poll_switch(self, switch: Switch) -> None:
         with self.faults.surfaced("statistics", switch.node), suppress(SwitchClosedError):
             self.statistics.poll(switch.node, switch.channel)
-        self._read_knowledge(switch)
 
     def _read_soon(self) -> None:
         self._reads_soon = False
+        self._read_everywhere()
+
+    def _read_everywhere(self) -> None:
         hub.joinall([hub.spawn(self._read_knowledge, switch) for switch in self._installed()])
 
     def _read_knowledge(self, switch: Switch) -> None:
-        if not is_worth_reading(self.coordinator.state):
-            self.knowledge_reader.forget(switch.node)
-            return
+        coordinator = self.coordinator
+        if isinstance(coordinator, Restorer):
+            return  # switches of its schemes know of no failure that it has not sent them rows about
+        awaited = {link for link in coordinator.state.ends if is_awaited(coordinator.state, link)}
         with self.faults.surfaced("knowledge", switch.node), suppress(SwitchClosedError):
             self.knowledge_reader.read(switch.node, switch.routes)
+            known = {one.link for one in self.knowledge_reader.known.get(switch.node, ())}
+            # Not what was awaited before the switch was asked: it may have been forgotten meanwhile.
+            coordinator.rows_found(known - awaited)
 
     def _discover(self) -> None:
         for switch in self._installed():

@@ -41,5 +41,5 @@ class KnowledgeReader:
                 self._events.write("notification", node=node, link=str(one.link), since_s=one.since_s)
 
     def forget(self, node: str) -> None:
-        """A switch is gone, or no failure is left: what it knows is no longer known here."""
+        """A switch is gone: what it knows is no longer known here."""
         self._known.pop(node, None)

@@ -74,6 +74,10 @@ class ReturnCoordinator:
         links = returning.links_of_tag_ids(self._tag_space, self._topology, tag_ids)
         self.state = returning.remember(self.state, (*links, *missed))
 
+    def rows_found(self, links: Iterable[LinkId]) -> None:
+        """A switch was found to hold recovery rows about links whose return was not awaited."""
+        self.state = returning.found(self.state, links, time.monotonic())
+
     def rows_at(self, _dpid: int) -> tuple[FlowRow, ...]:
         """Rows in place of a plan's: none, since only what came by itself changes."""
         return ()

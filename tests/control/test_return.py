@@ -20,6 +20,7 @@ from ryu_apps.control.decide.returning import (
     due_at_s,
     due_links,
     end_return,
+    found,
     hops_outward,
     links_of_tag_ids,
     ports_known,
@@ -101,6 +102,16 @@ def test_rows_that_were_found_on_a_switch_make_its_link_due_without_a_failure_ha
     state = remember(all_live(100.0), [LINK])
     assert due_links(state, 104.9) == ()
     assert due_links(state, 105.0) == (LINK,)
+
+
+def test_rows_of_a_failure_that_nobody_reported_make_a_link_due_after_a_wait_and_change_nothing_that_is_awaited():
+    state = found(all_live(100.0), [LINK], 200.0)
+    assert due_links(state, 204.9) == ()
+    assert due_links(state, 205.0) == (LINK,)
+    for awaited in (state, begin_return(state, [LINK]), failed_and_back(all_live(), 10.0, 20.0)):
+        assert found(awaited, [LINK], 300.0) == awaited
+    ended = end_return(begin_return(state, [LINK]), [LINK])
+    assert due_links(found(ended, [LINK], 300.0), 305.0) == (LINK,)
 
 
 def test_a_return_under_way_is_not_begun_again_and_one_that_is_done_is_forgotten():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mininet_topos.topology import LinkId, Topology
-from ryu_apps.control.decide.returning import ReturnState
+from ryu_apps.control.decide.returning import ReturnState, is_awaited
 from ryu_apps.openflow.messages import FlowStat
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.ids import Kind, Table, split_cookie
@@ -70,9 +70,9 @@ def knowledge(state: ReturnState, from_rows: Mapping[str, Iterable[Known]]) -> t
     from_rows
         By switch, when its rows were read last.
     """
-    rows = from_rows.values() if is_worth_reading(state) else ()
     own = {(known.node, known.link): known for known in _own_ports(state)}
-    others = [one for found in rows for one in found if (one.node, one.link) not in own]
+    rows = (one for found in from_rows.values() for one in found)
+    others = [one for one in rows if (one.node, one.link) not in own and is_awaited(state, one.link)]
     return tuple(sorted((*own.values(), *others), key=lambda one: (one.link, one.node)))
 
 
@@ -82,8 +82,3 @@ def _own_ports(state: ReturnState) -> Iterator[Known]:
         for end in ends:
             if state.live.get(end) is False:
                 yield Known(end[0], link, Source.PORT, downs[-1] if downs else None)
-
-
-def is_worth_reading(state: ReturnState) -> bool:
-    """Whether switches may hold rows about failures."""
-    return bool(state.failed_links()) or any(one.remembered or one.returning for one in state.links.values())

@@ -134,6 +134,27 @@ def remember(state: ReturnState, links: Iterable[LinkId]) -> ReturnState:
     return replace(state, links={**state.links, **found})
 
 
+def found(state: ReturnState, links: Iterable[LinkId], now_s: float) -> ReturnState:
+    """Switches hold recovery rows about links of whose failure nothing is known here: they are returned to, too.
+
+    Such rows come of a notification that a switch sent late, or by a plan that numbers failed sets otherwise. One
+    waiting time passes first, in which the message of a real failure arrives.
+    """
+    retry_at_s = now_s + state.damping.wait_s
+    unexpected = {
+        link: replace(state.history(link), remembered=True, retry_at_s=retry_at_s)
+        for link in links
+        if not is_awaited(state, link)
+    }
+    return replace(state, links={**state.links, **unexpected})
+
+
+def is_awaited(state: ReturnState, link: LinkId) -> bool:
+    """Whether a link is still to be returned to, or its return is under way."""
+    history = state.history(link)
+    return history.remembered or history.returning
+
+
 def due_at_s(state: ReturnState, link: LinkId, now_s: float) -> float | None:
     """When the return of a link may begin; None when nothing is to be done, or it is not up."""
     history = state.history(link)

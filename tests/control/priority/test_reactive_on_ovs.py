@@ -66,6 +66,7 @@ def test_a_flow_asks_once_when_later_switches_are_reported_and_else_once_a_switc
         for number in (1, 2, 3):
             network.ovs.receive("s1-p1", packet(1, N_SWITCHES, number))
             until(lambda number=number: len(pcap_frames(sent)) == number, "the first packet of the flow arrives")
+            network.ovs.revalidate()
         assert pcap_frames(sent) == [packet(1, N_SWITCHES, number) for number in (1, 2, 3)]
         until(lambda: sum(packet_ins(network)) >= sum(expected), "switches have counted")
         assert packet_ins(network) == expected

@@ -73,7 +73,10 @@ def _outcome(verdict: Json) -> str:
     said = []
     if "within_bound_percent" in verdict:
         recovered, lost = verdict["recovered_ms"], verdict["lost_requests"]
-        said.append(f"{verdict['within_bound_percent']:g} % within {verdict['bound_ms']:g} ms")
+        failures = (
+            f"{verdict['failures']:,} failures (besides {verdict['not_counted']:,} while the machine stood still)"
+        )
+        said.append(f"{verdict['within_bound_percent']:g} % of {failures} within {verdict['bound_ms']:g} ms")
         said.append(f"recovered after {recovered['median']:g} ms (p99 {recovered['p99']:g}, most {recovered['max']:g})")
         said.append(f"lost requests {lost['median']:g} (p99 {lost['p99']:g})")
     if "longest_gap_ms" in verdict:
@@ -89,7 +92,7 @@ def _outcome(verdict: Json) -> str:
 
 
 def _picture(folder: RoundsFolder) -> Picture:
-    verdict, rows = folder.verdict, folder.rows
+    verdict, rows = folder.verdict, [row for row in folder.rows if row.get("counted", True)]
     key, what = next(
         (pair for pair in _AXES if any(pair[0] in row for row in rows)), ("violations", "violations of a round")
     )
@@ -98,7 +101,7 @@ def _picture(folder: RoundsFolder) -> Picture:
     at_min = [row["at_s"] / 60 for row in rows]
     bound = verdict.get("bound_ms") if what.endswith("ms") else None
     data = rounds_png(Rounds(title, what, at_min, values, [bool(row["violations"]) for row in rows], bound))
-    caption = "A dot is a round; a cross a round after which something did not hold; the dashed line is the bound."
+    caption = "A dot is a round that counts; a cross a round after which something did not hold; the dashed line is the bound."
     return Picture(f"{title}, {what} of each round", data, ".png", caption)
 
 

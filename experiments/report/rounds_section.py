@@ -101,7 +101,7 @@ def _picture(folder: RoundsFolder) -> Picture:
     at_min = [row["at_s"] / 60 for row in rows]
     bound = verdict.get("bound_ms") if what.endswith("ms") else None
     data = rounds_png(Rounds(title, what, at_min, values, [bool(row["violations"]) for row in rows], bound))
-    caption = "A dot is a round that counts; a cross a round after which something did not hold; the dashed line is the bound."
+    caption = "A dot is a round that counts; a cross one after which something did not hold; dashed: the bound."
     return Picture(f"{title}, {what} of each round", data, ".png", caption)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.cli.not_covered import not_covered_lines
 from experiments.terminal.output import emit, table
 from mininet_topos.errors import BadInputError
-from ryu_apps.plan.choices import DECOMPOSED, REPLICATED, TWO_TABLE, uses_agent
+from ryu_apps.plan.choices import DECOMPOSED, DSCP_FIELD, MPLS_FIELD, REPLICATED, TWO_TABLE, uses_agent
 
 if TYPE_CHECKING:
     from mininet_topos.topology import Topology
@@ -25,6 +25,7 @@ _MEANINGS = {
     TWO_TABLE: "keys in a first table, and a table for every different rest (the paper's heuristic)",
     DECOMPOSED: "tables taken apart where one field decides another (value correspondence)",
 }
+FIELD_WORDS = {MPLS_FIELD: "label", DSCP_FIELD: "DSCP"}
 _SIZES = ("tables", "rows", "fields", "replicated_rows", "replicated_fields")
 
 
@@ -125,7 +126,8 @@ def count_text(value: Mapping[str, Any]) -> str:
     ]
     if value["shape"] == REPLICATED:
         head, rows = head[:4], [row[:4] for row in rows]  # there is nothing to compare with
-    lines = [f"{value['scheme']} on {value['topology']}, {value['shape']}: {_MEANINGS[value['shape']]}", ""]
+    field = f", tunnels in the {FIELD_WORDS[value['tunnel_field']]}" if "tunnel_field" in value else ""
+    lines = [f"{value['scheme']} on {value['topology']}{field}, {value['shape']}: {_MEANINGS[value['shape']]}", ""]
     lines += [f"  {line}" for line in table(rows, head, right=range(1, len(head))).splitlines()]
     kept = {reason: (each["node"], number) for each in value["switches"] for number, reason in each["kept"].items()}
     total = value["total"]

@@ -22,11 +22,11 @@ from experiments.cli.parser import (
     refuse_plan_options,
     whole_number,
 )
-from experiments.cli.shapes import show
+from experiments.cli.shapes import FIELD_WORDS, show
 from experiments.terminal.output import emit, hold_note, progress, table, writable
 from mininet_topos.errors import BadInputError
 from mininet_topos.wording import counted
-from ryu_apps.plan.choices import NOTIFIERS, PRIORITIES, SHAPES, SPLITS
+from ryu_apps.plan.choices import NOTIFIERS, PRIORITIES, SHAPES, SPLITS, TUNNEL_FIELDS
 from te_solver.choices import MAX_TUNNELS, TE_SOLVERS, TUNNEL_KINDS
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _ONLY_FOR_TUNNELS = (
         "pair",
         "weights",
     ),
-    *("tunnels", "tunnel_kind", "te_solver", "priorities", "split", "notified_by"),
+    *("tunnels", "tunnel_kind", "te_solver", "priorities", "split", "notified_by", "tunnel_field"),
 )
 
 
@@ -71,6 +71,7 @@ def add_tunnel_arguments(parser: argparse.ArgumentParser) -> None:
         ("priorities", PRIORITIES, "classes and queues"),
         ("split", SPLITS, "hash ranges, or a SELECT group for comparison"),
         ("notified-by", NOTIFIERS, "who notifies the ingress about failed tunnels; agents need rows for LDIs"),
+        ("tunnel-field", TUNNEL_FIELDS, "what packets carry tunnel and tag in: label and TC, or DSCP and ECN"),
         ("shape", SHAPES, "tables as planned, or taken apart"),
     )
     group.add_argument(
@@ -144,6 +145,7 @@ def plan_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
         "priorities": arguments.priorities,
         "split": arguments.split,
         "notified_by": arguments.notified_by,
+        "tunnel_field": arguments.tunnel_field,
         "failed": [str(link) for event in failures for link in event],
     }
     return show(arguments, topology, value, planner.plans(failures))
@@ -164,7 +166,7 @@ def verify_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
     refuse_plan_options(arguments, PLAN_OPTIONS)
     refuse_given(arguments, ("jobs",), "is not for schemes of tunnels; leave it out")
     if arguments.hash_split is not None:
-        useless = ("against_ovs", "failures", "sample", "samples")
+        useless = ("against_ovs", "failures", "sample", "samples", "tunnel_field")
         refuse_given(arguments, useless, "has no meaning with --hash-split; leave it out")
         return verify_hash_split(arguments, topology, _commodities(arguments, topology), _options(arguments))
     refuse_pair(arguments)
@@ -186,6 +188,7 @@ def verify_tunnels(arguments: argparse.Namespace, topology: Topology) -> int:
         "scheme": arguments.scheme,
         "priorities": arguments.priorities,
         "shape": arguments.shape,
+        "tunnel_field": arguments.tunnel_field,
         "failures": arguments.failures,
         "histories": total,
         "commodities": sum(len(ingress_entries) for ingress_entries in planner.ingress_entries.values()),
@@ -239,7 +242,8 @@ def audit_text(value: dict[str, Any]) -> str:
     ]
     head = (
         f"{value['scheme']} on {value['topology']}, {value['commodities']:,} commodities, {value['priorities']} "
-        f"priorities: {counted(value['failures'], 'failed link')}, "
+        f"priorities, tunnels in the {FIELD_WORDS[value['tunnel_field']]}: "
+        f"{counted(value['failures'], 'failed link')}, "
         f"{counted(value['histories'], 'history', 'histories')}"
     )
     shown = table([(name, f"{count:,}", meaning) for name, count, meaning in rows], right=(1,))
@@ -272,12 +276,14 @@ def _against_ovs(arguments: argparse.Namespace, topology: Topology, planner: Tun
         "shape": arguments.shape,
         "priorities": arguments.priorities,
         "notified_by": arguments.notified_by,
+        "tunnel_field": arguments.tunnel_field,
         "failed": [str(link) for event in failures for link in sorted(event)],
         **found.to_json(),
     }
     lines = [
-        f"{arguments.scheme} on {topology.name}, {arguments.shape} tables, {arguments.priorities} priorities: "
-        f"{found.packets:,} packets, {found.hops:,} switches visited, in {found.seconds:.1f} s",
+        f"{arguments.scheme} on {topology.name}, {arguments.shape} tables, {arguments.priorities} priorities, "
+        f"tunnels in the {FIELD_WORDS[arguments.tunnel_field]}: {found.packets:,} packets, "
+        f"{found.hops:,} switches visited, in {found.seconds:.1f} s",
         f"  half of them with the rows that are there once {' and then '.join(value['failed'])} failed",
         f"  {found.differences} differences between the interpreter and Open vSwitch",
     ]
@@ -298,7 +304,7 @@ def _options(arguments: argparse.Namespace) -> TunnelOptions:
     from ryu_apps.plan.kuijia.options import TunnelOptions
 
     prefixes = _prefixes(arguments.prefix)
-    return TunnelOptions(arguments.priorities, arguments.split, prefixes, arguments.notified_by)
+    return TunnelOptions(arguments.priorities, arguments.split, prefixes, arguments.notified_by, arguments.tunnel_field)
 
 
 def _commodities(arguments: argparse.Namespace, topology: Topology) -> tuple[TunnelCommodity, ...]:

@@ -39,6 +39,29 @@ NOTIFIERS = CONTROLLER_NOTIFIES, AGENTS_NOTIFY = (
     "agent",
 )  # who notifies the ingress about failed tunnels
 REPLICATED, TWO_TABLE, DECOMPOSED = SHAPES = ("replicated", "two-table", "decomposed")  # of tables
+MPLS_FIELD, DSCP_FIELD = TUNNEL_FIELDS = ("mpls", "dscp")  # what carries a packet's tunnel and its tag
+
+
+def dscp_conflict(priorities: str, notified_by: str) -> str | None:
+    """Why tunnels in the DSCP do not go together with these choices, in one sentence; None: they do.
+
+    Examples
+    --------
+    >>> dscp_conflict("single", "controller")
+    >>> dscp_conflict("four", "controller")
+    'the DSCP cannot name both tunnel and class (priorities four); use priorities single, or tunnel_field mpls'
+    """
+    if priorities != PRIORITIES[0]:
+        return (
+            f"the DSCP cannot name both tunnel and class (priorities {priorities}); use priorities {PRIORITIES[0]}, "
+            f"or tunnel_field {MPLS_FIELD}"
+        )
+    if notified_by != CONTROLLER_NOTIFIES:
+        return (
+            f"agents notify each other by labels, which tunnels in the DSCP do not have; use notified_by "
+            f"{CONTROLLER_NOTIFIES}, or tunnel_field {MPLS_FIELD}"
+        )
+    return None
 
 
 def uses_agent(mode: str) -> bool:

@@ -48,7 +48,7 @@ TABLE_PURPOSES: dict[int, str] = {
     Table.NOTIFY: "notifications: teaches what a failed set asks for here, and sends on; a learned row drops the next",
     Table.TE_INGRESS: "traffic engineering: hashes a flow to a slot",
     Table.TE_HASH: "traffic engineering: slot ranges to tunnels",
-    Table.TE_TRANSIT: "traffic engineering: labels",
+    Table.TE_TRANSIT: "traffic engineering: packets in tunnels",
 }
 _STATUSES = {0: "", **{int(status): f" ({status.name.lower()})" for status in Status}}
 _COMMENT_COLUMN = 100
@@ -155,6 +155,8 @@ class _Writer:
             parts.append(f"knows {self._failed(exact['vlan_vid'] & ~VLAN_PRESENT)}")
         parts += [f"meets failed port to {self._port(exact['reg2'])}"] if "reg2" in exact else []
         parts += [f"{self.label} {exact['mpls_label']}"] if "mpls_label" in exact else []
+        if row.table_id == Table.TE_TRANSIT and "ip_dscp" in exact:
+            parts.append(f"DSCP {exact['ip_dscp']}")
         if row.table_id == Table.TE_HASH:
             parts += self._share_words(row)
         if row.table_id == Table.NOTIFY:
@@ -203,8 +205,9 @@ class _Writer:
                 words.append(f"tagged {self._tag(action.value)}")
             elif isinstance(action, Load) and action.field == "vlan_tci" and action.first_bit > 0:
                 words.append(_STATUSES.get(action.value, f"status {action.value}").strip(" ()"))
-            elif isinstance(action, SetField) and action.field == "mpls_label":
-                words.append(f"{self.label} {action.value}")
+            elif isinstance(action, SetField):
+                name = {"mpls_label": self.label, "ip_dscp": "DSCP"}.get(action.field)
+                words.append(f"{name} {action.value}" if name and action.value else "")
             elif isinstance(action, SetQueue):
                 words.append(f"queue {action.queue_id}")
             elif isinstance(action, Resubmit):

@@ -89,6 +89,28 @@ def test_agent_configurations_are_written_for_agents(tmp_path: Path, capsys: pyt
     assert read_configuration(folder / "s2.json").node == "s2"
 
 
+def test_tunnels_in_the_dscp_are_planned_counted_and_verified(capsys: pytest.CaptureFixture[str]) -> None:
+    in_dscp = ["kuijia", "square", "--tunnel-field", "dscp"]
+    labels, dscps = (json_of(["plan", *words, "--count"], capsys) for words in (["kuijia", "square"], in_dscp))
+    assert (labels["tunnel_field"], dscps["tunnel_field"]) == ("mpls", "dscp")
+    assert dscps["total"]["fields"] > labels["total"]["fields"]
+    assert main(["plan", *in_dscp, "--count"]) == 0
+    assert capsys.readouterr().out.startswith("kuijia on square, tunnels in the DSCP, replicated: ")
+    value = json_of(["verify", *in_dscp], capsys)
+    assert (value["holds"], value["tunnel_field"]) == (True, "dscp")
+    assert value["delivered"] == value["slots"]
+
+
+@pytest.mark.parametrize("words", [["--priorities", "eight"], ["--notified-by", "agent"]])
+def test_what_tunnels_in_the_dscp_cannot_have_is_refused_in_one_sentence(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "kuijia", "square", "--tunnel-field", "dscp", *words]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "tunnel_field mpls" in said
+
+
 @pytest.mark.ovs
 def test_plans_are_compared_with_open_vswitch(capsys: pytest.CaptureFixture[str]) -> None:
     argv = [

@@ -26,6 +26,8 @@ Term = tuple[tuple[int, int], ...]
 Parts = Mapping[str, int]
 """Field or register -> how many of its low bits mean something of their own."""
 _TAG_FIELDS = frozenset({"vlan_vid", "vlan_pcp", "vlan_tci"})
+# Where a row has them all, they name one thing, a tunnel (kuijia.tunnel_field), as a label does.
+_TUNNEL_FIELDS = frozenset({"ipv4_src", "ipv4_dst", "ip_dscp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,7 @@ def _columns(rows: Sequence[FlowRow], low_bits_of: Parts, context: frozenset[str
     for name in (name for name in FIELDS if name in used):
         bound = {name} | {need for need, _ in needs_of(name) if need in used}
         bound |= _TAG_FIELDS & used if name in _TAG_FIELDS else set()
+        bound |= _TUNNEL_FIELDS if name in _TUNNEL_FIELDS <= used else set()
         touching = [group for group in groups if group & bound]
         groups = [group for group in groups if not group & bound] + [bound.union(*touching)]
     columns: list[tuple[Part, ...]] = []

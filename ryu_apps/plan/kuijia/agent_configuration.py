@@ -18,10 +18,11 @@ from mininet_topos.ports import MAX_PORT_NO, PortMap
 from mininet_topos.topology import Direction
 from ryu_apps.plan.hash_ranges import N_SLOTS, HashRange
 from ryu_apps.plan.ids import Kind
-from ryu_apps.plan.kuijia.commodities import FIRST_LABEL, MAX_LABEL, Path, TunnelCommodity, label_key, nodes_of
+from ryu_apps.plan.kuijia.commodities import Path, TunnelCommodity, label_key, nodes_of
 from ryu_apps.plan.kuijia.ingress import IngressEntry, Wiring, failure_rows
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup
+from ryu_apps.plan.kuijia.tunnel_field import FIRST_LABEL, MAX_LABEL
 from ryu_apps.plan.rows import FlowRow
 from ryu_apps.plan.scheme import Scheme, TunnelFailover
 from ryu_apps.plan.slot_layers import Events, Piece

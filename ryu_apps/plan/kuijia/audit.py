@@ -123,7 +123,7 @@ class _Walker:
     def case(self, slots: list[tuple[int, int]]) -> Audit:
         found = Audit(cases=1)
         for slot, size in slots:
-            seen = cross(self.network, self.ingress_entry.commodity.src, self.packet, slot)
+            seen = cross(self.network, self.ingress_entry.commodity.src, self.packet, slot, self.planner.wiring.field)
             own = next(piece.tunnel for piece in self.base if slot in piece.slots)
             found = found.plus(self._judged(slot, size, own, seen))
         return found

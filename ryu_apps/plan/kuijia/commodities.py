@@ -1,21 +1,16 @@
-"""What the plans are made from: pairs with their tunnels and splitting weights, and a label for every tunnel.
-
-A label names a path in both directions, so that acknowledgements return over the tunnel of their flow; pairs,
-directions and classes that share a path share its label.
-"""
+"""What the plans are made from: pairs with their tunnels and splitting weights."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import count, pairwise
+from itertools import pairwise
 
-from mininet_topos.errors import BadInputError, PlanLimitError
+from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Direction, LinkId, Topology
 from te_solver.values import DEFAULT_PRIORITY
 
 Path = tuple[Direction, ...]
-FIRST_LABEL, MAX_LABEL = 16, (1 << 20) - 1  # labels 0 to 15 have meanings of their own (RFC 3032 section 2.1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,34 +106,6 @@ def with_ways_back(commodities: Iterable[TunnelCommodity]) -> tuple[TunnelCommod
     return (*given.values(), *(back for key, back in backs.items() if key not in given))
 
 
-def assign_labels(commodities: Iterable[TunnelCommodity], held: Mapping[Path, int] | None = None) -> dict[Path, int]:
-    """A label for every path, by the path in the direction in which its lower end comes first.
-
-    Parameters
-    ----------
-    held
-        Labels of the plan in force. Paths that stay keep theirs, and none of them is given to another path, so that
-        packets under way are never taken for others while one plan replaces the other.
-
-    Raises
-    ------
-    PlanLimitError
-        More paths than labels.
-    """
-    known = dict(held or {})
-    used = set(known.values())
-    free = (label for label in count(FIRST_LABEL) if label not in used)
-    labels: dict[Path, int] = {}
-    for each in commodities:
-        for path in each.paths:
-            key = label_key(path)
-            if key not in labels:
-                labels[key] = known[key] if key in known else next(free)
-    if labels and max(labels.values()) > MAX_LABEL:
-        raise PlanLimitError(f"{len(labels)} tunnels need more labels than 20 bits hold; plan fewer pairs or tunnels")
-    return labels
-
-
 def label_key(path: Path) -> Path:
-    """The path in the direction under which its label is filed."""
+    """The path in the direction under which its number is filed (tunnel_field.py)."""
     return min(path, reverse_path(path))

@@ -9,6 +9,7 @@ from mininet_topos.ports import HOST_PORT
 from mininet_topos.topology import Direction
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import Path
+from ryu_apps.plan.kuijia.tunnel_field import MPLS, TunnelField
 from ryu_apps.plan.walk import Hop, Network
 
 
@@ -24,6 +25,8 @@ class Crossing:
         Links that it was sent over; the last may be a failed one.
     queues, tcs
         Queue at every switch, the last one's host port included, and TC on every link.
+    labels
+        Numbers of tunnels that it carried.
     """
 
     delivered_to: str | None
@@ -33,7 +36,7 @@ class Crossing:
     labels: frozenset[int]
 
 
-def cross(network: Network, source: str, packet: Packet, slot: int) -> Crossing:
+def cross(network: Network, source: str, packet: Packet, slot: int, field: TunnelField = MPLS) -> Crossing:
     """Follow a packet of the host behind `source`, whose flow hashes to `slot`, hop by hop.
 
     Raises
@@ -57,7 +60,7 @@ def cross(network: Network, source: str, packet: Packet, slot: int) -> Crossing:
                 raise PlanError(f"the host at {hop.node} gets {leaving}, which was sent as {packet}")
             delivered_to = hop.node
             break
-        labels += leaving.mpls
+        labels += field.read(leaving)
         links.append(network.ports.direction_at[hop.node, port_no])
         arrival = network.arrival(hop.node, port_no)
         if arrival is None:

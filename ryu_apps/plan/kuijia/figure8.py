@@ -22,10 +22,11 @@ from ryu_apps.plan.decompose.shapes import decompose
 from ryu_apps.plan.fields import ETH_IPV4
 from ryu_apps.plan.hash_ranges import WHOLE, masked_slots, partition
 from ryu_apps.plan.ids import SPARE_TABLES, Kind, Priority, Table, cookie
-from ryu_apps.plan.kuijia.commodities import TunnelCommodity, assign_labels, label_key, with_ways_back
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity, with_ways_back
 from ryu_apps.plan.kuijia.ingress import COMMODITY, SPREAD, Wiring, commodity_number, into_tunnel
 from ryu_apps.plan.kuijia.priorities import ClassMarking
-from ryu_apps.plan.kuijia.transit import label_rows
+from ryu_apps.plan.kuijia.transit import tunnel_rows
+from ryu_apps.plan.kuijia.tunnel_field import assign_labels
 from ryu_apps.plan.rows import FlowRow, Load, match
 
 _OWNER = 1  # no count depends on whose rows they are
@@ -62,12 +63,11 @@ def example_tables(n_priorities: int) -> dict[tuple[str, int], list[FlowRow]]:
     topology = from_edges("kuijia-figure7", numbered_nodes(["s1", "s2", "s3", "s4"]), _EDGES)
     paths = tuple(tuple(Direction(*ends) for ends in pairwise(nodes)) for nodes in _TUNNELS)
     there_and_back = with_ways_back([TunnelCommodity("s1", "s4", paths, (1 / 3,) * 3)])
-    labels = assign_labels(there_and_back)
-    wiring = Wiring(_OWNER, assign_ports(topology), labels)
+    wiring = Wiring(_OWNER, assign_ports(topology), assign_labels(there_and_back))
     markings = [ClassMarking(number, number) for number in range(n_priorities)]
     tables: dict[tuple[str, int], list[FlowRow]] = defaultdict(list)
     for path in there_and_back[0].paths:
-        for node, row in label_rows(_OWNER, path, labels[label_key(path)], markings, wiring.ports):
+        for node, row in tunnel_rows(wiring, path, markings):
             tables[node, row.table_id].append(row)
     for commodity in there_and_back:
         for row in _ingress_rows(topology, commodity, markings, wiring):

@@ -1,7 +1,7 @@
 """Rows of the switch where traffic enters: hash a flow to a slot, and a slot to a tunnel.
 
 Table TE_INGRESS knows the destination and the class, writes the hash slot to reg0 and the commodity to reg1; table
-TE_HASH maps (commodity, slots) to a tunnel: push a label, say path, class and queue, and send.
+TE_HASH maps (commodity, slots) to a tunnel: write path and class into the tunnel field, choose the queue, and send.
 
 A base row stands in the band PRIMARY; the rows of the k-th failure layer stand k above RECOVERY, so that the newest
 layer wins and a failure is answered by adding rows alone.
@@ -20,6 +20,7 @@ from ryu_apps.plan.ids import Kind, Priority, Table, cookie, tunnel_group
 from ryu_apps.plan.kuijia.commodities import Path, TunnelCommodity, label_key
 from ryu_apps.plan.kuijia.options import Prefix
 from ryu_apps.plan.kuijia.priorities import ClassMarking, TrafficClass
+from ryu_apps.plan.kuijia.tunnel_field import MPLS, TunnelField
 from ryu_apps.plan.rows import (
     Action,
     Bucket,
@@ -30,8 +31,6 @@ from ryu_apps.plan.rows import (
     Match,
     Multipath,
     Output,
-    PushMpls,
-    SetField,
     SetQueue,
     match,
 )
@@ -80,11 +79,12 @@ class IngressEntry:
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """Whose rows these are, and what ports and labels they name."""
+    """Whose rows these are, what ports and numbers of tunnels they name, and what packets carry those in."""
 
     owner: int
     ports: PortMap
     labels: Mapping[Path, int]
+    field: TunnelField = MPLS
 
 
 def commodity_number(destination_dpid: int, tc: int) -> int:
@@ -155,10 +155,9 @@ def _piece_rows(
 ) -> Iterator[FlowRow]:
     for piece in layer:
         actions = _send(ingress_entry, wiring, piece)
+        known = match(reg1=ingress_entry.number, **wiring.field.needs)
         for value, mask in masked_slots(piece.slots):
-            fields = (
-                match(reg1=ingress_entry.number) if not mask else match(reg0=(value, mask), reg1=ingress_entry.number)
-            )
+            fields = tuple(sorted((("reg0", value, mask), *known))) if mask else known
             yield FlowRow(Table.TE_HASH, priority, fields, actions, cookie=_cookie(ingress_entry, wiring, kind))
 
 
@@ -171,11 +170,9 @@ def _send(ingress_entry: IngressEntry, wiring: Wiring, piece: Piece) -> tuple[Ac
 
 
 def into_tunnel(path: Path, marking: ClassMarking, wiring: Wiring) -> tuple[Action, ...]:
-    """Push a label and send. The TC is set, or Open vSwitch would copy bits of the DSCP into it."""
+    """Say tunnel and class, and send."""
     return (
-        PushMpls(),
-        SetField("mpls_label", wiring.labels[label_key(path)]),
-        SetField("mpls_tc", marking.tc),
+        *wiring.field.enter(wiring.labels[label_key(path)], marking),
         SetQueue(marking.queue_id),
         Output(wiring.ports.port_of[path[0]]),
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import Host
-from ryu_apps.plan.choices import AGENTS_NOTIFY, NOTIFIERS, SPLITS
+from ryu_apps.plan.choices import AGENTS_NOTIFY, DSCP_FIELD, NOTIFIERS, SPLITS, TUNNEL_FIELDS, dscp_conflict
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup
 
 _ADDRESS_BITS = 32
@@ -69,25 +69,38 @@ class TunnelOptions:
         Who notifies the ingress that a tunnel is down: the controller, or the agents of the switches (transit.py), for
         which every tunnel needs rows.
 
+    tunnel_field : {"mpls", "dscp"}
+        What packets carry their tunnel and their tag in (tunnel_field.py).
+
     Raises
     ------
     BadInputError
-        A value that is not among the choices, agents with a SELECT group, or a prefix that stands twice.
+        A value that is not among the choices, agents with a SELECT group, a prefix that stands twice, or choices that
+        tunnels in the DSCP do not go together with.
     """
 
     priorities: str = "single"
     split: str = "ranges"
     prefixes: tuple[tuple[str, tuple[Prefix, ...]], ...] = ()
     notified_by: str = NOTIFIERS[0]
+    tunnel_field: str = TUNNEL_FIELDS[0]
 
     def __post_init__(self) -> None:
-        for name, choices in (("priorities", tuple(PRIORITY_SETUPS)), ("split", SPLITS), ("notified_by", NOTIFIERS)):
+        for name, choices in (
+            ("priorities", tuple(PRIORITY_SETUPS)),
+            ("split", SPLITS),
+            ("notified_by", NOTIFIERS),
+            ("tunnel_field", TUNNEL_FIELDS),
+        ):
             if getattr(self, name) not in choices:
                 raise BadInputError(f"unknown {name} {getattr(self, name)!r}; use one of {', '.join(choices)}")
         if self.split == "select" and self.by_agents:
             raise BadInputError(
                 "agents change hash ranges, not groups; use split 'ranges', or let the controller notify"
             )
+        conflict = dscp_conflict(self.priorities, self.notified_by)
+        if self.tunnel_field == DSCP_FIELD and conflict:
+            raise BadInputError(conflict)
         given = [prefix for _, prefixes in self.prefixes for prefix in prefixes]
         if len(set(given)) < len(given):
             raise BadInputError(f"the prefixes {self.prefixes} name one twice; each belongs to one switch")

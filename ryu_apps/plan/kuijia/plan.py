@@ -15,7 +15,7 @@ from mininet_topos.topology import LinkId, Topology
 from ryu_apps.plan.addressing import dpid_of, hosts_of
 from ryu_apps.plan.hash_ranges import HashRange
 from ryu_apps.plan.ids import Kind
-from ryu_apps.plan.kuijia.commodities import Path, TunnelCommodity, assign_labels, label_key, with_ways_back
+from ryu_apps.plan.kuijia.commodities import Path, TunnelCommodity, label_key, with_ways_back
 from ryu_apps.plan.kuijia.ingress import (
     IngressEntry,
     Wiring,
@@ -27,7 +27,8 @@ from ryu_apps.plan.kuijia.ingress import (
 )
 from ryu_apps.plan.kuijia.options import TunnelOptions, prefixes_of
 from ryu_apps.plan.kuijia.priorities import ClassMarking, queue_rows
-from ryu_apps.plan.kuijia.transit import guard_rows, label_rows, ldi_rows
+from ryu_apps.plan.kuijia.transit import guard_rows, ldi_rows, tunnel_rows
+from ryu_apps.plan.kuijia.tunnel_field import assign_labels, field_of
 from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan, sorted_flows
 from ryu_apps.plan.scheme import Scheme
 from ryu_apps.plan.slot_layers import (
@@ -113,8 +114,9 @@ class TunnelPlanner:
         self.prefixes = prefixes_of(topology, self.hosts, options)
         both_ways = with_ways_back(commodities)
         held = held or Held()
-        self.labels = assign_labels(both_ways, held.labels)
-        self.wiring = Wiring(self.owner, assign_ports(topology), self.labels)
+        field = field_of(options.tunnel_field, self.prefixes)
+        self.labels = assign_labels(both_ways, held.labels, field)
+        self.wiring = Wiring(self.owner, assign_ports(topology), self.labels, field)
         self.ingress_entries = self._ingress_entries(both_ways, held)
         self._base = self._base_rows()
 
@@ -236,7 +238,7 @@ class TunnelPlanner:
         return found
 
     def _base_rows(self) -> dict[str, list[FlowRow]]:
-        rows = {node: list(guard_rows(self.owner)) for node in self.topology.node_names}
+        rows = {node: list(guard_rows(self.wiring, node)) for node in self.topology.node_names}
         markings: dict[Path, set[ClassMarking]] = defaultdict(set)
         for node, ingress_entries in self.ingress_entries.items():
             for ingress_entry in ingress_entries:
@@ -249,11 +251,10 @@ class TunnelPlanner:
                 for path in ingress_entry.commodity.paths:
                     markings[label_key(path)] |= own
         for path, needed in markings.items():
-            named = (self.owner, path, self.labels[path])
-            for node, row in label_rows(*named, sorted(needed, key=lambda marking: marking.tc), self.wiring.ports):
+            for node, row in tunnel_rows(self.wiring, path, sorted(needed, key=lambda marking: marking.tc)):
                 rows[node].append(row)
             if self.options.by_agents:
-                for node, row in ldi_rows(*named, self.options.setup.ldi, self.wiring.ports):
+                for node, row in ldi_rows(self.wiring, path, self.options.setup.ldi):
                     rows[node].append(row)
         return rows
 

@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 
 from experiments.verify.against_ovs.tunnels import (
-    LabelledForwarding,
+    TunnelForwarding,
     compare_tunnels,
     draw_packets,
-    labelled_flow_of,
-    parse_labelled_trace,
+    parse_tunnel_trace,
+    tunnel_flow_of,
 )
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import PlanError
 from mininet_topos.ports import HOST_PORT
 from ryu_apps.plan.interpret import Packet
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
-from ryu_apps.plan.kuijia.options import TunnelOptions
+from ryu_apps.plan.kuijia.options import TunnelOptions, parse_prefix
 from ryu_apps.plan.kuijia.plan import Failures
 from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
 from ryu_apps.plan.rows import Controller, FlowRow, RulePlan, SetField, SetQueue
@@ -32,6 +32,7 @@ from tests.plan.kuijia.networks import figure1, figure1_traffic
 
 GSCALE = load_topology("gscale")
 FIGURE1 = figure1()
+DSCP = TunnelOptions(tunnel_field="dscp")
 FAILURES: Failures = [frozenset({GSCALE.link_ids[number]}) for number in (3, 11)]
 
 
@@ -43,18 +44,21 @@ def allocated() -> tuple[TunnelCommodity, ...]:
 
 @pytest.mark.ovs
 @pytest.mark.parametrize(
-    ("scheme", "priorities", "failures"),
+    ("scheme", "options", "failures"),
     [
-        ("kuijia", "single", ()),
-        ("kuijia", "single", FAILURES),
-        ("kuijia", "eight", FAILURES[:1]),
-        ("rescaling", "single", FAILURES[:1]),
-        ("te", "four", ()),
+        ("kuijia", TunnelOptions(), ()),
+        ("kuijia", TunnelOptions(), FAILURES),
+        ("kuijia", DSCP, FAILURES),
+        ("kuijia", replace(DSCP, prefixes=(("s1", (parse_prefix("10.0.0.0/30"),)),)), ()),
+        ("kuijia", TunnelOptions("eight"), FAILURES[:1]),
+        ("rescaling", TunnelOptions(), FAILURES[:1]),
+        ("rescaling", DSCP, FAILURES[:1]),
+        ("te", TunnelOptions("four"), ()),
     ],
 )
-def test_the_interpreter_agrees_with_a_real_switch(scheme: str, priorities: str, failures: Failures) -> None:
-    commodities = equal_commodities(GSCALE) if priorities == "single" else allocated()
-    plans = plan_tunnels(scheme, GSCALE, commodities, TunnelOptions(priorities), failures)
+def test_the_interpreter_agrees_with_a_real_switch(scheme: str, options: TunnelOptions, failures: Failures) -> None:
+    commodities = equal_commodities(GSCALE) if options.priorities == "single" else allocated()
+    plans = plan_tunnels(scheme, GSCALE, commodities, options, failures)
     outcome = compare_tunnels(GSCALE, plans, plans, samples=scaled(400), seed=6)
     assert (outcome.differences, outcome.first_difference) == (0, None)
     assert outcome.packets == scaled(400)
@@ -91,9 +95,10 @@ def changed(plan: RulePlan, kind: type) -> RulePlan:
 
 
 @pytest.mark.ovs
+@pytest.mark.parametrize("options", [TunnelOptions(), DSCP], ids=lambda options: options.tunnel_field)
 @pytest.mark.parametrize("kind", [SetField, SetQueue])
-def test_a_wrong_label_or_queue_is_caught(kind: type) -> None:
-    plans = plan_tunnels("kuijia", GSCALE, equal_commodities(GSCALE))
+def test_a_wrong_number_or_queue_is_caught(kind: type, options: TunnelOptions) -> None:
+    plans = plan_tunnels("kuijia", GSCALE, equal_commodities(GSCALE), options)
     wrong = {dpid: changed(plan, kind) for dpid, plan in plans.items()}
     outcome = compare_tunnels(GSCALE, plans, wrong, samples=150, seed=6)
     assert outcome.differences > 0
@@ -109,6 +114,9 @@ def test_packets_are_drawn_by_seed_and_of_every_kind() -> None:
     assert {(bool(packet.mpls), in_port == HOST_PORT) for _, in_port, packet in drawn} == {(0, 1), (1, 0), (1, 1)}
     assert {packet.ip_proto for _, _, packet in drawn} == {1, 6, 17}
     assert len({packet.ip_dscp for _, _, packet in drawn}) == 6
+    in_dscp = plan_tunnels("kuijia", GSCALE, equal_commodities(GSCALE), DSCP)
+    ways = [in_port == HOST_PORT for _, in_port, _ in draw_packets(GSCALE, in_dscp, 500, seed=1)]
+    assert 0 < ways.count(False) < 150
 
 
 TRACE = "Flow: x\n     -> NXM_NX_REG0[0..9] is now 0x2d\nDatapath actions: {}\n"
@@ -121,25 +129,25 @@ TRACE = "Flow: x\n     -> NXM_NX_REG0[0..9] is now 0x2d\nDatapath actions: {}\n"
         (
             (),
             "push_mpls(label=17,tc=1,ttl=64,bos=1,eth_type=0x8847),set(skb_priority(0x2)),b1p4",
-            ((4, ((17, 1),), 2),),
+            ((4, Packet(mpls=((17, 1),)), 2),),
         ),
-        (((16, 0),), "set(skb_priority(0x1)),b3p3", ((3, ((16, 0),), 1),)),
-        (((16, 0),), "pop_mpls(eth_type=0x800),set(skb_priority(0x1)),b4p1", ((1, (), 1),)),
+        (((16, 0),), "set(skb_priority(0x1)),b3p3", ((3, Packet(mpls=((16, 0),)), 1),)),
+        (((16, 0),), "pop_mpls(eth_type=0x800),set(skb_priority(0x1)),b4p1", ((1, Packet(), 1),)),
+        ((), "set(ipv4(tos=0x7/0xff)),set(skb_priority(0x2)),b1p4", ((4, Packet(ip_dscp=1, ip_ecn=3), 2),)),
+        ((), "set(ipv4(ttl=64,tos=0x8/0xfc)),b1p4", ((4, Packet(ip_dscp=2), 0),)),
     ],
 )
-def test_an_answer_is_read_as_ports_labels_and_queues(mpls: object, actions: str, outputs: object) -> None:
+def test_an_answer_is_read_as_ports_packets_and_queues(mpls: object, actions: str, outputs: object) -> None:
     packet = Packet(mpls=mpls)  # type: ignore[arg-type]
-    assert parse_labelled_trace(TRACE.format(actions), packet) == (LabelledForwarding(outputs), 0x2D)  # type: ignore[arg-type]
+    assert parse_tunnel_trace(TRACE.format(actions), packet) == (TunnelForwarding(outputs), 0x2D)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("text", "words"), [("Flow: x\n", "holds 0 answers"), (TRACE.format("recirc(0x1)"), "recirc")])
 def test_an_answer_that_is_not_understood_is_an_error(text: str, words: str) -> None:
     with pytest.raises(PlanError, match=words):
-        parse_labelled_trace(text, Packet())
+        parse_tunnel_trace(text, Packet())
 
 
 def test_a_packet_is_written_as_a_trace_reads_it() -> None:
-    assert (
-        labelled_flow_of(Packet(mpls=((16, 5),)), 2) == "in_port=2,mpls,mpls_label=16,mpls_tc=5,mpls_bos=1,mpls_ttl=64"
-    )
-    assert labelled_flow_of(Packet(ip_dscp=26), 1).endswith("udp_src=0,udp_dst=0,nw_tos=104")
+    assert tunnel_flow_of(Packet(mpls=((16, 5),)), 2) == "in_port=2,mpls,mpls_label=16,mpls_tc=5,mpls_bos=1,mpls_ttl=64"
+    assert tunnel_flow_of(Packet(ip_dscp=26), 1).endswith("udp_src=0,udp_dst=0,nw_tos=104,nw_ecn=0")

@@ -11,17 +11,15 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError, PlanLimitError
 from mininet_topos.topology import LinkId
 from mininet_topos.toy import TOYS
-from ryu_apps.plan.kuijia import commodities
 from ryu_apps.plan.kuijia.commodities import (
-    FIRST_LABEL,
     TunnelCommodity,
-    assign_labels,
     label_key,
     nodes_of,
     reverse_path,
     with_ways_back,
 )
 from ryu_apps.plan.kuijia.sources import allocated_commodities, equal_commodities
+from ryu_apps.plan.kuijia.tunnel_field import FIRST_LABEL, MplsField, assign_labels
 from te_solver.demands import random_pairs, with_classes
 from te_solver.network import to_network
 from te_solver.solve import SolveOptions, solve
@@ -125,7 +123,7 @@ def test_paths_that_stay_keep_their_labels_and_none_of_those_in_force_changes_it
     assert not {labels[path] for path in labels.keys() - kept} & set(held.values())
 
 
-def test_more_paths_than_labels_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commodities, "MAX_LABEL", FIRST_LABEL + 1)
-    with pytest.raises(PlanLimitError, match="3 tunnels need more labels"):
-        assign_labels([figure1_traffic()])
+def test_more_paths_than_labels_are_refused() -> None:
+    assert len(assign_labels([figure1_traffic()], field=MplsField(range(3)))) == 3
+    with pytest.raises(PlanLimitError, match="the network has more tunnels than the 2 that"):
+        assign_labels([figure1_traffic()], field=MplsField(range(2)))

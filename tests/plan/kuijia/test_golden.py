@@ -21,8 +21,10 @@ GOLDEN = Path(__file__).parent / "golden"
 FAILURE = (frozenset({LinkId("s2", "s4")}),)
 WEIGHTS = (0.5, 0.3, 0.2)
 HIGH, LOW = (replace(figure1_traffic(WEIGHTS), priority=priority) for priority in (1, 6))
+IN_DSCP = replace(FIGURE2_OPTIONS, tunnel_field="dscp")
 
-# Figure 2 before and after the failure at its four switches; Figure 3a; the eight queues of section 4.3; comparison.
+# Figure 2 before and after the failure at its four switches; Figure 3a; the eight queues of section 4.3; tunnels in the
+# DSCP (section 5); comparison.
 CASES = {
     "figure2-s1": ("s1", "kuijia", (figure1_traffic(),), FIGURE2_OPTIONS, ()),
     "figure2-s2": ("s2", "kuijia", (figure1_traffic(),), FIGURE2_OPTIONS, ()),
@@ -33,6 +35,8 @@ CASES = {
     "figure3b-s1-failed": ("s1", "kuijia", (figure1_traffic(WEIGHTS),), TunnelOptions(), FAILURE),
     "eight-s1-failed": ("s1", "kuijia", (HIGH, LOW), TunnelOptions("eight"), FAILURE),
     "eight-s3": ("s3", "kuijia", (HIGH, LOW), TunnelOptions("eight"), ()),
+    "dscp-s1-failed": ("s1", "kuijia", (figure1_traffic(),), IN_DSCP, FAILURE),
+    "dscp-s2": ("s2", "kuijia", (figure1_traffic(),), IN_DSCP, ()),
     "select-s1": ("s1", "te", (figure1_traffic(WEIGHTS),), TunnelOptions(split="select"), ()),
 }
 

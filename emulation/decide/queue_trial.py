@@ -151,9 +151,9 @@ def _mark(queue_id: int, setup: QueueSetup) -> bytes:
     for pcp, queue in setup.queue_of_pcp:
         if queue == queue_id:
             return struct.pack("!HHH", ETH_VLAN, pcp << 13 | _VLAN_ID, ETH_TRIAL)
-    for dscp, queue in setup.queue_of_dscp:
+    for tos, queue in (*((dscp << 2, queue) for dscp, queue in setup.queue_of_dscp), *setup.queue_of_ecn):
         if queue == queue_id:
-            return struct.pack("!H", ETH_IPV4) + _IPV4_HEAD.pack(0x45, dscp << 2, _IPV4_BYTES, _IP_TRIAL, *_IPV4_ENDS)
+            return struct.pack("!H", ETH_IPV4) + _IPV4_HEAD.pack(0x45, tos, _IPV4_BYTES, _IP_TRIAL, *_IPV4_ENDS)
     return ETH_TRIAL.to_bytes(2, "big")
 
 

@@ -2,7 +2,7 @@
 
 On the kernel datapath `set_queue` alone decides: Open vSwitch writes class 1:(queue + 1) into the packet's priority.
 The userspace datapath keeps the queue number to itself, so filters read it again from what the packet carries:
-the traffic class (TC) of its MPLS label, the PCP of its 802.1Q tag, or its DSCP.
+the traffic class (TC) of its MPLS label, the PCP of its 802.1Q tag, its DSCP, or the tag in its ECN.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 
 from emulation.decide.class_rates import ClassRate, class_rates
 from mininet_topos.errors import BadInputError
+from ryu_apps.plan.choices import DSCP_FIELD, MPLS_FIELD
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS, PrioritySetup, strict_queues
+from ryu_apps.plan.kuijia.tunnel_field import ECN_OF_TC
 from ryu_apps.plan.notification import AFRESH
 from ryu_apps.plan.rows import QueueRow
 from ryu_apps.pmt.scheduling import SchedulerKind
@@ -25,6 +27,8 @@ CONTROL_SHARE, CONTROL_MAX_MBPS = 0.1, 1.0  # what control packets have for them
 CS6_TOS, _DSCP_MASK, _DSCP_SHIFT = 0xC0, 0xFC, 2
 _UDP, _BFD_PORT = 17, 3784
 _TC_SHIFT, _TC_MASK = 9, 0x0E00  # within a label stack entry (RFC 3032, RFC 5462)
+_ECN_MASK = 0b11
+_VALUES = {"TC": 8, "PCP": 8, "DSCP": 64, "ECN": 4}
 _PCP_SHIFT, _PCP_MASK = 13, 0xE000  # within the tag control information (IEEE 802.1Q)
 
 
@@ -48,8 +52,8 @@ class QueueSetup:
     scheduler, shares
         How the queues share a port, and the weight or guaranteed fraction of each (`class_rates`); by default strict
         priority, queue 0 first.
-    queue_of_tc, queue_of_pcp, queue_of_dscp : tuple of (int, int)
-        Queue by TC of MPLS packets, by PCP of tagged ones, by DSCP of plain IPv4.
+    queue_of_tc, queue_of_pcp, queue_of_dscp, queue_of_ecn : tuple of (int, int)
+        Queue by TC of MPLS packets, by PCP of tagged ones, by DSCP and by ECN of plain IPv4.
 
     Raises
     ------
@@ -64,6 +68,7 @@ class QueueSetup:
     queue_of_tc: tuple[tuple[int, int], ...] = ()
     queue_of_pcp: tuple[tuple[int, int], ...] = ()
     queue_of_dscp: tuple[tuple[int, int], ...] = ()
+    queue_of_ecn: tuple[tuple[int, int], ...] = ()
     has_control: bool = True
     control_is_bfd: bool = False
     scheduler: SchedulerKind = SchedulerKind.STRICT
@@ -79,17 +84,13 @@ class QueueSetup:
         classes = self.n_queues + (self.has_control and not self.control_is_queue_0)
         if self.n_queues < 2 or classes > MAX_QUEUES:
             raise BadInputError(f"{self.name!r} has {classes} classes of traffic a port; a port has 2 to {MAX_QUEUES}")
-        for word, pairs, values in (
-            ("TC", self.queue_of_tc, 8),
-            ("PCP", self.queue_of_pcp, 8),
-            ("DSCP", self.queue_of_dscp, 64),
-        ):
-            self._check(word, pairs, values)
+        for word, pairs in self._marked.items():
+            self._check(word, pairs, _VALUES[word])
         self._check("any", ((0, self.default_queue),), 1)
 
     def _check(self, word: str, pairs: tuple[tuple[int, int], ...], values: int) -> None:
         # What switches tell each other about failures is labelled or tagged, and goes with the control packets.
-        first = self._first_traffic_queue if word in ("DSCP", "any") else 0
+        first = self._first_traffic_queue if word in ("DSCP", "ECN", "any") else 0
         for value, queue_id in pairs:
             if not 0 <= value < values or not first <= queue_id < self.n_queues:
                 raise BadInputError(
@@ -152,12 +153,15 @@ class QueueSetup:
         after = (replace(rate, priority=rate.priority + len(control)) for rate in found)
         return control | dict(zip(queues, after, strict=True))
 
+    @property
+    def _marked(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        """Queues by value, for what a packet may carry."""
+        ip = {"DSCP": self.queue_of_dscp, "ECN": self.queue_of_ecn}
+        return {"TC": self.queue_of_tc, "PCP": self.queue_of_pcp, **ip}
+
     def _marks(self, queue_id: int) -> list[str]:
         return [
-            f"{word} {value}"
-            for word, pairs in (("TC", self.queue_of_tc), ("PCP", self.queue_of_pcp), ("DSCP", self.queue_of_dscp))
-            for value, queue in pairs
-            if queue == queue_id
+            f"{word} {value}" for word, pairs in self._marked.items() for value, queue in pairs if queue == queue_id
         ]
 
 
@@ -183,23 +187,27 @@ LOW_QUEUE = QueueSetup(
 )
 
 
-def queue_setup(setup: PrioritySetup) -> QueueSetup:
+def queue_setup(setup: PrioritySetup, tunnel_field: str = MPLS_FIELD) -> QueueSetup:
     """Queues of a set-up of traffic classes; what no class claims waits where the last class does.
 
     Parameters
     ----------
     setup
         `ryu_apps.plan.kuijia.priorities`.
+    tunnel_field
+        What carries the tag: the TC of a label, or ECN (`ryu_apps.plan.kuijia.tunnel_field`).
     """
     marks = {mark for each in setup.classes for mark in (each.normal, each.victim)}
+    by_ecn = tunnel_field == DSCP_FIELD
     dscps = tuple((each.dscp, each.normal.queue_id) for each in setup.classes if each.dscp)
     return QueueSetup(
         setup.name,
         setup.n_queues,
         default_queue=setup.classes[-1].normal.queue_id,
         control_is_queue_0=all(mark.queue_id for mark in marks),
-        queue_of_tc=tuple(sorted((mark.tc, mark.queue_id) for mark in {*marks, setup.ldi})),
+        queue_of_tc=() if by_ecn else tuple(sorted((mark.tc, mark.queue_id) for mark in {*marks, setup.ldi})),
         queue_of_dscp=dscps,
+        queue_of_ecn=tuple(sorted((ECN_OF_TC[mark.tc], mark.queue_id) for mark in marks)) if by_ecn else (),
     )
 
 
@@ -246,6 +254,9 @@ class QueueTree:
             return lines
         for dscp, queue_id in setup.queue_of_dscp:
             words = f"u32 match ip tos {dscp << _DSCP_SHIFT:#x} {_DSCP_MASK:#x} flowid {class_of(queue_id)}"
+            lines.append(f"filter add {device} parent 1: protocol ip prio 1 {words}")
+        for ecn, queue_id in setup.queue_of_ecn:
+            words = f"u32 match ip tos {ecn:#x} {_ECN_MASK:#x} flowid {class_of(queue_id)}"
             lines.append(f"filter add {device} parent 1: protocol ip prio 1 {words}")
         for tc, queue_id in setup.queue_of_tc:
             words = f"u32 match u32 {tc << _TC_SHIFT:#x} {_TC_MASK:#x} at 0 flowid {class_of(queue_id)}"

@@ -35,6 +35,7 @@ from experiments.scenario.tunnel_values import Rerun, WantedFlow
 from experiments.scenario.tunnels import (
     TUNNEL_KEYS,
     check_moment,
+    check_tunnel_field,
     read_expected,
     read_flows,
     read_queues,
@@ -62,7 +63,7 @@ KEYS = (
 )  # fmt: skip
 _KEYS_OF_TUNNELS = (
     "demands", "tunnels", "tunnel_kind", "objective", "te_solver", "low_to_high", "shape", "split", "notified_by",
-    "reoptimise",
+    "reoptimise", "tunnel_field",
 )  # fmt: skip
 MIN_TAIL_S = 3.0
 MIN_CAPACITY_MBPS = 0.1  # less does not carry BFD
@@ -282,6 +283,7 @@ def _check_together(
             raise context.error(fields[key], f"{key} is for schemes of tunnels, not for {of_routes[0]!r}; remove it")
     if "reoptimise" in fields and "notified_by" in fields and fields["notified_by"].value == "agent":
         raise context.error(fields["reoptimise"], "agents keep the tunnels that they know; remove it, or notified_by")
+    check_tunnel_field(context, fields)
     if "flows" in fields and "controls" in fields:
         raise context.error(fields["controls"], "controls count packets, which flows do not; use expect")
     for key in ("expect", "reoptimise"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.scenario.flow_values import Flow
-from ryu_apps.plan.choices import NOTIFIERS, PRIORITIES, SHAPES
+from ryu_apps.plan.choices import NOTIFIERS, PRIORITIES, SHAPES, TUNNEL_FIELDS
 from te_solver.choices import OBJECTIVES, TE_SOLVERS, TUNNEL_KINDS
 
 QUEUES = (*PRIORITIES, "low-queue")
@@ -31,6 +31,8 @@ class TunnelConfiguration:
         Shape of the tables that are installed.
     notified_by
         Who answers failed tunnels: the controller, or the agents of the switches.
+    tunnel_field
+        What packets carry their tunnel and their tag in.
     """
 
     demands: str = ""
@@ -42,6 +44,7 @@ class TunnelConfiguration:
     low_to_high: float | None = None
     shape: str = SHAPES[0]
     notified_by: str = NOTIFIERS[0]
+    tunnel_field: str = TUNNEL_FIELDS[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,12 +35,12 @@ from experiments.scenario.tunnel_values import (
 )
 from mininet_topos.lines import Line
 from mininet_topos.topology import MAX_MBPS, Topology
-from ryu_apps.plan.choices import NOTIFIERS, SHAPES
+from ryu_apps.plan.choices import DSCP_FIELD, NOTIFIERS, PRIORITIES, SHAPES, TUNNEL_FIELDS, dscp_conflict
 from te_solver.choices import MAX_TUNNELS, OBJECTIVES, TE_SOLVERS, TUNNEL_KINDS
 
 TUNNEL_KEYS = (
     "demands", "tunnels", "tunnel_kind", "objective", "te_solver", "low_to_high", "queues", "shape", "split",
-    "capacity_mbps", "flows", "expect", "reoptimise", "notified_by",
+    "capacity_mbps", "flows", "expect", "reoptimise", "notified_by", "tunnel_field",
 )  # fmt: skip
 _FLOW_KEYS = ("name", "from", "to", "kind", "mbps", "tunnel", "moves_to", "priority", "start_s")
 _DEMAND_KEYS = ("src", "dst", "demand_mbps", "priority")
@@ -75,6 +75,7 @@ def read_tunnel_configuration(
         low_to_high=optional(fields, "low_to_high", _POSITIVE, context),
         shape=with_default(fields, "shape", one_of(SHAPES), context, SHAPES[0]),
         notified_by=with_default(fields, "notified_by", one_of(NOTIFIERS), context, NOTIFIERS[0]),
+        tunnel_field=with_default(fields, "tunnel_field", one_of(TUNNEL_FIELDS), context, TUNNEL_FIELDS[0]),
     )
 
 
@@ -243,6 +244,26 @@ def require_capacities(context: Context, line: Line, topology: Topology, default
             f"link {unknown[0].direction} of {topology.name!r} has no capacity ({len(unknown)} directions have none); "
             "add 'capacity_mbps: 10' for all links, or 'default_capacity_mbps: 10' for those",
         )
+
+
+def check_tunnel_field(context: Context, fields: Mapping[str, Line]) -> None:
+    """Refuse what tunnels in the DSCP do not go together with.
+
+    Raises
+    ------
+    BadInputError
+        Such a key beside `tunnel_field: dscp`.
+    """
+    line = fields.get("tunnel_field")
+    if line is None or line.value != DSCP_FIELD:
+        return
+    queues, notifier = (
+        fields[key].value if key in fields and fields[key].value is not None else choices[0]
+        for key, choices in (("queues", PRIORITIES), ("notified_by", NOTIFIERS))
+    )
+    conflict = dscp_conflict(str(queues), str(notifier))
+    if conflict is not None:
+        raise context.error(line, conflict)
 
 
 def check_moment(context: Context, line: Line, failures: Sequence[Failure], rerun: Rerun | None) -> None:

@@ -60,7 +60,8 @@ def test_every_setting_can_be_given():
         "default_capacity_mbps": "100",
         "low_to_high": "10",
         "seed": "7",
-        "priorities": "four",
+        "priorities": "single",
+        "tunnel_field": "dscp",
         "prefixes": "s4=10.0.2.0/24, s4=10.0.3.0/24,s5=10.0.5.5",
         "te_interval_s": "60",
         "shape": "decomposed",
@@ -77,7 +78,8 @@ def test_every_setting_can_be_given():
     assert settings.queue_remote("s3", "10.255.0.3") == "unix:/run/s3/db.sock"
     assert (settings.edge, settings.scheme) == (False, "cb")
     options = TunnelOptions(
-        "four",
+        "single",
+        tunnel_field="dscp",
         prefixes=(
             ("s4", (parse_prefix("10.0.2.0/24"), parse_prefix("10.0.3.0/24"))),
             ("s5", (parse_prefix("10.0.5.5"),)),

@@ -65,11 +65,13 @@ def claim(result: dict[str, Any], name: str) -> dict[str, Any]:
     return next(claim for claim in result["claims"] if claim["name"].startswith(name))
 
 
-@pytest.mark.parametrize("notified_by", ["controller", "agent"])
+@pytest.mark.parametrize(
+    ("notified_by", "tunnel_field"), [("controller", "mpls"), ("agent", "mpls"), ("controller", "dscp")]
+)
 def test_only_the_victim_moves_and_the_switches_hold_the_rows_for_it_in_the_installed_shape(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], notified_by: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], notified_by: str, tunnel_field: str
 ) -> None:
-    result = run(f"{FAILURE}notified_by: {notified_by}\n", tmp_path, capsys)
+    result = run(f"{FAILURE}notified_by: {notified_by}\ntunnel_field: {tunnel_field}\n", tmp_path, capsys)
     flows = {flow["name"]: flow for flow in result["flows"]}
     assert {name: flow["class"] for name, flow in flows.items()} == {
         "victim": "victim",
@@ -84,6 +86,9 @@ def test_only_the_victim_moves_and_the_switches_hold_the_rows_for_it_in_the_inst
     queues = result["links"]["s1>s3"]
     assert queues["before"]["2"] == 0.0
     assert queues["after"]["2"] > 0.3, "victims wait in the last queue"
+    left = result["links"]["s1>s4"]
+    assert left["before"]["1"] > 0.3, "the victim's own tunnel carried it before"
+    assert left["after"]["1"] < 0.1 * left["before"]["1"]
     assert (tmp_path / "out" / "figure.png").stat().st_size > 0
     assert result["failures"][0]["stages_ms"]["switch_over"] is not None
     events = (tmp_path / "out" / "events.jsonl").read_text(encoding="utf-8")

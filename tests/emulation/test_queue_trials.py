@@ -62,7 +62,7 @@ from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, SINGLE
 from ryu_apps.plan.rows import FlowRow, Output, RulePlan, match
 from tests.patience import patient_s
 
-SETUPS = tuple(QUEUE_SETUPS.values())
+SETUPS = (*QUEUE_SETUPS.values(), queue_setup(SINGLE, "dscp"))
 PORT = TrialPort("s1", 2, capacity_mbps=10.0)
 STRICT = PairOutcome(PORT, 1, 2, 80, 80, 100, 70, 0.5)
 any_setup = pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.name)
@@ -158,7 +158,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
 
 
 @as_root
-@pytest.mark.parametrize("setup", [queue_setup(EIGHT), queue_setup(FOUR)], ids=lambda setup: setup.name)
+@pytest.mark.parametrize("setup", [queue_setup(EIGHT), queue_setup(FOUR), SETUPS[-1]], ids=lambda setup: setup.name)
 def test_this_kernel_serves_queues_strictly(setup: QueueSetup) -> None:
     verdict = try_queue_testbed(tree_of(setup))
     assert verdict.ok, verdict.describe()

@@ -14,6 +14,7 @@ from emulation.build import place_shapes
 from emulation.decide.options import EmulationOptions
 from emulation.decide.queues import (
     CONTROL_CLASS,
+    CS6_TOS,
     LOW_QUEUE,
     QUEUE_SETUPS,
     QueueFacts,
@@ -40,10 +41,11 @@ from ryu_apps.control.decide.queues import queue_config
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.ids import Status
 from ryu_apps.plan.kuijia.priorities import EIGHT, FOUR, PRIORITY_SETUPS, SINGLE, PrioritySetup, queue_rows
+from ryu_apps.plan.kuijia.tunnel_field import MAX_DSCP
 from ryu_apps.plan.notification import AFRESH
 from ryu_apps.plan.rows import QueueRow
 
-SETUPS = tuple(QUEUE_SETUPS.values())
+SETUPS = (*QUEUE_SETUPS.values(), queue_setup(SINGLE, "dscp"))
 CHARGE_BYTES = 2304  # what a queued packet of 1,500 bytes costs a socket
 any_setup = pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.name)
 
@@ -89,6 +91,20 @@ def test_the_queues_of_the_paper_are_in_its_order() -> None:
     assert "queue 5: TC 5" in eight.describe()
 
 
+def test_tunnels_in_the_dscp_have_the_same_queues_by_ecn_on_the_userspace_datapath() -> None:
+    by_tc, by_ecn = queue_setup(SINGLE), queue_setup(SINGLE, "dscp")
+    assert (by_ecn.queue_of_ecn, by_ecn.queue_of_tc) == (((0, 1), (3, 2)), ())
+    assert replace(by_ecn, queue_of_ecn=(), queue_of_tc=by_tc.queue_of_tc) == by_tc
+    assert by_ecn.describe().endswith("queue 1: ECN 0, the rest; queue 2: ECN 3")
+    filters = [line for line in lines_of(by_ecn) if line.startswith("filter")]
+    assert [line.partition("protocol ip ")[2] for line in filters[1:]] == [
+        "prio 1 u32 match ip tos 0x0 0x3 flowid 1:2",
+        "prio 1 u32 match ip tos 0x3 0x3 flowid 1:3",
+    ]
+    assert "0xc0 0xfc flowid 1:1" in filters[0], "control packets go first, whatever their ECN"
+    assert MAX_DSCP < CS6_TOS >> 2
+
+
 def test_control_packets_go_first_also_where_traffic_uses_queue_0() -> None:
     four = queue_setup(FOUR)
     assert four.control_class == CONTROL_CLASS == four.classes[0]
@@ -113,6 +129,7 @@ def test_packets_that_met_a_failure_are_moved_to_the_low_priority_queue_by_their
         ({"queue_of_tc": ((8, 1),)}, "TC 8"),
         ({"queue_of_pcp": ((1, 3),)}, "queue 3"),
         ({"queue_of_dscp": ((26, 0),)}, "queue 1..2"),
+        ({"queue_of_ecn": ((4, 1),)}, "ECN 4"),
         ({"queue_of_tc": ((1, 1), (1, 2))}, "two queues"),
         ({"default_queue": 0}, "queue 0"),
     ],
@@ -148,7 +165,7 @@ def test_each_mark_has_one_filter_on_the_userspace_datapath_and_none_on_the_kern
     def filters(*, by_filter: bool) -> list[str]:
         return [line for line in lines_of(setup, by_filter=by_filter) if line.startswith("filter")]
 
-    marks = len(setup.queue_of_tc) + len(setup.queue_of_pcp) + len(setup.queue_of_dscp)
+    marks = len((*setup.queue_of_tc, *setup.queue_of_pcp, *setup.queue_of_dscp, *setup.queue_of_ecn))
     assert len(filters(by_filter=True)) == 1 + marks
     assert all(field(line, "flowid") in setup.classes for line in filters(by_filter=True))
     (control,) = filters(by_filter=False)

@@ -61,6 +61,9 @@ def test_a_scenario_of_flows_survives_being_written_down() -> None:
     assert json.loads(scenario.tunnels.given) == [{"src": "s1", "dst": "s4", "demand_mbps": 20.0, "priority": 6}]
     assert scenario.expected == (Expected("f1", "kuijia", after_mbps=2.0),)
     assert parse(json.dumps(to_document(scenario))) == scenario
+    in_dscp = parse(GOOD + "tunnel_field: dscp\n")
+    assert in_dscp.tunnels == TunnelConfiguration(tunnel_field="dscp")
+    assert parse(json.dumps(to_document(in_dscp))) == in_dscp
     rerun = GOOD.replace(
         "failures:\n  - {link: [s2, s4], at_s: 5}\n",
         "reoptimise: {at_s: 4, demands: [{src: s1, dst: s4, demand_mbps: 2}]}\n",
@@ -90,6 +93,11 @@ def test_schemes_of_tunnels_have_three_queues_unless_others_are_asked_for() -> N
     setup = queues_of(scenario, scenario.variations[0])
     assert setup is not None
     assert setup.name == "single"
+    assert (setup.queue_of_ecn, bool(setup.queue_of_tc)) == ((), True)
+    in_dscp = parse(GOOD + "tunnel_field: dscp\n")
+    setup = queues_of(in_dscp, in_dscp.variations[0])
+    assert setup is not None
+    assert (setup.queue_of_ecn, setup.queue_of_tc) == (((0, 1), (3, 2)), ())
     text = GOOD.replace("[rescaling, kuijia]", "[sdfast]").replace(", tunnel: [s1, s2, s4], moves_to: 2", "")
     routes = parse(text)
     assert queues_of(routes, routes.variations[0]) is None
@@ -105,6 +113,13 @@ BAD = [
     (GOOD + "queues: low-queue\n", "queues low-queue is not for rescaling"),
     (GOOD + "shape: flat\n", "shape 'flat' is not known"),
     (GOOD + "notified_by: rumour\n", "notified_by 'rumour' is not known"),
+    (GOOD + "tunnel_field: vlan\n", "tunnel_field 'vlan' is not known"),
+    (GOOD + "tunnel_field: dscp\nqueues: four\n", "both tunnel and class (priorities four)"),
+    (GOOD + "tunnel_field: dscp\nnotified_by: agent\n", "agents notify each other by labels"),
+    (
+        GOOD.replace("[rescaling, kuijia]", "[sdfast]") + "tunnel_field: dscp\n",
+        "tunnel_field is for schemes of tunnels, not for 'sdfast'",
+    ),
     (
         GOOD.replace("failures:\n  - {link: [s2, s4], at_s: 5}\n", "reoptimise: {at_s: 4}\n") + "notified_by: agent\n",
         "agents keep the tunnels that they know",

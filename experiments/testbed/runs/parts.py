@@ -210,6 +210,7 @@ def tunnel_settings(scenario: Scenario, work: Work) -> dict[str, object]:
         "queue_db": switch_database(scenario),
         "shape": settings.shape,
         "notified_by": settings.options.notified_by,
+        "tunnel_field": settings.options.tunnel_field,
         "agent_configurations": configurations_of(work) if settings.by_agents else None,
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from emulation.decide.queues import QUEUE_SETUPS, QueueSetup
+from emulation.decide.queues import QUEUE_SETUPS, QueueSetup, queue_setup
 from experiments.analysis.flows.aggregates import aggregate_flows
 from experiments.analysis.flows.placing import find_ingress_entry
 from experiments.scenario.flow_values import FRAME_OVER_PAYLOAD, Flow
@@ -17,6 +17,7 @@ from ryu_apps.plan.kuijia.commodities import TunnelCommodity, nodes_of
 from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
+from ryu_apps.plan.kuijia.priorities import PRIORITY_SETUPS
 from ryu_apps.plan.rows import RulePlan
 from ryu_apps.schemes import find_scheme, find_tunnel_scheme
 
@@ -30,8 +31,9 @@ def is_tunnel_scheme(variation: Variation) -> bool:
 
 def queues_of(scenario: Scenario, variation: Variation) -> QueueSetup | None:
     """Priority queues of every link port: what the scenario asks for; tunnels have "single" otherwise."""
-    name = scenario.queues or (DEFAULT_QUEUES if is_tunnel_scheme(variation) else None)
-    return None if name is None else QUEUE_SETUPS[name]
+    if is_tunnel_scheme(variation):
+        return queue_setup(PRIORITY_SETUPS[scenario.queues or DEFAULT_QUEUES], scenario.tunnels.tunnel_field)
+    return None if scenario.queues is None else QUEUE_SETUPS[scenario.queues]
 
 
 def traffic_settings(scenario: Scenario) -> TrafficSettings:
@@ -47,7 +49,11 @@ def traffic_settings(scenario: Scenario) -> TrafficSettings:
         low_to_high=configuration.low_to_high,
         seed=scenario.seed,
         shape=configuration.shape,
-        options=TunnelOptions(scenario.queues or DEFAULT_QUEUES, notified_by=configuration.notified_by),
+        options=TunnelOptions(
+            scenario.queues or DEFAULT_QUEUES,
+            notified_by=configuration.notified_by,
+            tunnel_field=configuration.tunnel_field,
+        ),
     )
 
 

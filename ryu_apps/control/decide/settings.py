@@ -181,6 +181,7 @@ SETTINGS = (
     Setting("low_to_high", maybe(positive), "", "splits every demand into two classes, this many times as much low"),
     Setting("seed", whole, "1", "of demands that are drawn at random"),
     Setting("priorities", text, "single", "classes and queues: single, four or eight"),
+    Setting("tunnel_field", text, "mpls", "what carries tunnel and tag: mpls (label and TC), or dscp (DSCP and ECN)"),
     Setting("shape", text, "replicated", "tables: replicated, two-table or decomposed"),
     Setting("prefixes", _prefixes, "", "addresses behind switches: s4=10.0.2.0/24,s5=..."),
     Setting("te_interval_s", seconds, "0", "time between runs of traffic engineering; 0: on demand only"),
@@ -200,7 +201,7 @@ _PLAN_NAMES = (
     "replayed",
     "marked",
 )
-_TUNNEL_NAMES = ("priorities", "prefixes", "notified_by")
+_TUNNEL_NAMES = ("priorities", "prefixes", "notified_by", "tunnel_field")
 _TRAFFIC_NAMES = (
     *("demands", "tunnels", "tunnel_kind", "objective", "te_solver", "default_capacity_mbps", "low_to_high", "seed"),
     *("te_interval_s", "shape"),

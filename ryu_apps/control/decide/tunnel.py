@@ -222,6 +222,7 @@ def tunnels_to_json(planner: TunnelPlanner, history: History) -> dict[str, Json]
         "scheme": planner.scheme.name,
         "priorities": planner.options.priorities,
         "notified_by": planner.options.notified_by,
+        "tunnel_field": planner.options.tunnel_field,
         "failures": [sorted(map(str, event)) for event in history],
         "commodities": commodities,
     }

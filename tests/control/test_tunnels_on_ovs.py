@@ -52,13 +52,15 @@ def keeping(request, tmp_path_factory) -> Iterator[tuple[DummyNetwork, RunningAp
         yield network, app, request.param
 
 
-def planner(scheme: str, given: object = None, avoided: Sequence[str] = (), held: Held | None = None) -> TunnelPlanner:
+def planner(
+    scheme: str, given: object = None, avoided: Sequence[str] = (), held: Held | None = None, field: str = "mpls"
+) -> TunnelPlanner:
     """What the app should plan."""
     settings = TrafficSettings(default_capacity_mbps=1000.0)
     question = question_of("square", "hops", settings, find_tunnel_scheme(scheme).tunnels)
     text = "" if given is None else json.dumps(given)
     commodities = answer(with_failures(question, avoided, text)).commodities
-    return TunnelPlanner(find_tunnel_scheme(scheme), SQUARE, commodities, TunnelOptions(), held)
+    return TunnelPlanner(find_tunnel_scheme(scheme), SQUARE, commodities, TunnelOptions(tunnel_field=field), held)
 
 
 def expected(plans: TunnelPlanner, *events: str, shape: str = "replicated") -> Rows:
@@ -109,12 +111,12 @@ def test_the_solver_does_not_inherit_the_real_time_priority_of_a_controller():
     assert subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True).stdout == "True\n"
 
 
-@pytest.mark.parametrize("shape", ["two-table", "decomposed"])
-def test_a_shape_is_installed_and_kept_through_failures_and_new_tunnels(network, tmp_path, shape):
-    first = planner("kuijia")
+@pytest.mark.parametrize(("shape", "field"), [("two-table", "mpls"), ("decomposed", "mpls"), ("decomposed", "dscp")])
+def test_a_shape_is_installed_and_kept_through_failures_and_new_tunnels(network, tmp_path, shape, field):
+    first = planner("kuijia", field=field)
     hashed = {row for rows, _ in expected(first, shape=shape).values() for row in rows if row.table_id == Table.TE_HASH}
     assert any(row.goto_table in SPARE_TABLES for row in hashed)
-    with running("kuijia", tmp_path, shape=shape) as app:
+    with running("kuijia", tmp_path, shape=shape, tunnel_field=field) as app:
         network.connect(app.target)
         app.wait_ready()
         wait_held(network, expected(first, shape=shape))
@@ -127,7 +129,7 @@ def test_a_shape_is_installed_and_kept_through_failures_and_new_tunnels(network,
         wait_held(network, expected(first, shape=shape))
         assert post(app, MORE) == (202, {"run": 1})
         app.wait_event("te_done")
-        wait_held(network, expected(planner("kuijia", MORE, held=first.held()), shape=shape))
+        wait_held(network, expected(planner("kuijia", MORE, held=first.held(), field=field), shape=shape))
         assert delivers(network, "s1", "s3")
         assert network.differing(app) == []
         assert app.get("/armor/state")["errors"] == 0

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.loadgen.connection import QUEUE_PKTS, Connection, Target, connect
+from experiments.loadgen.connection import GOOD, QUEUE_PKTS, Connection, Manner, Target, connect
 from experiments.loadgen.decide.ledger import ClassResult, Ledger
 from experiments.loadgen.decide.load import CLASSES, Load, make_schedule
 from experiments.loadgen.decide.packets import FIRST_PROBE, frame, packet_in
@@ -55,6 +55,8 @@ class SwitchRegistry:
     retransmit_after_s
         When a switch sends a packet-in again that it had to drop, for as long as the patience of its packet; None: it
         does not, as Open vSwitch.
+    manner
+        How switches talk.
     """
 
     targets: tuple[Target, ...]
@@ -63,6 +65,7 @@ class SwitchRegistry:
     patience_s: float = 2.0
     stall_s: tuple[float, float] | None = None
     retransmit_after_s: float | None = None
+    manner: Manner = GOOD
 
 
 @dataclass(frozen=True)
@@ -198,7 +201,8 @@ class Generator:
                     link.close()
                     raise LoadError(f"{self._load.switches} switches need more connections than 1,000; use fewer")
                 dpid = FIRST_DPID + number
-                made = Connection(link, dpid, self._on_sent, self._on_answer, self._registry.queue_pkts)
+                asked = self._registry
+                made = Connection(link, dpid, self._on_sent, self._on_answer, asked.queue_pkts, manner=asked.manner)
                 self._stack.callback(made.close)
                 connections.append(made)
             self._switches.append(connections)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -73,8 +73,13 @@ def controller_of(own: ControlParameters) -> Controller:
         settings["ARMOR_TOPOLOGY"] = str(REPOSITORY / own.line)
     if own.pmt is None:
         return Controller((app,), settings=settings)
-    path = REPOSITORY / own.pmt
-    return Controller((PSO_APP, app), parse_pmt(path.read_text(encoding="utf-8"), own.pmt), path, settings)
+    return pso_controller(app, own.pmt, settings)
+
+
+def pso_controller(app: str, pmt: str, settings: Mapping[str, str]) -> Controller:
+    """An app behind PSO with a table, a file of this repository."""
+    path = REPOSITORY / pmt
+    return Controller((PSO_APP, app), parse_pmt(path.read_text(encoding="utf-8"), pmt), path, settings)
 
 
 def full_load_pps(link: LinkParameters) -> float:

@@ -8,11 +8,12 @@ import pytest
 
 from experiments.campaign.computed.classification import FIRST, LAST, table_text
 from experiments.campaign.judging import judge_figure
+from experiments.campaign.kinds.commands import ACROSS, FLOW_MODS, NONE, PACKET_OUTS
 from experiments.campaign.kinds.control import PATH_SETUP, ROWS
 from experiments.campaign.order import in_order, trial_row
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import BY_CONSTRUCTION, DIFFERS, HOLDS, NO_DATA, ClaimResult
-from experiments.figures.pso import fig10, setup, x_path_setup
+from experiments.figures.pso import fig10, setup, x_by_class, x_path_setup
 from experiments.figures.pso.measures import HIGH, Choice, knee
 from experiments.loadgen.decide import misbehave
 from experiments.loadgen.decide.load import FRAME_BYTES
@@ -38,6 +39,8 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
     if trial.kind == "sweep":
         batches = {FIRST: [5.0, 6.0, 7.0], LAST: [8.0, 9.0, 10.0]}
         own: Json = {"batches_us": batches}
+    elif trial.kind == "commands":
+        own = as_estimated(trial)
     else:
         assert trial.variant is not None
         nl = trial.parameters.nl
@@ -66,6 +69,25 @@ def made_up(trial: Trial, delay: Delay = fifo_fills, lost: Lost = fifo_loses) ->
             "flows": 2000,
         }
     return {**trial_row(trial, quick=True), "seconds": 5.0, **own}
+
+
+def as_estimated(trial: Trial) -> Json:
+    """What was expected of commands beside a flood, before any was measured."""
+    own, is_main = trial.parameters, trial.variant == x_by_class.MAIN
+    waits = own.flood == FLOW_MODS if is_main else (own.stream, own.flood) == (ACROSS, PACKET_OUTS)
+    high_ms, low_ms = 400.0 if waits else 6.0, 6.0 if is_main or own.flood == NONE else 600.0
+    reply_ms = 500.0 if own.flood != NONE else 2.0 if is_main else 4.0
+    times = {"effect": (high_ms, low_ms), "confirmed": (reply_ms, reply_ms)}
+    medians = {
+        key: {
+            name: {"count": 40, "p50_ms": value + 0.01 * trial.round, "p90_ms": value}
+            for name, value in zip(("high", "low"), both, strict=True)
+        }
+        for key, both in times.items()
+    }
+    reordered = 0 if is_main or own.flood == NONE else 38
+    counts = {"sent": 80, "not_taken": 0, "violations": 0, "barriers": 0, "extra_barriers": 0}
+    return {**medians, **counts, "reordered": reordered, "to_switch_mbps": 1.8}
 
 
 def rows_of(name: str, delay: Delay = fifo_fills, lost: Lost = fifo_loses) -> list[Json]:
@@ -222,6 +244,25 @@ def test_classes_that_share_the_link_as_their_scheduler_says_hold() -> None:
 def test_classes_that_share_the_link_equally_differ() -> None:
     equal = BY_ID["x-shares"].claims(share_rows(lambda _variant: 400.0, lambda _variant: 400.0))
     assert [each.verdict for each in equal[:3]] == [DIFFERS] * 3
+
+
+def test_commands_beside_a_flood_as_estimated_hold() -> None:
+    kept = BY_ID[x_by_class.ID].claims(rows_of(x_by_class.ID))
+    assert {each.verdict for each in kept} == {HOLDS}
+
+
+def test_commands_in_a_wrong_order_and_a_connection_that_changes_nothing_differ() -> None:
+    rows = [row | {"violations": int(row["variant"] == "by-class")} for row in rows_of(x_by_class.ID)]
+    results = BY_ID[x_by_class.ID].claims(rows)
+    wrong = [each for each in results if each.name.startswith("dependent commands in the wrong order")]
+    assert [(each.verdict, each.measured) for each in wrong] == [(HOLDS, 0.0), (DIFFERS, len(rows) / 2)]
+    same = {(row["trial"].rpartition("/")[0]): row for row in rows if row["variant"] == "main"}
+    measured = ("effect", "confirmed", "reordered")
+    alike = [row | {key: same[row["trial"].rpartition("/")[0]][key] for key in measured} for row in rows]
+    results = BY_ID[x_by_class.ID].claims(alike)
+    bounds = [each for each in results if each.unit == "ratio" and str(each.band).startswith("at ")]
+    assert bounds
+    assert not [each for each in bounds if each.verdict == HOLDS]
 
 
 def path_rows(packet_ins: Callable[[str], float], delay: Delay) -> list[Json]:

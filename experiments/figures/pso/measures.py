@@ -129,7 +129,11 @@ def change_percent(rows: Sequence[ControlRow], choice: Choice, measure: Measure)
 
 def ratio(rows: Sequence[ControlRow], choice: Choice, measure: Measure) -> Estimate | None:
     """PSO's mean over FIFO's, the same rounds compared."""
-    change = change_percent(rows, choice, measure)
+    return as_ratio(change_percent(rows, choice, measure))
+
+
+def as_ratio(change: Estimate | None) -> Estimate | None:
+    """The ratio that a change (%) makes."""
     if change is None:
         return None
     low, high = (None if bound is None else 1 + bound / 100 for bound in (change.low, change.high))

@@ -14,6 +14,7 @@ from typing import Any
 
 from experiments.campaign.kinds import control
 from experiments.campaign.kinds.control import ControlParameters, LinkParameters
+from experiments.campaign.parameters import Parameters
 from experiments.campaign.values import CampaignPlan, Trial, Variant
 
 FIFO, PSO = Variant("fifo"), Variant("pso")
@@ -130,7 +131,7 @@ def seconds_of(plan: CampaignPlan) -> float:
 
 
 def control_trial(
-    plan: CampaignPlan, name: str, topology: str, number: int, variant: Variant, *, parameters: ControlParameters
+    plan: CampaignPlan, name: str, topology: str, number: int, variant: Variant, *, parameters: Parameters
 ) -> Trial:
     """A trial of kind "control": one load on one controller.
 

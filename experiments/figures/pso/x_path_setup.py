@@ -20,7 +20,7 @@ from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE
 from experiments.figures.pso import setup
 from experiments.figures.pso.comparisons import LEAST_MS, with_spread
-from experiments.figures.pso.measures import HIGH, LOW, Measure, estimate, mean_ms, of_class
+from experiments.figures.pso.measures import HIGH, LOW, Measure, as_ratio, estimate, mean_ms, of_class
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,11 +114,7 @@ def ratio(
         {row.round: value for row in rows_of(rows, variant, flows_pps) if (value := measure(row)) is not None}
         for variant in (one, other)
     ]
-    change = change_interval(both[0], both[1], _SEED)
-    if change is None:
-        return None
-    low, high = (None if bound is None else 1 + bound / 100 for bound in (change.low, change.high))
-    return Estimate(1 + change.value / 100, low, high)
+    return as_ratio(change_interval(both[0], both[1], _SEED))
 
 
 def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:

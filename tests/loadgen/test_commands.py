@@ -140,10 +140,10 @@ def test_times_are_those_between_sending_and_taking_or_the_barriers_reply() -> N
 
 @pytest.mark.emulation
 @pytest.mark.ryu
-@pytest.mark.parametrize("stream", [ACROSS, BARRIERS])
-def test_commands_beside_a_flood_are_taken_in_an_order_that_keeps_dependences(stream, tmp_path) -> None:
+@pytest.mark.parametrize(("stream", "beside"), [(ACROSS, FLOW_MODS), (BARRIERS, PACKET_OUTS)])
+def test_commands_beside_a_flood_are_taken_in_an_order_that_keeps_dependences(stream, beside, tmp_path) -> None:
     link = replace(LINK_PARAMETERS, warm_up_s=0.3)
-    own = CommandsParameters(stream, FLOW_MODS, 1.2, 20.0, 0.5, link, PMT)
+    own = CommandsParameters(stream, beside, 1.2, 20.0, 0.5, link, PMT)
     found = measure_commands(own, 1, tmp_path / "told.json")
     assert found.sent > 0
     assert found.not_taken == found.violations == 0

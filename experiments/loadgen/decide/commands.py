@@ -21,7 +21,7 @@ from experiments.campaign.kinds.commands import (
 )
 from experiments.loadgen.decide.ledger import delays_of
 from experiments.loadgen.decide.load import HIGH, LOW, PacketClass
-from experiments.loadgen.decide.packets import frame
+from experiments.loadgen.decide.packets import FIRST_PROBE, frame
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType
 from ryu_apps.plan.rows import Action, Bucket, FlowRow, Group, GroupRow, Output, match
@@ -131,7 +131,8 @@ def step(stream: str, number: int) -> dict[int, Command]:
 def flood(kind: str) -> list[bytes]:
     """Messages of the low class, each of `FLOOD_BYTES`, to be sent in turn; none for no flood."""
     if kind == PACKET_OUTS:
-        return [encode.packet_out(frame(0, LOW, FLOOD_BYTES - _AROUND_A_FRAME), (Output(1),))]
+        # The number of a probe: that of the load's packet-in would answer it.
+        return [encode.packet_out(frame(FIRST_PROBE, LOW, FLOOD_BYTES - _AROUND_A_FRAME), (Output(1),))]
     if kind != FLOW_MODS:
         return []
     actions = (Output(1),) * ((FLOOD_BYTES - _AROUND_ACTIONS) // _AN_ACTION)

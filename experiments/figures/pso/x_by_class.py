@@ -198,11 +198,12 @@ def table(rows: Sequence[CommandsRow]) -> Table:
     return Table(("commands", "trials", *(name for name, _ in _COLUMNS)), tuple(lines))
 
 
+_FLOOD_WORDS = {NONE: "no flood", PACKET_OUTS: "packet-outs beside", FLOW_MODS: "flow-mods beside"}
 _PANELS: tuple[tuple[str, str, Measure], ...] = (
-    ("independent, high class: median, ms", INDEPENDENT, effect_ms(HIGH)),
-    ("independent, low class: median, ms", INDEPENDENT, effect_ms(LOW)),
-    ("high class until its barrier's reply: median, ms", BARRIERS, confirmed_ms(HIGH)),
-    ("independent: reordered, %", INDEPENDENT, reordered_percent),
+    ("high class, until the switch takes it", INDEPENDENT, effect_ms(HIGH)),
+    ("low class, until the switch takes it", INDEPENDENT, effect_ms(LOW)),
+    ("high class, until the reply of its barrier", BARRIERS, confirmed_ms(HIGH)),
+    ("reordered, both classes", INDEPENDENT, reordered_percent),
 )
 
 
@@ -210,12 +211,13 @@ def draw(rows: Sequence[CommandsRow], caption: str) -> Figure:
     """Times of both classes, with and without barriers, and reordering, by flood and connection."""
     figure, axes = canvas.panels("Commands to a switch behind a full control link, by class or not", 2, 7.0, rows=2)
     for axis, (words, stream, measure) in zip(axes, _PANELS, strict=True):
-        axis.set_ylabel(words, color=INK)
+        axis.set_title(words, color=INK, fontsize=10, loc="left")
+        axis.set_ylabel("% of commands" if measure is reordered_percent else "median, ms", color=INK)
         values = {
             variant: [estimate(rows_of(rows, variant, (stream, flood)), measure) for flood in FLOODS]
             for variant in VARIANTS
         }
-        canvas.grouped(axis, [f"flood: {flood}" for flood in FLOODS], values, LABELS, COLOURS)
+        canvas.grouped(axis, [_FLOOD_WORDS[flood] for flood in FLOODS], values, LABELS, COLOURS)
         if measure is not reordered_percent:
             canvas.widen(axis)
     canvas.legend(figure, axes[0])

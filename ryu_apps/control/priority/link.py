@@ -183,15 +183,18 @@ class Link:
 
     def _dispatch(self, message: bytes, class_id: int, closes: bool) -> bool:
         """Let an app's message wait in the fifo that the table, and messages that it depends on, say."""
-        if not self.table.by_class and self._dispatcher.is_clear:
-            return self.sender.put(message, class_id, closes)
         self.sender.wait_for_room(message)
         # Nothing gives way from here on: messages are queued in the order in which they are placed.
         if message[1] == MsgType.BARRIER_REQUEST:
             self._dispatcher.barrier()
             return self.sender.put_in(message, class_id, closes)
+        is_on_main = not self.table.by_class
         may_leave = message[1] == MsgType.PACKET_OUT or CARRIED.get(message[1]) in self.table.by_class
-        placement = self._dispatcher.place(message, self.sender.fifo_of(class_id, may_leave))
+        fifo = self.sender.fifo_of(class_id, may_leave)
+        if is_on_main and self.sender.is_settled:
+            self._dispatcher.place_first(message, fifo)
+            return self.sender.put_in(message, fifo, closes)
+        placement = self._dispatcher.place(message, fifo, self.sender.strict_fifos if is_on_main else ())
         if placement.needs_barrier:
             self._put_own(encode.barrier_request())
         return self.sender.put_in(message, placement.fifo, closes)

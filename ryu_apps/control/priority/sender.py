@@ -18,7 +18,7 @@ from ryu.lib import hub
 
 from ryu_apps.control.priority.decide.channels import send_treatment
 from ryu_apps.control.priority.decide.counters import SEND, Counters
-from ryu_apps.control.priority.decide.policies import HeadBytes, Policy
+from ryu_apps.control.priority.decide.policies import HeadBytes, Policy, Strict
 from ryu_apps.control.priority.decide.queue import ClassQueue, Entry, Kind
 from ryu_apps.control.priority.receiver import HARD_LIMIT
 from ryu_apps.control.priority.waiting import Condition, Event
@@ -60,6 +60,8 @@ class Sender:
         self, classes: Sequence[int], policy: Policy, capacity: int, counters: Counters, event_loops: set[Any]
     ) -> None:
         self._fifos = tuple(fifo for each in classes for fifo in (each, each + _APART))
+        # Fifos of the main connection, if it serves the most urgent first, always.
+        self.strict_fifos = tuple(classes) if isinstance(policy, Strict) else ()
         self._queue = ClassQueue(self._fifos, _ByClass(policy), capacity)
         self._counters, self._event_loops = counters, event_loops
         self._apart: dict[int, Callable[[], None]] = {}
@@ -68,6 +70,7 @@ class Sender:
         self._awaited: set[int] = set()
         self._barrier: Entry | None = None
         self._unanswered: set[int] = set()
+        self._waiting_main = 0  # messages that must not be lost and that the main connection carries
         self._put_apart: dict[int, int] = {}  # by class: messages that must not be lost and that no barrier covers
         self._sent_apart: dict[int, int] = {}  # those of them that have been sent
         self._work, self._room = Event(), Condition()
@@ -78,6 +81,11 @@ class Sender:
     def has_room(self) -> bool:
         """Whether a message would be taken at once."""
         return not self._queue.is_full
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether what the main connection carries next comes after all that was put so far and must not be lost."""
+        return not self._waiting_main and not any(self._put_apart.values())
 
     def put(self, message: bytes, class_id: int, closes: bool = False) -> bool:
         """Let a message wait for its turn; False when the connection has ended.
@@ -109,6 +117,7 @@ class Sender:
         self._counters.of(SEND, class_id).received += 1
         if is_apart and not entry.may_be_dropped:
             self._put_apart[class_id] = self._put_apart.get(class_id, 0) + 1
+        self._waiting_main += not is_apart and not entry.may_be_dropped
         for lost in self._queue.put(entry):
             self._counters.of(SEND, lost.class_id % _APART).dropped += 1
         self._ring(class_id if is_apart else None)
@@ -205,6 +214,7 @@ class Sender:
             if entry is None:
                 break
             closes = entry.payload[1]
+            self._waiting_main -= entry.class_id < _APART and not entry.may_be_dropped
             chunk.append(self._served(entry))
             size += entry.size_bytes
         return b"".join(chunk), closes

@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType, header, split_messages
 from ryu_apps.pmt.parse import parse_pmt
+from ryu_apps.pmt.rules import PolicyMapTable
 from tests.control.priority.modelled_switch import (
     ADD,
+    DELETE,
     FLOW_STATS,
     ModelledSwitch,
     flow_mod,
+    group_mod,
     in_order,
     messages,
     numbered,
@@ -38,6 +41,7 @@ rules:
   - {traffic_type: 3, action: queue_id:3}
 """
 )
+ON_MAIN = replace(TABLE, by_class=frozenset())
 MAIN, LOW, HIGH, OTHER = 1, 2, 3, 4
 FENCE = b""
 OWN_XIDS = range(0xF5000000, 0xF6000000)
@@ -47,14 +51,14 @@ REPLY = bare(MsgType.BARRIER_REPLY)
 class Connections:
     """A link, and what is under way on each of its connections."""
 
-    def __init__(self) -> None:
+    def __init__(self, table: PolicyMapTable = TABLE, policy: Any = None) -> None:
         from ryu_apps.control.priority.decide.channels import class_order
         from ryu_apps.control.priority.decide.counters import Counters
         from ryu_apps.control.priority.decide.policies import Strict
         from ryu_apps.control.priority.link import Link
         from ryu_apps.control.priority.sender import Sender
 
-        self.sender = Sender(class_order(TABLE), Strict(), 1000, Counters(), set())
+        self.sender = Sender(class_order(table), policy or Strict(), 1000, Counters(), set())
         self.delivered: list[bytes] = []
         self.errors: list[str] = []
         self.is_closed = False
@@ -62,7 +66,7 @@ class Connections:
             id=1, ofproto=SimpleNamespace(OFP_VERSION=4), close=self._close, mark=lambda _dscp: None
         )
         receiver: Any = SimpleNamespace(take=lambda _datapath, message, _class_id: self.delivered.append(message))
-        self.link = Link(datapath, TABLE, self.sender, receiver, self.errors.append)
+        self.link = Link(datapath, table, self.sender, receiver, self.errors.append)
         self.under_way: dict[int, deque[bytes]] = {MAIN: deque()}
         self.arrived: list[bytes] = []
         self.arrived_on: list[int] = []
@@ -120,8 +124,8 @@ class Connections:
         return self.arrived_on[self.arrived.index(message)]
 
 
-def connected() -> Connections:
-    made = Connections()
+def connected(table: PolicyMapTable = TABLE, policy: Any = None) -> Connections:
+    made = Connections(table, policy)
     for class_id in (0, LOW, HIGH, OTHER):
         made.connect(class_id)
     made.arrived.clear()
@@ -129,9 +133,20 @@ def connected() -> Connections:
     return made
 
 
+class Whichever:
+    """A policy of which nothing is known."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.choose = lambda waiting, _head_bytes: data.draw(st.sampled_from(waiting))
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+@pytest.mark.parametrize("table", [TABLE, ON_MAIN], ids=["by class", "main connection"])
 @given(sequence=st.lists(messages(), max_size=20).map(numbered), data=st.data())
-def test_whatever_is_written_and_arrives_when_the_switch_is_as_with_one_connection(sequence, data) -> None:
-    switch, waiting = connected(), deque(sequence)
+def test_whatever_is_written_and_arrives_when_the_switch_is_as_with_one_connection(
+    table, is_strict, sequence, data
+) -> None:
+    switch, waiting = connected(table, None if is_strict else Whichever(data)), deque(sequence)
     steps = ["send", *((act, each) for each in switch.under_way for act in ("write", "arrive"))]
     for step in data.draw(st.lists(st.sampled_from(steps), max_size=60)):
         if step == "send":
@@ -168,13 +183,41 @@ def test_each_kind_of_message_uses_the_connection_of_its_class() -> None:
 
 
 def test_without_by_class_commands_keep_to_the_main_connection() -> None:
-    switch = connected()
-    switch.link.table = replace(TABLE, by_class=frozenset())
+    switch = connected(ON_MAIN)
     sent = numbered([bare(MsgType.MULTIPART_REQUEST, FLOW_STATS), flow_mod(ADD, 2), flow_mod(ADD, 1)])
     for message in sent:
         switch.link.send(message, closes=False)
     switch.settle()
     assert {switch.connection_of(message) for message in sent} == {MAIN}
+
+
+@pytest.mark.parametrize("table", [TABLE, ON_MAIN], ids=["by class", "main connection"])
+@pytest.mark.parametrize(
+    "before",
+    [(group_mod(0, 1), flow_mod(ADD, 2, group=1)), (flow_mod(ADD, 1), flow_mod(DELETE, 0), flow_mod(ADD, 2))],
+    ids=["a flow and its group", "an entry and a deletion by match"],
+)
+def test_a_more_urgent_message_does_not_pass_what_it_depends_on(table, before) -> None:
+    switch, sent = connected(table), numbered(list(before))
+    for message in sent:
+        switch.link.send(message, closes=False)
+    switch.settle()
+    assert switch.of_the_app() == sent
+
+
+def test_what_depends_on_nothing_that_waits_leaves_by_its_class() -> None:
+    switch = connected(ON_MAIN)
+    group, user, other, urgent = numbered(
+        [group_mod(0, 1), flow_mod(ADD, 2, group=1), flow_mod(ADD, 1), flow_mod(ADD, 2, table=1)]
+    )
+    for message in (group, user, other, urgent):
+        switch.link.send(message, closes=False)
+    switch.settle()
+    assert switch.of_the_app() == [urgent, group, user, other]
+    switch.link.send(with_xid(flow_mod(ADD, 2), 5), closes=False)
+    switch.settle()
+    assert switch.sender.is_settled
+    assert not [each for each in switch.arrived if header(each).xid in OWN_XIDS]
 
 
 @pytest.mark.parametrize("is_confirmed", [True, False])

@@ -31,7 +31,7 @@ from tests.control.priority.modelled_switch import (
 )
 from tests.pmt.messages import bare, valid_messages
 
-MAIN, HIGH, LOW, THIRD = range(4)
+MAIN, HIGH, LOW, THIRD = URGENCY = range(4)
 STATS = bare(18, FLOW_STATS)
 
 
@@ -119,12 +119,40 @@ def test_a_message_follows_what_it_depends_on_or_waits_for_it(before, message, p
     assert dispatcher.place(message, fifo_of(message)) == placement
 
 
+@given(sequence=st.lists(messages(), max_size=25).map(numbered), data=st.data())
+def test_one_connection_that_serves_fifos_strictly_keeps_dependences_without_a_barrier(sequence, data) -> None:
+    dispatcher, fifos, arrived = Dispatcher(), {}, []
+
+    def serve(most: int) -> None:
+        for _ in range(most):
+            waiting = [fifo for fifo in URGENCY if fifos.get(fifo)]
+            if waiting:
+                arrived.append(fifos[waiting[0]].popleft())
+
+    for message in sequence:
+        if message[1] == MsgType.BARRIER_REQUEST:
+            dispatcher.barrier()
+            serve(len(sequence))
+            arrived.append(message)
+            continue
+        placement = Placement(fifo_of(message))
+        if any(fifos.values()):
+            placement = dispatcher.place(message, fifo_of(message), URGENCY)
+        else:
+            dispatcher.place_first(message, placement.fifo)
+        assert not placement.needs_barrier
+        fifos.setdefault(placement.fifo, deque()).append(message)
+        serve(data.draw(st.integers(0, 2)))
+    serve(len(sequence))
+    assert sorted(arrived) == sorted(sequence)
+    assert same_end(in_order(arrived), in_order(sequence))
+
+
 def test_a_barrier_forgets_what_came_before() -> None:
     dispatcher = Dispatcher()
     dispatcher.place(flow_mod(ADD, LOW_PORT), LOW)
-    assert not dispatcher.is_clear
+    assert dispatcher.place(flow_mod(DELETE, 0), HIGH) == Placement(LOW)
     dispatcher.barrier()
-    assert dispatcher.is_clear
     assert dispatcher.place(flow_mod(DELETE, 0), HIGH) == Placement(HIGH)
 
 

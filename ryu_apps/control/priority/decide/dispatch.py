@@ -9,14 +9,17 @@ the last barrier touches the same resource (see `footprint`) on another fifo. Th
 | none, or all on the fifo of its class | takes that fifo |
 | all on one other fifo, and both kinds may be carried | follows them there, behind them |
 | on several fifos, or one of them concerns the whole switch | waits behind a barrier of PSO's own |
+
+Where one connection serves its fifos by strict priority, the least urgent fifo of those in question comes last anyway:
+then the message takes that one, and no barrier is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ryu_apps.control.priority.decide.footprint import CARRIED, SWITCH, Resource, footprint
+from ryu_apps.control.priority.decide.footprint import CARRIED, SWITCH, Footprint, Resource, footprint
 
 MOST_OUTSTANDING = 16384  # resources since the last barrier that are remembered, about 10 MB for one switch
 
@@ -65,18 +68,20 @@ class Dispatcher:
 
     def __init__(self) -> None:
         self._read, self._written = _Touched(), _Touched()
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether nothing has been placed since the last barrier."""
-        return not len(self._read) and not len(self._written)
+        self._first: tuple[bytes, int] | None = None  # what it touches is looked at when a second message comes
 
     def barrier(self) -> None:
         """A barrier separates what is placed from now on from all before."""
         self._read.clear()
         self._written.clear()
+        self._first = None
 
-    def place(self, message: bytes, fifo: int) -> Placement:
+    def place_first(self, message: bytes, fifo: int) -> None:
+        """Let a message that comes after all others, wherever they went, take the fifo of its class."""
+        self.barrier()
+        self._first = message, fifo
+
+    def place(self, message: bytes, fifo: int, urgency: Sequence[int] = ()) -> Placement:
         """Where a message goes; it counts as sent.
 
         Parameters
@@ -85,26 +90,34 @@ class Dispatcher:
             Any but a barrier request.
         fifo
             That of its class.
+        urgency
+            Fifos that one connection serves by strict priority, most urgent first.
         """
+        if self._first is not None:
+            self._remember(footprint(self._first[0]), self._first[1])
+            self._first = None
         needs = footprint(message)
         others = _union(self._written.overlapping(each) for each in (*needs.reads, *needs.writes))
         others |= _union(self._read.overlapping(each) for each in needs.writes)
         is_full = len(self._read) + len(self._written) >= MOST_OUTSTANDING
         concerns_all = SWITCH in needs.writes or self._written.has(SWITCH)
         placement = Placement(fifo)
-        if is_full or (others - {fifo} and (len(others) > 1 or concerns_all or message[1] not in CARRIED)):
+        if others and others <= set(urgency) and not is_full:
+            placement = Placement(max((fifo, *others), key=urgency.index))
+        elif is_full or (others - {fifo} and (len(others) > 1 or concerns_all or message[1] not in CARRIED)):
             self.barrier()
             placement = Placement(fifo, needs_barrier=True)
         elif others:
             placement = Placement(others.pop())
-        if not needs.is_request:
-            self._remember(needs.reads, needs.writes, placement.fifo)
+        self._remember(needs, placement.fifo)
         return placement
 
-    def _remember(self, reads: Iterable[Resource], writes: Iterable[Resource], fifo: int) -> None:
-        for each in reads:
+    def _remember(self, needs: Footprint, fifo: int) -> None:
+        if needs.is_request:
+            return
+        for each in needs.reads:
             self._read.add(each, fifo)
-        for each in writes:
+        for each in needs.writes:
             self._written.add(each, fifo)
 
 

@@ -18,7 +18,7 @@ from ryu.controller import ofp_event
 from ryu.controller.handler import MAIN_DISPATCHER, set_ev_cls
 from ryu.lib import hub
 
-from experiments.loadgen.decide.commands import LAST_XID, SETTINGS, Told, flood, step
+from experiments.loadgen.decide.commands import LAST_XID, SETTINGS, Report, flood, step
 from experiments.loadgen.decide.packets import FIRST_PROBE, serial_of
 from experiments.loadgen.responder import Responder
 from machine.whole_file import write_whole
@@ -68,8 +68,8 @@ class Commander(Responder):
         self._is_over, end_s = True, time.monotonic()
         sent_s = dict(self._sent_s)
         self._send(datapath, LAST_XID, barrier_request())
-        told = Told(sent_s, self._replied_s, start_s, end_s)
-        write_whole(Path(self._settings["file"]), json.dumps(asdict(told)))
+        report = Report(sent_s, self._replied_s, start_s, end_s)
+        write_whole(Path(self._settings["file"]), json.dumps(asdict(report)))
         answer()
 
     def _send(self, datapath: Any, xid: int, message: bytes) -> None:

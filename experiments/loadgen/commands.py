@@ -13,7 +13,7 @@ from experiments.campaign.kinds.commands import NONE, CommandsMeasured, Commands
 from experiments.campaign.parameters import plain
 from experiments.campaign.values import Json, TestbedSettings, Trial, parameters_of
 from experiments.loadgen.connection import Manner
-from experiments.loadgen.decide.commands import FLOOD_BYTES, SETTINGS, Taken, Told, summed_up
+from experiments.loadgen.decide.commands import FLOOD_BYTES, SETTINGS, Report, Taken, summed_up
 from experiments.loadgen.decide.load import Load
 from experiments.loadgen.decide.switch import Heard, hear
 from experiments.loadgen.generator import LoadError, SwitchRegistry
@@ -69,16 +69,16 @@ def measure_commands(own: CommandsParameters, seed: int, file: Path) -> Commands
     # How late the one packet-in was sent changes nothing.
     warnings = replace(found.result, generator_late_ms=0.0).warnings
     return replace(
-        summed_up(own.stream, _told(json.loads(file.read_text(encoding="utf-8"))), taken),
+        summed_up(own.stream, _report(json.loads(file.read_text(encoding="utf-8"))), taken),
         controller_cpu_percent=round(found.cpu_percent, 1),
         warnings=warnings,
         trustworthy=not warnings,
     )
 
 
-def _told(value: Json) -> Told:
+def _report(value: Json) -> Report:
     sent_s, replied_s = ({int(xid): at_s for xid, at_s in value[key].items()} for key in ("sent_s", "replied_s"))
-    return Told(sent_s, replied_s, value["start_s"], value["end_s"])
+    return Report(sent_s, replied_s, value["start_s"], value["end_s"])
 
 
 def commands_runner(settings: TestbedSettings) -> RunTrial:
@@ -87,7 +87,7 @@ def commands_runner(settings: TestbedSettings) -> RunTrial:
     def run(trial: Trial) -> Json:
         with tempfile.TemporaryDirectory(dir=settings.work) as name:
             own = parameters_of(trial, CommandsParameters)
-            columns: Json = plain(measure_commands(own, trial.seed, Path(name) / "told.json"))
+            columns: Json = plain(measure_commands(own, trial.seed, Path(name) / "report.json"))
             return columns
 
     return run

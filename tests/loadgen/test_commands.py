@@ -25,8 +25,8 @@ from experiments.loadgen.decide.commands import (
     FLOOD_BYTES,
     LAST_XID,
     Command,
+    Report,
     Taken,
-    Told,
     extra_barriers,
     flood,
     reordered,
@@ -123,14 +123,14 @@ def test_barriers_before_the_stream_do_not_count() -> None:
 
 def test_times_are_those_between_sending_and_taking_or_the_barriers_reply() -> None:
     xids = list(step(BARRIERS, 0))
-    told = Told(dict(zip(xids, (0.0, 0.001, 0.1, 0.101), strict=True)), {xids[1]: 0.05}, 0.0, 1.0)
+    report = Report(dict(zip(xids, (0.0, 0.001, 0.1, 0.101), strict=True)), {xids[1]: 0.05}, 0.0, 1.0)
     taken = [
         Taken(0.02, MsgType.FLOW_MOD, xids[0], 100),
         Taken(0.03, MsgType.BARRIER_REQUEST, xids[1], 8),
         Taken(0.5, MsgType.PACKET_OUT, 0, 892),
         Taken(2.0, MsgType.PACKET_OUT, 0, 1000),
     ]
-    found = summed_up(BARRIERS, told, taken)
+    found = summed_up(BARRIERS, report, taken)
     assert (found.sent, found.not_taken, found.barriers, found.violations) == (2, 1, 2, 0)
     assert found.effect[HIGH.name].p50_ms == 20.0
     assert found.confirmed[HIGH.name].p50_ms == 50.0
@@ -144,7 +144,7 @@ def test_times_are_those_between_sending_and_taking_or_the_barriers_reply() -> N
 def test_commands_beside_a_flood_are_taken_in_an_order_that_keeps_dependences(stream, beside, tmp_path) -> None:
     link = replace(LINK_PARAMETERS, warm_up_s=0.3)
     own = CommandsParameters(stream, beside, 1.2, 20.0, 0.5, link, PMT)
-    found = measure_commands(own, 1, tmp_path / "told.json")
+    found = measure_commands(own, 1, tmp_path / "report.json")
     assert found.sent > 0
     assert found.not_taken == found.violations == 0
     assert found.barriers == (found.sent if stream == BARRIERS else 0)

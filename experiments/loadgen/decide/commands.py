@@ -66,8 +66,8 @@ class Taken(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the app tells: instants of a clock (s) by transaction id, and those of the stream's start and end."""
+class Report:
+    """What the app reports: instants of a clock (s) by transaction id, and those of the stream's start and end."""
 
     sent_s: Mapping[int, float]
     replied_s: Mapping[int, float]
@@ -192,17 +192,17 @@ def _is_of_app(xid: int) -> bool:
     return LAST_XID <= xid < 0xF5000000
 
 
-def summed_up(stream: str, told: Told, taken: Sequence[Taken]) -> CommandsMeasured:
+def summed_up(stream: str, report: Report, taken: Sequence[Taken]) -> CommandsMeasured:
     """What a trial comes to, without what its testbed adds."""
-    n_steps = 1 + max((xid - FIRST_XID for xid in told.sent_s), default=-1) // _MOST_OF_A_STEP
+    n_steps = 1 + max((xid - FIRST_XID for xid in report.sent_s), default=-1) // _MOST_OF_A_STEP
     made = {xid: each for number in range(n_steps) for xid, each in step(stream, number).items()}
-    commands = {xid: each for xid, each in made.items() if xid in told.sent_s}
+    commands = {xid: each for xid, each in made.items() if xid in report.sent_s}
     at_s = {each.xid: each.at_s for each in taken if each.xid in commands}
     order = [each.xid for each in taken if each.xid in commands]
     own = {xid: each for xid, each in commands.items() if each.kind is not None}
-    effects = {xid: at_s[xid] - told.sent_s[xid] for xid in own if xid in at_s}
-    confirmed = {xid: told.replied_s[xid + 1] - told.sent_s[xid] for xid in own if xid + 1 in told.replied_s}
-    in_window = sum(each.n_bytes for each in taken if told.start_s <= each.at_s < told.end_s)
+    effects = {xid: at_s[xid] - report.sent_s[xid] for xid in own if xid in at_s}
+    confirmed = {xid: report.replied_s[xid + 1] - report.sent_s[xid] for xid in own if xid + 1 in report.replied_s}
+    in_window = sum(each.n_bytes for each in taken if report.start_s <= each.at_s < report.end_s)
     return CommandsMeasured(
         sent=len(own),
         not_taken=len(own) - len(effects),
@@ -211,8 +211,8 @@ def summed_up(stream: str, told: Told, taken: Sequence[Taken]) -> CommandsMeasur
         violations=violations(commands, order),
         reordered=reordered(xid for xid in order if xid in own),
         barriers=len(commands) - len(own),
-        extra_barriers=extra_barriers(taken, told.start_s),
-        to_switch_mbps=round(8e-6 * in_window / (told.end_s - told.start_s), 4),
+        extra_barriers=extra_barriers(taken, report.start_s),
+        to_switch_mbps=round(8e-6 * in_window / (report.end_s - report.start_s), 4),
     )
 
 

@@ -98,7 +98,23 @@ def test_a_buffer_that_does_not_cover_the_detection_breaks_the_claim() -> None:
         for held in row["held"]:
             held["packets"] = round((held["rate_pps"] or 0) * 0.9 * DETECTION_MS / 1000)
     wrong = [name for name, verdict in verdicts(stored).items() if verdict == "differs"]
-    assert wrong == [f"packets held at a failure by rate x detection delay, {rate} packets/s" for rate in (200, 800)]
+    assert wrong == [f"packets held at a failure by those sent since it, {rate} packets/s" for rate in (200, 800)]
+
+
+def test_packets_that_a_late_sender_sent_at_once_are_no_fault_of_the_buffer() -> None:
+    stored = rows()
+    for row in stored:
+        for held in row["held"]:
+            held["packets"] *= 2
+            held["frame_bytes"] *= 2
+    assert "direction" in set(verdicts(stored).values())
+    for row in stored:
+        for held in row["held"]:
+            if held["rate_pps"] is not None:
+                held["sent_within_delta"], held["sent_since_failure"] = held["packets"], held["packets"] // 2
+    assert set(verdicts(stored).values()) == {"holds", "measured", "by construction"}
+    results = {result.name: result.measured for result in ovs_fct.FIGURE.claims(stored)}
+    assert results["packets sent within delta by rate x delta, 800 packets/s"] == 2.0
 
 
 def test_the_failing_uplink_is_on_the_way_and_has_an_alternate_and_the_way_back_needs_none() -> None:

@@ -91,6 +91,8 @@ class Held:
         From the failure to when SQR was notified.
     packets, frame_bytes
         Held then.
+    sent_within_delta, sent_since_failure
+        Packets of the stream that its host sent within delta before then, and since the failure; None in a workload.
     """
 
     during: str
@@ -98,6 +100,8 @@ class Held:
     detection_ms: float
     packets: int
     frame_bytes: int
+    sent_within_delta: int | None = None
+    sent_since_failure: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def _workload_row(row: NetworkRow, found: WorkloadMeasured) -> FlowsRow:
 
 
 def claims(stored: Sequence[NetworkRow]) -> list[ClaimResult]:
-    """With SQR no hit flow waits for a timer, fast failover alone makes them; the buffer holds rate x delay."""
+    """With SQR no hit flow waits for a timer, fast failover alone makes them; the buffer holds what delta covers."""
     rows = by_workload(stored)
     return [*_timer_claims(rows), *_time_claims(rows), *_buffer_claims(stored)]
 
@@ -150,20 +150,35 @@ def _amount(held: Held, unit: str) -> float:
     return float(held.packets if unit == "packets" else held.frame_bytes)
 
 
+def within_delta(held: Held) -> float:
+    """Packets of a stream that were sent within delta before its failure was detected; by its rate where unknown."""
+    by_rate = (held.rate_pps or 0.0) * DELTA_MS / 1000
+    return by_rate if held.sent_within_delta is None else float(held.sent_within_delta)
+
+
+def since_failure(held: Held) -> float:
+    """As `within_delta`, from the failure until its detection."""
+    by_rate = (held.rate_pps or 0.0) * held.detection_ms / 1000
+    return by_rate if held.sent_since_failure is None else float(held.sent_since_failure)
+
+
 def _buffer_claims(rows: Sequence[NetworkRow]) -> list[ClaimResult]:
     found = []
     for rate in STREAMS_PPS:
         held = held_of(rows, float(rate))
         for unit, size in _SIZES.items():
-            ratios = [_amount(each, unit) / (rate * DELTA_MS / 1000 * size) for each in held]
-            name = f"{unit} held at a failure by rate x delta, {rate} packets/s, {DELTA_MS:g} ms"
+            ratios = [_amount(each, unit) / (within_delta(each) * size) for each in held if within_delta(each)]
+            name = f"{unit} held at a failure by those sent within delta, {rate} packets/s, {DELTA_MS:g} ms"
             claim = Claim(name, "ratio", 1.0, FORMULA_BAND, by_construction=HELD)
             found.append(judge(claim, mean_interval(ratios) if ratios else None))
-        needed = [each.packets / (rate * each.detection_ms / 1000) for each in held]
-        name = f"packets held at a failure by rate x detection delay, {rate} packets/s"
+        needed = [each.packets / since_failure(each) for each in held if since_failure(each)]
+        name = f"packets held at a failure by those sent since it, {rate} packets/s"
         found.append(
             judge(Claim(name, "ratio", 1.0, AtLeast(1.0), asks=MARGIN), mean_interval(needed) if needed else None)
         )
+        paces = [within_delta(each) / (rate * DELTA_MS / 1000) for each in held]
+        name = f"packets sent within delta by rate x delta, {rate} packets/s"
+        found.append(judge(Claim(name, "ratio"), mean_interval(paces) if paces else None))
     during = held_of(rows, None)
     for unit in _SIZES:
         amounts = [_amount(each, unit) for each in during]
@@ -176,7 +191,7 @@ def _buffer_claims(rows: Sequence[NetworkRow]) -> list[ClaimResult]:
 
 
 def draw(stored: Sequence[NetworkRow], caption: str) -> Figure:
-    """Distributions of completion times of hit flows, and what buffers held against rate x delta."""
+    """Distributions of completion times of hit flows, and what buffers held against what was sent within delta."""
     rows = by_workload(stored)
     figure, axes = canvas.panels("SQR across a fat tree of Open vSwitch switches", 3)
     for panel, table in zip(axes, WORKLOADS, strict=False):
@@ -216,17 +231,16 @@ def _draw_held(axes: Axes, rows: Sequence[NetworkRow]) -> None:
     if not found:
         say_empty(axes)
         return
-    for delays_ms, colour, label in (
-        ([DELTA_MS] * len(found), PALETTE[0], "rate x delta"),
-        ([held.detection_ms for held in found], PALETTE[7], "rate x detection delay"),
+    for count, colour, label in (
+        (within_delta, PALETTE[0], "within delta"),
+        (since_failure, PALETTE[7], "since the failure"),
     ):
-        needed = [(held.rate_pps or 0.0) * ms / 1000 for held, ms in zip(found, delays_ms, strict=True)]
-        axes.plot(needed, [held.packets for held in found], "o", color=colour, label=label)
+        axes.plot([count(held) for held in found], [held.packets for held in found], "o", color=colour, label=label)
     top = 1.1 * max(axes.get_xlim()[1], axes.get_ylim()[1])
     axes.plot([0, top], [0, top], color=INK, linewidth=1, linestyle=":")
     axes.set_xlim(0, top)
     axes.set_ylim(0, top)
-    axes.set_xlabel("packets by the formula", color=INK)
+    axes.set_xlabel("packets sent before the detection", color=INK)
     axes.set_ylabel("packets held", color=INK)
     axes.legend(fontsize=8.5, frameon=False)
 

@@ -21,10 +21,11 @@ _RECEIVE_BUFFER_BYTES = 1 << 24
 
 @dataclass
 class Delays:
-    """Milliseconds to the far host, and there and back."""
+    """Milliseconds to the far host, and there and back; when each packet was sent (CLOCK_MONOTONIC)."""
 
     one_way_ms: list[float] = field(default_factory=list)
     round_trip_ms: list[float] = field(default_factory=list)
+    sent_ns: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ def echoed(places: tuple[int, int], address: str, packets: int, interval_ms: flo
     ):
         due_s = time.monotonic()
         for _ in range(packets):
+            seen.sent_ns.append(time.monotonic_ns())
             send_stamped(near, address)
             due_s += interval_ms / 1000
             _serve(far, near, seen, due_s)

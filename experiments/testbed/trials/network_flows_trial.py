@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -115,7 +115,7 @@ def _with_buffer(
 ) -> NetworkFlowsMeasured:
     """The row of a trial, with what its buffer held where it had one."""
     log = read_port_log(logs[0], port, found.began_ns) if logs else None
-    held = held_at(found.met, log) if log else ()
+    held = held_at(found.met, log, own.delta_ms) if log else ()
     wrong = (*found.warnings, *(doubts(found.met, log, own.delta_ms) if log else ()))
     return NetworkFlowsMeasured(tuple(found.flows), held, (*said, *wrong), trustworthy=not wrong)
 
@@ -193,7 +193,7 @@ class _Session:
         with ThreadPoolExecutor(1) as pool:
             sending = pool.submit(echo.echoed, self._places, self._address, packets, 1000 / rate_pps, _SETTLE_S)
             self._fail("stream", float(rate_pps))
-            sending.result()
+            self._found.met[-1] = replace(self._found.met[-1], sent_ns=tuple(sending.result().sent_ns))
 
     def _fail(self, during: str, rate_pps: float | None = None) -> Outage:
         """Fail the link in one direction, repair it after its detection, and wait until it has its traffic back."""

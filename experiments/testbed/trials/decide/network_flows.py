@@ -17,12 +17,16 @@ class NetworkFlowsError(ArmorError):
 
 @dataclass(frozen=True)
 class Met:
-    """A failure: during what ("stream" or a workload), when it began and was detected (CLOCK_MONOTONIC)."""
+    """A failure: during what ("stream" or a workload), when it began and was detected (CLOCK_MONOTONIC).
+
+    `sent_ns` is when packets of a stream were sent, by the same clock; empty in a workload.
+    """
 
     during: str
     rate_pps: float | None
     shut_ns: int
     detected_ns: int
+    sent_ns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,16 +63,25 @@ def read_port_log(text: str, port: str, began_ns: int) -> PortLog:
     return PortLog(tuple(each for each in found if each[0] >= began_ns), numbers)
 
 
-def held_at(failures: Sequence[Met], log: PortLog) -> tuple[Held, ...]:
-    """What the buffer held when the agent detected each failure: the first time after it, before the next one."""
+def held_at(failures: Sequence[Met], log: PortLog, delta_ms: float) -> tuple[Held, ...]:
+    """What the buffer held when the agent detected each failure: the first time after it, before the next one.
+
+    Beside it: how many packets of a stream were sent within delta before the detection, and since the failure. A
+    sender that was held up sends what is due at once, so these are not rate x delta.
+    """
     found = []
     ends_ns = [each.shut_ns for each in failures[1:]] + [None]
     for met, end_ns in zip(failures, ends_ns, strict=True):
         own = (each for each in log.detected if each[0] >= met.shut_ns and (end_ns is None or each[0] < end_ns))
         if (first := next(own, None)) is not None:
             delay_ms = round((first[0] - met.shut_ns) / 1e6, 3)
-            found.append(Held(met.during, met.rate_pps, delay_ms, *first[1:]))
+            sent = (_sent(met, since_ns, first[0]) for since_ns in (first[0] - round(delta_ms * 1e6), met.shut_ns))
+            found.append(Held(met.during, met.rate_pps, delay_ms, *first[1:], *sent))
     return tuple(found)
+
+
+def _sent(met: Met, since_ns: int, until_ns: int) -> int | None:
+    return sum(since_ns <= each < until_ns for each in met.sent_ns) if met.sent_ns else None
 
 
 def doubts(failures: Sequence[Met], log: PortLog, delta_ms: float) -> tuple[str, ...]:
@@ -76,7 +89,7 @@ def doubts(failures: Sequence[Met], log: PortLog, delta_ms: float) -> tuple[str,
     found = []
     if len(log.detected) != len(failures):
         found.append(f"{len(failures)} failures, and {len(log.detected)} were detected")
-    late = [held.detection_ms for held in held_at(failures, log) if held.detection_ms > delta_ms]
+    late = [held.detection_ms for held in held_at(failures, log, delta_ms) if held.detection_ms > delta_ms]
     if late:
         found.append(f"a failure was detected after {max(late):.0f} ms, delta is {delta_ms:g}")
     if log.counters["pending"]:

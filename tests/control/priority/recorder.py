@@ -42,6 +42,8 @@ class Recorder(app_manager.RyuApp):
             match = parser.OFPMatch(in_port=message.match["in_port"])
             flow = parser.OFPFlowMod(datapath, match=match, cookie=message.xid)
             flow.set_xid(message.xid)
+            if os.environ.get("RECORDER_GROUPS"):
+                self._use_group(datapath, message.xid)
             datapath.send_msg(flow)
             if os.environ.get("RECORDER_BARRIERS"):
                 barrier = parser.OFPBarrierRequest(datapath)
@@ -52,6 +54,15 @@ class Recorder(app_manager.RyuApp):
             out = parser.OFPPacketOut(datapath, 0xFFFFFFFF, 1, [parser.OFPActionOutput(2)], message.data)
             out.set_xid(message.xid)
             datapath.send_msg(out)
+
+    def _use_group(self, datapath, xid: int) -> None:
+        """Make a group, and at once a flow entry of a more urgent class that uses it."""
+        parser, protocol = datapath.ofproto_parser, datapath.ofproto
+        bucket = parser.OFPBucket(actions=[parser.OFPActionOutput(2)])
+        datapath.send_msg(parser.OFPGroupMod(datapath, protocol.OFPGC_ADD, protocol.OFPGT_INDIRECT, xid, [bucket]))
+        to_group = parser.OFPInstructionActions(protocol.OFPIT_APPLY_ACTIONS, [parser.OFPActionGroup(xid)])
+        urgent = parser.OFPMatch(eth_type=0x0800, ip_proto=17, udp_dst=20000)
+        datapath.send_msg(parser.OFPFlowMod(datapath, match=urgent, instructions=[to_group]))
 
     def _write(self, what: str, xid: int, datapath) -> None:
         with open(os.environ["RECORDER_FILE"], "a", encoding="utf-8") as file:

@@ -147,6 +147,18 @@ def test_commands_requests_and_notifications_use_the_connection_of_their_class(e
     assert every_message.state()["errors"] == {}
 
 
+def test_an_urgent_flow_entry_and_the_group_that_it_uses_sent_at_once_are_both_installed(tmp_path, ovs) -> None:
+    with RunningRyu(tmp_path, PSO, RECORDER, pmt=PMT, RECORDER_GROUPS="1") as ryu:
+        ovs.add_bridge("s1", 1, (1, 2, 3))
+        add_class_connections(ovs, "s1", ryu.openflow_port)
+        until(lambda: sorted(ryu.connections(1)) == [0, 1, 2, 3, 4], "all per-class connections")
+        ovs.ofctl("add-flow", "s1", "priority=0,actions=controller(id=3)")
+        ovs.receive("s1-p1", packet(1, 2, 999))
+        until(lambda: "in_port" in ovs.ofctl("dump-flows", "s1", "table=0"), "the entry that the app sends last")
+        assert "group:" in ovs.ofctl("dump-flows", "s1", "table=0")
+        assert "OFPErrorMsg" not in str(ryu.events())
+
+
 def _rows(ovs: DummyOvs) -> str:
     return ovs.ofctl("dump-flows", "s1", f"table={MISS_TABLE}")
 

@@ -106,7 +106,8 @@ class DrillSession:
             for number in count(self.drill.first_round):
                 row = kill_during_a_write(server, plan, (self.record.seed, number))
                 found = [f"{row['lost_rows']} acknowledged rows are lost"] if row["lost_rows"] else []
-                self._add(number, row, found)
+                kills = sum(each["killed_during_a_write"] for each in (*self.rows, row))
+                self._add(number, row, found, f": {kills} of {self.drill.times} kills during a write")
                 value = self._verdict(kills_summary(self.rows))
                 if value["kills_during_a_write"] == self.drill.times:
                     return value
@@ -131,12 +132,12 @@ class DrillSession:
                 self.violations.append(f"before the drill: {'; '.join(found)}")
             yield network
 
-    def _add(self, number: int, row: Json, found: list[str]) -> None:
+    def _add(self, number: int, row: Json, found: list[str], progress: str = "") -> None:
         self.rows.append(row)
         self.violations += [f"round {number}: {each}" for each in found]
         self.record.add(number, row, found)
         if found or number % _SAY_EVERY == 0 or number == self._last:
-            self.record.say(f"round {number} of {self._last}" + "".join(f"; {each}" for each in found))
+            self.record.say("; ".join([f"round {number}{progress or f' of {self._last}'}", *found]))
 
     def _verdict(self, summary: Json) -> Json:
         return self.record.verdict(**summary, violations=self.violations)

@@ -25,6 +25,11 @@ _WRITER_ENDS_S = 60.0
 class Writer:
     """Replaces the plan of one switch, each time by one with another row missing, until the server does not answer.
 
+    Parameters
+    ----------
+    first
+        Which row the first plan lacks: another than the plan that the database holds, or nothing would be written.
+
     Attributes
     ----------
     acknowledged, under_way
@@ -39,8 +44,8 @@ class Writer:
         Whether the write under way had reached the server when that was killed.
     """
 
-    def __init__(self, store: BackupStore, plan: RulePlan) -> None:
-        self._store, self._plan = store, plan
+    def __init__(self, store: BackupStore, plan: RulePlan, first: int) -> None:
+        self._store, self._plan, self._first = store, plan, first
         self.acknowledged: RulePlan | None = None
         self.under_way: RulePlan | None = None
         self.writes, self.refused = 0, ""
@@ -49,7 +54,7 @@ class Writer:
     def run(self) -> None:
         """Write until a write is not acknowledged."""
         while True:
-            left_out = self.writes % len(self._plan.flows)
+            left_out = (self._first + self.writes) % len(self._plan.flows)
             flows = self._plan.flows[:left_out] + self._plan.flows[left_out + 1 :]
             self.under_way = replace(self._plan, flows=flows)
             began_s = time.monotonic()
@@ -73,7 +78,7 @@ def kill_during_a_write(database: PrivateDatabase, plan: RulePlan, chance: tuple
     """
     dice = np.random.default_rng(chance)
     store = BackupStore(database.remote, chunk_rows=_CHUNK_ROWS)
-    writer = Writer(store, plan)
+    writer = Writer(store, plan, int(dice.integers(len(plan.flows))))
     thread = threading.Thread(target=writer.run)
     thread.start()
     try:

@@ -63,7 +63,7 @@ def test_counts_are_a_table_for_people_with_a_total(capsys: pytest.CaptureFixtur
     total = json_of(argv, capsys)["total"]
     assert main(argv) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("kuijia on gscale, decomposed: tables taken apart")
+    assert lines[0].startswith("kuijia on gscale, tunnels in the label, decomposed: tables taken apart")
     named = [line.split() for line in lines if line.startswith("  ") and line.split()]
     assert [words[0] for words in named if words[0] in ("s1", "s2", "s3", "all")] == ["s1", "s2", "all"]
     last = next(words for words in named if words[0] == "all")

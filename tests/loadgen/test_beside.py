@@ -126,7 +126,7 @@ def test_every_switch_asks_in_turn_and_every_answer_is_counted() -> None:
 
 @pytest.mark.slow
 def test_answers_that_do_not_come_are_lost() -> None:
-    with FakeController(echoes=lambda n: n <= 70) as fake, GoodSwitches(SWITCHES, targets(fake)) as switches:
+    with FakeController(echoes=lambda n: n <= 20) as fake, GoodSwitches(SWITCHES, targets(fake)) as switches:
         window = switches.ask(100, 0.5, 1, 0.3)
     assert window.result.unanswered >= 30
     assert window.result.lost >= 30

@@ -43,7 +43,7 @@ class BackupStoreError(ArmorError):
 
 
 class StaleGenerationError(BackupStoreError):
-    """Somebody else made another generation current meanwhile; read it and decide again."""
+    """Another writer made its generation current meanwhile, or is about to; read it and decide again."""
 
 
 class _RefusedError(BackupStoreError):
@@ -103,7 +103,7 @@ class BackupStore:
         BadInputError
             A name, a set or a match that the database cannot hold.
         StaleGenerationError
-            Another generation is or became current.
+            Another generation is or became current, or another writer began after this one.
         BackupStoreError
             No server, no such database, a refused or unanswered transaction. After a lost answer the plan may
             have become current; calling again is safe.
@@ -114,7 +114,7 @@ class BackupStore:
         try:
             with connected(self.remote, self.timeout_s) as client:
                 found = _bridge(client, bridge)
-                current = int(found["generation"]) if found else 0
+                current = _current(found)
                 if expected_generation is not None and expected_generation != current:
                     raise _stale(bridge, expected_generation, current)
                 if found and current and found["digest"] == columns["digest"]:
@@ -169,7 +169,7 @@ class BackupStore:
                 found = _bridge(client, bridge)
         except JsonRpcError as error:
             raise BackupStoreError(f"the generation of {bridge} could not be read: {error}") from error
-        return int(found["generation"]) if found else 0
+        return _current(found)
 
     def remove(self, bridge: str) -> None:
         """Forget a bridge and its plan; nothing happens when there is none (raises as `read_plan`)."""
@@ -185,8 +185,20 @@ def _bridge(client: JsonRpcClient, bridge: str) -> Row | None:
     return rows[0] if rows else None
 
 
+def _current(found: Row | None) -> int:
+    """Number of the generation in force by a Bridge row; 0 when there is none."""
+    return int(found["generation"]) if found else 0
+
+
 def _claim(client: JsonRpcClient, bridge: str, found: Row | None) -> int:
-    """Reserve a generation number; another writer may have taken it, so take the next."""
+    """Reserve a generation number; another writer may have taken it, so take the next.
+
+    Raises
+    ------
+    StaleGenerationError
+        Another writer has made its generation current since `found` was read.
+    """
+    current = _current(found)
     for _attempt in range(READ_ATTEMPTS):
         operations, mine = claim_operations(bridge, found)
         try:
@@ -195,6 +207,8 @@ def _claim(client: JsonRpcClient, bridge: str, found: Row | None) -> int:
             if error.kind not in _LOST_RACE:
                 raise
             found = _bridge(client, bridge)
+            if _current(found) != current:
+                raise _stale(bridge, current, _current(found)) from error
         else:
             return mine
     raise BackupStoreError(f"{READ_ATTEMPTS} other writers of {bridge} came first; stop all but one")
@@ -208,11 +222,12 @@ def _swap(client: JsonRpcClient, bridge: str, generations: tuple[int, int], colu
         _transact(client, discard_operations(bridge, new))
         if error.kind not in _LOST_RACE:
             raise
-        found = _bridge(client, bridge)
-        raise _stale(bridge, old, int(found["generation"]) if found else 0) from error
+        raise _stale(bridge, old, _current(_bridge(client, bridge))) from error
 
 
 def _stale(bridge: str, expected: int, current: int) -> StaleGenerationError:
+    if current == expected:
+        return StaleGenerationError(f"another writer of {bridge} began after this one; read the plan and try again")
     return StaleGenerationError(
         f"generation {current} of {bridge} is current, not {expected}: another writer was faster; read it and try again"
     )

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from machine.json_rpc import JsonRpcClient, JsonRpcError
 from mininet_topos.errors import BadInputError
 from ryu_apps.backup_database import store as store_module
-from ryu_apps.backup_database.decide.tables import PLAN_TABLES, BackupDataError
+from ryu_apps.backup_database.decide.tables import PLAN_TABLES, BackupDataError, plan_rows, write_operations
 from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
 from ryu_apps.backup_database.store import BackupStore, BackupStoreError, StaleGenerationError
 from ryu_apps.plan.rows import RulePlan
@@ -111,6 +112,47 @@ def test_of_two_writers_at_once_the_slower_is_refused_and_its_rows_are_gone(serv
         slow.replace_plan("s1", plan_with(9))
     assert fast.read_plan("s1").plan == plan_with(4, out_port=3)
     assert stored_rows(server) == 5
+
+
+def start_write(server, plan, transactions: int) -> JsonRpcClient:
+    """Claim a generation and write the first rows of a plan, as a writer does that then stands still or ends."""
+    client = JsonRpcClient(server.remote)
+    mine = store_module._claim(client, "s1", store_module._bridge(client, "s1"))
+    for operations in islice(write_operations("s1", mine, plan_rows(plan), 1), transactions):
+        store_module._transact(client, operations)
+    return client
+
+
+def test_rows_of_broken_writes_go_with_the_next_claim(server):
+    store = BackupStore(server.remote)
+    store.replace_plan("s1", SMALL_PLAN)
+    held = stored_rows(server)
+    for _broken in range(5):
+        start_write(server, plan_with(30, out_port=3), 7).close()
+        assert stored_rows(server) == held + 7
+    assert store.read_plan("s1").plan == SMALL_PLAN
+    store.replace_plan("s1", plan_with(4, out_port=3))
+    assert stored_rows(server) == 5
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_writer_is_refused_once_another_one_has_begun_and_leaves_nothing(server, monkeypatch, is_new):
+    first = BackupStore(server.remote)
+    if not is_new:
+        first.replace_plan("s1", SMALL_PLAN)
+    write, later = first._write, []
+
+    def write_while_another_writer_begins(*given):
+        later.append(start_write(server, plan_with(30, out_port=3), 7))
+        write(*given)
+
+    monkeypatch.setattr(first, "_write", write_while_another_writer_begins)
+    held = stored_rows(server)
+    with pytest.raises(StaleGenerationError, match="another writer of s1 began after this one"):
+        first.replace_plan("s1", plan_with(9))
+    later[0].close()
+    assert stored_rows(server) == held + 7
+    assert (first.read_plan("s1") is None) == is_new
 
 
 def meanwhile(monkeypatch, act) -> None:

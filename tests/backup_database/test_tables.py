@@ -60,19 +60,31 @@ def test_chunks_hold_every_row_once_and_each_ends_in_a_durable_commit(plan, chun
 
 def test_every_transaction_that_writes_ends_in_a_durable_commit():
     claim_new, _first = claim_operations("s1", None)
-    claim_next, number = claim_operations("s1", {"next_generation": 5})
+    claim_next, number = claim_operations("s1", {"generation": 3, "next_generation": 5})
     assert number == 5
     swap = swap_operations("s1", 1, 2, {})
     for operations in (claim_new, claim_next, swap, discard_operations("s1", 2), remove_operations("s1")):
         assert operations[-1] == {"op": "commit", "durable": True}
 
 
-def test_swap_compares_before_it_swaps_and_removes_only_what_is_older():
-    wait, update, *removals, _commit = swap_operations("s1", 4, 6, {"digest": "x"})
-    assert (wait["op"], wait["rows"], wait["timeout"]) == ("wait", [{"generation": 4}], 0)
-    assert update["row"] == {"digest": "x", "generation": 6}
+def removed_rows(removals) -> set[tuple[str, str]]:
     assert {removal["table"] for removal in removals} == set(PLAN_TABLES)
-    assert all(removal["where"] == [["bridge", "==", "s1"], ["generation", "<", 6]] for removal in removals)
+    return {tuple(map(str, removal["where"])) for removal in removals}
+
+
+def test_swap_compares_before_it_swaps_and_removes_all_others():
+    wait, update, *removals, _commit = swap_operations("s1", 4, 6, {"digest": "x"})
+    assert (wait["op"], wait["timeout"]) == ("wait", 0)
+    assert wait["rows"] == [{"generation": 4, "next_generation": 7}]
+    assert update["row"] == {"digest": "x", "generation": 6}
+    assert removed_rows(removals) == {("['bridge', '==', 's1']", "['generation', '!=', 6]")}
+
+
+def test_claim_compares_before_it_claims_and_removes_all_that_is_not_current():
+    (wait, update, *removals, _commit), mine = claim_operations("s1", {"generation": 4, "next_generation": 6})
+    assert wait["rows"] == [{"generation": 4, "next_generation": 6}]
+    assert (mine, update["row"]) == (6, {"next_generation": 7})
+    assert removed_rows(removals) == {("['bridge', '==', 's1']", "['generation', '!=', 4]")}
 
 
 @pytest.mark.parametrize("replaces", [(2, 1), (1, 1)])

@@ -1,12 +1,14 @@
 """The file for plain `mn`: the same ports as Armor's own emulation, under the system's Python.
 
 Plain `mn` uses Open vSwitch's default paths and, after an error, kills processes by name. So it gets private
-network, mount and process namespaces, in which the default paths are empty and nobody else is to be found.
+network, mount and process namespaces, in which the default paths are empty and nobody else is to be found. It also
+deletes `/tmp/*.log` and `/tmp/*.out` of every user (mininet/clean.py); so only the folders of /tmp are there.
 """
 
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,13 @@ FILE = Path(__file__).parents[2] / "emulation" / "mn_custom.py"
 PRIVATE = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 START_OPEN_VSWITCH = """
 set -e
-mount -t tmpfs none /run && mkdir -p /run/openvswitch
+mount -t tmpfs none /run && mkdir -p /run/openvswitch /run/tmp
+mount --bind /tmp /run/tmp
+mount -t tmpfs none /tmp
+for folder in /run/tmp/*/; do
+    mkdir "/tmp/$(basename "$folder")"
+    mount --bind "$folder" "/tmp/$(basename "$folder")"
+done
 mount -t tmpfs none /etc/openvswitch
 mount -t tmpfs none /var/log/openvswitch
 ip link set lo up
@@ -60,3 +68,13 @@ def test_plain_mn_names_an_unknown_topology(tmp_path: Path) -> None:
     said = run_mn("no-such-topology", "ovs,datapath=user", "", tmp_path)
     assert "'no-such-topology'" in said
     assert "Creating network" not in said
+
+
+def test_files_of_the_machine_survive_the_clean_up_of_plain_mn(tmp_path: Path) -> None:
+    script = tmp_path / "clean.sh"
+    script.write_text(f"{START_OPEN_VSWITCH}\ntouch /tmp/mine.log\nmn --clean 2>&1\nls /tmp\n", encoding="utf-8")
+    with tempfile.NamedTemporaryFile(dir="/tmp", suffix=".log") as somebodys:
+        done = subprocess.run([*PRIVATE, "sh", str(script)], capture_output=True, text=True, check=False, timeout=120)
+        assert "Cleanup complete" in done.stdout
+        assert "mine.log" not in done.stdout
+        assert Path(somebodys.name).exists()

@@ -215,8 +215,9 @@ _READERS: dict[str, Callable[[Row], Any]] = {
 def claim_operations(bridge: str, found: Row | None) -> tuple[list[Operation], int]:
     """Operations that reserve a generation number for one writer, and the number.
 
-    `found` is the Bridge row as last read, None when there is none; the `wait` makes the transaction fail
-    when somebody else has reserved meanwhile.
+    `found` is the Bridge row as last read, None when there is none; the transaction fails when another writer has
+    changed it meanwhile. Rows of writes that were broken off go: a writer that still writes such rows has lost,
+    because only the writer that claimed last can make its generation current (`swap_operations`).
     """
     if found is None:
         empty = {
@@ -229,10 +230,12 @@ def claim_operations(bridge: str, found: Row | None) -> tuple[list[Operation], i
             "n_links": 0,
             "max_failures": 0,
         }
-        return [{"op": "insert", "table": "Bridge", "row": empty}, COMMIT], 1
-    mine = int(found["next_generation"])
+        insert = {"op": "insert", "table": "Bridge", "row": empty}
+        return [insert, *_remove_others(bridge, 0), COMMIT], 1
+    current, mine = int(found["generation"]), int(found["next_generation"])
+    wait = _unless_changed(bridge, {"generation": current, "next_generation": mine})
     update = {"op": "update", "table": "Bridge", "where": _named(bridge), "row": {"next_generation": mine + 1}}
-    return [_unless_changed(bridge, {"next_generation": mine}), update, COMMIT], mine
+    return [wait, update, *_remove_others(bridge, current), COMMIT], mine
 
 
 def write_operations(
@@ -251,9 +254,13 @@ def write_operations(
 
 
 def swap_operations(bridge: str, old: int, new: int, columns: Row) -> list[Operation]:
-    """The transaction that makes generation `new` current if `old` still is, and removes everything older."""
+    """The transaction that makes generation `new` current and removes all others.
+
+    It fails unless `old` is still current and no other writer has claimed a number after `new`.
+    """
+    wait = _unless_changed(bridge, {"generation": old, "next_generation": new + 1})
     update = {"op": "update", "table": "Bridge", "where": _named(bridge), "row": {**columns, "generation": new}}
-    return [_unless_changed(bridge, {"generation": old}), update, *_remove_rows(bridge, "<", new), COMMIT]
+    return [wait, update, *_remove_others(bridge, new), COMMIT]
 
 
 def discard_operations(bridge: str, generation: int) -> list[Operation]:
@@ -295,6 +302,11 @@ def _unless_changed(bridge: str, expected: Row) -> Operation:
         "until": "==",
         "rows": [expected],
     }
+
+
+def _remove_others(bridge: str, generation: int) -> list[Operation]:
+    """Remove what is not of a generation; 0, of which no row can be, stands for none."""
+    return _remove_rows(bridge, "!=", generation) if generation else _remove_rows(bridge, ">=", 1)
 
 
 def _remove_rows(bridge: str, relation: str, generation: int) -> list[Operation]:

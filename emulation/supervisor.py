@@ -84,7 +84,7 @@ class Supervisor:
         self._run_file, self._events, self._restart = run_file, events, restart
         self._specs: dict[tuple[str, str], ProcessSpec] = {}
         self._running: dict[tuple[str, str], subprocess.Popen[bytes]] = {}
-        self._held: set[tuple[str, str]] = set()
+        self._held: dict[tuple[str, str], float] = {}  # since when
         self._recent: dict[tuple[str, str], deque[float]] = {}
         self._lock = threading.RLock()
         self._poll = select.poll()
@@ -112,7 +112,7 @@ class Supervisor:
             if key in self._running:
                 raise ProcessError(f"{spec.name} already runs; stop it first")
             self._specs[key] = spec
-            self._held.discard(key)
+            self._held.pop(key, None)
             return self._spawn(spec)
 
     def _spawn(self, spec: ProcessSpec) -> int:
@@ -218,6 +218,9 @@ class Supervisor:
             return
         now = time.monotonic()
         self.restarts.append(Restart(*key, pid, now, now - ended_s))
+        self._note_restart(key, pid, now, ended_s)
+
+    def _note_restart(self, key: tuple[str, str], pid: int, now: float, ended_s: float) -> None:
         self._note("restart", now, process=key[0], node=key[1], pid=pid, outage_s=now - ended_s)
 
     def _note(self, event: str, t_monotonic_s: float | None = None, **fields: str | int | float | bool) -> None:
@@ -269,7 +272,7 @@ class Supervisor:
             It does not end.
         """
         with self._lock:
-            self._held.add((process, place))
+            self._held[process, place] = time.monotonic()
             if (process, place) in self._running:
                 os.kill(self._running[process, place].pid, signal.SIGKILL)
         if not self._wait_for(lambda: not self.is_running(process, place), _KILL_WAIT_S):
@@ -279,9 +282,10 @@ class Supervisor:
         """Start a held process again."""
         key = (process, place)
         with self._lock:
-            self._held.discard(key)
+            held_s = self._held.pop(key, time.monotonic())
             if key in self._specs and key not in self._running:
-                self._spawn_again(self._specs[key])
+                pid, now = self._spawn_again(self._specs[key]), time.monotonic()
+                self._note_restart(key, pid, now, held_s)
 
     def close(self) -> None:
         """End every process, gentle ones first, and stop watching."""

@@ -94,7 +94,7 @@ def test_crankback_alone_never_ends_and_its_controller_ends_it(settings: Testbed
             made = trial(links=("s4-s5",), variant=variant)
             rows[variant.scheme] = [undisturbed(session.run, made) for _ in range(times)]
     for row in (*rows["cb"], *rows["cbc"]):
-        assert phases(row)["converged"]["lost"] == 0
+        assert phases(row)["converged"]["lost"] == 0, row
         assert row["returned"]["wrong"] is None
     for row in rows["cb"]:
         assert row["backtracking_ms"] is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.analysis.packet_counts import Flight
@@ -53,6 +53,8 @@ class Health:
         What the emulation itself warns of.
     faults
         What the emulation has found wrong with itself: queues that are not strict.
+    unread
+        Interface to frames that the machine lost because the switch did not read them in time.
     """
 
     streams: Sequence[StreamHealth] = ()
@@ -63,13 +65,14 @@ class Health:
     load_per_core: float = 0.0
     notes: Sequence[str] = ()
     faults: Sequence[str] = ()
+    unread: Mapping[str, int] = field(default_factory=dict)
 
 
 def assess(health: Health) -> tuple[tuple[str, ...], bool]:
     """Warnings, and whether the run can be trusted in spite of them.
 
-    Notes of the emulation, a slow pace and a busy machine are only reported; everything else means that numbers of
-    the run may be wrong.
+    Notes of the emulation, a slow pace, a busy machine and frames that it lost are only reported; everything else
+    means that numbers of the run may be wrong.
     """
     faults = [_flapping(health.flaps)] if health.flaps else []
     faults += list(health.faults)
@@ -80,6 +83,9 @@ def assess(health: Health) -> tuple[tuple[str, ...], bool]:
     remarks = list(health.notes)
     if health.load_per_core > 1:
         remarks.append(f"the machine was busy: {health.load_per_core:.1f} runnable tasks a core before the run")
+    if health.unread:
+        ports = _some(health.unread)
+        remarks.append(f"{sum(health.unread.values())} frames were lost before a switch read them ({ports})")
     for stream in health.streams:
         faults += _stream_faults(stream)
         if stream.pace > MAX_PACE:
@@ -88,8 +94,11 @@ def assess(health: Health) -> tuple[tuple[str, ...], bool]:
 
 
 def _flapping(flaps: Mapping[str, int]) -> str:
-    ports = ", ".join(list(flaps)[:4]) + (", ..." if len(flaps) > 4 else "")
-    return f"BFD flapped {sum(flaps.values())} times on links that nobody broke ({ports}); raise bfd_interval_ms"
+    return f"BFD flapped {sum(flaps.values())} times on links that nobody broke ({_some(flaps)}); raise bfd_interval_ms"
+
+
+def _some(names: Collection[str]) -> str:
+    return ", ".join(list(names)[:4]) + (", ..." if len(names) > 4 else "")
 
 
 def _stream_faults(stream: StreamHealth) -> list[str]:

@@ -41,7 +41,8 @@ from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 _LOOK_S, _RETURN_LOOK_S = 1.0, 0.2
 _CALM_SLACK_S = 60.0
 _PARALLEL = 4
-_DISK_MB = 256
+# An ovsdb-server writes its file anew only once that has 10 MB and ten minutes have passed; until then it grows.
+_DISK_MB_OF_SWITCH = 24
 _QUIET_PPS = 2_000.0  # BFD and discovery are tens of frames a second; a packet in a loop is many thousands
 _RECEIVED, _SENT = 1, 9  # columns of /proc/net/dev: packets
 _REST = "http://127.0.0.1:8080/armor/state"
@@ -78,7 +79,7 @@ class TorturedNetwork:
                 self._work,
                 self._scenario.bfd_interval_ms,
                 (keeping,),
-                disk_mb=_DISK_MB,
+                disk_mb=_DISK_MB_OF_SWITCH * len(self._scenario.topology.node_names),
             )
             self._network = self._stack.enter_context(built)
             self._injection = self._stack.enter_context(FailureInjection(self._network))

@@ -36,7 +36,13 @@ def test_a_fault_of_the_instruments_or_the_network_costs_the_trust(health: Healt
 
 
 @pytest.mark.parametrize(
-    "health", [Health(notes=["no netem"]), Health(load_per_core=2.0), Health(streams=[replace(GOOD, pace=2.0)])]
+    "health",
+    [
+        Health(notes=["no netem"]),
+        Health(load_per_core=2.0),
+        Health(streams=[replace(GOOD, pace=2.0)]),
+        Health(unread={"s1-eth2": 7}),
+    ],
 )
 def test_circumstances_are_reported_but_do_not_cost_the_trust(health: Health) -> None:
     warnings, trustworthy = assess(health)

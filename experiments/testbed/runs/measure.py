@@ -6,11 +6,12 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from emulation.network import EmulatedNetwork
+from emulation.unread_frames import UnreadFrames
 from experiments.analysis.counted import DatagramCount, TcpCount
 from experiments.analysis.injected import InjectedEvent
 from experiments.analysis.packet_counts import Clock
@@ -41,7 +42,11 @@ class BfdUnstableError(ArmorError):
 
 @dataclass(frozen=True)
 class Measured:
-    """Raw outcome of a run; `captures` maps taps to files, `own_counts` follows the scenario's traffic."""
+    """Raw outcome of a run.
+
+    `captures` maps taps to files, `own_counts` follows the scenario's traffic, `unread_frames` has interfaces of
+    switches (`emulation.unread_frames`).
+    """
 
     zero_s: float
     end_s: float
@@ -54,6 +59,7 @@ class Measured:
     restarts: tuple[str, ...]
     load_per_core: float
     faults: tuple[str, ...] = ()
+    unread_frames: Mapping[str, int] = field(default_factory=dict)
     datagrams: tuple[DatagramCount, ...] = ()
     tcp: tuple[TcpCount, ...] = ()
 
@@ -85,6 +91,7 @@ def measure(
     load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
     watch = PortWatch(network, watched_switches(scenario.failures, scenario.topology), work)
     captures = Captures(network, taps_of(network, scenario), work.path / "captures")
+    unread = UnreadFrames(network)
     with Streams(network, scenario.traffic, work.path / "streams") as streams, watch, ExitStack() as stack:
         injector.prepare()
         datagrams = stack.enter_context(Counters(network, scenario, say))
@@ -99,6 +106,7 @@ def measure(
             say("last packets")
             streams.finish()
             counted = datagrams.counts()
+            unread_frames = unread.so_far()
         drift_ns = sample_offset_ns() - offset_ns
         own_counts = tuple(streams.own_counts(number) for number in range(len(scenario.traffic)))
         tcp = tcp_counts(scenario, streams)
@@ -113,6 +121,7 @@ def measure(
         flaps=flapped,
         restarts=unasked_restarts(network, scenario),
         faults=network.faults,
+        unread_frames=unread_frames,
         load_per_core=load_per_core,
         datagrams=counted,
         tcp=tcp,

@@ -61,6 +61,7 @@ def make_record(
         drift_ms=measured.clock.drift_ns / 1e6,
         load_per_core=measured.load_per_core,
         notes=notes,
+        unread=measured.unread_frames,
     )
     warnings, trustworthy = assess(health)
     return Record(

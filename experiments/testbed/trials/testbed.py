@@ -12,6 +12,7 @@ from pathlib import Path
 
 from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
+from emulation.unread_frames import UnreadFrames
 from experiments.analysis.frames import CaptureError
 from experiments.analysis.injected import InjectedEvent
 from experiments.analysis.packet_counts import Clock
@@ -92,7 +93,7 @@ class Testbed:
         network, marks = self.network, self.captures.marks()
         injector = Injector(network, self.injection, scenario)
         load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
-        flaps = Flaps(network, scenario, may_raise=False)
+        flaps, unread = Flaps(network, scenario, may_raise=False), UnreadFrames(network)
         with Streams(network, scenario.traffic, folder / "streams") as streams:
             injector.prepare()
             offset_ns = sample_offset_ns()
@@ -107,6 +108,7 @@ class Testbed:
             stopped = streams.interrupt()
             self.injection.restore_all()
             streams.finish(ProbedTraffic)
+            unread_frames = unread.so_far()
             drift_ns = sample_offset_ns() - offset_ns
             own = tuple(
                 None if number in stopped else streams.own_counts(number) for number in range(len(scenario.traffic))
@@ -122,6 +124,7 @@ class Testbed:
             flaps=flapped,
             restarts=unasked_restarts(network, scenario),
             faults=network.faults,
+            unread_frames=unread_frames,
             load_per_core=load_per_core,
         )
         restored = self.wait_returned()

@@ -1,4 +1,4 @@
-.PHONY: help setup demo check test test-long coverage test-mutants test-kernel docs fuzz audit lock
+.PHONY: help setup demo check test test-long test-repeat coverage test-mutants test-kernel docs fuzz audit lock
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -17,6 +17,9 @@ test: setup ## format, lint, types and all tests (options: make test ARGS="-k in
 
 test-long: setup ## as test, with many more examples, packets and repetitions (a night)
 	@PROFILE=long scripts/test.sh $(ARGS)
+
+test-repeat: setup ## all tests TIMES times in a row, and what failed in any of them; goes on after an end (TIMES=20)
+	@.venv/bin/python scripts/repeat_tests.py $(or $(TIMES),20) $(or $(FOLDER),results/test-repeat)
 
 coverage: setup ## as test, and the lines and branches that no test has run
 	@COVERAGE=yes scripts/test.sh $(ARGS)

@@ -27,6 +27,7 @@ from experiments.testbed.runs.run import PlannedRun, make_ready
 from experiments.testbed.runs.tunnel_agents import wanted_plans
 from experiments.testbed.runs.virtual_ports import REPLAY_AGENT, virtual_names
 from experiments.torture.breakage import Breakage
+from experiments.torture.decide.controller import controller_lacks
 from experiments.torture.decide.faults import Fault, steps_of, targets_of
 from experiments.torture.decide.usage import Usage
 from machine.jumping_clock import JumpingClocks
@@ -185,10 +186,7 @@ class TorturedNetwork:
 
     def _controller_lacks(self) -> list[str]:
         """What the controller says of itself that it should not."""
-        state = call_inside(self._network.shell_pid(CONTROLLER), _controller_state)
-        found = [] if state.get("ready") else ["the controller does not say that every switch is ready"]
-        links = {key.replace("_", " "): ", ".join(state[key]) for key in ("failed_links", "returning_links")}
-        return found + [f"the controller still has {what}: {names}" for what, names in links.items() if names]
+        return controller_lacks(call_inside(self._network.shell_pid(CONTROLLER), _controller_state))
 
     def _switches_lack(self) -> list[str]:
         """Rows that are missing or stale."""

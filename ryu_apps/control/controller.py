@@ -221,9 +221,7 @@ class Controller:
         for conflict in found.conflicts:
             self.faults.report("install", f"{conflict} belonged to somebody else and was replaced", switch.node)
         missed |= self.coordinator.state.returning_links()
-        self.coordinator.plan_installed(found.recovery_tag_ids, missed)
-        if isinstance(self.coordinator, Restorer):
-            switch.routes.prepare_to_restore()
+        self.coordinator.plan_installed(switch.routes, found.recovery_tag_ids, missed)
         if self.settings.edge:
             self.edge.macs_found(switch.node, switch.routes.macs)
         if self.settings.stats_interval_s:
@@ -268,8 +266,8 @@ class Controller:
 
     def _read_knowledge(self, switch: Switch) -> None:
         coordinator = self.coordinator
-        if isinstance(coordinator, Restorer):
-            return  # switches of its schemes know of no failure that it has not sent them rows about
+        if not coordinator.switches_learn:
+            return
         awaited = {link for link in coordinator.state.ends if is_awaited(coordinator.state, link)}
         with self.faults.surfaced("knowledge", switch.node), suppress(SwitchClosedError):
             self.knowledge_reader.read(switch.node, switch.routes)

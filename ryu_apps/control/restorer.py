@@ -73,6 +73,8 @@ class Restorer:
         The connected switches, by name.
     """
 
+    switches_learn = False  # they know of no failure about which the controller has not sent them rows
+
     def __init__(
         self,
         rewriting: Rewriting,
@@ -99,8 +101,12 @@ class Restorer:
         """The connection of a switch is gone; what its links were avoided for stays so."""
         self.state = returning.ports_unknown(self.state, node)
 
-    def plan_installed(self, _tag_ids: Iterable[int], _missed: Iterable[LinkId]) -> None:
-        """A switch has got its plan; recovery rows of other schemes are no business of this one."""
+    def plan_installed(self, routes: SwitchRoutes, _tag_ids: Iterable[int], _missed: Iterable[LinkId]) -> None:
+        """A switch has got its plan: make its routes ready for changes. Recovery rows belong to other schemes."""
+        routes.prepare_to_restore()
+
+    def rows_found(self, _links: Iterable[LinkId]) -> None:
+        """Switches of these schemes hold no recovery rows of their own."""
 
     def rows_at(self, dpid: int) -> tuple[FlowRow, ...]:
         """Rows that a switch has to hold now in place of its plan's."""

@@ -37,6 +37,8 @@ class ReturnCoordinator:
         The connected switches, by name.
     """
 
+    switches_learn = True  # of failures, from each other's packets
+
     def __init__(
         self,
         topology: Topology,
@@ -60,7 +62,7 @@ class ReturnCoordinator:
         """The connection of a switch is gone."""
         self.state = returning.ports_unknown(self.state, node)
 
-    def plan_installed(self, tag_ids: Iterable[int], missed: Iterable[LinkId]) -> None:
+    def plan_installed(self, _routes: SwitchRoutes, tag_ids: Iterable[int], missed: Iterable[LinkId]) -> None:
         """A switch has got its plan.
 
         Parameters

@@ -96,7 +96,7 @@ def test_a_switch_that_gets_its_plan_meanwhile_is_returned_to_as_well(coordinato
     def comes():
         switches["s1"].on_stop = lambda: None
         switches["s3"] = late
-        made.plan_installed((), made.state.returning_links())
+        made.plan_installed(late, (), made.state.returning_links())
 
     switches["s1"].on_stop = comes
     made.run_due()

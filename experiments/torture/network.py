@@ -8,7 +8,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -264,7 +264,10 @@ class TorturedNetwork:
         if not self._variation.uses_agent:
             return 0, 0
         acknowledged = lost = 0
+        waiting = self._unacknowledged()
         for site in self._network.sites.values():
+            if site.name in waiting:
+                continue
             wanted = self._planned.plans[site.dpid]
             acknowledged += len(wanted.flows)
             try:
@@ -273,6 +276,13 @@ class TorturedNetwork:
                 found = None
             lost += len(set(wanted.flows) - set(() if found is None else found.plan.flows))
         return acknowledged, lost
+
+    def _unacknowledged(self) -> Collection[str]:
+        """Switches whose database has not acknowledged its plan, as the controller says; none if it does not answer."""
+        with suppress(ArmorError, OSError, ValueError):
+            state = call_inside(self._network.shell_pid(CONTROLLER), _controller_state)
+            return frozenset(state["backups_unacknowledged"])
+        return ()
 
     def usage(self) -> Mapping[str, Usage]:
         """Memory and files of all processes."""

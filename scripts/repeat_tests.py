@@ -8,13 +8,15 @@ failed at its first look, and 130 after Ctrl-C.
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 COMMAND = ("scripts/test.sh",)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
@@ -33,7 +35,7 @@ def outcome_of(printed: str) -> dict[str, Any]:
     return {"passed": passed, "failed": sorted(set(_FAILED.findall(printed)))}
 
 
-def repeat(times: int, folder: Path, command: tuple[str, ...] = COMMAND) -> list[dict[str, Any]]:
+def repeat(times: int, folder: Path, command: tuple[str, ...]) -> list[dict[str, Any]]:
     """Run the command until `folder` has rows of so many runs; all rows."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "runs.jsonl"
@@ -42,7 +44,7 @@ def repeat(times: int, folder: Path, command: tuple[str, ...] = COMMAND) -> list
         number, began_s = len(rows) + 1, time.time()
         print(f"run {number} of {times} ...", flush=True)
         with (folder / f"run-{number}.txt").open("w+", encoding="utf-8", errors="replace") as printed:
-            code = subprocess.run(command, stdout=printed, stderr=subprocess.STDOUT, check=False).returncode
+            code = _code_of(command, printed)
             printed.seek(0)
             outcome = outcome_of(printed.read())
         rows.append({"run": number, **_origin(), "minutes": round((time.time() - began_s) / 60, 1), "exit_code": code})
@@ -56,19 +58,30 @@ def repeat(times: int, folder: Path, command: tuple[str, ...] = COMMAND) -> list
     return rows
 
 
+def _code_of(command: tuple[str, ...], printed: IO[str]) -> int:
+    """Exit code of a command. If it is interrupted, so is all that it runs, and this returns when it has cleaned up."""
+    with subprocess.Popen(command, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait()  # leaving the context alone waits no longer than 0.25 s then
+            raise
+
+
 def _origin() -> dict[str, str]:
     words = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
     commit = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
     return {"commit": commit, "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], command: tuple[str, ...] = COMMAND) -> int:
     """Repeat, and say how often each test failed."""
     if len(arguments) != 2 or not arguments[0].isdigit():
         print("usage: repeat_tests.py TIMES FOLDER", file=sys.stderr)
         return 2
     try:
-        rows = repeat(int(arguments[0]), Path(arguments[1]))
+        rows = repeat(int(arguments[0]), Path(arguments[1]), command)
     except KeyboardInterrupt:
         print("ended; the run under way does not count", file=sys.stderr)
         return 130

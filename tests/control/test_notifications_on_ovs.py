@@ -13,7 +13,7 @@ from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.choices import MODES
 from ryu_apps.plan.ids import Kind, Table, split_cookie
 from tests.control.running import DummyNetwork, RunningApp, ipv4_frame
-from tests.dummy_ovs import DummyOvs
+from tests.dummy_ovs import DummyOvs, pcap_frames
 from tests.openflow.openflow_client import OpenFlowClient
 from tests.patience import wait_until
 
@@ -53,6 +53,11 @@ def send(network, src, dst):
     target = HOSTS[dst]
     mac = int(target.mac.replace(":", ""), 16)
     network.ovs.receive(f"{src}-p1", ipv4_frame(HOSTS[src].ipv4, target.ipv4, mac))
+
+
+def packets_in(recorded):
+    """IPv4 packets to the host of s5 among the frames of a port, which also sends LLDP."""
+    return sum(frame[30:34] == HOSTS["s5"].ipv4.to_bytes(4, "big") for frame in pcap_frames(recorded))
 
 
 def notified(network):
@@ -105,9 +110,12 @@ def test_packets_from_before_the_failure_teach_nothing_and_the_next_packet_notif
     with flooding(tmp_path) as app:
         network.connect(app.target)
         app.wait_ready()
-        for _ in range(3):
+        sent_to_host = network.ovs.record("s5-p1")
+        for times in range(3):
             for _ in range(5):
                 send(network, "s1", "s5")
+            # A packet that is still on its way when the link fails would meet the failure.
+            wait_until(lambda times=times: packets_in(sent_to_host) == 6 * times + 5, "all packets have arrived")
             fail_link(network, app)
             settle(network)
             assert learned(network) == []

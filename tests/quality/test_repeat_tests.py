@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scripts.repeat_tests import main, repeat
+from tests.patience import patient_s, wait_until
 
 PASSES = ("sh", "-c", "echo '==== 3 passed, 1 skipped in 0.5s ===='")
 # As after a second look: the run ends well, and still a test has failed once.
@@ -61,3 +65,21 @@ def test_good_runs_alone_are_a_success_and_bad_arguments_are_not(
     assert main(["2", str(tmp_path)]) == 0
     assert main(["two", str(tmp_path)]) == 2
     assert "usage:" in capsys.readouterr().err
+
+
+def test_ctrl_c_lets_the_run_under_way_clean_up_and_leaves_its_row_out(tmp_path: Path) -> None:
+    """As scripts/test.sh, whose second part has a session of its own and ends only by the script's trap."""
+    cleans_up = f"kill $!; wait $!; echo $? >{tmp_path}/ended"
+    script = f"setsid sleep 600 & trap '{cleans_up}' EXIT; touch {tmp_path}/begun; sleep 600"
+    call = (
+        "import sys; from scripts.repeat_tests import main; exit(main(['2', sys.argv[1]], ('bash', '-c', sys.argv[2])))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", call, tmp_path, script], stderr=subprocess.PIPE, text=True
+    ) as repeating:
+        wait_until((tmp_path / "begun").exists, "a run is under way")
+        repeating.send_signal(signal.SIGINT)
+        said = repeating.communicate(timeout=patient_s(30))[1]
+    assert (repeating.returncode, said) == (130, "ended; the run under way does not count\n")
+    assert (tmp_path / "ended").read_text(encoding="utf-8") == f"{128 + signal.SIGTERM}\n"
+    assert not (tmp_path / "runs.jsonl").exists()

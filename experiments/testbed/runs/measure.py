@@ -101,15 +101,14 @@ def measure(
             work.note_zero(zero_s)
             clients = _Clients(streams, scenario, zero_s)
             datagrams.start(zero_s, zero_s + scenario.duration_s)
-            flaps = Flaps(network, scenario, may_raise=may_raise)
-            injected, end_s, flapped = _break(injector, clients, flaps, zero_s, say)
+            injected, end_s, flaps = _break(
+                injector, clients, Flaps(network, scenario, may_raise=may_raise), zero_s, say
+            )
             say("last packets")
             streams.finish()
             counted = datagrams.counts()
             unread_frames = unread.so_far()
         drift_ns = sample_offset_ns() - offset_ns
-        own_counts = tuple(streams.own_counts(number) for number in range(len(scenario.traffic)))
-        tcp = tcp_counts(scenario, streams)
     return Measured(
         zero_s=zero_s,
         end_s=end_s,
@@ -117,14 +116,14 @@ def measure(
         clock=Clock(offset_ns + drift_ns // 2, drift_ns),
         captures=captures.files,
         missed=captures.missed(),
-        own_counts=own_counts,
-        flaps=flapped,
+        own_counts=tuple(map(streams.own_counts, range(len(scenario.traffic)))),
+        flaps=flaps,
         restarts=unasked_restarts(network, scenario),
         faults=network.faults,
         unread_frames=unread_frames,
         load_per_core=load_per_core,
         datagrams=counted,
-        tcp=tcp,
+        tcp=tcp_counts(scenario, streams),
     )
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -88,9 +88,10 @@ class EmulatedNetwork(RunningNetwork):
         Variables for agents and controller.
     events
         Event file; every child finds it in ARMOR_EVENTS.
+    around
+        Entered before any program starts, and left when all have ended but their logs are still there.
     parts
-        What else belongs to the network: entered when the switches run, before agents and controller start, and left
-        before the switches end.
+        What else belongs to the network: begins after the switches and ends before them.
     command
         What the user started, for the run file.
     """
@@ -106,6 +107,7 @@ class EmulatedNetwork(RunningNetwork):
         controller_command: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
         events: Path | None = None,
+        around: NetworkPart = nullcontext,
         parts: Sequence[NetworkPart] = (),
         command: str = "",
     ) -> None:
@@ -120,7 +122,7 @@ class EmulatedNetwork(RunningNetwork):
         self._chosen_run_dir = run_dir.resolve() if run_dir else None
         self._databases = {"Open_vSwitch": OPEN_VSWITCH_SCHEMA, **(databases or {})}
         self._agent_command, self._controller_command = agent_command, controller_command
-        self._events_path, self._command, self._parts = events, command, tuple(parts)
+        self._events_path, self._command, self._around, self._parts = events, command, around, tuple(parts)
         self._environment = {**_CONTROLLER_ENVIRONMENT, **(environment or {})}
         if events is not None:
             self._environment[EVENTS_VARIABLE] = str(events.resolve())
@@ -223,6 +225,7 @@ class EmulatedNetwork(RunningNetwork):
         self._events = EventLog("emulation", self._events_path)
         self._undo.callback(self._events.close)
         self._make_folders()
+        self._undo.enter_context(self._around(self))
         with ending_waits():  # Mininet's nodes do not survive being interrupted
             self._make_places()
         self._supervisor = Supervisor(self._run_file, self._events, restart=self.options.supervise)
@@ -294,11 +297,8 @@ class EmulatedNetwork(RunningNetwork):
         self._undo.callback(shutil.rmtree, folder, ignore_errors=True)
         make_certificates(folder, (CONTROLLER, *(group.folder.name for group in self.groups)), days=1)
         files = files_of(folder, CONTROLLER)
-        self._environment |= {
-            "OS_DEFAULT__CTL_PRIVKEY": files.private_key,
-            "OS_DEFAULT__CTL_CERT": files.certificate,
-            "OS_DEFAULT__CA_CERTS": files.ca_certificate,
-        }
+        named = {"CTL_PRIVKEY": files.private_key, "CTL_CERT": files.certificate, "CA_CERTS": files.ca_certificate}
+        self._environment |= {f"OS_DEFAULT__{option}": file for option, file in named.items()}
 
     def _make_places(self) -> None:
         from emulation import mininet_nodes  # Mininet is optional until here

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ryu_apps.plan.ids import Kind, Owner, is_in_band_group, split_cookie
+from ryu_apps.plan.row_text import flow_text, group_text
 from ryu_apps.plan.rows import FlowRow, GroupRow, RulePlan
 
 _TEMPORARY = (Kind.LEARNED, Kind.AGENT)
@@ -44,6 +45,17 @@ class DumpReport:
     def is_clean(self) -> bool:
         """Whether the switch holds its plan and nothing stale."""
         return not self.missing and not self.stale
+
+    @property
+    def difference(self) -> str:
+        """How the switch differs from its plan, with one of the rows; empty when it is clean."""
+        if self.is_clean:
+            return ""
+        counts = f"{len(self.missing)} planned rows are missing, {len(self.stale)} are not planned"
+        first = (*self.missing, *self.stale)[0]
+        return (
+            f"{self.node} ({counts}, such as {flow_text(first) if isinstance(first, FlowRow) else group_text(first)})"
+        )
 
 
 def compare_dump(

@@ -79,7 +79,7 @@ class TorturedNetwork:
                 self._variation,
                 self._work,
                 self._scenario.bfd_interval_ms,
-                (keeping,),
+                keeping,
                 disk_mb=_DISK_MB_OF_SWITCH * len(self._scenario.topology.node_names),
             )
             self._network = self._stack.enter_context(built)

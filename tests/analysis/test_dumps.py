@@ -12,6 +12,7 @@ from ryu_apps.plan.ids import Kind, Owner, Priority, Table, cookie
 from ryu_apps.plan.in_band.plan import plan_in_band
 from ryu_apps.plan.in_band.values import Channel, Service
 from ryu_apps.plan.options import PlanOptions
+from ryu_apps.plan.row_text import flow_text, group_text
 from ryu_apps.plan.rows import FlowRow, GroupRow, Load, Output, RulePlan, match
 from ryu_apps.schemes import plan_network
 from tests import schemes
@@ -38,6 +39,7 @@ def test_a_switch_that_holds_its_plan_is_clean() -> None:
     report = compare_dump(PLAN, PLAN.flows, PLAN.groups, never)
     assert report.is_clean
     assert report.temporary == ()
+    assert report.difference == ""
 
 
 def test_rows_of_in_band_control_are_nobodys_fault() -> None:
@@ -62,6 +64,8 @@ def test_a_row_with_other_actions_is_missing_and_stale() -> None:
     report = compare_dump(PLAN, (changed, *PLAN.flows[1:]), PLAN.groups, never)
     assert report.missing == (first,)
     assert report.stale == (changed,)
+    counts = "1 planned rows are missing, 1 are not planned"
+    assert report.difference == f"{PLAN.node} ({counts}, such as {flow_text(first)})"
 
 
 def test_missing_and_surplus_groups_are_reported() -> None:
@@ -69,6 +73,7 @@ def test_missing_and_surplus_groups_are_reported() -> None:
     report = compare_dump(PLAN, PLAN.flows, (*PLAN.groups[1:], surplus), never)
     assert report.missing == (PLAN.groups[0],)
     assert report.stale == (surplus,)
+    assert group_text(PLAN.groups[0]) in report.difference
 
 
 @pytest.mark.parametrize("kind", [Kind.LEARNED, Kind.AGENT])

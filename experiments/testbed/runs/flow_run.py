@@ -180,7 +180,7 @@ def _wrong_rows(
         return ""
     plans = partial(wanted_plans, testbed.network, planner, scenario, testbed.work, failed)
     wrong = wait_plans_held(testbed.network, plans, _ROWS_S, _ROWS_POLL_S)
-    return f"{', '.join(wrong[:5])} do not hold what is planned for these failures" if wrong else ""
+    return f"switches that do not hold what is planned for these failures: {'; '.join(wrong[:5])}" if wrong else ""
 
 
 def _place(

@@ -107,7 +107,7 @@ class ResultFolder:
 
     @contextmanager
     def keeping_logs(self, run: str, network: RunningNetwork) -> Iterator[None]:
-        """Copy what the network's processes wrote to logs/<run>/: a part of the network, before it removes that."""
+        """Copy the logs of a network's processes to logs/<run>/ before it removes them; goes around the network."""
         try:
             yield
         finally:

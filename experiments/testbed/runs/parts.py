@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from dataplane.model.marking import EVERY_PACKET
@@ -81,7 +82,7 @@ def emulated_network(
     variation: Variation,
     work: Work,
     bfd_interval_ms: int | None,
-    around: Sequence[NetworkPart] = (),
+    around: NetworkPart = nullcontext,
     *,
     disk_mb: int | None = None,
 ) -> EmulatedNetwork:
@@ -96,7 +97,7 @@ def emulated_network(
     bfd_interval_ms
         None: the shortest that this machine holds while the network is idle.
     around
-        What is left only when the packet programs have ended.
+        Entered before any program starts, and left when all have ended but their logs are still there.
     disk_mb
         Size of a disk of its own, which can be filled up.
     """
@@ -125,7 +126,8 @@ def emulated_network(
             **pso_environment(scenario, work),
         },
         events=work.events,
-        parts=(*around, *parts_of(scenario, variation)),
+        around=around,
+        parts=parts_of(scenario, variation),
         command="armor " + " ".join(sys.argv[1:]),
     )
 

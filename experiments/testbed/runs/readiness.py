@@ -35,16 +35,16 @@ def missing_after(missing: Callable[[], MissingT], timeout_s: float, poll_s: flo
     return found
 
 
-def holds_plan(site: SwitchSite, plan: RulePlan) -> bool:
-    """Whether a switch holds its plan, and no row that a failure put there (raises DumpError)."""
+def unlike_plan(site: SwitchSite, plan: RulePlan) -> str:
+    """How a switch differs from its plan, also by rows that a failure put there (raises DumpError)."""
     held = read_switch(site.mgmt_socket)
-    return compare_dump(plan, held.flows, held.groups, lambda _tag_id: False).is_clean
+    return compare_dump(plan, held.flows, held.groups, lambda _tag_id: False).difference
 
 
 def wait_plans_held(
     network: EmulatedNetwork, plans: Callable[[], Mapping[int, RulePlan]], timeout_s: float, poll_s: float = 0.05
 ) -> list[str]:
-    """Wait until every switch holds its plan and nothing else of ours; those that do not in the end.
+    """Wait until every switch holds its plan and nothing else of ours; how those differ that do not in the end.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def wait_plans_held(
 
     def unlike() -> list[str]:
         wanted = plans()
-        return [node for node, site in network.sites.items() if not holds_plan(site, wanted[site.dpid])]
+        return [unlike for site in network.sites.values() if (unlike := unlike_plan(site, wanted[site.dpid]))]
 
     return missing_after(unlike, timeout_s, poll_s)
 

@@ -231,7 +231,7 @@ class _Run:
         with self.folder.work(name) as work:
             self._say("building the network")
             keeping = partial(self.folder.keeping_logs, name)
-            network = emulated_network(scenario, self.variation, work, interval_ms, (keeping,))
+            network = emulated_network(scenario, self.variation, work, interval_ms, keeping)
             # What is still broken at the end stays so until the switches' rows have been compared with their plans.
             with network, FailureInjection(network) as injection:
                 if self.follow is not None:

@@ -132,7 +132,7 @@ def open_ingress_testbed(trial: Trial, folder: Path, settings: TestbedSettings) 
         network.wait_bfd_up(BFD_S)
         # To agents every tunnel had failed until BFD was up.
         if wrong := wait_plans_held(network, lambda: plans, _READY_S, _ROWS_POLL_S):
-            raise NotReadyError(f"{wrong[0]} does not hold its plan after {_READY_S:g} s")
+            raise NotReadyError(f"not the plan after {_READY_S:g} s: {wrong[0]}")
         with PortWatch(network, planner.topology.node_names, work), watched_rows(network, Table.TE_HASH, work):
             yield IngressTestbed(network, injection, work, planner, Returning(network, plans))
 

@@ -70,7 +70,7 @@ def network_flows_runner(settings: TestbedSettings) -> Callable[[Trial], Json]:
         with tempfile.TemporaryDirectory(dir=settings.work) as name:
             work = Work(Path(name))
             work.events.touch()
-            with emulated_network(scenario, variation, work, own.bfd_ms, (keeping,)) as network:
+            with emulated_network(scenario, variation, work, own.bfd_ms, keeping) as network:
                 make_ready(network, plans, variation, settings.say)
                 found = _Session(network, trial, work.path).run()
                 port, said = found.port, (*network.warnings, *network.faults)

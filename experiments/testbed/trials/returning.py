@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from emulation.network import EmulatedNetwork
 from experiments.testbed.instruments.dump import fingerprint
-from experiments.testbed.runs.readiness import holds_plan, missing_after
+from experiments.testbed.runs.readiness import missing_after, unlike_plan
 from mininet_topos.errors import ArmorError
 from ryu_apps.plan.rows import RulePlan
 
@@ -66,4 +66,4 @@ class Returning:
             return True
         if len(now) != len(self._clean[node]):
             return False
-        return holds_plan(site, self._plans[site.dpid])
+        return not unlike_plan(site, self._plans[site.dpid])

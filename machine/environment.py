@@ -57,13 +57,17 @@ def _command() -> list[str]:
 
 
 def commit() -> str | None:
-    """Commit of the working tree, with "+" when it is changed; None outside a repository."""
+    """Commit of the working tree, with "+" when its files are changed; None outside a repository.
+
+    As in `git describe --dirty`, new files do not count: among them is the output folder of the run itself.
+    """
     if not (REPOSITORY / ".git").exists():
         return None  # an installed wheel may lie in a repository of somebody else
     words = ["git", "-C", str(REPOSITORY)]
     try:
         head = subprocess.run([*words, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-        changed = subprocess.run([*words, "status", "--porcelain"], capture_output=True, text=True, check=True)
+        status = [*words, "status", "--porcelain", "--untracked-files=no"]
+        changed = subprocess.run(status, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return head.stdout.strip() + ("+" if changed.stdout.strip() else "")

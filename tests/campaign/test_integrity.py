@@ -67,14 +67,6 @@ def test_any_other_row_is_taken_or_refused(key: str, value: Any) -> None:
     assert complaint(DESCRIPTION, [{**ROW, key: value}]) in ("", "'folder', rows.jsonl, line 1")
 
 
-@pytest.mark.parametrize("folder", ["sd-fast", "sd-fast-throughput", "sd-fast-off"])
-def test_the_reference_results_belong_together(folder: str) -> None:
-    from experiments.campaign.act.store import Store
-
-    store = Store.open(REFERENCE.with_name(folder))
-    check_campaign(store.description, store.rows(), "reference")
-
-
 def edited(tmp_path: Path, change: Any) -> Path:
     """The reference campaign with one row changed, and a figure that stands there already."""
     from experiments.campaign.act.store import Store

@@ -54,13 +54,17 @@ def test_a_folder_that_is_no_repository_has_no_commit_though_one_is_around_it(
     assert environment.commit() is None
 
 
-def test_a_changed_working_tree_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"rev-parse": "abc\n", "status": " M file\n"}
-
-    def run(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.CompletedProcess(words, 0, said[words[3]], "")
-
-    monkeypatch.setattr(environment.subprocess, "run", run)
-    assert environment.commit() == "abc+"
-    said["status"] = ""
-    assert environment.commit() == "abc"
+def test_a_changed_file_is_marked_and_an_output_folder_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "REPOSITORY", tmp_path)
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    code = tmp_path / "code.py"
+    code.write_text("old", encoding="utf-8")
+    for words in (["init", "--quiet"], ["add", "code.py"], ["commit", "--quiet", "--message", "first"]):
+        subprocess.run([*git, *words], check=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "rows.jsonl").touch()
+    unchanged = environment.commit()
+    assert unchanged is not None
+    assert not unchanged.endswith("+")
+    code.write_text("new", encoding="utf-8")
+    assert environment.commit() == f"{unchanged}+"

@@ -22,6 +22,8 @@ PLACES = list(TABLES)
         ("README.md", "sd-fast"),
         ("docs/results.md", "sd-fast"),
         ("docs/throughput.md", "sd-fast-throughput"),
+        ("docs/sqr.md", "sqr"),
+        ("docs/protect.md", "p4-protect"),
     ],
 )
 def test_the_tables_of_the_repository_are_made_from_the_reference_results(page: str, folder: str) -> None:

@@ -11,8 +11,8 @@ import json
 import sys
 from pathlib import Path
 
-ROWS = "rows.jsonl"
-_ENVIRONMENT = "environment.json"
+from experiments.campaign.act.store import ENVIRONMENT, PACKED_ROWS, ROWS
+
 _KEPT = ("*.json", "*/verdict.json", "*/figure.png")
 
 
@@ -27,17 +27,20 @@ def keep(folder: Path, target: Path) -> None:
         The target is there.
     """
     packed = gzip.compress((folder / ROWS).read_bytes(), mtime=0)
-    command = json.loads((folder / _ENVIRONMENT).read_text(encoding="utf-8"))["command"]
+    command = json.loads((folder / ENVIRONMENT).read_text(encoding="utf-8"))["command"]
     places = [word for word in command if word.startswith("/")]
     target.mkdir(parents=True)
-    (target / f"{ROWS}.gz").write_bytes(packed)
+    (target / PACKED_ROWS).write_bytes(packed)
     for file in (path for pattern in _KEPT for path in folder.glob(pattern)):
         copy = target / file.relative_to(folder)
         copy.parent.mkdir(exist_ok=True)
-        content = file.read_bytes()
+        if file.suffix != ".json":
+            copy.write_bytes(file.read_bytes())
+            continue
+        text = file.read_text(encoding="utf-8")
         for place in places:
-            content = content.replace(place.encode(), Path(place).name.encode())
-        copy.write_bytes(content)
+            text = text.replace(place, Path(place).name)
+        copy.write_text(text, encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:

@@ -53,9 +53,8 @@ class DumpReport:
             return ""
         counts = f"{len(self.missing)} planned rows are missing, {len(self.stale)} are not planned"
         first = (*self.missing, *self.stale)[0]
-        return (
-            f"{self.node} ({counts}, such as {flow_text(first) if isinstance(first, FlowRow) else group_text(first)})"
-        )
+        shown = flow_text(first) if isinstance(first, FlowRow) else group_text(first)
+        return f"{self.node} ({counts}, such as {shown})"
 
 
 def compare_dump(

@@ -101,9 +101,8 @@ def measure(
             work.note_zero(zero_s)
             clients = _Clients(streams, scenario, zero_s)
             datagrams.start(zero_s, zero_s + scenario.duration_s)
-            injected, end_s, flaps = _break(
-                injector, clients, Flaps(network, scenario, may_raise=may_raise), zero_s, say
-            )
+            flaps = Flaps(network, scenario, may_raise=may_raise)
+            injected, end_s, flapped = _break(injector, clients, flaps, zero_s, say)
             say("last packets")
             streams.finish()
             counted = datagrams.counts()
@@ -117,7 +116,7 @@ def measure(
         captures=captures.files,
         missed=captures.missed(),
         own_counts=tuple(map(streams.own_counts, range(len(scenario.traffic)))),
-        flaps=flaps,
+        flaps=flapped,
         restarts=unasked_restarts(network, scenario),
         faults=network.faults,
         unread_frames=unread_frames,

@@ -36,7 +36,12 @@ def missing_after(missing: Callable[[], MissingT], timeout_s: float, poll_s: flo
 
 
 def unlike_plan(site: SwitchSite, plan: RulePlan) -> str:
-    """How a switch differs from its plan, also by rows that a failure put there (raises DumpError)."""
+    """How a switch differs from its plan, also by rows that a failure put there; empty: it does not.
+
+    Raises
+    ------
+    DumpError
+    """
     held = read_switch(site.mgmt_socket)
     return compare_dump(plan, held.flows, held.groups, lambda _tag_id: False).difference
 

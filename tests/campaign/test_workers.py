@@ -126,7 +126,9 @@ def test_a_worker_that_is_killed_is_reported_in_one_line(tmp_path) -> None:
 
 def swept(capsys, folder: Path, *more: str) -> tuple[int, dict]:
     code = main(["te", "sweep", "--figure", "kuijia-fig4", "--out", str(folder), "--json", *more])
-    return code, json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert printed.out, printed.err
+    return code, json.loads(printed.out)
 
 
 @pytest.fixture

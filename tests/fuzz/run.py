@@ -75,7 +75,7 @@ def try_machine(name: str, seconds: int) -> Outcome:
         return Outcome(name, 0, 0, 0, (), said="", left_out="it needs root")
     packets = max(100, seconds * machine.a_second)
     words = [sys.executable, "-m", *machine.command, str(packets), "--seed", str(secrets.randbelow(1 << 30))]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=10 * seconds + _SLACK_S)
+    done = _run(words, 10 * seconds + _SLACK_S)
     tried = sum(int(number.replace(",", "")) for number in re.findall(machine.executed, done.stdout))
     said = "" if done.returncode == 0 else f"{' '.join(words)}\n{(done.stdout + done.stderr)[-3000:]}"
     return Outcome(name, seconds, tried, 0, (), said)
@@ -91,11 +91,21 @@ def fuzz(name: str, seconds: int) -> Outcome:
     prefix = findings / f"{name}-"
     options = [f"-max_total_time={seconds}", f"-timeout={HANG_S}", "-rss_limit_mb=2048", "-print_final_stats=1"]
     words = [sys.executable, "-m", "tests.fuzz.one", name, str(corpus), *options, f"-artifact_prefix={prefix}"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=seconds + _SLACK_S)
+    done = _run(words, seconds + _SLACK_S)
     executions = re.search(r"stat::number_of_executed_units:\s*([0-9]+)", done.stderr)
     found = tuple(sorted(str(path.relative_to(ROOT)) for path in findings.glob(f"{name}-*")))
     said = "" if done.returncode == 0 else done.stderr[-3000:]
     return Outcome(name, seconds, int(executions[1]) if executions else 0, len(list(corpus.iterdir())), found, said)
+
+
+def _run(words: list[str], within_s: float) -> subprocess.CompletedProcess[str]:
+    """Run a program; one that does not end in time has failed, and the other targets go on."""
+    try:
+        return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=within_s)
+    except subprocess.TimeoutExpired as error:
+        printed = [each.decode(errors="replace") if each else "" for each in (error.stdout, error.stderr)]
+        late = f"{printed[1]}\nkilled: it did not end within {within_s:g} s"
+        return subprocess.CompletedProcess(words, 1, printed[0], late)
 
 
 def main() -> int:

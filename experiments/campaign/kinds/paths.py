@@ -223,6 +223,8 @@ class FlowsMeasured(TcpMeasured):
         way), longest silence (ms), segments retransmitted.
     notified_ms
         After each failure.
+    early_replays
+        May have met a path that was not repaired yet.
     """
 
     flows: int
@@ -233,6 +235,7 @@ class FlowsMeasured(TcpMeasured):
     outages_ms: tuple[float, ...]
     retransmitted: int = 0
     notified_ms: tuple[float, ...] = ()
+    early_replays: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,3 +148,17 @@ def test_an_agent_holds_until_the_same_path_is_back_and_not_at_all_for_another()
     short = FailureModel(interval_ms=150, detection_ms=0.4, down_ms=2, bound_ms=4, spare_ms=0.5)
     with pytest.raises(BadInputError, match="down for 2 ms: the replay agent takes 5 ms"):
         short.hold_ms(Recovery(same_port=True, replays=True))
+
+
+@pytest.mark.parametrize(
+    ("recovery", "early"),
+    [
+        (None, 0),
+        (Recovery(same_port=True, replays=False), 0),
+        (Recovery(same_port=False, replays=True), 0),
+        (Recovery(same_port=True, replays=True), 1),
+    ],
+)
+def test_a_repair_later_than_the_replay_is_counted(recovery: Recovery | None, early: int) -> None:
+    # Repaired in time, too late, and late after a notification that was as late.
+    assert MODEL.early_replays(recovery, [10.1, 10.7, 10.7], [0.4, 0.4, 0.8]) == early

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -61,6 +62,25 @@ class FailureModel:
                 f"a path that is down for {self.down_ms:g} ms: the replay agent takes {AGENT_SETTLE_MS:g} ms, give more"
             )
         return hold_ms
+
+    def early_replays(
+        self, recovery: Recovery | None, outages_ms: Sequence[float], notified_ms: Sequence[float]
+    ) -> int:
+        """How many replays by the same port may have met a path that was not repaired yet.
+
+        An agent replays a set time after it is notified, however late the repair is; then SYNs are lost again.
+
+        Parameters
+        ----------
+        outages_ms, notified_ms
+            Of each failure: its repair and its notification, counted from its begin.
+        """
+        if recovery is None or not recovery.replays or not recovery.same_port:
+            return 0
+        replay_after_ms = self.hold_ms(recovery) + AGENT_SETTLE_MS
+        return sum(
+            repaired > notified + replay_after_ms for repaired, notified in zip(outages_ms, notified_ms, strict=True)
+        )
 
 
 def failure_times_s(model: FailureModel, seconds: float, seed: int) -> list[float]:

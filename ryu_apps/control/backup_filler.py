@@ -29,12 +29,17 @@ class BackupFiller:
         self._faults = faults
         self._events = events
 
-    def fill(self, remote: str, plan: RulePlan, ports: Mapping[int, str], wanted: Callable[[], bool]) -> None:
-        """Write a plan, and retry, with increasing pauses, for as long as it is wanted."""
+    def fill(
+        self, remote: str, node: str, plan: Callable[[], RulePlan], ports: Mapping[int, str], wanted: Callable[[], bool]
+    ) -> None:
+        """Write the plan that a switch has now, and retry, with increasing pauses, for as long as it is wanted.
+
+        Each attempt asks for the plan: another one may have come meanwhile, and been written.
+        """
         pause_s, done = FIRST_RETRY_S, False
         while not done and wanted():
-            with self._faults.surfaced("backup database", plan.node):
-                self._write(remote, plan, ports)
+            with self._faults.surfaced("backup database", node):
+                self._write(remote, plan(), ports)
                 done = True
             if not done:
                 hub.sleep(pause_s)

@@ -240,8 +240,14 @@ class Controller:
         remote = self.settings.backup_remote(switch.node, switch.control_ip)
         if remote:
             ports = self.topology_control.expected.links_at(switch.node)
-            plan = with_edge_rows(switch.routes.plan, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
-            hub.spawn(self.backups.fill, remote, plan, ports, lambda: self.switches.get(switch.node) is switch)
+            hub.spawn(
+                self.backups.fill,
+                remote,
+                switch.node,
+                lambda: self._with_edge(switch.routes.plan),
+                ports,
+                lambda: self.switches.get(switch.node) is switch,
+            )
 
     def repeat(self, pause_s: float, what: str, act: Callable[[], None]) -> None:
         """Act, again and again, with a pause (s) after each time; errors are reported as those of `what`."""
@@ -320,8 +326,10 @@ class Controller:
         switch = self.switches.get(plan.node)
         if switch is not None:
             return switch.routes.wanted()
-        restored = with_rows(plan, self.coordinator.rows_at(dpid))
-        return with_edge_rows(restored, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
+        return self._with_edge(with_rows(plan, self.coordinator.rows_at(dpid)))
+
+    def _with_edge(self, plan: RulePlan) -> RulePlan:
+        return with_edge_rows(plan, {}, self.settings.edge, bool(self.settings.discovery_interval_s))
 
     def mismatches(self) -> tuple[Mismatch, ...]:
         """Differences between the topology and the network."""

@@ -232,6 +232,8 @@ def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable
             return
         messages, buffer = split_messages(buffer + data)
         for message in messages:
+            if not is_wanted():
+                return
             take(message)
         if len(data) == _READ_BYTES:
             hub.sleep(0)  # more is there, and others wait

@@ -63,8 +63,11 @@ class EdgeService:
             self._act(action)
 
     def macs_found(self, node: str, macs: Mapping[int, int]) -> None:
-        """A switch was found to rewrite for these hosts already."""
+        """A switch was found to rewrite for these hosts already; it gets what is known of the others."""
         self.state = edge.remember_macs(self.state, macs)
+        switch = self._switches().get(node)
+        if switch is not None:
+            hub.spawn(self._use_macs, switch)
         self.probe(node)
 
     def probe(self, node: str) -> None:
@@ -88,10 +91,10 @@ class EdgeService:
             frame = arp_frame(action.arp, action.eth_dst)
             switch.channel.post(encode.packet_out(frame, (Output(action.port_no),)))
         else:
-            hub.spawn(self._use_mac, switch, action)
+            hub.spawn(self._use_macs, switch, action)
 
-    def _use_mac(self, switch: Switch, action: UseMac) -> None:
+    def _use_macs(self, switch: Switch, action: UseMac | None = None) -> None:
         with self._faults.surfaced("foreign MAC", switch.node), suppress(SwitchClosedError):
             switch.routes.use_macs(edge.foreign_macs_at(self.state, switch.node))
-            if action.foreign:
+            if action is not None and action.foreign:
                 self._events.write("foreign_mac", node=switch.node, mac=f"{action.mac:012x}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Iterable
+import time
+from collections.abc import Collection
 from typing import Any
 
 from eventlet.green import socket
@@ -13,7 +14,15 @@ from ryu.lib import hub
 from machine.tls import handshake_error, tls_context
 from mininet_topos.endpoints import host_and_port
 from ryu_apps.control.controller import Controller
-from ryu_apps.control.decide.protection import Json, NodeError, NodeState, protection_to_json, read_state, request_for
+from ryu_apps.control.decide.protection import (
+    Json,
+    NodeError,
+    NodeState,
+    are_served,
+    protection_to_json,
+    read_state,
+    request_for,
+)
 from ryu_apps.control.decide.protection_resource import read_change
 from ryu_apps.plan.protect.document import load_flows
 from ryu_apps.plan.protect.plan import Paths, paths_of, plans_of
@@ -61,8 +70,8 @@ class ProtectController(Controller):
         hub.joinall([hub.spawn(self._ask, node, {}, states) for node in nodes])
         return {node: states[node] for node in nodes if node in states}
 
-    def _tend(self) -> None:
-        """Have the nodes that need it serve their connections."""
+    def _tend(self) -> dict[str, NodeState]:
+        """Have the nodes that need it serve their connections; how those that answer are afterwards."""
         states = self._states()
         for node in tuple(states):
             request = request_for(node, self._connections, states, self.topology)
@@ -71,6 +80,7 @@ class ProtectController(Controller):
                 self._ask(node, request, states)
                 if node in states:
                     self.events.write("protect", node=node, connections=len(request["connections"]), new=restarted)
+        return states
 
     def _ask(self, node: str, request: Json, states: dict[str, NodeState]) -> None:
         """Put a request to a node; its state afterwards, or no state when it does not answer."""
@@ -86,21 +96,6 @@ class ProtectController(Controller):
                 return
             states[node] = read_state(answer)
             self._answers[node] = answer
-
-    def _is_served(self, connections: Iterable[Connection]) -> bool:
-        """Whether the nodes have taken over these connections."""
-        rows = {
-            node: {tuple(row) for row in answer.get("connections", ())} if answer.get("configured") else set()
-            for node, answer in self._answers.items()
-        }
-        every = {row[:3] for known in rows.values() for row in known}
-        wanted = {row[:3] for row in self._rows(connections)}
-        return wanted <= every
-
-    def _rows(self, connections: Iterable[Connection]) -> list[tuple[int, str, str, int]]:
-        from ryu_apps.control.decide.protection import row_of
-
-        return [row_of(self.topology, each) for each in connections]
 
     # ---- changes
     def protection_state(self) -> Json:
@@ -129,7 +124,7 @@ class ProtectController(Controller):
                 new = with_flow(new, flow, self.topology)
             both = tuple(dict.fromkeys((*old.connections, *new.connections)))
             self._plans(Protection(new.flows, both))  # refuses what cannot be done before anything is
-            self._serve(both)
+            self._serve(both, set(both) - set(old.connections))
             self._hold(Protection(old.flows, both))
             self._hold(Protection(new.flows, both))
             self.protection = new
@@ -140,16 +135,20 @@ class ProtectController(Controller):
             self.events.write("protected", flows=len(new.flows), connections=len(new.connections))
         return self.protection_state()
 
-    def _serve(self, connections: tuple[Connection, ...]) -> None:
-        """Have the nodes serve these connections."""
-        self._connections = connections
+    def _serve(self, connections: tuple[Connection, ...], awaited: Collection[Connection] = ()) -> None:
+        """Have the nodes serve these connections; both ends of those that are awaited must have taken them over."""
+        before, self._connections = self._connections, connections
         if not self.settings.protect_nodes:
             return
-        with hub.Timeout(CONFIGURE_S, NodeError("a node of 1+1 protection does not answer; is its service running?")):
-            self._tend()
-            while not self._is_served(connections):
-                hub.sleep(_POLL_S)
-                self._tend()
+        # No `hub.Timeout`: it could end a question to a node, and be reported as that node's error only.
+        deadline_s = time.monotonic() + CONFIGURE_S
+        states = self._tend()
+        while not are_served(awaited, states, self.topology):
+            if time.monotonic() > deadline_s:
+                self._connections = before
+                raise NodeError("a node of 1+1 protection does not answer; is its service running?")
+            hub.sleep(_POLL_S)
+            states = self._tend()
 
     def _hold(self, protection: Protection) -> None:
         """Have the switches hold the plans of a protection."""

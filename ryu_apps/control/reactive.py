@@ -25,13 +25,14 @@ from ryu_apps.control.decide.held_back import PORT_DELETED
 from ryu_apps.control.decide.peers import why_refused
 from ryu_apps.control.decide.reactive import Action, Confirm, Install, PathSetup, Release, Routes
 from ryu_apps.control.decide.reactive_settings import REACTIVE
+from ryu_apps.control.decide.reply_limit import MAX_REPLY_ENTRIES
 from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.faults import Faults, surfaced
 from ryu_apps.control.listening import prepare_listening
 from ryu_apps.control.settings import load_allow_list, load_settings
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import DumpPart, ErrorMessage, PacketIn, PortDesc, PortStatus
-from ryu_apps.openflow.wire import MsgType
+from ryu_apps.openflow.wire import MsgType, Multipart
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.ids import OFPP_CONTROLLER, SCHEME_MASK, Kind, Owner, Priority, Table, cookie
 from ryu_apps.plan.rows import FlowRow, Output
@@ -48,6 +49,7 @@ class ReactiveApp(MessageApp):
         self.faults = Faults(EventLog("controller"), self.logger)
         self._datapaths: dict[int, Any] = {}
         self._confirms: dict[tuple[int, int], Confirm] = {}
+        self._described: dict[int, dict[int, PortDesc]] = {}  # what has come of a description in several parts
         try:
             own, settings = load_settings(REACTIVE), load_settings(ARMOR)
             prepare_listening()
@@ -91,8 +93,8 @@ class ReactiveApp(MessageApp):
             self._packet_in(dpid, node, value)
         elif isinstance(value, PortStatus) and node is not None:
             self._port_changed(node, value)
-        elif isinstance(value, DumpPart) and node is not None:
-            self._ports_described(node, value)
+        elif isinstance(value, DumpPart) and value.kind == Multipart.PORT_DESC and node is not None:
+            self._ports_described(dpid, node, value)
         elif isinstance(value, ErrorMessage):
             self.faults.report("switch", str(value), node or "")
         elif received.kind == MsgType.BARRIER_REPLY:
@@ -107,14 +109,23 @@ class ReactiveApp(MessageApp):
 
     def _forget(self, dpid: int) -> None:
         """What was asked of a switch is not answered any more."""
+        self._described.pop(dpid, None)
         if self._datapaths.pop(dpid, None) is not None:
             self._confirms = {key: confirm for key, confirm in self._confirms.items() if key[0] != dpid}
             self._act(self._paths.switch_gone(dpid, time.monotonic()))
 
-    def _ports_described(self, node: str, part: DumpPart) -> None:
-        ports = {port.port_no: port for port in part.entries if isinstance(port, PortDesc)}
-        self._live = live_topology.switch_connected(self._live, node, ports, time.monotonic())
-        self._route()
+    def _ports_described(self, dpid: int, node: str, part: DumpPart) -> None:
+        ports = self._described.setdefault(dpid, {})
+        ports |= {port.port_no: port for port in part.entries if isinstance(port, PortDesc)}
+        if len(ports) > MAX_REPLY_ENTRIES:
+            del self._described[dpid]
+            self.faults.report(
+                "switch", f"it describes more than {MAX_REPLY_ENTRIES:,} ports; none of these is used", node
+            )
+        elif not part.more:
+            del self._described[dpid]
+            self._live = live_topology.switch_connected(self._live, node, ports, time.monotonic())
+            self._route()
 
     def _port_changed(self, node: str, status: PortStatus) -> None:
         # A port that is gone leads nowhere, like a failed one.

@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from typing import Any
 
 import eventlet
@@ -24,6 +25,7 @@ SILENCE_S = 10.0  # a client that is silent for this long in a request loses its
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 Answer = tuple[Any, str, bytes]
+_FAILED = HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the controller could not answer; its log says why"}
 Application = Callable[[str, str, str], Answer]
 """(method, path, body) -> status, content type, content."""
 
@@ -92,7 +94,11 @@ def guarded(
         return application(method, path, content.decode(errors="replace"))
 
     def wsgi_application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        status, kind, body = answered(environ)
+        try:
+            status, kind, body = answered(environ)
+        except Exception:  # the server would drop it without a word
+            LOG.exception("%s %s failed", environ.get("REQUEST_METHOD"), environ.get("PATH_INFO"))
+            status, kind, body = json_answer(_FAILED)
         headers = [("Content-Type", kind), ("Content-Length", str(len(body)))]
         if status == 401:
             headers.append(("WWW-Authenticate", "Bearer"))

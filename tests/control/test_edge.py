@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
 from ryu_apps.control.decide.edge import (
+    MAX_UNEXPECTED,
     MAX_WAITING,
     SendArp,
     UnexpectedHost,
@@ -137,3 +138,12 @@ def test_every_asker_is_answered_or_still_waits_whatever_arrives(sequence):
     assert all(len(askers) <= MAX_WAITING for askers in state.waiting.values())
     assert not state.waiting.keys() & state.mac_of.keys()
     assert all(state.hosts[one.arp.target_ipv4].node == one.node for one in sent)
+
+
+def test_one_switch_that_names_many_addresses_does_not_keep_another_from_being_named():
+    state = edge_state(HOSTS)
+    for number in range(2 * MAX_UNEXPECTED):
+        state, _actions = on_arp(state, "s1", 1, Arp(ARP_REQUEST, derived_mac(H1), H1.ipv4, 0, 12345 + number))
+    assert len(state.unexpected) == MAX_UNEXPECTED
+    _state, actions = on_arp(state, "s2", 1, Arp(ARP_REQUEST, derived_mac(H2), H2.ipv4, 0, 12345))
+    assert UnexpectedHost in {type(action) for action in actions}

@@ -15,6 +15,7 @@ from ryu_apps.control.decide.protection import (
     NodeError,
     NodeState,
     address_of,
+    are_served,
     protection_to_json,
     read_state,
     request_for,
@@ -99,3 +100,14 @@ def test_answers_are_read_by_name_and_anything_else_is_refused() -> None:
         with pytest.raises(NodeError):
             read_state(wrong)
     assert replace(running()["s1"], epoch="b") != running()["s1"]
+
+
+@pytest.mark.parametrize("node", ["s1", "s3"])
+def test_a_connection_is_served_once_both_of_its_ends_have_it(node: str) -> None:
+    assert are_served(BOTH.connections, running(), SQUARE)
+    assert are_served((), {}, SQUARE)
+    for state in (NodeState("a", True, ROWS[:1]), NodeState("a", False, ROWS)):
+        assert not are_served(BOTH.connections, {**running(), node: state}, SQUARE)
+    assert not are_served(
+        BOTH.connections, {other: state for other, state in running().items() if other != node}, SQUARE
+    )

@@ -17,10 +17,10 @@ TOKEN = "a-token-of-mine-which-is-long"
 class Client:
     """Asks a guarded application that repeats what it gets."""
 
-    def __init__(self, token=None):
+    def __init__(self, token=None, answer=lambda *request: (HTTPStatus.OK, list(request))):
         from ryu_apps.control.serving import guarded, json_answer
 
-        self._guarded = guarded(lambda *request: json_answer((HTTPStatus.OK, list(request))), "127.0.0.1", token)
+        self._guarded = guarded(lambda *request: json_answer(answer(*request)), "127.0.0.1", token)
 
     def ask(self, method="GET", body=b"", **environ):
         """Status, headers and body."""
@@ -71,3 +71,13 @@ def test_a_flood_of_requests_is_refused():
     found = [client.ask()[0] for _ in range(int(REQUESTS.at_once) * 3)]
     assert set(found) == {200, 429}
     assert set(found[: int(REQUESTS.at_once)]) == {200}
+
+
+def test_an_error_of_the_application_is_answered_and_logged(caplog):
+    def broken(*_request):
+        raise KeyError("s9")
+
+    status, _headers, answer = Client(answer=broken).ask()
+    assert (status, list(json.loads(answer))) == (500, ["error"])
+    assert "GET /x failed" in caplog.text
+    assert "KeyError: 's9'" in caplog.text

@@ -41,7 +41,7 @@ _FREE_PORTS = "60000 65000"
 _HOST_QUEUE_BYTES = 1 << 24
 PATIENCE_S, GIVE_UP_S = 0.03, GIVE_UP_MS / 1000
 _HEAD_START_S = 0.5
-# Figures judge what happens to 99 of 100 hit flows (TAIL_SHARE): more replays into a failed path would be what they show.
+# Figures judge what happens to 99 of 100 hit flows (TAIL_SHARE): they would show more replays into a failed path.
 MOST_EARLY_SHARE = 0.01
 _COUNTERS = {"timeouts": "TCPTimeouts", "loss_probes": "TCPLossProbes", "fast_retransmits": "TCPFastRetrans"}
 

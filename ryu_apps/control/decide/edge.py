@@ -17,6 +17,7 @@ from ryu_apps.plan.addressing import Host
 from ryu_apps.plan.fields import ARP_REPLY, ARP_REQUEST
 
 MAX_WAITING = 64  # askers kept for one host; more than that are repeats or an attack
+MAX_UNEXPECTED = 64  # unexpected hosts that are named at one switch
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,8 @@ def _name_unexpected_host(state: EdgeState, node: str, port_no: int, ipv4: int) 
 
 
 def _name(state: EdgeState, unexpected: UnexpectedHost) -> tuple[EdgeState, list[EdgeAction]]:
-    if unexpected in state.unexpected or len(state.unexpected) >= 10 * MAX_WAITING:
+    # By switch, so that one that names many does not keep the others from being named.
+    at_switch = sum(1 for each in state.unexpected if each.node == unexpected.node)
+    if unexpected in state.unexpected or at_switch >= MAX_UNEXPECTED:
         return state, []
     return replace(state, unexpected=state.unexpected | {unexpected}), [unexpected]

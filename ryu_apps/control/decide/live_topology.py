@@ -70,10 +70,14 @@ class Expected:
     @cached_property
     def port_nos(self) -> dict[str, frozenset[int]]:
         """Ports of every switch: its host's and its links'."""
-        found = {node: {HOST_PORT} for node in self.topology.node_names}
-        for node, port_no in self.direction_of:
-            found[node].add(port_no)
-        return {node: frozenset(numbers) for node, numbers in found.items()}
+        return {node: frozenset((HOST_PORT, *links)) for node, links in self._directions_at.items()}
+
+    @cached_property
+    def _directions_at(self) -> dict[str, dict[int, Direction]]:
+        found: dict[str, dict[int, Direction]] = {node: {} for node in self.topology.node_names}
+        for (node, port_no), direction in self.direction_of.items():
+            found[node][port_no] = direction
+        return found
 
     def has_port(self, port: PortKey) -> bool:
         """Whether the topology gives a switch this port."""
@@ -81,20 +85,13 @@ class Expected:
 
     def ports_at(self, node: str) -> dict[int, str]:
         """What is behind each port of a switch, in words."""
-        links = {
-            port_no: f"link to {direction.dst}"
-            for (name, port_no), direction in self.direction_of.items()
-            if name == node
-        }
-        return {HOST_PORT: "host", **links}
+        links = self._directions_at.get(node, {})
+        return {HOST_PORT: "host", **{port_no: f"link to {direction.dst}" for port_no, direction in links.items()}}
 
     def links_at(self, node: str) -> dict[int, str]:
         """Name of the link behind each link port of a switch."""
-        return {
-            port_no: str(self.topology.link_id(direction))
-            for (name, port_no), direction in self.direction_of.items()
-            if name == node
-        }
+        links = self._directions_at.get(node, {})
+        return {port_no: str(self.topology.link_id(direction)) for port_no, direction in links.items()}
 
 
 @dataclass(frozen=True, slots=True)

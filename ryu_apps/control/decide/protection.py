@@ -6,7 +6,7 @@ A node that has restarted has lost its numbers. It gets those that the other end
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from typing import Any
@@ -105,6 +105,14 @@ def request_for(
     if not state.configured:
         request |= _numbers(node, mine, states, topology)
     return request
+
+
+def are_served(connections: Collection[Connection], states: Mapping[str, NodeState], topology: Topology) -> bool:
+    """Whether both ends of all these connections have taken them over."""
+    held = {node: {row[:3] for row in state.connections} for node, state in states.items() if state.configured}
+    return all(
+        row_of(topology, each)[:3] in held.get(end, ()) for each in connections for end in (each.ingress, each.egress)
+    )
 
 
 def _numbers(

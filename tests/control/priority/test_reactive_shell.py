@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ryu_apps.control.decide.peers import Peer
-from ryu_apps.openflow.messages import PacketIn, Received
-from ryu_apps.openflow.wire import MsgType
+from ryu_apps.openflow.messages import DumpPart, PacketIn, PortDesc, Received
+from ryu_apps.openflow.wire import MsgType, Multipart
 from ryu_apps.plan.addressing import host_ipv4
 from tests.pmt.frames import Ip, ethernet, ipv4
 
@@ -93,3 +93,19 @@ def test_another_end_that_claims_a_connected_switch_is_refused_and_not_heard(app
     assert (first.kinds, later.kinds, rogue.kinds) == ([], [], [])
     ask(app, first)
     assert (first.kinds, later.kinds) == ([], [MsgType.FLOW_MOD, MsgType.BARRIER_REQUEST])
+
+
+def described(app: ReactiveApp, connection: Connection, kind: Multipart, *numbers: int, more: bool = False) -> set[int]:
+    """Say that a switch has these ports; those that the app knows of afterwards."""
+    entries = tuple(PortDesc(number, 0, f"s1-eth{number}", 0, 4) for number in numbers)
+    part = DumpPart(kind, entries, more)
+    app.message_received(SimpleNamespace(datapath=connection, received=Received(MsgType.MULTIPART_REPLY, 1, part)))
+    return set(app._live.ports.get("s1", ()))
+
+
+def test_ports_are_those_of_a_whole_description_and_of_no_other_reply(app) -> None:
+    switch = connected(app, 1)
+    assert described(app, switch, Multipart.PORT_DESC, 1, more=True) == set()
+    assert described(app, switch, Multipart.PORT_DESC, 2) == {1, 2}
+    assert described(app, switch, Multipart.FLOW) == {1, 2}
+    assert described(app, switch, Multipart.PORT_DESC, 1) == {1}

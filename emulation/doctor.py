@@ -139,8 +139,11 @@ def _loss(network: EmulatedNetwork, src: str, dst: str, address: str, rate_pps: 
     _wait_listening(network, dst)
     rate_bits = rate_pps * _PAYLOAD_BYTES * 8
     words = ["--udp", "--length", str(_PAYLOAD_BYTES), "--bandwidth", str(rate_bits), "--time", str(_RATE_SECONDS)]
-    said = network.run(src, ["iperf3", "--client", address, "--json", *words], timeout_s=_RATE_SECONDS + 20.0)
-    server.wait(timeout=10)
+    try:
+        said = network.run(src, ["iperf3", "--client", address, "--json", *words], timeout_s=_RATE_SECONDS + 20.0)
+    finally:
+        server.terminate()
+        server.wait()
     report = json.loads(said.stdout)
     if "error" in report:
         raise CommandError(f"iperf3 from {src} to {dst} failed: {report['error']}")

@@ -120,7 +120,8 @@ def ending_waits() -> Iterator[None]:
     waiting: list[int] = []
     before = {
         number: signal.signal(number, lambda number, _frame: waiting.append(number))
-        for number in ENDING
+        # The alarm repeats an interrupt that nobody heeded.
+        for number in (*ENDING, signal.SIGALRM)
         if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:

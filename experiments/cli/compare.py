@@ -67,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     require_connected(topology)
     for name in FILES if arguments.out is not None else ():
         refuse_unwritable(str(Path(arguments.out) / name))
+    if arguments.into is not None:
+        _page(arguments.into, ())  # before the work, not after it
     request = Request(topology, "", plan_options(arguments), sample=arguments.sample, seed=arguments.seed)
     asked = measuring(arguments, request)
     masks = {each: masks_of(replace(request, failures=each)) for each in arguments.failures}
@@ -104,13 +106,18 @@ def _count(bar: Progress, done: int, every: int) -> None:
     bar.update(100 * done // every - 100 * (done - 1) // every)
 
 
-def _paste(name: str, rows: Sequence[Row]) -> None:
+def _page(name: str, rows: Sequence[Row]) -> str:
+    """The page of --into with a table of these rows."""
     from experiments.comparison.decide.pasted import pasted
-    from experiments.terminal.inputs import read_text
+    from mininet_topos.input_files import read_text
+
+    return pasted(read_text(name, f"page {name!r}"), rows, repr(name))
+
+
+def _paste(name: str, rows: Sequence[Row]) -> None:
     from machine.whole_file import write_whole
 
-    page = pasted(read_text(name), rows, repr(name))
-    write_whole(writable(name), page.encode("utf-8"))
+    write_whole(writable(name), _page(name, rows).encode("utf-8"))
     note(f"written: {name}")
 
 

@@ -35,7 +35,7 @@ class ArmorParser(OneLineParser):
         group.add_argument(
             "--seed", type=whole_number("--seed", 0), default=1, help="seed of whatever is drawn at random"
         )
-        group.add_argument("--out", metavar="PATH", help="where the output goes (run, demo: a folder; else a file)")
+        group.add_argument("--out", metavar="PATH", help="where the output goes: a file, or the folder of many")
 
     def parse_strictly(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse all of `argv`.

@@ -69,13 +69,13 @@ def _claims(verdicts: Sequence[Json]) -> Iterator[tuple[str, ...]]:
     """A line for each judged claim."""
     for verdict in verdicts:
         for claim in _judged(verdict):
-            yield f"`{verdict['id']}`", claim["name"], _paper(claim), _measured(claim), claim["verdict"]
+            yield f"`{verdict['id']}`", claim["name"], _paper(claim), _band(claim), _measured(claim), claim["verdict"]
 
 
 Lines = Callable[[Sequence[Json]], Iterator[tuple[str, ...]]]
 TABLES: dict[str, tuple[tuple[str, ...], Lines]] = {
     "<!-- armor report: ids -->": (("id", "first claim", "paper", "measured [95 %]", "all claims"), _ids),
-    "<!-- armor report: claims -->": (("id", "claim", "paper or goal", "measured [95 %]", "verdict"), _claims),
+    "<!-- armor report: claims -->": (("id", "claim", "paper or goal", "band", "measured [95 %]", "verdict"), _claims),
 }
 """By the marker of its place: the header of a table, and what makes its lines from the verdicts."""
 
@@ -88,6 +88,12 @@ def _paper(claim: Json) -> str:
     return "-" if claim["paper"] is None else _value(claim["paper"], claim["unit"])
 
 
+def _band(claim: Json) -> str:
+    """What holds, as it was registered; an order is what the paper says."""
+    band = claim.get("band")
+    return "-" if band is None or band.startswith("order(") else band
+
+
 def _measured(claim: Json) -> str:
     low, high = claim["low"], claim["high"]
     if claim["measured"] is None:
@@ -98,12 +104,14 @@ def _measured(claim: Json) -> str:
 
 
 def _value(value: float | str, unit: str) -> str:
-    """A number, or numbers as text, with a sign of per cent; words as they are.
+    """A number, or numbers as text, with their unit; words as they are.
 
     Examples
     --------
     >>> _value(-54.26, "% change"), _value("in this order", "% change"), _value(3.0, "cases")
-    ('-54.3 %', 'in this order', '3')
+    ('-54.3 %', 'in this order', '3 cases')
     """
     text = value if isinstance(value, str) else f"{value:.3g}"
-    return f"{text} %" if unit.startswith("%") and text[-1] in "0123456789]" and text[:1] in "-0123456789" else text
+    if not (text[-1] in "0123456789]" and text[:1] in "-0123456789"):
+        return text
+    return f"{text} %" if unit.startswith("%") else f"{text} {unit}".rstrip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import subprocess
@@ -304,7 +305,9 @@ def _asked(look: Callable[[], list[str]]) -> list[str]:
 
 def _usage(pid: int) -> Usage:
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    line = next((line for line in status.splitlines() if line.startswith("VmRSS")), None)
+    if line is None:
+        raise ProcessLookupError(f"process {pid} is ending")
     return Usage(int(line.split()[1]) / 1024, len(os.listdir(f"/proc/{pid}/fd")))
 
 
@@ -317,5 +320,5 @@ def _controller_state() -> Any:
     try:
         with urllib.request.urlopen(_REST, timeout=10) as answer:
             return json.load(answer)
-    except urllib.error.URLError as error:
-        raise CommandError(f"the controller does not answer ({error.reason})") from error
+    except (urllib.error.URLError, http.client.HTTPException) as error:
+        raise CommandError(f"the controller does not answer ({getattr(error, 'reason', error)})") from error

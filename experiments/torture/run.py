@@ -67,7 +67,7 @@ class Session:
         Raises
         ------
         ArmorError
-            The first network does not become ready.
+            A network does not become ready, or a fault cannot be carried out; finished rounds are kept.
         """
         number = self._torture.first_round
         while not self._is_over():

@@ -81,7 +81,7 @@ def test_a_scheme_of_an_installed_package_has_a_line(example: dict[str, str]) ->
         (("kuijia", "square"), "needs tunnels"),
         (("square", "--hard-timeout-s", "3"), "changes no case"),
         (("sdfast", "cb"), "cb"),
-        (("ffg", "square", "--into", "nowhere.md"), "nowhere.md"),
+        (("ffg", "square", "--into", "nowhere.md"), "page 'nowhere.md' cannot be read"),
     ],
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

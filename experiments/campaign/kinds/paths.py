@@ -223,8 +223,8 @@ class FlowsMeasured(TcpMeasured):
         way), longest silence (ms), segments retransmitted.
     notified_ms
         After each failure.
-    early_replays
-        May have met a path that was not repaired yet.
+    hits_left_out
+        Flows that a failure hit whose repair came later than a replay by the same port.
     """
 
     flows: int
@@ -235,7 +235,7 @@ class FlowsMeasured(TcpMeasured):
     outages_ms: tuple[float, ...]
     retransmitted: int = 0
     notified_ms: tuple[float, ...] = ()
-    early_replays: int = 0
+    hits_left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ TRANSFERS = "transfers"
 ALL_VARIANTS = (NO_FAILURE, SB, SB_SQR, LRR, LRR_SQR)
 
 SCALE = 13
-MODEL = FailureModel(interval_ms=150.0, detection_ms=0.4, down_ms=10.0, bound_ms=4.0, spare_ms=2.0)
+MODEL = FailureModel(interval_ms=150.0, detection_ms=0.4, down_ms=10.0, bound_ms=4.0, spare_ms=0.5)
 RTO_MIN_MS = 52.0
 BREAKING = BreakingParameters(**asdict(MODEL), rto_min_ms=RTO_MIN_MS)
 LIMIT_BYTES = 100_000

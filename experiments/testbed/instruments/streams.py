@@ -125,7 +125,7 @@ class Streams:
     def own_counts(self, number: int) -> tuple[int, int] | None:
         """Packets sent and answered by the stream's own account; None when it gives none.
 
-        The captures are the record; this is the second liveness source.
+        The captures are the record; these counts check them.
         """
         stream = self._traffic[number]
         if not isinstance(stream, ProbedTraffic):

@@ -102,19 +102,24 @@ class Session:
     def _burst_ns(self, wire: Wire, path: CostPath) -> int:
         """Send a burst to the stopped switch; CPU time until it is stopped again, after the last packet has left."""
         packets = self._own.burst_pkts
-        self._switch.stop()
-        began_ns = self._switch.cpu_ns()
-        wire.send(packets)
-        self._switch.resume()
+        with self._stopped():
+            began_ns = self._switch.cpu_ns()
+            wire.send(packets)
         arrived = wire.await_arrivals(packets, _ARRIVAL_TIMEOUT_S)
         if arrived != packets:
             raise ArmorError(
                 f"way {path.name!r}: {arrived} of {packets} packets left by port {path.out_port}; is the machine busy?"
             )
+        with self._stopped():
+            return self._switch.cpu_ns() - began_ns
+
+    @contextmanager
+    def _stopped(self) -> Iterator[None]:
         self._switch.stop()
-        spent_ns = self._switch.cpu_ns() - began_ns
-        self._switch.resume()
-        return spent_ns
+        try:
+            yield
+        finally:
+            self._switch.resume()
 
 
 @contextmanager

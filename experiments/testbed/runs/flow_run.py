@@ -212,7 +212,9 @@ def _happen(testbed: FlowTestbed, scenario: Scenario, injector: Injector) -> Non
 def _wait_engineered(work: Work) -> None:
     """Wait until the asked run of traffic engineering has ended, which takes long where every processor is busy."""
     deadline_s = time.monotonic() + _RERUN_S
-    while not any(event.name == "te_done" for event in read_events(_text(work))):
+    while "te_done" not in (names := {event.name for event in read_events(_text(work))}):
+        if "te_failed" in names:
+            raise ArmorError("traffic engineering has failed; the controller's log says why")
         if time.monotonic() > deadline_s:
             raise ArmorError(
                 f"traffic engineering has not ended {_RERUN_S:g} s after the flows; the controller's log says why"

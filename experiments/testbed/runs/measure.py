@@ -20,7 +20,7 @@ from experiments.scenario.stream import ProbedTraffic, Traffic
 from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.capture import Captures, Tap
 from experiments.testbed.instruments.clock import sample_offset_ns
-from experiments.testbed.instruments.streams import Streams
+from experiments.testbed.instruments.streams import StreamError, Streams
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.inject import Injector, sleep_until
 from experiments.testbed.runs.loads import Counters, tcp_counts
@@ -99,7 +99,7 @@ def measure(
         with captures:
             zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
             work.note_zero(zero_s)
-            clients = _Clients(streams, scenario, zero_s)
+            clients = Clients(streams, scenario, zero_s)
             datagrams.start(zero_s, zero_s + scenario.duration_s)
             flaps = Flaps(network, scenario, may_raise=may_raise)
             injected, end_s, flapped = _break(injector, clients, flaps, zero_s, say)
@@ -127,7 +127,7 @@ def measure(
 
 
 def _break(
-    injector: Injector, clients: _Clients, flaps: Flaps, zero_s: float, say: Callable[[str], None]
+    injector: Injector, clients: Clients, flaps: Flaps, zero_s: float, say: Callable[[str], None]
 ) -> tuple[tuple[InjectedEvent, ...], float, dict[PortKey, int]]:
     """Run the scenario's failures while clients probe: what was injected, when it ended, and which sessions flapped."""
     between = partial(_between, clients, say, zero_s)
@@ -136,6 +136,7 @@ def _break(
     sleep_until(zero_s - _CHECK_S, between)
     flaps.check()
     injected = tuple(injector.run(zero_s, injector.scenario.duration_s, between))
+    clients.require_started()
     return injected, time.monotonic(), flaps.check()
 
 
@@ -172,7 +173,7 @@ class Flaps:
         return flaps
 
 
-class _Clients:
+class Clients:
     """Starts each stream's client when its time has come."""
 
     def __init__(self, streams: Streams, scenario: Scenario, zero_s: float) -> None:
@@ -185,14 +186,29 @@ class _Clients:
         second = time.monotonic() - self._zero_s
         due = [(number, stream) for number, stream in self._waiting if stream.start_s <= max(second, 0.0)]
         for number, stream in due:
-            self._streams.start(number, self._length_s(stream, second))
+            length_s = self._length_s(stream, second)
+            if length_s <= 0:
+                raise self._too_late(stream)
+            self._streams.start(number, length_s)
             self._waiting.remove((number, stream))
+
+    def require_started(self) -> None:
+        """Raise when a stream has not been started."""
+        for _, stream in self._waiting:
+            raise self._too_late(stream)
+
+    @staticmethod
+    def _too_late(stream: Traffic) -> StreamError:
+        return StreamError(
+            f"{stream.kind} from {stream.source} to {stream.destination} was to start at second {stream.start_s:g}, "
+            "and could not before it was to stop; let it run longer, or leave 0.2 s between changes of the network"
+        )
 
     def _length_s(self, stream: Traffic, second: float) -> float:
         return (stream.stop_s if stream.stop_s is not None else self._end_s) - second
 
 
-def _between(clients: _Clients, say: Callable[[str], None], zero_s: float) -> None:
+def _between(clients: Clients, say: Callable[[str], None], zero_s: float) -> None:
     clients.start_due()
     second = time.monotonic() - zero_s
     say(f"second {second:.0f}" if second >= 0 else "warming up")

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict
 
 from dataplane.decide.sqr import SqrPort
@@ -18,6 +18,7 @@ from emulation.bridge_ports import add_bridge_port
 from emulation.running import RunningNetwork
 from experiments.scenario.values import Replay
 from experiments.testbed.instruments.port_watch import PortStates
+from mininet_topos.errors import BadInputError
 from ryu_apps.plan.choices import NO_MODE, uses_agent
 from ryu_apps.plan.sqr.plan import replayed_links, virtual_ports
 
@@ -139,7 +140,8 @@ def _watch(
         for (node, port_no), since_s in live_since.items():
             device = ports[node][port_no].device
             if since_s is not None and now_s - since_s >= wait_s and switches[node].state(device) == "backup":
-                switches[node].restore(device)
+                with suppress(BadInputError):  # its agent has ended since, and is being started again
+                    switches[node].restore(device)
     states.close()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -82,10 +82,10 @@ def run_loss(testbed: TwoPaths, trial: Trial, own: LossParameters) -> LossMeasur
     """A numbered UDP stream while each path fails in turn."""
     variant = _variant(trial)
     with nodes_of(testbed, variant) as (first, second), testbed.listen() as receiver:
-        breaker = threading.Thread(target=_fail_in_turn, args=(testbed, own.failures))
-        breaker.start()
-        sent = testbed.send(own.rate_pps, own.stream_s)
-        breaker.join()
+        with ThreadPoolExecutor(1) as pool:
+            breaker = pool.submit(_fail_in_turn, testbed, own.failures)
+            sent = testbed.send(own.rate_pps, own.stream_s)
+            breaker.result()
         counted = count_stream(sent, numbers_in(receiver))
         numbered, accepted = first.counters().sent, second.counters().accepted
     return LossMeasured(**asdict(counted), numbered=numbered, accepted=accepted)
@@ -170,30 +170,31 @@ def run_silent_failure(testbed: TwoPaths, trial: Trial, own: SilentParameters) -
             delta_ms = own.detection_ms + own.spare_ms
             port = SqrPort("h", "p1", "p2", _slots(own.rate_pps, 2 * delta_ms), delta_ms, in_send=False)
             switch, _ = stack.enter_context(sqr_nodes(testbed, port))
-            tell: Callable[[], None] = partial(switch.fail, "h")
+            notify: Callable[[], None] = partial(switch.fail, "h")
         else:
             first, _ = stack.enter_context(protected_nodes(testbed, [], "forward"))
-            tell = partial(first.between, "h", plain="p2", paths=PATHS, program="forward")
+            notify = partial(first.between, "h", plain="p2", paths=PATHS, program="forward")
         receiver = stack.enter_context(testbed.listen())
-        times: list[float] = []
-        breaker = threading.Thread(target=_silence_and_tell, args=(testbed, own, tell, times))
-        breaker.start()
-        sent = testbed.send(own.rate_pps, own.stream_s, own.frame_bytes)
-        breaker.join()
+        with ThreadPoolExecutor(1) as pool:
+            breaker = pool.submit(_silence_and_notify, testbed, own, notify)
+            sent = testbed.send(own.rate_pps, own.stream_s, own.frame_bytes)
+            began, silent, notified = breaker.result()
         counted = count_stream(sent, numbers_in(receiver))
-    began, silent, notified = times
     spans_ms = 1000 * (silent - began), 1000 * (notified - began)
     return SilentMeasured(**asdict(counted), breaking_ms=spans_ms[0], failure_ms=spans_ms[1])
 
 
-def _silence_and_tell(testbed: TwoPaths, own: SilentParameters, tell: Callable[[], None], times: list[float]) -> None:
+def _silence_and_notify(
+    testbed: TwoPaths, own: SilentParameters, notify: Callable[[], None]
+) -> tuple[float, float, float]:
+    """Let the path fail silently, and notify after the detection; when that began, the path failed, and it ended."""
     time.sleep(own.failure_at_s)
-    times.append(time.monotonic())
+    began_s = time.monotonic()
     testbed.silence("p1")
-    times.append(time.monotonic())
+    silent_s = time.monotonic()
     time.sleep(own.detection_ms / 1000)
-    tell()
-    times.append(time.monotonic())
+    notify()
+    return began_s, silent_s, time.monotonic()
 
 
 def run_window(testbed: TwoPaths, _trial: Trial, own: WindowParameters) -> WindowMeasured:
@@ -201,13 +202,13 @@ def run_window(testbed: TwoPaths, _trial: Trial, own: WindowParameters) -> Windo
     rate_pps, delta_ms = own.rate_pps, own.delta_ms
     port = SqrPort("h", "p1", "p2", _slots(rate_pps, 4 * delta_ms), delta_ms, in_send=False)
     with sqr_nodes(testbed, port) as (switch, _), testbed.listen() as receiver:
-        notifier = threading.Thread(target=_notify_often, args=(switch, own))
         seconds = own.windows * (delta_ms / 1000 + 2 * own.apart_s) + own.failure_at_s
-        began = time.monotonic()
-        notifier.start()
-        sent = testbed.send(rate_pps, seconds, own.frame_bytes)
-        took_s = time.monotonic() - began
-        notifier.join()
+        with ThreadPoolExecutor(1) as pool:
+            began = time.monotonic()
+            notifier = pool.submit(_notify_often, switch, own)
+            sent = testbed.send(rate_pps, seconds, own.frame_bytes)
+            took_s = time.monotonic() - began
+            notifier.result()
         counted = count_stream(sent, numbers_in(receiver))
         windows = [event.facts["window"] for event in switch.events() if event.event == "detected"]
     return WindowMeasured(**asdict(counted), windows=tuple(windows), window=fmean(windows), rate_pps=sent / took_s)

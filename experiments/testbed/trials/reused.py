@@ -76,7 +76,8 @@ class ReusedSession(ABC, Generic[TestbedT]):
         with tempfile.TemporaryDirectory(dir=self._settings.work) as name:
             self._testbed = None  # whatever goes wrong from here on, nobody knows the state of the network
             row, restored = self._measure(testbed, trial, Path(name))
-        if not restored.wrong:
+        # A network counts restarts since it was built: each later trial would be judged by them.
+        if not restored.wrong and not testbed.network.restarts:
             self._testbed = testbed
         returned = {"seconds": round(restored.seconds, 3), "wrong": restored.wrong or None}
         return {**row, "bfd_interval_ms": testbed.network.bfd_interval_ms, "returned": returned}

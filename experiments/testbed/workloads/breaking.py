@@ -18,6 +18,7 @@ from dataplane.sqr import SqrSwitch
 from dataplane.two_paths import TwoPaths
 from experiments.testbed.workloads.decide.breaking import FailureModel, Recovery
 from experiments.testbed.workloads.decide.flows import Outage, WorkloadError
+from mininet_topos.errors import ArmorError
 
 _SLOTS = 4096
 _POLL_US = 100
@@ -34,7 +35,7 @@ class BrokenPath:
     recovery: Recovery | None
 
     def shut(self) -> None:
-        """Kill the first path, both directions, so that nobody sees it."""
+        """Fail the first path silently, in both directions."""
         for node in self.nodes:
             node.lead(PATHS[0], None)
 
@@ -128,8 +129,8 @@ class Breaker:
 
     Raises
     ------
-    WorkloadError
-        At the end: a replay was not over in time.
+    ArmorError
+        At the end: a replay was not over in time, or the path cannot be changed.
     """
 
     path: BrokenPath
@@ -138,7 +139,7 @@ class Breaker:
     outages: list[Outage] = field(default_factory=list)
     notified_ms: list[float] = field(default_factory=list)
     _over: threading.Event = field(default_factory=threading.Event)
-    _errors: list[WorkloadError] = field(default_factory=list)
+    _errors: list[ArmorError] = field(default_factory=list)
 
     def __enter__(self) -> Breaker:
         self._thread = threading.Thread(target=self._run)
@@ -163,7 +164,7 @@ class Breaker:
                 if self._over.wait(max(0.0, at_s - time.monotonic())):
                     return
                 self._break()
-        except WorkloadError as error:
+        except ArmorError as error:
             self._errors.append(error)
 
     def _break(self) -> None:

@@ -151,14 +151,23 @@ def test_an_agent_holds_until_the_same_path_is_back_and_not_at_all_for_another()
 
 
 @pytest.mark.parametrize(
-    ("recovery", "early"),
+    ("recovery", "late"),
     [
-        (None, 0),
-        (Recovery(same_port=True, replays=False), 0),
-        (Recovery(same_port=False, replays=True), 0),
-        (Recovery(same_port=True, replays=True), 1),
+        (None, True),
+        (Recovery(same_port=False, replays=True), True),
+        (Recovery(same_port=True, replays=False), False),
+        (Recovery(same_port=True, replays=True), False),
     ],
 )
-def test_a_repair_later_than_the_replay_is_counted(recovery: Recovery | None, early: int) -> None:
+def test_repairs_later_than_a_replay_by_the_same_port_are_named(recovery: Recovery | None, late: bool) -> None:
     # Repaired in time, too late, and late after a notification that was as late.
-    assert MODEL.early_replays(recovery, [10.1, 10.7, 10.7], [0.4, 0.4, 0.8]) == early
+    assert MODEL.repaired_in_time(recovery, [10.1, 10.7, 10.7], [0.4, 0.4, 0.8]) == [True, late, True]
+
+
+def test_flows_that_met_an_outage_that_is_left_out_are_counted_only() -> None:
+    first, second = Outage(0, 10 * MS), Outage(100 * MS, 120 * MS)
+    flows = [FlowOutcome(100, at_ms * MS, (at_ms + 30) * MS, 0, 0) for at_ms in (5, 50, 105, 110)]
+    row = workload_row(flows, [first, second], [second])
+    assert ([hit[0] for hit in row["hits"]], row["hits_left_out"]) == ([0], 2)
+    assert row["outages_ms"] == [10.0, 20.0]
+    assert [hit[0] for hit in workload_row(flows, [first, second])["hits"]] == [0, 2, 3]

@@ -63,10 +63,10 @@ class FailureModel:
             )
         return hold_ms
 
-    def early_replays(
+    def repaired_in_time(
         self, recovery: Recovery | None, outages_ms: Sequence[float], notified_ms: Sequence[float]
-    ) -> int:
-        """How many replays by the same port may have met a path that was not repaired yet.
+    ) -> list[bool]:
+        """Which failures were repaired before the replay by the same port would come, if there is one.
 
         An agent replays a set time after it is notified, however late the repair is; then SYNs are lost again.
 
@@ -75,12 +75,12 @@ class FailureModel:
         outages_ms, notified_ms
             Of each failure: its repair and its notification, counted from its begin.
         """
-        if recovery is None or not recovery.replays or not recovery.same_port:
-            return 0
+        if recovery is None or not recovery.same_port:
+            return [True] * len(outages_ms)
         replay_after_ms = self.hold_ms(recovery) + AGENT_SETTLE_MS
-        return sum(
-            repaired > notified + replay_after_ms for repaired, notified in zip(outages_ms, notified_ms, strict=True)
-        )
+        return [
+            repaired <= notified + replay_after_ms for repaired, notified in zip(outages_ms, notified_ms, strict=True)
+        ]
 
 
 def failure_times_s(model: FailureModel, seconds: float, seed: int) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.campaign.values import Json
@@ -42,6 +42,11 @@ class Outage:
 
     shut_ns: int
     usable_ns: int
+
+    @property
+    def length_ms(self) -> float:
+        """How long it was down."""
+        return round((self.usable_ns - self.shut_ns) / 1e6, 3)
 
 
 @dataclass(frozen=True)
@@ -136,17 +141,20 @@ def join(
     return outcomes
 
 
-def workload_row(outcomes: Sequence[FlowOutcome], outages: Sequence[Outage]) -> Json:
+def workload_row(outcomes: Sequence[FlowOutcome], outages: Sequence[Outage], left_out: Collection[Outage] = ()) -> Json:
     """Columns of a trial: size and completion time of every flow, and the flows that were hit.
 
     `hits` holds for each of these: number of the flow, its start after the beginning of the first outage that it met
-    (ms, negative if it was under way), its longest silence (ms), segments retransmitted.
+    (ms, negative if it was under way), its longest silence (ms), segments retransmitted. Those that met one of
+    `left_out` first are only counted.
     """
-    hits = []
+    hits, hits_left_out = [], 0
     later = sorted(outages, key=lambda outage: outage.shut_ns)
     for number, flow in enumerate(outcomes):
         met = next((outage for outage in later if flow.meets(outage)), None)
-        if met is not None:
+        if met in left_out:
+            hits_left_out += 1
+        elif met is not None:
             after_ms = (flow.started_ns - met.shut_ns) / 1e6
             hits.append([number, round(after_ms, 3), round(flow.silence_ns / 1e6, 3), flow.retransmits])
     times = [flow.completion_ms for flow in outcomes]
@@ -157,7 +165,8 @@ def workload_row(outcomes: Sequence[FlowOutcome], outages: Sequence[Outage]) -> 
         "sizes_bytes": [flow.size_bytes for flow in outcomes],
         "completion_ms": [None if each is None else round(each, 3) for each in times],
         "hits": hits,
-        "outages_ms": [round((each.usable_ns - each.shut_ns) / 1e6, 3) for each in outages],
+        "hits_left_out": hits_left_out,
+        "outages_ms": [each.length_ms for each in outages],
     }
 
 

@@ -25,6 +25,7 @@ from experiments.testbed.workloads.decide.bulk import bulk_row, read_samples
 from experiments.testbed.workloads.decide.flows import (
     GIVE_UP_MS,
     WorkloadError,
+    hits_of,
     join,
     read_netstat,
     read_sent,
@@ -186,6 +187,7 @@ def run_workload(
     late = [outage for outage, is_in_time in zip(outages, in_time, strict=True) if not is_in_time]
     return {
         **workload_row(outcomes, outages, late),
+        "hits_left_out": sum(outage in late for _, outage in hits_of(outcomes, outages)),
         "notified_ms": notified_ms,
         **_trust(max(notified_ms, default=0.0), model.bound_ms),
         **netstat,

@@ -141,20 +141,24 @@ def join(
     return outcomes
 
 
+def hits_of(outcomes: Sequence[FlowOutcome], outages: Sequence[Outage]) -> list[tuple[int, Outage]]:
+    """The flows that were hit, by number, and the first outage that each met."""
+    later = sorted(outages, key=lambda outage: outage.shut_ns)
+    met = (next((outage for outage in later if flow.meets(outage)), None) for flow in outcomes)
+    return [(number, outage) for number, outage in enumerate(met) if outage is not None]
+
+
 def workload_row(outcomes: Sequence[FlowOutcome], outages: Sequence[Outage], left_out: Collection[Outage] = ()) -> Json:
     """Columns of a trial: size and completion time of every flow, and the flows that were hit.
 
     `hits` holds for each of these: number of the flow, its start after the beginning of the first outage that it met
     (ms, negative if it was under way), its longest silence (ms), segments retransmitted. Those that met one of
-    `left_out` first are only counted.
+    `left_out` first are not among them.
     """
-    hits, hits_left_out = [], 0
-    later = sorted(outages, key=lambda outage: outage.shut_ns)
-    for number, flow in enumerate(outcomes):
-        met = next((outage for outage in later if flow.meets(outage)), None)
-        if met in left_out:
-            hits_left_out += 1
-        elif met is not None:
+    hits = []
+    for number, met in hits_of(outcomes, outages):
+        if met not in left_out:
+            flow = outcomes[number]
             after_ms = (flow.started_ns - met.shut_ns) / 1e6
             hits.append([number, round(after_ms, 3), round(flow.silence_ns / 1e6, 3), flow.retransmits])
     times = [flow.completion_ms for flow in outcomes]
@@ -165,7 +169,6 @@ def workload_row(outcomes: Sequence[FlowOutcome], outages: Sequence[Outage], lef
         "sizes_bytes": [flow.size_bytes for flow in outcomes],
         "completion_ms": [None if each is None else round(each, 3) for each in times],
         "hits": hits,
-        "hits_left_out": hits_left_out,
         "outages_ms": [each.length_ms for each in outages],
     }
 

@@ -50,6 +50,11 @@ def environment_facts(seed: int, packages: Sequence[str] = NETWORK_PACKAGES) -> 
     }
 
 
+def load_per_core() -> float:
+    """Runnable tasks a core, over the last minute."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
+
+
 def _command() -> list[str]:
     """The command line; of a program or notebook that imports Armor only its name."""
     program = Path(sys.argv[0]).name

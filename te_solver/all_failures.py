@@ -19,7 +19,7 @@ from te_solver.values import Problem, TunnelSet
 # Columns of the result, one row a failed link; volumes in Mbit/s.
 SENT, VICTIM, REROUTABLE, RESCALING, KUIJIA, PRECOMPUTED, PIVOTS, GAP = range(8)
 COLUMNS = 8
-NO_PROGRAM = -1.0
+NO_PROGRAM, NOT_SOLVED = -1.0, -2.0
 # Shares below this are rounding.
 ROUNDING = 1e-9
 
@@ -88,8 +88,8 @@ def fail_every_link(problem: Problem, rates_mbps: FloatArray, paths: Paths | Non
     -------
     float array, shape (links, COLUMNS)
         Sent in all, by victims, by victims with a survivor; delivered in all under rescaling; delivered of the victims
-        under Kuijia and under precomputed weights; pivots of the second program (`NO_PROGRAM`: not needed) and the
-        distance from its answer to the bound that its multipliers prove.
+        under Kuijia and under precomputed weights; pivots of the second program (`NO_PROGRAM`: not
+        needed; `NOT_SOLVED`: given up) and the distance from its answer to the bound that its multipliers prove.
     """
     return failure_rows(paths or to_paths(problem.tunnels), rates_mbps)
 
@@ -333,9 +333,11 @@ def second_program(paths: Paths, work: Work, movers: int, row: FloatArray) -> No
     tableau = np.zeros((rows + 1, columns + 1))
     fill_tableau(paths, work, columns, tableau, scale)
     program, multipliers = tableau.copy(), np.empty(rows)
-    row[PIVOTS] = solve_tiny(tableau, multipliers)
-    row[PRECOMPUTED] = max(row[KUIJIA], tableau[rows, columns] * scale)
-    row[GAP] = proven_gap(program, multipliers, tableau[rows, columns])
+    pivots = solve_tiny(tableau, multipliers)
+    row[PIVOTS] = pivots if pivots >= 0 else NOT_SOLVED
+    if pivots >= 0:
+        row[PRECOMPUTED] = max(row[KUIJIA], tableau[rows, columns] * scale)
+        row[GAP] = proven_gap(program, multipliers, tableau[rows, columns])
     for column in range(columns):
         tunnel = work.tunnels[column]
         for place in range(paths.arc_starts[tunnel], paths.arc_starts[tunnel + 1]):

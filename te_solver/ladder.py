@@ -18,7 +18,7 @@ from te_solver.fast_solve import (
     vertex_solver,
 )
 from te_solver.network import FloatArray, IntArray
-from te_solver.solve import SolveOptions, check_gap, solve
+from te_solver.solve import FAST, SolveOptions, check_gap, solve
 from te_solver.tableau_ladder import climb
 from te_solver.values import Allocation, Problem
 
@@ -60,7 +60,7 @@ def solve_ladder(problem: Problem, levels_mbps: Sequence[float], options: SolveO
         rates = feasible(step, point * program.scale_mbps, capacity_mbps)
         bound = throughput_bound(step, np.maximum(0.0, prices), capacity_mbps)
         value = float(rates.sum())
-        yield check_gap(Allocation(step, rates, options.objective, options.base_point, value, bound), "highs")
+        yield check_gap(Allocation(step, rates, options.objective, options.base_point, value, bound, FAST), FAST)
 
 
 def _vertices(program: PackingProgram, demands: int, levels: Sequence[FloatArray]) -> Iterator[Rates]:

@@ -107,7 +107,7 @@ def _solved(cost: FloatArray, rows: csr_matrix, limits: FloatArray, solver: str)
     if problem.status in (cvxpy.INFEASIBLE, cvxpy.INFEASIBLE_INACCURATE):
         raise InfeasibleError(f"no allocation meets all {len(limits)} rows; lower the demands, or raise the capacities")
     if problem.status not in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
-        raise SolverError(f"solver {solver} ended with status {problem.status!r}; try another solver")
+        raise SolverError(f"solver {solver} ended with status {problem.status!r}; try another base point")
     return Solution(np.asarray(point.value), np.maximum(0.0, np.asarray(constraint.dual_value)))
 
 

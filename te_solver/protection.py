@@ -27,9 +27,11 @@ from te_solver.linear import choose_solver, lower_bound, minimise
 from te_solver.network import FloatArray
 from te_solver.patterns import Scenario, failed_mask, failure_masks, scenarios, worst_failed_tunnels
 from te_solver.responses import TrafficPlan
-from te_solver.solve import CVXPY
+from te_solver.solve import CVXPY, check_gap
 from te_solver.values import Allocation, Problem
 
+# Interior point methods end farther from the best here, and grants are cut to what every failure leaves.
+LARGEST_GAP = 1e-4
 Rows = list[tuple[list[int], list[float], float]]
 
 
@@ -43,7 +45,9 @@ class Program(NamedTuple):
     scale_mbps: float
 
 
-def ffc_plan(problem: Problem, failures: int, base_point: str = "centre", *, grouped: bool = True) -> TrafficPlan:
+def ffc_plan(
+    problem: Problem, failures: int, base_point: str = "centre", *, solver: str | None = None, grouped: bool = True
+) -> TrafficPlan:
     """Forward fault correction against every set of up to `failures` failed links.
 
     Raises
@@ -51,12 +55,13 @@ def ffc_plan(problem: Problem, failures: int, base_point: str = "centre", *, gro
     BadInputError
         Fewer than 1 failure.
     SolverError
-        The solver failed.
+        The solver failed, or its answer is not proven best to `LARGEST_GAP`.
     """
     if failures < 1:
         raise BadInputError(f"FFC was asked to protect against {failures} failures; give at least 1")
     program = ffc_program(problem, failures, grouped=grouped)
-    solution = minimise(program.cost, program.rows, program.limits, choose_solver(base_point))
+    chosen = choose_solver(base_point, solver)
+    solution = minimise(program.cost, program.rows, program.limits, chosen)
     bound = -lower_bound(program.cost, program.rows, program.limits, solution.multipliers, program.upper)
     demands = len(problem.demands)
     # What tunnels are given may add up to more than the demand, so only capacities are repaired.
@@ -64,7 +69,7 @@ def ffc_plan(problem: Problem, failures: int, base_point: str = "centre", *, gro
     granted = np.minimum(problem.demands_mbps, _guaranteed(problem, given, failures))
     value = float(granted.sum())
     allocation = Allocation(problem, given, f"ffc{failures}", base_point, value, bound * program.scale_mbps, CVXPY)
-    return TrafficPlan(allocation, granted)
+    return TrafficPlan(check_gap(allocation, chosen, LARGEST_GAP), granted)
 
 
 def ffc_program(problem: Problem, failures: int, *, grouped: bool) -> Program:
@@ -100,6 +105,7 @@ def teavar_plan(
     failures: int = 1,
     base_point: str = "centre",
     *,
+    solver: str | None = None,
     grouped: bool = True,
 ) -> TrafficPlan:
     """Least conditional value at risk of the largest loss.
@@ -113,6 +119,8 @@ def teavar_plan(
     failures
         Sets of up to this many failed links are looked at.
     base_point : {"centre", "vertex"}
+    solver
+        cvxpy's; None: the usual one of the base point.
 
     Returns
     -------
@@ -123,20 +131,22 @@ def teavar_plan(
     BadInputError
         An availability or a probability outside its range.
     SolverError
-        The solver failed.
+        The solver failed, or its answer is not proven best to `LARGEST_GAP`.
     """
     if not 0 < availability < 1:
         raise BadInputError(f"the availability is {availability}; give a number between 0 and 1")
     cases = scenarios(problem, probabilities, failures, merged=grouped)
     served = [d for d in range(len(problem.demands)) if problem.demands_mbps[d] > 0 and _tunnel_count(problem, d)]
     program = teavar_program(problem, cases, availability, served, grouped=grouped)
-    solution = minimise(program.cost, program.rows, program.limits, choose_solver(base_point))
+    chosen = choose_solver(base_point, solver)
+    solution = minimise(program.cost, program.rows, program.limits, chosen)
     bound = lower_bound(program.cost, program.rows, program.limits, solution.multipliers, program.upper)
     given = _within_capacities(problem, np.maximum(0.0, solution.point[: len(problem.tunnels)]) * program.scale_mbps)
     constant = max(0.0, 1.0 - sum(case.probability for case in cases)) / (1 - availability)
     value = value_at_risk(problem, given, cases, availability, served)
     allocation = Allocation(problem, given, "teavar", base_point, value, min(value, bound + constant), CVXPY)
-    return TrafficPlan(allocation, np.minimum(problem.demands_mbps, problem.per_demand(given)))
+    granted = np.minimum(problem.demands_mbps, problem.per_demand(given))
+    return TrafficPlan(check_gap(allocation, chosen, LARGEST_GAP), granted)
 
 
 def teavar_program(

@@ -25,7 +25,7 @@ import numpy as np
 
 from te_solver.certificate import feasible
 from te_solver.network import BoolArray, FloatArray
-from te_solver.solve import FAST, SolveOptions, solve, throughput_point
+from te_solver.solve import FAST, SolveOptions, require_gap, solve, throughput_gap, throughput_point, without_crumbs
 from te_solver.values import Allocation, IntArray, Problem, victim_priority
 
 # A volume below this share of the demand counts as delivered whole.
@@ -129,13 +129,15 @@ def precomputed(plan: TrafficPlan, down: BoolArray, failed_arcs: BoolArray, opti
     for queue in np.unique(of_demand):
         before = np.where(own < queue, kept, 0.0) + moved
         left = np.where(failed_arcs, 0.0, problem.network.capacity_mbps - problem.tunnels.arc_loads(before))
-        left = np.maximum(0.0, left)
+        left = without_crumbs(np.maximum(0.0, left), problem.network.capacity_mbps)
         simple = np.where(queues == queue, by_weights, 0.0)
         if options.te_solver == FAST and (problem.tunnels.arc_loads(simple) <= left * (1 + NEGLIGIBLE)).all():
             moved += simple
             continue
         part = problem.with_volumes(np.where(of_demand == queue, victims, 0.0))
-        moved += feasible(part, throughput_point(part, left, options).rates_mbps, left)
+        best = throughput_point(part, left, options)
+        require_gap(throughput_gap(part, best.rates_mbps, best.prices, left), best.solved_by)
+        moved += feasible(part, best.rates_mbps, left)
     return Response(kept, moved, queues)
 
 

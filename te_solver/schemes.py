@@ -76,12 +76,13 @@ def _reoptimise(plan: TrafficPlan, down: BoolArray, failed: BoolArray, options: 
 
 
 def _reserve_against(problem: Problem, options: SchemeOptions, failures: int) -> TrafficPlan:
-    return ffc_plan(problem, failures, options.solve.base_point)
+    return ffc_plan(problem, failures, options.solve.base_point, solver=options.solve.solver)
 
 
 def _reserve_by_chance(problem: Problem, options: SchemeOptions) -> TrafficPlan:
     chances = [options.failure_probability] * len(problem.network.topology.link_ids)
-    return teavar_plan(problem, chances, options.availability, base_point=options.solve.base_point)
+    solve = options.solve
+    return teavar_plan(problem, chances, options.availability, base_point=solve.base_point, solver=solve.solver)
 
 
 SCHEMES = {

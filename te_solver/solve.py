@@ -121,19 +121,28 @@ def solve(problem: Problem, options: SolveOptions = SolveOptions(), closed: Bool
     return check_gap(allocation, solver)
 
 
-def check_gap(allocation: Allocation, solver: str) -> Allocation:
+def check_gap(allocation: Allocation, solver: str, largest: float = LARGEST_GAP) -> Allocation:
     """The allocation itself.
 
     Raises
     ------
     SolverError
-        It is not proven best to `LARGEST_GAP`.
+        It is not proven best to this gap.
     """
-    if allocation.gap > LARGEST_GAP:
-        raise SolverError(
-            f"solver {solver} left a gap of {allocation.gap:.1e}, more than {LARGEST_GAP:.0e}; try another"
-        )
+    require_gap(allocation.gap, solver, largest)
     return allocation
+
+
+def require_gap(gap: float, solver: str, largest: float = LARGEST_GAP) -> None:
+    """Refuse an answer that is not proven best (raises as `check_gap`); no number is a gap that is too large."""
+    if not gap <= largest:
+        raise SolverError(f"solver {solver} left a gap of {gap:.1e}, more than {largest:.0e}; try another base point")
+
+
+def without_crumbs(left_mbps: FloatArray, capacity_mbps: FloatArray) -> FloatArray:
+    """Capacities that are left, without those that count as nothing (`CRUMB`)."""
+    whole: FloatArray = np.where(left_mbps > CRUMB * capacity_mbps, left_mbps, 0.0)
+    return whole
 
 
 def _by_priority(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions) -> Allocation:
@@ -148,7 +157,7 @@ def _by_priority(problem: Problem, capacity_mbps: FloatArray, options: SolveOpti
             else problem.with_volumes(np.where(problem.priorities == priority, problem.demands_mbps, 0.0))
         )
         left = capacity_mbps - problem.tunnels.arc_loads(rates)
-        left = np.where(left > CRUMB * capacity_mbps, left, 0.0)
+        left = without_crumbs(left, capacity_mbps)
         best = throughput_point(part, left, options)
         solved_by.add(best.solved_by)
         given = feasible(part, best.rates_mbps, left)
@@ -199,6 +208,7 @@ def _max_min(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions)
     widths = widest(problem, capacity_mbps)[usable]
     served, arcs = demand_rows(problem)[:, usable], arc_rows(problem)[:, usable]
     active = (served @ np.ones(count)) > 0
+    first_active = active.copy()
     floor = np.zeros(len(problem.demands))
     solver = choose_solver(options.base_point, options.solver)
     point = np.zeros(count)
@@ -221,6 +231,8 @@ def _max_min(problem: Problem, capacity_mbps: FloatArray, options: SolveOptions)
     rates[usable] = point
     level, bound = first or (0.0, 0.0)
     rates = feasible(problem, _capped(problem, rates, floor), capacity_mbps)
+    # The proof is of the lowest level, and of what the repaired rates reach of it.
+    level = float(problem.per_demand(rates)[first_active].min(initial=level))
     return Allocation(problem, rates, options.objective, options.base_point, level, bound, CVXPY)
 
 

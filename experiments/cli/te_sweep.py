@@ -77,8 +77,9 @@ def sweep(arguments: argparse.Namespace) -> int:
         "units_computed": len(todo),
     }
     emit(arguments, value, _text(value))
-    note(f"written: {value['folder']}/figure.png, figure.svg, verdict.json; rows are in {path}")
-    return 1 if value["verdict"] == DIFFERS else 0
+    pictures = "" if value["lacks_data"] else "figure.png, figure.svg, "
+    note(f"written: {value['folder']}/{pictures}verdict.json; rows are in {path}")
+    return 1 if value["verdict"] == DIFFERS or value["lacks_data"] else 0
 
 
 def _store(path: Path, description: Json, again: bool) -> Store:

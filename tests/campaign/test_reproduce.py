@@ -117,6 +117,19 @@ def test_an_interrupted_campaign_says_how_to_go_on_and_ends_alike(
     assert len(resumed) == 1
 
 
+def test_a_campaign_that_goes_on_in_another_environment_says_what_has_changed(
+    use: Use, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(FakeTestbed(interrupted_at=1))
+    assert main(START) == 130
+    said(capsys)
+    monkeypatch.setattr("machine.environment.open_vswitch_version", lambda: "9.9")
+    assert main(["reproduce", "--resume", "new"]) == 0
+    assert "other than before: open_vswitch" in said(capsys)[1]
+    (entry,) = json.loads(Path("new", ENVIRONMENT).read_text(encoding="utf-8"))["resumed"]
+    assert entry["changed"] == {"open_vswitch": "9.9"}
+
+
 def test_a_finished_campaign_that_is_resumed_measures_nothing(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(START) == 0
     testbed = use(FakeTestbed())

@@ -118,6 +118,14 @@ def test_jitter_is_judged_by_the_model_of_two_independent_delays() -> None:
     assert fig8.FIGURE.claims(same)[0].verdict != "holds"
 
 
+def test_a_round_that_lacks_one_variant_is_compared_with_no_other_round() -> None:
+    rows = rows_of(setup.JITTER, CampaignPlan(quick=True, seed=1, rounds=4))
+    for row in rows:  # delays grow from round to round, equally under both
+        row["deviation_ms"] *= 10.0 ** row["round"]
+    some = [row for row in rows if (row["round"], row["variant"]) not in {(1, "plain"), (2, "protected")}]
+    assert fig8.FIGURE.claims(some)[1].measured == pytest.approx(fig8.FIGURE.claims(rows)[1].measured)
+
+
 def test_goodput_through_bridges_is_judged_for_each_number_of_pairs() -> None:
     six = CampaignPlan(quick=True, seed=1, rounds=6)
     rows = rows_of(ovs_fig7.ID, six)

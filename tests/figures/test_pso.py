@@ -14,7 +14,7 @@ from experiments.campaign.order import in_order, trial_row
 from experiments.campaign.values import CampaignPlan, Json, Trial
 from experiments.campaign.verdicts import BY_CONSTRUCTION, DIFFERS, HOLDS, NO_DATA, ClaimResult
 from experiments.figures.pso import fig10, setup, x_by_class, x_path_setup
-from experiments.figures.pso.measures import HIGH, Choice, knee
+from experiments.figures.pso.measures import HIGH, Choice, knee, knee_interval
 from experiments.loadgen.decide import misbehave
 from experiments.loadgen.decide.load import FRAME_BYTES
 from ryu_apps.pmt.parse import parse_pmt
@@ -198,6 +198,9 @@ def test_the_knee_is_the_last_load_before_congestion() -> None:
     rows = rows_of("pso-fig7")
     assert knee(ROWS.read(rows), Choice(setup.LINK), HIGH, "fifo") == 0.8
     assert knee(ROWS.read(rows), Choice(setup.LINK), HIGH, "pso") == 1.2
+    some = [row for row in rows if not (row["round"] == 3 and row["variant"] == "fifo")]
+    assert knee_interval(ROWS.read(some), Choice(setup.LINK), HIGH, "fifo").low is None, "one repetition is whole"
+    assert knee_interval(ROWS.read(rows), Choice(setup.LINK), HIGH, "fifo").low is not None
     crowded = rows_of("pso-fig7", lost=lambda _variant, _nl: 1.0)
     assert knee(ROWS.read(crowded), Choice(setup.LINK), HIGH, "fifo") is None
 

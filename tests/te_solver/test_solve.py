@@ -13,10 +13,10 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from te_solver.certificate import throughput_bound, utilisation_bound
 from te_solver.choices import OBJECTIVES, SOLVERS, TE_SOLVERS
-from te_solver.errors import InfeasibleError
+from te_solver.errors import InfeasibleError, SolverError
 from te_solver.linear import choose_solver
 from te_solver.network import to_network
-from te_solver.solve import CVXPY_ENTRIES, SolveOptions, arc_rows, chosen_te_solver, demand_rows, solve
+from te_solver.solve import CVXPY_ENTRIES, SolveOptions, arc_rows, chosen_te_solver, demand_rows, require_gap, solve
 from te_solver.tunnels import to_problem
 from te_solver.values import Demand
 from tests.examples import examples
@@ -230,3 +230,20 @@ def test_an_answer_of_the_fast_solver_without_a_certificate_gives_way_to_cvxpys(
     monkeypatch.setattr("te_solver.fast_solve.fast_throughput", lambda *_: nothing)
     found = solve(problem, SolveOptions(te_solver="fast"))
     assert (found.solved_by, found.gap <= 1e-6) == ("cvxpy", True)
+
+
+@pytest.mark.parametrize("gap", [1.1e-6, float("inf"), float("nan")])
+def test_an_answer_that_is_not_proven_best_is_no_answer(gap):
+    with pytest.raises(SolverError, match="left a gap of"):
+        require_gap(gap, "clarabel")
+    require_gap(1e-6, "clarabel")
+
+
+@given(problems())
+def test_max_min_says_what_its_rates_reach(problem):
+    allocation = solve(problem, SolveOptions(objective="max-min"))
+    served = problem.per_demand(allocation.tunnel_mbps)
+    asked = [number for number, demand in enumerate(problem.demands) if problem.demands_mbps[number] > 0]
+    reachable = [number for number in asked if (problem.tunnels.pair_of == number).any()]
+    if reachable:
+        assert allocation.value <= min(served[number] for number in reachable) + 1e-9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from experiments.campaign.computed import ladder as computed
 from experiments.campaign.computed.ladder import climb
 from experiments.campaign.kinds.te_schemes import compute
 from experiments.campaign.values import CampaignPlan
@@ -14,6 +15,7 @@ from te_solver import all_failures as effect
 from te_solver import ladder
 from te_solver.choices import BASE_POINTS
 from te_solver.demands import random_pairs
+from te_solver.errors import SolverError
 from te_solver.ladder import solve_ladder
 from te_solver.solve import SolveOptions, solve
 from te_solver.tunnels import to_problem
@@ -87,6 +89,18 @@ def test_a_unit_of_figure_4_repeats_and_keeps_the_order_of_schemes():
         assert level.failures == fig4.LINKS
         assert level.gap <= 1e-6
         assert level.largest_program_gap <= 1e-9
+
+
+@pytest.mark.parametrize(
+    ("pivots", "gap", "given_up"), [(effect.NOT_SOLVED, 0.0, 1), (3.0, 1e-3, 0), (3.0, float("nan"), 0)]
+)
+def test_second_programs_that_prove_nothing_are_no_result(pivots, gap, given_up):
+    effects = np.zeros((4, 8))
+    effects[2, effect.PIVOTS], effects[2, effect.GAP] = pivots, gap
+    with pytest.raises(SolverError, match=f"{given_up} second programs were given up"):
+        computed._require_proven(effects, 800.0)
+    effects[2] = 0.0
+    computed._require_proven(effects, 800.0)
 
 
 def test_figure_4_has_the_papers_size():

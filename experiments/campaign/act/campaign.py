@@ -20,7 +20,7 @@ from experiments.campaign.order import remaining
 from experiments.campaign.selection import Request, describe
 from experiments.campaign.values import Json, TestbedSettings, Trial
 from experiments.terminal.pictures import save
-from machine.environment import REPOSITORY, environment_facts
+from machine.environment import NETWORK_PACKAGES, REPOSITORY, SOLVER_PACKAGES, environment_facts
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PICTURES = ("figure.png", "figure.svg")
 VERDICT = "verdict.json"
 ENVIRONMENT_VERSION = 1
+_OF_ONE_START = ("at", "command", "commit", "load")
 
 Say = Callable[[str], None]
 
@@ -86,7 +87,7 @@ def measure(
         if not todo:
             return
         description = store.description
-        _write_environment(store, description["seed"], testbed.facts(trials))
+        _write_environment(store, description["seed"], testbed.facts(trials), tell)
         settings = TestbedSettings(work, description["quick"], DEFAULT_BFD_INTERVAL_MS, say)
         calibration = _calibration(store, trials, todo, testbed, settings)
         if calibration is not None:
@@ -175,9 +176,9 @@ def _calibration(
     return stored
 
 
-def _write_environment(store: Store, seed: int, more: Json) -> None:
-    """Facts of the first start, and of every time that the campaign was resumed."""
-    facts = {**environment_facts(seed), **more}
+def _write_environment(store: Store, seed: int, more: Json, tell: Callable[[str], None]) -> None:
+    """Facts of the first start; of every time that the campaign was resumed, and what had changed by then."""
+    facts = {**environment_facts(seed, tuple(dict.fromkeys((*NETWORK_PACKAGES, *SOLVER_PACKAGES)))), **more}
     stored = store.read_json(ENVIRONMENT)
     if stored is None:
         started = facts.pop("at")
@@ -185,8 +186,11 @@ def _write_environment(store: Store, seed: int, more: Json) -> None:
             ENVIRONMENT, {"format_version": ENVIRONMENT_VERSION, "started": started, **facts, "resumed": []}
         )
         return
-    resumed = [*stored["resumed"], {key: facts[key] for key in ("at", "command", "commit", "load")}]
-    store.write_json(ENVIRONMENT, {**stored, "resumed": resumed})
+    changed = {key: value for key, value in facts.items() if key not in _OF_ONE_START and value != stored.get(key)}
+    entry = {**{key: facts[key] for key in _OF_ONE_START}, "changed": changed}
+    store.write_json(ENVIRONMENT, {**stored, "resumed": [*stored["resumed"], entry]})
+    if changed:
+        tell(f"other than before: {', '.join(sorted(changed))}; environment.json says what was and what is")
 
 
 def _draw(folder: Path, figure: Figure | None) -> None:

@@ -127,6 +127,8 @@ class Store:
             rows = [row for row in map(kept, self.rows()) if row is not None]
             write_whole(self.path / ROWS, "".join(f"{row_text(row)}\n" for row in rows), durable=True)
             self.write_json(CAMPAIGN, {"format_version": FORMAT_VERSION, **description})
+            if not rows:  # where it describes nothing that is kept
+                (self.path / ENVIRONMENT).unlink(missing_ok=True)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -46,7 +46,7 @@ _EDGE_S = BIN_S * _SMOOTH / 2
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """Two trials a case: with and without the low-priority queue."""
-    count = QUICK_CASES if plan.quick else CASES
+    count = plan.rounds or (QUICK_CASES if plan.quick else CASES)
     cases = draw_cases(load_topology(TOPOLOGY), count, plan.seed, (FEWEST_OTHERS, MOST_OTHERS))
     return tuple(
         Trial(
@@ -82,8 +82,9 @@ def own_rows(rows: Sequence[LowQueueRow], queues: str) -> list[LowQueueRow]:
 
 
 def others_lost_percent(row: LowQueueRow) -> list[float]:
-    """Datagrams of each other flow that were lost at the end of a trial (%)."""
-    return [flow.lost_percent_after or 0.0 for flow in row.measured.flows if flow.name != VICTIM]
+    """Datagrams of each other flow that were lost at the end of a trial (%); not of one that sent none."""
+    lost = [flow.lost_percent_after for flow in row.measured.flows if flow.name != VICTIM]
+    return [each for each in lost if each is not None]
 
 
 def victim_of(row: LowQueueRow) -> FlowRecord:
@@ -93,7 +94,7 @@ def victim_of(row: LowQueueRow) -> FlowRecord:
 
 def mean_loss(rows: Sequence[LowQueueRow], queues: str) -> Estimate | None:
     """Mean over cases of the others' mean loss (%), with its interval."""
-    losses = [others_lost_percent(row) for row in own_rows(rows, queues)]
+    losses = [found for row in own_rows(rows, queues) if (found := others_lost_percent(row))]
     return mean_interval([sum(each) / len(each) for each in losses]) if losses else None
 
 
@@ -106,7 +107,9 @@ def victims_rate(rows: Sequence[LowQueueRow], queues: str) -> Estimate | None:
 def spared(rows: Sequence[LowQueueRow]) -> Estimate | None:
     """Mean over cases that were measured both ways of the loss that the queue spares the others (points of %)."""
     losses = {
-        queues: {row.parameters.case: np.mean(others_lost_percent(row)) for row in own_rows(rows, queues)}
+        queues: {
+            row.parameters.case: np.mean(lost) for row in own_rows(rows, queues) if (lost := others_lost_percent(row))
+        }
         for queues in QUEUES
     }
     both = sorted(losses[LOW_QUEUE].keys() & losses[TOGETHER].keys())
@@ -133,7 +136,7 @@ def table(rows: Sequence[LowQueueRow]) -> Table:
         own = own_rows(rows, queues)
         loss, rate = mean_loss(rows, queues), victims_rate(rows, queues)
         if loss is not None and rate is not None:
-            worst = max(lost for row in own for lost in others_lost_percent(row))
+            worst = max((lost for row in own for lost in others_lost_percent(row)), default=0.0)
             offered = victim_of(own[0]).offered_mbps
             shown = (f"{loss.value:.2f}", f"{worst:.2f}", f"{rate.value:.2f}", f"{offered:.2f}", str(len(own)))
             found.append((QUEUES[queues], *shown))

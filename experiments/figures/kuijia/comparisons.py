@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.flows import ROWS, FlowsRow
-from experiments.campaign.statistics import Estimate, median_confidence, median_interval
+from experiments.campaign.statistics import Estimate, median_interval
 from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.campaign.verdicts import ClaimResult
 from experiments.charts import canvas
@@ -80,11 +80,6 @@ def both(rows: Sequence[FlowsRow], choice: Choice, measure: Measure) -> tuple[Va
 def median_of(values: Sequence[float]) -> Estimate | None:
     """Median with its quartiles; None without values."""
     return median_interval(values) if values else None
-
-
-def confident_median(values: Sequence[float]) -> Estimate | None:
-    """Median with its 95 % interval, by which claims are judged; None without values."""
-    return median_confidence(values) if values else None
 
 
 def loss_figure(

@@ -20,7 +20,6 @@ from experiments.figures.kuijia.comparisons import (
     MARKS,
     TCP,
     both,
-    confident_median,
     draw_measure,
     facts_of,
     median_of,
@@ -29,6 +28,7 @@ from experiments.figures.kuijia.comparisons import (
 )
 from experiments.figures.kuijia.measures import (
     LEAST_STEADY_MBPS,
+    by_rounds,
     chosen,
     convergences_s,
     demands_of,
@@ -56,16 +56,14 @@ MEASURES = {
 def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """TCP convergence of all flows: below 1 s with Kuijia, above 10 s with rescaling once demand exceeds capacity."""
     kuijia, rescaling = both(rows, TCP, whole_convergence_s)
-    above = [value for (_, demand), value in rescaling.items() if demand > ABOVE_CAPACITY_MBPS]
+    above = {point: value for point, value in rescaling.items() if point[1] > ABOVE_CAPACITY_MBPS}
     name = "TCP convergence, all flows"
     results = [
-        judge(
-            Claim(f"{name}, Kuijia", "s", "below 1", AtMost(1.0), asks=MARGIN), confident_median(list(kuijia.values()))
-        ),
+        judge(Claim(f"{name}, Kuijia", "s", "below 1", AtMost(1.0), asks=MARGIN), by_rounds(kuijia)),
         judge_difference(f"{name}, rescaling less Kuijia", "s", ABOVE, difference(rescaling, kuijia)),
         judge(
             Claim(f"{name}, rescaling above capacity", "s", "over 10", AtLeast(10.0), asks=MARGIN),
-            confident_median(above),
+            by_rounds(above),
         ),
     ]
     for what, measure in list(MEASURES.items())[1:]:

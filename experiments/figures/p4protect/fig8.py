@@ -24,8 +24,8 @@ from experiments.figures.p4protect.comparisons import (
     field_of,
     label_of,
     mean_of,
+    ratios_of,
     table_of,
-    values,
 )
 from experiments.figures.p4protect.setup import (
     two_path_trials,
@@ -65,10 +65,7 @@ def pooled(rows: Sequence[AnyRow], value: Value) -> Estimate | None:
     """Protected by plain, over all rounds and jitters but none; the paths' own delay is taken off the mean."""
     found: list[float] = []
     for jitter_ms in setup.JITTERS_MS[1:]:
-        variants = (setup.PROTECTED, setup.PLAIN)
-        estimate = values(rows, variants[1], {"jitter_ms": jitter_ms}, value)
-        protected = values(rows, variants[0], {"jitter_ms": jitter_ms}, value)
-        found += [one / other for one, other in zip(protected, estimate, strict=False) if other]
+        found += ratios_of(rows, (setup.PROTECTED, setup.PLAIN), {"jitter_ms": jitter_ms}, value)
     return mean_interval(found) if found else None
 
 

@@ -145,8 +145,13 @@ def knee_interval(rows: Sequence[ControlRow], choice: Choice, name: str, variant
 
     None without trials, or when every repetition is congested at its first load.
     """
-    by_load = [chosen(rows, replace(choice, nls=(nl,)), variant) for nl in nls_of(rows, choice)]
-    knees = [knee(repetition, choice, name, variant) for repetition in zip(*by_load, strict=False)]
+    repetitions: list[list[ControlRow]] = []
+    for row in chosen(rows, choice, variant):  # a round is one load of a repetition, and loads rise in each
+        if not repetitions or (row.parameters.nl or 0.0) <= (repetitions[-1][-1].parameters.nl or 0.0):
+            repetitions.append([])
+        repetitions[-1].append(row)
+    n_loads = len(nls_of(rows, choice))
+    knees = [knee(each, choice, name, variant) for each in repetitions if len(each) == n_loads]
     return mean_interval([each or 0.0 for each in knees]) if any(each is not None for each in knees) else None
 
 

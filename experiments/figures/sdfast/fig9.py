@@ -138,7 +138,7 @@ def _reduction(
     note = " and ".join(_milliseconds(measures.estimate(each)) for each in values)
     note += f" in {len(values[0])} and {len(values[1])} {metric.counted}"
     result = judge(Claim(name, "% change", paper, band), found)
-    if found is None and all(values):
+    if found is None and all(values) and not any(values[0]):
         # There is data: a zero to compare with. The claim is a reduction, which nothing can be of zero.
         result = replace(result, verdict=MEASURED if band is None else DIFFERS)
         note += f"; no packet backtracked under {LABELS[variants[0]]}, and no change of 0 can be given in per cent"

@@ -23,7 +23,7 @@ from experiments.campaign.parameters import plain, typed
 from experiments.campaign.rows import Row, RowType
 from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import CampaignPlan, Trial, Variant
-from experiments.campaign.verdicts import COUNT, MARGIN, AtLeast, AtMost, Claim, ClaimResult, Exactly, judge
+from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, Exactly, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, say_empty
 from experiments.figures.p4protect.setup import Site, site_trials
@@ -97,9 +97,11 @@ def claims(stored: Sequence[NetworkRow]) -> list[ClaimResult]:
 
 
 def waited_percent(rows: Sequence[FlowsRow]) -> Estimate | None:
-    """Share of hit flows that took as long as a timer of TCP, all counted; None without hit flows."""
-    times = [hit.completion_ms for hit in measures.all_hits(rows)]
-    return Estimate(100 * sum(each >= TIMER_MS for each in times) / len(times), None, None) if times else None
+    """Share of hit flows that took as long as a timer of TCP, by rounds; None without hit flows."""
+    waited: dict[int, list[float]] = {}
+    for hit in measures.all_hits(rows):
+        waited.setdefault(hit.round, []).append(100.0 * (hit.completion_ms >= TIMER_MS))
+    return measures.mean_of_rounds(waited)
 
 
 def _timer_claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
@@ -112,7 +114,7 @@ def _timer_claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
             )
             paper = "none" if variant == SQR else "clusters at timers"
             hits = len(measures.all_hits(own))
-            result = judge(Claim(name, "%", paper, band, asks=COUNT), waited_percent(own))
+            result = judge(Claim(name, "%", paper, band, asks=MARGIN), waited_percent(own))
             found.append(result.with_note(f"{hits} hit flows, {sum(row.measured.timeouts for row in own)} time-outs"))
     return found
 

@@ -137,15 +137,21 @@ class SqrSwitch:
     def _start(self) -> subprocess.Popen[bytes]:
         """Start the agent and wait until it watches; it ends with this thread, so that nothing outlives the program."""
         with self.log.open("ab") as out:
+            earlier = len(self.events())
             command = inside(self._pid, self.command)
             agent = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
-        deadline = time.monotonic() + _START_S
-        while not any(event.event == "ready" for event in self.events()):
-            if agent.poll() is not None or time.monotonic() > deadline:
-                agent.kill()
-                said = agent.communicate()[1].decode(errors="replace").strip()
-                raise SqrAgentError(f"the replay agent does not start: {said or 'no answer in time'}")
-            time.sleep(_POLL_S)
+        try:
+            deadline = time.monotonic() + _START_S
+            while not any(event.event == "ready" for event in self.events()[earlier:]):
+                if agent.poll() is not None or time.monotonic() > deadline:
+                    agent.kill()
+                    said = agent.communicate()[1].decode(errors="replace").strip()
+                    raise SqrAgentError(f"the replay agent does not start: {said or 'no answer in time'}")
+                time.sleep(_POLL_S)
+        except BaseException:
+            agent.kill()
+            agent.communicate()
+            raise
         return agent
 
     def _end(self) -> None:

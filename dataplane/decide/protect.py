@@ -11,10 +11,9 @@ from ipaddress import IPv4Address
 from dataplane.model.flow_match import FlowMatch
 from dataplane.model.protection_node import Connection
 from dataplane.model.sequence import Egress, Ingress
-from dataplane.model.tunnel_header import LARGEST_CONNECTION
+from dataplane.model.tunnel_header import LARGEST_CONNECTION, LARGEST_SLOT
 from mininet_topos.errors import BadInputError
 
-MAX_SLOT = 4094  # the largest VLAN id
 MAX_FLOWS = 64
 # The bits of a history are kept in words of 64; those that numbers ahead will use must not be remembered ones.
 HISTORY_NUMBERS = 1024
@@ -234,20 +233,20 @@ def assign_slots(
     wanted, given = list(dict.fromkeys(wanted)), given or {}
     chosen = {one: given[one] for one in wanted if one in given}
     for slot, count in Counter(chosen.values()).items():
-        if not 1 <= slot <= MAX_SLOT or count > 1:
+        if not 1 <= slot <= LARGEST_SLOT or count > 1:
             raise BadInputError(
-                f"slot {slot} is given to {count} connections: give each its own VLAN id, 1 to {MAX_SLOT}"
+                f"slot {slot} is given to {count} connections: give each its own VLAN id, 1 to {LARGEST_SLOT}"
             )
     kept = {one: before[one] for one in wanted if one in before and one not in chosen}
     kept = {one: slot for one, slot in kept.items() if slot not in chosen.values()} | chosen
-    free = (slot for slot in range(1, MAX_SLOT + 1) if slot not in set(kept.values()))
+    free = (slot for slot in range(1, LARGEST_SLOT + 1) if slot not in set(kept.values()))
     for one in wanted:
         if not 0 <= one.number <= LARGEST_CONNECTION:
             raise BadInputError(f"connection {one.number} does not fit 24 bits: give 0 to {LARGEST_CONNECTION}")
         if one not in kept:
             slot = next(free, 0)
             if not slot:
-                raise BadInputError(f"{len(wanted)} connections begin at one node: at most {MAX_SLOT} can")
+                raise BadInputError(f"{len(wanted)} connections begin at one node: at most {LARGEST_SLOT} can")
             kept[one] = slot
     return {one: kept[one] for one in wanted}
 

@@ -17,6 +17,9 @@
 /* After a replay, for packets that were on their way into the ring; after the return of a carrier, see is_back(). */
 #define SETTLE_NS 5000000
 #define TURN_NS 10000000
+/* At the end of the agent: how often, and how long, it waits until it can send what waits. */
+#define LAST_TRIES 2000
+#define LAST_WAIT_NS 50000
 
 /* ---- the ring */
 /* Search backwards from the newest slot for the first that was sent before a time, or is gone; as dataplane/model/slots.py. */
@@ -62,11 +65,13 @@ static void end_event(void)
     fflush(stdout);
 }
 
-/* Bytes of the slots that wait: what the window holds. */
+/* Bytes of the slots that wait: what the window holds, of which the ring keeps the newest. */
 uint64_t waiting_bytes(const struct port *port)
 {
-    uint64_t bytes = 0;
-    for (uint64_t tag = LOAD(port->control->tail), head = LOAD(port->control->head); tag < head; tag++)
+    uint64_t bytes = 0, tag = LOAD(port->control->tail), head = LOAD(port->control->head);
+    if (head > tag + port->slots)
+        tag = head - port->slots;
+    for (; tag < head; tag++)
         bytes += slot_of(port, tag)->length;
     return bytes;
 }
@@ -269,12 +274,23 @@ static bool hold(struct port *port, uint64_t now, bool *busy)
     return going;
 }
 
+/* Take a request away if it still stands, since another may take its place at any time; what stood there. */
+static uint32_t take_request(struct control *control, uint32_t request)
+{
+    uint32_t found = request;
+    __atomic_compare_exchange_n(&control->request, &found, REQUEST_NONE, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return found;
+}
+
 static void restore(struct port *port, uint64_t now)
 {
     struct control *control = port->control;
+    if (take_request(control, REQUEST_RESTORE) == REQUEST_FAIL)
+        return; /* it has failed again since it was asked to be restored */
     STORE(control->floor, LOAD(control->head)); /* what it held has left by the backup */
     STORE(control->ready, 0);
-    STORE(control->request, REQUEST_NONE);
+    for (size_t number = 0; number < SAMPLES; number++) /* the ring holds nothing that is needed any more */
+        port->samples[number] = (struct sample){now, LOAD(control->cached_bytes)};
     port->reported = false;
     port->running = has_carrier(port->primary);
     STORE(control->state, STATE_UP);
@@ -288,8 +304,10 @@ bool serve(struct port *port, bool *busy)
     struct control *control = port->control;
     uint64_t now = now_ns();
     uint32_t state = LOAD(control->state), request = LOAD(control->request);
+    if (request == REQUEST_RESTORE && state == STATE_UP) /* it is restored; a later failure must not find this */
+        take_request(control, REQUEST_RESTORE);
     if (request == REQUEST_FAIL) {
-        STORE(control->request, REQUEST_NONE);
+        take_request(control, REQUEST_FAIL);
         begin(port, SOURCE_TOLD);
         state = LOAD(control->state);
     }
@@ -307,10 +325,13 @@ bool serve(struct port *port, bool *busy)
 /* A port must not hold for ever when nobody replays. */
 void let_go(struct port *port)
 {
-    port->pace_ns = 0;
-    if (LOAD(port->control->state) == STATE_HOLD) {
-        while (LOAD(port->control->ready) && LOAD(port->control->tail) < LOAD(port->control->head) && replay_batch(port))
-            ;
-        STORE(port->control->state, STATE_BACKUP);
+    const struct timespec wait = {0, LAST_WAIT_NS};
+    struct control *control = port->control;
+    port->pace_ns = port->due_ns = 0;
+    if (LOAD(control->state) == STATE_HOLD) {
+        for (unsigned tries = 0; tries < LAST_TRIES && LOAD(control->ready) && LOAD(control->tail) < LOAD(control->head);)
+            if (!replay_batch(port)) /* the backup's queue is full, or a slot is being written */
+                nanosleep(&wait, NULL), tries++;
+        STORE(control->state, STATE_BACKUP);
     }
 }

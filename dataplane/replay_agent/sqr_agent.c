@@ -73,7 +73,8 @@ static uint64_t needed_bytes(struct port *port, uint64_t now)
 {
     struct control *control = port->control;
     uint64_t bytes = LOAD(control->cached_bytes), needed = 0;
-    if (LOAD(control->state) != STATE_UP)
+    uint32_t state = LOAD(control->state);
+    if (state != STATE_UP && state != STATE_TURNING) /* a port that turns has no window yet */
         return waiting_bytes(port);
     if (now - port->samples[port->newest].at_ns >= control->delta_ns / (SAMPLES - 2)) {
         port->newest = (port->newest + 1) % SAMPLES;
@@ -141,12 +142,12 @@ int main(int count, char **words)
     /* Where the system refuses real-time priority the replay is only later. */
     own.realtime = own.realtime && sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){REALTIME_PRIORITY}) == 0;
     for (struct port *port = own.ports; port < own.ports + own.port_count; port++)
-        take_over(port);
+        take_over(port), STORE(port->control->paused, 0); /* an agent before this one may have paused it */
     see_carriers(); /* a link that failed before the news were heard */
     for (struct port *port = own.ports; port < own.ports + own.port_count; port++)
         print_state(port, "ready");
     run(watched);
     for (struct port *port = own.ports; port < own.ports + own.port_count; port++)
-        let_go(port), print_state(port, "end");
+        let_go(port), STORE(port->control->paused, 0), print_state(port, "end");
     return 0;
 }

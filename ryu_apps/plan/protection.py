@@ -13,14 +13,12 @@ from ipaddress import IPv4Network
 from itertools import pairwise
 
 from dataplane.model.flow_match import ANY_PORT, FiveTuple, FlowMatch, PortRange, covers, matches, overlaps
+from dataplane.model.tunnel_header import LARGEST_CONNECTION, LARGEST_SLOT
 from mininet_topos.errors import BadInputError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import dpid_of, host_ipv4
 from ryu_apps.plan.fields import IP_TCP, IP_UDP
 
-PROTECTED_PROTOCOL = 253  # RFC 3692: for experiments
-LARGEST_NUMBER = (1 << 24) - 1
-LARGEST_SLOT = 4094
 MOST_RANKS = 256
 PROTOCOLS = (IP_TCP, IP_UDP)
 
@@ -299,5 +297,5 @@ def _check(flow: ProtectedFlow, topology: Topology) -> None:
             f"the way {' '.join(flow.via)} of a protected flow does not lead on from {flow.source}; name the switches "
             "where connections begin and end, that of the sending host first, each once"
         )
-    if flow.number is not None and not 0 <= flow.number <= LARGEST_NUMBER:
-        raise BadInputError(f"connection number {flow.number} does not fit 24 bits; use 0 to {LARGEST_NUMBER}")
+    if flow.number is not None and not 0 <= flow.number <= LARGEST_CONNECTION:
+        raise BadInputError(f"connection number {flow.number} does not fit 24 bits; use 0 to {LARGEST_CONNECTION}")

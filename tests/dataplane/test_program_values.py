@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataplane.decide.protect import (
+    LARGEST_SLOT,
     MAX_HISTORY,
-    MAX_SLOT,
     ReceivingEnd,
     SendingEnd,
     assign_slots,
@@ -74,7 +74,7 @@ def test_a_sending_end_is_read_as_it_was_written(last: int, sent: int, connectio
     assert unpack_sending(empty_sending()) is None
 
 
-@given(st.lists(connections), st.lists(connections), st.dictionaries(connections, st.integers(1, MAX_SLOT)))
+@given(st.lists(connections), st.lists(connections), st.dictionaries(connections, st.integers(1, LARGEST_SLOT)))
 def test_slots_are_distinct_and_kept_and_a_plan_s_come_first(
     before: list[Connection], after: list[Connection], chosen: dict[Connection, int]
 ) -> None:
@@ -83,7 +83,7 @@ def test_slots_are_distinct_and_kept_and_a_plan_s_come_first(
     second = assign_slots(first, after, chosen)
     assert set(second) == set(after)
     assert len(set(second.values())) == len(second)
-    assert all(1 <= slot <= MAX_SLOT for slot in second.values())
+    assert all(1 <= slot <= LARGEST_SLOT for slot in second.values())
     for one, slot in second.items():
         if one in chosen:
             assert slot == chosen[one]
@@ -92,7 +92,7 @@ def test_slots_are_distinct_and_kept_and_a_plan_s_come_first(
 
 
 def test_what_the_maps_cannot_hold_is_refused_by_name() -> None:
-    many = [Connection(number, HERE, THERE) for number in range(MAX_SLOT + 1)]
+    many = [Connection(number, HERE, THERE) for number in range(LARGEST_SLOT + 1)]
     with pytest.raises(BadInputError, match="4095 connections begin at one node"):
         assign_slots({}, many)
     with pytest.raises(BadInputError, match="does not fit 24 bits"):

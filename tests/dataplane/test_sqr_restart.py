@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from dataplane.decide.sqr import FIELDS, STATES
+from dataplane.decide.sqr import FIELDS, STATES, read_field
 from dataplane.sqr import SqrSwitch
 from machine.places import inside
 from tests.dataplane.test_sqr_live import Ports, find, frame, port, ports, said, sockets
@@ -58,3 +59,24 @@ def test_an_agent_goes_on_where_the_one_before_it_was_killed(ports: Ports, kille
         assert replayed["replay_ns"] < 60 * 10**9  # since this agent began, not since the machine started
         assert [int.from_bytes(z.recv(2000)[14:18], "big") for _ in range(6)] == list(range(6))
         assert switch.state("near-a") == "backup"
+
+
+def test_an_agent_lets_a_port_buffer_again_that_the_one_before_it_had_paused(ports: Ports) -> None:
+    with SqrSwitch(ports.pid, [port("a", "x")], start=False) as switch:
+        set_field(switch, "paused", 1)
+        with agent_of(ports, switch):
+            switch.wait_for(said("ready"), 20)
+        with switch.map("near-a", "controls").memory() as control:
+            assert read_field(control, "paused") == 0
+
+
+def test_an_agent_that_is_ended_in_the_middle_of_a_replay_sends_what_waits(ports: Ports) -> None:
+    slow = port("a", "x", replay_pps=2.0)
+    with sockets(ports, "a", "z") as (a, z):
+        with SqrSwitch(ports.pid, [slow]) as switch:
+            for number in range(20):
+                a.send(frame(number))
+                time.sleep(0.05)  # the replay takes a quarter of the time in which packets came
+            switch.fail("near-a")
+            switch.wait_for(said("detected"), 20)
+        assert [int.from_bytes(z.recv(2000)[14:18], "big") for _ in range(20)] == list(range(20))

@@ -9,6 +9,7 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from dataplane.model.flow_match import ANY_PORT, LARGEST_PORT, PortRange
+from dataplane.model.tunnel_header import LARGEST_CONNECTION
 from mininet_topos.errors import BadInputError
 from mininet_topos.input_files import read_text
 from mininet_topos.lines import Line, plain, read_lines
@@ -16,7 +17,7 @@ from mininet_topos.topology import Topology
 from mininet_topos.wording import shown
 from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.fields import IP_TCP, IP_UDP
-from ryu_apps.plan.protection import LARGEST_NUMBER, ProtectedFlow, Protection, with_flow
+from ryu_apps.plan.protection import ProtectedFlow, Protection, with_flow
 
 MAX_FLOWS_BYTES = 256_000
 KEYS = ("from", "to", "from_prefix", "to_prefix", "protocol", "from_port", "to_port", "via", "number", "both_ways")
@@ -158,9 +159,9 @@ def _protocol(entry: Mapping[Any, Any], where: str) -> int | None:
 def _number(entry: Mapping[Any, Any], where: str) -> int | None:
     value = entry.get("number")
     if value is not None and (
-        isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_NUMBER
+        isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_CONNECTION
     ):
-        raise BadInputError(f"{where} has number {value!r}; give a whole number from 0 to {LARGEST_NUMBER}")
+        raise BadInputError(f"{where} has number {value!r}; give a whole number from 0 to {LARGEST_CONNECTION}")
     return value
 
 

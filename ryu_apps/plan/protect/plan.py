@@ -21,6 +21,7 @@ from ipaddress import IPv4Network
 from itertools import pairwise, product
 
 from dataplane.model.flow_match import LARGEST_PORT, PortRange
+from dataplane.model.tunnel_header import PROTOCOL
 from mininet_topos.errors import BadInputError
 from mininet_topos.ports import HOST_PORT, PortMap, assign_ports
 from mininet_topos.topology import Direction, Topology
@@ -39,7 +40,6 @@ from ryu_apps.plan.ids import (
 from ryu_apps.plan.masked_blocks import masked_blocks
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.protection import (
-    PROTECTED_PROTOCOL,
     PROTOCOLS,
     ProtectedFlow,
     Protection,
@@ -129,7 +129,7 @@ class _Writer:
         flows: Rows = defaultdict(list)
         groups: dict[str, list[GroupRow]] = defaultdict(list)
         for node in self.topology.node_names:
-            forged = match(in_port=HOST_PORT, eth_type=ETH_IPV4, ip_proto=PROTECTED_PROTOCOL)
+            forged = match(in_port=HOST_PORT, eth_type=ETH_IPV4, ip_proto=PROTOCOL)
             flows[node].append(FlowRow(Table.CLASSIFY, Priority.GUARD, forged, cookie=self._cookie(None)))
         for pair in sorted(self.paths, key=lambda pair: [self.topology.index_of[node] for node in pair]):
             for node, row in self._tunnel_rows(pair):
@@ -167,7 +167,7 @@ class _Writer:
             fields = match(
                 in_port=in_port,
                 eth_type=ETH_IPV4,
-                ip_proto=PROTECTED_PROTOCOL,
+                ip_proto=PROTOCOL,
                 ipv4_src=source,
                 ipv4_dst=destination,
             )

@@ -62,8 +62,9 @@ def start_delay_line(
         raise DelayLineError(f"{PROGRAM_NAME} has disappeared since the start of this program; run make setup")
     argv = inside(shell_pid, delay_line_command(program, relays, realtime=realtime, seed=seed))
     log = _log(folder)
+    before = log.stat().st_size if log.exists() else 0  # of an earlier run in a folder that is kept
     supervisor.start(ProcessSpec(DELAY_LINE, DELAY_PLACE, tuple(argv), log, gentle=True))
-    _wait_line(log, 0)
+    _wait_line(log, before)
 
 
 def ask_delay_line(pid: int, folder: Path) -> DelayReport:

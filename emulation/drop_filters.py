@@ -92,7 +92,7 @@ class DropFilters:
         Raises
         ------
         DropFilterError
-            The kernel refuses.
+            The kernel refuses at a place; the others have changed.
         """
         by_place: dict[str, dict[str, bool]] = {}
         for (place, interface), live in live_of.items():
@@ -103,10 +103,17 @@ class DropFilters:
         for connection, message, _, _ in sends:
             connection.send(message)  # the kernel has done it when this returns
         after = time.monotonic()
+        refused: list[DropFilterError] = []
         for connection, _, place, part in sends:
-            _check_answers(connection, len(part))
+            try:
+                _check_answers(connection, len(part))
+            except DropFilterError as error:
+                refused.append(error)
+                continue
             self._places[place].dropping.difference_update(name for name, live in part.items() if live)
             self._places[place].dropping.update(name for name, live in part.items() if not live)
+        if refused:
+            raise refused[0]
         return before, after
 
     @property

@@ -62,5 +62,5 @@ def _require_namespaces() -> None:
     if done.returncode != 0:
         raise MissingRequirementError(
             f"mnexec cannot make a network namespace here ({done.stderr.strip()}); give a container the right to "
-            "(docs/emulation.md), and use a container instead of a chroot"
+            "(docs/containers.md), and use a container instead of a chroot"
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -85,13 +86,33 @@ def boot_id() -> str:
 
 
 def state_dir() -> Path:
-    """Folder of Armor's run files: ARMOR_STATE_DIR, else /run/armor for root, else under the user's run-time folder."""
+    """Folder of Armor's run files: ARMOR_STATE_DIR, else /run/armor for root, else under the user's run-time folder.
+
+    Raises
+    ------
+    MissingRequirementError
+        Without a run-time folder: the one below /tmp belongs to somebody else.
+    """
     chosen = os.environ.get(STATE_VARIABLE)
     if chosen:
         return Path(chosen)
     if os.geteuid() == 0:
         return Path("/run/armor")
-    return Path(os.environ.get("XDG_RUNTIME_DIR", f"/tmp/armor-{os.getuid()}")) / "armor"
+    return (Path(runtime) if (runtime := os.environ.get("XDG_RUNTIME_DIR")) else _own_folder()) / "armor"
+
+
+def _own_folder() -> Path:
+    """A folder of this user below /tmp, where anybody may have made one of its name: then it is refused."""
+    folder = Path(f"/tmp/armor-{os.getuid()}")
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return folder
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+        raise MissingRequirementError(
+            f"{folder} belongs to another user, or is no folder; set {STATE_VARIABLE} to a folder of your own"
+        )
+    return folder
 
 
 class RunFile:
@@ -120,6 +141,8 @@ class RunFile:
         unfinished = self.path.with_suffix(".new")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if folder is None:
+                state_dir()  # whose folder it is now that it is there
             self._descriptor = os.open(unfinished, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
         except OSError as error:
             raise MissingRequirementError(

@@ -62,11 +62,6 @@ class EventLog:
         if wanted:
             self._descriptor = os.open(wanted, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether events go anywhere."""
-        return self._descriptor is not None
-
     def write(self, event: str, t_monotonic_s: float | None = None, **fields: EventField) -> None:
         """Append one event.
 

@@ -24,6 +24,9 @@ _READ_BYTES = 1 << 16
 _SEND_BYTES = 1 << 16
 _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _QUIET_S = 0.005  # a message that stopped arriving for this long is tried again, whatever its length
+MOST_BYTES = 1 << 28  # of one message: several times the plan of a large switch
+SMALL_BYTES = 1 << 22  # where answers are short, of a server that may be hostile
+_MOST_ECHOES = 1000  # during one call: a server probes an idle client every few seconds
 
 
 class JsonRpcError(ArmorError):
@@ -50,6 +53,8 @@ class JsonRpcClient:
         "unix:PATH", "tcp:HOST:PORT", or "ssl:HOST:PORT" with the identity of this process.
     timeout_s
         Limit for connecting, and for silence during a call.
+    most_bytes
+        Limit for one message of the server.
 
     Raises
     ------
@@ -59,10 +64,12 @@ class JsonRpcClient:
         TLS without an identity.
     """
 
-    def __init__(self, remote: str, timeout_s: float = 10.0) -> None:
+    def __init__(self, remote: str, timeout_s: float = 10.0, most_bytes: int = MOST_BYTES) -> None:
         self.remote = remote
         self.timeout_s = timeout_s
+        self.most_bytes = most_bytes
         self._received = bytearray()
+        self._try_from_bytes = 0
         self._open_braces = 0
         self._is_quiet = False
         self._next_id = 0
@@ -79,8 +86,8 @@ class JsonRpcClient:
         Raises
         ------
         JsonRpcError
-            An error reply, a broken connection, or silence for the time limit. After the last two the
-            server may or may not have done what was asked.
+            An error reply, a broken connection, silence for the time limit, or what is no JSON-RPC. After all but the
+            first the server may or may not have done what was asked.
         """
         try:
             return self._call(method, params)
@@ -93,18 +100,17 @@ class JsonRpcClient:
         self._next_id += 1
         self._progress()
         self._send({"id": self._next_id, "method": method, "params": params})
-        while True:
+        for _ in range(_MOST_ECHOES):
             message = self._receive()
-            if not isinstance(message, dict):
-                raise JsonRpcError(f"{self.remote} sent {message!r}, which is no JSON-RPC message")
             if message.get("method") == "echo":  # the server's probe of an idle client
-                self._send({"id": message["id"], "result": message["params"], "error": None})
+                self._send({"id": message.get("id"), "result": message.get("params"), "error": None})
             elif message.get("id") == self._next_id and "method" not in message:
-                if message["error"] is not None:
+                if message.get("error") is not None:
                     error = message["error"]
                     kind = str(error.get("error", "")) if isinstance(error, dict) else ""
                     raise JsonRpcError(f"{self.remote} refused {method}: {describe_error(error)}", kind)
-                return message["result"]
+                return message.get("result")
+        raise JsonRpcError(f"{self.remote} sent {_MOST_ECHOES} other messages during {method}, and no answer")
 
     def _send(self, message: Any) -> None:
         data = json.dumps(message).encode("ascii")
@@ -121,29 +127,38 @@ class JsonRpcClient:
             except OSError as error:
                 raise self._broken_off(error) from error
 
-    def _receive(self) -> Any:
-        """Next message.
+    def _receive(self) -> dict[str, Any]:
+        """Next message, which is an object.
 
         JSON-RPC over a stream has no frames: a message ends where its JSON does. Parsing the beginning of a
-        long message over and over would cost its length squared, so it is tried when the braces balance; those
-        inside strings may upset the count, so also when nothing more comes for a moment.
+        long message over and over would cost its length squared, so it is tried when the braces balance, and then not
+        before it is twice as long. Braces inside strings may upset the count, so it is also tried when nothing more
+        comes for a moment.
         """
         while True:
-            if self._received and (self._open_braces == 0 or self._is_quiet):
+            is_balanced = self._open_braces == 0 and len(self._received) >= self._try_from_bytes
+            if self._received and (is_balanced or self._is_quiet):
                 message = self._parse()
                 if message is not None:
                     return message
             self._read()
 
-    def _parse(self) -> Any:
+    def _parse(self) -> dict[str, Any] | None:
+        """The first message of what was received; None when it has not come to its end."""
         try:
             text = self._received.decode("utf-8").lstrip()
+            if text[:1] not in ("", "{"):
+                raise JsonRpcError(f"{self.remote} sent {text[:60]!r}, which is no JSON-RPC message")
             message, end = json.JSONDecoder().raw_decode(text)
+        except RecursionError as error:
+            raise JsonRpcError(f"{self.remote} sent a message with too many brackets in brackets") from error
         except ValueError:
+            self._try_from_bytes = 2 * len(self._received)
             return None
-        self._received, self._open_braces = bytearray(), 0
+        self._received, self._open_braces, self._try_from_bytes = bytearray(), 0, 0
         self._keep(text[end:].encode("utf-8"))
-        return message
+        found: dict[str, Any] = message
+        return found
 
     def _progress(self) -> None:
         """Something was sent or received: the time limit counts from here, however long the message."""
@@ -154,6 +169,8 @@ class JsonRpcClient:
         return time.monotonic() >= self._deadline_s
 
     def _keep(self, data: bytes) -> None:
+        if len(self._received) + len(data) > self.most_bytes:
+            raise JsonRpcError(f"{self.remote} sent a message of more than {self.most_bytes:,} bytes")
         self._received += data
         self._open_braces += data.count(b"{") - data.count(b"}")
 
@@ -229,9 +246,9 @@ def describe_error(error: Any) -> str:
 
 
 @contextmanager
-def connected(remote: str, timeout_s: float) -> Iterator[JsonRpcClient]:
+def connected(remote: str, timeout_s: float, most_bytes: int = MOST_BYTES) -> Iterator[JsonRpcClient]:
     """A client that is closed at the end of the block."""
-    client = JsonRpcClient(remote, timeout_s)
+    client = JsonRpcClient(remote, timeout_s, most_bytes)
     try:
         yield client
     finally:
@@ -266,6 +283,8 @@ def transact(client: JsonRpcClient, database: str, operations: list[dict[str, An
         As `JsonRpcClient.call`, or the transaction was refused.
     """
     results: list[dict[str, Any]] = client.call("transact", [database, *operations])
+    if not isinstance(results, list) or not all(isinstance(each, dict | None) for each in results):
+        raise JsonRpcError(f"{client.remote} answers a transaction with {str(results)[:60]!r}, which are no results")
     for result in results:
         if result and result.get("error"):
             raise JsonRpcError(f"{client.remote} refuses a transaction: {describe_error(result)}")

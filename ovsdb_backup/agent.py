@@ -122,14 +122,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parse_options(sys.argv[1:] if arguments is None else arguments)
         without_eventlet()
         try:
-            from ovsdb_backup.database_watch import GenerationWatch, PortWatch
+            from ovsdb_backup.database_watch import PlanWatch, PortWatch
         except ImportError as error:
             raise MissingRequirementError(
                 "the Python package ovs is not installed; pip install '.[agent]' in Armor's folder"
             ) from error
-        generations = GenerationWatch(options.database, options.bridge)
+        plans = PlanWatch(options.database, options.bridge)
         ports = PortWatch(options.second_source, options.bridge)
-        agent = Agent(options, generations, ports, event_log_of(options.node, options.metrics))
+        agent = Agent(options, plans, ports, event_log_of(options.node, options.metrics))
     except ArmorError as error:
         print(f"armor agent: {error}", file=sys.stderr)
         return error.exit_code

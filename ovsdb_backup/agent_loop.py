@@ -46,9 +46,9 @@ from ovsdb_backup.decide.agent_wire import (
 from ovsdb_backup.decide.backup_index import BackupIndex
 from ovsdb_backup.decide.packet import PacketFields
 from ovsdb_backup.decide.preparation import Preparation, Prepared
-from ovsdb_backup.decide.rate_limit import TokenBucket
 from ovsdb_backup.switch_link import SwitchLink
 from ovsdb_backup.urgency import Urgency
+from ryu_apps.control.decide.allowance import Allowance, Rate
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import MsgType, WireError, header
 from ryu_apps.plan.damping import DEFAULT_WAIT_S, Damping
@@ -56,13 +56,14 @@ from ryu_apps.plan.recovery_rows import tag_tci
 from ryu_apps.plan.rows import FlowRow
 
 if TYPE_CHECKING:
-    from ovsdb_backup.database_watch import GenerationWatch, PortWatch
+    from ovsdb_backup.database_watch import PlanId, PlanWatch, PortWatch
 
 STORE_TIMEOUT_S = 2.0  # the agent is deaf while it reads a plan: a server that hangs must not keep it long
 FIRST_STORE_TIMEOUT_S = 10.0  # without a plan there is nothing that it could miss
 STORE_RETRY_S = 1.0
 PREPARE_AFTER_S = 0.5  # quiet time before failures are worked out in advance: other agents may be busy
 COLLECT_INTERVAL_S = 60.0
+PUNTED_PACKETS = Rate(per_s=2000, at_once=500)  # Open vSwitch does not limit the packet-ins of a management connection
 _LAST_XID = 0xFFFFFFFF
 
 
@@ -84,9 +85,9 @@ class AgentOptions:
 class Agent:
     """One agent for one bridge; `run` returns after `stop`."""
 
-    def __init__(self, options: AgentOptions, generations: GenerationWatch, ports: PortWatch, events: EventLog) -> None:
+    def __init__(self, options: AgentOptions, plans: PlanWatch, ports: PortWatch, events: EventLog) -> None:
         self._options = options
-        self._generations = generations
+        self._plans = plans
         self._ports = ports
         self._journal = Journal(events, options.node)
         damping = Damping.of_wait(options.wait_to_restore_s)
@@ -99,12 +100,11 @@ class Agent:
         self._answers: list[AgentAction] = []
         self._prepared: dict[int, Prepared] = {}
         self._preparation: Preparation | None = None
-        self._prepare_at_s = self._collect_at_s = 0.0
-        self._limit = TokenBucket(at_s=time.monotonic())
+        self._prepare_at_s = self._collect_at_s = self._next_load_s = 0.0
+        self._punted_packets = Allowance(PUNTED_PACKETS, time.monotonic())
         self._xid = self._read_xid = RELEASE_XID
         self._lost = ""
-        self._generation: int | None = None
-        self._next_load_s = 0.0
+        self._stored: PlanId | None = None
         self._stopping = False
         self._urgency = Urgency(options.realtime)
         self._wake_up, self._waker = socket.socketpair()
@@ -133,12 +133,12 @@ class Agent:
                 poller.block()
         self._journal.report(time.monotonic())
         self._link.close(time.monotonic())
-        for open_end in (self._generations, self._ports, self._journal, self._wake_up, self._waker):
+        for open_end in (self._plans, self._ports, self._journal, self._wake_up, self._waker):
             open_end.close()
 
     def _register(self, poller: Any) -> None:
         self._link.register(poller)
-        self._generations.register(poller)
+        self._plans.register(poller)
         self._ports.register(poller)
         poller.fd_wait(self._wake_up.fileno(), 0x001)
         now_s = time.monotonic()
@@ -230,11 +230,9 @@ class Agent:
         self._act_on_port(event)
 
     def _hear_event(self, message: bytes) -> None:
-        if header(message).msg_type == MsgType.PACKET_IN:
-            self._limit, passes = self._limit.take(time.monotonic())
-            if not passes:
-                self._journal.count("packet_dropped", "too many at once")
-                return
+        if header(message).msg_type == MsgType.PACKET_IN and not self._punted_packets.admits(time.monotonic()):
+            self._journal.count("packet_dropped", "too many at once")
+            return
         event = event_of(message)
         if isinstance(event, FlowsRemoved):
             self._removed += event.rows
@@ -265,7 +263,7 @@ class Agent:
         if event is None:
             return
         self._reading = None
-        self._link.settled()
+        self._link.settled(time.monotonic())
         self._act_on(event)
         self._rehearse()
         held_back, self._held_back = self._held_back, []
@@ -369,22 +367,24 @@ class Agent:
             self._act_on_port(SecondSource(port_no, live))
         if self._ports.is_lost:
             self._act_on(SecondSourceLost())
-        generation = self._generations.generation()
-        if generation is not None and generation != self._generation and time.monotonic() >= self._next_load_s:
+        stored = self._plans.stored()
+        if complaint := self._plans.complaint(stored, time.monotonic()):
+            self._journal.write("error", reason=complaint)
+        if stored is not None and stored != self._stored and time.monotonic() >= self._next_load_s:
             self._urgency.set(False)
-            self._load_plan(generation)
+            self._load_plan(stored)
 
-    def _load_plan(self, generation: int) -> None:
+    def _load_plan(self, wanted: PlanId) -> None:
         from ryu_apps.backup_database.store import BackupStore
 
         try:
-            timeout_s = STORE_TIMEOUT_S if self._generation else FIRST_STORE_TIMEOUT_S
+            timeout_s = STORE_TIMEOUT_S if self.state.index.backups else FIRST_STORE_TIMEOUT_S
             stored = BackupStore(self._options.database, timeout_s).read_plan(self._options.bridge)
         except ArmorError as error:
             self._next_load_s = time.monotonic() + STORE_RETRY_S
             self._journal.write("error", reason=str(error))
             return
-        self._generation = stored.generation if stored is not None else generation
+        self._stored = wanted  # what was read may be newer; then it is read once more
         index = BackupIndex.from_plan(stored.plan, stored.ports) if stored is not None else BackupIndex()
         self._act_on(PlanLoaded(index))
         gc.collect()

@@ -7,7 +7,8 @@ Open_vSwitch. Plans themselves are read by the store, in one transaction, when t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import ovs.db.idl
 import ovs.poller
@@ -15,6 +16,16 @@ import ovs.stream
 
 from machine.tls import identity_of
 from ryu_apps.backup_database.schema import read_schema
+
+SILENT_S = 10.0
+
+
+class PlanId(NamedTuple):
+    """Which plan of a bridge a backup database holds; generation 0: none."""
+
+    generation: int
+    digest: str
+
 
 _PORT_SCHEMA: dict[str, Any] = {
     # The part of vswitch.ovsschema that is read here; types as in ovs-vswitchd.conf.db(5).
@@ -76,7 +87,7 @@ class _Replica:
         return list(self.idl.tables[table].rows.values())
 
 
-class GenerationWatch:
+class PlanWatch:
     """Tells when another generation of a bridge's plan is current.
 
     Parameters
@@ -86,15 +97,33 @@ class GenerationWatch:
     """
 
     def __init__(self, remote: str, bridge: str) -> None:
-        self._bridge = bridge
-        self._replica = _Replica(remote, read_schema(), {"Bridge": ["name", "generation"]})
+        self._remote, self._bridge = remote, bridge
+        self._replica = _Replica(remote, read_schema(), {"Bridge": ["name", "generation", "digest"]})
+        self._silent_since_s: float | None = None
 
-    def generation(self) -> int | None:
-        """The current generation (0: no plan); None while the database is out of reach."""
+    def stored(self) -> PlanId | None:
+        """What plan is current; None while the database is out of reach.
+
+        A database that was made anew counts its generations from the beginning, so the digest belongs to it.
+        """
         self._replica.changed()
         if not self._replica.is_current:
             return None
-        return max((row.generation for row in self._replica.rows("Bridge") if row.name == self._bridge), default=0)
+        rows = [row for row in self._replica.rows("Bridge") if row.name == self._bridge]
+        return max((PlanId(row.generation, row.digest) for row in rows), default=PlanId(0, ""))
+
+    def complaint(self, stored: PlanId | None, now_s: float) -> str:
+        """What to say of a database that is out of reach, once for each time that it is; else nothing."""
+        if stored is not None:
+            self._silent_since_s = None
+        elif self._silent_since_s is None:
+            self._silent_since_s = now_s
+        elif now_s >= self._silent_since_s + SILENT_S:
+            self._silent_since_s = inf
+            return (
+                f"the backup database at {self._remote} has been out of reach for {SILENT_S:g} s; is it served there?"
+            )
+        return ""
 
     def register(self, poller: ovs.poller.Poller) -> None:
         """Wake the poller when there is something to do here."""

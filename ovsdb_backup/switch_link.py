@@ -11,6 +11,7 @@ from mininet_topos.errors import BadInputError
 from ryu_apps.openflow.wire import WireError, split_messages
 
 FIRST_RETRY_S, MAX_RETRY_S = 0.05, 0.5  # a local socket: trying costs nothing, and a restarted switch is empty
+PROVED_AFTER_S = 1.0  # a switch that refuses what the agent needs does so at once, each time anew
 _READ_BYTES = 1 << 16
 _SEND_BUFFER_BYTES = 1 << 22  # a bundle of a thousand rows leaves at once, as far as the kernel allows
 
@@ -37,6 +38,7 @@ class SwitchLink:
         self._received = b""
         self._unsent = bytearray()
         self._retry_s = FIRST_RETRY_S
+        self._settled_s: float | None = None
         self.next_try_s = 0.0
 
     @property
@@ -63,9 +65,9 @@ class SwitchLink:
         self._socket = candidate
         return True
 
-    def settled(self) -> None:
-        """The connection has proved itself: after the next break try again soon."""
-        self._retry_s = FIRST_RETRY_S
+    def settled(self, now_s: float) -> None:
+        """The switch has been read; if the connection then lasts `PROVED_AFTER_S`, the pauses start again."""
+        self._settled_s = now_s
 
     def close(self, now_s: float) -> None:
         """Break the connection; the next try is due after a pause."""
@@ -74,6 +76,9 @@ class SwitchLink:
             self._socket = None
         self._received = b""
         self._unsent.clear()
+        if self._settled_s is not None and now_s - self._settled_s >= PROVED_AFTER_S:
+            self._retry_s = FIRST_RETRY_S
+        self._settled_s = None
         self._back_off(now_s)
 
     def _back_off(self, now_s: float) -> None:

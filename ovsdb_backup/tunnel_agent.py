@@ -246,7 +246,7 @@ class TunnelAgent:
         if done is None:
             return []
         self._reading = None
-        self._link.settled()
+        self._link.settled(time.monotonic())
         own = self.state.configuration.owner
         rows = tuple(row for row in done.flows if split_cookie(row.cookie)[:2] == (own, Kind.AGENT))
         self._write("reconnect", rows=len(rows))

@@ -42,7 +42,7 @@ up_to_date() {
     [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$(fingerprint)" ] && [ -z "$(missing_debian)" ] &&
         grep -qs 'patched by Armor' "$VENV"/lib/python3*/site-packages/ryu/app/wsgi.py &&
         [ -x "$VENV/bin/armor" ] && [ -x "$VENV/bin/ryu-manager" ] && [ -x "$DELAY_LINE" ] &&
-        [ -x "$SQR_AGENT" ] && [ -f "$PACKET_PROGRAMS/protect.bpf.o" ] && [ -f "$PACKET_PROGRAMS/sqr.bpf.o" ]
+        [ -x "$SQR_AGENT" ] && [ -f "$JUMPING_CLOCK" ] && [ -f "$PACKET_PROGRAMS/protect.bpf.o" ] && [ -f "$PACKET_PROGRAMS/sqr.bpf.o" ]
 }
 
 # sudo drops the environment, so what apt needs of it is handed over by name.

@@ -14,18 +14,20 @@ exec </dev/null
 # Tests start a thousand Python processes, which should not compile Armor anew.
 unset PYTHONDONTWRITEBYTECODE
 
-scripts/lint.sh
+failed=0
+scripts/lint.sh || failed=1
 
 # A selection is small: one process.
 if [ $# -gt 0 ]; then
-    scripts/types.sh
+    scripts/types.sh || failed=1
     echo "== pytest"
     [ -z "${COVERAGE:-}" ] || set -- --cov --cov-report=term "$@"
-    exec .venv/bin/pytest --hypothesis-profile="${PROFILE:-test}" "$@"
+    .venv/bin/pytest --hypothesis-profile="${PROFILE:-test}" "$@" || failed=$?
+    exit "$failed"
 fi
 
 echo "== known vulnerabilities of Python packages"
-scripts/audit.sh
+scripts/audit.sh || failed=1
 [ -z "${COVERAGE:-}" ] || .venv/bin/coverage erase
 log=$(mktemp)
 workers=$(($(nproc) < 4 ? $(nproc) : 4))
@@ -33,12 +35,14 @@ workers=$(($(nproc) < 4 ? $(nproc) : 4))
 setsid nice -n 19 bash -c '
     { echo 19 >/proc/self/autogroup; } 2>/dev/null || true
     export ARMOR_TEST_PATIENCE=${ARMOR_TEST_PATIENCE:-4}  # others come first
-    scripts/types.sh && scripts/test_part.sh rest "not emulation" "$1"
+    failed=0
+    scripts/types.sh || failed=1
+    scripts/test_part.sh rest "not emulation" "$1" || failed=1
+    exit "$failed"
 ' bash "$workers" >"$log" 2>&1 &
 rest=$!
 trap 'kill -TERM -- "-$rest" 2>/dev/null || true; rm -f "$log"' EXIT
 
-failed=0
 times=1
 [ "${PROFILE:-}" != long ] || times=3
 for _ in $(seq "$times"); do

@@ -11,13 +11,13 @@ from itertools import combinations
 
 from mininet_topos.topology import LinkId
 from ryu_apps.plan.ids import Kind, Table, split_cookie
+from ryu_apps.plan.kuijia.history import FailedTunnels
 from ryu_apps.plan.kuijia.ingress import IngressEntry
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.rows import FlowRow, RulePlan, sorted_flows
 
 # Five failed tunnels have 541 orders already; then the rows of the commodity are taken as they are.
 MOST_ORDERED = 4
-FailedTunnels = tuple[frozenset[int], ...]
 
 
 def orders_of(failed: frozenset[int]) -> Iterator[FailedTunnels]:

@@ -13,20 +13,25 @@ agent that ends is started again, and finds its rows in the switch.
 from __future__ import annotations
 
 import argparse
-import os
+import itertools
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from experiments.cli.parser import refuse_given
 from experiments.terminal.output import note, release_notes
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.wording import counted
 
+if TYPE_CHECKING:
+    from ovsdb_backup.local_switch import LocalSwitch
+
 _AGAIN_S = 1.0
 _POLL_S = 0.2
+_SERVE_EVERY = 25  # polls: every five seconds
 _BAD_OPTIONS = 2
 
 
@@ -39,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from ovsdb_backup.local_switch import BACKUP_FILE, RUN_DIR
 
     parser.add_argument("bridge", metavar="BRIDGE", nargs="?", help="bridge, called as its switch in the topology")
-    parser.add_argument("options", metavar="OPTION", nargs="*", help="of the agent, after --")
+    parser.add_argument("options", metavar="OPTION", nargs="*", default=[], help="of the agent, after --")
     parser.add_argument("--all", action="store_true", help="an agent for each bridge")
     parser.add_argument("--prepare", action="store_true", help="make and serve the backup database, and end")
     parser.add_argument(
@@ -64,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name in bridges:
         switch.require_bridge(name)
     release_notes()
-    if switch.serve_backup_database(Path(arguments.backup_file).absolute()):
+    file = Path(arguments.backup_file).absolute()
+    if switch.serve_backup_database(file):
         note(f"ovsdb-server serves {arguments.backup_file}")
     commands = {
         name: [
@@ -74,19 +80,35 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         for name in bridges
     }
-    if arguments.bridge is not None:
-        command = commands[arguments.bridge]
-        os.execv(command[0], command)
-    if arguments.all:
-        if not commands:
-            raise BadInputError("Open vSwitch has no bridge; add one, or start mn first")
-        note(f"{counted(len(commands), 'agent')}; Ctrl-C ends them")
-        _keep_running(commands)
+    if arguments.prepare:
+        return 0
+    if not commands:
+        raise BadInputError("Open vSwitch has no bridge; add one, or start mn first")
+    note(f"{counted(len(commands), 'agent')}; Ctrl-C ends them")
+    _keep_running(commands, _serving(switch, file))
     return 0
 
 
-def _keep_running(commands: dict[str, list[str]]) -> None:
-    """Run all, and start again what ends, until Ctrl-C.
+def _serving(switch: LocalSwitch, file: Path) -> Callable[[], None]:
+    """Has the backup database served again where an ovsdb-server that was started again has forgotten it."""
+    said = ""
+
+    def serve() -> None:
+        nonlocal said
+        try:
+            if switch.serve_backup_database(file):
+                note(f"ovsdb-server serves {file} again")
+            said = ""
+        except ArmorError as error:
+            if str(error) != said:
+                note(f"the backup database: {error}")
+            said = str(error)
+
+    return serve
+
+
+def _keep_running(commands: dict[str, list[str]], serve: Callable[[], None]) -> None:
+    """Run all, and start again what ends, until Ctrl-C; `serve` is called every few seconds.
 
     Raises
     ------
@@ -97,8 +119,10 @@ def _keep_running(commands: dict[str, list[str]]) -> None:
     try:
         for name, command in commands.items():
             processes[name] = subprocess.Popen(command)
-        while True:
+        for number in itertools.count(1):
             time.sleep(_POLL_S)
+            if number % _SERVE_EVERY == 0:
+                serve()
             for name, process in processes.items():
                 code = process.poll()
                 if code == _BAD_OPTIONS:

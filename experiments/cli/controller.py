@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `armor controller`."""
     add_scheme_argument(parser)
     parser.add_argument("topology", metavar="TOPO", nargs="?", help="default: the setting topology")
-    parser.add_argument("options", metavar="OPTION", nargs="*", help="of ryu-manager, after --")
+    parser.add_argument("options", metavar="OPTION", nargs="*", default=[], help="of ryu-manager, after --")
 
 
 def run(arguments: argparse.Namespace) -> NoReturn:

@@ -1,6 +1,6 @@
 """`armor verify SCHEME TOPO --hash-split N`: N flows of one pair through its real ingress switch.
 
-armor verify kuijia gscale --hash-split 10000 --pair s1 s12 --weights 0.5,0.3,0.2
+armor verify kuijia gscale --hash-split 10000 --pair h1,h12 --weights 0.5,0.3,0.2
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.scenario.suggest import suggest
+from experiments.scenario.targets import read_pair
 from experiments.terminal.output import emit, indented, progress, table
 from mininet_topos.errors import BadInputError
 
@@ -38,9 +39,7 @@ def add_hash_split_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FLOWS",
         help="send flows of one pair through a real Open vSwitch: who takes which tunnel, before and after failures",
     )
-    group.add_argument(
-        "--pair", nargs=2, metavar=("SRC", "DST"), help="which pair (default: the first with most tunnels)"
-    )
+    group.add_argument("--pair", metavar="H1,H2", help="two hosts (default: the first pair with most tunnels)")
     group.add_argument("--weights", metavar="W,W,...", help="weights of its tunnels (default: as planned)")
 
 
@@ -74,7 +73,7 @@ def verify_hash_split(
 
     if options.split != "ranges":
         raise BadInputError(f"--split {options.split} is what --hash-split compares with; leave it out")
-    chosen = _chosen(arguments, tuple(commodities))
+    chosen = _chosen(arguments, topology, tuple(commodities))
     scheme = find_tunnel_scheme(arguments.scheme)
     # Before any failure all schemes split alike; groups cannot tag victims.
     untagged = next(each for each in tunnel_schemes().values() if each.tunnels and not each.tunnels.tags_victims)
@@ -108,17 +107,19 @@ def verify_hash_split(
     return 0 if value["holds"] else 1
 
 
-def _chosen(arguments: argparse.Namespace, commodities: Sequence[TunnelCommodity]) -> tuple[TunnelCommodity, ...]:
+def _chosen(
+    arguments: argparse.Namespace, topology: Topology, commodities: Sequence[TunnelCommodity]
+) -> tuple[TunnelCommodity, ...]:
     """Commodities of the pair, one a class, with the weights that were asked for."""
     pairs = dict.fromkeys(each.pair for each in commodities)
     if arguments.pair is None:
         most = max(sum(weight > 0 for weight in each.weights) for each in commodities)
         pair = next(each.pair for each in commodities if sum(weight > 0 for weight in each.weights) == most)
     else:
-        pair = tuple(arguments.pair)
+        pair = read_pair("--pair", arguments.pair, topology)
         if pair not in pairs:
-            ends = [" ".join(each) for each in pairs]
-            raise BadInputError(f"--pair {' '.join(pair)}: nothing is planned for it; {suggest(' '.join(pair), ends)}")
+            ends = [",".join(each) for each in pairs]
+            raise BadInputError(f"--pair {arguments.pair}: nothing is planned for it; {suggest(','.join(pair), ends)}")
     found = tuple(each for each in commodities if each.pair == pair)
     if arguments.weights is None:
         return found

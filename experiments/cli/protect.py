@@ -158,7 +158,12 @@ def controller_pid() -> int:
     processes = [process for run in live for process in run.of_kind("process")]
     found = [int(each["pid"]) for each in processes if (each["name"], each["place"]) == ("shell", CONTROLLER)]
     if len(found) != 1:
-        raise BadInputError(f"{len(found) or 'no'} emulated networks run here; say with --url which controller to ask")
+        if not found:
+            raise BadInputError("no emulated network runs here; say with --url which controller to ask")
+        raise BadInputError(
+            f"{len(found)} emulated networks run here, and each controller answers in its own namespace only; "
+            "end all but one of them"
+        )
     return found[0]
 
 

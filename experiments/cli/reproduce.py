@@ -13,8 +13,9 @@ when trials failed so that a claim could not be judged, and 130 after Ctrl-C.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -233,17 +234,21 @@ def _conclude(arguments: argparse.Namespace, store: Store, out: Path, ids: Seque
 
 
 def _list(arguments: argparse.Namespace) -> int:
+    from experiments.campaign.values import CampaignPlan
     from experiments.cli.reproduce_text import list_text
     from experiments.terminal.output import emit
 
     figures, aliases = _registry()
-    rows = [_listed(name, (figure,), figure.paper, figure.title, arguments) for name, figure in figures.items()]
+
+    @functools.cache  # a figure stands in a line of its own, in its paper's and in that of all
+    def drawn(name: str, quick: bool) -> Sequence[Trial]:
+        return figures[name].trials(CampaignPlan(quick, arguments.seed, arguments.rounds))
+
+    rows = [_listed(name, (figure,), drawn, figure.paper, figure.title) for name, figure in figures.items()]
     for name, members in aliases.items():
         parts = tuple(figures[member] for member in members)
-        rows.append({**_listed(name, parts, parts[0].paper, parts[0].title, arguments), "same_as": list(members)})
-    together = [
-        _listed(option, members, members[0].paper, "", arguments) for option, members in _groups(figures).items()
-    ]
+        rows.append({**_listed(name, parts, drawn, parts[0].paper, parts[0].title), "same_as": list(members)})
+    together = [_listed(option, members, drawn, members[0].paper) for option, members in _groups(figures).items()]
     emit(arguments, {"ids": rows, "together": together}, list_text(rows, together))
     return 0
 
@@ -257,16 +262,20 @@ def _groups(figures: Mapping[str, PaperFigure]) -> dict[str, tuple[PaperFigure, 
     return {**asked, "--all": tuple(figures.values())}
 
 
-def _listed(name: str, figures: Sequence[PaperFigure], paper: str, title: str, arguments: argparse.Namespace) -> Json:
+def _listed(
+    name: str,
+    figures: Sequence[PaperFigure],
+    drawn: Callable[[str, bool], Sequence[Trial]],
+    paper: str,
+    title: str = "",
+) -> Json:
     """One line of the list: full and quick."""
     from experiments.campaign.act.discovery import find_kinds
     from experiments.campaign.durations import campaign_seconds
     from experiments.campaign.selection import run_order
-    from experiments.campaign.values import CampaignPlan
 
     row: Json = {"id": name, "paper": paper, "title": title}
     for prefix, quick in (("", False), ("quick_", True)):
-        plan = CampaignPlan(quick, arguments.seed, arguments.rounds)
-        trials = run_order({figure.id: figure.trials(plan) for figure in figures})
+        trials = run_order({figure.id: drawn(figure.id, quick) for figure in figures})
         row[f"{prefix}trials"], row[f"{prefix}seconds"] = len(trials), round(campaign_seconds(trials, find_kinds()))
     return row

@@ -8,7 +8,7 @@
   armor verify protect darkstrand --failures 1
   armor verify lossless darkstrand --mode agent
   armor verify sqr darkstrand --marked dscp=46
-  armor verify kuijia gscale --hash-split 10000 --pair s1 s12 --weights 0.5,0.3,0.2
+  armor verify kuijia gscale --hash-split 10000 --pair h1,h12 --weights 0.5,0.3,0.2
 
 A case is an ordered pair of hosts and a set of failed links that hits its primary path. With --against-ovs, random
 packets go through the interpreter and through a real Open vSwitch instead. Where a controller rewrites routes, the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import threading
 import time
@@ -73,7 +74,7 @@ class Controller:
             request = urllib.request.Request(address, headers=self._headers)
             with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
                 value = json.load(answer)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise ControllerGoneError(f"{address} does not answer ({reason}); is a controller app running?") from error
         if not isinstance(value, dict):
@@ -121,7 +122,7 @@ class Attached:
         t_ms = 1000 * (time.monotonic() - self._zero_s)
         try:
             now = seen(self._topology, answers, t_ms, self._zero_s if self._controller.is_local else None)
-        except (LookupError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise _unexpected(self._controller, error) from error
         self._show(advanced(self._run, self._topology, self._before, now, self._paths_of))
         self._before = now

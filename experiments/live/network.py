@@ -132,6 +132,7 @@ class LiveNetwork:
         for event in events:
             self._events.append(event)
             self._log.read(event)
+        del self._events[: -4 * MOST_EVENTS]  # of which the page shows the latest; failures are kept elsewhere
         return bool(events)
 
     def _series(self) -> tuple[SeriesView, ...]:

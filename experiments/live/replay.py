@@ -79,6 +79,8 @@ class _Files:
             return [row for row in rows if row["run"] == name and row.get("status", "ok") == "ok"]
 
         events: list[Event] = [event for event in self._events if event.fields.get("run") == name]
+        last = max((event.fields.get("attempt", 1) for event in events), default=1)  # the others were given up
+        events = [event for event in events if event.fields.get("attempt", 1) == last]
         return Recorded(result, events, mine(self._folder.rows), mine(self._probes))
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from emulation.scratch import scratch
 from experiments.live.decide.document import Document, to_json
 from experiments.live.decide.places import topology_view
 from experiments.live.network import LiveNetwork, work_in
@@ -41,9 +40,9 @@ def run_session(
     ArmorError
         A network cannot be built, or the web server has ended.
     """
-    with TemporaryDirectory(prefix="armor-live-") as folder, ExitStack() as stack:
+    with scratch("armor live") as place, ExitStack() as stack:
         networks = [
-            LiveNetwork(scenario, entry, work_in(Path(folder), entry[0].name), pairs) for entry in planned.items()
+            LiveNetwork(scenario, entry, work_in(place.folder, entry[0].name), pairs) for entry in planned.items()
         ]
         views = tuple(network.view for network in networks)
         title = " beside ".join(view.name for view in views)

@@ -65,7 +65,8 @@ def many_connections(rogue: Rogue) -> None:
     """A hundred connections: a third says nothing, a third only hello, a third is a switch of its own."""
 
     def another(place: int) -> list[Connection]:
-        made = rogue.open(rogue.switch.dpid + place)
+        manner = Manner(_say_nothing, b"") if place % 3 == 0 else GOOD
+        made = rogue.open(rogue.switch.dpid + place, manner)
         for each in made[:1]:
             each.reads = place % 3 == 2
         return made

@@ -165,6 +165,8 @@ def packet_rerouting(state: AgentState, event: PacketIn, _now_s: float) -> Resul
     tag_id, _status = split_tci(packet.vlan_tci)
     if reaction is Reaction.FAILOVER:
         return _fail_over(state, packet, tag_id, event.handle)
+    if packet.ipv4_src not in state.index.destinations:  # a host that makes up addresses must not fill the switch
+        return state, (log_of("packet_dropped", state, reason="no row for its source"),)
     arrived = Commodity(packet.ipv4_dst, packet.ipv4_src)
     touched = [arrived]
     state = _learn(state, arrived, tag_id)

@@ -186,11 +186,6 @@ class PortHealth(Health):
         """What the sources say together."""
         return LIVE if self.is_up else FAILED
 
-    @property
-    def was_live(self) -> bool:
-        """Whether it has ever been live: a port that comes up for the first time has not failed before."""
-        return self.state is not NEW
-
 
 _NONE: frozenset[int] = frozenset()
 _NOT_LIVE = DOWN, NEW

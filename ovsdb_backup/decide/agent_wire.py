@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from mininet_topos.ports import MAX_PORT_NO
 from ovsdb_backup.decide.agent_types import (
     ChangeRows,
     Event,
@@ -22,11 +23,10 @@ from ovsdb_backup.decide.packet import read_packet
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import MsgType, Multipart, WireError, header
 from ryu_apps.plan.diff import dependency_levels
-from ryu_apps.plan.ids import AGENT_CONTROLLER_ID
+from ryu_apps.plan.ids import AGENT_CONTROLLER_ID, Kind, split_cookie
+from ryu_apps.plan.recovery_rows import OWNER
 from ryu_apps.plan.rows import FlowRow
 
-MAX_PORT_NO = 0xFF00  # OFPP_MAX of Open vSwitch: what is above are the bridge itself and reserved ports
-PORT_DELETED = 1  # OFPPR_DELETE
 RELEASE_XID = 1  # the others are counted up from there
 
 
@@ -84,14 +84,17 @@ def event_of(message: bytes) -> Event | None:
     kind = header(message).msg_type
     if kind == MsgType.PORT_STATUS:
         status = decode.decode_port_status(message)
-        if status.port.port_no > MAX_PORT_NO:
+        if status.port.port_no > MAX_PORT_NO:  # the bridge itself, and reserved ports
             return None
-        return PortStatus(status.port.port_no, status.port.live and status.reason != PORT_DELETED)
+        return PortStatus(status.port.port_no, status.is_live)
     if kind == MsgType.PACKET_IN:
         frame = decode.decode_packet_in(message).data
         return PacketIn(read_packet(frame), frame)
     if kind == MsgType.FLOW_REMOVED:
         removed = decode.decode_flow_removed(message)
+        parts = split_cookie(removed.cookie)
+        if (parts.scheme, parts.kind) != (OWNER, Kind.AGENT):
+            return None  # somebody else's row
         return FlowsRemoved((FlowRow(removed.table_id, removed.priority, removed.match, cookie=removed.cookie),))
     return None
 

@@ -132,6 +132,11 @@ class BackupIndex:
         """Commodities that some row serves."""
         return frozenset(Commodity(row.destination, row.source) for row in self.backups)
 
+    @cached_property
+    def destinations(self) -> frozenset[int]:
+        """Addresses that some row serves."""
+        return frozenset(row.destination for row in self.backups)
+
     def row(self, commodity: Commodity, tag_id: int) -> BackupRow | None:
         """The backup row for a commodity and a failed set; None when none is planned."""
         return self._row_of.get((*commodity, tag_id))

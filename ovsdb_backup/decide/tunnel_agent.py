@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 from ovsdb_backup.decide.liveness import DOWN, HELD, UP, Health, Liveness, entered, first_deadline_s
 from ryu_apps.openflow import encode
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.kuijia.agent_configuration import AgentConfiguration
+from ryu_apps.plan.kuijia.history import FailedTunnels, next_history
 from ryu_apps.plan.kuijia.ingress import IngressEntry
 from ryu_apps.plan.rows import FlowRow
-
-FailedTunnels = tuple[frozenset[int], ...]
-"""Tunnels of a commodity that failed, one set for each moment at which some did."""
 
 REFRESH_S = 0.5
 # An LDI may be lost on its way, so the first ones follow each other quickly.
@@ -103,7 +101,8 @@ class TunnelState:
 
     Attributes
     ----------
-    agent_configuration : AgentConfiguration
+    configuration
+        What this switch has to know.
     damping
         How long a tunnel must be up again before it is used.
     prepared : mapping
@@ -112,7 +111,7 @@ class TunnelState:
         Until when the LDI about a label is believed.
     tunnels
         By label, of tunnels that begin here; one that is missing is UP.
-    failed_tunnels : mapping of int to Failed tunnels
+    failed_tunnels
         By number of commodity.
     rows
         What the switch holds because of them.
@@ -145,8 +144,8 @@ def prepared_for(configuration: AgentConfiguration) -> Prepared:
     found: dict[tuple[int, FailedTunnels], tuple[tuple[FlowRow, ...], tuple[bytes, ...]]] = {}
     for ingress_entry in configuration.ingress_entries:
         numbers = range(len(ingress_entry.commodity.paths))
-        sets = [frozenset(down) for size in range(1, len(numbers) + 1) for down in combinations(numbers, size)]
-        for down in sets[:_MOST_PREPARED]:
+        sets = (frozenset(down) for size in range(1, len(numbers) + 1) for down in combinations(numbers, size))
+        for down in islice(sets, _MOST_PREPARED):
             rows = configuration.rows(ingress_entry, (down,))
             found[ingress_entry.number, (down,)] = (rows, tuple(map(encode.flow_add, rows)))
     return found
@@ -197,7 +196,9 @@ def _switch_read(state: TunnelState, event: SwitchRead, now_s: float) -> TunnelS
     tunnels = {label: _moved(health, TunnelEvent.READ, state.damping, now_s) for label, health in state.tunnels.items()}
     fresh = replace(state, rows={}, failed_tunnels={}, failed_ports={}, tunnels=tunnels)
     fresh = replace(fresh, foreign=event.rows, sorted_out_s=now_s + LIFE_S)
-    return _ports_changed(fresh, PortsChanged(event.live), now_s)
+    # A port that the switch does not name is gone.
+    live = {**dict.fromkeys(state.configuration.crossings, False), **event.live}
+    return _ports_changed(fresh, PortsChanged(live), now_s)
 
 
 HEARD: dict[type, Callable[[TunnelState, Any, float], TunnelState]] = {
@@ -251,19 +252,13 @@ def _judged(state: TunnelState, now_s: float) -> TunnelState:
             is_over = health.held_until_s is not None and health.held_until_s <= now_s
             tunnels[label] = _moved(health, WAIT_OVER, state.damping, now_s) if is_over else health
         failed = frozenset(tunnel for tunnel, label in enumerate(labels) if tunnels[label].state is not UP)
-        found = _next_failed_tunnels(state.failed_tunnels.get(ingress_entry.number, ()), failed)
+        found = next_history(state.failed_tunnels.get(ingress_entry.number, ()), failed)
         if found:
             failed_tunnels[ingress_entry.number] = found
     return replace(state, tunnels=tunnels, failed_tunnels=failed_tunnels)
 
 
 _UP = Health(UP)
-
-
-def _next_failed_tunnels(before: FailedTunnels, down: frozenset[int]) -> FailedTunnels:
-    """Tunnels that are back leave the history; new ones come last, at once."""
-    events = (*(event & down for event in before), down - frozenset[int]().union(*before))
-    return tuple(event for event in events if event)
 
 
 Change = tuple[tuple[FlowRow, ...], tuple[FlowRow, ...], tuple[bytes, ...]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from machine.json_rpc import JsonRpcClient, JsonRpcError, connected, describe_error
+from machine.json_rpc import SMALL_BYTES, JsonRpcClient, JsonRpcError, connected, describe_error
 from mininet_topos.errors import ArmorError
 from ryu_apps.backup_database.decide.tables import (
     COMMIT,
@@ -26,7 +26,6 @@ from ryu_apps.backup_database.decide.tables import (
     plan_of_rows,
     plan_rows,
     read_operations,
-    remove_operations,
     swap_operations,
     write_operations,
 )
@@ -79,7 +78,6 @@ class BackupStore:
         bridge: str,
         plan: RulePlan,
         ports: Mapping[int, str] | None = None,
-        expected_generation: int | None = None,
     ) -> int:
         """Make a plan the current one of a bridge, all of it or nothing.
 
@@ -91,8 +89,6 @@ class BackupStore:
             What the switch must hold.
         ports
             Link behind each port ("s1-s2"), for people and for the agent's log.
-        expected_generation
-            Replace only this generation (0: none yet). Left out: whatever is current when the call starts.
 
         Returns
         -------
@@ -112,11 +108,9 @@ class BackupStore:
         check_text(bridge)
         tables, columns = plan_rows(plan), bridge_row(plan, links)
         try:
-            with connected(self.remote, self.timeout_s) as client:
+            with connected(self.remote, self.timeout_s, SMALL_BYTES) as client:
                 found = _bridge(client, bridge)
                 current = _current(found)
-                if expected_generation is not None and expected_generation != current:
-                    raise _stale(bridge, expected_generation, current)
                 if found and current and found["digest"] == columns["digest"]:
                     return current
                 mine = _claim(client, bridge, found)
@@ -170,14 +164,6 @@ class BackupStore:
         except JsonRpcError as error:
             raise BackupStoreError(f"the generation of {bridge} could not be read: {error}") from error
         return _current(found)
-
-    def remove(self, bridge: str) -> None:
-        """Forget a bridge and its plan; nothing happens when there is none (raises as `read_plan`)."""
-        try:
-            with connected(self.remote, self.timeout_s) as client:
-                _transact(client, remove_operations(bridge))
-        except JsonRpcError as error:
-            raise BackupStoreError(f"the removal of {bridge} was not acknowledged: {error}") from error
 
 
 def _bridge(client: JsonRpcClient, bridge: str) -> Row | None:
@@ -262,10 +248,11 @@ def _no_database(remote: str) -> BackupStoreError:
 
 
 def _require_version(client: JsonRpcClient) -> None:
-    """Refuse a database whose schema has another major version than this code."""
+    """Refuse a database whose schema has another version than this code."""
     found = str(client.call("get_schema", [DATABASE])["version"])
-    if found.split(".")[0] != VERSION.split(".")[0]:
-        raise BackupStoreError(
-            f"{DATABASE} at {client.remote} has version {found}, this is {VERSION}; "
-            "convert it with ovsdb-client convert"
+    theirs, ours = (tuple(int(part) for part in each.split(".") if part.isdigit()) for each in (found, VERSION))
+    if theirs != ours:
+        repair = (
+            f"convert it with ovsdb-client convert and {SCHEMA_PATH.name}" if theirs < ours else "update Armor here"
         )
+        raise BackupStoreError(f"{DATABASE} at {client.remote} has version {found}, this is {VERSION}; {repair}")

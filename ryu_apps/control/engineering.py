@@ -7,22 +7,20 @@ arrive, and failures are answered, at each switch by the plan that it holds.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 
 from eventlet import tpool
 from ryu.lib import hub
 
-from mininet_topos.errors import ArmorError
 from mininet_topos.topology import Topology
-from ryu_apps.control.channel import SwitchClosedError
+from ryu_apps.control.catching_up import catch_up
 from ryu_apps.control.controller import Controller
 from ryu_apps.control.decide.traffic import Decision, Question, solved_event, with_failures
 from ryu_apps.control.decide.tunnel import Failovers, compared_slots, cut_off, moved_slots
 from ryu_apps.control.decide.tunnel_resources import BusyError
 from ryu_apps.control.restorer import Restorer
-from ryu_apps.control.switch import Switch
 from ryu_apps.control.tunnel_rewriting import TunnelRewriting
 from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.installed import installed_plans
@@ -32,7 +30,7 @@ from ryu_apps.plan.rows import RulePlan
 from te_solver.demand_files import parse_demands
 
 Plans = Mapping[int, RulePlan]
-POLL_S, RETRY_S, NAMED_AFTER_S = 0.02, 0.5, 1.0
+POLL_S, NAMED_AFTER_S = 0.02, 1.0
 # Until packets that entered the old tunnels have left them.
 DRAIN_S = 0.5
 ENTERING_STEP = 2
@@ -146,23 +144,11 @@ class TrafficEngineering:
             # All at once, before anybody else's turn: plan and rows about failures belong together.
             switch.routes.use(plans[switch.dpid], self._rewriting.rows_at(switch.dpid))
         for switch in list(self._controller.switches.values()):
-            hub.spawn(self._bring, switch, changed)
+            counted = functools.partial(_add, changed, switch.node)
+            hub.spawn(catch_up, switch, "traffic engineering", self._controller.faults, counted)
         self._wait(number, step, plans)
         if step == ENTERING_STEP:
             hub.sleep(DRAIN_S)
-
-    def _bring(self, switch: Switch, changed: dict[str, int]) -> None:
-        """Bring one switch to its plan; again until it holds it, or its connection ends."""
-        routes = switch.routes
-        while not routes.holds_plan() and not switch.channel.closed:
-            with self._controller.faults.surfaced("traffic engineering", switch.node), suppress(SwitchClosedError):
-                try:
-                    changed[switch.node] = changed.get(switch.node, 0) + routes.catch_up()
-                except ArmorError:
-                    routes.doubt()  # nothing is known of what it holds, so it is read next time
-                    raise
-            if not routes.holds_plan():
-                hub.sleep(RETRY_S)
 
     def _wait(self, number: int, step: int, plans: Plans) -> None:
         """Until every switch that can send or carry packets has confirmed; who is late is named."""
@@ -186,6 +172,10 @@ class TrafficEngineering:
                 else not cut_off(topology, plan.node, avoided)
             )
         )
+
+
+def _add(changed: dict[str, int], node: str, rows: int) -> None:
+    changed[node] = changed.get(node, 0) + rows
 
 
 def _prepare(

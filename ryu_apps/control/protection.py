@@ -13,6 +13,7 @@ from ryu.lib import hub
 
 from machine.tls import handshake_error, tls_context
 from mininet_topos.endpoints import host_and_port
+from ryu_apps.control.catching_up import catch_up
 from ryu_apps.control.controller import Controller
 from ryu_apps.control.decide.protection import (
     Json,
@@ -24,6 +25,7 @@ from ryu_apps.control.decide.protection import (
     request_for,
 )
 from ryu_apps.control.decide.protection_resource import read_change
+from ryu_apps.control.switch import Switch
 from ryu_apps.plan.protect.document import load_flows
 from ryu_apps.plan.protect.plan import Paths, paths_of, plans_of
 from ryu_apps.plan.protection import Connection, ProtectedFlow, Protection, protection_of, with_flow, without_flow
@@ -34,6 +36,7 @@ ANSWER_S = 2.0
 DRAIN_S = 0.3  # what is under way in tunnels that are to go
 CONFIGURE_S = 10.0
 _POLL_S = 0.05
+_HOLD_POLL_S = 0.01
 
 
 class ProtectController(Controller):
@@ -114,6 +117,8 @@ class ProtectController(Controller):
         ------
         BadInputError
             The text is no request, or the flows cannot be used; nothing has changed.
+        NodeError
+            A node or a switch does not confirm in time; flows are protected as before.
         """
         added, removed = read_change(body, self.topology)
         with self._changing:
@@ -125,12 +130,18 @@ class ProtectController(Controller):
             both = tuple(dict.fromkeys((*old.connections, *new.connections)))
             self._plans(Protection(new.flows, both))  # refuses what cannot be done before anything is
             self._serve(both, set(both) - set(old.connections))
-            self._hold(Protection(old.flows, both))
-            self._hold(Protection(new.flows, both))
+            try:
+                self._hold(Protection(old.flows, both))
+                self._hold(Protection(new.flows, both))
+            except NodeError:
+                self._use(old)
+                self._connections = old.connections
+                raise
             self.protection = new
             if both != new.connections:
                 hub.sleep(DRAIN_S)
-                self._hold(new)
+                with self.faults.surfaced("protection"):  # the change is in force, even if a switch keeps an old tunnel
+                    self._hold(new)
                 self._serve(new.connections)
             self.events.write("protected", flows=len(new.flows), connections=len(new.connections))
         return self.protection_state()
@@ -151,13 +162,29 @@ class ProtectController(Controller):
             states = self._tend()
 
     def _hold(self, protection: Protection) -> None:
-        """Have the switches hold the plans of a protection."""
+        """Have the switches hold the plans of a protection.
+
+        Raises
+        ------
+        NodeError
+            A switch does not confirm its plan in time; it is still asked to, like the others.
+        """
+        changed = self._use(protection)
+        deadline_s = time.monotonic() + CONFIGURE_S
+        while waiting := [each.node for each in changed if not (each.routes.holds_plan() or each.channel.closed)]:
+            if time.monotonic() > deadline_s:
+                raise NodeError(f"no confirmation within {CONFIGURE_S:g} s from {', '.join(waiting)}")
+            hub.sleep(_HOLD_POLL_S)
+
+    def _use(self, protection: Protection) -> list[Switch]:
+        """Have the switches go over to the plans of a protection; the switches whose plan is another one."""
         plans = self._plans(protection)
         changed = [switch for switch in self.switches.values() if plans[switch.dpid] != self.plans[switch.dpid]]
         self.plans = plans
-        for switch in self.switches.values():
+        for switch in changed:
             switch.routes.use(plans[switch.dpid], ())
-        hub.joinall([hub.spawn(self._bring_up, switch) for switch in changed])
+            hub.spawn(catch_up, switch, "protection", self.faults)
+        return changed
 
 
 def _connected(address: str) -> Any:

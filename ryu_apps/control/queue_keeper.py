@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ryu.lib import hub
 
 from machine.event_log import EventLog
-from machine.json_rpc import JsonRpcClient, connected, transact
+from machine.json_rpc import SMALL_BYTES, JsonRpcClient, connected, transact
 from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S
 from ryu_apps.control.decide.live_topology import Mismatch
 from ryu_apps.control.decide.queues import (
@@ -52,19 +52,21 @@ class QueueKeeper:
         What is removed by hand later is named and not written again: somebody meant it.
         """
         pause_s, is_written = FIRST_RETRY_S, False
+        found: tuple[Mismatch, ...] = ()
         while wanted():
-            with self._faults.surfaced("queues", plan.node), connected(remote, _TIMEOUT_S) as client:
+            with self._faults.surfaced("queues", plan.node), connected(remote, _TIMEOUT_S, SMALL_BYTES) as client:
                 if not is_written:
                     self._write(client, plan)
                     is_written = True
                 while wanted():
-                    self._compare(client, plan)
+                    found = self._compare(client, plan)
                     pause_s = FIRST_RETRY_S
                     hub.sleep(_POLL_S)
             if wanted():
                 hub.sleep(pause_s)
                 pause_s = min(2 * pause_s, MAX_RETRY_S)
-        self._found.pop(plan.node, None)
+        if self._found.get(plan.node) is found:  # and not what a later connection's keeper has found since
+            del self._found[plan.node]
 
     def _write(self, client: JsonRpcClient, plan: RulePlan) -> None:
         results = transact(client, DATABASE, select_operations())
@@ -73,9 +75,10 @@ class QueueKeeper:
             transact(client, DATABASE, [*operations, {"op": "commit", "durable": True}])
         self._events.write("queues_written", node=plan.node, queues=len(plan.queues), changed=bool(operations))
 
-    def _compare(self, client: JsonRpcClient, plan: RulePlan) -> None:
+    def _compare(self, client: JsonRpcClient, plan: RulePlan) -> tuple[Mismatch, ...]:
         ports = read_ports(transact(client, DATABASE, select_operations()), plan.dpid)
         now = queue_mismatches(plan.node, ports, plan.queues)
         for mismatch in set(now) - set(self._found.get(plan.node, ())):
             self._events.write("mismatch", kind=mismatch.kind, node=mismatch.node, text=mismatch.text)
         self._found[plan.node] = now
+        return now

@@ -21,7 +21,6 @@ from ryu_apps.control.datapath import MessageApp, MessageReceived, MessageRefuse
 from ryu_apps.control.decide import live_topology
 from ryu_apps.control.decide.edge import SendArp, edge_state, on_arp
 from ryu_apps.control.decide.frames import arp_frame, read_arp
-from ryu_apps.control.decide.held_back import PORT_DELETED
 from ryu_apps.control.decide.peers import why_refused
 from ryu_apps.control.decide.reactive import Action, Confirm, Install, PathSetup, Release, Routes
 from ryu_apps.control.decide.reactive_settings import REACTIVE
@@ -129,7 +128,7 @@ class ReactiveApp(MessageApp):
 
     def _port_changed(self, node: str, status: PortStatus) -> None:
         # A port that is gone leads nowhere, like a failed one.
-        port = replace(status.port, state=0) if status.reason == PORT_DELETED else status.port
+        port = replace(status.port, state=0) if status.is_deleted else status.port
         self._live = live_topology.port_changed(self._live, node, port, time.monotonic())
         self._route()
 

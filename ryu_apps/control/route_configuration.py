@@ -169,9 +169,11 @@ class SwitchRoutes:
         if self._doubtful:
             return _rows_in(self._bring_to_plan().delta)
         parts = _There(self.plan, self.restored, self.macs)
-        delta = diff(self._whole(self._there), self._whole(parts))
+        wanted = self._whole(parts)
+        delta = diff(self._whole(self._there), wanted)
         self._carry_out(delta)
         self._there = parts
+        self.status.rows = len(wanted.flows)
         return _rows_in(delta)
 
     def restore(self, rows: tuple[FlowRow, ...], prepared: Change | None = None) -> int:

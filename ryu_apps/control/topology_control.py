@@ -11,7 +11,6 @@ from mininet_topos.ports import MAX_PORT_NO
 from mininet_topos.topology import FailureScenario, Topology
 from ryu_apps.control.decide import live_topology
 from ryu_apps.control.decide.frames import LldpProbe, lldp_probe_frame
-from ryu_apps.control.decide.held_back import PORT_DELETED, is_live_after
 from ryu_apps.control.decide.live_topology import Expected, LiveTopology, Mismatch, PortKey
 from ryu_apps.control.limited_lines import LimitedLines
 from ryu_apps.openflow import encode
@@ -81,12 +80,12 @@ class TopologyControl:
         if port.port_no > MAX_PORT_NO:
             return None
         is_known = self.has_port(node, port.port_no)
-        deleted, live = status.reason == PORT_DELETED, is_live_after(status)
+        live = status.is_live
         if (
             is_known and self.live.is_live((node, port.port_no)) != live
         ):  # Open vSwitch reports one change more than once
             self._write_port_status(node, port.port_no, live)
-        self.live = live_topology.port_changed(self.live, node, port, time.monotonic(), deleted)
+        self.live = live_topology.port_changed(self.live, node, port, time.monotonic(), status.is_deleted)
         return ((node, port.port_no), live) if is_known else None
 
     def switch_gone(self, node: str) -> None:

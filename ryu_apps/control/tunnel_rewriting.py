@@ -5,7 +5,8 @@ from __future__ import annotations
 from ryu.lib import hub
 
 from mininet_topos.topology import LinkId
-from ryu_apps.control.decide.tunnel import Change, Failovers, FailoverState, History, next_history
+from ryu_apps.control.decide.tunnel import Change, Failovers, FailoverState
+from ryu_apps.plan.kuijia.history import History, next_history
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.rows import FlowRow
 
@@ -15,7 +16,7 @@ class TunnelRewriting:
 
     Parameters
     ----------
-    failover_rows : Failovers
+    failovers
         Of the plan in force.
     """
 

@@ -255,10 +255,10 @@ def decode_port_status(given: bytes) -> PortStatus:
 
 
 def decode_packet_in(given: bytes) -> PacketIn:
-    """Packet-in; `in_port` is 0 when the switch does not say it."""
+    """Packet-in; `in_port` is 0 when the switch does not say it, and fields that Armor does not know are left out."""
     body = expect(given, MsgType.PACKET_IN)
     _buffer, _length, reason, table_id, cookie = _unpack("!IHBBQ", body)
-    match, at = decode_match(body, 16)
+    match, at = decode_match(body, 16, known_only=True)
     in_port = next((value for name, value, _mask in match if name == "in_port"), 0)
     if len(body) < at + 2:
         raise WireError("a packet-in is truncated before its packet")
@@ -266,10 +266,10 @@ def decode_packet_in(given: bytes) -> PacketIn:
 
 
 def decode_flow_removed(given: bytes) -> FlowRemoved:
-    """Flow-removed."""
+    """Flow-removed; of a row of somebody else, fields that Armor does not know are left out."""
     body = expect(given, MsgType.FLOW_REMOVED)
     cookie, priority, reason, table_id, _s, _ns, _idle, _hard, n_packets, n_bytes = _unpack("!QHBBIIHHQQ", body)
-    match, _at = decode_match(body, 40)
+    match, _at = decode_match(body, 40, known_only=True)
     return FlowRemoved(cookie, priority, reason, table_id, match, n_packets, n_bytes)
 
 

@@ -128,13 +128,18 @@ def encode_match(match: Match) -> bytes:
     return struct.pack("!HH", 1, length) + body + bytes(-length % 8)
 
 
-def decode_match(buffer: bytes, offset: int = 0) -> tuple[Match, int]:
+def decode_match(buffer: bytes, offset: int = 0, *, known_only: bool = False) -> tuple[Match, int]:
     """A match and the offset behind its padding.
+
+    Parameters
+    ----------
+    known_only
+        Leave out fields that Armor does not know: a switch adds some to what it reports, of tunnels for example.
 
     Raises
     ------
     WireError
-        Not an OXM match, a field that Armor does not know, or one that runs over the end.
+        Not an OXM match, a field that Armor does not know (unless `known_only`), or one that runs over the end.
     """
     if len(buffer) < offset + 4:
         raise WireError("a match is truncated before its header ends")
@@ -142,12 +147,12 @@ def decode_match(buffer: bytes, offset: int = 0) -> tuple[Match, int]:
     end = offset + length
     if kind != 1 or length < 4 or end > len(buffer):
         raise WireError(f"a match of type {kind} and length {length} is not a whole OXM match")
-    return decode_oxms(buffer[offset + 4 : end]), end + -length % 8
+    return decode_oxms(buffer[offset + 4 : end], known_only), end + -length % 8
 
 
 @lru_cache(maxsize=1 << 16)
-def decode_oxms(body: bytes) -> Match:
-    """A match from its OXMs."""
+def decode_oxms(body: bytes, known_only: bool = False) -> Match:
+    """A match from its OXMs (as `decode_match`)."""
     fields: list[tuple[str, int, int | None]] = []
     at = 0
     while at < len(body):
@@ -157,6 +162,8 @@ def decode_oxms(body: bytes) -> Match:
         value_at, at = at + 4, at + 4 + length
         field = _BY_MATCH_ID.get((oxm_class, number >> 1))
         has_mask = number & 1
+        if field is None and known_only and at <= len(body):
+            continue
         if field is None:
             raise WireError(f"match field class {oxm_class:#06x} number {number >> 1} is none that Armor uses")
         if length != field.n_bytes * (1 + has_mask) or at > len(body):

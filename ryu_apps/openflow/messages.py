@@ -106,6 +106,16 @@ class PortStatus:
     reason: int
     port: PortDesc
 
+    @property
+    def is_deleted(self) -> bool:
+        """Whether there is no such port any more (OFPPR_DELETE)."""
+        return self.reason == 1
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the port is live after the change."""
+        return self.port.live and not self.is_deleted
+
 
 @dataclass(frozen=True, slots=True)
 class PacketIn:

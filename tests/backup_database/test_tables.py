@@ -18,7 +18,6 @@ from ryu_apps.backup_database.decide.tables import (
     discard_operations,
     plan_of_rows,
     plan_rows,
-    remove_operations,
     swap_operations,
     write_operations,
 )
@@ -63,7 +62,7 @@ def test_every_transaction_that_writes_ends_in_a_durable_commit():
     claim_next, number = claim_operations("s1", {"generation": 3, "next_generation": 5})
     assert number == 5
     swap = swap_operations("s1", 1, 2, {})
-    for operations in (claim_new, claim_next, swap, discard_operations("s1", 2), remove_operations("s1")):
+    for operations in (claim_new, claim_next, swap, discard_operations("s1", 2)):
         assert operations[-1] == {"op": "commit", "durable": True}
 
 
@@ -99,7 +98,7 @@ def test_a_set_that_the_database_could_not_give_back_is_refused(replaces):
 def test_a_missing_row_is_noticed():
     bridge, tables = rows_as_selected(SMALL_PLAN, {})
     tables["Backup"].pop()
-    with pytest.raises(BackupDataError, match="write the plan again"):
+    with pytest.raises(BackupDataError, match="the controller writes the plan again"):
         plan_of_rows(bridge, tables)
 
 

@@ -132,7 +132,7 @@ def test_plans_are_compared_with_open_vswitch(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.ovs
 def test_flows_are_split_by_hash_and_the_result_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["verify", "kuijia", "square", "--hash-split", "100", "--pair", "s1", "s3", "--weights", "3,1"]
+    argv = ["verify", "kuijia", "square", "--hash-split", "100", "--pair", "h1,h3", "--weights", "3,1"]
     value = json_of(argv, capsys)
     assert (value["src"], value["dst"], value["weights"], value["slots"]) == ("s1", "s3", [0.75, 0.25], [768, 256])
     by_ranges = [each for each in value["spreads"] if each["split"] == "hash ranges"]
@@ -206,7 +206,8 @@ def test_sampled_histories_follow_the_seed() -> None:
         (["verify", "te", "pair", "--failures", "2"], "--failures is 2, and the topology has 1 links"),
         (["verify", "kuijia", "square", "--hash-split", "0"], "--hash-split is '0'; give a whole number"),
         (["verify", "sdfast", "square", "--hash-split", "9"], "--hash-split is for schemes of tunnels"),
-        (["verify", "kuijia", "square", "--hash-split", "9", "--pair", "s1", "s9"], "nothing is planned for it"),
+        (["verify", "kuijia", "square", "--hash-split", "9", "--pair", "s1"], "names one host; write two"),
+        (["verify", "kuijia", "square", "--hash-split", "9", "--pair", "h1,h9"], "is no host of 'square'"),
         (["verify", "kuijia", "square", "--hash-split", "9", "--weights", "1,x"], "give 2 numbers with commas"),
         (["verify", "te", "square", "--hash-split", "9", "--weights", "0,0"], "not all 0"),
         (["verify", "te", "square", "--hash-split", "9", "--split", "select"], "is what --hash-split compares with"),

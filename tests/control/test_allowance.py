@@ -21,6 +21,17 @@ def test_no_more_comes_than_the_rate_permits_and_all_of_what_may_come_at_once(ra
     assert allowance.admits(now_s + 1 / rate.per_s + 1e-6)
 
 
+@given(GAPS)
+def test_no_interval_of_time_lets_more_come_than_burst_and_rate(gaps):
+    allowance, now_s, admitted = Allowance(Rate(per_s=100, at_once=5), 0.0), 0.0, []
+    for gap in gaps[:300]:
+        now_s += gap
+        admitted += [now_s] * allowance.admits(now_s)
+    for first, start_s in enumerate(admitted):
+        for last in range(first, len(admitted)):
+            assert last - first + 1 <= 5 + 100 * (admitted[last] - start_s) + 1e-6
+
+
 @given(RATES, st.integers(1, 1000))
 def test_a_client_that_keeps_to_the_rate_is_never_refused(rate, count):
     allowance = Allowance(rate, 0.0)

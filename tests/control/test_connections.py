@@ -89,3 +89,14 @@ def test_a_system_without_open_files_to_give_is_asked_again_and_the_place_of_wha
     assert closed == [1]
     assert connections.n_open == 0
     assert "no connection can be accepted: Too many open files" in caplog.text
+
+
+@pytest.mark.ryu
+def test_a_connection_that_is_closed_meanwhile_gives_nothing_more_of_what_has_arrived() -> None:
+    from ryu_apps.control.datapath import read_messages
+    from ryu_apps.openflow import encode
+
+    taken: list[bytes] = []
+    connection = SimpleNamespace(recv=lambda _size: 100 * encode.hello())
+    read_messages(connection, lambda: len(taken) < 3, taken.append)
+    assert taken == 3 * [encode.hello()]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.catalogue import load_topology
-from ryu_apps.control.decide.held_back import PORT_DELETED, held_back, in_order, is_live_after
+from ryu_apps.control.decide.held_back import held_back, in_order
 from ryu_apps.control.decide.live_topology import (
     MAX_UNEXPECTED_PORTS,
     Expected,
@@ -47,8 +47,8 @@ def applied(sequence):
     live = switch_connected(LiveTopology(EXPECTED), NODE, described, 0.0)
     state = ports_known(ReturnState(EXPECTED.link_ends), {(NODE, port_no): True for port_no in PORT_NOS}, 0.0)
     for status in sequence:
-        live = port_changed(live, NODE, status.port, 1.0, status.reason == PORT_DELETED)
-        state = ports_known(state, {(NODE, status.port.port_no): is_live_after(status)}, 1.0)
+        live = port_changed(live, NODE, status.port, 1.0, status.is_deleted)
+        state = ports_known(state, {(NODE, status.port.port_no): status.is_live}, 1.0)
     ports = {port_no: port for port_no, port in live.ports[NODE].items() if port_no in PORT_NOS}
     return ports, state.live, {link for link, history in state.links.items() if history.remembered}, live.crowded
 

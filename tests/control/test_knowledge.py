@@ -10,7 +10,7 @@ import pytest
 from mininet_topos.catalogue import load_topology
 from ryu_apps.control.decide.knowledge import Known, Source, knowledge, known_from_rows
 from ryu_apps.control.decide.live_topology import Expected
-from ryu_apps.control.decide.returning import ReturnState, begin_return, end_return, port_changed, ports_known
+from ryu_apps.control.decide.returning import ReturnState, begin_return, end_return, ports_known
 from ryu_apps.openflow.messages import FlowStat
 from ryu_apps.plan.failure_sets import FailureSets
 from ryu_apps.plan.ids import Kind, Table, cookie
@@ -62,9 +62,9 @@ def test_a_switch_knows_of_its_own_port_first_and_of_nothing_once_the_link_has_r
         "s4": (Known("s4", FIRST, Source.PACKETS, 4.0),),
     }
     assert knowledge(up(), rows) == ()
-    failed = port_changed(up(), near, False, 2.0)
+    failed = ports_known(up(), {near: False}, 2.0)
     assert set(knowledge(failed, rows)) == {Known(near[0], FIRST, Source.PORT, 2.0), *rows["s4"]}
-    both = port_changed(failed, far, False, 2.5)
+    both = ports_known(failed, {far: False}, 2.5)
     assert Known(far[0], FIRST, Source.PORT, 2.0) in knowledge(both, rows)
     back = ports_known(both, {near: True, far: True}, 5.0)
     assert set(knowledge(back, rows)) == {*rows[near[0]], *rows["s4"]}

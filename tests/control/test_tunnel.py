@@ -13,11 +13,11 @@ from ryu_apps.control.decide.tunnel import (
     compared_slots,
     cut_off,
     moved_slots,
-    next_history,
     tunnels_to_json,
 )
 from ryu_apps.openflow.decode import decode_flow_mod
 from ryu_apps.openflow.wire import FlowCommand
+from ryu_apps.plan.kuijia.history import next_history
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.kuijia.sources import equal_commodities

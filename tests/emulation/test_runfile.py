@@ -258,3 +258,19 @@ def test_a_process_that_never_has_an_environment_is_not_within_exec() -> None:
     finally:
         bare.kill()
         bare.wait()
+
+
+def test_a_folder_below_tmp_that_somebody_else_has_made_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = 2**31 - 7
+    for name in (STATE_VARIABLE, "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "geteuid", lambda: nobody)
+    monkeypatch.setattr(os, "getuid", lambda: nobody)
+    taken = Path(f"/tmp/armor-{nobody}")
+    assert state_dir() == taken / "armor"
+    taken.mkdir()
+    try:
+        with pytest.raises(MissingRequirementError, match=f"{taken} belongs to another user"):
+            state_dir()
+    finally:
+        taken.rmdir()

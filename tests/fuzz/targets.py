@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 from experiments.analysis.frames import parse_pcap
 from experiments.scenario.parse import ScenarioContext, parse_scenario
@@ -77,13 +79,28 @@ def _frames(data: bytes) -> None:
     read_ldi(data, 6)
 
 
+class _Server:
+    """The socket of a server that sends these bytes, takes everything, and hangs up."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def recv(self, _size: int) -> bytes:
+        data, self._data = self._data, b""
+        return data
+
+    def send(self, data: bytes) -> int:
+        return len(data)
+
+
 def _json_rpc(data: bytes) -> None:
-    """What a database server sends, as far as it makes whole messages."""
+    """What a database server sends during a call."""
     client = JsonRpcClient.__new__(JsonRpcClient)
-    client._received, client._open_braces, client._is_quiet = bytearray(data), 0, True
-    for _message in range(100):
-        if not client._received or client._parse() is None:
-            return
+    client.remote, client.timeout_s, client.most_bytes = "unix:fuzzed", 1.0, 1 << 20
+    client._received, client._open_braces, client._is_quiet = bytearray(), 0, False
+    client._next_id, client._deadline_s, client._try_from_bytes = 0, 0.0, 0
+    client._socket = cast(socket.socket, _Server(data))
+    client.call("list_dbs", [])
 
 
 class _Controller(FixedController):

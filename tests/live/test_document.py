@@ -49,6 +49,15 @@ def test_events_before_zero_and_after_the_end_are_left_out(run):
     assert "port_up" not in {event.kind for event in run.events}
 
 
+def test_events_of_an_attempt_that_was_given_up_are_left_out(tmp_path, run):
+    path = folders.recovered_folder(tmp_path / "mine")
+    events = [json.loads(line) for line in (path / "events.jsonl").read_text().splitlines()]
+    given_up = [{**each, "t_monotonic_s": each["t_monotonic_s"] - 60, "attempt": 1} for each in events]
+    last = [{**each, "attempt": 2} for each in events]
+    (path / "events.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in (*given_up, *last)))
+    assert read_document(path).runs[0].events == run.events
+
+
 def test_rows_of_an_agent_are_counted_less_those_it_removed(run):
     assert {event.node: event.rows for event in run.events if event.rows} == {"s9": 7}
 

@@ -38,11 +38,13 @@ def test_a_stamp_lies_between_the_clock_before_and_after(tmp_path: Path) -> None
     assert before <= json.loads(line)["t_monotonic_s"] <= after
 
 
-def test_nothing_is_written_when_no_file_is_named(monkeypatch) -> None:
+def test_nothing_is_written_when_no_file_is_named(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.delenv(EVENTS_VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
     log = EventLog("agent:s1")
     log.write("port_status", live=False)
-    assert not log.is_open
+    log.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_environment_names_the_file(monkeypatch, tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from machine.json_rpc import JsonRpcClient, JsonRpcError, call, transact
+from machine.json_rpc import JsonRpcClient, JsonRpcError, call, connected, transact
 
 
 @contextmanager
-def server(folder: Path, *pieces: bytes) -> Iterator[Path]:
-    """A server that reads one request and answers in the given pieces, then hangs up."""
+def server(folder: Path, *pieces: bytes, stays: bool = False) -> Iterator[Path]:
+    """A server that reads one request and answers in the given pieces, then hangs up, or stays and reads on."""
     path = folder / "db.sock"
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
@@ -28,6 +28,8 @@ def server(folder: Path, *pieces: bytes) -> Iterator[Path]:
             connection.recv(65536)
             for piece in pieces:
                 connection.sendall(piece)
+            while stays and connection.recv(65536):
+                pass
 
     thread = threading.Thread(target=serve)
     thread.start()
@@ -73,3 +75,39 @@ def test_a_refused_operation_of_a_transaction_is_raised(tmp_path: Path) -> None:
         pytest.raises(JsonRpcError, match="constraint violation: too many"),
     ):
         transact(JsonRpcClient(f"unix:{path}"), "Open_vSwitch", [{"op": "comment", "comment": "x"}])
+
+
+@pytest.mark.parametrize(
+    ("pieces", "reason"),
+    [
+        ((b"[[[[",), "no JSON-RPC message"),
+        ((b'{"a": ' + 100_000 * b"[",), "too many brackets"),
+        ((1100 * b'{"method": "echo"}',), "sent 1000 other messages"),
+        ((b'{"a": "' + (1 << 20) * b"x",), "more than 1,000,000 bytes"),
+    ],
+)
+def test_whatever_a_server_sends_costs_a_bounded_amount(tmp_path: Path, pieces: tuple[bytes, ...], reason: str) -> None:
+    with (
+        server(tmp_path, *pieces, stays=True) as path,
+        connected(f"unix:{path}", 5.0, 1_000_000) as client,
+        pytest.raises(JsonRpcError, match=reason),
+    ):
+        client.call("x", [])
+
+
+@pytest.mark.parametrize(
+    ("pieces", "result"),
+    [
+        ((b'{"id": 1}',), None),
+        ((b'{"method": "echo"}' + answer("there"),), "there"),
+        ((b'{"}": "', b"y" * 900, b'"}', answer("late")), "late"),
+    ],
+)
+def test_an_answer_is_found_among_other_messages(tmp_path: Path, pieces: tuple[bytes, ...], result: object) -> None:
+    with server(tmp_path, *pieces, stays=True) as path, connected(f"unix:{path}", 5.0) as client:
+        assert client.call("x", []) == result
+
+
+def test_a_transaction_without_results_is_refused(tmp_path: Path) -> None:
+    with server(tmp_path, answer({"rows": 1})) as path, pytest.raises(JsonRpcError, match="which are no results"):
+        transact(JsonRpcClient(f"unix:{path}"), "Open_vSwitch", [])

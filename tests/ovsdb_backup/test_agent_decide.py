@@ -24,6 +24,7 @@ from ovsdb_backup.decide.agent_types import (
     SecondSourceLost,
 )
 from ovsdb_backup.decide.backup_index import BackupIndex
+from ovsdb_backup.decide.liveness import NEW
 from ovsdb_backup.decide.packet import PacketFields
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import FailureSets
@@ -141,7 +142,7 @@ def test_packet_status_is_read_from_the_tag(vlan_tci, status):
 def test_first_up_is_no_return_and_later_ones_wait_longer_while_it_flaps():
     damping = Damping(wait_s=5.0, window_s=60.0, max_wait_s=15.0)
     health = link_status_monitor(PortHealth(switch_live=False), damping, 0.0, switch_live=True)
-    assert (health.was_live, health.held_until_s) == (True, None)
+    assert (health.state is NEW, health.held_until_s) == (False, None)
     waits = []
     for time_s in (10.0, 20.0, 30.0, 40.0, 500.0):
         health = link_status_monitor(health, damping, time_s, switch_live=False)
@@ -260,6 +261,12 @@ def test_recovered_packet_at_its_destination_switches_the_reverse_path_over_once
     installs = world.installs
     punt(world, 4, Status.RECOVERED, LOCAL, S)
     assert world.installs == installs
+
+
+def test_a_source_that_no_row_serves_leaves_no_row_here(world):
+    for source in range(0x0A000100, 0x0A000110):
+        punt(world, 4, Status.RECOVERED, LOCAL, source)
+    assert world.agent_rows == {}
 
 
 @pytest.mark.parametrize(("tag_id", "status"), [(4, Status.CRANKBACK), (5, Status.RECOVERED)])

@@ -11,7 +11,7 @@ import pytest
 
 from mininet_topos.errors import BadInputError
 from mininet_topos.toy import figure2
-from ovsdb_backup.switch_link import MAX_RETRY_S, SwitchLink
+from ovsdb_backup.switch_link import MAX_RETRY_S, PROVED_AFTER_S, SwitchLink
 from ryu_apps.openflow import encode
 from tests.ovsdb_backup.running import running_agent
 from tests.ovsdb_backup.test_agent_on_ovs import primary_port, wanted_after_failure
@@ -102,9 +102,22 @@ def test_pauses_between_tries_grow_to_a_limit_and_start_again_after_success(list
         now_s = link.next_try_s
     assert pauses == sorted(pauses)
     assert pauses[0] < pauses[-1] == pytest.approx(MAX_RETRY_S)
-    link.settled()
-    link.open(now_s)
-    assert link.next_try_s - now_s == pytest.approx(pauses[0])
+    link.settled(now_s)
+    link.close(now_s + PROVED_AFTER_S)
+    assert link.next_try_s - (now_s + PROVED_AFTER_S) == pytest.approx(pauses[0])
+
+
+def test_a_switch_that_breaks_off_as_soon_as_it_is_read_is_tried_less_and_less_often(listener):
+    link = SwitchLink(address(listener))
+    pauses, now_s = [], 0.0
+    for _try in range(8):
+        assert link.open(now_s)
+        link.settled(now_s)
+        link.close(now_s + PROVED_AFTER_S / 2)
+        pauses.append(link.next_try_s - now_s - PROVED_AFTER_S / 2)
+        now_s = link.next_try_s
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == pytest.approx(MAX_RETRY_S)
 
 
 @pytest.mark.parametrize("given", ["", "unix:", "tcp:127.0.0.1:1", "s1.mgmt"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import struct
 import subprocess
 import sys
 
@@ -34,12 +35,13 @@ from ovsdb_backup.decide.agent_wire import (
 )
 from ovsdb_backup.decide.backup_index import BackupIndex
 from ovsdb_backup.decide.packet import PacketFields, read_packet
-from ovsdb_backup.decide.rate_limit import TokenBucket
 from ovsdb_backup.urgency import Urgency
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType, WireError, header, split_messages
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.failure_sets import FailureSets
+from ryu_apps.plan.ids import Kind, cookie
+from ryu_apps.plan.recovery_rows import OWNER
 from ryu_apps.plan.rows import Bucket, FlowRow, Group, GroupRow, Output, match
 from te_solver.commodity import Commodity
 from tests.ovsdb_backup.running import ipv4_frame
@@ -71,30 +73,6 @@ def test_ipv6_and_arp_are_no_packets_of_ours():
     frame = ipv4_frame(1, 2)
     assert read_packet(frame[:12] + b"\x86\xdd" + frame[14:]) is None
     assert read_packet(frame[:14] + b"\x65" + frame[15:]) is None
-
-
-# ---- rate limit
-
-
-@given(st.lists(st.floats(0, 0.01), min_size=1, max_size=300))
-def test_no_interval_lets_more_pass_than_burst_and_rate_allow(pauses):
-    bucket, now_s, passed = TokenBucket(rate_per_s=100.0, burst=5.0, tokens=5.0), 0.0, []
-    for pause_s in pauses:
-        now_s += pause_s
-        bucket, passes = bucket.take(now_s)
-        passed += [now_s] * passes
-    for first, start_s in enumerate(passed):
-        for last in range(first, len(passed)):
-            assert last - first + 1 <= 5.0 + 100.0 * (passed[last] - start_s) + 1e-6
-
-
-def test_a_full_bucket_lets_a_burst_pass_and_then_the_rate():
-    bucket, passed = TokenBucket(rate_per_s=10.0, burst=3.0, tokens=3.0), 0
-    for _packet in range(5):
-        bucket, passes = bucket.take(0.0)
-        passed += passes
-    assert passed == 3
-    assert bucket.take(0.1)[1]
 
 
 # ---- damping
@@ -247,6 +225,29 @@ def test_reading_is_finished_when_all_three_answers_are_whole():
 )
 def test_message_stands_for_its_event(message, event):
     assert event_of(message) == event
+
+
+TUNNEL_ID = struct.pack("!HBBQ", 1, 16 << 1, 8, 42)  # NXM_NX_TUN_ID, which Armor does not know
+
+
+def reported(kind: int, fields: bytes, oxms: bytes, rest: bytes = b"") -> bytes:
+    """A message that ends in a match, and what follows that."""
+    oxm_match = struct.pack("!HH", 1, 4 + len(oxms)) + oxms
+    body = fields + oxm_match + bytes(-len(oxm_match) % 8) + rest
+    return struct.pack("!BBHI", 4, kind, 8 + len(body), 0) + body
+
+
+def test_a_packet_that_came_through_a_tunnel_is_a_packet():
+    frame = ipv4_frame(1, 2)
+    fields = struct.pack("!IHBBQ", 0xFFFFFFFF, len(frame), 0, 0, 0)
+    assert event_of(reported(10, fields, TUNNEL_ID, b"\0\0" + frame)) == PacketIn(read_packet(frame), frame)
+
+
+@pytest.mark.parametrize(("owner", "is_event"), [(cookie(OWNER, Kind.AGENT), True), (78, False)])
+def test_only_rows_of_the_agent_are_missed_when_they_go(owner, is_event):
+    fields = struct.pack("!QHBBIIHHQQ", owner, 5, 2, 1, 0, 0, 0, 0, 0, 0)
+    event = event_of(reported(11, fields, b"" if is_event else TUNNEL_ID))
+    assert event == (FlowsRemoved((FlowRow(1, 5, (), cookie=owner),)) if is_event else None)
 
 
 def test_agent_survives_events_without_a_plan():

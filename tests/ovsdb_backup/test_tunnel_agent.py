@@ -264,6 +264,15 @@ def test_a_new_agent_takes_over_the_rows_of_the_one_before() -> None:
     assert agents.held() == agents.wanted((frozenset({link}),))
 
 
+def test_a_port_that_the_switch_does_not_name_when_it_is_read_is_gone() -> None:
+    link, failing, reading = FIGURE1.parse_link("s1-s2"), Agents(planner_of()), Agents(planner_of())
+    failing.set_failed([link], 0.0)
+    live = {reading.port_at("s1", each): True for each in FIGURE1.link_ids if "s1" in (each.a, each.b)}
+    del live[reading.port_at("s1", link)]
+    reading.tell("s1", SwitchRead(live, ()), 0.0)
+    assert reading.rows["s1"] == failing.rows["s1"] != {}
+
+
 def test_messages_are_whole_openflow_messages() -> None:
     state = Agents(planner_of()).states["s1"]
     label = state.configuration.labels_of(state.configuration.ingress_entries[0])[0]

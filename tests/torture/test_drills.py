@@ -62,7 +62,8 @@ def test_an_outage_ends_with_the_first_request_after_the_last_lost_one(before, l
         assert outage.recovered_ms == pytest.approx(1000 * lost * INTERVAL_S, abs=1e-3)
     elif after < 5:
         assert outage.recovered_ms is None
-    assert longest_gap_ms(times_s[before : before + lost]) == pytest.approx(1000 * lost * INTERVAL_S, abs=1e-3)
+    unanswered = list(enumerate(times_s))[before : before + lost]
+    assert longest_gap_ms(unanswered) == pytest.approx(1000 * lost * INTERVAL_S, abs=1e-3)
 
 
 def test_what_was_lost_before_the_failure_is_no_outage():
@@ -72,7 +73,13 @@ def test_what_was_lost_before_the_failure_is_no_outage():
 
 def test_gaps_are_those_of_consecutive_requests():
     assert longest_gap_ms([]) == 0.0
-    assert longest_gap_ms([1.0, 1.005, 1.010, 3.0, 3.005]) == pytest.approx(15.0)
+    assert longest_gap_ms([(7, 1.0), (8, 1.005), (9, 1.010), (400, 3.0), (401, 3.005)]) == pytest.approx(15.0)
+
+
+def test_a_gap_in_which_the_machine_stood_still_is_one_gap():
+    before_s = [(number, number * INTERVAL_S) for number in range(60)]
+    after_s = [(number, number * INTERVAL_S + 0.02) for number in range(60, 120)]
+    assert longest_gap_ms([*before_s, *after_s]) == pytest.approx(620.0)
 
 
 @given(st.lists(st.none() | st.floats(0, 1000), min_size=1), st.floats(0, 1000), st.integers(0, 5))

@@ -54,6 +54,6 @@ class Ping(ProbedTraffic):
         return float(output.splitlines()[-2].split()[-3])
 
     @staticmethod
-    def unanswered_s(output: str) -> tuple[float, ...]:
-        """When requests without an answer were sent (CLOCK_MONOTONIC, seconds), from the whole output."""
-        return tuple(json.loads(output.splitlines()[-1]))
+    def unanswered(output: str) -> tuple[tuple[int, float], ...]:
+        """Number of each request without an answer, and when it was sent (CLOCK_MONOTONIC, s), of the whole output."""
+        return tuple((int(number), float(sent_s)) for number, sent_s in json.loads(output.splitlines()[-1]))

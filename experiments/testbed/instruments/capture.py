@@ -1,11 +1,12 @@
 """Packet taps: one tcpdump for each device, stamping in the kernel, of probe packets and tagged frames only.
 
 Taps can stay open over many measurements: `marks` remembers where the files are, and `slices` copies what has come
-since, each slice a capture file of its own.
+since, each slice a capture file of its own; `missed_since` tells what the kernel could not keep meanwhile.
 """
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import time
@@ -38,6 +39,9 @@ _BUFFER_KIB = 2048
 _START_S = 15.0
 DRAIN_S = 1.2  # the kernel hands a partly filled block over after a second
 _STOP_S = 5.0
+_ANSWER_S = 5.0
+_POLL_S = 0.01
+_DROPPED = re.compile(r"(\d+) packets? dropped by kernel")
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,14 @@ class Tap:
         """The tcpdump that listens; it writes to standard output, since it may drop its rights to files."""
         options = f"-n -p -U -s {SNAP_BYTES} -B {_BUFFER_KIB} --time-stamp-precision=nano -w -".split()
         return "tcpdump", "-i", self.device, "-Q", self.direction, *options, self.wanted
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where a tap stands: bytes in its file, and frames that the kernel could not keep for it so far."""
+
+    size_bytes: int
+    missed: int
 
 
 class Captures:
@@ -117,11 +129,25 @@ class Captures:
         finally:
             self._stop()
 
-    def marks(self) -> dict[Tap, int]:
-        """Length of every capture file now, bytes."""
-        return {tap: path.stat().st_size for tap, path in self.files.items()}
+    def marks(self) -> dict[Tap, Mark]:
+        """Where all taps stand now (raises as `missed_since`)."""
+        missed = self._ask_missed()
+        return {tap: Mark(path.stat().st_size, missed.get(tap, 0)) for tap, path in self.files.items()}
 
-    def slices(self, marks: dict[Tap, int], folder: Path) -> dict[Tap, Path]:
+    def missed_since(self, marks: dict[Tap, Mark]) -> dict[Tap, int]:
+        """Frames that the kernel could not keep for a tap since `marks`; only taps that missed.
+
+        Raises
+        ------
+        ProgramEndedError
+            A tcpdump has ended.
+        CaptureError
+            A tcpdump does not answer.
+        """
+        now = self._ask_missed()
+        return {tap: count for tap, mark in marks.items() if (count := now.get(tap, 0) - mark.missed)}
+
+    def slices(self, marks: dict[Tap, Mark], folder: Path) -> dict[Tap, Path]:
         """Copy what every tap has written since `marks` to files in `folder`.
 
         tcpdump writes whole batches of frames, so a slice begins with a frame; what the kernel still holds is missing
@@ -137,19 +163,35 @@ class Captures:
         copies = {}
         for tap, path in self.files.items():
             data = path.read_bytes()
-            start = max(marks[tap], FILE_HEADER_BYTES)
+            start = max(marks[tap].size_bytes, FILE_HEADER_BYTES)
             copies[tap] = folder / tap.file_name
             copies[tap].write_bytes(data[:FILE_HEADER_BYTES] + data[start:])
         return copies
 
     def missed(self) -> dict[Tap, int]:
-        """Frames that the kernel could not keep for a tap, from what tcpdump says at its end; only taps that missed."""
-        missed = {}
-        for tap in self._taps:
-            for line in self._log(tap).read_text(encoding="utf-8", errors="replace").splitlines():
-                if line.endswith("dropped by kernel") and not line.startswith("0 "):
-                    missed[tap] = int(line.split()[0])
-        return missed
+        """Frames that the kernel could not keep for a tap, from what tcpdump has said last; only taps that missed."""
+        said = {tap: self._counts(tap) for tap in self._taps}
+        return {tap: counts[-1] for tap, counts in said.items() if counts and counts[-1]}
+
+    def _ask_missed(self) -> dict[Tap, int]:
+        """As `missed`; a tcpdump that runs says it at the signal SIGUSR1."""
+        require_running(self._named())
+        answers = {tap: len(self._counts(tap)) for tap, _ in self._running}
+        for _, process in self._running:
+            process.send_signal(signal.SIGUSR1)
+        deadline_s = time.monotonic() + _ANSWER_S
+        while silent := [tap for tap, before in answers.items() if len(self._counts(tap)) == before]:
+            require_running(self._named())
+            if time.monotonic() > deadline_s:
+                raise CaptureError(f"tcpdump on {silent[0].device} of {silent[0].place} does not say what it missed")
+            time.sleep(_POLL_S)
+        return self.missed()
+
+    def _counts(self, tap: Tap) -> list[int]:
+        return [int(count) for count in _DROPPED.findall(self._said(tap))]
+
+    def _said(self, tap: Tap) -> str:
+        return self._log(tap).read_text(encoding="utf-8", errors="replace")
 
     def _log(self, tap: Tap) -> Path:
         return self._folder / f"{tap.file_name}.log"
@@ -164,13 +206,13 @@ class Captures:
         deadline = time.monotonic() + _START_S
         while waiting:
             for tap, process in list(waiting.items()):
-                said = self._log(tap).read_text(encoding="utf-8", errors="replace")
+                said = self._said(tap)
                 if "listening on" in said:
                     del waiting[tap]
                 elif process.poll() is not None or time.monotonic() > deadline:
                     reason = " ".join(said.split()) or f"no word within {_START_S:g} s"
                     raise CaptureError(f"tcpdump on {tap.device} of {tap.place} does not listen: {reason}")
-            time.sleep(0.01)
+            time.sleep(_POLL_S)
 
     def _named(self) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         return ((f"tcpdump on {tap.device} of {tap.place}", process) for tap, process in self._running)

@@ -6,8 +6,8 @@ iputils' ping is not used for measurements: between two requests it waits for an
 rounds up to its tick, so that a pair with quick answers gets up to a third fewer requests at 10 ms than a pair with
 slow ones. Here the n-th request leaves n intervals after the first, and a late one at once; nothing is left out.
 Lines of output: when the first request left, printed as soon as a request is answered; how many requests and answers
-there were, and how late the latest request left; the JSON list of when each unanswered request left (times are
-CLOCK_MONOTONIC, seconds).
+there were, and how late the latest request left; the JSON list of [number, when it left] of each unanswered request
+(times are CLOCK_MONOTONIC, seconds).
 It is run as a file, by its path, so it imports nothing but the standard library.
 """
 
@@ -77,11 +77,11 @@ class Requests:
             self._unanswered.pop(self._number_of[sequence], None)
 
     def __str__(self) -> str:
-        unanswered_s = [round(sent_s, 6) for sent_s in self._unanswered.values()]
+        unanswered = [(number, round(sent_s, 6)) for number, sent_s in self._unanswered.items()]
         counts = (
             f"{self.sent} packets transmitted, {self.answered} received, at most {1000 * self._latest_s:.1f} ms late"
         )
-        return f"{counts}\n{json.dumps(unanswered_s)}"
+        return f"{counts}\n{json.dumps(unanswered)}"
 
 
 def send_all(

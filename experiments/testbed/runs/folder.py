@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ class ResultFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._attempts: Counter[str] = Counter()
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
@@ -87,7 +89,11 @@ class ResultFolder:
 
     @contextmanager
     def work(self, run: str) -> Iterator[Work]:
-        """A folder for one run's raw files; at the end its events go to events.jsonl and the rest is removed."""
+        """A folder for one run's raw files; at the end its events go to events.jsonl and the rest is removed.
+
+        A run that is done again counts as its next attempt.
+        """
+        self._attempts[run] += 1
         work = Work(self._file("work") / run)
         work.path.mkdir(parents=True)
         work.events.touch()
@@ -101,8 +107,9 @@ class ResultFolder:
                     shutil.rmtree(self._file("work"))
 
     def _keep(self, work: Work, run: str) -> None:
+        origin = {"run": run, "attempt": self._attempts[run]}
         lines = work.events.read_text(encoding="utf-8").splitlines()
-        self._append("events.jsonl", ({**json.loads(line), "run": run} for line in lines if _is_whole(line)))
+        self._append("events.jsonl", ({**json.loads(line), **origin} for line in lines if _is_whole(line)))
         self._copy(work.path / "streams", "iperf3-*.json", f"streams/{run}")
 
     @contextmanager

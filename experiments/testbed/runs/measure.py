@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -25,6 +24,7 @@ from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.inject import Injector, sleep_until
 from experiments.testbed.runs.loads import Counters, tcp_counts
 from experiments.testbed.runs.watching import PortWatch, watched_switches
+from machine.environment import load_per_core
 from mininet_topos.errors import ArmorError
 
 PortKey = tuple[str, int]
@@ -88,7 +88,7 @@ def measure(
         BFD sessions went down that nobody broke, and `may_raise` is given.
     """
     scenario = injector.scenario
-    load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
+    load = load_per_core()
     watch = PortWatch(network, watched_switches(scenario.failures, scenario.topology), work)
     captures = Captures(network, taps_of(network, scenario), work.path / "captures")
     unread = UnreadFrames(network)
@@ -120,7 +120,7 @@ def measure(
         restarts=unasked_restarts(network, scenario),
         faults=network.faults,
         unread_frames=unread_frames,
-        load_per_core=load_per_core,
+        load_per_core=load,
         datagrams=counted,
         tcp=tcp_counts(scenario, streams),
     )

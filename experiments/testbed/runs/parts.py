@@ -40,9 +40,7 @@ from ryu_apps.plan.rows import RulePlan
 from ryu_apps.pmt.serial import to_json as to_pmt_json
 from ryu_apps.schemes import find_scheme
 
-INSTALL_S = 60.0
 BFD_S = 40.0
-_POLL_S = 0.2
 
 
 def require_programs() -> None:

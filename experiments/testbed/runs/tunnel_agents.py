@@ -16,7 +16,7 @@ from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.parts import configurations_of
 from experiments.testbed.runs.readiness import NotReadyError, missing_after
 from mininet_topos.topology import LinkId
-from ryu_apps.control.decide.tunnel import History, next_history
+from ryu_apps.plan.kuijia.history import History, next_history
 from ryu_apps.plan.kuijia.installed import installed_plans
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.rows import RulePlan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from experiments.analysis.flows.convergence import to_record
 from experiments.scenario.flow_values import FlowRecord, FlowSeen, FlowTiming, Placed
 from experiments.testbed.traffic.tcp import TcpFlows
 from experiments.testbed.traffic.udp import UdpFlows
+from machine.environment import load_per_core
 
 if TYPE_CHECKING:
     from emulation.network import EmulatedNetwork
@@ -35,8 +35,8 @@ class MeasuredFlows:
     links
         Link direction -> "before" and "after" -> queue -> Mbit/s, by the queues' own counters (whole frames); empty
         without priority queues.
-    failure_s, end_s
-        CLOCK_MONOTONIC, right before the failure was begun, and the end of the last window.
+    failure_s
+        CLOCK_MONOTONIC, right before the failure was begun.
     load_per_core
         When it began.
     """
@@ -44,7 +44,6 @@ class MeasuredFlows:
     records: tuple[FlowRecord, ...]
     links: Mapping[str, Mapping[str, Mapping[int, float]]]
     failure_s: float
-    end_s: float
     load_per_core: float
 
 
@@ -73,7 +72,7 @@ def measure_flows(
     StreamError
         A program does not start, or a flow never came through.
     """
-    load_per_core = os.getloadavg()[0] / (os.cpu_count() or 1)
+    load = load_per_core()
     tcp = [placed for placed in flows if placed.flow.transport == "tcp"]
     udp = [placed for placed in flows if placed.flow.transport == "udp"]
     with TcpFlows(network, tcp) as of_tcp, UdpFlows(network, udp) as of_udp:
@@ -95,7 +94,7 @@ def measure_flows(
         seen = {**of_tcp.seen(start_s, end_s + _BEYOND_S), **of_udp.seen()}
     records = tuple(_record(placed, classes, seen, failure_s, timing) for placed in flows)
     links = _links(network, (first, second), (third, fourth))
-    return MeasuredFlows(records, links, failure_s, end_s, load_per_core)
+    return MeasuredFlows(records, links, failure_s, load)
 
 
 def _record(

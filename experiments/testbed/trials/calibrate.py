@@ -10,6 +10,7 @@ from pathlib import Path
 
 from emulation.decide.queues import CS6_TOS
 from emulation.decide.switch import VSWITCHD
+from experiments.analysis.frames import CaptureError
 from experiments.analysis.packet_counts import Clock
 from experiments.analysis.timeline import Window
 from experiments.campaign.values import Json, TestbedSettings, Trial
@@ -35,6 +36,7 @@ from experiments.testbed.trials.decide.calibration import (
 from experiments.testbed.trials.decide.scenario import load_of, scenario_of, timing_of
 from experiments.testbed.trials.session import datagrams_of, udp_of
 from experiments.testbed.trials.testbed import Testbed, open_testbed
+from machine.environment import load_per_core
 from mininet_topos.catalogue import load_topology
 
 _FILL_S = 0.7  # until the queue of the full link is full
@@ -61,7 +63,7 @@ def measure_calibration(trials: Sequence[Trial], settings: TestbedSettings) -> J
     MissingRequirementError
         Networks cannot be emulated or measured here.
     """
-    host: Json = {"load_per_core": round(os.getloadavg()[0] / (os.cpu_count() or 1), 2), "cores": os.cpu_count()}
+    host: Json = {"load_per_core": round(load_per_core(), 2), "cores": os.cpu_count()}
     began_s = time.monotonic()
     trial = calibration_trial(trials)
     if trial is None:
@@ -129,6 +131,8 @@ def _fill(testbed: Testbed, capacity_mbps: float, folder: Path) -> FullLink:
         window = Window(start_s, time.monotonic())
     time.sleep(DRAIN_S)
     captures = testbed.captures.slices(marks, folder)
+    if missed := testbed.captures.missed_since(marks):
+        raise CaptureError(f"the tap on {next(iter(missed)).device} missed {sum(missed.values())} frames")
     found = datagrams_of(network.topology, captures, Clock(sample_offset_ns()), {(link.a, link.b): 0})
     flaps = sum(network.flap_counts().values()) - flaps_before
     reached_mbps = frame_mbps(found[link.a, link.b], window)

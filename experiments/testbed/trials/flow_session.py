@@ -27,16 +27,14 @@ from experiments.testbed.runs.controller_environment import (
 )
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.measure import Flaps, network_health, unasked_restarts
-from experiments.testbed.runs.parts import BFD_S, controller_command
-from experiments.testbed.runs.readiness import wait_installed
+from experiments.testbed.runs.parts import controller_command
+from experiments.testbed.runs.run import make_ready
 from experiments.testbed.traffic.measure import measure_flows
 from experiments.testbed.traffic.ports import place_flows
 from experiments.testbed.trials.decide.flow_row import SeenFlows, flow_row, flow_timing
 from experiments.testbed.trials.decide.scenario import timing_of, variant_of, variation_of
 from experiments.testbed.trials.returning import Return, Returning
 from experiments.testbed.trials.reused import ReusedRunner, ReusedSession
-
-_CONNECT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -126,13 +124,7 @@ def open_flow_testbed(trial: Trial, folder: Path, settings: TestbedSettings) -> 
         traffic, work, max(settings.bfd_interval_ms, parameters_of(trial, FlowsParameters).least_bfd_ms)
     )
     with network, FailureInjection(network) as injection:
-        settings.say("installing the tunnels")
-        with network.slow_bfd():
-            network.wait_connected(_CONNECT_S)
-            wait_installed(network, plans, variation)
-        network.wait_bfd_up(BFD_S)
-        # To the controller, links whose sessions were not up yet had failed.
-        wait_installed(network, plans, variation)
+        make_ready(network, plans, variation, settings.say)
         yield FlowTestbed(network, injection, work, Returning(network, plans))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -36,6 +35,7 @@ from experiments.testbed.runs.watching import PortWatch, watched_rows
 from experiments.testbed.trials.decide.ingress import ingress_row, updates_of
 from experiments.testbed.trials.returning import Return, Returning
 from experiments.testbed.trials.reused import ReusedRunner, ReusedSession
+from machine.environment import load_per_core
 from machine.places import run_program
 from mininet_topos.topology import LinkId
 from ryu_apps.plan.ids import Table
@@ -77,7 +77,7 @@ def observe(testbed: IngressTestbed, trial: Trial) -> tuple[Json, Return]:
     expected = ingresses_of(planner, link)
     failure = Silent(0.0, link)
     scenario = Scenario(trial.topology, planner.topology, (), (), (failure,), duration_s=own.update_s, seed=trial.seed)
-    flaps, load_per_core = Flaps(network, scenario, may_raise=False), os.getloadavg()[0] / (os.cpu_count() or 1)
+    flaps, load = Flaps(network, scenario, may_raise=False), load_per_core()
     log_bytes = testbed.work.events.stat().st_size
 
     def events() -> list[Event]:
@@ -89,10 +89,10 @@ def observe(testbed: IngressTestbed, trial: Trial) -> tuple[Json, Return]:
         time.sleep(_POLL_S)
     time.sleep(_LINGER_S)  # an update may take several reports of the monitor
     row = ingress_row(events(), expected, (link.a, link.b), failure_s)
-    health = network_health(network, flaps.check(), unasked_restarts(network, scenario), load_per_core)
+    health = network_health(network, flaps.check(), unasked_restarts(network, scenario), load)
     testbed.injection.restore_all()
     warnings, trustworthy = assess(health)
-    row = replace(row, warnings=warnings, trustworthy=trustworthy, load_per_core=round(load_per_core, 2))
+    row = replace(row, warnings=warnings, trustworthy=trustworthy, load_per_core=round(load, 2))
     return plain(row), testbed.returning.wait()
 
 

@@ -144,11 +144,18 @@ def _quantiles(values: Sequence[float]) -> dict[str, float] | None:
     }
 
 
-def longest_gap_ms(unanswered_s: Sequence[float]) -> float:
-    """Longest time in which no request at all was answered (times of unanswered requests, in order)."""
-    longest_s = run_s = INTERVAL_S if unanswered_s else 0.0
-    for before_s, now_s in pairwise(unanswered_s):
-        run_s = run_s + now_s - before_s if now_s - before_s < 1.5 * INTERVAL_S else INTERVAL_S
+def longest_gap_ms(unanswered: Sequence[tuple[int, float]]) -> float:
+    """Longest time in which no request at all was answered.
+
+    Parameters
+    ----------
+    unanswered
+        Number of each unanswered request and when it was sent (s), in order; numbers say which follow each other,
+        since a machine that stands still sends late.
+    """
+    longest_s = run_s = INTERVAL_S if unanswered else 0.0
+    for (before, before_s), (number, now_s) in pairwise(unanswered):
+        run_s = run_s + now_s - before_s if number == before + 1 else INTERVAL_S
         longest_s = max(longest_s, run_s)
     return 1000 * longest_s
 

@@ -12,6 +12,7 @@ import numpy as np
 from emulation.private_database import PrivateDatabase
 from experiments.torture.decide.drills import lost_rows
 from machine.json_rpc import NoServerError
+from mininet_topos.errors import ArmorError
 from ryu_apps.backup_database.store import BackupStore, BackupStoreError
 from ryu_apps.plan.rows import RulePlan
 
@@ -86,9 +87,12 @@ def kill_during_a_write(database: PrivateDatabase, plan: RulePlan, chance: tuple
             time.sleep(_LOOK_S)
         time.sleep(float(dice.uniform(0, _WRITES)) * writer.longest_s)
     finally:
+        was_writing = thread.is_alive()
         database.kill()
         thread.join(_WRITER_ENDS_S)
         database.start()
+    if not was_writing:
+        raise ArmorError(f"the writer ended before its server was killed: {writer.refused or 'its error is above'}")
     found = store.read_plan(_BRIDGE)
     database.compact()  # killed every few seconds, it has no time for that, and each start would take longer
     acknowledged = writer.acknowledged.flows if writer.acknowledged is not None else ()

@@ -14,7 +14,7 @@ from typing import Any
 
 from emulation.decide.options import BFD_MULT
 from experiments.scenario.traffic.ping import PACED_PING, Ping
-from experiments.testbed.instruments.processes import end_all
+from experiments.testbed.instruments.processes import end_all, require_running
 from experiments.torture.decide.drills import INTERVAL_S, SLACK_MS, Outage, detection_bound_ms, longest_gap_ms
 from experiments.torture.decide.faults import Fault, steps_of
 from experiments.torture.network import TorturedNetwork
@@ -54,7 +54,8 @@ class DrilledNetwork(TorturedNetwork):
         finally:
             self._injection.restore_all()
         span_s = (failed.before_s, began_s + seconds)
-        return Outage.of(name, span_s, _counts(said)[0], Ping.unanswered_s(said), late_ms=Ping.latest_ms(said))
+        unanswered_s = [sent_s for _, sent_s in Ping.unanswered(said)]
+        return Outage.of(name, span_s, _counts(said)[0], unanswered_s, late_ms=Ping.latest_ms(said))
 
     def flap(self, name: str, seconds: float, period_s: float) -> Json:
         """The link flaps; the longest time without answers, and rule changes in each minute at all switches."""
@@ -75,7 +76,7 @@ class DrilledNetwork(TorturedNetwork):
             "period_s": period_s,
             "requests": requests,
             "lost": requests - answered,
-            "longest_gap_ms": round(longest_gap_ms(Ping.unanswered_s(said)), 1),
+            "longest_gap_ms": round(longest_gap_ms(Ping.unanswered(said)), 1),
             "late_ms": Ping.latest_ms(said),
             "changes_a_minute": [after - before for before, after in pairwise(changes)],
         }
@@ -116,6 +117,10 @@ class DrilledNetwork(TorturedNetwork):
                 with file.open("wb") as out:
                     programs.append(self._network.popen(node, words, stdout=out, stderr=out))
             yield lambda: sum(file.read_bytes().count(b" event=") for file in files)
+            require_running(
+                (f"ovs-ofctl monitor of {node}", program)
+                for node, program in zip(self._network.sites, programs, strict=True)
+            )
         finally:
             end_all(programs, signal.SIGTERM, _STOP_S)
 

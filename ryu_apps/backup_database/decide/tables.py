@@ -28,6 +28,7 @@ Row = dict[str, Any]
 Operation = dict[str, Any]
 
 PLAN_TABLES = ("Backup", "Extension", "Flow", "Group")
+_REPAIR = "delete its row of table Bridge, and the controller writes the plan again when the switch connects next"
 # With durable, the server has the transaction on disk before it answers (ovsdb-server(7) section 4.1.5).
 COMMIT: Operation = {"op": "commit", "durable": True}
 
@@ -155,7 +156,7 @@ def plan_of_rows(bridge: Row, tables: Mapping[str, Sequence[Row]]) -> StoredPlan
     if stored_digest(plan, ports) != bridge["digest"]:
         raise BackupDataError(
             f"the rows of bridge {bridge['name']}, generation {bridge['generation']}, do not make the plan that was "
-            "written; write the plan again"
+            f"written; {_REPAIR}"
         )
     return StoredPlan(bridge["generation"], plan, ports)
 
@@ -179,7 +180,7 @@ def _read(bridge: str, table: str, row: Row, read: Callable[[Row], Any]) -> Any:
         return read(row)
     except (ArmorError, LookupError, TypeError, ValueError, RecursionError) as error:
         place = f"row {row['position']} of table {table}" if "position" in row else f"the row of table {table}"
-        raise BackupDataError(f"{place} of bridge {bridge} cannot be read ({error}); write the plan again") from error
+        raise BackupDataError(f"{place} of bridge {bridge} cannot be read ({error}); {_REPAIR}") from error
 
 
 def _backup_of(row: Row) -> BackupRow:
@@ -266,12 +267,6 @@ def swap_operations(bridge: str, old: int, new: int, columns: Row) -> list[Opera
 def discard_operations(bridge: str, generation: int) -> list[Operation]:
     """The transaction that removes the rows of a generation that did not become current."""
     return [*_remove_rows(bridge, "==", generation), COMMIT]
-
-
-def remove_operations(bridge: str) -> list[Operation]:
-    """The transaction that forgets a bridge and all its rows."""
-    rows = _remove_rows(bridge, ">=", 1)
-    return [{"op": "delete", "table": "Bridge", "where": _named(bridge)}, *rows, COMMIT]
 
 
 def bridge_operations(bridge: str) -> list[Operation]:

@@ -29,7 +29,7 @@ class Allowance:
 
     def admits(self, now_s: float) -> bool:
         """Whether one more may come at this time; it counts if so."""
-        self._left = min(self._rate.at_once, self._left + (now_s - self._last_s) * self._rate.per_s)
+        self._left = min(self._rate.at_once, self._left + max(0.0, now_s - self._last_s) * self._rate.per_s)
         self._last_s = now_s
         if self._left < 1:
             return False

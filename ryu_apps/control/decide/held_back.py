@@ -11,14 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from ryu_apps.control.decide.live_topology import MAX_UNEXPECTED_PORTS
 from ryu_apps.openflow.messages import PortStatus
 
-PORT_DELETED = 1
 HeldBack = Mapping[int, tuple[PortStatus, ...]]
 """At most two changes of each port: the last, and before a port that is live again the last that was not."""
-
-
-def is_live_after(status: PortStatus) -> bool:
-    """Whether the port is live after a change."""
-    return status.port.live and status.reason != PORT_DELETED
 
 
 def held_back(held: HeldBack, status: PortStatus, port_nos: Collection[int]) -> HeldBack:
@@ -33,8 +27,8 @@ def held_back(held: HeldBack, status: PortStatus, port_nos: Collection[int]) -> 
     port_no = status.port.port_no
     if port_no not in held and port_no not in port_nos and len(held.keys() - set(port_nos)) > MAX_UNEXPECTED_PORTS:
         return held
-    downs = [before for before in held.get(port_no, ()) if not is_live_after(before)]
-    return {**held, port_no: (*downs[-1:], status) if is_live_after(status) else (status,)}
+    downs = [before for before in held.get(port_no, ()) if not before.is_live]
+    return {**held, port_no: (*downs[-1:], status) if status.is_live else (status,)}
 
 
 def in_order(held: HeldBack) -> Iterable[PortStatus]:

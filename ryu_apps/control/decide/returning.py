@@ -85,11 +85,6 @@ class ReturnState:
         return frozenset(link for link, history in self.links.items() if history.returning)
 
 
-def port_changed(state: ReturnState, port: PortKey, live: bool, now_s: float) -> ReturnState:
-    """A port is now live, or down; ports of no link change nothing."""
-    return ports_known(state, {port: live}, now_s)
-
-
 def ports_known(state: ReturnState, live: Mapping[PortKey, bool], now_s: float) -> ReturnState:
     """The state of several ports at once (a switch has connected); ports of no link change nothing."""
     ends = {end for ends in state.ends.values() for end in ends}

@@ -17,13 +17,12 @@ from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.diff import Command, Operation
 from ryu_apps.plan.hash_ranges import N_SLOTS, HashRange
 from ryu_apps.plan.kuijia.commodities import Path, label_key, nodes_of
+from ryu_apps.plan.kuijia.history import FailedTunnels, History
 from ryu_apps.plan.kuijia.ingress import IngressEntry
 from ryu_apps.plan.kuijia.plan import Held, TunnelPlanner
 from ryu_apps.plan.rows import FlowRow
 
 Json = object
-History = tuple[frozenset[LinkId], ...]
-"""Links that carry nothing, in the order in which they failed; those that failed at once stand together."""
 
 
 class Place(NamedTuple):
@@ -31,10 +30,6 @@ class Place(NamedTuple):
 
     dpid: int
     number: int
-
-
-FailedTunnels = tuple[frozenset[int], ...]
-"""Tunnels of a commodity that failed, one set for each moment at which some did."""
 
 
 class _Case(NamedTuple):
@@ -78,13 +73,6 @@ class FailoverState:
     history: History = ()
     places: Mapping[Place, FailoverRows] = field(default_factory=dict)
     rows: Mapping[int, tuple[FlowRow, ...]] = field(default_factory=dict)
-
-
-def next_history(history: History, failed: frozenset[LinkId]) -> History:
-    """The history once exactly these links carry nothing: links that are back leave it, new ones come last, at once."""
-    known = frozenset[LinkId]().union(*history)
-    events = (*(event & failed for event in history), failed - known)
-    return tuple(event for event in events if event)
 
 
 class Failovers:

@@ -8,14 +8,13 @@ from typing import Any
 
 from ryu.lib import hub
 
-from machine.json_rpc import connected
-from mininet_topos.errors import ArmorError
+from machine.json_rpc import SMALL_BYTES, connected
 from ryu_apps.control.priority.decide.settings import PsoSettings
 from ryu_apps.control.priority.switch_table import SwitchTable
 from ryu_apps.pmt.rules import PolicyMapTable
 
 LOG = logging.getLogger("pso")
-_POLL_S = 1.0
+_POLL_S, _MAX_RETRY_S = 1.0, 30.0
 _TIMEOUT_S = 5.0
 
 
@@ -42,28 +41,30 @@ class TableKeeper:
 
         A switch that has been here before keeps the table that its database holds.
         """
-        remote = self._settings.database_of(control_ip)
+        remote, pause_s = self._settings.database_of(control_ip), _POLL_S
         while remote and is_wanted():
-            self._try(remote, dpid, is_wanted, changed)
-            hub.sleep(_POLL_S)
+            try:
+                with connected(remote, _TIMEOUT_S, SMALL_BYTES) as client:
+                    switch = SwitchTable(client, dpid=dpid)
+                    self._push_once(switch, dpid)
+                    while is_wanted():
+                        self._follow(switch, dpid, changed)
+                        pause_s = _POLL_S
+                        hub.sleep(_POLL_S)
+            except Exception as error:  # noqa: BLE001 - a switch's database may say anything
+                self._count_error("table of a switch")
+                LOG.error("the PMT of switch %s: %s; trying again in %g s", dpid, error, pause_s)
+            hub.sleep(pause_s)
+            pause_s = min(2 * pause_s, _MAX_RETRY_S)
 
-    def _try(self, remote: str, dpid: int, is_wanted: Callable[[], bool], changed: Callable[[Any], None]) -> None:
-        try:
-            self._hold(remote, dpid, is_wanted, changed)
-        except ArmorError as error:
-            self._count_error("table of a switch")
-            LOG.error("the PMT of switch %s: %s", dpid, error)
+    def _push_once(self, switch: SwitchTable, dpid: int) -> None:
+        if dpid not in self._tables:
+            switch.push(self._first)
+            self._tables[dpid] = self._first
 
-    def _hold(self, remote: str, dpid: int, is_wanted: Callable[[], bool], changed: Callable[[Any], None]) -> None:
-        with connected(remote, _TIMEOUT_S) as client:
-            switch = SwitchTable(client, dpid=dpid)
-            if dpid not in self._tables:
-                switch.push(self._first)
-                self._tables[dpid] = self._first
-            while is_wanted():
-                held = switch.read().table
-                if held is not None and held != self._tables[dpid]:
-                    self._tables[dpid] = held
-                    LOG.info("switch %s has got another PMT, of %s rules", dpid, len(held.rules))
-                    changed(held)
-                hub.sleep(_POLL_S)
+    def _follow(self, switch: SwitchTable, dpid: int, changed: Callable[[Any], None]) -> None:
+        held = switch.read().table
+        if held is not None and held != self._tables[dpid]:
+            self._tables[dpid] = held
+            LOG.info("switch %s has got another PMT, of %s rules", dpid, len(held.rules))
+            changed(held)

@@ -59,7 +59,7 @@ def test_unanswered_requests_are_known_by_the_time_they_were_sent(answered: set[
     assert (requests.sent, requests.answered) == (300, len(answered))
     assert Ping.own_counts(str(requests)) == (300, len(answered))
     assert Ping.latest_ms(str(requests)) == 299
-    assert Ping.unanswered_s(str(requests)) == tuple(n / 8 for n in range(300) if n not in answered)
+    assert Ping.unanswered(str(requests)) == tuple((n, n / 8) for n in range(300) if n not in answered)
 
 
 @pytest.mark.emulation
@@ -87,6 +87,7 @@ def test_slices_hold_what_came_after_the_marks_and_nothing_else(before: int, aft
     with tempfile.TemporaryDirectory() as name:
         folder, tap = Path(name), Tap("h1", "h1-eth0")
         captures = Captures(None, [tap], folder)
+        (folder / f"{tap.file_name}.log").touch()
         captures.files[tap].write_bytes(pcap(frames[:before]))
         marks = captures.marks()
         captures.files[tap].write_bytes(pcap(frames))

@@ -20,6 +20,18 @@ from mininet_topos import toy
 from ryu_apps.plan.addressing import hosts_of
 
 HOSTS = hosts_of(toy.pair())
+STUB = """
+import signal, sys, time
+missed = 0
+def say(*_signal):
+    global missed
+    print(f"stub: 9 packets captured, {missed} packets dropped by kernel", file=sys.stderr)
+    missed += 7
+signal.signal(signal.SIGUSR1, say)
+print("listening on", file=sys.stderr, flush=True)
+while True:
+    time.sleep(600)
+"""
 
 
 @pytest.fixture
@@ -37,7 +49,7 @@ class StubNetwork:
 
     def __init__(self) -> None:
         self.programs: list[subprocess.Popen[bytes]] = []
-        self.text = "import sys, time; print('listening on', file=sys.stderr, flush=True); time.sleep(600)"
+        self.text = STUB
 
     def popen(self, _where, _argv, **parameters):
         self.programs.append(subprocess.Popen([sys.executable, "-I", "-S", "-c", self.text], **parameters))
@@ -79,6 +91,18 @@ def test_a_killed_tap_invalidates_its_slices_and_its_end(network, tmp_path) -> N
     with pytest.raises(ProgramEndedError, match="h2-eth0"):
         measure()
     assert network.programs[0].poll() is not None
+
+
+def test_frames_that_a_tap_missed_belong_to_the_time_in_which_it_missed_them(network, tmp_path) -> None:
+    tap = Tap("h1", "h1-eth0")
+    with Captures(network, [tap], tmp_path, drains=False) as captures:
+        first = captures.marks()
+        assert first[tap].missed == 0
+        assert captures.missed_since(first) == {tap: 7}
+        second = captures.marks()
+        assert second[tap].missed == 14
+        assert captures.missed_since(second) == {tap: 7}
+        assert captures.missed_since(first) == {tap: 28}
 
 
 def test_an_error_of_the_measurement_is_not_hidden_by_a_killed_tap(network, tmp_path) -> None:

@@ -44,7 +44,7 @@ def channel_of(
 
 
 def _data_markings(treatment: DataDscp | None, lowest: int) -> Iterator[DataMarking]:
-    """Marks of control that data may not have, as the table configuration; `lowest` is the least urgent one."""
+    """Marks of control that data may not have, as the table says; `lowest` is the least urgent one."""
     if treatment is None:
         return
     becomes = None if treatment is DataDscp.REFUSE else ((lowest >> _SELECTOR_SHIFT) - 1) << _SELECTOR_SHIFT

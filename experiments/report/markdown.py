@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def filled(text: str, paths: Sequence[Path]) -> str:
     Parameters
     ----------
     paths
-        One campaign; or folders of tortures and drills, which get a line each.
+        Campaigns, of which each id stands in one; or folders of tortures and drills, which get a line each.
 
     Raises
     ------
@@ -34,12 +35,13 @@ def filled(text: str, paths: Sequence[Path]) -> str:
     rounds = [folder for folder in folders if isinstance(folder, RoundsFolder)]
     if rounds and len(rounds) == len(folders):
         return _put(text, {ROUNDS: table(ROUNDS_HEADER, map(rounds_line, rounds), right=ROUNDS_RIGHT)})
-    if len(campaigns) != 1 or len(folders) != 1:
+    if len(campaigns) != len(folders):
         names = ", ".join(map(str, paths))
-        raise BadInputError(
-            f"{names}: --into takes one campaign, or folders of 'armor torture' and 'armor drill' alone"
-        )
-    verdicts = [figure.verdict for figure in campaigns[0].figures]
+        raise BadInputError(f"{names}: --into takes campaigns, or folders of 'armor torture' and 'armor drill' alone")
+    verdicts = [figure.verdict for campaign in campaigns for figure in campaign.figures]
+    repeated = [name for name, count in Counter(str(each["id"]) for each in verdicts).items() if count > 1]
+    if repeated:
+        raise BadInputError(f"--into: {repeated[0]} stands in two of these folders; leave one out")
     return _put(text, {marker: table(header, lines(verdicts)) for marker, (header, lines) in TABLES.items()})
 
 

@@ -11,7 +11,14 @@ from experiments.campaign.kinds.paths import GoodputMeasured, JitterMeasured
 from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan, Trial
 from experiments.figures.p4protect import fig6, fig7, fig8, loss, ovs_fig7, ovs_fig8, setup
-from experiments.testbed.trials.decide.paths import PathsError, delays, read_iperf
+from experiments.testbed.trials.decide.paths import (
+    PathsError,
+    TcpCounts,
+    counted_between,
+    delays,
+    read_connections,
+    read_iperf,
+)
 from tests.figures.found import FIGURES, figures_in
 
 QUICK = CampaignPlan(quick=True, seed=1, rounds=2)
@@ -177,3 +184,27 @@ def test_what_iperf3_says_is_read_and_its_complaints_are_passed_on() -> None:
     for broken in ("", "[]", '{"end": {}}'):
         with pytest.raises(PathsError, match="no result"):
             read_iperf(broken)
+
+
+SAID = """\
+0      0              10.0.0.2:5201         10.0.0.1:40000
+\t cubic wscale:7,7 rto:201 bytes_received:1000 segs_out:4 segs_in:9 rcv_space:14480
+0      28960  [::ffff:10.0.0.2]:5202   [::ffff:10.0.0.1]:40001
+\t cubic wscale:7,7 rto:201 bytes_sent:9 bytes_retrans:7 retrans:1/12 bytes_received:{received} lastsnd:4
+0      0              10.0.0.2:5203         10.0.0.1:40002
+\t cubic rto:201 bytes_sent:9
+"""
+
+
+def test_connections_are_counted_by_their_ends_and_compared_between_two_looks() -> None:
+    before, after = (read_connections(SAID.format(received=received)) for received in (5, 905))
+    assert before == {
+        (5201, 40000): TcpCounts(1000, 0),
+        (5202, 40001): TcpCounts(5, 12),
+        (5203, 40002): TcpCounts(0, 0),
+    }
+    assert counted_between(before, after) == TcpCounts(900, 0)
+    del after[5203, 40002]
+    with pytest.raises(PathsError, match="1 of 3 TCP connections ended"):
+        counted_between(before, after)
+    assert read_connections("") == {}

@@ -22,13 +22,13 @@ PLACES = list(TABLES)
         ("README.md", "sd-fast"),
         ("docs/results.md", "sd-fast"),
         ("docs/throughput.md", "sd-fast-throughput"),
-        ("docs/sqr.md", "sqr"),
-        ("docs/protect.md", "p4-protect"),
+        ("docs/sqr.md", "sqr*"),
+        ("docs/protect.md", "p4-protect*"),
     ],
 )
 def test_the_tables_of_the_repository_are_made_from_the_reference_results(page: str, folder: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert filled(text, [ROOT / "reference_results" / folder]) == text
+    assert filled(text, sorted((ROOT / "reference_results").glob(folder))) == text
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -65,4 +65,4 @@ def test_the_command_fills_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert capsys.readouterr().out.startswith(said)
     assert "`sdfast-fig9`" in page.read_text(encoding="utf-8")
     assert main(["report", str(REFERENCE), str(REFERENCE), "--into", str(page)]) == 2
-    assert "one campaign" in capsys.readouterr().err
+    assert "stands in two of these folders" in capsys.readouterr().err

@@ -107,5 +107,5 @@ def test_the_table_of_the_manual_is_made_from_the_kept_runs() -> None:
 
 def test_tortures_and_campaigns_share_no_table(torture: Path) -> None:
     campaign = ROOT / "reference_results" / "sd-fast"
-    with pytest.raises(BadInputError, match="one campaign, or folders of"):
+    with pytest.raises(BadInputError, match="takes campaigns, or folders of"):
         filled(ROUNDS, [torture, campaign])

@@ -88,6 +88,19 @@ def ratios_of(rows: Sequence[AnyRow], variants: tuple[Variant, Variant], case: C
     return [by_round[0][number] / by_round[1][number] for number in both if by_round[1][number]]
 
 
+def _short(value: float) -> str:
+    """A number over a bar, which is narrow.
+
+    Examples
+    --------
+    >>> _short(17_920), _short(2_000), _short(95.46)
+    ('17.9k', '2,000', '95.5')
+    """
+    if value >= 10_000:
+        return f"{value / 1000:.1f}k"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def bars(axes: Axes, rows: Sequence[AnyRow], looks: Looks, cases: Cases, *, value: Value) -> None:
     """Medians of every variant in every case, side by side; `looks` are colour and label of the variants."""
     width = 0.8 / len(looks)
@@ -101,7 +114,7 @@ def bars(axes: Axes, rows: Sequence[AnyRow], looks: Looks, cases: Cases, *, valu
             axes.bar(place, estimate.value, 0.92 * width, color=colour, label=None if group else label)
             whisker(axes, place, estimate)
             axes.annotate(
-                f"{estimate.value:,.0f}" if estimate.value >= 100 else f"{estimate.value:.3g}",
+                _short(estimate.value),
                 (place, estimate.high or estimate.value),
                 xytext=(0, 3),
                 textcoords="offset points",

@@ -79,7 +79,7 @@ def claims(stored: Transfers) -> list[ClaimResult]:
 def draw(stored: Transfers, caption: str) -> Figure:
     """TCP goodput and retransmissions by the number of pairs."""
     rows = by_pairs(stored)
-    figure, axes = canvas.panels("P4-Protect, Figure 7 through Open vSwitch: TCP goodput", 2)
+    figure, axes = canvas.panels("P4-Protect, Figure 7 through Open vSwitch", 2)
     bars(axes[0], rows, LOOKS, CASES, value=field_of("goodput_mbps"))
     axes[0].set_ylabel("goodput of all pairs, Mbit/s")
     bars(axes[1], rows, LOOKS, CASES, value=field_of("retransmits"))
@@ -87,7 +87,8 @@ def draw(stored: Transfers, caption: str) -> Figure:
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper right", fontsize=9, frameon=False, ncols=3)
     facts = [
         f"A pair is an iperf3 client at one host and its server at the other, {FLOWS} flows; the paper's pairs have "
-        "hosts of their own. The processors are the bottleneck.",
+        "hosts of their own. All flows send during the whole time. Each link carries 100 Mbit/s, so the link is the "
+        "bottleneck, as in the paper.",
         setup.BRIDGES_SCALE,
         QUARTILE_BARS,
     ]

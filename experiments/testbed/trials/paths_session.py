@@ -111,7 +111,7 @@ def run_goodput(testbed: TwoPaths, trial: Trial, own: GoodputParameters) -> Good
     """TCP flows at once."""
     places = testbed.h1, testbed.h2
     with nodes_of(testbed, _variant(trial)):
-        return transfer(places, str(H2_ADDRESS), 1, own.flows, own.seconds)[0]
+        return transfer(places, str(H2_ADDRESS), own.flows, own.seconds)
 
 
 def run_jitter(testbed: TwoPaths, trial: Trial, own: JitterParameters) -> JitterMeasured:

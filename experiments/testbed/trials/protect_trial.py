@@ -119,10 +119,11 @@ def _wait_for_echo(network: EmulatedNetwork) -> None:
 def run_transfers(network: EmulatedNetwork, own: TransfersParameters) -> TransfersMeasured:
     """TCP goodput with each number of pairs."""
     address = network.hosts[FAR].address
-    found = [transfers.transfer(_places(network), address, pairs, own.flows, own.transfer_s) for pairs in own.pairs]
+    together = [
+        transfers.transfer_together(_places(network), address, pairs, own.flows, own.transfer_s) for pairs in own.pairs
+    ]
     return TransfersMeasured(
-        tuple(sum(each.goodput_mbps for each in pairs) for pairs in found),
-        tuple(sum(each.retransmits for each in pairs) for pairs in found),
+        tuple(each.goodput_mbps for each in together), tuple(each.retransmits for each in together)
     )
 
 

@@ -136,7 +136,7 @@ def load_probes(folder: Place) -> pd.DataFrame:
     """Probe packets of a run: one row a packet and way, seconds since the run's zero; errors as `load_rows`."""
     found = read_folder(Path(folder))
     if not isinstance(found, RunFolder):
-        raise BadInputError(f"{fspath(folder)!r} is a campaign, which keeps no single packets; use load_rows")
+        raise BadInputError(f"{fspath(folder)!r} is no run, and keeps no single packets; use load_rows")
     path = found.path / PROBES
     return frame_of(read_rows(path) if path.is_file() else ())
 
@@ -153,7 +153,7 @@ def load_claims(folder: Place) -> pd.DataFrame:
     """
     found = read_folder(Path(folder))
     if not isinstance(found, CampaignFolder):
-        raise BadInputError(f"{fspath(folder)!r} is a run, which has no claims of papers; use load_rows")
+        raise BadInputError(f"{fspath(folder)!r} is no campaign, and has no claims of papers; use load_rows")
     verdicts = (figure.verdict for figure in found.figures)
     return frame_of([{"id": verdict["id"], **claim} for verdict in verdicts for claim in verdict["claims"]])
 

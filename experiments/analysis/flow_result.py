@@ -105,8 +105,9 @@ def judge_flows(run: FlowRun, *, keeps_others: bool) -> FlowResult:
     claims = [_met(record, each) for record in run.records for each in _of(run, record) if _says_something(each)]
     if run.scenario.rerun is not None:
         claims += [_undisturbed(record) for record in run.records if record.name in run.stays]
-    elif keeps_others and not run.scenario.expected:
-        claims += [_kept(record) for record in run.records if record.kind != "victim"]
+    elif keeps_others:
+        others = (record for record in run.records if record.kind != "victim")
+        claims += [_kept(record) for record in others if not any(map(_is_about_after, _of(run, record)))]
     claims.append(Claim("rows", not run.wrong_rows, run.wrong_rows))
     return FlowResult(run, tuple(claims))
 
@@ -128,6 +129,11 @@ def expected_of(run: FlowRun, name: str) -> tuple[Expected, ...]:
     return tuple(
         each for each in run.scenario.expected if each.flow == name and each.scheme in (None, run.variation.scheme)
     )
+
+
+def _is_about_after(expected: Expected) -> bool:
+    """Whether it says how much a flow gets after the failure, in place of the promise of its scheme."""
+    return expected.after_mbps is not None or expected.after_below_mbps is not None
 
 
 def _of(run: FlowRun, record: FlowRecord) -> tuple[Expected, ...]:

@@ -77,7 +77,7 @@ def _unfinished(folder: CampaignFolder) -> list[Block]:
     text = (
         f"This campaign is not finished: {counted(len(missing), 'trial')} of {len(planned(folder)):,} "
         f"{'has' if len(missing) == 1 else 'have'} no result yet. "
-        f"It goes on with: armor reproduce --resume {folder.path.name}"
+        f"It goes on with: armor reproduce --resume FOLDER, where FOLDER is the place of {folder.path.name}"
     )
     names = Text("\n".join(missing), "listing")
     return [Text(text, "warning"), Fold(f"The missing {counted(len(missing), 'trial')}", (names,))]
@@ -131,13 +131,15 @@ def _variants_part(rows: Sequence[Json]) -> Part:
 
 def _means(rows: Sequence[Json]) -> tuple[str, ...]:
     good = [row for row in rows if row["status"] == "ok"]
-    converged = [row["convergence_ms"] for row in good if row.get("convergence_ms") is not None]
-    turned = [row["backtracking_ms"]["from_failure"] for row in good if row.get("backtracking_ms")]
+    converged = [row["convergence_ms"] for row in good if "convergence_ms" in row]
+    turned = [
+        row["backtracking_ms"] and row["backtracking_ms"]["from_failure"] for row in good if "backtracking_ms" in row
+    ]
     return (
         number(len(good)),
         number(len(rows) - len(good)),
         number(len(_doubtful(rows))),
-        *(milliseconds(fmean(values)) if values else NONE for values in (converged, turned)),
+        *(milliseconds(fmean(values)) if values and None not in values else NONE for values in (converged, turned)),
     )
 
 

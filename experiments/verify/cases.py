@@ -42,11 +42,16 @@ def failure_masks(n_links: int, failures: int, sample: int | None, seed: int, wh
     if sample is not None and sample < 1:
         raise BadInputError(f"--sample is {sample}; use 1 or more")
     all_sets = comb(n_links, failures)
-    if sample is None and all_sets > MAX_SETS:
-        raise BadInputError(f"{failures} of {n_links} {what} can fail in {all_sets:,} ways; draw some with --sample N")
+    if min(sample or all_sets, all_sets) > MAX_SETS:
+        raise BadInputError(
+            f"{failures} of {n_links} {what} can fail in {all_sets:,} ways; draw at most {MAX_SETS:,} with --sample N"
+        )
     if sample is None or sample >= all_sets:
         return [sum(1 << number for number in chosen) for chosen in combinations(range(n_links), failures)]
     generator = np.random.default_rng(seed)
+    if all_sets < 2 * sample:  # drawing one after another would meet the same ones again and again
+        every = [sum(1 << number for number in chosen) for chosen in combinations(range(n_links), failures)]
+        return [every[at] for at in generator.permutation(all_sets)[:sample].tolist()]
     drawn: dict[int, None] = {}
     while len(drawn) < sample:
         chosen = generator.choice(n_links, size=failures, replace=False)

@@ -118,6 +118,8 @@ def _add(total: Any, part: Any) -> None:
     """Add numbers and lists by name, and the parts of parts; of what is a largest value, keep the larger."""
     for name, value in vars(part).items():
         held = getattr(total, name)
+        if value is None:
+            continue
         if held is None:
             setattr(total, name, value)
         elif isinstance(value, (Stage, Rewriting, Notifying)):

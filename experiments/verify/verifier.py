@@ -28,7 +28,7 @@ from ryu_apps.plan.choices import uses_agent
 from ryu_apps.plan.guarantees import Promise
 from ryu_apps.plan.rows import RulePlan
 
-_MAX_STATES = 2_000_000  # then the stored transitions are dropped, so that memory stays bounded
+_MOST_STORED = 2_000_000  # states, or transitions between them: then they are dropped, so that memory stays bounded
 
 
 class Verifier:
@@ -85,7 +85,7 @@ class Verifier:
 
     def tally(self, failed_masks: list[int]) -> Tally:
         """Count all cases of these failed sets."""
-        if len(self.transitions.node_of) > _MAX_STATES:
+        if max(len(self.transitions.node_of), len(self.transitions.link)) > _MOST_STORED:
             self._use(self.switches)
         failed = [bits(mask) for mask in failed_masks]
         cases = self._cases(failed_masks, failed)

@@ -87,6 +87,13 @@ def test_what_is_expected_takes_the_place_of_the_promise() -> None:
     assert len(judge_flows(found, keeps_others=True).claims) == 2
 
 
+@pytest.mark.parametrize("of_another", [Expected("f3", "rescaling", after_mbps=1.0), Expected("f3", before_mbps=8.0)])
+def test_an_entry_that_says_nothing_of_afterwards_under_this_scheme_takes_no_promise_away(of_another: Expected) -> None:
+    found = run(record("f3", "direct", 8.0, 4.3), expected=(of_another,))
+    claims = judge_flows(found, keeps_others=True).claims
+    assert [claim.name for claim in claims if not claim.held and claim.name.startswith("f3")]
+
+
 @pytest.mark.parametrize(
     ("expected", "after", "met"),
     [

@@ -13,8 +13,10 @@ from xml.etree import ElementTree
 import pytest
 
 from experiments.cli.main import main
+from experiments.report import campaign_section
 from experiments.report.build import report_page
 from experiments.report.render import to_html
+from experiments.report.words import NONE
 from tests.report import folders
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}
@@ -183,10 +185,15 @@ def test_means_by_variant_leave_failed_attempts_out(every_folder):
     assert "mixed darkstrand 4 cbc-5ms 2 2 1 110.2 80.2" in words  # (100.0 + 120.5) / 2
 
 
+def test_a_time_that_never_ended_in_some_attempt_has_no_mean(every_folder):
+    rows = [{"status": "ok", "convergence_ms": each, "backtracking_ms": {"from_failure": 1.0}} for each in (12.0, None)]
+    assert campaign_section._means(rows)[3:] == (NONE, "1.0")
+
+
 def test_unfinished_campaign_says_so_and_how_to_go_on(every_folder):
     words = outline(every_folder[1]).words
     assert "not finished: 1 trial of 4 has no result yet" in words
-    assert "armor reproduce --resume campaign" in words
+    assert "armor reproduce --resume FOLDER, where FOLDER is the place of campaign" in words
     assert "The missing 1 trial t/4" in words
     assert "Not drawn or judged yet: sdfast-fig9." in words
 

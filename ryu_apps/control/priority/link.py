@@ -12,6 +12,7 @@ from ryu_apps.control.priority.decide.channels import class_order, controller_id
 from ryu_apps.control.priority.decide.dispatch import Dispatcher
 from ryu_apps.control.priority.decide.divert import (
     Diverted,
+    commits_bundle,
     divert,
     restore,
     sorting_messages,
@@ -65,7 +66,7 @@ class Link:
         self._notified: int | None = None  # class whose connection brings notifications in place of the main one
         self._own_xids: set[int] = set()
         self._echo_xid: int | None = None
-        self._is_sent_more = False
+        self._is_sent_more = self._is_wiped_by_bundle = False
         self._dispatcher = Dispatcher()
         self._xids = itertools.count(_FIRST_OWN_XID)
 
@@ -169,10 +170,19 @@ class Link:
             self._repeated[message[1]] = message
             for channel in self._channels.values():
                 channel.control(self._copy(message, channel.class_id))
-        if self._rows and wipes_sorting_rows(message):
+        if self._rows:
+            self._put_back_after(message)
+        return is_sent
+
+    def _put_back_after(self, message: bytes) -> None:
+        """Send PSO's rows again once a message has deleted them; what stands in a bundle does so at its commit."""
+        wipes = wipes_sorting_rows(message)
+        is_direct = message[1] == MsgType.FLOW_MOD
+        self._is_wiped_by_bundle |= wipes and not is_direct
+        if (wipes and is_direct) or (self._is_wiped_by_bundle and commits_bundle(message)):
+            self._is_wiped_by_bundle = False
             self._send_own([])  # another class's message would pass it
             self._send_own(sorting_messages(self._rows))
-        return is_sent
 
     def _copy(self, message: bytes, class_id: int) -> bytes:
         return for_class_connection(message, class_id == notified_class(self.table)) or b""

@@ -112,3 +112,19 @@ def test_rows_that_an_app_deletes_are_back_after_its_deletion_whatever_classes_b
     said = [message for message in switch.said() if message[1] == MsgType.FLOW_MOD]
     assert said[0] == deletion
     assert len(said) > 1
+
+
+def test_rows_that_a_bundle_deletes_are_back_once_it_is_committed() -> None:
+    switch = Switch()
+    switch.connect(3)
+    switch.said()
+    opened, added, committed = split_messages(encode.bundle(7, [encode.flows_delete_by_cookie(0, 0)]))[0]
+    for message in (opened, added):
+        switch.link.send(message, False)
+    assert [message for message in switch.said() if message[1] == MsgType.FLOW_MOD] == []
+    switch.link.send(committed, False)
+    said = switch.said()
+    assert said[0] == committed
+    assert [message for message in said if message[1] == MsgType.FLOW_MOD]
+    switch.link.send(committed, False)
+    assert [message for message in switch.said() if message[1] == MsgType.FLOW_MOD] == []

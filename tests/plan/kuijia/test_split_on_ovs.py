@@ -72,6 +72,7 @@ def test_a_split_is_judged_by_pearson_s_statistic() -> None:
     assert skewed.p_value == pytest.approx(0.0455, abs=1e-4)
     assert skewed.worst_error == pytest.approx(0.1)
     assert Split((0.5, 0.5, 0.0), (60, 40, 0)).p_value == pytest.approx(skewed.p_value)
+    assert Split((0.5, 0.5, 0.0), (60, 40, 1)).p_value == Split((1.0, 0.0), (3, 2)).p_value == 0
 
 
 def test_a_single_tunnel_is_always_right_and_no_flows_have_no_shares() -> None:

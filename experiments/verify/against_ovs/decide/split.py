@@ -61,7 +61,12 @@ class Split:
 
     @property
     def p_value(self) -> float:
-        """Chance of a statistic at least this large, were every flow's slot drawn at random; 1 for a single tunnel."""
+        """Chance of a statistic at least this large, were every flow's slot drawn at random; 1 for a single tunnel.
+
+        Flows on a tunnel of weight 0 have no chance.
+        """
+        if any(count and not weight for count, weight in zip(self.flows, self.weights, strict=True)):
+            return 0.0
         freedom = sum(weight > 0 for weight in self.weights) - 1
         return float(chi2.sf(self.chi_square, freedom)) if freedom else 1.0
 

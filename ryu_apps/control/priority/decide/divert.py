@@ -27,7 +27,9 @@ from ryu_apps.openflow.wire import (
     HEADER_BYTES,
     OFPTT_ALL,
     ONF_BUNDLE_ADD,
+    ONF_BUNDLE_CONTROL,
     ONF_EXPERIMENTER,
+    BundleControl,
     FlowCommand,
     MsgType,
     Multipart,
@@ -218,9 +220,18 @@ def _add(row: FlowRow) -> bytes:
 
 
 def wipes_sorting_rows(message: bytes) -> bool:
-    """Whether a flow-mod deletes rows of PSO along with an app's own, so that they have to be put back."""
-    if message[1] != MsgType.FLOW_MOD or len(message) < _MATCH_AT or message[25] != FlowCommand.DELETE:
+    """Whether a flow-mod, be it in a bundle, deletes rows of PSO along with an app's own: they have to be put back."""
+    at = _flow_mod_at(message)
+    if at is None or message[at + 25] != FlowCommand.DELETE:
         return False
-    mask, cookie = message[16:24], message[8:16]
+    cookie, mask, table_id = message[at + 8 : at + 16], message[at + 16 : at + 24], message[at + 24]
     is_meant = all((own ^ wanted) & bits == 0 for own, wanted, bits in zip(_PSO_PREFIX, cookie, mask, strict=False))
-    return is_meant and (message[24] == OFPTT_ALL or message[24] in PSO_TABLES)
+    return is_meant and (table_id == OFPTT_ALL or table_id in PSO_TABLES)
+
+
+def commits_bundle(message: bytes) -> bool:
+    """Whether a message asks the switch to carry out a bundle."""
+    if message[1] != MsgType.EXPERIMENTER or len(message) < _BUNDLE_INNER_AT:
+        return False
+    experimenter, subtype, _bundle_id, control = struct.unpack_from("!IIIH", message, HEADER_BYTES)
+    return (experimenter, subtype, control) == (ONF_EXPERIMENTER, ONF_BUNDLE_CONTROL, BundleControl.COMMIT_REQUEST)

@@ -67,11 +67,11 @@ def run_program(
 
 
 @contextmanager
-def child(argv: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-    """A process that ends with the block, and with this program."""
+def child(argv: Sequence[str], stderr: int | None = None) -> Iterator[subprocess.Popen[str]]:
+    """A process that ends with the block, and with this program; its errors go where this program's go, or `stderr`."""
     # In a session of its own: Ctrl-C on the terminal must reach this program only, which then ends the others in order.
     with subprocess.Popen(
-        [*ENDS_WITH_ITS_PARENT, *argv], stdout=subprocess.PIPE, text=True, start_new_session=True
+        [*ENDS_WITH_ITS_PARENT, *argv], stdout=subprocess.PIPE, stderr=stderr, text=True, start_new_session=True
     ) as process:
         try:
             yield process

@@ -68,7 +68,9 @@ def _start(
     ports = [str(FIRST_PORT + number) for number in range(pairs)]
     for port in ports:
         server = ["iperf3", "-s", "-1", "-p", port, "-B", address, "--forceflush"]
-        _wait_for_words(stack.enter_context(child(inside(places[1], server))), "listening")
+        # A server complains when its client is ended; that it does not listen is said without its words.
+        started = stack.enter_context(child(inside(places[1], server), subprocess.DEVNULL))
+        _wait_for_words(started, "listening")
     wanted = ["-t", f"{seconds:g}", "-P", str(flows), "-J"]
     words = [["iperf3", "-c", address, "-p", port, *wanted] for port in ports]
     return [stack.enter_context(child(inside(places[0], each))) for each in words]

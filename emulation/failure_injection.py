@@ -111,7 +111,7 @@ class FailureInjection:
             process for process in (AGENT, VSWITCHD, OVSDB_SERVER) if self._network.is_running(process, name)
         )
         before = time.monotonic()
-        self._held[name] = running
+        self._held[name] = (*self._held.get(name, ()), *running)
         for process in running:
             self._network.hold(process, name)
         return self._stamp("node", name, (before, time.monotonic()), live=False)

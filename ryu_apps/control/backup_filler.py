@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ryu.lib import hub
-
 from machine.event_log import EventLog
 from ryu_apps.backup_database.store import BackupStore
 from ryu_apps.control.faults import Faults
+from ryu_apps.control.retrying import until_done
 from ryu_apps.plan.rows import RulePlan
-
-FIRST_RETRY_S, MAX_RETRY_S = 0.5, 30.0
 
 
 class BackupFiller:
@@ -36,14 +33,7 @@ class BackupFiller:
 
         Each attempt asks for the plan: another one may have come meanwhile, and been written.
         """
-        pause_s, done = FIRST_RETRY_S, False
-        while not done and wanted():
-            with self._faults.surfaced("backup database", node):
-                self._write(remote, plan(), ports)
-                done = True
-            if not done:
-                hub.sleep(pause_s)
-                pause_s = min(2 * pause_s, MAX_RETRY_S)
+        until_done(lambda: self._write(remote, plan(), ports), wanted, self._faults, "backup database", node)
 
     def _write(self, remote: str, plan: RulePlan, ports: Mapping[int, str]) -> None:
         self.unacknowledged.add(plan.node)

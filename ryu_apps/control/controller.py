@@ -20,7 +20,7 @@ from machine.collector import collector_paused
 from mininet_topos.catalogue import load_topology
 from mininet_topos.connectivity import require_connected
 from mininet_topos.topology import LinkId
-from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S, BackupFiller
+from ryu_apps.control.backup_filler import BackupFiller
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
 from ryu_apps.control.controller_events import ControllerEvents
 from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
@@ -37,6 +37,7 @@ from ryu_apps.control.knowledge_reader import KnowledgeReader
 from ryu_apps.control.listening import listen_address
 from ryu_apps.control.queue_keeper import QueueKeeper
 from ryu_apps.control.restorer import Restorer, RouteRewriting
+from ryu_apps.control.retrying import until_done
 from ryu_apps.control.return_coordinator import ReturnCoordinator
 from ryu_apps.control.route_configuration import SwitchRoutes, owner_of
 from ryu_apps.control.settings import load_allow_list
@@ -205,14 +206,12 @@ class Controller:
 
     def _bring_up(self, switch: Switch) -> None:
         """Describe the ports, install the plan, fill the backup database; again until it is done."""
-        pause_s, done = FIRST_RETRY_S, False
-        while not done and not switch.channel.closed:
-            with self.faults.surfaced("install", switch.node), suppress(SwitchClosedError):
+
+        def install() -> None:
+            with suppress(SwitchClosedError):
                 self._install(switch)
-                done = True
-            if not done:
-                hub.sleep(pause_s)
-                pause_s = min(2 * pause_s, MAX_RETRY_S)
+
+        until_done(install, lambda: not switch.channel.closed, self.faults, "install", switch.node)
 
     def _install(self, switch: Switch) -> None:
         self._learn_ports(switch)

@@ -12,7 +12,6 @@ from ryu.lib import hub
 
 from machine.event_log import EventLog
 from machine.json_rpc import SMALL_BYTES, JsonRpcClient, connected, transact
-from ryu_apps.control.backup_filler import FIRST_RETRY_S, MAX_RETRY_S
 from ryu_apps.control.decide.live_topology import Mismatch
 from ryu_apps.control.decide.queues import (
     DATABASE,
@@ -23,6 +22,7 @@ from ryu_apps.control.decide.queues import (
     write_operations,
 )
 from ryu_apps.control.faults import Faults
+from ryu_apps.control.retrying import FIRST_RETRY_S, MAX_RETRY_S
 from ryu_apps.plan.rows import RulePlan
 
 _POLL_S = 1.0

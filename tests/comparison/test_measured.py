@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from statistics import median
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from experiments.campaign.order import in_order
 from experiments.campaign.values import Variant
 from experiments.cli.main import main
-from experiments.comparison.decide.measured import HEADER, Spread, cells, measured, spread
+from experiments.comparison.decide.measured import HEADER, Spread, cells, measured, outage_of_row_ms, spread
 from experiments.comparison.decide.trials import PAIRS, Measuring, cases_of, compare_trials, variant_of
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
@@ -60,6 +62,13 @@ def test_a_spread_holds_every_round(values: list[float]) -> None:
     found = spread(values)
     assert found == Spread(median(values), min(values), max(values))
     assert spread([*values, None]) is None
+
+
+@given(st.lists(st.floats(0, 1e6) | st.none(), min_size=1))
+def test_an_outage_that_had_not_ended_is_no_number(outages_ms: list[float | None]) -> None:
+    row: Any = SimpleNamespace(pairs=[SimpleNamespace(outage_ms=each) for each in outages_ms])
+    known_ms = [each for each in outages_ms if each is not None]
+    assert outage_of_row_ms(row) == (max(known_ms) if len(known_ms) == len(outages_ms) else None)
 
 
 def test_a_scheme_without_a_row_has_dashes() -> None:

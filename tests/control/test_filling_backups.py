@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("ryu", reason="Ryu is not installed")
 from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError
-from ryu_apps.control import backup_filler
+from ryu_apps.control import backup_filler, retrying
 from ryu_apps.control.backup_filler import BackupFiller
 from ryu_apps.control.faults import Faults
 from ryu_apps.plan.rows import RulePlan
@@ -40,7 +40,7 @@ class Store:
 def filler(monkeypatch: pytest.MonkeyPatch) -> BackupFiller:
     Store.written = []
     monkeypatch.setattr(backup_filler, "BackupStore", Store)
-    monkeypatch.setattr(backup_filler, "FIRST_RETRY_S", 0.001)
+    monkeypatch.setattr(retrying, "FIRST_RETRY_S", 0.001)
     events = EventLog("controller")
     return BackupFiller(Faults(events, logging.getLogger("test")), events)
 

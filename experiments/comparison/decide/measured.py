@@ -33,7 +33,8 @@ class Measured:
     doubtful
         Rounds among them whose row is not trustworthy (a busy machine, BFD that failed where nobody failed a link).
     outage_ms
-        Of the pair with the longest in each round: from the first packet that is lost to the next that arrives.
+        Of the pair with the longest in each round: from the first packet that is lost to the next that arrives; None where
+        packets of a pair were still lost at the end of a round.
     packets_lost
         Pings without an answer after the failure, of all pairs.
     backtracked
@@ -81,12 +82,19 @@ def _of(variant: Variant, rows: Sequence[Json]) -> Measured:
         mode=variant.mode,
         rounds=len(rows),
         doubtful=sum(not row["trustworthy"] for row in rows),
-        outage_ms=spread([max(pair.outage_ms or 0.0 for pair in row.pairs) for row in read]),
+        outage_ms=spread([outage_of_row_ms(row) for row in read]),
         packets_lost=spread([_lost(row) for row in read]),
         backtracked=spread([_backtracked(row) for row in read]),
         backtracking_ms=spread(ends),
         notification_frames=spread([row["notification_frames"] for row in rows]),
     )
+
+
+def outage_of_row_ms(row: ProbedRow) -> float | None:
+    """Of the pair with the longest; None where one had not ended."""
+    outages_ms = [pair.outage_ms for pair in row.pairs]
+    known_ms = [each for each in outages_ms if each is not None]
+    return max(known_ms) if known_ms and len(known_ms) == len(outages_ms) else None
 
 
 def _lost(row: ProbedRow) -> int:

@@ -219,12 +219,19 @@ def _pair(view: _PairView, windows: Mapping[str, Window], found: Mapping[Pair, S
         "phases": {name: _phase(view.stream, window, datagrams) for name, window in windows.items()},
         "backtracked_out": backtracked[0],
         "backtracked_back": backtracked[1],
-        "outage_ms": _round(max(outcome.outage_ms for outcome in view.outcomes)),
+        "outage_ms": _maybe(_outage_ms(view.outcomes)),
         "convergence_ms": _maybe(view.convergence_ms),
         "backtracking_rtt_ms": _maybe(backtracking_rtt_ms(view.stream.flights[0])),
         "backtracking_rtt_back_ms": _maybe(backtracking_rtt_ms(view.stream.flights[1])),
         "download": None,
     }
+
+
+def _outage_ms(outcomes: Sequence[WayOutcome]) -> float | None:
+    """The longer one of both ways; None while one still went on at the end."""
+    if not all(outcome.has_recovered for outcome in outcomes):
+        return None
+    return max(outcome.outage_ms for outcome in outcomes)
 
 
 def pair_head(ends: Pair, facts: PairFacts, failed: Sequence[str]) -> Json:

@@ -33,8 +33,8 @@ class Measured:
     doubtful
         Rounds among them whose row is not trustworthy (a busy machine, BFD that failed where nobody failed a link).
     outage_ms
-        Of the pair with the longest in each round: from the first packet that is lost to the next that arrives; None where
-        packets of a pair were still lost at the end of a round.
+        Of the pair with the longest in each round: from the first packet that is lost to the next that arrives. None
+        where packets of a pair were still lost at the end of a round.
     packets_lost
         Pings without an answer after the failure, of all pairs.
     backtracked

@@ -22,6 +22,6 @@ if [ "$(wc -l <<<"$failed")" -gt "$at_most" ]; then
 fi
 echo "== second look, alone, at:"
 echo "$failed"
-"$python" -m pytest -o cache_dir="$cache" "$@" -n 0 --last-failed --last-failed-no-failures none
+"$python" -m pytest -o cache_dir="$cache" "$@" -n 0 --last-failed --last-failed-no-failures none ${COVERAGE:+--cov-append}
 echo "== passed at the second look only (the first failure is printed above):"
 echo "$failed"

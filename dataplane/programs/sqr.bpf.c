@@ -97,12 +97,14 @@ static __always_inline int copy_frame(struct __sk_buff *skb, struct slot *slot, 
     return bpf_skb_load_bytes(skb, ADDRESSES, slot->data + ADDRESSES + TAG_BYTES, rest);
 }
 
-/* Count what the packet of this slot is overwritten before: its delta, or its replay. */
+/* Count what the packet of this slot is overwritten before: its delta, or its replay. While a port turns, its tail is
+ * still that of the replay before. */
 static __always_inline void count_overwritten(struct control *port, __u64 old_seq, __u64 old_ns, __u64 now_ns)
 {
+    __u32 state = *(volatile __u32 *)&port->state;
     if (!old_seq)
         return;
-    if (port->state == STATE_UP) {
+    if (state == STATE_UP || state == STATE_TURNING) {
         if (old_seq > port->floor && old_ns + port->delta_ns >= now_ns)
             count(&port->young);
     } else if (old_seq > read_now(&port->tail)) {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from dataplane.decide.sqr import FIELDS, SqrPort, chosen_keys, first_control, read_counters, read_field
+from dataplane.decide.sqr import FIELDS, STATE_TURNING, SqrPort, chosen_keys, first_control, read_counters, read_field
 from dataplane.loader import LoadedObject, PacketProgramError, find_program_object
 from dataplane.model.byte_ring import ByteRing, Mode, RingLimits, send
 from dataplane.model.marking import Marking
@@ -120,6 +120,16 @@ def random_frames(ring: Ring, count: int, seed: int) -> None:
 
 def test_slots_and_counters_are_the_model_s_on_random_frames_and_states(ring: Ring) -> None:
     random_frames(ring, FRAMES, random.randrange(1 << 30))
+
+
+@pytest.mark.parametrize(("delta_ns", "young"), [(round(FOREVER_MS * 1e6), 1), (0, 0)])
+def test_while_a_port_turns_an_overwritten_packet_counts_by_its_age(ring: Ring, delta_ns: int, young: int) -> None:
+    for number in range(PORT.slots):
+        ring.program.test(ETHERNET + udp(HOSTS[0], HOSTS[1], (number, 1)))
+    ring.set(state=STATE_TURNING, delta_ns=delta_ns)  # the tail is that of an earlier replay: none
+    ring.program.test(ETHERNET + udp(HOSTS[0], HOSTS[1], (PORT.slots, 1)))
+    counters = read_counters(ring.control)
+    assert (counters.held, counters.young, counters.pending) == (1, young, 0)
 
 
 def test_a_frame_shorter_than_its_header_does_not_get_that_far(ring: Ring) -> None:

@@ -24,6 +24,7 @@ _READ_BYTES = 1 << 16
 _SEND_BYTES = 1 << 16
 _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _QUIET_S = 0.005  # a message that stopped arriving for this long is tried again, whatever its length
+_PATIENCE = 2  # a try that failed is repeated only after a pause of so many times what it took
 MOST_BYTES = 1 << 28  # of one message: several times the plan of a large switch
 SMALL_BYTES = 1 << 22  # where answers are short, of a server that may be hostile
 _MOST_ECHOES = 1000  # during one call: a server probes an idle client every few seconds
@@ -72,6 +73,7 @@ class JsonRpcClient:
         self._try_from_bytes = 0
         self._open_braces = 0
         self._is_quiet = False
+        self._quiet_s = _QUIET_S
         self._next_id = 0
         self._deadline_s = 0.0
         self._socket = _connected_socket(remote, timeout_s)
@@ -133,7 +135,7 @@ class JsonRpcClient:
         JSON-RPC over a stream has no frames: a message ends where its JSON does. Parsing the beginning of a
         long message over and over would cost its length squared, so it is tried when the braces balance, and then not
         before it is twice as long. Braces inside strings may upset the count, so it is also tried when nothing more
-        comes for a moment.
+        comes for a moment; a server that sends a byte at a time does not have it tried all the time.
         """
         while True:
             is_balanced = self._open_braces == 0 and len(self._received) >= self._try_from_bytes
@@ -145,6 +147,7 @@ class JsonRpcClient:
 
     def _parse(self) -> dict[str, Any] | None:
         """The first message of what was received; None when it has not come to its end."""
+        began_s = time.monotonic()
         try:
             text = self._received.decode("utf-8").lstrip()
             if text[:1] not in ("", "{"):
@@ -154,8 +157,9 @@ class JsonRpcClient:
             raise JsonRpcError(f"{self.remote} sent a message with too many brackets in brackets") from error
         except ValueError:
             self._try_from_bytes = 2 * len(self._received)
+            self._quiet_s = max(_QUIET_S, _PATIENCE * (time.monotonic() - began_s))
             return None
-        self._received, self._open_braces, self._try_from_bytes = bytearray(), 0, 0
+        self._received, self._open_braces, self._try_from_bytes, self._quiet_s = bytearray(), 0, 0, _QUIET_S
         self._keep(text[end:].encode("utf-8"))
         found: dict[str, Any] = message
         return found
@@ -182,7 +186,7 @@ class JsonRpcClient:
                 data = self._socket.recv(_READ_BYTES)
             except _NOT_READY:
                 if self._received and not self._is_quiet:
-                    self._is_quiet = not self._wait(time.monotonic() + _QUIET_S)
+                    self._is_quiet = not self._wait(min(self._deadline_s, time.monotonic() + self._quiet_s))
                     return
                 if is_over:
                     raise TimeoutError from None

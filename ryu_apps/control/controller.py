@@ -23,6 +23,7 @@ from mininet_topos.topology import LinkId
 from ryu_apps.control.backup_filler import BackupFiller
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
 from ryu_apps.control.controller_events import ControllerEvents
+from ryu_apps.control.datapath import REFUSED_SWITCH
 from ryu_apps.control.decide.frames import read_arp, read_lldp_probe
 from ryu_apps.control.decide.held_back import held_back, in_order
 from ryu_apps.control.decide.knowledge import Known, knowledge
@@ -179,6 +180,9 @@ class Controller:
     def message_refused(self, datapath: Any, what: str, text: str) -> None:
         """A switch has sent what cannot be used; it may not have said yet who it is."""
         plan = self.plans.get(datapath.id)
+        if what == REFUSED_SWITCH and plan is not None:
+            self.topology_control.switch_refused(plan.node, text)
+            return
         self.faults.report(what, f"from {datapath.address[0]}: {text}", plan.node if plan else "")
 
     def _behind(self, datapath: Any) -> list[Switch]:
@@ -200,7 +204,9 @@ class Controller:
         lldp_probe = read_lldp_probe(packet.data)
         arp = read_arp(packet.data)
         if lldp_probe is not None:
-            self.topology_control.lldp_probe_heard(switch.node, packet.in_port, lldp_probe)
+            if not self.topology_control.lldp_probe_heard(switch.node, packet.in_port, lldp_probe):
+                text = f"too many discovery frames come, now to port {packet.in_port}; this one is left out"
+                self.faults.report("discovery flood", text, switch.node)
         elif arp is not None and self.settings.edge:
             self.edge.arp_received(switch.node, packet.in_port, arp)
 

@@ -23,16 +23,19 @@ from ryu.ofproto import ofproto_parser
 
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.decide.peers import Peer
-from ryu_apps.control.limited_lines import LimitedLog
+from ryu_apps.control.limited_lines import LimitedLog, LimitedRecords
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.decode import decode_received
 from ryu_apps.openflow.lengths import check_received
 from ryu_apps.openflow.messages import Received
 from ryu_apps.openflow.wire import VERSION, MsgType, WireError, header, split_messages
 
-_LINES = LimitedLog(logging.getLogger("armor.datapath"))
+_LOG = logging.getLogger("armor.datapath")
+_LINES = LimitedLog(_LOG)
+_LOGGERS_OF_RYU = ("OFPHandler", "ryu.ofproto.ofproto_parser")  # each writes lines about what a switch sends
+_OF_RYU = LimitedRecords(_LOG)
 HANDSHAKE_S = 10.0
-NO_HANDSHAKE = "no handshake"
+NO_HANDSHAKE, REFUSED_SWITCH = "no handshake", "refused switch"
 _READ_BYTES = 16384
 _RYU_FACTORY = ryu_controller.datapath_connection_factory
 _APPS: set[str] = set()  # names of the apps that take `MessageReceived`, and need nothing of Ryu's parsers
@@ -54,7 +57,8 @@ class MessageRefused(EventBase):
     kind
         "malformed", and the connection is closed; "unusable": Ryu fell over it, closed; "unparsable" by Ryu, and
         "unreadable" by Armor's codec: the message is left out. "overlong": too much came in answer to one request,
-        closed. `NO_HANDSHAKE`: none within `HANDSHAKE_S`, closed.
+        closed. `NO_HANDSHAKE`: none within `HANDSHAKE_S`, closed. `REFUSED_SWITCH`: it may not speak for the datapath
+        id that it claims, and PSO, which learns of it first, has closed it.
     text
         What is wrong with it.
     """
@@ -66,7 +70,7 @@ class MessageRefused(EventBase):
     @property
     def what(self) -> str:
         """Name of the error in the event log."""
-        return self.kind if self.kind == NO_HANDSHAKE else f"{self.kind} message"
+        return self.kind if self.kind in (NO_HANDSHAKE, REFUSED_SWITCH) else f"{self.kind} message"
 
 
 def peer_of(connection: Any, address: Any) -> Peer:
@@ -173,7 +177,9 @@ class ServedDatapath(ryu_controller.Datapath):
 
 
 def serve_with(datapath_class: type[ServedDatapath]) -> None:
-    """Have Ryu make such a datapath of every connection."""
+    """Have Ryu make such a datapath of every connection, and limit what Ryu writes about it."""
+    for name in _LOGGERS_OF_RYU:
+        logging.getLogger(name).addFilter(_OF_RYU)
 
     def serve(connection: Any, address: Any) -> None:
         with contextlib.closing(datapath_class(connection, address)) as datapath:
@@ -213,7 +219,7 @@ class MessageApp(app_manager.RyuApp):
 def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable[[bytes], None]) -> None:
     """Take whole messages from a connection until it ends or is not wanted any more.
 
-    Gives way to other greenlets after every full read; waiting for more does it too.
+    Gives way to other greenlets when more may be there already; waiting for more does it too.
 
     Raises
     ------
@@ -235,5 +241,5 @@ def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable
             if not is_wanted():
                 return
             take(message)
-        if len(data) == _READ_BYTES:
-            hub.sleep(0)  # more is there, and others wait
+        if len(data) == _READ_BYTES or isinstance(connection, ssl.SSLSocket):  # TLS gives one record, however short
+            hub.sleep(0)

@@ -11,6 +11,8 @@ from ryu.lib import hub
 
 from ryu_apps.control.decide.line_limit import SUMMARY_S, LineLimit, offered, summarised
 
+MOST_CHARACTERS = 2000  # of a record of somebody else's, which may repeat all that a switch has sent
+_LEFT_OUT = "%s: %d more lines were left out"
 Summarise = Callable[[int], None]
 """Says how many lines were left out."""
 
@@ -50,6 +52,32 @@ class LimitedLines:
             summarise(number)
 
 
+class LimitedRecords(logging.Filter):
+    """Lets a burst of a logger's warnings and errors through, then none; cuts those that are too long.
+
+    Parameters
+    ----------
+    summaries
+        Where the summaries go; not through this filter.
+    """
+
+    def __init__(self, summaries: logging.Logger) -> None:
+        super().__init__()
+        self._summaries, self._lines = summaries, LimitedLines()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record may be written."""
+        if record.levelno < logging.WARNING:
+            return True
+        kind = f"lines of {record.name}"
+        if not self._lines.admits(kind, lambda number: self._summaries.error(_LEFT_OUT, kind, number)):
+            return False
+        text = record.getMessage()
+        if len(text) > MOST_CHARACTERS:
+            record.msg, record.args = f"{text[:MOST_CHARACTERS]}... ({len(text)} characters)", ()
+        return True
+
+
 class LimitedLog:
     """Errors of a logger, limited by kind.
 
@@ -70,5 +98,5 @@ class LimitedLog:
         kind
             Of a small set; the summary names it.
         """
-        if self._lines.admits(kind, lambda number: self._logger.error("%s: %d more lines were left out", kind, number)):
+        if self._lines.admits(kind, lambda number: self._logger.error(_LEFT_OUT, kind, number)):
             self._logger.error("%s", text, exc_info=trace)

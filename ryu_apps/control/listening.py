@@ -28,6 +28,7 @@ _REFUSED = LimitedLog(LOG)
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _ACCEPT_AGAIN_S = 0.1
 _OTHER_FILES = 512  # open files that are no OpenFlow connections
+_SLOW = f"its handshake has not ended within {HANDSHAKE_S:g} s"
 Handle = Callable[[Any, Any], None]
 """Serves a connection, given its socket and the switch's address."""
 
@@ -109,7 +110,8 @@ def _with_tls(handle: Handle) -> Handle:
     def serve(connection: Any, address: Any) -> None:
         connection.settimeout(HANDSHAKE_S)
         try:
-            secured = context.wrap_socket(connection, server_side=True)
+            with hub.Timeout(HANDSHAKE_S, TimeoutError(_SLOW)):  # of all of it; the socket's is that of each wait
+                secured = context.wrap_socket(connection, server_side=True)
         except OSError as error:
             _REFUSED.error("failed TLS handshakes", f"{address[0]} has not got in: {handshake_error(error)}")
             connection.close()

@@ -33,8 +33,10 @@ from ryu_apps.plan.rows import RulePlan
 
 TEND_S = 0.5
 ANSWER_S = 2.0
+ANSWER_BYTES = 1 << 22  # several times the state of a node with thousands of connections
 DRAIN_S = 0.3  # what is under way in tunnels that are to go
 CONFIGURE_S = 10.0
+_READ_BYTES = 1 << 16
 _POLL_S = 0.05
 _HOLD_POLL_S = 0.01
 
@@ -94,6 +96,8 @@ class ProtectController(Controller):
         with self.faults.surfaced("protection", node):
             try:
                 answer = exchange(self.settings.protect_nodes.format(node=node, control_ip=switch.control_ip), request)
+            except PermissionError:
+                raise  # its socket is another user's, which waiting does not change
             except OSError:
                 self._answers[node] = {}  # it has not started yet, or not again
                 return
@@ -217,13 +221,30 @@ def exchange(address: str, request: Json) -> Json:
     OSError
         Nobody answers there in time.
     NodeError
-        The answer is no JSON, or the two ends do not accept each other's certificates.
+        The answer is no JSON or too long, or the two ends do not accept each other's certificates.
     """
     with _connected(address) as connection:
         connection.sendall(json.dumps(request).encode() + b"\n")
-        with connection.makefile("r", encoding="utf-8") as stream:
-            line = stream.readline()
+        line = _line_of(connection, address)
     try:
         return json.loads(line)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise NodeError(f"the node at {address} said {line[:80]!r}, which is no JSON") from error
+
+
+def _line_of(connection: Any, address: str) -> bytes:
+    """The first line that a node sends, or all before it hangs up; it has ANSWER_S for the whole line."""
+    deadline_s, line = time.monotonic() + ANSWER_S, bytearray()
+    while b"\n" not in line[-_READ_BYTES:]:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError(f"{address} has sent no whole line within {ANSWER_S:g} s")
+        connection.settimeout(left_s)
+        data = connection.recv(_READ_BYTES)
+        if not data:
+            break
+        line += data
+        if len(line) > ANSWER_BYTES:
+            raise NodeError(f"the node at {address} sends a line of more than {ANSWER_BYTES:,} bytes")
+        hub.sleep(0)  # a node that sends without pause keeps nobody waiting
+    return bytes(line.partition(b"\n")[0])

@@ -82,12 +82,12 @@ def guarded(
 
     def answered(environ: dict[str, Any]) -> Answer:
         method, path = environ.get("REQUEST_METHOD", "GET"), environ.get("PATH_INFO", "/")
-        if not rate.admits(time.monotonic()):
-            return json_answer(too_many())
         names = ("HTTP_HOST", "HTTP_ORIGIN", "CONTENT_TYPE", "HTTP_AUTHORIZATION")
         refusal = refused(method, Sender(*(environ.get(name, "") for name in names)), own_host, token)
-        if refusal is not None:
+        if refusal is not None:  # costs those who may ask nothing of their rate
             return json_answer(refusal)
+        if not rate.admits(time.monotonic()):
+            return json_answer(too_many())
         content = environ["wsgi.input"].read(MAX_BODY_BYTES + 1) if method == "POST" else b""
         if len(content) > MAX_BODY_BYTES:
             return json_answer(too_long())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mininet_topos.input_files import read_text
 from ryu_apps.control.configuration import configured_texts
@@ -22,6 +22,17 @@ def load_settings(group: SettingGroup[Value]) -> Value:
         A required setting is missing, a value cannot be used, or the file's group holds a name that is no setting.
     """
     return group.read(configured_texts(group.name, group.meanings), os.environ)
+
+
+def load_setting(group: SettingGroup[Any], name: str) -> Any:
+    """One setting of a group whose required settings nobody may have given, since its app does not run here.
+
+    Raises
+    ------
+    BadInputError
+        The value cannot be used, or the file's group holds a name that is no setting.
+    """
+    return group.read_one(name, configured_texts(group.name, group.meanings), os.environ)
 
 
 def load_allow_list(path: str) -> AllowList | None:

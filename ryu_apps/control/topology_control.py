@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from functools import partial
 
 from machine.event_log import EventLog
-from mininet_topos.ports import MAX_PORT_NO
+from mininet_topos.ports import HOST_PORT, MAX_PORT_NO
 from mininet_topos.topology import FailureScenario, Topology
 from ryu_apps.control.decide import live_topology
+from ryu_apps.control.decide.allowance import Allowance, Rate
 from ryu_apps.control.decide.frames import LldpProbe, lldp_probe_frame
 from ryu_apps.control.decide.live_topology import Expected, LiveTopology, Mismatch, PortKey
 from ryu_apps.control.limited_lines import LimitedLines
@@ -17,6 +18,7 @@ from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import PortDesc, PortStatus
 from ryu_apps.plan.rows import Output
 
+PROBES = Rate(per_s=10, at_once=100)  # at one port, beyond those of its neighbour
 _MOST_REFUSED = 100  # somebody who tries out ids fills no memory
 
 
@@ -37,6 +39,16 @@ class TopologyControl:
         self._refused: dict[Mismatch, None] = {}
         self._named: frozenset[Mismatch] = frozenset()
         self._lines = LimitedLines()
+        regular_per_s = 1 / discovery_interval_s if discovery_interval_s else 0.0
+        self._probes_a_port = Rate(PROBES.per_s + regular_per_s, PROBES.at_once)
+        self._allowances: dict[PortKey, Allowance] = {}
+
+    def _allowance(self, node: str, port_no: int) -> Allowance:
+        """That of a port; all ports that the topology lacks share one, which a host that is there has."""
+        key = (node, port_no if self.has_port(node, port_no) else HOST_PORT)
+        if key not in self._allowances:
+            self._allowances[key] = Allowance(self._probes_a_port, time.monotonic())
+        return self._allowances[key]
 
     def node_of(self, dpid: int) -> str | None:
         """Name of the switch with this datapath id; an unknown one is named once, and has to be left alone."""
@@ -92,10 +104,14 @@ class TopologyControl:
         """The connection of a switch is gone."""
         self.live = live_topology.switch_gone(self.live, node)
 
-    def lldp_probe_heard(self, node: str, port_no: int, lldp_probe: LldpProbe) -> None:
-        """A discovery frame has arrived."""
-        self.live = live_topology.lldp_probe_heard(self.live, node, port_no, lldp_probe, time.monotonic())
+    def lldp_probe_heard(self, node: str, port_no: int, lldp_probe: LldpProbe) -> bool:
+        """A discovery frame has arrived; False if it was too many, since any host can make them, and is left out."""
+        now_s = time.monotonic()
+        if not self._allowance(node, port_no).admits(now_s):
+            return False
+        self.live = live_topology.lldp_probe_heard(self.live, node, port_no, lldp_probe, now_s)
         self.name_mismatches()
+        return True
 
     def lldp_probes_for(self, node: str, dpid: int) -> list[bytes]:
         """Packet-outs that send a discovery frame out of every live port of a switch."""

@@ -120,8 +120,17 @@ def _table_property(message: bytes, start: int, end: int) -> None:
 
 
 _PROPERTIES = _List("a table property", 2, 4, _table_property, is_padded=True)
+_VERSION_BITMAP, _VERSIONS = 1, 256  # a version is one byte of the header
+
+
+def _hello_element(message: bytes, start: int, end: int) -> None:
+    kind, most = int.from_bytes(message[start : start + 2], "big"), 4 + _VERSIONS // 8
+    if kind == _VERSION_BITMAP and end - start > most:
+        raise MalformedMessageError(f"a bitmap of versions of length {end - start} at byte {start}: at most {most}")
+
+
 # Ryu steps over hello elements by their length alone; Open vSwitch's has 8 bytes, where padding makes no difference.
-_HELLO_ELEMENTS = _List("a hello element", 2, 4)
+_HELLO_ELEMENTS = _List("a hello element", 2, 4, _hello_element)
 _QUEUES = _List("a queue", 8, 16, _within(_List("a queue property", 2, 8), 16))
 # Multipart types whose entries say how long they are.
 _LISTED_PARTS = {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from ryu_apps.control.decide.frames import LldpProbe, lldp_probe_frame
 from ryu_apps.control.decide.line_limit import BURST_LINES
 from ryu_apps.control.decide.live_topology import MAX_UNEXPECTED_PORTS
 from ryu_apps.openflow import encode
@@ -14,11 +15,13 @@ from ryu_apps.openflow.wire import MsgType, Multipart
 from tests.control.priority.running import PlayedSwitch, with_xid, xids
 from tests.control.running import RunningApp
 from tests.patience import wait_until
+from tests.pmt.frames import packet_in
 from tests.pmt.messages import bare
 
 pytestmark = [pytest.mark.ryu, pytest.mark.slow]
 PER_ADDRESS = 8
 PORTS_OF_A_PART = 1000
+SHORT_ERROR = bare(MsgType.ERROR, struct.pack("!HH", 1, 1))
 ERROR = bare(MsgType.ERROR, struct.pack("!HH", 1, 1) + encode.flows_delete_by_cookie(0, 0))
 TWO_BYTES_OF_A_PORT = struct.pack("!HHHBB2s8x", 1, 10, 0x8000, 0, 2, b"xx")
 UNREADABLE = bare(MsgType.PACKET_IN, struct.pack("!IHBBQ", 0, 0, 0, 0, 0) + TWO_BYTES_OF_A_PORT)
@@ -95,6 +98,30 @@ def test_errors_are_counted_and_their_lines_limited(app, what, message, dpid) ->
     assert summaries() >= 1
     assert BURST_LINES <= len(lines()) - summaries() <= 2 * BURST_LINES  # the burst, and what a pause gives back
     assert app.get("/armor/state")["errors"] >= number
+
+
+def test_discovery_frames_without_end_are_left_out_and_named(app) -> None:
+    frame = lldp_probe_frame(LldpProbe(3, 2), 0x020000000001)
+    with PlayedSwitch(app.openflow_port, dpid=1) as hostile:
+        hostile.hello()
+        wait_until(lambda: app.get("/armor/state")["switches"]["s1"], "the switch is there")
+        for _ in range(30):
+            hostile.send(packet_in(frame) * 100)
+        assert_served(hostile, 10)
+
+    def named() -> list[dict[str, object]]:
+        return [one for one in app.get("/armor/state")["recent_errors"] if one["what"] == "discovery flood"]
+
+    wait_until(named, "the flood is named")
+    assert {one["node"] for one in named()} == {"s1"}
+
+
+def test_what_ryu_itself_says_of_a_connection_without_a_handshake_is_limited(app) -> None:
+    said = "The data field sent from the switch is too short"
+    with PlayedSwitch(app.openflow_port, dpid=2) as hostile:
+        hostile.send(encode.hello(), SHORT_ERROR * 2000)
+        wait_until(lambda: "lines of OFPHandler: " in app.log, "the others are summed up")
+    assert 0 < app.log.count(said) <= 2 * BURST_LINES
 
 
 def test_a_reply_without_end_costs_its_switch_the_connection(app) -> None:

@@ -121,6 +121,17 @@ def test_a_switch_that_does_not_confirm_is_named_and_the_flow_stays_as_it_was(co
     assert all_hold(controller)
 
 
+def test_a_node_whose_socket_is_another_user_s_is_reported(
+    controller: ProtectController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_request: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(protection, "exchange", refused)
+    controller._ask("s1", {}, {})
+    assert "Permission denied" in controller.faults.recent[-1].text
+
+
 def test_nobody_waits_for_a_switch_that_has_gone_meanwhile(controller: ProtectController) -> None:
     controller.switches["s1"].channel.silent = True
     hub.spawn_after(0, setattr, controller.switches["s1"].channel, "closed", True)

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.loadgen.ports import free_port
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from ryu_apps.control.decide.peers import AllowList, Peer, read_allow_list, why_refused
+from tests.control.priority.running import PMT
 from tests.control.running import DummyNetwork, RunningApp
 from tests.dummy_ovs import DummyOvs
 from tests.patience import patient_s, wait_until
@@ -114,10 +116,12 @@ def test_a_connected_switch_keeps_its_id_and_notices_nothing(tmp_path):
 
 @pytest.mark.ryu
 @pytest.mark.slow
-def test_with_an_allow_list_nobody_else_comes_first(tmp_path):
+@pytest.mark.parametrize("beside", [(), ("ryu_apps/pso.py",)], ids=["alone", "under pso"])
+def test_with_an_allow_list_nobody_else_comes_first(tmp_path, beside):
     file = tmp_path / "switches.yaml"
     file.write_text("- {address: 127.0.0.1, dpids: [1, 2, 3, 4]}\n", encoding="utf-8")
-    with RunningApp("sdfast", "square", tmp_path, allowed_switches=str(file)) as app:
+    settings = {"allowed_switches": str(file), "pso_pmt": str(PMT), "pso_metrics_port": str(free_port())}
+    with RunningApp("sdfast", "square", tmp_path, beside, **settings) as app:
         assert Impostor(app.openflow_port, 2).ends()
         wait_until(lambda: refused(app), "the other is named")
         ((node, text),) = refused(app)

@@ -73,6 +73,12 @@ def test_a_flood_of_requests_is_refused():
     assert set(found[: int(REQUESTS.at_once)]) == {200}
 
 
+def test_requests_that_are_refused_cost_others_nothing_of_their_rate():
+    client = Client(TOKEN)
+    assert {client.ask()[0] for _ in range(int(REQUESTS.at_once) * 3)} == {401}
+    assert client.ask(HTTP_AUTHORIZATION=f"Bearer {TOKEN}")[0] == 200
+
+
 def test_an_error_of_the_application_is_answered_and_logged(caplog):
     def broken(*_request):
         raise KeyError("s9")

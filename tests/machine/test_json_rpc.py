@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from machine import json_rpc
 from machine.json_rpc import JsonRpcClient, JsonRpcError, call, connected, transact
 
 
 @contextmanager
-def server(folder: Path, *pieces: bytes, stays: bool = False) -> Iterator[Path]:
+def server(folder: Path, *pieces: bytes, stays: bool = False, pause_s: float = 0.0) -> Iterator[Path]:
     """A server that reads one request and answers in the given pieces, then hangs up, or stays and reads on."""
     path = folder / "db.sock"
     listener = socket.socket(socket.AF_UNIX)
@@ -28,6 +30,7 @@ def server(folder: Path, *pieces: bytes, stays: bool = False) -> Iterator[Path]:
             connection.recv(65536)
             for piece in pieces:
                 connection.sendall(piece)
+                time.sleep(pause_s)
             while stays and connection.recv(65536):
                 pass
 
@@ -93,6 +96,18 @@ def test_whatever_a_server_sends_costs_a_bounded_amount(tmp_path: Path, pieces: 
         pytest.raises(JsonRpcError, match=reason),
     ):
         client.call("x", [])
+
+
+def test_a_server_that_sends_a_byte_at_a_time_does_not_have_all_of_it_read_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries, parse = [], JsonRpcClient._parse
+    monkeypatch.setattr(JsonRpcClient, "_parse", lambda client: tries.append(client) or parse(client))
+    monkeypatch.setattr(json_rpc, "_PATIENCE", 1e9)
+    pieces = (b'{"a": [', *[b"1,"] * 30)
+    with server(tmp_path, *pieces, pause_s=0.02) as path, pytest.raises(JsonRpcError, match="connection closed"):
+        call(path, "x", [])
+    assert len(tries) <= 2  # the first pause, and the end
 
 
 @pytest.mark.parametrize(

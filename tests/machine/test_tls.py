@@ -8,6 +8,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,23 @@ def test_a_client_refuses_a_server_of_another_authority(folder: Path) -> None:
         says(port, client_of(folder))
     assert "refused: self-signed certificate in certificate chain" in handshake_error(refused.value)
     assert "does not trust" in reasons[0]
+
+
+def test_with_two_authorities_switches_let_the_controller_in_and_no_other_switch(folder: Path) -> None:
+    switches = folder.parent / "switches"
+    make_certificates(switches, ("s1", "s9"), days=1)
+
+    def context(home: Path, name: str, trusted: Path, *, is_server: bool = False) -> ssl.SSLContext:
+        use_identity(replace(files_of(home, name), ca_certificate=str(trusted / "authority.pem")))
+        return tls_context("this end", is_server=is_server)
+
+    server = context(switches, "s1", folder, is_server=True)
+    with served(server) as (port, reasons):
+        assert says(port, context(folder, "controller", switches)) == b"hello"
+    assert reasons == []
+    with served(server) as (port, reasons), contextlib.suppress(OSError):
+        assert says(port, context(switches, "s9", switches)) == b""
+    assert "certificate is refused" in reasons[0]
 
 
 def test_without_an_identity_there_is_no_tls(folder: Path) -> None:

@@ -65,6 +65,7 @@ def test_what_switches_say_passes(good: bytes) -> None:
     [
         (message(MsgType.HELLO, bytes(8)), "a hello element of length 0"),
         (struct.pack("!BBHI", 5, 0, 16, 1) + bytes(8), "a hello element of length 0"),
+        (message(MsgType.HELLO, struct.pack("!HH", 1, 40) + bytes(36)), "a bitmap of versions of length 40"),
         *((part(number, bytes(64)), "of length 0") for number in LISTED),
         (struct.pack("!BBHI", 4, 23, 32, 1) + bytes(24), "a queue of length 0"),
         (part(1, FLOW[:-16] + bytes(16)), "of length 0"),

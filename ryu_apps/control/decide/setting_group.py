@@ -77,6 +77,22 @@ class SettingGroup(Generic[Value]):
         texts = {each: self._text(each, configured, environment) for each in self.settings}
         return self.make(**{each.name: each.read(each.name, given) for each, given in texts.items()})
 
+    def read_one(self, name: str, configured: Mapping[str, str | None], environment: Mapping[str, str]) -> Any:
+        """One setting, whatever the others are.
+
+        Parameters
+        ----------
+        configured
+            As for `read`.
+
+        Raises
+        ------
+        BadInputError
+            It is required and missing, or its value cannot be used.
+        """
+        (setting,) = (each for each in self.settings if each.name == name)
+        return setting.read(name, self._text(setting, configured, environment))
+
     def _text(self, setting: Setting, configured: Mapping[str, str | None], environment: Mapping[str, str]) -> str:
         variable = self.environment_name(setting.name)
         given = (environment.get(variable), configured.get(setting.name))

@@ -11,13 +11,14 @@ from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
 from mininet_topos.wording import sentence
+from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.listening import listen_address, prepare_listening
 from ryu_apps.control.priority.decide.channels import class_order
 from ryu_apps.control.priority.decide.counters import live_table
 from ryu_apps.control.priority.decide.settings import PSO, PsoSettings
 from ryu_apps.control.priority.metrics import serve_metrics
 from ryu_apps.control.priority.service import PsoService
-from ryu_apps.control.settings import load_settings
+from ryu_apps.control.settings import load_allow_list, load_setting, load_settings
 from ryu_apps.pmt.parse import load_pmt
 from ryu_apps.pmt.rules import PolicyMapTable
 
@@ -35,7 +36,8 @@ class PsoApp(app_manager.RyuApp):
             settings = load_settings(PSO)
             table = read_table(settings)
             if table.rules:
-                self.service = PsoService(table, settings, listen_address())
+                allow_list = load_allow_list(load_setting(ARMOR, "allowed_switches"))
+                self.service = PsoService(table, settings, listen_address(), allow_list)
                 self.service.install()
                 if settings.metrics_port:
                     serve_metrics(self.service, settings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -13,15 +12,17 @@ from ryu.lib import hub
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.datapath import peer_of, read_messages
 from ryu_apps.control.limited_lines import LimitedLog
+from ryu_apps.control.priority.decide.channels import switch_of
 from ryu_apps.control.priority.sender import Sender
 from ryu_apps.control.priority.sockets import keep_short, mark, prepare, why_unsent
 from ryu_apps.control.priority.waiting import Event
-from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import VERSION, MsgType, header
 from ryu_apps.pmt.channels import async_masks, set_async
 from ryu_apps.pmt.rules import PolicyMapTable
 
 _LINES = LimitedLog(logging.getLogger("pso"))
+MAX_UNSENT_BYTES = 1 << 16  # of answers to echo requests: with more waiting the connection is not read from
 _QUEUE_REPLY = 23
 # What apps hear of what comes here, as if from the main connection; the rest answers PSO itself.
 _NOTIFICATIONS = (MsgType.PORT_STATUS, MsgType.FLOW_REMOVED)
@@ -78,9 +79,9 @@ class ClassChannel:
         self.peer = peer_of(connection, address)
         self.dpid: int | None = None
         self.link: Link | None = None
-        self._is_ready = False
+        self._is_ready = self._is_paused = False
         self._socket, self._registry, self._is_open = connection, registry, True
-        self._urgent: deque[bytes] = deque()
+        self._urgent = bytearray()
         self._work, self._caught_up = Event(), Event()
         self._replies: dict[int, Callable[[], None]] = {}
         self._xids = itertools.count(1)
@@ -113,8 +114,13 @@ class ClassChannel:
 
     def control(self, *messages: bytes) -> None:
         """Send what belongs to the connection itself, before packet-outs."""
-        self._urgent.extend(messages)
+        self._urgent += b"".join(messages)
         self._work.ring()
+
+    def say_something(self) -> None:
+        """Say something to a switch whose own probes are not read now, or it would take the connection for lost."""
+        if self._is_paused:
+            self.control(encode.echo_request())
 
     def wake(self) -> None:
         """Packet-outs may be waiting."""
@@ -174,14 +180,21 @@ class ClassChannel:
             return
         head = header(message)
         if head.msg_type == MsgType.ECHO_REQUEST:
-            self.control(encode.echo_reply(message))
+            self._answer_echo(message)
         elif head.msg_type == MsgType.FEATURES_REPLY:
-            self.dpid = decode.decode_features(message).dpid
-            self._registry.channel_known(self)
+            before, self.dpid = self.dpid, switch_of(self.dpid, message)
+            if before is None:
+                self._registry.channel_known(self)
         elif head.msg_type == MsgType.BARRIER_REPLY:
             self._replies.pop(head.xid, _nothing)()
         elif self.link is not None and head.version == VERSION and self._is_for_apps(head.msg_type):
             self.link.deliver(message)
+
+    def _answer_echo(self, request: bytes) -> None:
+        """Answer, and do not read on while too many answers wait; a switch that takes none runs into the timeout."""
+        self.control(encode.echo_reply(request))
+        while self._is_open and len(self._urgent) > MAX_UNSENT_BYTES:
+            self._caught_up.wait()
 
     def _is_for_apps(self, msg_type: int) -> bool:
         # Until this connection is ready, the main connection brings notifications, too.
@@ -193,7 +206,9 @@ class ClassChannel:
         # The switch has sorted it by the same table.
         self.link.deliver(message, self.class_id)
         while self._must_wait():
+            self._is_paused = True
             self._caught_up.wait()
+        self._is_paused = False
 
     def _must_wait(self) -> bool:
         """Whether not to read on: too much waits already, and nothing but packet-ins is expected."""
@@ -204,8 +219,10 @@ class ClassChannel:
     def _write(self) -> None:
         try:
             while self._is_open:
-                chunk = b"".join(self._urgent)
+                chunk = bytes(self._urgent)
                 self._urgent.clear()
+                if chunk:
+                    self._caught_up.ring()
                 if not chunk and self.link is not None and self._is_ready:
                     chunk = self.link.sender.next_apart(self.class_id)
                 if chunk:

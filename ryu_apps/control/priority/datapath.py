@@ -72,9 +72,10 @@ class PsoDatapath(ServedDatapath):
                 if closes:
                     break
         except OSError as error:
-            self.pso.error(why_unsent(error))
-            text = f"switch {self.id} at {self.address} takes nothing ({error}); its connection is closed"
-            _LINES.error("switches that take nothing", text)
+            if self.state != DEAD_DISPATCHER:  # else it was closed meanwhile, and that was said
+                self.pso.error(why_unsent(error))
+                text = f"switch {self.id} at {self.address} takes nothing ({error}); its connection is closed"
+                _LINES.error("switches that take nothing", text)
         finally:
             self.send_q = None  # Ryu's echo loop stops by it
             self.link.sender.close()

@@ -7,8 +7,9 @@ import logging
 from typing import Any
 
 from mininet_topos.errors import ArmorError
+from ryu_apps.control.limited_lines import LimitedLog
 from ryu_apps.control.priority.channel import ClassChannel
-from ryu_apps.control.priority.decide.channels import class_order, controller_ids, main_id
+from ryu_apps.control.priority.decide.channels import class_order, controller_ids, main_id, switch_of
 from ryu_apps.control.priority.decide.dispatch import Dispatcher
 from ryu_apps.control.priority.decide.divert import (
     Diverted,
@@ -27,7 +28,7 @@ from ryu_apps.control.priority.decide.fan_out import (
 )
 from ryu_apps.control.priority.decide.footprint import CARRIED
 from ryu_apps.control.priority.receiver import Receiver
-from ryu_apps.control.priority.sender import Sender
+from ryu_apps.control.priority.sender import FENCE_S, Sender
 from ryu_apps.control.priority.waiting import Event
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.lengths import check_received
@@ -38,6 +39,7 @@ from ryu_apps.pmt.classify import Classifier
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
 LOG = logging.getLogger("pso")
+_LINES = LimitedLog(LOG)
 _FIRST_OWN_XID = 0xF5000000  # Ryu counts its own up from a random number; a meeting needs both under way at once
 
 
@@ -50,12 +52,18 @@ class Link:
         What apps see: Ryu's object of the main connection.
     receiver
         Lets messages wait for the apps.
+
+    Attributes
+    ----------
+    dpid
+        What the switch has said first; None: nothing yet. Ryu's object takes a later one, too.
     """
 
     def __init__(
         self, datapath: Any, table: PolicyMapTable, sender: Sender, receiver: Receiver, count_error: Any
     ) -> None:
         self.datapath, self.sender = datapath, sender
+        self.dpid: int | None = None
         self.table, self._classifier = table, Classifier(table)
         self._receiver, self._count_error = receiver, count_error
         self._channels: dict[int, ClassChannel] = {}
@@ -69,6 +77,7 @@ class Link:
         self._is_sent_more = self._is_wiped_by_bundle = False
         self._dispatcher = Dispatcher()
         self._xids = itertools.count(_FIRST_OWN_XID)
+        sender.on_overflow = self._give_up
 
     @property
     def dscps(self) -> dict[int, int]:
@@ -91,10 +100,12 @@ class Link:
 
         Raises
         ------
-        MalformedMessageError
-            It is no OpenFlow message.
+        WireError
+            It is no OpenFlow message, or claims another datapath id than before.
         """
         xid = header(message).xid
+        if message[1] == MsgType.FEATURES_REPLY:
+            self.dpid = switch_of(self.dpid, message)
         if message[1] == MsgType.ECHO_REPLY and xid == self._echo_xid:
             self._echo_xid = None
             return
@@ -215,16 +226,41 @@ class Link:
         A host that says nothing on a connection acknowledges each small message in a packet of its own; one that
         answers now and then acknowledges every second one ("pingpong" in Linux' net/ipv4/tcp_input.c). With classes,
         the packet-ins that would carry acknowledgements travel on other connections.
+
+        Per-class connections that do not answer a barrier are closed; those that are not read for now are kept up.
         """
+        self._close_late()
+        for channel in self._channels.values():
+            channel.say_something()
         if self._channels and self._is_sent_more and self._echo_xid is None and self.sender.has_room:
             self._is_sent_more = False
             self._echo_xid = next(self._xids)
             self.sender.put(encode.echo_request(xid=self._echo_xid), main_class(self.table))
 
+    def _give_up(self) -> None:
+        """Close the connection of a switch for which far too much waits: what sends to it serves all switches."""
+        self._count_error("not read")
+        _LINES.error(
+            "switches that take too little",
+            f"switch {self.datapath.id} at {self.datapath.address} takes too little: far more waits for it than "
+            "send_queue allows; its connection is closed (raise send_queue if an app sends so much at once)",
+        )
+        self.datapath.close()
+
+    def _close_late(self) -> None:
+        """Close per-class connections that hold up the main connection: a barrier waits for their answer."""
+        for class_id in self.sender.late_fences():
+            self._count_error("not answered")
+            _LINES.error(
+                "connections that do not answer",
+                f"switch {self.datapath.id} at {self.datapath.address} has not answered a barrier on the connection of "
+                f"class {class_id} for {FENCE_S:g} s; that connection is closed",
+            )
+            self._channels[class_id].close()
+
     def _send_own(self, messages: list[bytes]) -> None:
-        """Send what belongs to PSO; a barrier keeps what an app sends next behind it."""
+        """Queue what belongs to PSO, without giving way; a barrier keeps what an app sends next behind it."""
         for message in (*messages, encode.barrier_request()):
-            self.sender.wait_for_room(message)
             self._put_own(message)
         self._dispatcher.barrier()
 
@@ -276,7 +312,12 @@ class Link:
         self.sender.close()
 
     def _route(self) -> None:
-        """Tell the switch on which connection each class comes."""
+        """Tell the switch on which connection each class comes.
+
+        This does not wait for room. Rows of another call could come between, and a reader of a per-class connection
+        that waited here would not read the answer that makes room.
+        """
+        self.sender.limit_overflow()
         ready = {class_id for class_id in self._channels if self.has_own_connection(class_id)}
         try:
             rows = sorting_rows(self.table, controller_ids(self.table, ready))

@@ -18,7 +18,7 @@ from ryu_apps.control.priority.service import PsoService
 from ryu_apps.control.serving import Answer, Application, json_answer, listen_and_serve
 
 _LABELS = ("direction", "class_id")
-_COUNTS = ("received", "served", "dropped")
+_COUNTS = ("received", "served", "dropped", "removed")
 
 
 class CounterCollector:

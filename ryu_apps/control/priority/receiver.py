@@ -16,14 +16,13 @@ from typing import Any
 from ryu.lib import hub
 
 from ryu_apps.control.priority.decide.channels import receive_treatment
-from ryu_apps.control.priority.decide.counters import RECEIVE, Counters
+from ryu_apps.control.priority.decide.counters import APPS, RECEIVE, Counters
 from ryu_apps.control.priority.decide.queue import ClassQueue, Entry, Kind
 from ryu_apps.control.priority.waiting import Condition, Event
 
 MAX_UNDROPPABLE_BYTES = 1 << 18  # of one switch: with more waiting the controller stops reading from it
 AT_ONCE = 8  # messages parsed before the apps handle them: what is more urgent waits for no more than these
 MOST_BACKLOG, RESUME_BACKLOG = 128, 64  # messages of a per-class connection: with more waiting it is not read from
-HARD_LIMIT = 8  # times its capacity: what may not be dropped waits when a queue is so long
 _MARK = "pso_entry"
 
 
@@ -70,6 +69,7 @@ class Receiver:
         self._counters.of(RECEIVE, class_id).received += 1
         for lost in self._queue.put(entry):
             self._counters.of(RECEIVE, lost.class_id).dropped += 1
+            self._resume((lost.source, lost.class_id))  # what is dropped is never popped
         self._work.ring()
         if not entry.may_be_dropped:
             self._undroppable[datapath] = self._undroppable.get(datapath, 0) + len(message)
@@ -78,7 +78,8 @@ class Receiver:
 
     def forget(self, datapath: Any) -> None:
         """A connection is gone, and with it what it still had to say."""
-        self._queue.remove_source(datapath)
+        for lost in self._queue.remove_source(datapath):
+            self._counters.of(RECEIVE, lost.class_id).removed += 1
         self._undroppable.pop(datapath, None)
         self._room.open()
         for key in [key for key in self._paused if key[0] is datapath]:
@@ -143,11 +144,12 @@ class AppEvents:
             self._internal.append(item)
             self._work.ring()
             return
-        entry = Entry(mark.class_id, mark.source, mark.kind, mark.size_bytes, mark.may_be_dropped, item)
-        while not entry.may_be_dropped and len(self._queue) >= HARD_LIMIT * self._queue.capacity:
+        entry = Entry(mark.class_id, mark.source, mark.kind, mark.size_bytes, mark.may_be_dropped, item, mark.at_s)
+        while not entry.may_be_dropped and self._queue.is_overfull():
             self._room.wait()
+        self._counters.of(APPS, entry.class_id).received += 1
         for lost in self._queue.put(entry):
-            self._counters.of(RECEIVE, lost.class_id).dropped += 1
+            self._counters.of(APPS, lost.class_id).dropped += 1
         self._work.ring()
 
     def get(self) -> tuple[Any, Any]:
@@ -159,6 +161,9 @@ class AppEvents:
             entry = self._queue.pop()
             if entry is not None:
                 self._room.open()
+                counters = self._counters.of(APPS, entry.class_id)
+                counters.served += 1
+                counters.delay.observe(time.monotonic() - entry.at_s)
                 if entry.kind is Kind.BARRIER:
                     # The app handles this event before it asks for the next.
                     self._queue.barrier_passed(entry.source)
@@ -168,7 +173,8 @@ class AppEvents:
 
     def forget(self, datapath: Any) -> None:
         """A connection is gone, and with it what it still had to say."""
-        self._queue.remove_source(datapath)
+        for lost in self._queue.remove_source(datapath):
+            self._counters.of(APPS, lost.class_id).removed += 1
         self._room.open()
 
     def empty(self) -> bool:

@@ -19,12 +19,13 @@ from ryu.lib import hub
 from ryu_apps.control.priority.decide.channels import send_treatment
 from ryu_apps.control.priority.decide.counters import SEND, Counters
 from ryu_apps.control.priority.decide.policies import HeadBytes, Policy, Strict
-from ryu_apps.control.priority.decide.queue import ClassQueue, Entry, Kind
-from ryu_apps.control.priority.receiver import HARD_LIMIT
+from ryu_apps.control.priority.decide.queue import FAR_TOO_MANY, ClassQueue, Entry, Kind
 from ryu_apps.control.priority.waiting import Condition, Event
 from ryu_apps.openflow.wire import MsgType, header
 
 CHUNK_BYTES = 8192  # written at once: what is more urgent waits for no more than this and the socket's own buffer
+FENCE_S = 10.0  # for the answer to a fence: as long as the socket of a per-class connection may take nothing
+MOST_PAUSES, _PAUSE_S = 1000, 0.001
 _APART = 1000  # fifo of what goes over a per-class connection: class id + this
 _SWITCH = "switch"
 
@@ -54,6 +55,11 @@ class Sender:
         Messages that may wait.
     event_loops
         Greenlets that handle events of all switches: a slow switch must not hold them up.
+
+    Attributes
+    ----------
+    on_overflow : function
+        Called when far too much waits for the switch; it closes this.
     """
 
     def __init__(
@@ -68,6 +74,8 @@ class Sender:
         self._main_fifos = self._fifos
         self._dirty: set[int] = set()
         self._awaited: set[int] = set()
+        self._fenced_at_s = 0.0  # when those that are awaited were asked
+        self._n_pauses = 0  # of those that serve all switches, since the queue was not full
         self._barrier: Entry | None = None
         self._unanswered: set[int] = set()
         self._waiting_main = 0  # messages that must not be lost and that the main connection carries
@@ -76,6 +84,7 @@ class Sender:
         self._work, self._room = Event(), Condition()
         self._wake_apart: dict[int, Callable[[], None]] = {}
         self.closed = False
+        self.on_overflow: Callable[[], None] = self.close
 
     @property
     def has_room(self) -> bool:
@@ -91,16 +100,31 @@ class Sender:
         """Let a message wait for its turn; False when the connection has ended.
 
         Waits while the queue is full, but for packet-outs, which are dropped. The greenlets that serve all switches
-        wait only when it is far too full.
+        wait when it is far too full, a second altogether, and then give the switch up.
         """
         self.wait_for_room(message)
         return self.put_in(message, self.fifo_of(class_id, message[1] == MsgType.PACKET_OUT), closes)
 
     def wait_for_room(self, message: bytes) -> None:
-        """Wait until `put_in` may take a message."""
-        limit = self._queue.capacity * (HARD_LIMIT if hub.getcurrent() in self._event_loops else 1)
-        while not send_treatment(message[1]).may_be_dropped and not self.closed and len(self._queue) >= limit:
+        """Wait until `put_in` may take a message; as `put`."""
+        if send_treatment(message[1]).may_be_dropped:
+            return
+        if hub.getcurrent() in self._event_loops:
+            self.limit_overflow()
+            return
+        while self._queue.is_full and not self.closed:
             self._room.wait()
+
+    def limit_overflow(self) -> None:
+        """Give way to the writer while far too much waits; give the switch up when that does not help."""
+        if not self._queue.is_full:
+            self._n_pauses = 0
+        while self._queue.is_overfull(FAR_TOO_MANY) and not self.closed:
+            self._n_pauses += 1
+            if self._n_pauses > MOST_PAUSES:
+                self.on_overflow()
+                return
+            hub.sleep(_PAUSE_S)
 
     def fifo_of(self, class_id: int, may_leave: bool) -> int:
         """Fifo of a class's messages that may leave the main connection, or may not."""
@@ -182,6 +206,10 @@ class Sender:
         self._put_apart[class_id] = self._put_apart.get(class_id, 0) - self._sent_apart.pop(class_id, 0)
         self._work.ring()
 
+    def late_fences(self) -> set[int]:
+        """Classes whose connection has not answered a fence within `FENCE_S`."""
+        return set(self._awaited) if time.monotonic() - self._fenced_at_s >= FENCE_S else set()
+
     def barrier_answered(self, xid: int) -> None:
         """A barrier reply, or an error about one, has come on the main connection."""
         if xid in self._unanswered:
@@ -192,7 +220,10 @@ class Sender:
     def close(self) -> None:
         """The connection has ended: nothing more is taken, and nobody waits any more."""
         self.closed = True
-        self._queue.remove_source(_SWITCH)
+        barrier = () if self._barrier is None else (self._barrier,)
+        for lost in (*self._queue.remove_source(_SWITCH), *barrier):
+            self._counters.of(SEND, lost.class_id % _APART).removed += 1
+        self._barrier = None
         self._work.ring()
         self._room.open()
 
@@ -229,6 +260,7 @@ class Sender:
         if not self._dirty:
             return self._pass_barrier(entry)
         self._barrier, self._awaited, self._dirty = entry, self._dirty, set()
+        self._fenced_at_s = time.monotonic()
         for class_id in tuple(self._awaited):
             self._apart[class_id]()
         return self._next_entry()

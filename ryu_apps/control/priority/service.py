@@ -14,14 +14,14 @@ from ryu.controller.handler import DEAD_DISPATCHER
 from ryu.lib import hub
 
 from mininet_topos.errors import BadInputError
-from ryu_apps.control.datapath import serve_with
-from ryu_apps.control.decide.peers import why_refused
+from ryu_apps.control.datapath import REFUSED_SWITCH, MessageRefused, serve_with
+from ryu_apps.control.decide.peers import AllowList, why_refused
 from ryu_apps.control.limited_lines import LimitedLog
 from ryu_apps.control.listening import OpenFlowServer
 from ryu_apps.control.priority.channel import ClassChannel
 from ryu_apps.control.priority.datapath import PsoDatapath
 from ryu_apps.control.priority.decide.channels import class_order, connections
-from ryu_apps.control.priority.decide.counters import Counters
+from ryu_apps.control.priority.decide.counters import APPS, RECEIVE, SEND, Counters
 from ryu_apps.control.priority.decide.policies import Policy, make_policy
 from ryu_apps.control.priority.decide.queue import ClassQueue
 from ryu_apps.control.priority.decide.settings import PsoSettings
@@ -48,6 +48,8 @@ class PsoService:
         With at least one rule.
     address
         Where Ryu listens: host and port.
+    allow_list
+        Who may speak for which switch; None: the first one that comes.
 
     Raises
     ------
@@ -55,8 +57,10 @@ class PsoService:
         The table or the shares cannot be used.
     """
 
-    def __init__(self, table: PolicyMapTable, settings: PsoSettings, address: tuple[str, int]) -> None:
-        self.table, self.settings = table, settings
+    def __init__(
+        self, table: PolicyMapTable, settings: PsoSettings, address: tuple[str, int], allow_list: AllowList | None
+    ) -> None:
+        self.table, self.settings, self._allow_list = table, settings, allow_list
         self.counters = Counters()
         self.links: dict[int, Link] = {}
         self._host, self._main_port = address
@@ -144,8 +148,8 @@ class PsoService:
         self._receiver.forget(link.datapath)
         for events in self._events:
             events.forget(link.datapath)
-        dpid = link.datapath.id
-        if self.links.get(dpid) is link:
+        dpid = link.dpid
+        if dpid is not None and self.links.get(dpid) is link:
             del self.links[dpid]
             for channel in self._channels_of(dpid):
                 channel.detach()
@@ -155,15 +159,15 @@ class PsoService:
         is_reply = message[0] == VERSION and message[1] == MsgType.FEATURES_REPLY
         is_known = datapath.id is not None and datapath.state != DEAD_DISPATCHER
         if is_reply and is_known and self.links.get(datapath.id) is not datapath.link:
-            self._main_known(datapath.link)
+            self._main_known(datapath.link, datapath.id)
 
-    def _main_known(self, link: Link) -> None:
-        dpid = link.datapath.id
+    def _main_known(self, link: Link, dpid: int) -> None:
         before = self.links.get(dpid)
-        if before is not None and before.datapath.peer != link.datapath.peer:
-            self.error("refused connection")
-            _LINES.error("refused connections", why_refused(dpid, link.datapath.peer, before.datapath.peer, None) or "")
-            link.datapath.close()
+        # Asked here as well as by the apps: they ask at the end of the handshake, and a switch may withhold that.
+        refused = self._refuses(link.datapath, dpid, before)
+        if refused:
+            event = MessageRefused(link.datapath, REFUSED_SWITCH, refused)
+            link.datapath.ofp_brick.send_event_to_observers(event)
             return
         self.links[dpid] = link
         if before is not None:
@@ -172,7 +176,8 @@ class PsoService:
             before.datapath.close()
         link.set_table(self._keeper.table_of(dpid))
         for channel in self._channels_of(dpid):
-            self._introduce(channel, link)
+            if not self._refuses(channel, dpid, link):
+                channel.introduce(link)
         address = str(link.datapath.address[0])
         hub.spawn(self._keeper.keep, dpid, address, lambda: self.links.get(dpid) is link, link.set_table)
 
@@ -183,31 +188,28 @@ class PsoService:
         assert channel.dpid is not None
         key = (channel.dpid, channel.class_id)
         before, link = self._channels.get(key), self.links.get(channel.dpid)
-        if before not in (None, channel) and link is not None and channel.peer != link.datapath.peer:
-            self._refuse(channel, link)
+        if self._refuses(channel, channel.dpid, link):
             return
         self._channels[key] = channel
-        if before is not None and before is not channel:
+        if before is not None:
             self.error("replaced connection")
             before.close()
         if link is None:
             return
         if link.has_own_connection(channel.class_id):
-            self._introduce(channel, link)
+            channel.introduce(link)
         else:
             channel.close()
 
-    def _introduce(self, channel: ClassChannel, link: Link) -> None:
-        """Join a per-class connection to its switch's, if it comes from the same end."""
-        if channel.peer == link.datapath.peer:
-            channel.introduce(link)
-        else:
-            self._refuse(channel, link)
-
-    def _refuse(self, channel: ClassChannel, link: Link) -> None:
-        self.error("refused connection")
-        _LINES.error("refused connections", why_refused(link.datapath.id, channel.peer, link.datapath.peer, None) or "")
-        channel.close()
+    def _refuses(self, connection: Any, dpid: int, present: Link | None) -> str | None:
+        """Close a main or per-class connection whose end may not speak for a switch; why it may not."""
+        present_peer = None if present is None else present.datapath.peer
+        refused = why_refused(dpid, connection.peer, present_peer, self._allow_list)
+        if refused is not None:
+            self.error("refused connection")
+            _LINES.error("refused connections", refused)
+            connection.close()
+        return refused
 
     def channel_closed(self, channel: ClassChannel) -> None:
         """A per-class connection has ended."""
@@ -233,7 +235,7 @@ class PsoService:
                 {
                     "class_id": each,
                     "name": names[each],
-                    **{way: self.counters.of(way, each).to_json() for way in ("receive", "send")},
+                    **{way: self.counters.of(way, each).to_json() for way in (RECEIVE, APPS, SEND)},
                 }
                 for each in class_order(self.table)
             ],

@@ -88,8 +88,8 @@ class RunningRyu:
 class PlayedSwitch:
     """One connection of a switch that answers the handshake and else does what the test says."""
 
-    def __init__(self, port: int, dpid: int = 1) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S)
+    def __init__(self, port: int, dpid: int = 1, address: str = "127.0.0.1") -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), ANSWER_S, (address, 0))
         self._rest, self._dpid = b"", dpid
         self.received: list[bytes] = []
 
@@ -133,6 +133,11 @@ class PlayedSwitch:
         self.send(encode.hello())
         self.read_until(lambda got: any(message[1] == MsgType.MULTIPART_REQUEST for message in got), "port description")
 
+    def hello_and_features(self) -> None:
+        """Open the conversation, say who it is, and leave the port description open (main connection)."""
+        self.send(encode.hello())
+        self.read_until(lambda got: any(message[1] == MsgType.FEATURES_REQUEST for message in got), "features request")
+
     def hello_of_class(self) -> None:
         """Open the conversation of a per-class connection: until its barrier has come."""
         self.send(encode.hello())
@@ -141,12 +146,16 @@ class PlayedSwitch:
     def _answer(self, message: bytes) -> None:
         head = header(message)
         if head.msg_type == MsgType.FEATURES_REQUEST:
-            features = struct.pack("!QIBB2xII", self._dpid, 0, 254, 0, 0x4F, 0)
-            self.send(with_xid(bare(MsgType.FEATURES_REPLY, features), head.xid))
+            self.send(with_xid(features_reply(self._dpid), head.xid))
         elif head.msg_type == MsgType.MULTIPART_REQUEST:
             self.send(struct.pack("!BBHI", 4, MsgType.MULTIPART_REPLY, 16, head.xid) + PORT_DESC)
         elif head.msg_type == MsgType.BARRIER_REQUEST:
             self.send(struct.pack("!BBHI", 4, MsgType.BARRIER_REPLY, 8, head.xid))
+
+
+def features_reply(dpid: int) -> bytes:
+    """What a switch says of itself."""
+    return bare(MsgType.FEATURES_REPLY, struct.pack("!QIBB2xII", dpid, 0, 254, 0, 0x4F, 0))
 
 
 def with_xid(message: bytes, xid: int) -> bytes:

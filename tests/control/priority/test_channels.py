@@ -15,12 +15,14 @@ from ryu_apps.control.priority.decide.channels import (
     main_id,
     receive_treatment,
     send_treatment,
+    switch_of,
 )
 from ryu_apps.control.priority.decide.queue import Kind
-from ryu_apps.openflow.wire import MsgType
+from ryu_apps.openflow.wire import MsgType, WireError
 from ryu_apps.pmt.channels import main_class
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.rules import PolicyMapTable
+from tests.control.priority.running import features_reply
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "pmt"
 
@@ -66,6 +68,13 @@ def test_every_class_has_a_connection_that_stands_and_plain_packet_ins_too(ready
     assert set(controller_ids(OUT_OF_BAND, ready).values()) <= standing
     assert 0 in standing  # where a plain output:CONTROLLER goes
     assert own not in ready
+
+
+def test_a_connection_is_that_of_one_switch() -> None:
+    assert switch_of(None, features_reply(5)) == 5
+    assert switch_of(5, features_reply(5)) == 5
+    with pytest.raises(WireError, match="it claims datapath id 0x6, and has claimed 0x5 before"):
+        switch_of(5, features_reply(6))
 
 
 def test_only_packet_ins_and_packet_outs_may_be_dropped() -> None:

@@ -27,6 +27,7 @@ from tests.control.priority.modelled_switch import (
     numbered,
 )
 from tests.control.priority.running import with_xid
+from tests.pmt.frames import Ip, ethernet, ipv4
 from tests.pmt.messages import bare
 
 pytestmark = pytest.mark.ryu
@@ -63,7 +64,11 @@ class Connections:
         self.errors: list[str] = []
         self.is_closed = False
         datapath: Any = SimpleNamespace(
-            id=1, ofproto=SimpleNamespace(OFP_VERSION=4), close=self._close, mark=lambda _dscp: None
+            id=1,
+            address=("10.0.0.1", 1),
+            ofproto=SimpleNamespace(OFP_VERSION=4),
+            close=self._close,
+            mark=lambda _dscp: None,
         )
         receiver: Any = SimpleNamespace(take=lambda _datapath, message, _class_id: self.delivered.append(message))
         self.link = Link(datapath, table, self.sender, receiver, self.errors.append)
@@ -72,6 +77,7 @@ class Connections:
         self.arrived_on: list[int] = []
         self.controls: dict[int, list[bytes]] = {}
         self.channels: dict[int, Any] = {}
+        self.closed_channels: list[int] = []
 
     def _close(self) -> None:
         self.is_closed = True
@@ -84,8 +90,10 @@ class Connections:
             class_id=class_id,
             mark=lambda _dscp: None,
             wake=lambda: None,
+            say_something=lambda: None,
             fence=lambda: under_way.append(FENCE),
             control=lambda *said: self.controls[class_id].extend(said),
+            close=lambda: self.closed_channels.append(class_id),
         )
         self.link.channel_ready(self.channels[class_id])
         self.settle()
@@ -230,6 +238,30 @@ def test_a_connection_that_fails_with_commands_of_which_nobody_knows_ends_the_da
     switch.link.channel_gone(switch.channels[LOW])
     assert switch.is_closed is not is_confirmed
     assert switch.errors == ([] if is_confirmed else ["failed with unconfirmed messages"])
+
+
+def test_a_connection_that_does_not_answer_a_barrier_is_closed_and_the_main_connection_goes_on(monkeypatch) -> None:
+    from ryu_apps.control.priority.sender import FENCE_S
+
+    now_s = 100.0
+    monkeypatch.setattr("ryu_apps.control.priority.sender.time", SimpleNamespace(monotonic=lambda: now_s))
+    switch, frame = connected(ON_MAIN), ethernet(0x0800, ipv4(Ip(ports=(1, 9))))
+    switch.link.send(encode.packet_out(frame, (), in_port=2, xid=1), closes=False)
+    switch.link.send(encode.barrier_request(2), closes=False)
+    while any(switch.write(each) for each in switch.under_way):
+        continue
+    assert FENCE in switch.under_way.pop(LOW)
+    switch.link.converse()
+    assert switch.closed_channels == []
+    now_s += FENCE_S
+    switch.link.converse()
+    assert (switch.closed_channels, switch.errors) == ([LOW], ["not answered"])
+    switch.settle()
+    assert switch.of_the_app() == []
+    switch.link.channel_gone(switch.channels[LOW])
+    switch.settle()
+    assert switch.of_the_app() == [encode.barrier_request(2)]
+    assert not switch.is_closed
 
 
 def test_notifications_use_the_connection_of_type_3_and_its_end_is_the_datapaths_end() -> None:

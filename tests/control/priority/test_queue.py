@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ryu_apps.control.priority.decide.policies import Strict, make_policy
-from ryu_apps.control.priority.decide.queue import MEAN_BYTES, ClassQueue, Entry, Kind
+from ryu_apps.control.priority.decide.queue import HARD_LIMIT, MEAN_BYTES, ClassQueue, Entry, Kind
 from ryu_apps.pmt.scheduling import SchedulerKind, full_shares
 
 CLASSES = (1, 2, 0)
@@ -127,6 +128,16 @@ def test_large_messages_fill_a_queue_before_their_number_does() -> None:
     assert queue.put(large[1]) == [large[1]]
     assert drain(queue) == [large[0]]
     assert not queue.is_full
+
+
+@pytest.mark.parametrize(("number", "size_bytes"), [(HARD_LIMIT * 2, 100), (1, HARD_LIMIT * 2 * MEAN_BYTES)])
+def test_a_queue_is_overfull_by_number_or_by_bytes(number: int, size_bytes: int) -> None:
+    queue = queue_of(capacity=2)
+    for _ in range(number):
+        assert not queue.is_overfull()
+        queue.put(Entry(1, "s1", Kind.FREE, size_bytes, False, None))
+    assert queue.is_overfull()
+    assert queue.is_overfull(2 * HARD_LIMIT) == (size_bytes > MEAN_BYTES)
 
 
 def test_a_full_queue_refuses_what_is_least_urgent_and_takes_what_may_not_go() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.errors import BadInputError
+from ryu_apps.control.decide.settings import ARMOR
 from ryu_apps.control.priority.decide.counters import Counters, DelayHistogram, live_table
 from ryu_apps.control.priority.decide.fan_out import for_class_connection
 from ryu_apps.control.priority.decide.settings import PSO, PsoSettings
@@ -58,7 +59,7 @@ def test_the_live_table_names_classes_and_errors() -> None:
     assert "2 queue_id:1" in text
     assert "12345" in text
     assert text.endswith("errors: malformed 1")
-    assert len(text.splitlines()) == 6
+    assert len(text.splitlines()) == 8
 
 
 def test_the_environment_wins_over_the_file_and_defaults_fill_the_rest() -> None:
@@ -67,6 +68,12 @@ def test_the_environment_wins_over_the_file_and_defaults_fill_the_rest() -> None
     assert PSO.read({}, {}) == PsoSettings()
     assert {each.name for each in PSO.settings} == set(PsoSettings.__dataclass_fields__)
     assert PsoSettings(switch_db="tcp:{control_ip}:6641").database_of("10.0.0.1") == "tcp:10.0.0.1:6641"
+
+
+def test_the_allow_list_is_found_where_no_app_of_armor_gives_its_required_settings() -> None:
+    assert ARMOR.read_one("allowed_switches", {}, {"ARMOR_ALLOWED_SWITCHES": "a"}) == "a"
+    assert ARMOR.read_one("allowed_switches", {"allowed_switches": "b"}, {}) == "b"
+    assert ARMOR.read_one("allowed_switches", {}, {}) == ""
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,13 @@ def test_a_first_push_marks_the_home_row_and_adds_one_row_a_class_beside_it() ->
     assert mutations[-1] == ["external_ids", "insert", ["map", [[PMT_KEY, to_json(OUT_OF_BAND)]]]]
 
 
+@pytest.mark.parametrize("place", ["ssl:10.0.0.9", "ssl:[2001:db8::9]"])
+def test_class_connections_keep_the_scheme_and_the_host_of_the_main_connection(place) -> None:
+    operations = push_operations(bridge(ControllerRow("u0", f"{place}:6653")), OUT_OF_BAND)
+    added = {each["row"]["target"] for each in operations if each["op"] == "insert"}
+    assert added == {f"{place}:{row.port}" for row in connections(OUT_OF_BAND, 6653) if not row.is_main}
+
+
 def test_a_bridge_that_listens_for_controllers_too_still_has_one_main_connection() -> None:
     alone, listening = bridge(MAIN_ROW), bridge(MAIN_ROW, ControllerRow("u1", "ptcp:6654"))
     assert push_operations(listening, OUT_OF_BAND) == push_operations(alone, OUT_OF_BAND)
@@ -63,7 +70,7 @@ def test_a_table_without_rules_takes_the_class_connections_away_and_leaves_the_m
     [
         ((), "bridge s1 has 0 controllers"),
         ((MAIN_ROW, ControllerRow("u1", "tcp:10.0.0.8:6653")), "bridge s1 has 2 controllers"),
-        ((ControllerRow("u1", "ssl:10.0.0.8:6653"),), "is no tcp:HOST:PORT"),
+        ((ControllerRow("u1", "ssl:10.0.0.8"),), "is no tcp:HOST:PORT or ssl:HOST:PORT"),
     ],
 )
 def test_a_bridge_whose_main_connection_is_unknown_is_refused(controllers, words) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from ryu_apps.control.priority.decide.queue import Kind
-from ryu_apps.openflow.wire import MsgType
+from ryu_apps.openflow.wire import HEADER_BYTES, MalformedMessageError, MsgType, WireError
 from ryu_apps.pmt.channels import channel_rows, main_class
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
@@ -72,6 +72,28 @@ def controller_ids(table: PolicyMapTable, ready: Collection[int]) -> dict[int, i
 def main_id(table: PolicyMapTable, ready: Collection[int]) -> int:
     """Controller id of the main connection: 0, to which plain `output:CONTROLLER` goes, unless class 0 has its own."""
     return main_class(table) if UNMATCHED_CLASS in ready else UNMATCHED_CLASS
+
+
+def switch_of(known: int | None, features_reply: bytes) -> int:
+    """Datapath id that a FEATURES_REPLY gives to its connection, which stays that of one switch.
+
+    Parameters
+    ----------
+    known
+        What the connection has said before; None: nothing yet.
+
+    Raises
+    ------
+    WireError
+        It says another id than before, or is truncated.
+    """
+    end = HEADER_BYTES + 8
+    if len(features_reply) < end:
+        raise MalformedMessageError(f"a FEATURES_REPLY of {len(features_reply)} bytes; it is truncated")
+    dpid = int.from_bytes(features_reply[HEADER_BYTES:end], "big")  # it is decoded once, for the apps
+    if known is not None and known != dpid:
+        raise WireError(f"it claims datapath id {dpid:#x}, and has claimed {known:#x} before; a connection has one")
+    return dpid
 
 
 @dataclass(frozen=True, slots=True)

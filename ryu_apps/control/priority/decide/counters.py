@@ -1,4 +1,4 @@
-"""What happened to each class: received, served, dropped, and how long it waited."""
+"""What happened to each class: received, served, dropped, removed, and how long it waited."""
 
 from __future__ import annotations
 
@@ -47,29 +47,37 @@ class DelayHistogram:
 
 @dataclass
 class ClassCounters:
-    """One class in one direction."""
+    """One class in one direction.
+
+    Attributes
+    ----------
+    removed
+        What waited when its connection ended.
+    """
 
     received: int = 0
     served: int = 0
     dropped: int = 0
+    removed: int = 0
     delay: DelayHistogram = field(default_factory=DelayHistogram)
 
     def to_json(self) -> dict[str, Any]:
         """Values of one class for GET /pso; delays in milliseconds, null without any."""
         delays: dict[str, float | None] = {f"p{percent}": self._ms(percent) for percent in _PERCENTILES}
         delays["max"] = round(self.delay.max_s * 1e3, 3) if self.delay.count else None
-        return {"received": self.received, "served": self.served, "dropped": self.dropped, "delay_ms": delays}
+        counts = {name: getattr(self, name) for name in ("received", "served", "dropped", "removed")}
+        return {**counts, "delay_ms": delays}
 
     def _ms(self, percent: float) -> float | None:
         seconds = self.delay.percentile_s(percent)
         return None if seconds is None else round(seconds * 1e3, 3)
 
 
-RECEIVE, SEND = "receive", "send"
+RECEIVE, APPS, SEND = "receive", "apps", "send"  # APPS: events for each app; their delay began when the message came
 
 
 class Counters:
-    """All classes in both directions, and errors by kind."""
+    """All classes in all directions, and errors by kind."""
 
     def __init__(self) -> None:
         self.by_class: dict[tuple[str, int], ClassCounters] = {}
@@ -98,7 +106,7 @@ def live_table(counters: Counters, names: Mapping[int, str], classes: Sequence[i
     """
     lines = [f"{'class':<18} {'way':<8}{'received':>10}{'served':>10}{'dropped':>8}{'p50 ms':>10}{'p99 ms':>10}"]
     for class_id in classes:
-        for direction in (RECEIVE, SEND):
+        for direction in (RECEIVE, APPS, SEND):
             values = counters.of(direction, class_id).to_json()
             delays = [values["delay_ms"][key] for key in ("p50", "p99")]
             shown = "".join(f"{'-' if each is None else f'{each:.2f}':>10}" for each in delays)

@@ -25,6 +25,8 @@ from typing import Any
 from ryu_apps.control.priority.decide.policies import Policy
 
 MEAN_BYTES = 2048  # above a full frame with its header: only hostile messages fill a queue before its number does
+HARD_LIMIT = 8  # times the number or the bytes that fill a queue: more may not wait, whatever it is
+FAR_TOO_MANY = 64  # times the number, for senders that may not wait: an app installs many small rules from one handler
 
 
 class Kind(Enum):
@@ -157,6 +159,16 @@ class ClassQueue:
     def is_full(self) -> bool:
         """Whether a sender should wait."""
         return self._length >= self.capacity or self._bytes >= self._capacity_bytes
+
+    def is_overfull(self, times: int = HARD_LIMIT) -> bool:
+        """Whether so much waits that even a sender that cannot wait must stop.
+
+        Parameters
+        ----------
+        times
+            How many times the number that fills it may wait; of the bytes it is always `HARD_LIMIT`.
+        """
+        return self._length >= times * self.capacity or self._bytes >= HARD_LIMIT * self._capacity_bytes
 
     def waiting(self) -> dict[int, int]:
         """Messages that wait by class, without those behind a barrier."""

@@ -26,7 +26,7 @@ MAIN = "main"
 DATABASE = "Open_vSwitch"
 BRIDGE_COLUMNS = ("_uuid", "name", "datapath_id", "external_ids", "controller")
 CONTROLLER_COLUMNS = ("_uuid", "target", "other_config", "external_ids", "max_backoff", "inactivity_probe")
-_TARGET = re.compile(r"(tcp):(\[[0-9a-fA-F:.]+\]|[^:\[\]]+):([0-9]{1,5})")
+_TARGET = re.compile(r"(tcp|ssl):(\[[0-9a-fA-F:.]+\]|[^:\[\]]+):([0-9]{1,5})")
 
 Operation = dict[str, Any]
 
@@ -168,7 +168,9 @@ def _wanted(main: ControllerRow, table: PolicyMapTable) -> dict[str, Connection]
         return {main.target: Connection(0, 0, int(main.other_config.get("dscp", 0)), True)}
     found = _TARGET.fullmatch(main.target)
     if found is None:
-        raise BadInputError(f"controller {main.target!r} is no tcp:HOST:PORT, so classes cannot have ports beside it")
+        raise BadInputError(
+            f"controller {main.target!r} is no tcp:HOST:PORT or ssl:HOST:PORT, so classes cannot have ports beside it"
+        )
     protocol, host, port = found.groups()
     return {f"{protocol}:{host}:{row.port}": row for row in connections(table, int(port))}
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 TCP, UDP = Choice("tcp"), Choice("udp")
 CLASSES_TCP = Choice("tcp", tunnel_traffic.FOUR)
 DIRECT, VICTIM, INDIRECT = Class("direct"), Class("victim"), Class("indirect")
+UNHARMED_PERCENT = 3.0  # lost by flows that the paper says lose nothing, or little
 LOW_DIRECT, LOW_VICTIM = Class("direct", "low"), Class("victim", "low")
 HIGH_DIRECT, HIGH_VICTIM = Class("direct", "high"), Class("victim", "high")
 GROWS, ABOVE = "grows with demand", "in this order"

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from experiments.campaign.kinds.flows import FlowsRow
 from experiments.campaign.verdicts import MARGIN, AtMost, Claim, ClaimResult, judge, judge_difference
 from experiments.figures.kuijia import testbed
-from experiments.figures.kuijia.comparisons import ABOVE, DIRECT, GROWS, TCP, both, loss_figure, tcp_trials
+from experiments.figures.kuijia.comparisons import (
+    ABOVE,
+    DIRECT,
+    GROWS,
+    TCP,
+    UNHARMED_PERCENT,
+    both,
+    loss_figure,
+    tcp_trials,
+)
 from experiments.figures.kuijia.measures import by_demand, difference, growth, lost_percent
 
 
@@ -18,7 +27,7 @@ def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     estimates = by_demand(kuijia) or dict.fromkeys(testbed.QUICK_DEMANDS_MBPS)
     at_every_demand = [
         judge(
-            Claim(f"{name}, Kuijia, {demand} Mbit/s", "%", "about 0", AtMost(3.0), asks=MARGIN),
+            Claim(f"{name}, Kuijia, {demand} Mbit/s", "%", "about 0", AtMost(UNHARMED_PERCENT), asks=MARGIN),
             estimate,
         )
         for demand, estimate in estimates.items()
@@ -36,5 +45,5 @@ FIGURE = loss_figure(
     tcp_trials,
     claims,
     {"directly affected TCP flows": (TCP, DIRECT)},
-    band=3.0,
+    band=UNHARMED_PERCENT,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.flows import ROWS, FlowsRow
 from experiments.campaign.values import Variant
-from experiments.campaign.verdicts import MARGIN, Claim, ClaimResult, Within, judge, judge_difference
+from experiments.campaign.verdicts import MARGIN, AtLeast, Claim, ClaimResult, Within, judge, judge_difference
 from experiments.charts import canvas
 from experiments.charts.canvas import GRID, INK, PALETTE, say_empty
 from experiments.figures.kuijia import testbed
@@ -19,6 +19,7 @@ from experiments.figures.kuijia.comparisons import (
     HIGH_VICTIM,
     LOW_DIRECT,
     LOW_VICTIM,
+    UNHARMED_PERCENT,
     Values,
     class_trials,
     facts_of,
@@ -78,7 +79,10 @@ def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
             difference(changes[testbed.KUIJIA], changes[testbed.RESCALING]),
         ),
         judge(Claim(f"change of {name}, rescaling", "%", round(paper, 1)), by_rounds(changes[testbed.RESCALING])),
-        judge(Claim(f"change of {name}, Kuijia", "%", "none"), by_rounds(changes[testbed.KUIJIA])),
+        judge(
+            Claim(f"change of {name}, Kuijia", "%", "none", AtLeast(-UNHARMED_PERCENT), asks=MARGIN),
+            by_rounds(changes[testbed.KUIJIA]),
+        ),
     ]
     return results
 

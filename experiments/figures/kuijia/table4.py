@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import pstdev
 from typing import TYPE_CHECKING
 
 from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.flows import ROWS, FlowsRow
-from experiments.campaign.statistics import median_interval
+from experiments.campaign.statistics import Estimate, median_interval
 from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, judge, judge_difference
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PAPER, paper_handle, say_empty
@@ -66,6 +67,10 @@ def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
             by_rounds(above),
         ),
     ]
+    for variant, found in zip(testbed.VARIANTS, (kuijia, rescaling), strict=True):
+        claim = Claim(f"standard deviation of the {name}, {testbed.VARIANT_NAMES[variant.name]}", "s")
+        spread = pstdev(found.values()) if found else None
+        results.append(judge(claim, None if spread is None else Estimate(spread, None, None)))
     for what, measure in list(MEASURES.items())[1:]:
         for variant in testbed.VARIANTS:
             values = list(points(rows, TCP, variant, measure).values())

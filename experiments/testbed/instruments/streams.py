@@ -40,6 +40,7 @@ class Streams:
         self._ports: dict[tuple[str, ...], int] = {}
         self._clients: list[tuple[int, subprocess.Popen[bytes]]] = []
         self._stopped: set[int] = set()
+        self._unreported: set[int] = set()
         self._open: list[IO[bytes]] = []
 
     def __enter__(self) -> Streams:
@@ -82,10 +83,13 @@ class Streams:
     def finish(self, kinds: type[Traffic] = Traffic) -> None:
         """Wait for all clients of some kinds to end; the others end with the context.
 
+        A load that does not end is ended, and gives no report: iperf3 fetches that from its server, over what may be
+        broken for good.
+
         Raises
         ------
         StreamError
-            One does not end, or never got an answer from its server.
+            A probe does not end, or never got an answer from its server.
         ProgramEndedError
             One was killed, or its server was.
         """
@@ -95,11 +99,15 @@ class Streams:
             stream = self._traffic[number]
             if not isinstance(stream, kinds):
                 continue
-            name = f"{stream.kind} from {stream.source} to {stream.destination}"
+            name = _name(stream)
             try:
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
             except subprocess.TimeoutExpired as error:
-                raise StreamError(f"{name} does not end; it says: {self._said(number)}") from error
+                if isinstance(stream, ProbedTraffic):
+                    raise StreamError(f"{name} does not end; it says: {self._said(number)}") from error
+                end_all([process], signal.SIGINT, _STOP_S)
+                self._unreported.add(number)
+                continue
             if number not in self._stopped:
                 require_unkilled([(name, process)])
             if isinstance(stream, ProbedTraffic) and not self.output_of(number).stat().st_size:
@@ -116,6 +124,16 @@ class Streams:
                 process.send_signal(signal.SIGINT)
         self._stopped |= stopped
         return stopped
+
+    def has_report(self, number: int) -> bool:
+        """Whether a stream's client ended by itself; one that `finish` had to end says too little to be counted."""
+        return number not in self._unreported
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Which loads gave no report."""
+        names = [_name(self._traffic[number]) for number in sorted(self._unreported)]
+        return tuple(f"{name} gave no report: it still waited for its server and was ended" for name in names)
 
     def output_of(self, number: int) -> Path:
         """File with what a client printed: JSON of irtt and iperf3, text of ping."""
@@ -173,3 +191,7 @@ class Streams:
         self._clients.clear()
         self._servers.clear()
         self._open.clear()
+
+
+def _name(stream: Traffic) -> str:
+    return f"{stream.kind} from {stream.source} to {stream.destination}"

@@ -193,11 +193,11 @@ class Counters:
 
 
 def tcp_counts(scenario: Scenario, streams: Streams) -> tuple[TcpCount, ...]:
-    """What TCP has retransmitted since second 0, by the reports of its clients, which have ended."""
+    """What TCP has retransmitted since second 0, by the reports of its clients, which have ended; None without one."""
     found = []
     for number, stream in enumerate(scenario.traffic):
         if isinstance(stream, TcpTraffic):
             report = streams.output_of(number).read_text(encoding="utf-8", errors="replace")
             since_s = scenario.settle_s if stream.start_s == 0 else 0.0
-            found.append(TcpCount(stream, retransmitted(report, since_s)))
+            found.append(TcpCount(stream, retransmitted(report, since_s) if streams.has_report(number) else None))
     return tuple(found)

@@ -45,7 +45,7 @@ class Measured:
     """Raw outcome of a run.
 
     `captures` maps taps to files, `own_counts` follows the scenario's traffic, `unread_frames` has interfaces of
-    switches (`emulation.unread_frames`).
+    switches (`emulation.unread_frames`), `remarks` are what the streams say of themselves.
     """
 
     zero_s: float
@@ -62,6 +62,7 @@ class Measured:
     unread_frames: Mapping[str, int] = field(default_factory=dict)
     datagrams: tuple[DatagramCount, ...] = ()
     tcp: tuple[TcpCount, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def measure(
@@ -123,6 +124,7 @@ def measure(
         load_per_core=load,
         datagrams=counted,
         tcp=tcp_counts(scenario, streams),
+        remarks=streams.remarks,
     )
 
 

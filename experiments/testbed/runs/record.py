@@ -60,7 +60,7 @@ def make_record(
         missed={tap.device: count for tap, count in measured.missed.items()},
         drift_ms=measured.clock.drift_ns / 1e6,
         load_per_core=measured.load_per_core,
-        notes=notes,
+        notes=(*notes, *measured.remarks),
         unread=measured.unread_frames,
     )
     warnings, trustworthy = assess(health)

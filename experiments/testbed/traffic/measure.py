@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from experiments.analysis.flows.classes import link_rates
 from experiments.analysis.flows.convergence import to_record
 from experiments.scenario.flow_values import FlowRecord, FlowSeen, FlowTiming, Placed
+from experiments.testbed.instruments.streams import StreamError
 from experiments.testbed.traffic.tcp import TcpFlows
 from experiments.testbed.traffic.udp import UdpFlows
 from machine.environment import load_per_core
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 _LEAD_S = 0.5  # from now to the first packets: programs start meanwhile
 _BEFORE_FAILURE_S = 0.7  # reading all counters takes a few tenths of a second, and must be over when the failure comes
 _BEYOND_S = 0.5
+# Reading counters takes seconds on a busy machine, and then the failure comes late; flows go on for so much longer.
+# Senders of UDP cannot be ended sooner, clients of TCP can.
+MOST_LATE_S = {"udp": 5.0, "tcp": 60.0}
 PortKey = tuple[str, int]
 Bytes = dict[PortKey, dict[int, int]]
 
@@ -70,21 +74,24 @@ def measure_flows(
     Raises
     ------
     StreamError
-        A program does not start, or a flow never came through.
+        A program does not start or ends early, a flow never came through, or the failure came so late
+        (`MOST_LATE_S`) that flows would not last.
     """
     load = load_per_core()
     tcp = [placed for placed in flows if placed.flow.transport == "tcp"]
     udp = [placed for placed in flows if placed.flow.transport == "udp"]
+    most_late_s = MOST_LATE_S["udp" if udp else "tcp"]
     with TcpFlows(network, tcp) as of_tcp, UdpFlows(network, udp) as of_udp:
         start_s = time.monotonic() + _LEAD_S
         failure_at_s = start_s + timing.settle_s + timing.before_s
-        stop_s = failure_at_s + timing.after_s
+        stop_s = failure_at_s + timing.after_s + most_late_s
         of_udp.start(start_s, stop_s)
         _start_tcp(of_tcp, tcp, start_s, stop_s)
         first = _read(network, start_s + timing.settle_s)
         second = _read(network, failure_at_s - _BEFORE_FAILURE_S)
         _sleep_until(failure_at_s)
         failure_s = time.monotonic()
+        _require_in_time(failure_s - failure_at_s, most_late_s - _BEYOND_S)
         fail()
         end_s = failure_s + timing.after_s
         third = _read(network, end_s - timing.final_s)
@@ -95,6 +102,11 @@ def measure_flows(
     records = tuple(_record(placed, classes, seen, failure_s, timing) for placed in flows)
     links = _links(network, (first, second), (third, fourth))
     return MeasuredFlows(records, links, failure_s, load)
+
+
+def _require_in_time(late_s: float, most_s: float) -> None:
+    if late_s > most_s:
+        raise StreamError(f"the failure was {late_s:.1f} s late, so flows would end too early; the machine is too busy")
 
 
 def _record(

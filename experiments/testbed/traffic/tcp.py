@@ -72,23 +72,29 @@ class TcpFlows:
         Raises
         ------
         StreamError
-            A client never came through to its server.
+            A client never came through to its server, or ended before these moments had passed.
         ProgramEndedError
             A client or a server was killed.
         """
         require_unkilled((f"iperf3 of flow {name!r}", process) for name, process in self._clients.items())
         require_running((f"the iperf3 server of flow {name!r}", process) for name, process in self._servers.items())
+        ended = [name for name, process in self._clients.items() if process.poll() is not None]
         end_all(self._clients.values(), signal.SIGTERM, _STOP_S)
         count = int((stop_s - start_s) / BIN_S + 1e-6)
-        return {placed.flow.name: self._flow_seen(placed.flow.name, start_s, count) for placed in self._flows}
+        found = {placed.flow.name: self._flow_seen(placed.flow.name, start_s, count) for placed in self._flows}
+        if ended:
+            raise StreamError(f"iperf3 of flow {ended[0]!r} ended before its time; it says: {self._said_by(ended[0])}")
+        return found
+
+    def _said_by(self, name: str) -> str:
+        return " ".join(line for _, line in self._reader.lines(f"client {name}")) or "nothing"
 
     def _flow_seen(self, name: str, start_s: float, count: int) -> FlowSeen:
         stamped = [(read_s, parse_line(line)) for read_s, line in self._reader.lines(f"server {name}")]
         lines = [(read_s, interval) for read_s, interval in stamped if interval and interval.end_s > interval.start_s]
         zero_s = zero_of(lines)
         if zero_s is None:
-            said = " ".join(line for _, line in self._reader.lines(f"client {name}"))
-            raise StreamError(f"iperf3 of flow {name!r} never came through; it says: {said or 'nothing'}")
+            raise StreamError(f"iperf3 of flow {name!r} never came through; it says: {self._said_by(name)}")
         # The sums at the end, which are as long as the run, are not what happened when.
         intervals = [interval for _, interval in lines if interval.end_s - interval.start_s < 1.0]
         again = [parse_line(line) for _, line in self._reader.lines(f"client {name}")]

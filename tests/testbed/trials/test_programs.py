@@ -8,16 +8,25 @@ from collections.abc import Iterator
 
 import pytest
 
-from experiments.scenario.flow_values import Flow, Placed
+from experiments.analysis.counted import TcpCount
+from experiments.analysis.packet_counts import Clock
+from experiments.scenario.flow_values import Flow, FlowTiming, Placed
+from experiments.scenario.traffic.iperf3_tcp import Iperf3Tcp
 from experiments.scenario.traffic.probe import Probe
+from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.instruments.capture import Captures, Tap
 from experiments.testbed.instruments.downloads import Downloads
 from experiments.testbed.instruments.processes import ProgramEndedError, require_running, require_unkilled
 from experiments.testbed.instruments.streams import StreamError, Streams
+from experiments.testbed.runs.loads import tcp_counts
+from experiments.testbed.runs.measure import Measured
+from experiments.testbed.runs.record import make_record
+from experiments.testbed.traffic import measure
 from experiments.testbed.traffic.tcp import TcpFlows
 from experiments.testbed.traffic.udp import UdpFlows
 from mininet_topos import toy
 from ryu_apps.plan.addressing import hosts_of
+from tests.patience import wait_until
 
 HOSTS = hosts_of(toy.pair())
 STUB = """
@@ -31,6 +40,11 @@ signal.signal(signal.SIGUSR1, say)
 print("listening on", file=sys.stderr, flush=True)
 while True:
     time.sleep(600)
+"""
+STUCK = """
+import time
+print('{"intervals": [{"sum": {"end": 9.0, "retransmits": 0}}]}', flush=True)
+time.sleep(600)
 """
 
 
@@ -124,6 +138,33 @@ def test_a_killed_client_or_server_of_a_stream_is_named(network, tmp_path, victi
             streams.finish()
 
 
+def test_a_load_that_does_not_end_is_ended_and_named_and_what_it_resent_is_not_known(
+    network, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr("experiments.testbed.instruments.streams._END_S", 0.0)
+    load = Iperf3Tcp("s1", "s2")
+    scenario = Scenario("pair", toy.pair(), (Variation("sdfast", "learned"),), (load,), (), 8.0)
+    with Streams(network, scenario.traffic, tmp_path) as streams:
+        network.text = STUCK
+        streams.start(0, 1.0)
+        wait_until(lambda: streams.output_of(0).stat().st_size, "the load says what it has counted so far")
+        streams.finish()
+        assert network.programs[1].poll() is not None
+    assert tcp_counts(scenario, streams) == (TcpCount(load, None),)
+    measured = Measured(0.0, 8.0, (), Clock(0, 0), {}, {}, (None,), {}, (), 0.0, remarks=streams.remarks)
+    record = make_record(scenario, scenario.variations[0], measured, "", (), notes=["no netem"])
+    remark = "iperf3-tcp from s1 to s2 gave no report: it still waited for its server and was ended"
+    assert (record.warnings, record.trustworthy) == (("no netem", remark), True)
+
+
+def test_a_probe_that_does_not_end_is_an_error(network, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("experiments.testbed.instruments.streams._END_S", 0.0)
+    with Streams(network, (Probe("s1", "s2", interval_ms=10.0),), tmp_path) as streams:
+        streams.start(0, 1.0)
+        with pytest.raises(StreamError, match="probe from s1 to s2 does not end"):
+            streams.finish()
+
+
 def test_a_killed_receiver_of_datagrams_is_named(network) -> None:
     network.text = "print('ready', flush=True); import time; time.sleep(600)"
     flow = Flow("f", "s1", "s2", "udp", offered_mbps=1.0)
@@ -143,6 +184,31 @@ def test_a_killed_client_or_server_of_a_tcp_flow_is_named(network, victim: int, 
         end(network.programs[victim])
         with pytest.raises(ProgramEndedError, match=name):
             flows.seen(0.0, 1.0)
+
+
+def test_a_client_of_a_tcp_flow_that_ends_by_itself_too_early_is_named(network) -> None:
+    line = "[  5]   0.00-0.10   sec  12.5 KBytes  1000 Kbits/sec"
+    network.text = f"print('Server listening', flush=True); print({line!r}, flush=True); import time; time.sleep(600)"
+    with TcpFlows(network, [Placed(Flow("f", "s1", "s2", "tcp"), 40000)]) as flows:
+        network.text = "print('iperf Done.')"
+        flows.start(1.0, "f")
+        network.programs[1].wait()
+        wait_until(lambda: list(flows._reader.lines("client f")), "its words have come")
+        with pytest.raises(StreamError, match=r"'f' ended before its time; it says: iperf Done\."):
+            flows.seen(0.0, 1.0)
+
+
+def test_a_failure_that_comes_too_late_for_the_flows_is_no_measurement(network, monkeypatch) -> None:
+    monkeypatch.setattr(measure, "MOST_LATE_S", {"udp": 5.0, "tcp": 0.0})
+    monkeypatch.setattr(measure, "_read", lambda _network, _at_s: (0.0, {}))
+    network.text = "print('Server listening', flush=True); import time; time.sleep(600)"
+    timing = FlowTiming(settle_s=0.1, before_s=0.1, after_s=0.1, final_s=0.1)
+    failed: list[bool] = []
+    with pytest.raises(StreamError, match="late, so flows would end too early"):
+        measure.measure_flows(
+            network, [Placed(Flow("f", "s1", "s2", "tcp"), 40000)], lambda: failed.append(True), timing, {"f": "other"}
+        )
+    assert failed == []
 
 
 @pytest.mark.parametrize(("victim", "name"), [(0, "the web server at s2"), (1, "download 0")])

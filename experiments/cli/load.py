@@ -9,7 +9,7 @@
 Delays count from the instant at which a packet was due (docs/load.md). The exit code is 1 when a controller that it
 started ended under the load, and, with --against, when a variant's throughput differs from the first one's by more than
 --within per cent. --misbehave measures any app, with echo requests instead of packet-ins; with it the exit code is 1
-when the controller ended, or good switches lost answers or connections.
+when the controller ended, good switches lost answers or connections, or none was asked.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from ryu_apps.openflow.encode import echo_request
 
 Behave = Callable[[Rogue], None]
 Make = Callable[[Rogue], bytes]
+Connected = Callable[[Rogue, Manner], list[Connection]]
 
 N_CONNECTIONS = 100
 _MALFORMED_PPS, _STALLED_PPS, _OVERSIZED_PPS, _LIES_PPS = 200.0, 500.0, 50.0, 100.0
@@ -63,13 +65,10 @@ def stall(rogue: Rogue) -> None:
 
 def many_connections(rogue: Rogue) -> None:
     """A hundred connections: a third says nothing, a third only hello, a third is a switch of its own."""
+    manners = (Manner(_say_nothing, b""), Manner(_say_nothing), GOOD)
 
     def another(place: int) -> list[Connection]:
-        manner = Manner(_say_nothing, b"") if place % 3 == 0 else GOOD
-        made = rogue.open(rogue.switch.dpid + place, manner)
-        for each in made[:1]:
-            each.reads = place % 3 == 2
-        return made
+        return rogue.open(rogue.switch.dpid + place, manners[place % 3])
 
     _hold(rogue, another, N_CONNECTIONS / PAUSE_S)
 
@@ -90,23 +89,25 @@ def half_open(rogue: Rogue) -> None:
 
 
 def _hold(rogue: Rogue, another: Callable[[int], list[Connection]], usual_pps: float) -> None:
-    """Keep a hundred connections open, and open others for those that the controller closes."""
-    held: list[Connection] = []
+    """Keep a hundred connections open, each at its place, and open others for those that the controller closes."""
+    held: dict[int, Connection] = {}
     most_a_round = max(1, int(rogue.rate_pps(usual_pps) * PAUSE_S))
     while True:
-        for each in held:
+        for each in held.values():
             if each.gone is not None:
                 each.close()
-        held = [each for each in held if each.gone is None]
-        for _ in range(min(most_a_round, N_CONNECTIONS - len(held))):
-            made = another(len(held))
+        held = {place: each for place, each in held.items() if each.gone is None}
+        free = [place for place in range(N_CONNECTIONS) if place not in held]
+        for place in free[:most_a_round]:
+            made = another(place)
             if not made:
                 break
             for each in made[1:]:
                 each.close()
-            held.append(made[0])
+            held[place] = made[0]
+            rogue.count()
         end_s = time.monotonic() + PAUSE_S
-        turn([each for each in held if each.reads], PAUSE_S)
+        turn(list(held.values()), PAUSE_S)
         time.sleep(max(0.0, end_s - time.monotonic()))
 
 
@@ -139,6 +140,8 @@ def claims_id(rogue: Rogue) -> None:
     while True:
         rogue.close()
         rogue.connections = rogue.open(int(rogue.rng.choice(rogue.switch.claimed)), Manner(hear_and_tell))
+        if rogue.connections:
+            rogue.count()
         began_s, period_s = time.monotonic(), 1 / rogue.rate_pps(_CLAIMS_PPS)
         turn(rogue.connections, period_s)
         time.sleep(max(0.0, began_s + period_s - time.monotonic()))
@@ -149,10 +152,18 @@ def speaks_other_version(rogue: Rogue) -> None:
     while True:
         hello, message = other_hello(rogue.rng), wrong_version(rogue.rng)
         manner = Manner(opening=hello) if rogue.rng.random() < 0.5 else GOOD
-        _send_and_answer(rogue, message, 1 / rogue.rate_pps(_MALFORMED_PPS), manner)
+        before = rogue.connections[:1]
+        _send_and_answer(partial(rogue.renewed, manner), message, 1 / rogue.rate_pps(_MALFORMED_PPS))
+        if manner is not GOOD and rogue.connections[:1] != before:
+            rogue.count()  # the hello, after which hardly any controller lets a message come
 
 
-def sends(make: Make, usual_pps: float, manner_of: Callable[[Rogue], Manner] = lambda _rogue: GOOD) -> Behave:
+def sends(
+    make: Make,
+    usual_pps: float,
+    manner_of: Callable[[Rogue], Manner] = lambda _rogue: GOOD,
+    connected: Connected = Rogue.renewed,
+) -> Behave:
     """The behaviour of a switch that sends one message after the other.
 
     Parameters
@@ -163,23 +174,25 @@ def sends(make: Make, usual_pps: float, manner_of: Callable[[Rogue], Manner] = l
         Messages a second.
     manner_of
         How the switch talks besides.
+    connected
+        Gives its connections, new ones for those that the controller has closed.
     """
 
     def behave(rogue: Rogue) -> None:
         manner = manner_of(rogue)
         while True:
-            _send_and_answer(rogue, make(rogue), 1 / rogue.rate_pps(usual_pps), manner)
+            _send_and_answer(partial(connected, rogue, manner), make(rogue), 1 / rogue.rate_pps(usual_pps))
 
     return behave
 
 
-def _send_and_answer(rogue: Rogue, message: bytes, seconds: float, manner: Manner) -> None:
-    """Send a message, then answer the controller for so long, or wait when it has closed the connection."""
-    connections = rogue.remaining(manner)
+def _send_and_answer(connected: Callable[[], list[Connection]], message: bytes, seconds: float) -> None:
+    """Send a message once it is connected, and answer the controller; connecting is part of the time."""
+    end_s = time.monotonic() + seconds
+    connections = connected()
     for each in connections[:1]:
         each.offer(message, 0, 0.0)
-    end_s = time.monotonic() + seconds
-    turn(connections, seconds)
+    turn(connections, end_s - time.monotonic())
     time.sleep(max(0.0, end_s - time.monotonic()))
 
 
@@ -213,7 +226,10 @@ BEHAVIOUR_OF: dict[str, Behave] = {
     "wrong-version": speaks_other_version,
     "half-open": half_open,
     "slow-reader": slow_reader,
-    "port-lies": sends(lambda rogue: port_lie(rogue.rng, rogue.switch.ports), _LIES_PPS, _lies(hear_lying_about_ports)),
-    "description-lies": sends(_made(description_lie), _LIES_PPS, _lies(hear_lying_about_itself)),
+    # A lie counts once the controller has asked a new switch for everything.
+    "port-lies": sends(
+        lambda rogue: port_lie(rogue.rng, rogue.switch.ports), _LIES_PPS, _lies(hear_lying_about_ports), Rogue.remaining
+    ),
+    "description-lies": sends(_made(description_lie), _LIES_PPS, _lies(hear_lying_about_itself), Rogue.remaining),
     "claims-id": claims_id,
 }

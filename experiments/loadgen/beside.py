@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from experiments.loadgen.connection import Target
 from experiments.loadgen.controllers import Controller, Watched, running
 from experiments.loadgen.decide.beside import BesideResult, divided
+from experiments.loadgen.decide.load import LOW
+from experiments.loadgen.decide.packets import controller_id_of
 from experiments.loadgen.generator import MOST_LATENESS_MS
 from experiments.loadgen.good_switches import EchoWindow, GoodSwitches
-from experiments.loadgen.misbehave import SETTLE_S, has_begun, ids_taken, misbehaving
+from experiments.loadgen.misbehave import SETTLE_S, has_begun, misbehaving, report_of
 from experiments.loadgen.pacing import LONGEST_WAIT_S
 from experiments.loadgen.ports import free_port
 from experiments.loadgen.rogue import RogueSwitch
@@ -62,7 +65,8 @@ def measure_beside(controller: Controller, topology: Topology, kind: str, asking
     """
     good, bad = divided(topology)
     rate_pps = asking.rogue_pps or (FLOOD_PPS if kind == "flood" else None)
-    rogue = RogueSwitch(bad.dpid, bad.ports, tuple(each.dpid for each in good), ROGUE_HOST, rate_pps)
+    claimed, controller_id = tuple(each.dpid for each in good), controller_id_of(controller.table, LOW)
+    rogue = RogueSwitch(bad.dpid, bad.ports, claimed, ROGUE_HOST, rate_pps, controller_id)
     port = free_port()
     settings = {"ARMOR_REST_PORT": "0", "ARMOR_PSO_METRICS_PORT": str(port + _METRICS_AFTER)}
     controller = replace(controller, settings={**controller.settings, **settings})
@@ -82,6 +86,7 @@ class _Windows:
     beside: EchoWindow
     connections_ended: int
     ids_taken: tuple[int, ...]
+    rogue_pps: float
 
 
 def _windows(
@@ -94,18 +99,20 @@ def _windows(
     quiet, n_ended = _ask(switches, asking, urgency), switches.n_ended
     with misbehaving(None, targets, kind, asking.seed, rogue) as process:
         assert process is not None
-        _settle(switches, process)
+        began_s = _settle(switches, process)
         say(f"{kind}: window beside the rogue switch")
         beside = _ask(switches, asking, urgency)
-        taken = ids_taken(process)
-    return _Windows(quiet, beside, switches.n_ended - n_ended, taken)
+        report, passed_s = report_of(process), time.monotonic() - began_s
+    return _Windows(quiet, beside, switches.n_ended - n_ended, report.ids_taken, report.n_sent / passed_s)
 
 
-def _settle(switches: GoodSwitches, process: subprocess.Popen[str]) -> None:
-    """Serve the controller until the rogue switch has begun, and some time longer."""
+def _settle(switches: GoodSwitches, process: subprocess.Popen[str]) -> float:
+    """Serve the controller until the rogue switch has begun, and some time longer; when it began."""
     while not has_begun(process, 0.0):
         switches.serve(LONGEST_WAIT_S)
+    began_s = time.monotonic()
     switches.serve(SETTLE_S)
+    return began_s
 
 
 def _ask(switches: GoodSwitches, asking: Asking, urgency: Urgency) -> EchoWindow:
@@ -137,4 +144,5 @@ def _result(controller: Controller, kind: str, windows: _Windows, watched: Watch
         controller_rss_mb=watched.most_rss_mb,
         ids_taken=windows.ids_taken,
         warnings=tuple(warnings),
+        rogue_pps=windows.rogue_pps,
     )

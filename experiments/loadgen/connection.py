@@ -6,10 +6,11 @@ what finds it full is dropped (lib/rconn.c, ofproto/pinsched.c; controller_queue
 
 from __future__ import annotations
 
+import json
 import socket
 from collections import Counter, deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 
 from experiments.loadgen.decide.packets import answered_serial
 from experiments.loadgen.decide.switch import Heard, Meaning, describe_error, hear, opening
@@ -41,6 +42,21 @@ class Target:
     send_buffer_bytes: int = 0
     is_class: bool = False
     source: str = ""
+
+    def to_text(self) -> str:
+        """For a command line.
+
+        Examples
+        --------
+        >>> Target.from_text(Target("127.0.0.1", 6656, dscp=40).to_text()).dscp
+        40
+        """
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str) -> Target:
+        """From what `to_text` gives."""
+        return cls(**json.loads(text))
 
 
 Sent = Callable[[int, float], None]
@@ -202,6 +218,17 @@ class Connection:
         """End the connection."""
         self._end("closed here")
         self.link.close()
+
+
+def connection_of(connections: Sequence[Connection], controller_id: int) -> Connection:
+    """Connection with that controller id, or the first: what no connection is named for goes there.
+
+    Parameters
+    ----------
+    connections
+        Of one switch, at least one.
+    """
+    return next((each for each in connections if each.controller_id == controller_id), connections[0])
 
 
 def connect(target: Target, timeout_s: float = 5.0) -> socket.socket:

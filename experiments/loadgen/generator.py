@@ -13,15 +13,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.loadgen.connection import GOOD, QUEUE_PKTS, Connection, Manner, Target, connect
+from experiments.loadgen.connection import GOOD, QUEUE_PKTS, Connection, Manner, Target, connect, connection_of
 from experiments.loadgen.decide.ledger import ClassResult, Ledger
 from experiments.loadgen.decide.load import CLASSES, Load, make_schedule
-from experiments.loadgen.decide.packets import FIRST_PROBE, frame, packet_in
+from experiments.loadgen.decide.packets import FIRST_PROBE, controller_id_of, frame, packet_in
 from experiments.loadgen.decide.retransmission import Retransmission
 from experiments.loadgen.pacing import LONGEST_WAIT_S, Clock, Say, keep_schedule
 from mininet_topos.errors import ArmorError
-from ryu_apps.pmt.classify import Classifier
-from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
+from ryu_apps.pmt.rules import PolicyMapTable
 
 Json = dict[str, Any]
 
@@ -128,7 +127,7 @@ class Generator:
         self._ledger = Ledger(self._schedule)
         self._switches: list[list[Connection]] = []
         self._clock = Clock()
-        self._channel_of: list[int] = []
+        self._channel_of = [controller_id_of(registry.table, kind, load.frame_bytes) for kind in CLASSES]
         self._answered_probes: set[int] = set()
         self._is_loaded = False
         again_s = registry.retransmit_after_s
@@ -144,7 +143,6 @@ class Generator:
             It does not within 20 s.
         """
         try:
-            self._channel_of = self._channels_of_classes()
             self._connect_all()
             self._wait_answering()
         except BaseException:
@@ -175,17 +173,6 @@ class Generator:
         )
 
     # ---- setting up
-
-    def _channels_of_classes(self) -> list[int]:
-        """Controller id that a switch's flow entries would name for each packet class."""
-        if self._registry.table is None:
-            return [UNMATCHED_CLASS] * len(CLASSES)
-        classifier = Classifier(self._registry.table)
-        channels = []
-        for kind in CLASSES:
-            found = classifier.classify(packet_in(0, frame(0, kind, self._load.frame_bytes), False)).class_id
-            channels.append(found)
-        return channels
 
     def _connect_all(self) -> None:
         for number in range(self._load.switches):
@@ -266,12 +253,7 @@ class Generator:
     def _offer(self, switch: int, class_id: int, serial: int, now_s: float) -> bool:
         load = self._load
         message = packet_in(serial, frame(serial, CLASSES[class_id], load.frame_bytes), load.buffered)
-        return self._connection(switch, self._channel_of[class_id]).offer(message, serial, now_s)
-
-    def _connection(self, switch: int, controller_id: int) -> Connection:
-        """Connection with that controller id, or the first: what no connection is named for goes there."""
-        connections = self._switches[switch]
-        return next((each for each in connections if each.controller_id == controller_id), connections[0])
+        return connection_of(self._switches[switch], self._channel_of[class_id]).offer(message, serial, now_s)
 
     def turn(self, wait_s: float) -> None:
         """Wait for the next thing to do, and do it."""

@@ -7,18 +7,20 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from experiments.analysis.frames import parse_pcap
 from experiments.scenario.parse import ScenarioContext, parse_scenario
 from machine.json_rpc import JsonRpcClient
 from mininet_topos import toy
+from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import ArmorError
 from mininet_topos.importers.gml import read_gml
 from mininet_topos.importers.graphml import read_graphml
 from mininet_topos.importers.json_file import read_json, to_json
 from mininet_topos.importers.raw import to_loaded
 from mininet_topos.input_files import parse_json
+from ovsdb_backup.decide.agent_types import Event
 from ovsdb_backup.decide.agent_wire import event_of
 from ovsdb_backup.decide.link_down import read_ldi
 from ovsdb_backup.decide.packet import notification_frame, read_packet
@@ -28,47 +30,87 @@ from ryu_apps.control.decide.peers import read_allow_list
 from ryu_apps.control.decide.protection_resource import PROTECTION, read_change
 from ryu_apps.control.decide.rest import respond
 from ryu_apps.control.decide.tunnel_resources import ENGINEERING, TUNNELS
-from ryu_apps.openflow import decode, encode
+from ryu_apps.control.priority.decide.divert import MISS_TABLE, Diverted, divert, restore
+from ryu_apps.openflow import decode
 from ryu_apps.openflow.lengths import check_received
-from ryu_apps.openflow.wire import VERSION, split_messages
+from ryu_apps.openflow.messages import Received
+from ryu_apps.openflow.wire import VERSION, header, split_messages
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.protect.document import flow_to_data, parse_flows
 from ryu_apps.plan.protection import protection_of, with_flow, without_flow
-from ryu_apps.pmt.parse import parse_pmt
+from ryu_apps.pmt.classify import Classifier
+from ryu_apps.pmt.parse import load_pmt, parse_pmt
 from ryu_apps.pmt.serial import to_json as pmt_to_json
 from ryu_apps.schemes import all_schemes, plan_network
 from te_solver.demand_files import parse_demands
 from tests.control.fixed_controller import FixedController
+from tests.fuzz import openflow_seeds
 
 Target = Callable[[bytes], object]
+Value = TypeVar("Value")
 ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
 SQUARE = toy.square()
-_SCENARIOS = ScenarioContext(lambda _name: SQUARE, all_schemes())
+# Topologies of the examples; any other name stands for the square.
+_TOPOLOGIES = {name: load_topology(name) for name in ("darkstrand", "figure2", "gscale", "usnet")} | {
+    name: load_topology(str(EXAMPLES / name))
+    for name in ("gscale_figure15.json", "kuijia_figure1.json", "sqr_ring.json")
+}
+_SCENARIOS = ScenarioContext(lambda name: _TOPOLOGIES.get(name, SQUARE), all_schemes())
+_TABLE = load_pmt(EXAMPLES / "pmt" / "out_of_band.yaml", "the table of the example")
+_CLASSIFIER = Classifier(_TABLE)
+_ORIGINS = {MISS_TABLE: Diverted(MISS_TABLE, 2, 7)}
+
+
+def _again(read: Callable[[], Value]) -> Value:
+    """What a reader makes of our own writing; a refusal of that is a finding, not a refusal of what was fuzzed."""
+    try:
+        return read()
+    except ArmorError as refusal:
+        raise AssertionError(f"what we have written ourselves is refused: {refusal}") from refusal
 
 
 def _topology_json(data: bytes) -> None:
     topology = read_json(data, "fuzzed")
-    assert read_json(to_json(topology).encode(), "again") == topology
+    text = to_json(topology)
+    assert _again(lambda: read_json(text.encode(), "again")) == topology
 
 
 def _pmt(data: bytes) -> None:
     table = parse_pmt(_text(data))
-    assert parse_pmt(pmt_to_json(table)) == table
+    text = pmt_to_json(table)  # which refuses a table that is too long
+    assert _again(lambda: parse_pmt(text)) == table
 
 
-def _openflow(data: bytes) -> None:
-    """A stream of messages, as the controller reads it."""
+def _openflow(data: bytes) -> list[Received]:
+    """A stream of messages, as the controller reads it; those that it can read."""
+    found = []
     for message in split_messages(data)[0]:
         check_received(message, VERSION)
         with suppress(ArmorError):
-            decode.decode_received(message)
+            found.append(decode.decode_received(message))
+    return found
 
 
-def _agent(data: bytes) -> None:
-    """A stream of messages, as an agent reads it."""
+def _agent(data: bytes) -> list[Event | None]:
+    """A stream of messages, as an agent reads it; the events that they stand for."""
+    found = []
     for message in split_messages(data)[0]:
         with suppress(ArmorError):
-            event_of(message)
+            found.append(event_of(message))
+    return found
+
+
+def _pso(data: bytes) -> list[bytes]:
+    """A stream of messages, as PSO rewrites them in both directions and sorts them; those that it has changed."""
+    changed = []
+    for message in split_messages(data)[0]:
+        to_switch, to_app = divert(message)[0], restore(message, _ORIGINS)
+        assert len(to_switch) == len(message)
+        assert header(to_app).length == len(to_app)
+        changed += [each for each in (to_switch, to_app) if each != message]
+        _CLASSIFIER.classify(message)
+    return changed
 
 
 def _frames(data: bytes) -> None:
@@ -97,7 +139,7 @@ def _json_rpc(data: bytes) -> None:
     """What a database server sends during a call."""
     client = JsonRpcClient.__new__(JsonRpcClient)
     client.remote, client.timeout_s, client.most_bytes = "unix:fuzzed", 1.0, 1 << 20
-    client._received, client._open_braces, client._is_quiet = bytearray(), 0, False
+    client._received, client._open_braces, client._is_quiet, client._quiet_s = bytearray(), 0, False, 0.0
     client._next_id, client._deadline_s, client._try_from_bytes = 0, 0.0, 0
     client._socket = cast(socket.socket, _Server(data))
     client.call("list_dbs", [])
@@ -152,6 +194,7 @@ TARGETS: dict[str, Target] = {
     "allow-list": lambda data: read_allow_list(_text(data), "fuzzed"),
     "openflow": _openflow,
     "openflow-agent": _agent,
+    "pso": _pso,
     "frames": _frames,
     "json-rpc": _json_rpc,
     "rest": _rest,
@@ -170,10 +213,10 @@ def seeds(name: str) -> Iterator[bytes]:
     tests = ROOT / "tests" / "mininet_topos"
     files = {
         "topology-graphml": tests.glob("**/*.graphml"),
-        "topology-json": (ROOT / "examples").glob("*.json"),
-        "json": (ROOT / "examples").glob("*.json"),
-        "scenario": (ROOT / "examples").glob("*.yaml"),
-        "pmt": (ROOT / "examples" / "pmt").glob("*.yaml"),
+        "topology-json": EXAMPLES.glob("*.json"),
+        "json": EXAMPLES.glob("*.json"),
+        "scenario": EXAMPLES.glob("*.yaml"),
+        "pmt": (EXAMPLES / "pmt").glob("*.yaml"),
     }
     for file in sorted(files.get(name, ())):
         yield file.read_bytes()
@@ -183,9 +226,9 @@ def seeds(name: str) -> Iterator[bytes]:
 def _made(name: str) -> Iterator[bytes]:
     if name.startswith("openflow"):
         plan = plan_network("sdfast", SQUARE, PlanOptions())[1]
-        yield encode.hello()
-        yield from (encode.flow_add(row) for row in plan.flows[::5])
-        yield from (encode.group_add(row) for row in plan.groups)
+        yield from openflow_seeds.of_a_switch(plan.flows[::5], plan.groups)
+    if name == "pso":
+        yield from openflow_seeds.of_pso(_TABLE)
     texts = {
         "topology-json": to_json(SQUARE),
         "topology-gml": 'graph [ node [ id 1 label "a" Latitude 1.5 ] node [ id 2 ] edge [ source 1 target 2 ] ]',

@@ -38,6 +38,10 @@ class RecordingServer:
         """Everything that came, connection by connection."""
         return b"".join(map(bytes, list(self.received)))
 
+    def hang_up(self, place: int) -> None:
+        """End the connection whose bytes stand at a place of `received`."""
+        self._open[place].shutdown(socket.SHUT_RDWR)
+
     def _serve(self) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(self._listener, selectors.EVENT_READ, None)
@@ -50,9 +54,9 @@ class RecordingServer:
 
     def _accept(self, selector: selectors.BaseSelector) -> None:
         link, (source, _) = self._listener.accept()
-        self.received.append(bytearray())
-        self.sources.append(source)
         self._open.append(link)
+        self.sources.append(source)
+        self.received.append(bytearray())
         selector.register(link, selectors.EVENT_READ, self.received[-1])
         with suppress(OSError):
             link.sendall(encode.hello() + encode.features_request(1) + encode.port_desc_request(xid=2))

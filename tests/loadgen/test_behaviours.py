@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 
 import pytest
 
-from experiments.loadgen.behaviours import BEHAVIOUR_OF
-from experiments.loadgen.connection import Target
+from experiments.loadgen import behaviours
+from experiments.loadgen.behaviours import BEHAVIOUR_OF, sends
+from experiments.loadgen.connection import Connection, Manner, Target
 from experiments.loadgen.decide.misbehave import KINDS
 from experiments.loadgen.decide.switch import Part
 from experiments.loadgen.misbehave import RogueEndedError, misbehaving
-from experiments.loadgen.rogue import RogueSwitch
+from experiments.loadgen.rogue import Rogue, RogueSwitch, turn
 from ryu_apps.openflow.encode import hello
 from ryu_apps.openflow.lengths import check_received
 from ryu_apps.openflow.wire import VERSION, MalformedMessageError, MsgType, split_messages
+from tests.loadgen.fake_controller import FakeController
 from tests.loadgen.recording_server import RecordingServer
-from tests.patience import wait_until
+from tests.patience import patient_s, wait_until
 
 ROGUE = RogueSwitch(dpid=4, ports=(1, 2, 3), claimed=(1, 2, 3), source="127.0.0.2")
 Seen = Callable[[RecordingServer], object]
@@ -119,6 +122,91 @@ def test_a_rogue_switch_keeps_its_rate() -> None:
     with RecordingServer() as server, misbehaving(None, (Target("127.0.0.1", server.port),), "flood", 1, slow):
         wait_until(lambda: count(server, MsgType.PACKET_IN) >= 3, "packet-ins")
         assert count(server, MsgType.PACKET_IN) < 50  # without a limit, hundreds come at once
+
+
+@pytest.mark.slow
+def test_packet_ins_of_a_rogue_switch_take_the_connection_of_their_class() -> None:
+    low = RogueSwitch(4, rate_pps=100.0, controller_id=3)
+    with FakeController(ids=(None, 0, 2, 3, 4), answers=lambda _: False) as fake:
+        targets = tuple(Target("127.0.0.1", port, is_class=number > 0) for number, port in enumerate(fake.ports))
+        with misbehaving(None, targets, "flood", 1, low):
+            wait_until(lambda: fake.packet_ins(3), "packet-ins on the connection with id 3")
+        assert not any(fake.packet_ins(each) for each in (0, 2, 4))
+
+
+def test_connections_of_a_rogue_switch_have_the_marks_of_their_classes() -> None:
+    with FakeController(ids=(None, 2, 3)) as fake:
+        marked = zip(fake.ports, (56, 48, 40), strict=True)
+        rogue = Rogue(ROGUE.targets([Target("127.0.0.1", port, dscp).to_text() for port, dscp in marked]), 1, ROGUE)
+        rogue.connections = rogue.open()
+        marks = [each.link.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2 for each in rogue.connections]
+        sources = {each.link.getsockname()[0] for each in rogue.connections}
+        rogue.close()
+    assert (marks, sources) == ([56, 48, 40], {ROGUE.source})
+
+
+def test_a_switch_whose_connection_ends_opens_that_one_again_and_waits_for_the_features_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with RecordingServer() as server:
+        target = Target("127.0.0.1", server.port)
+        rogue = Rogue((target, target), 1, ROGUE)
+        before = list(rogue.renewed())
+        wait_until(lambda: len(server.received) == 2, "two connections")
+        server.hang_up(0)
+        turn(before[:1], patient_s(20))
+        # A switch that waits for more runs into pytest's limit.
+        monkeypatch.setattr("experiments.loadgen.rogue.AGAIN_S", 3600.0)
+        first, other = rogue.renewed()
+        rogue.close()
+    assert first is not before[0]
+    assert first.has_handshake
+    assert other is before[1]
+
+
+def test_connecting_is_part_of_the_time_that_a_message_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock:
+        now_s = 0.0
+
+        def monotonic(self) -> float:
+            return self.now_s
+
+        def sleep(self, seconds: float) -> None:
+            self.now_s += seconds
+
+    def connected(_rogue: Rogue, _manner: Manner) -> list[Connection]:
+        clock.sleep(0.003)
+        return []
+
+    clock, messages = Clock(), iter([b"message"] * 10)
+    monkeypatch.setattr(behaviours, "time", clock)
+    behave = sends(lambda _rogue: next(messages), 200.0, connected=connected)
+    with pytest.raises(StopIteration):
+        behave(Rogue((), 1, ROGUE))
+    assert clock.now_s == pytest.approx(10 / 200.0)
+
+
+@pytest.mark.slow
+def test_connections_that_the_controller_closes_are_opened_again_and_no_switch_is_there_twice() -> None:
+    with RecordingServer() as server, misbehaving(None, (Target("127.0.0.1", server.port),), "connections", 1, ROGUE):
+        wait_until(lambda: (len(server.received), len(dpids(server))) == (100, 33), "a hundred connections")
+        for place, said in enumerate(list(server.received)):
+            if len(said) <= len(hello()):
+                server.hang_up(place)
+        # Those that are switches stay, so none of the new ones is a switch.
+        wait_until(
+            lambda: sorted(map(bytes, server.received[100:])) == [b""] * 34 + [hello()] * 33,
+            "as many silent ones again",
+        )
+
+
+def test_a_rogue_switch_says_how_much_it_has_sent_to_a_hundredth() -> None:
+    said: list[int] = []
+    rogue = Rogue((), 1, ROGUE, said.append)
+    for n_sent in range(1, 10_001):
+        rogue.count()
+        assert 0.99 * n_sent <= said[-1] <= n_sent
+    assert len(said) < 1000
 
 
 def test_a_rogue_switch_that_ends_by_itself_is_no_measurement() -> None:

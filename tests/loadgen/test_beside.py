@@ -58,13 +58,18 @@ def test_the_ratio_says_how_much_longer_answers_take(quiet_ms: float, beside_ms:
 def test_without_an_answer_there_is_no_ratio() -> None:
     found = replace(RESULT, beside_p99_ms=None, lost=100)
     assert found.ratio is None
-    assert found.row() == ("flood", "2.00", "-", "-", "100 of 100", "0", "runs")
+    assert found.row() == ("flood", "2.00", "-", "-", "100 of 100", "0", "0.0", "runs")
     assert len(HEADER) == len(found.row())
 
 
-@pytest.mark.parametrize("change", [{"lost": 1}, {"connections_ended": 1}, {"controller_ended": True}])
+@pytest.mark.parametrize("change", [{"lost": 1}, {"connections_ended": 1}, {"controller_ended": True}, {"asked": 0}])
 def test_what_good_switches_lose_does_not_hold(change: dict[str, int]) -> None:
     assert not replace(RESULT, **change).held
+
+
+def test_a_window_without_a_request_is_named() -> None:
+    found = replace(RESULT, asked=0, quiet_p99_ms=None, beside_p99_ms=None)
+    assert found.remarks == ("no echo request was due in a window; raise --rate or --seconds",)
 
 
 def test_ids_that_the_rogue_switch_gets_are_named() -> None:
@@ -157,6 +162,7 @@ def test_an_app_of_armor_answers_good_switches_beside_every_kind(kind: str, caps
     assert tuple(found)[: len(JSON_KEYS)] == JSON_KEYS
     assert (found["app"], found["kind"], found["asked"]) == ("sdfast", kind, 50)
     assert (found["lost"], found["connections_ended"], found["controller_ended"]) == (0, 0, False)
+    assert found["rogue_pps"] > 0
     assert code == 0
 
 

@@ -8,13 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.loadgen.decide.load import CLASSES, HIGH
-from experiments.loadgen.decide.packets import answered_serial, frame, in_port_of, packet_in, packet_in_bytes
+from experiments.loadgen.decide.load import CLASSES, HIGH, LOW
+from experiments.loadgen.decide.packets import (
+    answered_serial,
+    controller_id_of,
+    frame,
+    in_port_of,
+    packet_in,
+    packet_in_bytes,
+)
+from machine.environment import REPOSITORY
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import MsgType, message
 from ryu_apps.plan.rows import FlowRow, Output
 from ryu_apps.pmt.frame import frame_fields
 from ryu_apps.pmt.message import read_subject
+from ryu_apps.pmt.parse import load_pmt
+from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
 SERIALS = st.integers(0, (1 << 31) - 1)
 
@@ -30,6 +40,18 @@ def test_a_packet_in_says_what_it_is_about(serial, kind, frame_bytes, buffered):
     fields = read_subject(made).packet
     assert (fields["ip_proto"], fields["udp_dst"]) == (17, kind.udp_dst)
     assert frame_fields(given_packet)["ipv4_src"] != frame_fields(given_packet)["ipv4_dst"]
+
+
+@pytest.mark.parametrize("name", ["every_message", "in_band_service", "min_rate", "out_of_band", "weighted"])
+def test_where_a_table_has_four_classes_low_packets_are_of_the_third(name):
+    table = load_pmt(REPOSITORY / "examples" / "pmt" / f"{name}.yaml", "a table")
+    assert len(table.classes) == 4
+    assert [controller_id_of(table, kind) for kind in (HIGH, LOW)] == [2, 3]
+
+
+@pytest.mark.parametrize("table", [None, PolicyMapTable()])
+def test_without_rules_all_packets_are_of_one_class(table):
+    assert {controller_id_of(table, kind) for kind in CLASSES} == {UNMATCHED_CLASS}
 
 
 @given(SERIALS, st.integers(60, 1514))

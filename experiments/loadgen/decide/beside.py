@@ -12,7 +12,7 @@ from mininet_topos.topology import Topology
 
 Json = dict[str, Any]
 
-HEADER = ("kind", "quiet p99 ms", "beside p99 ms", "ratio", "lost", "closed", "controller")
+HEADER = ("kind", "quiet p99 ms", "beside p99 ms", "ratio", "lost", "closed", "rogue/s", "controller")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ class BesideResult:
         Datapath ids of good switches for which the app has served the rogue switch.
     warnings
         Why the numbers may describe the generator.
+    rogue_pps
+        Messages or connections a second of the rogue switch.
     """
 
     app: str
@@ -69,6 +71,7 @@ class BesideResult:
     controller_rss_mb: float
     ids_taken: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
+    rogue_pps: float = 0.0
 
     @property
     def ratio(self) -> float | None:
@@ -85,15 +88,16 @@ class BesideResult:
 
     @property
     def held(self) -> bool:
-        """Whether the controller runs, and good switches got every answer and kept their connections and ids."""
-        return not (self.controller_ended or self.lost or self.connections_ended or self.ids_taken)
+        """Whether the controller runs, and good switches asked, got every answer, and kept connections and ids."""
+        return self.asked > 0 and not (self.controller_ended or self.lost or self.connections_ended or self.ids_taken)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Sentences for below the table."""
         ids = ", ".join(map(str, self.ids_taken))
         taken = (f"the app has served the rogue switch as good switches, datapath ids {ids}",) if ids else ()
-        return (*taken, *(f"warning: {each}" for each in self.warnings))
+        unasked = () if self.asked else ("no echo request was due in a window; raise --rate or --seconds",)
+        return (*taken, *unasked, *(f"warning: {each}" for each in self.warnings))
 
     def to_json(self) -> Json:
         """JSON value."""
@@ -110,6 +114,7 @@ class BesideResult:
             "controller_ended": self.controller_ended,
             "ids_taken": list(self.ids_taken),
             "controller_rss_mb": round(self.controller_rss_mb, 1),
+            "rogue_pps": round(self.rogue_pps, 1),
             "warnings": list(self.warnings),
         }
 
@@ -117,7 +122,8 @@ class BesideResult:
         """Cells of a table with `HEADER`."""
         state = "ended" if self.controller_ended else "runs"
         numbers = (_shown(self.quiet_p99_ms), _shown(self.beside_p99_ms), _shown(self.ratio))
-        return (self.kind, *numbers, f"{self.lost} of {self.asked}", str(self.connections_ended), state)
+        rogue = (str(self.connections_ended), f"{self.rogue_pps:.1f}")
+        return (self.kind, *numbers, f"{self.lost} of {self.asked}", *rogue, state)
 
 
 def divided(topology: Topology) -> tuple[tuple[Switch, ...], Switch]:

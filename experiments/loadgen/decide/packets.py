@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import struct
 
-from experiments.loadgen.decide.load import PacketClass
+from experiments.loadgen.decide.load import FRAME_BYTES, PacketClass
 from ryu_apps.openflow.fields import encode_match
 from ryu_apps.openflow.wire import HEADER_BYTES, NO_BUFFER, MsgType, message
 from ryu_apps.plan.addressing import host_ipv4, host_mac
+from ryu_apps.pmt.classify import Classifier
+from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
 
 MAGIC = b"armorofl"
 _ETHERNET_BYTES, _IP_BYTES, _UDP_BYTES = 14, 20, 8
@@ -52,6 +54,19 @@ def packet_in(serial: int, packet: bytes, buffered: bool) -> bytes:
     head = struct.pack("!IHBBQ", buffer_id, len(packet), _NO_MATCH, _TABLE_0, _NO_COOKIE)
     match = encode_match((("in_port", in_port_of(serial), None),))
     return message(MsgType.PACKET_IN, head + match + b"\0\0" + packet)
+
+
+def controller_id_of(table: PolicyMapTable | None, kind: PacketClass, frame_bytes: int = FRAME_BYTES) -> int:
+    """Controller id that a switch's flow entries name for packets of a class.
+
+    Parameters
+    ----------
+    table
+        None: no entry names one.
+    """
+    if table is None:
+        return UNMATCHED_CLASS
+    return Classifier(table).classify(packet_in(0, frame(0, kind, frame_bytes), False)).class_id
 
 
 def answered_serial(answer: bytes) -> int | None:

@@ -26,7 +26,7 @@ def failure_figure(title: str, outcomes: Mapping[str, Outcome]) -> Figure:
     for axes in (volumes, losses):
         axes.set_xticks(range(len(names)), names, rotation=25, ha="right", rotation_mode="anchor")
         axes.legend(frameon=False, fontsize=9)
-    figure.suptitle(title, color=INK, fontsize=12, x=0.01, ha="left")
+    figure.suptitle(title, color=INK, fontsize=12, x=0.01, ha="left", parse_math=False)
     return figure
 
 

@@ -68,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name in FILES if arguments.out is not None else ():
         refuse_unwritable(str(Path(arguments.out) / name))
     if arguments.into is not None:
-        _page(arguments.into, ())  # before the work, not after it
+        refuse_unwritable(arguments.into, "--into")  # before the work, not after it
+        _page(arguments.into, ())
     request = Request(topology, "", plan_options(arguments), sample=arguments.sample, seed=arguments.seed)
     asked = measuring(arguments, request)
     masks = {each: masks_of(replace(request, failures=each)) for each in arguments.failures}

@@ -70,6 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.target is None) == (arguments.attach is None):
         raise BadInputError("name one of both: a topology or a folder of 'armor run', or --attach URL of a controller")
     is_folder = arguments.target is not None and Path(arguments.target).is_dir()
+    if arguments.export is None:
+        refuse_given(arguments, ("out",), "has no use without --export; armor live FOLDER --export PAGE writes a page")
+    if arguments.attach is None:
+        refuse_given(arguments, ("token_file",), "is for --attach URL")
     if not is_folder:
         refuse_given(arguments, ("export",), "is for folders of 'armor run'; record a run and export that")
     if is_folder or arguments.attach is not None:

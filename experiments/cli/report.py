@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments.terminal.output import emit, writable
+from experiments.terminal.output import emit, refuse_unwritable, writable
 from machine.whole_file import write_whole
 from mininet_topos.errors import BadInputError
 from mininet_topos.input_files import read_text
@@ -91,6 +91,7 @@ def _fill(arguments: argparse.Namespace) -> int:
     if arguments.out is not None or arguments.live or arguments.rows is not None:
         raise BadInputError("--into takes no --out, --live or --rows; fill the page, and then do that")
     page = Path(arguments.into)
+    refuse_unwritable(str(page), "--into")
     text = read_text(page, repr(str(page)))
     new = filled(text, [Path(name) for name in arguments.folders])
     write_whole(page, new)

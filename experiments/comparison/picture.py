@@ -50,8 +50,13 @@ def as_bytes(figure: Figure, ending: str) -> bytes:
 
 
 def _delivered(axes: Axes, place: int, stages: dict[str, Row]) -> None:
-    first, settled = (100 * stages[each].delivered / max(stages[each].served, 1) for each in (FIRST, SETTLED))
+    first, settled = (_percent(stages[each]) for each in (FIRST, SETTLED))
     _pair(axes, place, (first, settled), stages[SETTLED])
+
+
+def _percent(row: Row) -> float | None:
+    """Share of packets with a path that are delivered; None where no packet has one."""
+    return 100 * row.delivered / row.served if row.served else None
 
 
 def _stretched(axes: Axes, place: int, row: Row) -> None:

@@ -9,7 +9,9 @@ import time
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from http import HTTPStatus
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 from dataplane.model.marking import Marking
@@ -23,7 +25,7 @@ from experiments.live.walks import PlanWalks, network_walks
 from experiments.scenario.targets import read_pair
 from mininet_topos import toy
 from mininet_topos.catalogue import CATALOGUE
-from mininet_topos.errors import BadInputError, MissingRequirementError
+from mininet_topos.errors import BadInputError, MissingRequirementError, TopologyError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.options import PlanOptions
 
@@ -31,6 +33,7 @@ Json = dict[str, Any]
 LOOK_S = 0.5
 _ANSWER_S = 5.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ODD = (LookupError, TypeError, AttributeError, ValueError, TopologyError)  # what answers of another shape lead to
 _RESOURCES = {"topology": "topology", "knowledge": "knowledge", "ports": "statistics/ports"}
 
 
@@ -55,7 +58,10 @@ class Controller:
     """
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:  # brackets of IPv6 that do not close
+            parts = urlsplit("")
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise BadInputError(f"--attach {url!r} is no address; write it as http://127.0.0.1:8080")
         self.is_local = parts.hostname in _LOOPBACK
@@ -74,6 +80,12 @@ class Controller:
             request = urllib.request.Request(address, headers=self._headers)
             with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
                 value = json.load(answer)
+        except HTTPError as error:
+            if error.code != HTTPStatus.UNAUTHORIZED:
+                raise ControllerGoneError(
+                    f"{address} answers {error.code} {error.reason}; is it an Armor app?"
+                ) from error
+            raise ControllerGoneError(f"{address} asks for its token; give the right one with --token-file") from error
         except (OSError, ValueError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise ControllerGoneError(f"{address} does not answer ({reason}); is a controller app running?") from error
@@ -98,7 +110,7 @@ class Attached:
             reported = controller.get("topology")
             self._topology = _known_topology(topology_of(reported))
             walks = _walks(self._topology, state)
-        except (LookupError, TypeError, AttributeError, ValueError) as error:
+        except _ODD as error:
             raise _unexpected(controller, error) from error
         self._before = Seen(0.0, away=away(reported))
         shown = shown_pairs(self._topology, pairs)
@@ -122,7 +134,7 @@ class Attached:
         t_ms = 1000 * (time.monotonic() - self._zero_s)
         try:
             now = seen(self._topology, answers, t_ms, self._zero_s if self._controller.is_local else None)
-        except (LookupError, TypeError, AttributeError, ValueError) as error:
+        except _ODD as error:
             raise _unexpected(self._controller, error) from error
         self._show(advanced(self._run, self._topology, self._before, now, self._paths_of))
         self._before = now

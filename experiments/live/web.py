@@ -21,6 +21,7 @@ from typing import Any
 from experiments.live.html import page_html
 from experiments.live.hub import Hub, hub_routes
 from experiments.live.server import page_app, serve
+from mininet_topos.errors import ArmorError
 
 Json = dict[str, Any]
 _ANSWER_S = 30.0
@@ -64,9 +65,12 @@ class Line:
 def main() -> None:
     """Serve until the input ends."""
     hub, line = Hub(json.loads(sys.stdin.readline())["document"]), Line()
-    app = page_app(lambda: page_html(hub.document), hub_routes(hub, line.ask))
-    threading.Thread(target=line.follow, args=(hub,), daemon=True).start()
-    serve(app, int(sys.argv[1]), lambda url: line.say({"url": url}))
+    try:
+        app = page_app(lambda: page_html(hub.document), hub_routes(hub, line.ask))
+        threading.Thread(target=line.follow, args=(hub,), daemon=True).start()
+        serve(app, int(sys.argv[1]), lambda url: line.say({"url": url}))
+    except ArmorError as error:
+        line.say({"error": str(error)})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from mininet_topos.errors import ArmorError
+from mininet_topos.errors import ArmorError, BadInputError
 
 Json = dict[str, Any]
 _END_S = 5.0
@@ -36,8 +36,8 @@ class WebProcess:
 
     Raises
     ------
-    ArmorError
-        It does not start; what it said stands on standard error.
+    BadInputError
+        It does not start: the port is taken, or a package is missing.
     """
 
     def __init__(self, document: Json, port: int) -> None:
@@ -57,9 +57,10 @@ class WebProcess:
         )
         try:
             self._send({"document": self._document})
-            self.url = str(json.loads(self._output().readline() or "{}").get("url", ""))
-            if not self.url:
-                raise ArmorError("the web server did not start; see what it said above")
+            said = json.loads(self._output().readline() or "{}")
+            if "url" not in said:
+                raise BadInputError(said.get("error", "the web server did not start; see what it said above"))
+            self.url = str(said["url"])
         except BaseException:
             self._end()
             raise

@@ -157,6 +157,8 @@ def refuse_unwritable(name: str, option: str = "--out") -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("ab"):
                 pass
+            if not os.access(path.parent, os.W_OK):  # a file is replaced as a whole
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         finally:
             if is_new:
                 path.unlink(missing_ok=True)

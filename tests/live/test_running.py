@@ -230,7 +230,7 @@ def test_times_of_another_machine_s_clock_are_not_believed(topology):
     assert list(seen(topology, answers, 5000.0, None).loads_mbps.values()) == [4.0]
 
 
-@pytest.mark.parametrize("url", ["nonsense", "ftp://x", "http://"])
+@pytest.mark.parametrize("url", ["nonsense", "ftp://x", "http://", "http://[::1"])
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(BadInputError, match="no address"):
         Controller(url, {})
@@ -253,6 +253,8 @@ def test_a_controller_that_is_not_there_is_one_sentence(capsys):
         (["--attach", "http://127.0.0.1:9", "--scheme", "ffg"], "--scheme is for"),
         (["darkstrand", "--export", "page.html"], "--export is for folders"),
         (["{folder}", "--side-by-side", "ffg"], "--side-by-side is for"),
+        (["{folder}", "--out", "page.html"], "--out has no use without --export"),
+        (["{folder}", "--token-file", "token"], "--token-file is for --attach"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(tmp_path, arguments, words, capsys):

@@ -1,7 +1,7 @@
 // What the user does: choose, move in time, fail links of the plan.
 
 const SPEEDS = [[60, "very slow"], [20, "slow"], [8, "medium"], [3, "fast"]];
-const RECENT_MS = [10_000, 60_000];
+const RECENT_MS = [10_000, 20_000];
 let playing = null;
 let following = isRunning;
 
@@ -194,11 +194,19 @@ function learn(runs) {
   const changed = runs[state.run];
   if (!changed) return;
   if ("events" in changed) byId("panel-events").replaceChildren(...eventRows());
-  if ("failures" in changed) options("window", windows().map((each) => each.name));
+  if ("failures" in changed) renewWindows();
   chips();
   if (state.planning) return paint();
   if (following) showWindow(Math.min(Number(byId("window").value) || 0, RECENT_MS.length - 1));
   else paint();
+}
+
+/** Offer the windows there are now; the one that was chosen stays so, wherever it stands. */
+function renewWindows() {
+  const chosen = byId("window").selectedOptions[0]?.textContent;
+  const names = windows().map((each) => each.name);
+  options("window", names);
+  byId("window").value = Math.max(0, names.indexOf(chosen));
 }
 
 function listenToNetwork() {

@@ -109,7 +109,8 @@ function lossChart(width, series) {
   const { svg, x, y } = frame(width, Math.max(1, times.length) * 1.08);
   const total = stepPath(times, x, y);
   svg.append(make("path", { class: "step loss", d: total }));
-  return chart("Packets lost so far", "lost-now", svg, `${times.length} packets lost in the whole run`);
+  const [title, when] = isRunning ? ["Packets lost, last 20 s", "the last 20 s"] : ["Packets lost so far", "the whole run"];
+  return chart(title, "lost-now", svg, `${times.length} packets lost in ${when}`);
 }
 
 function knowledgeChart(width) {
@@ -147,7 +148,9 @@ function moveCursor() {
   setText("knows-now", failure ? number.format(knowing(failure, state.t).size) : "0");
   const last = series.flatMap((one) => one.sent_ms.map((sent, place) => [sent, one.delay_ms[place]])).filter(([sent]) => sent <= state.t && sent > state.t - 50).at(-1);
   setText("delay-now", !last ? "" : last[1] === null ? "lost" : milliseconds(last[1], 2));
-  setText("readout", run().series.length ? `lost so far, all pairs: ${number.format(lostUntil(run().series, state.t))}` : "");
+  // Of a network that runs the page has the packets of the last seconds, and ping's own count of all.
+  const lost = isRunning ? run().series.reduce((sum, one) => sum + (one.counts.lost ?? 0), 0) : lostUntil(run().series, state.t);
+  setText("readout", run().series.length ? `lost so far, all pairs: ${number.format(lost)}` : "");
 }
 
 function setText(id, text) {

@@ -352,9 +352,10 @@ class RunningNetwork:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What makes results untrustworthy whatever they are: priority queues that are not strict."""
+        """What makes results untrustworthy whatever they are: queues that are not strict, processes that do not run."""
         verdict = self.queue_verdict
-        return () if verdict is None or verdict.ok else (verdict.describe(),)
+        queues = () if verdict is None or verdict.ok else (verdict.describe(),)
+        return (*queues, *(f"{name} does not run; its log says why it ended" for name in self._supervisor.stopped))
 
     def describe(self) -> dict[str, Any]:
         """Facts about this emulation for a result's environment record."""

@@ -85,6 +85,7 @@ class Supervisor:
         self._specs: dict[tuple[str, str], ProcessSpec] = {}
         self._running: dict[tuple[str, str], subprocess.Popen[bytes]] = {}
         self._held: dict[tuple[str, str], float] = {}  # since when
+        self._killed: set[tuple[str, str]] = set()  # by `kill`, and not yet seen to have ended
         self._recent: dict[tuple[str, str], deque[float]] = {}
         self._lock = threading.RLock()
         self._poll = select.poll()
@@ -193,13 +194,15 @@ class Supervisor:
         os.close(descriptor)
         process = self._running.pop(key)
         status, ended_s = process.wait(), time.monotonic()
+        was_asked = key in self._killed
+        self._killed.discard(key)
         if self._closing or key in self._held:
             return
         name = self._specs[key].name
         self._note("error", ended_s, message=f"{name} ended", status=status)
         if not self._restart:
             self.problems.append(f"{name} ended with status {status}")
-        elif self._too_often(key, ended_s):
+        elif not was_asked and self._too_often(key, ended_s):
             self.problems.append(f"{name} ended {MAX_RESTARTS} times within {RESTART_WINDOW_S:g} s; left stopped")
         else:
             self._start_again(key, ended_s)
@@ -258,10 +261,18 @@ class Supervisor:
         with self._lock:
             return (process, place) in self._running
 
+    @property
+    def stopped(self) -> tuple[str, ...]:
+        """Names of processes that do not run now though nobody holds them."""
+        with self._lock:  # between an end and the start after it the lock is taken
+            missing = self._specs.keys() - self._running.keys() - self._held.keys()
+            return tuple(sorted(self._specs[key].name for key in missing))
+
     def kill(self, process: str, place: str) -> None:
-        """Send SIGKILL to a process; the supervisor then does what it does when a process ends."""
+        """Send SIGKILL to a process, which is started again like one that ended, however often this is asked for."""
         with self._lock:
             os.kill(self.pid_of(process, place), signal.SIGKILL)
+            self._killed.add((process, place))
 
     def hold(self, process: str, place: str) -> None:
         """End a process and leave it stopped until `release`.

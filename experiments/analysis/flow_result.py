@@ -160,8 +160,10 @@ def _met(record: FlowRecord, expected: Expected) -> Claim:
 
 
 def _kept(record: FlowRecord) -> Claim:
+    """Of a flow that had something to keep; a slow one may not lose all that it offers as too little to count."""
+    tiny_mbps = _TINY_MBPS if record.offered_mbps is None else min(_TINY_MBPS, record.offered_mbps / 2)
     lost_mbps = record.before_mbps - record.after_mbps
-    held = lost_mbps <= max(_TINY_MBPS, KEPT_PERCENT / 100 * record.before_mbps)
+    held = record.before_mbps > tiny_mbps and lost_mbps <= max(tiny_mbps, KEPT_PERCENT / 100 * record.before_mbps)
     detail = f"before {record.before_mbps:.2f}, after {record.after_mbps:.2f} Mbit/s"
     return Claim(f"{record.name} ({record.kind}) keeps its throughput within {KEPT_PERCENT:g} %", held, detail)
 
@@ -171,7 +173,7 @@ def _undisturbed(record: FlowRecord) -> Claim:
     if record.sent is None or record.received is None:
         return _kept(record)
     lost, again = record.sent - record.received, f"{record.reordered} reordered, {record.duplicated} duplicated"
-    held = lost == 0 and not record.reordered and not record.duplicated
+    held = record.sent > 0 and lost == 0 and not record.reordered and not record.duplicated
     return Claim(f"{record.name} need not move", held, f"{lost} of {record.sent} datagrams lost, {again}")
 
 

@@ -14,6 +14,8 @@ from experiments.analysis.packet_counts import Counts, Flight, count
 
 # Packets on their way when the next failure comes are its victims, not signs that this one was not over.
 IN_FLIGHT_S = 0.1
+# A scheme that goes on losing most packets has not recovered, though one of the last arrives. A lossy link loses some.
+END_S, ARRIVING_SHARE = 0.2, 0.5
 STAGES = {
     # name in files: what happens then
     "detect": "a switch beside the failure reports its port down",
@@ -88,7 +90,8 @@ class WayOutcome:
     is_affected
         Whether any of them was lost, backtracked or rerouted.
     has_recovered
-        Whether packets were delivered again at the end of the window, be it on a way back (also when nothing was lost).
+        Whether packets were delivered again at the end of the window, be it on a way back (also when nothing was lost):
+        some after the last that was lost, and at least half of those of the `END_S` before the last `IN_FLIGHT_S`.
     outage_ms
         From the sending of the first lost packet to that of the first delivered one after the last lost; 0
         without loss, and up to the end of the window without recovery.
@@ -122,12 +125,14 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
     troubled = [flight.sent_s for flight in judged if flight.is_lost or flight.back_hops]
     last_trouble_s = max([*troubled, window.start_s])
     quiet = (flight for flight in good if flight.sent_s > last_trouble_s and not flight.back_hops)
-    steady_s = next((flight.arrivals_s[0] for flight in quiet), None)
     last_judged_s = max((flight.sent_s for flight in judged if flight.is_lost), default=window.start_s)
-    has_recovered = not sent or any(flight.sent_s > last_judged_s for flight in good)
+    has_recovered = not sent or (
+        any(flight.sent_s > last_judged_s for flight in good) and _mostly_arrives(judged, window)
+    )
     lost = [flight for flight in (judged if has_recovered else sent) if flight.is_lost]
     first_lost_s, last_lost_s = (lost[0].sent_s, lost[-1].sent_s) if lost else (window.end_s, window.end_s)
-    outage_end_s = next((flight.sent_s for flight in good if flight.sent_s > last_lost_s), window.end_s)
+    again_s = next((flight.sent_s for flight in good if flight.sent_s > last_lost_s), window.end_s)
+    outage_end_s = again_s if has_recovered else window.end_s
     return WayOutcome(
         counts=count(sent),
         is_affected=bool(lost or turned or bypasses),
@@ -137,8 +142,13 @@ def way_outcome(flights: Sequence[Flight], window: Window) -> WayOutcome:
         first_good_s=min((flight.arrivals_s[0] for flight in good), default=None),
         last_lost_s=last_lost_s if lost else None,
         last_crankback_s=max(turned, default=None),
-        steady_s=steady_s,
+        steady_s=next((flight.arrivals_s[0] for flight in quiet), None) if has_recovered else None,
     )
+
+
+def _mostly_arrives(judged: Sequence[Flight], window: Window) -> bool:
+    last = [flight for flight in judged if flight.sent_s >= window.end_s - (IN_FLIGHT_S + END_S)]
+    return sum(not flight.is_lost for flight in last) >= ARRIVING_SHARE * len(last)
 
 
 def _turns_and_bypasses(flights: Sequence[Flight], window: Window) -> tuple[list[float], list[float]]:

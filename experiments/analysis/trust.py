@@ -52,7 +52,7 @@ class Health:
     notes
         What the emulation itself warns of.
     faults
-        What the emulation has found wrong with itself: queues that are not strict.
+        What the emulation has found wrong with itself: queues that are not strict, processes that do not run.
     unread
         Interface to frames that the machine lost because the switch did not read them in time.
     """

@@ -21,7 +21,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli.parser import refuse_given
 from experiments.terminal.output import note, release_notes
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.wording import counted
@@ -59,7 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `armor agent`."""
     from ovsdb_backup.local_switch import LocalSwitch
 
-    refuse_given(arguments, ("json", "seed", "out"), "has no meaning for an agent; leave it out")
     if arguments.bridge is not None and arguments.bridge.startswith("-"):  # --all -- OPTION
         arguments.bridge, arguments.options = None, [arguments.bridge, *arguments.options]
     if (arguments.bridge is not None) + arguments.all + arguments.prepare != 1:

@@ -13,7 +13,7 @@ import argparse
 import os
 from typing import NoReturn
 
-from experiments.cli.parser import add_scheme_argument, refuse_given
+from experiments.cli.parser import add_scheme_argument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,6 @@ def run(arguments: argparse.Namespace) -> NoReturn:
     from mininet_topos.errors import MissingRequirementError
     from ryu_apps.schemes import find_scheme
 
-    refuse_given(arguments, ("json", "seed", "out"), "has no meaning for a controller; leave it out")
     scheme = find_scheme(arguments.scheme)
     if not RYU_MANAGER.exists():
         raise MissingRequirementError(f"there is no ryu-manager at {RYU_MANAGER}; run 'make setup'")

@@ -14,7 +14,6 @@ import select
 import sys
 import warnings
 from collections.abc import Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from experiments.scenario.suggest import suggest
@@ -52,6 +51,7 @@ COMMANDS = {
 }
 # --out of these is a folder, which they check themselves; that of 'te sweep', too.
 _MAKE_FOLDERS = ("run", "torture", "drill", "reproduce", "demo", "te", "compare")
+_WITHOUT_RESULT = ("controller", "agent")  # no --json, --seed and --out
 INTERRUPTED = 130
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -129,16 +129,18 @@ def _dispatch(argv: list[str]) -> int:
 
     command = importlib.import_module(f"experiments.cli.{argv[0]}")
     parser = ArmorParser(prog=f"armor {argv[0]}", description=command.__doc__)
-    _fill(parser, command)
+    add_arguments(parser, argv[0])
     arguments = parser.parse_strictly(argv[1:])
-    if arguments.out is not None and argv[0] not in _MAKE_FOLDERS:
+    if argv[0] not in (*_MAKE_FOLDERS, *_WITHOUT_RESULT) and arguments.out is not None:
         refuse_unwritable(arguments.out)  # before the work, not after it
     return int(command.run(arguments))
 
 
-def _fill(parser: ArmorParser, command: ModuleType) -> None:
-    command.add_arguments(parser)
-    parser.add_common_arguments()
+def add_arguments(parser: ArmorParser, name: str) -> None:
+    """All arguments of `armor NAME`."""
+    importlib.import_module(f"experiments.cli.{name}").add_arguments(parser)
+    if name not in _WITHOUT_RESULT:
+        parser.add_common_arguments()
 
 
 def whole_parser() -> argparse.ArgumentParser:
@@ -148,9 +150,7 @@ def whole_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="armor")
     commands = parser.add_subparsers(parser_class=ArmorParser)
     for name, about in COMMANDS.items():
-        _fill(
-            commands.add_parser(name, help=about, description=about), importlib.import_module(f"experiments.cli.{name}")
-        )
+        add_arguments(commands.add_parser(name, help=about, description=about), name)
     return parser
 
 
@@ -165,7 +165,7 @@ def _help() -> str:
             "",
             *lines,
             "",
-            "'armor COMMAND --help' says more. Every command takes --json, --seed and --out.",
+            "'armor COMMAND --help' says more. All but controller and agent take --json, --seed and --out.",
             "Exit codes: 0 held, 1 a claim or check failed, 2 bad input.",
         ]
     )

@@ -29,8 +29,8 @@ class ArmorParser(OneLineParser):
     """Parser of a command of `armor`."""
 
     def add_common_arguments(self) -> None:
-        """--json, --seed and --out, which every command takes."""
-        group = self.add_argument_group("every command")
+        """--json, --seed and --out, which every command with a result takes."""
+        group = self.add_argument_group("common")
         group.add_argument("--json", action="store_true", help="print one JSON value instead of text")
         group.add_argument(
             "--seed", type=whole_number("--seed", 0), default=1, help="seed of whatever is drawn at random"

@@ -11,7 +11,7 @@ The file's format is described in docs/scenario_format.md. The exit code is 1 wh
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +22,10 @@ from experiments.terminal.output import progress
 from mininet_topos.errors import BadInputError
 
 if TYPE_CHECKING:
-    from experiments.analysis.flow_result import FlowResult
-    from experiments.analysis.result import Json, RunResult
+    from experiments.analysis.result import Json
     from experiments.scenario.values import Scenario
     from experiments.testbed.runs.folder import ResultFolder
-    from experiments.testbed.runs.run import FailedRun, Follow, Planned
+    from experiments.testbed.runs.run import Follow, Planned
 
 MAX_SEED = 2**31 - 1  # as in the file
 
@@ -139,17 +138,16 @@ def run_and_write(
     keeps_captures: bool = False,
     watches: bool = False,
 ) -> Json:
-    """Run all variations, write verdict and pictures, and return what `--json` prints."""
+    """Run all variations, draw pictures, and return what `--json` prints."""
     from experiments.charts.delay import draw_delay
     from experiments.charts.flows import draw_flows
     from experiments.charts.knowledge import draw_knowledge, knowledge_panels
     from experiments.charts.run_panels import read_panels
-    from experiments.testbed.runs.run import run_scenario
+    from experiments.testbed.runs.run import run_scenario, verdict
 
     with watching(scenario, planned) if watches else telling() as (say, follow):
         outcomes = run_scenario(scenario, planned, folder, text, say, keeps_captures=keeps_captures, follow=follow)
     value = verdict(outcomes, folder)
-    folder.write_verdict(value)
     pictures = [folder.picture("figure.png"), folder.picture("figure.svg")]
     if scenario.measures_flows:
         draw_flows(value["runs"], pictures, f"{scenario.topology.name}: throughput of the flows")  # type: ignore[arg-type]
@@ -162,18 +160,6 @@ def run_and_write(
         paths = [folder.picture("knowledge.png"), folder.picture("knowledge.svg")]
         draw_knowledge(knowledge, paths, f"{scenario.topology.name}: when each switch knew of the failure")
     return value
-
-
-def verdict(outcomes: Sequence[RunResult | FlowResult | FailedRun], folder: ResultFolder) -> Json:
-    """The shape of `run --json`: one entry a run, and whether all kept their claims."""
-    runs = [outcome.to_json() for outcome in outcomes]
-    return {
-        "runs": runs,
-        "held": all(run["held"] for run in runs),
-        "trustworthy": all(run["trustworthy"] for run in runs),
-        "folder": str(folder.path),
-        "captures": folder.captures,
-    }
 
 
 def print_result(arguments: argparse.Namespace, value: Json, text: str) -> None:

@@ -128,8 +128,6 @@ def parse_scenario(text: str, file_name: str, scenario_context: ScenarioContext)
     controls, variations = read_controls(context, fields.get("controls"), variations)
     events = _events(context, fields, network.topology)
     _check_together(context, fields, scenario_context, variations)
-    if events.measures_flows:
-        check_moment(context, fields["flows"], events.failures, events.rerun)
     scenario = Scenario(
         topology_name=network.name,
         topology=network.topology,
@@ -147,6 +145,8 @@ def parse_scenario(text: str, file_name: str, scenario_context: ScenarioContext)
         controls=controls,
     )
     scenario = _with_settings(context, fields, scenario, scenario_context)
+    if scenario.measures_flows:
+        check_moment(context, fields["flows"], scenario)
     _check_rates(context, fields, scenario, scenario_context)
     return scenario
 
@@ -382,13 +382,13 @@ def _duration(context: Context, fields: Mapping[str, Line], events: _Events) -> 
             raise context.error(
                 failure.line, f"failure of {failure.what} reaches beyond duration_s {shown_of(line)}; make it longer"
             )
-    beginnings = [(f"traffic from {stream.source}", stream.start_s) for stream in events.traffic]
-    beginnings += [] if events.rerun is None else [("reoptimise", events.rerun.at_s)]
-    for what, start_s in beginnings:
-        if line is not None and start_s >= duration_s:
-            raise context.error(
-                line, f"duration_s {duration_s:g} ends before {what} begins, at {start_s:g} s; make it longer"
-            )
+    begins = [(f"traffic from {stream.source} begins", stream.start_s) for stream in events.traffic]
+    begins += [] if events.rerun is None else [("reoptimise begins", events.rerun.at_s)]
+    stops = [(f"traffic from {stream.source} stops", stream.stop_s or 0.0) for stream in events.traffic]
+    late = [*(each for each in begins if each[1] >= duration_s), *(each for each in stops if each[1] > duration_s)]
+    if late and line is not None:
+        what, at_s = late[0]
+        raise context.error(line, f"duration_s {duration_s:g} ends before {what}, at {at_s:g} s; make it longer")
     return duration_s
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from experiments.scenario.failure import Failure
 from experiments.scenario.fields import (
     MAX_SECONDS,
     Context,
@@ -33,6 +32,7 @@ from experiments.scenario.tunnel_values import (
     TunnelConfiguration,
     WantedFlow,
 )
+from experiments.scenario.values import Scenario
 from mininet_topos.lines import Line
 from mininet_topos.topology import MAX_MBPS, Topology
 from ryu_apps.plan.choices import DSCP_FIELD, NOTIFIERS, PRIORITIES, SHAPES, TUNNEL_FIELDS, dscp_conflict
@@ -266,14 +266,15 @@ def check_tunnel_field(context: Context, fields: Mapping[str, Line]) -> None:
         raise context.error(line, conflict)
 
 
-def check_moment(context: Context, line: Line, failures: Sequence[Failure], rerun: Rerun | None) -> None:
+def check_moment(context: Context, line: Line, scenario: Scenario) -> None:
     """Refuse what is not one moment: flows are compared before and after it.
 
     Raises
     ------
     BadInputError
-        Nothing happens, or things happen at different seconds, or are undone again.
+        Nothing happens, or things happen at different seconds, or are undone again; or a flow misses the time before.
     """
+    failures, rerun = scenario.failures, scenario.rerun
     if not failures and rerun is None:
         raise context.error(line, "flows are compared before and after something; add failures, or reoptimise")
     for failure in failures:
@@ -289,4 +290,11 @@ def check_moment(context: Context, line: Line, failures: Sequence[Failure], reru
     if failures and failures[0].at_s <= 0:
         raise context.error(
             failures[0].line, "with flows a failure needs time before it, to compare with; give at_s above 0"
+        )
+    late = next((each.flow for each in scenario.flows if each.flow.start_s > scenario.settle_s), None)
+    if late is not None:
+        raise context.error(
+            line,
+            f"flow {late.name!r} begins at {late.start_s:g} s, after the warm-up (settle_s {scenario.settle_s:g}), so "
+            "its rate before is not known; begin it earlier, or make settle_s longer",
         )

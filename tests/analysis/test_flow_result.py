@@ -79,6 +79,28 @@ def test_kuijia_is_held_to_keeping_the_throughput_of_everybody_but_victims(after
     assert [claim.name for claim in judge_flows(found, keeps_others=False).claims] == ["rows"]
 
 
+@pytest.mark.parametrize(
+    ("offered", "before", "after", "expected"),
+    [
+        (8.0, 0.0, 0.0, False),
+        (None, 0.0, 0.0, False),
+        (8.0, 0.0, 8.0, False),
+        (0.02, 0.02, 0.0, False),
+        (0.02, 0.02, 0.02, True),
+        (None, 0.2, 0.16, True),
+    ],
+)
+def test_only_a_flow_that_had_something_can_keep_it(
+    offered: float | None, before: float, after: float, expected: bool
+) -> None:
+    assert held(run(record("f3", "direct", before, after, offered_mbps=offered)), "f3") is expected
+
+
+def test_a_flow_of_which_no_datagram_was_sent_was_not_left_undisturbed() -> None:
+    udp = {"transport": "udp", "sent": 0, "received": 0, "duplicated": 0, "reordered": 0}
+    assert not held(run(record("stays", "none", 0.0, 0.0, **udp), rerun=Rerun(2.0)), "stays")
+
+
 def test_what_is_expected_takes_the_place_of_the_promise() -> None:
     wanted = (Expected("f3", after_mbps=4.0), Expected("f3", "rescaling", after_mbps=1.0))
     found = run(record("f3", "direct", 8.0, 4.3), expected=wanted)

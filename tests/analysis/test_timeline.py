@@ -89,6 +89,14 @@ def test_a_network_that_never_recovers_has_no_first_good_and_no_steady_stage() -
     assert round(outcome.outage_ms) == 2000
 
 
+@pytest.mark.parametrize(("arriving_of_ten", "recovered"), [(1, False), (4, False), (6, True)])
+def test_who_goes_on_losing_most_packets_has_not_recovered(arriving_of_ten: int, recovered: bool) -> None:
+    lost = {50} | {number for number in range(50, 300) if number % 10 >= arriving_of_ten}
+    outcome = way_outcome(stream(lost), WINDOW)
+    assert outcome.has_recovered == recovered
+    assert recovered or (outcome.steady_s, round(outcome.outage_ms)) == (None, 2000)
+
+
 def test_a_packet_that_the_next_failure_catches_on_its_way_is_no_sign_of_this_one() -> None:
     outcome = way_outcome(stream({50, 51, 249}), WINDOW)
     assert outcome.has_recovered

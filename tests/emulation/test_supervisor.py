@@ -11,6 +11,7 @@ import pytest
 
 from emulation import supervisor
 from emulation.runfile import RunFile, is_within_exec, list_runs
+from emulation.running import RunningNetwork
 from emulation.supervisor import MAX_RESTARTS, ProcessError, ProcessSpec, Supervisor
 from machine.event_log import EventLog
 from tests.patience import wait_until
@@ -76,6 +77,32 @@ def test_a_process_that_keeps_ending_is_left_stopped_and_reported(
     assert testbed.supervisor.problems == [f"agent@s1 ended {MAX_RESTARTS} times within 3600 s; left stopped"]
     assert len(testbed.supervisor.restarts) == MAX_RESTARTS - 1
     assert not testbed.supervisor.is_running("agent", "s1")
+
+
+def test_a_process_that_is_killed_on_request_comes_back_however_often(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "RESTART_WINDOW_S", 3600.0)  # however slowly this machine restarts it
+    testbed.supervisor.start(testbed.spec("sleep", "60"))
+    for times in range(1, MAX_RESTARTS + 2):
+        testbed.supervisor.kill("agent", "s1")
+        wait_until(lambda times=times: len(testbed.supervisor.restarts) == times, "it was started again")
+    assert testbed.supervisor.problems == []
+    assert testbed.supervisor.stopped == ()
+
+
+def test_a_network_in_which_a_process_does_not_run_is_at_fault(tmp_path: Path) -> None:
+    testbed = Testbed(tmp_path, restart=False)
+    network = RunningNetwork()
+    network.queue_verdict, network._supervisor = None, testbed.supervisor
+    testbed.supervisor.start(testbed.spec("sleep", "60", process="held"))
+    testbed.supervisor.hold("held", "s1")
+    testbed.supervisor.start(testbed.spec("sleep", "60", process="runs"))
+    assert network.faults == ()
+    testbed.supervisor.start(testbed.spec("false"))
+    wait_until(lambda: testbed.supervisor.problems, "its end is seen")
+    assert network.faults == ("agent@s1 does not run; its log says why it ended",)
+    testbed.supervisor.close()
 
 
 def test_without_restart_a_death_is_a_problem(tmp_path: Path) -> None:

@@ -224,6 +224,7 @@ BAD = {
     "after many years": (with_failure("{node: s1, at_s: 1e9}"), "run.yaml:6: at_s is 1000000000.0; give a number of at least 0 and at most 86400"),
     "flaps of many years": (with_failure("{link: [s1, s2], kind: flap, times: 1000, period_s: 1000, at_s: 1}"), "run.yaml:1: the last event is after 999501 s"),
     "traffic after the end": (GOOD.replace("s3}", "s3, start_s: 20}") + "duration_s: 9\n", "run.yaml:7: duration_s 9 ends before traffic from s1 begins, at 20 s"),
+    "traffic that stops after the end": (with_traffic("{from: h1, to: s3, stop_s: 20}") + "duration_s: 9\n", "run.yaml:7: duration_s 9 ends before traffic from s1 stops, at 20 s; make it longer"),
     "endless wait": (with_line("wait_to_restore_s: 1e308"), "run.yaml:7: wait_to_restore_s is 1e+308"),
     "rate of no program": (with_traffic("{from: h1, to: h2, kind: iperf3-udp, rate_mbps: 1e-9}"), "run.yaml:4: rate_mbps is 1e-09"),
     "link beyond what is emulated": (with_line("capacity_mbps: 1e9"), "run.yaml:7: capacity_mbps is 1000000000.0"),
@@ -238,6 +239,11 @@ def test_bad_scenarios_are_answered_by_one_sentence_with_file_and_line(case: str
         parse(text)
     assert wanted in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_traffic_may_stop_when_the_run_ends() -> None:
+    scenario = parse(with_traffic("{from: h1, to: s3, stop_s: 9}") + "duration_s: 9\n")
+    assert (scenario.traffic[0].stop_s, scenario.duration_s) == (9.0, 9.0)
 
 
 def complaint_about(text: str) -> str | None:

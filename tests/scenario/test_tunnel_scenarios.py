@@ -141,6 +141,7 @@ BAD = [
     (GOOD.replace("failures:\n  - {link: [s2, s4], at_s: 5}\n", ""), "flows are compared before and after something"),
     (GOOD + "reoptimise: {at_s: 4}\n", "with flows only one thing may happen"),
     (GOOD.replace("at_s: 5", "at_s: 0"), "give at_s above 0"),
+    (GOOD.replace("start_s: 1", "start_s: 9"), "flow 'other' begins at 9 s, after the warm-up (settle_s 2)"),
     (
         GOOD.replace("[rescaling, kuijia]", "[sdfast]") + "shape: decomposed\n",
         "shape is for schemes of tunnels, not for 'sdfast'",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -41,6 +41,7 @@ from ryu_apps.schemes import find_scheme, plan_network
 _CONNECT_S = 40.0
 _RETURN_SLACK_S = 20.0
 _RETURN_POLL_S = 1.0
+_UNFINISHED = "the command ended before this run had finished; run it again in a new folder"
 
 Say = Callable[[str], None]
 Follow = Callable[[Variation, Work, EmulatedNetwork], None]
@@ -130,7 +131,7 @@ def run_scenario(
     planned : dict
         From `plan_scenario`.
     folder
-        Receives everything.
+        Receives everything, environment and verdict after each run.
     text
         The scenario file as the user wrote it.
     say : callable
@@ -154,7 +155,7 @@ def run_scenario(
     emulations: Json = {}
     outcomes: list[RunResult | FlowResult | FailedRun] = []
     interval_ms = scenario.bfd_interval_ms
-    for variation, prepared in planned.items():
+    for number, (variation, prepared) in enumerate(planned.items(), 1):
         run = _Run(scenario, variation, prepared, folder, emulations, say, keeps_captures, follow)
         # Runs are compared, so the next one begins with the BFD interval that this one ended with.
         outcome, interval_ms = run.until_stable(interval_ms)
@@ -165,8 +166,23 @@ def run_scenario(
         else:
             folder.add_result(outcome)
         outcomes.append(outcome)
-    folder.write_environment({**facts, "emulation": emulations})
+        # After each run: what has finished can be read, however the others end.
+        waiting = [FailedRun(each, ArmorError(_UNFINISHED)) for each in list(planned)[number:]]
+        folder.write_environment({**facts, "emulation": emulations})
+        folder.write_verdict(verdict([*outcomes, *waiting], folder))
     return outcomes
+
+
+def verdict(outcomes: Sequence[RunResult | FlowResult | FailedRun], folder: ResultFolder) -> Json:
+    """The shape of `run --json`: one entry a run, and whether all kept their claims."""
+    runs = [outcome.to_json() for outcome in outcomes]
+    return {
+        "runs": runs,
+        "held": all(run["held"] for run in runs),
+        "trustworthy": all(run["trustworthy"] for run in runs),
+        "folder": str(folder.path),
+        "captures": folder.captures,
+    }
 
 
 def next_interval(interval_ms: int) -> int | None:

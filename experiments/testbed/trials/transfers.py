@@ -32,11 +32,15 @@ def transfer(places: Places, address: str, flows: int, seconds: float) -> Goodpu
     Raises
     ------
     PathsError
-        iperf3 says no result.
+        iperf3 says no result, or does not end.
     """
     with ExitStack() as stack:
         (client,) = _start(stack, places, address, 1, flows, seconds=seconds)
-        return read_iperf(client.communicate(timeout=seconds + _SPARE_S)[0])
+        try:
+            said, _ = client.communicate(timeout=seconds + _SPARE_S)
+        except subprocess.TimeoutExpired as error:
+            raise PathsError(f"iperf3 -t {seconds:g} did not end within {seconds + _SPARE_S:g} s") from error
+        return read_iperf(said)
 
 
 def transfer_together(places: Places, address: str, pairs: int, flows: int, seconds: float) -> GoodputMeasured:

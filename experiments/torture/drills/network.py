@@ -50,7 +50,7 @@ class DrilledNetwork(TorturedNetwork):
             with self._requests(link, seconds) as (program, began_s):
                 time.sleep(_BEFORE_S)
                 failed = self._injection.silent(link)
-                said = program.communicate(timeout=_MINUTE_S)[0]
+                said = _said(program)
         finally:
             self._injection.restore_all()
         span_s = (failed.before_s, began_s + seconds)
@@ -67,7 +67,7 @@ class DrilledNetwork(TorturedNetwork):
                 if step.at_s >= _MINUTE_S * len(changes):
                     changes.append(count())
                 (self._injection.silent if step.begins else self._injection.restore)(link)
-            said = program.communicate(timeout=_MINUTE_S)[0]
+            said = _said(program)
             changes.append(count())
         requests, answered = _counts(said)
         return {
@@ -123,6 +123,15 @@ class DrilledNetwork(TorturedNetwork):
             )
         finally:
             end_all(programs, signal.SIGTERM, _STOP_S)
+
+
+def _said(program: subprocess.Popen[str]) -> str:
+    """What the requests say at their end."""
+    try:
+        said: str = program.communicate(timeout=_MINUTE_S)[0]
+    except subprocess.TimeoutExpired as error:
+        raise ArmorError(f"the requests did not end within {_MINUTE_S:g} s; run this again") from error
+    return said
 
 
 def _counts(said: str) -> tuple[int, int]:

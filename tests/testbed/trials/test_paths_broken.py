@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import MagicMock
@@ -10,7 +11,7 @@ import pytest
 
 from experiments.campaign.kinds.paths import LossParameters, SilentParameters, WindowParameters
 from experiments.campaign.values import Variant
-from experiments.testbed.trials import paths_session
+from experiments.testbed.trials import paths_session, transfers
 from experiments.testbed.trials.decide.paths import PathsError
 
 
@@ -60,3 +61,11 @@ def test_a_window_that_is_not_replayed_fails_the_trial(monkeypatch: pytest.Monke
     with pytest.raises(PathsError, match="no word from the agent"):
         paths_session.run_window(MagicMock(), MagicMock(), own)
     switch.fail.assert_called_once()
+
+
+def test_an_iperf3_that_does_not_end_fails_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = MagicMock()
+    client.communicate.side_effect = subprocess.TimeoutExpired("iperf3", 21.0)
+    monkeypatch.setattr(transfers, "_start", lambda *_given, **_more: [client])
+    with pytest.raises(PathsError, match="iperf3 -t 1 did not end within 21 s"):
+        transfers.transfer((1, 2), "10.0.0.2", 1, 1.0)

@@ -18,7 +18,7 @@ from tests.dummy_ovs import DummyOvs
     [
         ([], "takes one of BRIDGE, --all and --prepare"),
         (["s1", "--all"], "takes one of BRIDGE, --all and --prepare"),
-        (["s1", "--json"], "has no meaning for an agent"),
+        (["s1", "--json"], "armor agent has no option '--json'"),
         (["--all", "--run-dir", "{folder}"], "no ovsdb-server answers at {folder}/db.sock"),
     ],
 )

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli.main import COMMANDS
+from experiments.campaign.act.discovery import find_figures
+from experiments.cli.main import COMMANDS, add_arguments
 from experiments.cli.parser import ArmorParser
 from experiments.terminal.inputs import parse
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from mininet_topos.importers.json_file import read_json
+from ryu_apps.control.priority.decide.settings import PSO
 from ryu_apps.plan.protect.document import parse_flows
 from ryu_apps.pmt.parse import parse_pmt
 
@@ -58,8 +60,7 @@ SHOWN = {
 def complaint(words: list[str]) -> str | None:
     """What `armor` says of the words of a command; None where it would begin."""
     parser = ArmorParser(prog=f"armor {words[0]}", description=None)
-    importlib.import_module(f"experiments.cli.{words[0]}").add_arguments(parser)
-    parser.add_common_arguments()
+    add_arguments(parser, words[0])
     if len(words) == 2 and words[1].startswith("--") and words[1] in parser.format_help():
         return None  # only its option is talked of
     try:
@@ -77,6 +78,22 @@ def test_commands_that_are_shown_have_their_options(name: str) -> None:
 def test_a_wrong_option_in_a_manual_is_found() -> None:
     (words,) = commands_of("    sudo .venv/bin/armor demo --colour red   # a comment\n")
     assert "--colour" in (complaint(words) or "")
+
+
+def section(name: str, title: str) -> str:
+    """What stands below a heading of a manual, up to the next one."""
+    return TEXTS[name].partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_every_id_stands_in_the_manual_with_its_paper_and_title() -> None:
+    shown = re.findall(r"^\| `(\S+)` \| `(\S+)` \| (.+) \|$", section("docs/reproduce.md", "Ids"), re.MULTILINE)
+    wanted = [(each.id, each.with_paper or each.paper, each.title) for each in find_figures().values()]
+    assert sorted(shown) == sorted((name, paper, title.removeprefix("Beyond: ")) for name, paper, title in wanted)
+
+
+def test_every_setting_of_pso_stands_in_its_manual() -> None:
+    cells = re.findall(r"^\| (`[^|]+) \|", section("docs/pso.md", "Settings"), re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == sorted(PSO.meanings)
 
 
 def blocks(name: str, kind: str) -> list[str]:

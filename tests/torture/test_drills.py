@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+from contextlib import nullcontext
+from unittest.mock import MagicMock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +23,9 @@ from experiments.torture.decide.drills import (
 )
 from experiments.torture.decide.faults import targets_of
 from experiments.torture.drills.database import kill_during_a_write
+from experiments.torture.drills.network import DrilledNetwork
 from mininet_topos.catalogue import load_topology
+from mininet_topos.errors import ArmorError
 from ryu_apps.plan.damping import Damping
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.schemes import plan_network
@@ -100,6 +106,20 @@ def test_damping_bounds_the_changes_of_a_link_that_flaps():
 def test_rows_are_lost_unless_the_database_holds_one_of_two_whole_plans(found, acknowledged, under_way):
     lost = lost_rows(tuple(found), tuple(acknowledged), None if under_way is None else tuple(under_way))
     assert lost == (0 if found == under_way else len(acknowledged - found))
+
+
+@pytest.mark.parametrize(
+    "drill", [lambda network: network.fail_link("s1-s2"), lambda network: network.flap("s1-s2", 1.2, 0.6)]
+)
+def test_requests_that_do_not_end_are_an_error(monkeypatch, drill):
+    program = MagicMock()
+    program.communicate.side_effect = subprocess.TimeoutExpired("requests", 60.0)
+    monkeypatch.setattr(DrilledNetwork, "_requests", lambda *_given: nullcontext((program, 0.0)))
+    monkeypatch.setattr(DrilledNetwork, "_changes", lambda _network: nullcontext(lambda: 0))
+    network = DrilledNetwork(MagicMock(), (MagicMock(), MagicMock()), MagicMock(), "run")
+    network._network, network._injection = MagicMock(bfd_interval_ms=5), MagicMock()
+    with pytest.raises(ArmorError, match="the requests did not end within 60 s"):
+        drill(network)
 
 
 @pytest.mark.ovs

@@ -135,7 +135,9 @@ class Controller:
         refused = why_refused(datapath.id, datapath.peer, present and present.peer, self._allow_list)
         if refused is not None:
             self.topology_control.switch_refused(node, refused)
-            hub.spawn(datapath.close)  # it waits while the app's queue of events is full; this greenlet empties it
+            hub.spawn(
+                datapath.close_refused
+            )  # it waits while the app's queue of events is full; this greenlet empties it
             return
         if present is not None:
             self.switch_gone(present)

@@ -24,6 +24,7 @@ from ryu.ofproto import ofproto_parser
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.decide.peers import Peer
 from ryu_apps.control.limited_lines import LimitedLog, LimitedRecords
+from ryu_apps.control.listening import count_offence
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.decode import decode_received
 from ryu_apps.openflow.lengths import check_received
@@ -91,6 +92,7 @@ class ServedDatapath(ryu_controller.Datapath):
 
     def __init__(self, connection: Any, address: Any) -> None:
         self.peer = peer_of(connection, address)
+        self._has_offended = True  # until its handshake is over
         super().__init__(connection, address)
 
     def receive(self, message: bytes) -> None:
@@ -125,6 +127,7 @@ class ServedDatapath(ryu_controller.Datapath):
             self.refuse("unreadable", str(error))
         except Exception as error:  # noqa: BLE001 - nothing is hidden: it is counted and logged
             _LINES.error("handlers that fail", f"a handler has fallen over a message of {self.address}", error)
+            self._has_offended = True
             self.refuse("unusable", f"{type(error).__name__}: {error}; its connection is closed")
             self.close()
 
@@ -164,11 +167,25 @@ class ServedDatapath(ryu_controller.Datapath):
         try:
             read_messages(self.socket, lambda: self.state != DEAD_DISPATCHER, self.receive)
         except ArmorError as error:
+            self._has_offended = True
             self.refuse("malformed", f"{error}; its connection is closed")
         finally:
             hub.kill(late)
+            if self._has_offended:
+                count_offence(self.address)
             self.close()  # before its socket: nothing that is still to be delivered may look for it
             self.socket.close()
+
+    def close_refused(self) -> None:
+        """Close a connection that may not speak for the switch that it claims to be."""
+        self._has_offended = True
+        self.close()
+
+    def set_state(self, state: str) -> None:
+        """Change state."""
+        if state == MAIN_DISPATCHER:
+            self._has_offended = False
+        super().set_state(state)
 
     def _give_up(self) -> None:
         if self.state not in (MAIN_DISPATCHER, DEAD_DISPATCHER):

@@ -6,6 +6,7 @@ import errno
 import logging
 import resource
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -55,7 +56,7 @@ class OpenFlowServer(hub.StreamServer):
                 )
                 hub.sleep(_ACCEPT_AGAIN_S)
                 continue
-            refused = CONNECTIONS.why_refused(str(address[0]))
+            refused = CONNECTIONS.why_refused(str(address[0]), time.monotonic())
             if refused:
                 connection.close()
                 _REFUSED.error("refused connections", refused)
@@ -104,6 +105,11 @@ def listen_address() -> tuple[str, int]:
     return str(options.ofp_listen_host), int(port or ofproto_common.OFP_TCP_PORT)
 
 
+def count_offence(address: Any) -> None:
+    """Count a connection that ended without a handshake, or for what it said, against the address of its other end."""
+    CONNECTIONS.offended(str(address[0]), time.monotonic())
+
+
 def _with_tls(handle: Handle) -> Handle:
     context = tls_context("the OpenFlow port", is_server=True)
 
@@ -115,6 +121,7 @@ def _with_tls(handle: Handle) -> Handle:
         except OSError as error:
             _REFUSED.error("failed TLS handshakes", f"{address[0]} has not got in: {handshake_error(error)}")
             connection.close()
+            count_offence(address)
             return
         handle(secured, address)
 

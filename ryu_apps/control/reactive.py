@@ -72,7 +72,7 @@ class ReactiveApp(MessageApp):
             refused = why_refused(dpid, datapath.peer, present and present.peer, self._allow_list)
             if refused is not None:
                 self.faults.report("refused switch", refused, self._live.expected.node_of.get(dpid, ""))
-                hub.spawn(datapath.close)  # it waits while the app's queue of events is full
+                hub.spawn(datapath.close_refused)  # it waits while the app's queue of events is full
                 return
             self._forget(dpid)  # its old connection may not have ended yet for Ryu
             self._datapaths[dpid] = datapath

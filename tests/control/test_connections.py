@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mininet_topos.errors import BadInputError
-from ryu_apps.control.decide.connections import OPENFLOW, ConnectionLimits, Connections
+from ryu_apps.control.decide.connections import OFFENCES, OPENFLOW, ConnectionLimits, Connections
 
 steps = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=100)
 
@@ -23,7 +23,7 @@ def test_no_limit_is_exceeded_and_nobody_below_both_is_refused(sequence, altoget
     for address, opens in sequence:
         if opens:
             has_room = is_open.total() < altogether and is_open[address] < per_address
-            refused = connections.why_refused(address)
+            refused = connections.why_refused(address, 0.0)
             assert bool(refused) != has_room
             n_refused += bool(refused)
             is_open[address] += not refused
@@ -38,12 +38,33 @@ def test_no_limit_is_exceeded_and_nobody_below_both_is_refused(sequence, altoget
 
 def test_a_refusal_names_the_address_and_the_setting() -> None:
     connections = Connections(ConnectionLimits(2, 1))
-    assert connections.why_refused("10.0.0.1") == ""
+    assert connections.why_refused("10.0.0.1", 0.0) == ""
     assert "10.0.0.1 is refused: it has 1 OpenFlow connections open; raise the setting max_connections_per_address" in (
-        connections.why_refused("10.0.0.1")
+        connections.why_refused("10.0.0.1", 0.0)
     )
-    assert connections.why_refused("10.0.0.2") == ""
-    assert "2 OpenFlow connections are open; raise the setting max_connections " in connections.why_refused("10.0.0.3")
+    assert connections.why_refused("10.0.0.2", 0.0) == ""
+    assert "2 OpenFlow connections are open; raise the setting max_connections " in connections.why_refused(
+        "10.0.0.3", 0.0
+    )
+
+
+def test_an_address_whose_connections_offend_gets_no_new_ones_for_a_while_and_others_do() -> None:
+    connections, now_s = Connections(), 0.0
+    for _ in range(int(OFFENCES.at_once)):
+        assert connections.why_refused("10.0.0.9", now_s) == ""
+        connections.offended("10.0.0.9", now_s)
+        connections.ended("10.0.0.9")
+    assert "had no handshake or sent what is refused" in connections.why_refused("10.0.0.9", now_s)
+    assert connections.why_refused("10.0.0.1", now_s) == ""
+    assert connections.n_refused == 1
+    assert connections.why_refused("10.0.0.9", now_s + 1 / OFFENCES.per_s) == ""
+
+
+def test_ever_new_addresses_that_offend_cost_bounded_memory() -> None:
+    connections = Connections()
+    for number in range(3000):
+        connections.offended(f"fd00::{number:x}", 0.0)
+    assert len(connections._offences) == 1000
 
 
 def test_settings_come_from_the_file_and_the_environment_and_are_checked() -> None:

@@ -29,9 +29,13 @@ class Allowance:
 
     def admits(self, now_s: float) -> bool:
         """Whether one more may come at this time; it counts if so."""
-        self._left = min(self._rate.at_once, self._left + max(0.0, now_s - self._last_s) * self._rate.per_s)
-        self._last_s = now_s
-        if self._left < 1:
+        if self.is_spent(now_s):
             return False
         self._left -= 1
         return True
+
+    def is_spent(self, now_s: float) -> bool:
+        """Whether no more may come at this time."""
+        self._left = min(self._rate.at_once, self._left + max(0.0, now_s - self._last_s) * self._rate.per_s)
+        self._last_s = now_s
+        return self._left < 1

@@ -1,10 +1,18 @@
-"""How many OpenFlow connections are open, and which further ones are refused: settings of all apps, [openflow]."""
+"""How many OpenFlow connections are open, and which further ones are refused: settings of all apps, [openflow].
+
+A connection costs the controller milliseconds before its first message. So an address whose connections end without a
+handshake, or for what they say, gets no new ones for some time; those that it has go on.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ryu_apps.control.decide.allowance import Allowance, Rate
 from ryu_apps.control.decide.setting_group import Setting, SettingGroup, whole_between
+
+OFFENCES = Rate(per_s=2.0, at_once=50.0)  # of one address: all bridges of a daemon may begin at once, and then back off
+_MOST_OFFENDERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +39,28 @@ class Connections:
     of_address: dict[str, int] = field(default_factory=dict)
     n_open: int = 0
     n_refused: int = 0
+    _offences: dict[str, Allowance] = field(default_factory=dict)
 
-    def why_refused(self, address: str) -> str:
+    def offended(self, address: str, now_s: float) -> None:
+        """A connection from an address has ended without a handshake, or for what it has said."""
+        while address not in self._offences and len(self._offences) >= _MOST_OFFENDERS:
+            del self._offences[next(iter(self._offences))]
+        self._offences.setdefault(address, Allowance(OFFENCES, now_s)).admits(now_s)
+
+    def why_refused(self, address: str, now_s: float) -> str:
         """Why a connection from an address is refused, and count it; empty: it is open from now on."""
         limits, here = self.limits, self.of_address.get(address, 0)
+        offences = self._offences.get(address)
         if self.n_open >= limits.max_connections:
             refused = f"{self.n_open} OpenFlow connections are open; raise the setting max_connections"
         elif here >= limits.max_connections_per_address:
             refused = f"it has {here} OpenFlow connections open; raise the setting max_connections_per_address"
+        elif offences is not None and offences.is_spent(now_s):
+            refused = (
+                f"more than {OFFENCES.per_s:g} a second of its connections had no handshake or sent what is refused"
+            )
+            self.n_refused += 1
+            return f"a connection from {address} is refused: {refused}; find out what it is"
         else:
             self.of_address[address] = here + 1
             self.n_open += 1

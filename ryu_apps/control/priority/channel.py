@@ -12,6 +12,7 @@ from ryu.lib import hub
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.datapath import peer_of, read_messages
 from ryu_apps.control.limited_lines import LimitedLog
+from ryu_apps.control.listening import count_offence
 from ryu_apps.control.priority.decide.channels import switch_of
 from ryu_apps.control.priority.sender import Sender
 from ryu_apps.control.priority.sockets import keep_short, mark, prepare, why_unsent
@@ -103,6 +104,7 @@ class ClassChannel:
         try:
             read_messages(self._socket, lambda: self._is_open, self._received)
         except ArmorError as error:
+            count_offence(self.address)
             self._registry.error("malformed")
             _LINES.error("malformed messages", f"per-class connection of {self.address} is closed: {error}")
         finally:
@@ -171,6 +173,7 @@ class ClassChannel:
 
     def _give_up(self) -> None:
         if self.dpid is None:
+            count_offence(self.address)
             self._registry.error("no handshake")
             self.close()
 

@@ -17,7 +17,7 @@ from mininet_topos.errors import BadInputError
 from ryu_apps.control.datapath import REFUSED_SWITCH, MessageRefused, serve_with
 from ryu_apps.control.decide.peers import AllowList, why_refused
 from ryu_apps.control.limited_lines import LimitedLog
-from ryu_apps.control.listening import OpenFlowServer
+from ryu_apps.control.listening import OpenFlowServer, count_offence
 from ryu_apps.control.priority.channel import ClassChannel
 from ryu_apps.control.priority.datapath import PsoDatapath
 from ryu_apps.control.priority.decide.channels import class_order, connections
@@ -189,6 +189,7 @@ class PsoService:
         key = (channel.dpid, channel.class_id)
         before, link = self._channels.get(key), self.links.get(channel.dpid)
         if self._refuses(channel, channel.dpid, link):
+            count_offence(channel.address)
             return
         self._channels[key] = channel
         if before is not None:

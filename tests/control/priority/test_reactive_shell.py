@@ -34,7 +34,7 @@ class Connection:
             self.kinds.append(messages[1])
         return not self.is_ending
 
-    def close(self) -> None:
+    def close_refused(self) -> None:
         self.is_ending = True
 
 

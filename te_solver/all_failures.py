@@ -102,8 +102,20 @@ def _grouped(group: IntArray, member: IntArray, groups: int) -> tuple[IntArray, 
 @kernel
 def failure_rows(paths: Paths, rates: FloatArray) -> FloatArray:
     """One row of `COLUMNS` for every link."""
-    tunnels, demands, arcs = len(paths.owner), len(paths.pair_starts) - 1, len(paths.capacity_mbps)
+    work = empty_work(paths, rates)
     links = len(paths.link_first) - 1
+    result = np.zeros((links, COLUMNS))
+    sent = rates.sum()
+    for link in range(links):
+        result[link, SENT] = sent
+        fail_link(paths, rates, work, link, result[link])
+    return result
+
+
+@kernel
+def empty_work(paths: Paths, rates: FloatArray) -> Work:
+    """Working arrays with nothing failed, which hold the loads before it."""
+    tunnels, demands, arcs = len(paths.owner), len(paths.pair_starts) - 1, len(paths.capacity_mbps)
     work = Work(
         np.zeros(tunnels, np.bool_),
         np.zeros(demands, np.bool_),
@@ -120,12 +132,7 @@ def failure_rows(paths: Paths, rates: FloatArray) -> FloatArray:
     for tunnel in range(tunnels):
         for place in range(paths.arc_starts[tunnel], paths.arc_starts[tunnel + 1]):
             work.load[paths.arcs[place]] += rates[tunnel]
-    result = np.zeros((links, COLUMNS))
-    sent = rates.sum()
-    for link in range(links):
-        result[link, SENT] = sent
-        fail_link(paths, rates, work, link, result[link])
-    return result
+    return work
 
 
 @kernel
@@ -336,7 +343,7 @@ def second_program(paths: Paths, work: Work, movers: int, row: FloatArray) -> No
     pivots = solve_tiny(tableau, multipliers)
     row[PIVOTS] = pivots if pivots >= 0 else NOT_SOLVED
     if pivots >= 0:
-        row[PRECOMPUTED] = max(row[KUIJIA], tableau[rows, columns] * scale)
+        row[PRECOMPUTED] = tableau[rows, columns] * scale
         row[GAP] = proven_gap(program, multipliers, tableau[rows, columns])
     for column in range(columns):
         tunnel = work.tunnels[column]

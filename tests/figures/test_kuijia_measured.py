@@ -248,9 +248,24 @@ def test_convergence_is_that_of_all_flows_and_the_time_watched_where_one_never_s
         nobody = changed(nobody, "kuijia", kind, convergence_s=None)
     assert figure_of("table4").claims(nobody)[0].measured == pytest.approx(rows[0]["windows_s"]["after_s"])
     both_measured = [claim for claim in figure_of("table4").claims(never) if claim.verdict == "measured"]
-    *spreads, first, second, third, fourth = [claim.measured for claim in both_measured]
+    *spreads, first, second, third, fourth = [claim.measured for claim in both_measured if "unaff" not in claim.name]
     assert (first, second, third, fourth) == (0.4, 12.0, 0.4, 12.0)
     assert [value for value in spreads if value is not None and value > 1e-9] == [pytest.approx(8.37, abs=0.01)]
+
+
+def test_flows_that_nothing_affected_stand_alone_beside_all_flows_and_decide_nothing() -> None:
+    rows = changed(rows_of("table4"), "kuijia", "none", convergence_s=7.0)
+    found = {claim.name: claim for claim in figure_of("table4").claims(rows)}
+    alone = found["TCP convergence, unaffected flows, Kuijia"]
+    assert (alone.measured, alone.verdict) == (7.0, "measured")
+    assert found["TCP convergence, all flows, Kuijia"].verdict == "differs", "their noise decides it"
+    table = figure_of("table4").table(rows)
+    shown = [dict(zip(table.header, row, strict=True)) for row in table.rows]
+    assert {row["unaffected flows, s"] for row in shown if row["scheme"] == "Kuijia"} == {"7.00"}
+    for kind in (*measures.AFFECTED, "indirect"):
+        rows = changed(rows, "kuijia", kind, convergence_s=9.0)
+    later = {claim.name: claim.measured for claim in figure_of("table4").claims(rows)}
+    assert later["TCP convergence, unaffected flows, Kuijia"] == 7.0
 
 
 def test_small_flows_count_for_all_and_victims_that_come_to_nothing_for_none() -> None:
@@ -260,9 +275,9 @@ def test_small_flows_count_for_all_and_victims_that_come_to_nothing_for_none() -
     victims = [flow for flow in affected if flow["class"] == "victim"]
     assert 0 < len(victims) < len(affected) < len(steady) < len(row["flows"])
     assert len(measures.convergences_s(*ROWS.read([row]))) == len(row["flows"])
-    assert len(measures.convergences_s(*ROWS.read([row]), steady=True)) == len(affected)
+    assert len(measures.steady_convergences_s(*ROWS.read([row]))) == len(affected)
     starved = changed([row], None, "victim", after_mbps=0.0, convergence_s=None)[0]
-    assert len(measures.convergences_s(*ROWS.read([starved]), steady=True)) == len(affected) - len(victims)
+    assert len(measures.steady_convergences_s(*ROWS.read([starved]))) == len(affected) - len(victims)
 
 
 @pytest.mark.slow

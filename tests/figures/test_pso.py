@@ -12,7 +12,7 @@ from experiments.campaign.kinds.commands import ACROSS, FLOW_MODS, NONE, PACKET_
 from experiments.campaign.kinds.control import PATH_SETUP, ROWS
 from experiments.campaign.order import in_order, trial_row
 from experiments.campaign.values import CampaignPlan, Json, Trial
-from experiments.campaign.verdicts import BY_CONSTRUCTION, DIFFERS, HOLDS, NO_DATA, ClaimResult
+from experiments.campaign.verdicts import BY_CONSTRUCTION, DIFFERS, HOLDS, NO_DATA, UNDECIDED, ClaimResult
 from experiments.figures.pso import fig10, setup, x_by_class, x_path_setup
 from experiments.figures.pso.measures import HIGH, Choice, knee, knee_interval
 from experiments.loadgen.decide import misbehave
@@ -141,6 +141,36 @@ def test_a_fifo_whose_switches_drop_as_in_the_paper_holds_and_one_that_drops_not
     assert claim(BY_ID["pso-fig7"].claims(rows_of("pso-fig7")), words).verdict == HOLDS
     nothing = BY_ID["pso-fig7"].claims(rows_of("pso-fig7", lost=lambda _variant, _nl: 0.0))
     assert claim(nothing, words).verdict == DIFFERS
+
+
+def test_a_fifo_whose_dropped_share_may_lie_outside_the_papers_interval_is_undecided() -> None:
+    rows = rows_of("pso-fig7")
+    for row in rows:
+        if row["variant"] == "fifo":
+            row["classes"]["high"]["dropped_percent"] = 2.0 if row["round"] % 2 else 8.0
+    assert claim(BY_ID["pso-fig7"].claims(rows), "retransmission: high class dropped with FIFO").verdict == UNDECIDED
+
+
+SHARES_APART = [
+    ("pso-fig7", "dropped_percent", "retransmission: share of the high class dropped, FIFO less PSO"),
+    ("pso-fig8", "answered", "throughput, PSO less FIFO"),
+    ("pso-fig9", "lost_percent", "messages lost, FIFO less PSO"),
+]
+
+
+@pytest.mark.parametrize(("name", "key", "words"), SHARES_APART)
+@pytest.mark.parametrize(
+    ("fifo", "verdict"), [((5.0, 5.2), HOLDS), ((0.4, 0.6), DIFFERS), ((0.0, 0.0), DIFFERS), ((0.0, 4.0), UNDECIDED)]
+)
+def test_a_pso_that_loses_less_is_judged_beside_the_fifo_of_its_round_and_noise_decides_nothing(
+    name: str, key: str, words: str, fifo: tuple[float, float], verdict: str
+) -> None:
+    rows = rows_of(name, lost=lambda _variant, _nl: 0.0)
+    for row in rows:
+        percent = fifo[row["round"] % 2] if row["variant"] == "fifo" else 0.0
+        row["classes"]["high"][key] = 1000 - round(10 * percent) if key == "answered" else percent
+    found = claim(BY_ID[name].claims(rows), words)
+    assert (found.measured, found.verdict) == (pytest.approx(sum(fifo) / 2), verdict)
 
 
 def test_loads_of_the_issue_are_covered() -> None:

@@ -69,6 +69,20 @@ def test_the_second_program_is_skipped_and_used():
     assert any(number > 0 for number in pivots)
 
 
+def test_an_optimum_below_the_original_weights_is_not_hidden():
+    problem = gnm_problem(0, 20, 36, 14, 1800.0)
+    paths, rates = to_paths(problem.tunnels), solve(problem).tunnel_mbps
+    row = fail_every_link(problem, rates, paths)
+    link = int(np.flatnonzero(row[:, sweep.PIVOTS] > 0)[0])
+    found, lie = row[link].copy(), row[link].copy()
+    work = sweep.empty_work(paths, rates)
+    affected = sweep.fail_tunnels(paths, rates, work, link, -1.0)
+    *_, movers = sweep.move(paths, rates, work, affected, found[sweep.SENT])
+    lie[sweep.KUIJIA] = found[sweep.PRECOMPUTED] + 1.0
+    sweep.second_program(paths, work, movers, lie)
+    assert lie[sweep.PRECOMPUTED] == found[sweep.PRECOMPUTED]
+
+
 @st.composite
 def tableaus(draw):
     """Draw (A, b): zeros and ones, every column with a one, many equal and zero limits."""

@@ -47,6 +47,8 @@ class Level:
         Share of the demand that is allocated.
     rescaling, kuijia, precomputed
         Mean loss over all failures, by scheme (shares of the throughput before).
+    least_distance
+        Smallest loss of original less that of precomputed weights at one failure; below 0 the optimum is none.
     gap, largest_program_gap
         Certified distance from the optimum: of the allocation, and of the second programs.
     programs
@@ -58,6 +60,7 @@ class Level:
     rescaling: float
     kuijia: float
     precomputed: float
+    least_distance: float
     gap: float = 0.0
     failures: int = 0
     programs: int = 0
@@ -93,6 +96,7 @@ def climb(own: LadderParameters) -> Ladder:
                 rescaling=float(np.mean(1 - effects[:, effect.RESCALING] / sent)),
                 kuijia=float(np.mean(1 - (whole + effects[:, effect.KUIJIA]) / sent)),
                 precomputed=float(np.mean(1 - (whole + effects[:, effect.PRECOMPUTED]) / sent)),
+                least_distance=float(np.min((effects[:, effect.PRECOMPUTED] - effects[:, effect.KUIJIA]) / sent)),
                 gap=allocation.gap,
                 failures=len(effects),
                 programs=int((effects[:, effect.PIVOTS] != effect.NO_PROGRAM).sum()),

@@ -8,7 +8,9 @@ ends at the centre). Proportional rescaling in the victims' own queue stands bes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +18,7 @@ import numpy as np
 from experiments.campaign.computed.ladder import ROWS, Ladder, LadderParameters, Level
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.rows import Row
-from experiments.campaign.statistics import mean_interval
+from experiments.campaign.statistics import Estimate, mean_interval
 from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Band, Claim, ClaimResult, judge
 from experiments.charts.canvas import INK, PALETTE, new_figure
@@ -34,6 +36,8 @@ SCHEMES = ("rescaling", "kuijia", "precomputed")
 LABELS = ("proportional rescaling", "Kuijia, original weights", "Kuijia, precomputed weights")
 # PAPERS: original weights close to precomputed ones, by points of throughput loss.
 CLOSE_POINTS = 0.1
+# Programs are proven to 1e-9 of what they place, and leave out tunnels with less room: 1e-5 points for 100 of these.
+NUMERIC_POINTS = 1e-5
 UNIT = "points of throughput loss"
 OPTIMAL = "no weights lose less than those computed for the failure"
 LadderRow = Row[LadderParameters, Ladder]
@@ -83,29 +87,31 @@ def claims(rows: Sequence[LadderRow]) -> list[ClaimResult]:
 def _largest(rows: Sequence[LadderRow], base_point: str, band: Band | None) -> ClaimResult:
     name = f"largest distance between original and precomputed weights, {base_point}"
     claim = Claim(name, UNIT, "highly comparable", band, asks=MARGIN)
-    worst = max(_distances(rows, base_point), key=_mean, default=None)
-    return judge(claim, None if worst is None else mean_interval(worst))
+    return judge(claim, max(_distances(rows, base_point), key=lambda distance: distance.value, default=None))
 
 
 def _smallest(rows: Sequence[LadderRow]) -> ClaimResult:
-    """A solver that finds worse weights for a failure than those of no failure would show here."""
-    name = "smallest distance between original and precomputed weights, centre"
-    claim = Claim(name, UNIT, None, AtLeast(-CLOSE_POINTS), asks=MARGIN, by_construction=OPTIMAL)
-    best = min(_distances(rows, "centre"), key=_mean, default=None)
-    return judge(claim, None if best is None else mean_interval(best))
+    """A solver that finds worse weights for one failure than those of no failure shows here."""
+    name = "smallest distance between original and precomputed weights, one failure, centre"
+    claim = Claim(name, UNIT, None, AtLeast(-NUMERIC_POINTS), by_construction=OPTIMAL)
+    found = [100 * level.least_distance for own, level in _levels(rows) if own.base_point == "centre"]
+    return judge(claim, Estimate(min(found), None, None) if found else None)
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _distances(rows: Sequence[LadderRow], base_point: str) -> list[Estimate]:
+    """Per demand level the mean distance (points) over graphs."""
+    levels = [(own, level) for own, level in _levels(rows) if own.base_point == base_point]
+    demands = sorted({level.demand_mbps for _, level in levels})
+    return [_over_graphs(levels, demand, lambda level: level.kuijia - level.precomputed) for demand in demands]
 
 
-def _distances(rows: Sequence[LadderRow], base_point: str) -> list[list[float]]:
-    """Per demand level the distance (points) of every graph and run."""
-    found: dict[float, list[float]] = {}
-    for own, level in _levels(rows):
-        if own.base_point == base_point:
-            found.setdefault(level.demand_mbps, []).append(100 * (level.kuijia - level.precomputed))
-    return list(found.values())
+def _over_graphs(levels: Sequence[UnitLevel], demand_mbps: float, share: Callable[[Level], float]) -> Estimate:
+    """Mean (%) over graphs of the mean over runs; runs of a graph share its links, and are one observation."""
+    graphs: dict[int, list[float]] = {}
+    for own, level in levels:
+        if level.demand_mbps == demand_mbps:
+            graphs.setdefault(own.graph, []).append(100 * share(level))
+    return mean_interval([fmean(runs) for runs in graphs.values()])
 
 
 def _levels(rows: Sequence[LadderRow]) -> list[UnitLevel]:
@@ -123,13 +129,13 @@ def _levels_of_both(rows: Sequence[LadderRow]) -> list[UnitLevel]:
 
 
 def means(levels: Sequence[UnitLevel], base_point: str) -> dict[float, dict[str, tuple[float, float]]]:
-    """Per demand level and scheme: mean loss in per cent over graphs and runs, and half its 95 % interval."""
+    """Per demand level and scheme: mean loss in per cent over graphs, and half its 95 % interval."""
     found: dict[float, dict[str, tuple[float, float]]] = {}
+    own_levels = [(own, level) for own, level in levels if own.base_point == base_point]
     for demand_mbps in sorted({level.demand_mbps for _, level in levels}):
-        chosen = [level for own, level in levels if (own.base_point, level.demand_mbps) == (base_point, demand_mbps)]
         found[demand_mbps] = {}
         for name in (*SCHEMES, "satisfied"):
-            mean, _low, high = mean_interval([100 * getattr(level, name) for level in chosen])
+            mean, _low, high = _over_graphs(own_levels, demand_mbps, attrgetter(name))
             found[demand_mbps][name] = mean, 0.0 if high is None else high - mean
     return found
 

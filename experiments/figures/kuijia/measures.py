@@ -22,7 +22,8 @@ NOTHING_MBPS = 0.01
 # of the rule for convergence, larger ones do not (docs/decisions/kuijia-figures.md).
 LEAST_STEADY_MBPS = 1.0
 AFFECTED = ("victim", "direct")
-CLASSES = (*AFFECTED, "indirect", "none")
+UNAFFECTED = ("none",)
+CLASSES = (*AFFECTED, "indirect", *UNAFFECTED)
 # Figure 16 has flows of ten packets a second, so it takes means over all that follows these seconds after the failure.
 SETTLED_S = 5.0
 
@@ -90,21 +91,28 @@ def fluid_lost_percent(which: Class) -> Measure:
     return measure
 
 
-def convergences_s(row: FlowsRow, *, steady: bool = False) -> list[float]:
+def convergences_s(row: FlowsRow, kinds: Sequence[str] = CLASSES, least_mbps: float = 0.0) -> list[float]:
     """Convergence of each flow that has something in the end; the time watched where it never settled.
 
     Parameters
     ----------
-    steady
-        Affected flows alone that offer at least `LEAST_STEADY_MBPS`.
+    kinds
+        Classes of flows that count.
+    least_mbps
+        Flows that offer less do not count.
     """
     watched_s = float(row.measured.windows_s.after_s)
     return [
         watched_s if flow.convergence_s is None else float(flow.convergence_s)
-        for kind in (AFFECTED if steady else CLASSES)
+        for kind in kinds
         for flow in flows_of(row, Class(kind))
-        if flow.after_mbps >= NOTHING_MBPS and (not steady or (flow.offered_mbps or 0.0) >= LEAST_STEADY_MBPS)
+        if flow.after_mbps >= NOTHING_MBPS and (flow.offered_mbps or 0.0) >= least_mbps
     ]
+
+
+def steady_convergences_s(row: FlowsRow) -> list[float]:
+    """Convergence of each affected flow whose rate can be measured well."""
+    return convergences_s(row, AFFECTED, LEAST_STEADY_MBPS)
 
 
 def whole_convergence_s(row: FlowsRow) -> float | None:
@@ -112,14 +120,19 @@ def whole_convergence_s(row: FlowsRow) -> float | None:
     return max(convergences_s(row), default=None)
 
 
+def unaffected_convergence_s(row: FlowsRow) -> float | None:
+    """Time until all flows have settled that the failure does not affect: noise alone."""
+    return max(convergences_s(row, UNAFFECTED), default=None)
+
+
 def steady_convergence_s(row: FlowsRow) -> float | None:
     """Time until all affected flows of a trial have settled whose rate can be measured well."""
-    return max(convergences_s(row, steady=True), default=None)
+    return max(steady_convergences_s(row), default=None)
 
 
 def typical_convergence_s(row: FlowsRow) -> float | None:
     """Median over the affected flows of a trial whose rate can be measured well."""
-    values = convergences_s(row, steady=True)
+    values = steady_convergences_s(row)
     return median(values) if values else None
 
 

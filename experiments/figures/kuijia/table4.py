@@ -35,7 +35,9 @@ from experiments.figures.kuijia.measures import (
     demands_of,
     difference,
     steady_convergence_s,
+    steady_convergences_s,
     typical_convergence_s,
+    unaffected_convergence_s,
     whole_convergence_s,
 )
 
@@ -51,6 +53,7 @@ MEASURES = {
     "all flows": whole_convergence_s,
     "affected flows of 100 Mbit/s and more": steady_convergence_s,
     "median of these": typical_convergence_s,
+    "unaffected flows": unaffected_convergence_s,
 }
 
 
@@ -125,16 +128,16 @@ def _draw_flows(axes: Axes, rows: Sequence[FlowsRow]) -> None:
 
 
 def table(rows: Sequence[FlowsRow]) -> Table:
-    """Mean convergence (s) over trials by demand, of all flows and of those whose rate can be measured well."""
+    """Mean convergence (s) over trials by demand: all flows, those measured well, and those that nothing affected."""
     found = []
     own = chosen(rows, TCP)
     for demand in demands_of(own):
         for variant in testbed.VARIANTS:
             here = [row for row in chosen(own, TCP, variant) if row.parameters.demand_mbps == demand]
-            flows = [len(convergences_s(row, steady=steady)) for row in here for steady in (False, True)]
+            flows = (sum(len(each(row)) for row in here) for each in (convergences_s, steady_convergences_s))
             known = [[value for row in here if (value := measure(row)) is not None] for measure in MEASURES.values()]
             means = (f"{sum(values) / len(values):.2f}" if values else "" for values in known)
-            counts = (str(sum(flows[0::2])), str(sum(flows[1::2])), str(len(here)))
+            counts = (*map(str, flows), str(len(here)))
             found.append((testbed.VARIANT_NAMES[variant.name], str(demand), *means, *counts))
     header = ("scheme", "Mbit/s a pair", *(f"{what}, s" for what in MEASURES), "flows", "of 100 Mbit/s", "trials")
     return Table(header, tuple(found))

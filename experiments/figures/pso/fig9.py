@@ -29,6 +29,7 @@ from experiments.figures.pso.comparisons import (
     paper_level,
     paper_words,
     repetitions_text,
+    share_apart,
 )
 from experiments.figures.pso.measures import HIGH, Choice, knee, lost_percent, mean_ms, ratio
 
@@ -56,6 +57,9 @@ def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     bursts = Choice(setup.IN_BAND, (0.8,), setup.BURST_PKTS)
     return [
         delay_ratio(rows, above, "delay, PSO / FIFO, NL > 0.6", 32 / 100, 0.32),
+        share_apart(
+            rows, above, "messages lost, FIFO less PSO, NL > 0.6", "lower with PSO", lost_percent(HIGH), larger=FIFO
+        ),
         judged_knee(rows, IN_BAND, 0.6, "in-band").with_note(_KNEE_NOTE),
         high_lost(rows, above, "messages lost with FIFO, NL > 0.6", None, FIFO, paper=6.4),
         high_lost(rows, above, "messages lost with PSO, NL > 0.6", None, _PSO, paper=None),

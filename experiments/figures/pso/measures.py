@@ -127,6 +127,13 @@ def change_percent(rows: Sequence[ControlRow], choice: Choice, measure: Measure)
     return change_interval(fifo, pso, SEED)
 
 
+def less(rows: Sequence[ControlRow], choice: Choice, measure: Measure, larger: str, smaller: str) -> Estimate | None:
+    """Mean difference of two variants, the larger less the smaller, the same rounds compared."""
+    above, below = (by_key(chosen(rows, choice, name), measure) for name in (larger, smaller))
+    steps = [above[key] - below[key] for key in above if key in below]
+    return mean_interval(steps) if steps else None
+
+
 def ratio(rows: Sequence[ControlRow], choice: Choice, measure: Measure) -> Estimate | None:
     """PSO's mean over FIFO's, the same rounds compared."""
     return as_ratio(change_percent(rows, choice, measure))

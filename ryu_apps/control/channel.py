@@ -174,7 +174,7 @@ class SwitchChannel:
 
     def _give_up(self, text: str) -> None:
         self.datapath.refuse("overlong", f"{text}; its connection is closed")
-        self.datapath.close()
+        self.datapath.close_refused()
 
     def _begin(self) -> tuple[int, _Pending]:
         if self.closed:

@@ -22,6 +22,7 @@ from ryu.lib import hub
 from ryu.ofproto import ofproto_parser
 
 from mininet_topos.errors import ArmorError
+from ryu_apps.control.decide.asked import Asked
 from ryu_apps.control.decide.peers import Peer
 from ryu_apps.control.limited_lines import LimitedLog, LimitedRecords
 from ryu_apps.control.listening import count_offence
@@ -56,10 +57,11 @@ class MessageRefused(EventBase):
     Attributes
     ----------
     kind
-        "malformed", and the connection is closed; "unusable": Ryu fell over it, closed; "unparsable" by Ryu, and
-        "unreadable" by Armor's codec: the message is left out. "overlong": too much came in answer to one request,
-        closed. `NO_HANDSHAKE`: none within `HANDSHAKE_S`, closed. `REFUSED_SWITCH`: it may not speak for the datapath
-        id that it claims, and PSO, which learns of it first, has closed it.
+        "malformed", and the connection is closed; "unusable": Ryu fell over it, closed; "unparsable" by Ryu,
+        "unreadable" by Armor's codec, "unasked" (a list that answers no request): the message is left out.
+        "overlong": too much came in answer to one request, closed. `NO_HANDSHAKE`: none within `HANDSHAKE_S`, closed.
+        `REFUSED_SWITCH`: it may not speak for the datapath id that it claims, and PSO, which learns of it first, has
+        closed it.
     text
         What is wrong with it.
     """
@@ -93,6 +95,7 @@ class ServedDatapath(ryu_controller.Datapath):
     def __init__(self, connection: Any, address: Any) -> None:
         self.peer = peer_of(connection, address)
         self._has_offended = True  # until its handshake is over
+        self._asked = Asked()
         super().__init__(connection, address)
 
     def receive(self, message: bytes) -> None:
@@ -103,8 +106,29 @@ class ServedDatapath(ryu_controller.Datapath):
         WireError
             It is malformed.
         """
-        check_received(message, self.ofproto.OFP_VERSION)
-        self.deliver(message)
+        if self.is_wanted(message):
+            check_received(message, self.ofproto.OFP_VERSION)
+            self.deliver(message)
+
+    def is_wanted(self, message: bytes) -> bool:
+        """Whether to look at a message; a list that nobody asked for is refused, and is an offence of its connection.
+
+        The connection goes on: a new one would cost more than what it sends.
+        """
+        if not self._asked.is_unasked(message):
+            return True
+        self._has_offended = True
+        self.refuse("unasked", f"{len(message)} bytes of type {message[1]} answer no request of this controller")
+        return False
+
+    def send(self, buf: Any, close_socket: bool = False) -> bool:
+        """Send whole messages; False when the connection has ended."""
+        self._asked.sent(bytes(buf))
+        return self.queue(buf, close_socket)
+
+    def queue(self, buf: Any, close_socket: bool) -> bool:
+        """Let messages wait for their turn."""
+        return bool(super().send(buf, close_socket))
 
     def deliver(self, message: bytes, decorate: Callable[[Any], None] = lambda _event: None) -> None:
         """Give a checked message to the apps that want it; `decorate` is called with each event before.

@@ -29,6 +29,7 @@ _REFUSED = LimitedLog(LOG)
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _ACCEPT_AGAIN_S = 0.1
 _OTHER_FILES = 512  # open files that are no OpenFlow connections
+_ONE_AT_A_TIME = hub.Semaphore()  # of all ports: a switch may open a connection to each at once
 _SLOW = f"its handshake has not ended within {HANDSHAKE_S:g} s"
 Handle = Callable[[Any, Any], None]
 """Serves a connection, given its socket and the switch's address."""
@@ -56,13 +57,17 @@ class OpenFlowServer(hub.StreamServer):
                 )
                 hub.sleep(_ACCEPT_AGAIN_S)
                 continue
-            refused = CONNECTIONS.why_refused(str(address[0]), time.monotonic())
-            if refused:
-                connection.close()
-                _REFUSED.error("refused connections", refused)
+            with _ONE_AT_A_TIME:
+                self._begin(connection, address)
                 hub.sleep(0)  # others are served while somebody goes on connecting
-            else:
-                hub.spawn(self._serve, connection, address)
+
+    def _begin(self, connection: Any, address: Any) -> None:
+        refused = CONNECTIONS.why_refused(str(address[0]), time.monotonic())
+        if refused:
+            connection.close()
+            _REFUSED.error("refused connections", refused)
+        else:
+            hub.spawn(self._serve, connection, address)
 
     def _serve(self, connection: Any, address: Any) -> None:
         try:

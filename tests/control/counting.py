@@ -11,8 +11,8 @@ from ryu.ofproto import ofproto_parser
 
 from ryu_apps.openflow import decode, wire
 
-# What works on a part of a message, or on what a switch never sends.
-_NO_PARSERS = ("decode_actions", "decode_flow_mod", "decode_group_mod", "decode_instructions", "decode_match")
+# What works on a part of a message.
+_NO_PARSERS = ("decode_actions", "decode_instructions", "decode_match")
 
 
 class Counting(app_manager.RyuApp):

@@ -149,6 +149,21 @@ def test_a_reply_without_end_costs_its_switch_the_connection(app) -> None:
     assert "at most 67,108,864 and 500,000 are gathered" in reasons()[0]
 
 
+def test_lists_that_nobody_asked_for_are_left_out_and_named_and_their_switch_goes_on(app) -> None:
+    endless_flows = bare(MsgType.MULTIPART_REPLY, struct.pack("!HH4x", Multipart.FLOW, 1) + bytes(56))
+    with PlayedSwitch(app.openflow_port, dpid=1) as hostile:
+        hostile.hello()
+        for _ in range(100):
+            hostile.send(endless_flows)
+        assert_served(hostile, 11)
+
+    def named() -> list[str]:
+        return [one["text"] for one in app.get("/armor/state")["recent_errors"] if one["what"] == "unasked message"]
+
+    wait_until(named, "the switch is named")
+    assert named()[0] == "from 127.0.0.1: 72 bytes of type 19 answer no request of this controller"
+
+
 def test_connections_over_the_limit_are_closed_at_once_and_others_served(app) -> None:
     opened = [PlayedSwitch(app.openflow_port, dpid=1) for _ in range(PER_ADDRESS)]
     try:

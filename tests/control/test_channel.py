@@ -40,7 +40,7 @@ def test_a_reply_without_end_ends_the_connection_with_a_reason_and_keeps_nothing
     said: list[str] = []
     datapath: Any = SimpleNamespace(id=1, xid=0, send=lambda _message: True)
     datapath.refuse = lambda kind, text: said.append(f"{kind}: {text}")
-    datapath.close = lambda: said.append("closed")
+    datapath.close_refused = lambda: said.append("closed")
     channel = SwitchChannel(datapath)
     waiting = hub.spawn(channel.dump, encode.port_desc_request, PortDesc, raise_error=True)
     hub.sleep(0)

@@ -99,10 +99,12 @@ def test_a_system_without_open_files_to_give_is_asked_again_and_the_place_of_wha
         return found
 
     server = listening.OpenFlowServer.__new__(listening.OpenFlowServer)
-    server.server, server.handle = (
-        SimpleNamespace(accept=accept),
-        lambda connection, _address: served.append(connection),
-    )
+
+    def handle(connection: object, _address: object) -> None:
+        served.append(connection)
+        hub.sleep(0)
+
+    server.server, server.handle = SimpleNamespace(accept=accept), handle
     with pytest.raises(OSError, match="closed"):
         server.serve_forever()
     hub.sleep(0)
@@ -121,3 +123,31 @@ def test_a_connection_that_is_closed_meanwhile_gives_nothing_more_of_what_has_ar
     connection = SimpleNamespace(recv=lambda _size: 100 * encode.hello())
     read_messages(connection, lambda: len(taken) < 3, taken.append)
     assert taken == 3 * [encode.hello()]
+
+
+@pytest.mark.ryu
+def test_connections_to_several_ports_begin_one_at_a_time_and_others_are_served_between(monkeypatch) -> None:
+    from ryu.lib import hub
+
+    from ryu_apps.control import listening
+
+    monkeypatch.setattr(listening, "CONNECTIONS", Connections())
+    steps: list[str] = []
+
+    def other() -> None:
+        while len(steps) < 30:
+            steps.append("other")
+            hub.sleep(0)
+
+    def serve_five() -> None:
+        server = listening.OpenFlowServer.__new__(listening.OpenFlowServer)
+        coming = iter([(SimpleNamespace(), ("10.0.0.9", 1))] * 5)
+        server.server = SimpleNamespace(accept=lambda: next(coming))
+        server.handle = lambda _connection, _address: steps.append("begins")
+        with pytest.raises(StopIteration):
+            server.serve_forever()
+
+    greenlets = [hub.spawn(each) for each in (other, serve_five, serve_five)]
+    hub.joinall(greenlets)
+    assert steps.count("begins") == 10
+    assert "begins begins" not in " ".join(steps)

@@ -52,21 +52,21 @@ class Connections:
         limits, here = self.limits, self.of_address.get(address, 0)
         offences = self._offences.get(address)
         if self.n_open >= limits.max_connections:
-            refused = f"{self.n_open} OpenFlow connections are open; raise the setting max_connections"
+            refused = f"{self.n_open} OpenFlow connections are open; raise the setting max_connections of [openflow]"
         elif here >= limits.max_connections_per_address:
-            refused = f"it has {here} OpenFlow connections open; raise the setting max_connections_per_address"
+            refused = (
+                f"it has {here} OpenFlow connections open; raise the setting max_connections_per_address of [openflow]"
+            )
         elif offences is not None and offences.is_spent(now_s):
             refused = (
                 f"more than {OFFENCES.per_s:g} a second of its connections had no handshake or sent what is refused"
             )
-            self.n_refused += 1
-            return f"a connection from {address} is refused: {refused}; find out what it is"
         else:
             self.of_address[address] = here + 1
             self.n_open += 1
             return ""
         self.n_refused += 1
-        return f"a connection from {address} is refused: {refused} of [openflow], or find out who opens so many"
+        return f"a connection from {address} is refused: {refused}, or find out what it is"
 
     def ended(self, address: str) -> None:
         """A connection from an address that was not refused has ended."""

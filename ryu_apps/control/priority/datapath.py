@@ -59,7 +59,7 @@ class PsoDatapath(ServedDatapath):
         self.pso.error(kind)
         super().refuse(kind, text)
 
-    def send(self, buf: Any, close_socket: bool = False) -> bool:
+    def queue(self, buf: Any, close_socket: bool) -> bool:
         """Let messages wait for their turn."""
         return self.link.send(bytes(buf), close_socket)
 

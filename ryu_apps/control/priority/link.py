@@ -137,6 +137,8 @@ class Link:
         MalformedMessageError
             It is no OpenFlow message.
         """
+        if not self.datapath.is_wanted(message):
+            return
         check_received(message, self.datapath.ofproto.OFP_VERSION)
         if message[0] == VERSION:
             message = restore(message, self._origins)

@@ -138,6 +138,13 @@ class PlayedSwitch:
         self.send(encode.hello())
         self.read_until(lambda got: any(message[1] == MsgType.FEATURES_REQUEST for message in got), "features request")
 
+    def asked_for_ports(self) -> int:
+        """Open the conversation and leave the port description open: its transaction id."""
+        self.hello_and_features()
+        while not xids(self.received, MsgType.MULTIPART_REQUEST):
+            assert self.read(answers=False)
+        return xids(self.received, MsgType.MULTIPART_REQUEST)[0]
+
     def hello_of_class(self) -> None:
         """Open the conversation of a per-class connection: until its barrier has come."""
         self.send(encode.hello())

@@ -15,6 +15,7 @@ from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType, header, split_messages
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.rules import PolicyMapTable
+from tests.control.priority.made_up import made_up_link
 from tests.control.priority.modelled_switch import (
     ADD,
     DELETE,
@@ -56,22 +57,13 @@ class Connections:
         from ryu_apps.control.priority.decide.channels import class_order
         from ryu_apps.control.priority.decide.counters import Counters
         from ryu_apps.control.priority.decide.policies import Strict
-        from ryu_apps.control.priority.link import Link
         from ryu_apps.control.priority.sender import Sender
 
         self.sender = Sender(class_order(table), policy or Strict(), 1000, Counters(), set())
         self.delivered: list[bytes] = []
         self.errors: list[str] = []
         self.is_closed = False
-        datapath: Any = SimpleNamespace(
-            id=1,
-            address=("10.0.0.1", 1),
-            ofproto=SimpleNamespace(OFP_VERSION=4),
-            close=self._close,
-            mark=lambda _dscp: None,
-        )
-        receiver: Any = SimpleNamespace(take=lambda _datapath, message, _class_id: self.delivered.append(message))
-        self.link = Link(datapath, table, self.sender, receiver, self.errors.append)
+        self.link = made_up_link(table, self.sender, self.delivered, self.errors, self._close)
         self.under_way: dict[int, deque[bytes]] = {MAIN: deque()}
         self.arrived: list[bytes] = []
         self.arrived_on: list[int] = []

@@ -15,6 +15,7 @@ from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType, split_messages
 from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.rules import UNMATCHED_CLASS, PolicyMapTable
+from tests.control.priority.made_up import made_up_link
 from tests.control.priority.running import with_xid
 from tests.control.priority.test_channels import OUT_OF_BAND
 from tests.control.priority.test_limits import WaitedError, fail_to_wait
@@ -31,23 +32,16 @@ class Switch:
         from ryu_apps.control.priority.decide.channels import class_order
         from ryu_apps.control.priority.decide.counters import Counters
         from ryu_apps.control.priority.decide.policies import Strict
-        from ryu_apps.control.priority.link import Link
         from ryu_apps.control.priority.sender import Sender
 
-        classes = class_order(OUT_OF_BAND)
         event_loops: set[Any] = {hub.getcurrent()} if serves_all else set()
-        self.sender = Sender(classes, Strict(), capacity, Counters(), event_loops)
+        self.sender = Sender(class_order(OUT_OF_BAND), Strict(), capacity, Counters(), event_loops)
         self.delivered: list[bytes] = []
         self.errors: list[str] = []
-        datapath: Any = SimpleNamespace(
-            id=1,
-            address=("10.0.0.1", 1),
-            ofproto=SimpleNamespace(OFP_VERSION=4),
-            close=self.close,
-            mark=lambda _dscp: None,
+        self.unwanted: list[bytes] = []
+        self.link = made_up_link(
+            OUT_OF_BAND, self.sender, self.delivered, self.errors, self.close, lambda each: each not in self.unwanted
         )
-        receiver: Any = SimpleNamespace(take=lambda _datapath, message, _class_id: self.delivered.append(message))
-        self.link = Link(datapath, OUT_OF_BAND, self.sender, receiver, self.errors.append)
 
     def close(self) -> None:
         """What the service does when the main connection is closed."""
@@ -106,6 +100,14 @@ def test_a_switch_that_is_sent_messages_is_asked_for_an_echo_and_the_apps_do_not
     of_an_app = encode.echo_reply(encode.echo_request(b"app", xid=7))
     switch.link.received(of_an_app)
     assert switch.delivered == [of_an_app]
+
+
+def test_what_is_not_wanted_is_neither_checked_nor_given_to_the_apps() -> None:
+    switch = Switch()
+    endless = bytes.fromhex("04 13 00 12 00 00 00 00 00 01 00 00 00 00 00 00 00 00")
+    switch.unwanted.append(endless)
+    switch.link.received(endless)
+    assert switch.delivered == []
 
 
 def test_a_switch_with_one_connection_is_asked_nothing() -> None:

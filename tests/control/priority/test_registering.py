@@ -97,6 +97,9 @@ class MainConnection:
         while self._service._receiver._next():
             continue
 
+    def is_wanted(self, _message: bytes) -> bool:
+        return True
+
     def deliver(self, message: bytes, _decorate: Any) -> None:
         self.id = decode_features(message).dpid
 

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType, header
 from tests.control.priority.recorder import SLOW_BYTES
 from tests.control.priority.running import (
@@ -218,9 +217,9 @@ def test_a_role_and_fragments_are_reported_to_class_connections_too(ryu, switch)
 )
 def test_a_switch_that_sends_nonsense_loses_its_connection_and_no_other_does(ryu, switch, poison) -> None:
     with PlayedSwitch(ryu.openflow_port, dpid=2) as hostile:
-        hostile.hello()
+        xid = hostile.asked_for_ports()
         until(lambda: ryu.connections(2), "the service knows the switch")
-        hostile.send(poison)
+        hostile.send(with_xid(poison, xid))
         assert hostile.is_closed_by_controller()
     until(lambda: not ryu.connections(2), "it is gone")
     assert sum(ryu.state()["errors"].values()) == 1
@@ -238,13 +237,18 @@ def test_a_switch_that_sends_nonsense_loses_its_connection_and_no_other_does(ryu
 )
 def test_a_message_that_ryu_would_parse_for_ever_costs_its_switch_the_connection(ryu, switch, poison) -> None:
     with PlayedSwitch(ryu.openflow_port, dpid=2) as hostile:
-        hostile.send(encode.hello())
-        hostile.read_until(lambda got: len(got) >= 2, "hello and features request")
-        hostile.send(poison)
+        hostile.send(with_xid(poison, hostile.asked_for_ports()))
         assert hostile.is_closed_by_controller()
     switch.send(punt(5, HIGH))
     switch.read_until(lambda got: 5 in xids(got, MsgType.PACKET_OUT), "an answer")
     assert list(ryu.state()["errors"]) == ["malformed"]
+
+
+def test_lists_that_nobody_asked_for_are_left_out_and_counted_and_their_switch_goes_on(ryu, switch) -> None:
+    endless = bare(MsgType.MULTIPART_REPLY, struct.pack("!HH4x", 1, 1) + bytes(56))
+    switch.send(*[endless] * 100, punt(5, HIGH))
+    switch.read_until(lambda got: 5 in xids(got, MsgType.PACKET_OUT), "an answer")
+    assert ryu.state()["errors"] == {"unasked": 100}
 
 
 def test_a_connection_that_claims_several_switches_is_closed_and_keeps_none_from_its_own_end(ryu) -> None:

@@ -59,17 +59,6 @@ def add_virtual_port(pid: int, outer: str, inner: str, mtu: int = PATH_MTU) -> N
     switch_offloads_off(pid, (outer, inner))
 
 
-def remove_device(pid: int, device: str) -> None:
-    """Delete an interface, of a pair either end; what is attached to it goes with it.
-
-    Raises
-    ------
-    CommandError
-        The kernel refuses.
-    """
-    run_program(inside(pid, ["ip", "link", "delete", "dev", device]))
-
-
 def switch_offloads_off(pid: int, devices: Iterable[str]) -> None:
     """Switch segmentation and checksum offloads of interfaces off; mandatory on every host of a protected flow.
 

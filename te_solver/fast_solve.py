@@ -158,7 +158,7 @@ def centre_answer(solver: Any, rows: int) -> Rates:
     """
     answer = solver.solve()
     if str(answer.status) not in ("Solved", "AlmostSolved"):
-        raise SolverError(f"Clarabel ended with status {answer.status}; use te_solver cvxpy")
+        raise SolverError(f"Clarabel ended with status {answer.status}")
     return np.maximum(0.0, np.array(answer.x)), np.array(answer.z)[:rows]
 
 
@@ -214,7 +214,7 @@ def check_status(status: Any) -> None:
         It did.
     """
     if str(status).endswith("kError"):
-        raise SolverError("HiGHS refused a call; use te_solver cvxpy")
+        raise SolverError("HiGHS refused a call")
 
 
 def vertex_answer(highs: Any) -> Rates:
@@ -227,6 +227,6 @@ def vertex_answer(highs: Any) -> Rates:
     """
     status = highs.modelStatusToString(highs.getModelStatus())
     if status != "Optimal":
-        raise SolverError(f"HiGHS ended with status {status!r}; use te_solver cvxpy")
+        raise SolverError(f"HiGHS ended with status {status!r}")
     solution = highs.getSolution()
     return np.maximum(0.0, np.array(solution.col_value)), -np.array(solution.row_dual)

@@ -108,7 +108,7 @@ def interior_point(system: System) -> Point:
                 break
             point = _advance(system, point, residual, factor)
     if smallest > ACCEPTABLE:
-        raise SolverError(f"the interior point method broke down at a gap of {smallest:.1e}; use te_solver cvxpy")
+        raise SolverError(f"the interior point method broke down at a gap of {smallest:.1e}")
     return best
 
 

@@ -125,12 +125,3 @@ def after_egress_restart(ingress: Ingress, egress: Egress) -> Egress:
     No copy of a packet that it may have forwarded before is accepted again; what is in flight is lost, no more.
     """
     return replace(egress, last=ingress.last, bits=ingress.bits, seen=-1)
-
-
-def after_both_restarted(egress: Egress) -> tuple[Ingress, Egress]:
-    """Return both ends anew, with the options of `egress`.
-
-    Only for a connection with nothing in flight: an old copy that comes first sets the receiving end far ahead, and
-    all is dropped until the numbers have caught up. Wait for the longest delay of both paths.
-    """
-    return Ingress(0, egress.bits), replace(egress, last=0, seen=-1)

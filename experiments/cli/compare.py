@@ -9,7 +9,8 @@
 Without SCHEME all are compared, those of installed packages too; each mode of a scheme has lines of its own. The
 numbers are those of 'armor verify'. --out names a folder, which gets compare.json, compare.csv, compare.html and
 compare.png. --measure (root) also fails a link of emulated networks, one scheme after the other, round by round, and
-keeps the rows there. The exit code is 1 when a scheme breaks its promise. docs/compare.md says what every number means.
+keeps the rows there; interrupted, it prints what is known by then. The exit code is 1 when a scheme breaks its promise,
+and 130 after Ctrl-C. docs/compare.md says what every number means.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli.compare_measured import add_measure_arguments, measure_all, measured_text, measuring
+from experiments.cli.compare_measured import Measurement, add_measure_arguments, measured_text, measuring
 from experiments.cli.memory import add_memory_argument, memory_for
 from experiments.cli.parser import add_plan_options, plan_options, refuse_given, whole_number
+from experiments.cli.reproduce import INTERRUPTED
 from experiments.terminal.inputs import load_topology
 from experiments.terminal.output import Progress, emit, indented, note, progress, refuse_unwritable, table, writable
 from mininet_topos.errors import BadInputError
@@ -76,8 +78,22 @@ def run(arguments: argparse.Namespace) -> int:
     mode = arguments.mode if "mode" in arguments.given else None
     requests = [each for scheme in schemes for each in modes_of(scheme, request, mode)]
     rows, broken = _compared(arguments, requests, masks)
-    found = [] if asked is None else measure_all(arguments, asked, requests)
-    _say(arguments, topology.name, rows, found, _text(topology.name, rows, broken, measured_text(asked, found)))
+
+    def say(found: Sequence[Measured]) -> None:
+        text = _text(topology.name, rows, broken, measured_text(asked, found))
+        _say(arguments, topology.name, rows, found, text)
+
+    if asked is None:
+        say(())
+    else:
+        measurement = Measurement(arguments, asked, requests)
+        try:
+            measurement.run()
+        except KeyboardInterrupt:
+            note("armor: interrupted; the rounds that were measured until now:")
+            say(measurement.so_far())  # within this clause, where the interrupt is not repeated
+            return INTERRUPTED
+        say(measurement.so_far())
     return 1 if broken else 0
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.cli.parser import refuse_given, whole_number
-from experiments.terminal.output import indented, note, table
+from experiments.terminal.output import indented, table
 
 if TYPE_CHECKING:
+    from experiments.campaign.act.store import Store
     from experiments.comparison.decide.measured import Measured
     from experiments.comparison.decide.trials import Measuring
     from experiments.verify.verify import Request
@@ -49,38 +50,46 @@ def measuring(arguments: argparse.Namespace, request: Request) -> Measuring | No
     return asked
 
 
-def measure_all(arguments: argparse.Namespace, asked: Measuring, requests: Sequence[Request]) -> list[Measured]:
-    """Run the trials, keep their rows in the folder of --out, which is named now if it was not, and sum them up.
+class Measurement:
+    """The trials of every scheme, whose rows stay in the folder of --out; it is named then, if it was not."""
 
-    Raises
-    ------
-    BadInputError
-        The folder holds measurements already.
-    MissingRequirementError
-        Not root, or no Open vSwitch.
-    """
-    from experiments.campaign.act.campaign import begin, folder_name, measure
-    from experiments.campaign.act.discovery import find_kinds
-    from experiments.campaign.durations import estimates, in_words, total_seconds
-    from experiments.campaign.selection import Request as Campaign
-    from experiments.campaign.values import CampaignPlan
-    from experiments.cli.campaign_progress import campaign_progress
-    from experiments.cli.reproduce import NetworkTestbed
-    from experiments.comparison.decide.measured import measured
-    from experiments.comparison.decide.trials import NAME, compare_trials, variant_of
-    from ryu_apps.schemes import find_scheme
+    def __init__(self, arguments: argparse.Namespace, asked: Measuring, requests: Sequence[Request]) -> None:
+        from experiments.comparison.decide.trials import variant_of
+        from ryu_apps.schemes import find_scheme
 
-    variants = [variant_of(find_scheme(each.scheme), each.options) for each in requests]
-    trials, testbed = compare_trials(asked, variants), NetworkTestbed()
-    testbed.require(trials)
-    campaign = Campaign((NAME,), CampaignPlan(quick=False, seed=asked.seed, rounds=asked.rounds))
-    arguments.out = arguments.out or str(folder_name((NAME,)))
-    store = begin(Path(arguments.out) / STORED, campaign, {NAME: trials})
-    todo = estimates(trials, find_kinds())
-    note(f"{len(todo)} trials to run, about {in_words(total_seconds(todo.values()))}; rows go to {store.path}")
-    with campaign_progress(todo) as progress:
-        measure(store, trials, testbed, progress, progress.say, tell=progress.tell)
-    return measured(variants, store.rows())
+        self._arguments, self._asked = arguments, asked
+        self._variants = [variant_of(find_scheme(each.scheme), each.options) for each in requests]
+        self._store: Store | None = None
+
+    def run(self) -> None:
+        """Run the trials.
+
+        Raises
+        ------
+        BadInputError
+            The folder holds measurements already.
+        MissingRequirementError
+            Not root, or no Open vSwitch.
+        """
+        from experiments.campaign.act.campaign import begin, folder_name
+        from experiments.campaign.selection import Request as Campaign
+        from experiments.campaign.values import CampaignPlan
+        from experiments.cli.reproduce import NetworkTestbed, measure_trials
+        from experiments.comparison.decide.trials import NAME, compare_trials
+
+        trials, testbed = compare_trials(self._asked, self._variants), NetworkTestbed()
+        testbed.require(trials)
+        plan = CampaignPlan(quick=False, seed=self._asked.seed, rounds=self._asked.rounds)
+        self._arguments.out = self._arguments.out or str(folder_name((NAME,)))
+        self._store = begin(Path(self._arguments.out) / STORED, Campaign((NAME,), plan), {NAME: trials})
+        measure_trials(self._store, trials, testbed)
+
+    def so_far(self) -> list[Measured]:
+        """What the rows say that there are; nothing before the first."""
+        from experiments.comparison.decide.measured import measured
+
+        rows = [] if self._store is None else self._store.rows()
+        return measured(self._variants, rows) if rows else []
 
 
 def measured_text(asked: Measuring | None, found: Sequence[Measured]) -> str:
@@ -88,7 +97,7 @@ def measured_text(asked: Measuring | None, found: Sequence[Measured]) -> str:
     from experiments.comparison.decide.measured import HEADER, cells
     from experiments.comparison.decide.trials import cases_of
 
-    if asked is None:
+    if asked is None or not found:
         return ""
     shown = table([cells(each) for each in found], HEADER, tuple(range(1, len(HEADER))))
     head = f"measured, {cases_of(asked)[0].link} fails silently; median [least, most] of the rounds"

@@ -158,6 +158,7 @@ def begin_campaign(
         The machine lacks what the trials need.
     """
     from experiments.campaign.act.campaign import begin, folder_name
+    from experiments.campaign.act.store import CAMPAIGN
     from experiments.campaign.selection import run_order, trials_of
 
     by_id = trials_of(request, figures)
@@ -166,7 +167,12 @@ def begin_campaign(
         asked = ",".join(request.variants or ())
         raise BadInputError(f"--variants {asked!r} leaves no trial of {', '.join(request.ids)}; name other variants")
     testbed.require(trials)
-    return begin(out or folder_name(request.ids), request, by_id), trials
+    folder = out or folder_name(request.ids)
+    if (folder / CAMPAIGN).exists():
+        raise BadInputError(
+            f"folder {str(folder)!r} holds a campaign; name a new one with --out, or go on with --resume {folder}"
+        )
+    return begin(folder, request, by_id), trials
 
 
 def _resume(arguments: argparse.Namespace, testbed: CampaignTestbed) -> int:

@@ -81,7 +81,7 @@ def torture_text(value: dict[str, object]) -> str:
     ]
     for each in violations:
         cause = "shortest prefix that brings a violation again" if each["replayed"] else "faults of its storm"
-        lines.append(f"violation after round {each['round']}: {each['what']}; {cause}:")
+        lines.append(f"violation after round {each['round']}: {each['what']}" + (f"; {cause}:" * bool(each["faults"])))
         lines += [f"  {f['at_s']:7.3f} s  {f['kind']} {f['target']} for {f['for_s']:g} s" for f in each["faults"]]
     lines.append(f"{counted(len(violations), 'violation')}; rows, logs and events are in {value['folder']}")
     return "\n".join(lines)

@@ -47,6 +47,7 @@ class Tally:
     """What has happened so far."""
 
     faults: int = 0
+    recoveries: int = 0
     calm_s: list[float] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     acknowledged_rows: int = 0
@@ -62,15 +63,15 @@ class Session:
         self._targets: Mapping[str, Sequence[str]] = {}
 
     def run(self) -> Json:
-        """Torture; what `armor torture --json` prints.
+        """Torture; what `armor torture --json` prints. A later network that cannot be built ends it as a violation.
 
         Raises
         ------
         ArmorError
-            A network does not become ready, or a fault cannot be carried out; finished rounds are kept.
+            The first network does not become ready, or a fault cannot be carried out; finished rounds are kept.
         """
-        number = self._torture.first_round
-        while not self._is_over():
+        number: int | None = self._torture.first_round
+        while number is not None and not self._is_over():
             number = self._until_violation(number)
         return self._verdict()
 
@@ -78,17 +79,23 @@ class Session:
         tally = self._tally
         return self._record.verdict(
             faults=tally.faults,
-            recoveries=self._record.rounds - len(tally.violations),
+            recoveries=tally.recoveries,
             longest_calm_s=round(max(tally.calm_s, default=0.0), 1),
             violations=[each.to_json() for each in tally.violations],
             acknowledged_rows=tally.acknowledged_rows,
             lost_rows=tally.lost_rows,
         )
 
-    def _until_violation(self, number: int) -> int:
-        """Rounds in one network, until something is violated or the time is over; the next round's number."""
+    def _until_violation(self, number: int) -> int | None:
+        """Rounds in one network, until something is violated or the time is over; the next round's number, if any."""
         with ExitStack() as stack:
-            network = stack.enter_context(self._network())
+            try:
+                network = stack.enter_context(self._network())
+            except ArmorError as error:
+                if not self._record.rounds:
+                    raise
+                self._add_violation(number - 1, [f"the next network could not be built: {error}"])
+                return None
             self._targets = network.targets
             first: Mapping[str, Usage] = {}
             found: list[str] = []
@@ -132,8 +139,9 @@ class Session:
         tally.acknowledged_rows += rows[0]
         tally.lost_rows += rows[1]
         if found:
-            at_s = round(self._record.now_s, 1)
-            tally.violations.append(Violation("; ".join(found), at_s, number, tuple(faults)))
+            self._add_violation(number, found, faults)
+        else:
+            tally.recoveries += 1
         row = {
             "calm_s": round(calm_s, 1),
             "faults": [fault.to_json() for fault in faults],
@@ -142,6 +150,10 @@ class Session:
         }
         self._record.add(number, row, found)
         self._verdict()
+
+    def _add_violation(self, number: int, found: Sequence[str], faults: Sequence[Fault] = ()) -> None:
+        at_s = round(self._record.now_s, 1)
+        self._tally.violations.append(Violation("; ".join(found), at_s, number, tuple(faults)))
 
     def _replayed(self, violation: Violation) -> Violation:
         """The violation with the shortest prefix of its storm that brings one again, in new networks."""

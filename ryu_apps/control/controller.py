@@ -233,7 +233,7 @@ class Controller:
             self.edge.macs_found(switch.node, switch.routes.macs)
         if self.settings.stats_interval_s:
             hub.spawn(self._poll_switch, switch)
-        self._fill_backup(switch)
+        self.fill_backup(switch)
 
     def _learn_ports(self, switch: Switch) -> None:
         switch.held_back = switch.held_back or {}
@@ -243,7 +243,8 @@ class Controller:
         for status in in_order(held):
             self._port_status(switch, status)
 
-    def _fill_backup(self, switch: Switch) -> None:
+    def fill_backup(self, switch: Switch) -> None:
+        """Write the plan of a switch to its backup database, if it has one, while everything else goes on."""
         remote = self.settings.backup_remote(switch.node, switch.control_ip)
         if remote:
             ports = self.topology_control.expected.links_at(switch.node)

@@ -124,6 +124,8 @@ class TrafficEngineering:
         changed: dict[str, int] = {}
         for step, plans in enumerate(steps, start=1):
             self._install(number, step, plans, failovers, changed)
+        for switch in list(self._controller.switches.values()):
+            self._controller.fill_backup(switch)
         now = failovers.planner.held(history)
         self._controller.events.write(
             "te_done",

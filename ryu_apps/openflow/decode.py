@@ -15,14 +15,11 @@ from ryu_apps.openflow.actions import decode_actions
 from ryu_apps.openflow.encode import SEND_FLOW_REMOVED
 from ryu_apps.openflow.fields import decode_match
 from ryu_apps.openflow.messages import (
-    BundleReply,
     DumpPart,
     ErrorMessage,
     Features,
-    FlowMod,
     FlowRemoved,
     FlowStat,
-    GroupMod,
     GroupStat,
     PacketIn,
     PortDesc,
@@ -33,11 +30,6 @@ from ryu_apps.openflow.messages import (
 from ryu_apps.openflow.wire import (
     OFPG_ANY,
     OFPP_ANY,
-    ONF_BUNDLE_CONTROL,
-    ONF_EXPERIMENTER,
-    BundleControl,
-    FlowCommand,
-    GroupCommand,
     MsgType,
     Multipart,
     WireError,
@@ -63,20 +55,6 @@ def decode_features(given: bytes) -> Features:
     """Features reply."""
     dpid, _buffers, n_tables = _unpack("!QIB", expect(given, MsgType.FEATURES_REPLY))
     return Features(dpid, n_tables)
-
-
-def decode_flow_mod(given: bytes) -> FlowMod:
-    """Flow-mod."""
-    body = expect(given, MsgType.FLOW_MOD)
-    cookie, cookie_mask, table_id, command, idle, hard, priority, _buffer, out_port, _group, flags = _unpack(
-        "!QQBBHHHIIIHxx", body
-    )
-    match, at = decode_match(body, 40)
-    row = _flow_row(table_id, priority, match, body[at:], (cookie, hard, flags))
-    try:
-        return FlowMod(FlowCommand(command), row, cookie_mask, out_port, idle)
-    except ValueError as error:
-        raise WireError(f"flow-mod command {command} is unknown") from error
 
 
 def _flow_row(table_id: int, priority: int, match: Match, instructions: bytes, rest: tuple[int, int, int]) -> FlowRow:
@@ -122,16 +100,6 @@ def decode_instructions(body: bytes) -> _Instructions:
             raise WireError(f"instruction type {kind} is none that Armor uses")
         at += length
     return apply_actions, write_actions, goto_table
-
-
-def decode_group_mod(given: bytes) -> GroupMod:
-    """Group-mod."""
-    body = expect(given, MsgType.GROUP_MOD)
-    command, kind, group_id = _unpack("!HBxI", body)
-    try:
-        return GroupMod(GroupCommand(command), GroupRow(group_id, GROUP_TYPES[kind], _buckets(body[8:])))
-    except (ValueError, IndexError) as error:
-        raise WireError(f"group-mod command {command} or group type {kind} is unknown") from error
 
 
 def _buckets(body: bytes) -> tuple[Bucket, ...]:
@@ -278,17 +246,6 @@ def decode_error(given: bytes) -> ErrorMessage:
     body = expect(given, MsgType.ERROR)
     kind, code = _unpack("!HH", body)
     return ErrorMessage(kind, code, header(given).xid, body[4:])
-
-
-def decode_bundle_reply(given: bytes) -> BundleReply:
-    """Answer to a bundle control message."""
-    experimenter, kind, bundle_id, control = _unpack("!IIIH", expect(given, MsgType.EXPERIMENTER))
-    if (experimenter, kind) != (ONF_EXPERIMENTER, ONF_BUNDLE_CONTROL):
-        raise WireError(f"experimenter message {experimenter:#x}/{kind} is no answer to a bundle")
-    try:
-        return BundleReply(bundle_id, BundleControl(control))
-    except ValueError as error:
-        raise WireError(f"bundle control type {control} is unknown") from error
 
 
 _PARTS: dict[int, Callable[[bytes], tuple[list[Any], bool]]] = {

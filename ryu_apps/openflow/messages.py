@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ryu_apps.openflow.wire import BundleControl, FlowCommand, GroupCommand, MsgType
+from ryu_apps.openflow.wire import MsgType
 from ryu_apps.plan.rows import FlowRow, GroupRow, Match
 
 _LINK_DOWN, _LIVE = 1, 4  # ofp_port_state
@@ -16,25 +16,6 @@ class Features:
 
     dpid: int
     n_tables: int
-
-
-@dataclass(frozen=True, slots=True)
-class FlowMod:
-    """A flow-mod as it stands on the wire."""
-
-    command: FlowCommand
-    row: FlowRow
-    cookie_mask: int
-    out_port: int
-    idle_timeout_s: int
-
-
-@dataclass(frozen=True, slots=True)
-class GroupMod:
-    """A group-mod as it stands on the wire (a delete has no buckets)."""
-
-    command: GroupCommand
-    row: GroupRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +135,6 @@ class ErrorMessage:
     def __str__(self) -> str:
         refused = f"message type {self.data[1]}" if len(self.data) > 1 else "a message"
         return f"the switch refused {refused} (xid {self.xid}): error type {self.type}, code {self.code}"
-
-
-@dataclass(frozen=True, slots=True)
-class BundleReply:
-    """Answer to opening, committing or discarding a bundle."""
-
-    bundle_id: int
-    kind: BundleControl
 
 
 Entry = FlowStat | GroupStat | PortDesc | PortStat

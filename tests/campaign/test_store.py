@@ -93,7 +93,7 @@ def test_a_row_that_json_does_not_know_is_refused_and_leaves_nothing(tmp_path: P
 
 def test_a_new_campaign_needs_an_empty_folder(tmp_path: Path) -> None:
     Store.create(tmp_path / "new", {"ids": []})
-    with pytest.raises(BadInputError, match="--resume"):
+    with pytest.raises(BadInputError, match=r"is not empty; name a new one with --out$"):
         Store.create(tmp_path / "new", {"ids": []})
     (tmp_path / "file").touch()
     with pytest.raises(BadInputError, match="cannot be used"):

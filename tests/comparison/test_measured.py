@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import signal
+from collections.abc import Sequence
+from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
 from typing import Any
@@ -10,16 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.campaign.order import in_order
-from experiments.campaign.values import Variant
+from experiments.campaign.act.store import Store
+from experiments.campaign.order import FAILED, in_order
+from experiments.campaign.values import Trial, Variant
+from experiments.cli import reproduce
 from experiments.cli.main import main
 from experiments.comparison.decide.measured import HEADER, Spread, cells, measured, outage_of_row_ms, spread
 from experiments.comparison.decide.trials import PAIRS, Measuring, cases_of, compare_trials, variant_of
+from machine import ending
 from mininet_topos.catalogue import load_topology
 from mininet_topos.errors import BadInputError
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.schemes import find_scheme
 from tests.examples import examples
+from tests.signals import heard_as_from_a_terminal
 
 USNET = load_topology("usnet")
 VARIANTS = [variant_of(find_scheme(name), PlanOptions()) for name in ("sdfast", "cbc", "ffg", "cb")]
@@ -88,3 +96,28 @@ def test_a_scheme_without_a_row_has_dashes() -> None:
 def test_measuring_refuses_what_it_cannot_use(words: tuple[str, ...], complaint: str, capsys) -> None:
     assert main(["compare", "ffg", "square", *words]) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("trials_before", [0, 1])
+def test_an_interrupted_measurement_keeps_what_is_known(
+    trials_before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(store: Store, trials: Sequence[Trial], _testbed: object) -> None:
+        with store.writing():
+            for trial in trials[:trials_before]:
+                store.append({"trial": trial.trial_id, "variant": trial.variant.name, "status": FAILED})
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(reproduce, "measure_trials", interrupted)
+    monkeypatch.setattr(reproduce.NetworkTestbed, "require", lambda *_given: None)
+    monkeypatch.setattr(ending, "_INSIST_S", 0.05)  # shorter than drawing the picture takes
+    words = ("compare", "ffg", "shortest", "square", "--measure", "--json", "--out")
+    with heard_as_from_a_terminal():
+        assert main([*words, str(tmp_path / "out")]) == 130
+    said = capsys.readouterr()
+    value = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert "armor: interrupted" in said.err
+    assert json.loads(said.out) == value
+    assert {row["scheme"] for row in value["rows"]} == {"ffg", "shortest"}
+    assert [each["scheme"] for each in value["measured"]] == ["ffg", "shortest"][: 2 * trials_before]
+    assert len(list((tmp_path / "out" / "measured").glob("rows.jsonl"))) == 1

@@ -15,7 +15,6 @@ from ryu_apps.control.decide.tunnel import (
     moved_slots,
     tunnels_to_json,
 )
-from ryu_apps.openflow.decode import decode_flow_mod
 from ryu_apps.openflow.wire import FlowCommand
 from ryu_apps.plan.kuijia.history import next_history
 from ryu_apps.plan.kuijia.options import TunnelOptions
@@ -23,6 +22,7 @@ from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.plan.kuijia.sources import equal_commodities
 from ryu_apps.schemes import find_tunnel_scheme, tunnel_schemes
 from tests.examples import examples
+from tests.openflow.decode_sent import decode_flow_mod
 from tests.plan.kuijia.networks import figure1, figure1_traffic
 
 THETA = load_topology("theta")

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from mininet_topos.catalogue import load_topology
+from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
+from ryu_apps.backup_database.store import BackupStore
 from ryu_apps.control.decide.traffic import TrafficSettings, question_of, with_failures
 from ryu_apps.control.engineer import answer
 from ryu_apps.plan.decompose.count import count_fields
@@ -27,6 +29,7 @@ from ryu_apps.schemes import find_tunnel_scheme
 from tests.control.running import ANSWER_S, DummyNetwork, RunningApp
 from tests.control.test_app_on_ovs import delivers
 from tests.dummy_ovs import DummyOvs
+from tests.ovsdb_backup.server import ovsdb_server
 from tests.patience import wait_until
 
 pytestmark = [pytest.mark.ovs, pytest.mark.ryu]
@@ -87,6 +90,12 @@ def dumped_fields(network: DummyNetwork) -> int:
 def counted_fields(plans: TunnelPlanner, shape: str) -> int:
     """The same as `armor plan --count` counts them, before any failure."""
     return sum(each.fields for plan in plans.plans().values() for each in installed_plan(plan, shape)[1])
+
+
+def stored(remote: str) -> Rows:
+    """What the backup databases hold."""
+    found = {node: BackupStore(remote).read_plan(node) for node in SQUARE.node_names}
+    return {node: (set(one.plan.flows), set(one.plan.groups)) for node, one in found.items() if one is not None}
 
 
 def post(app: RunningApp, body: object = None) -> tuple[int, dict[str, object]]:
@@ -222,6 +231,27 @@ def test_traffic_engineering_replaces_the_tunnels_and_failures_are_answered_by_t
         network.set_link("s1-s2", up=True)
         wait_held(network, expected(third))
         assert app.get("/armor/state")["errors"] == 0
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_backup_databases_get_the_tunnels_of_a_new_run_also_once_they_are_back(network, tmp_path, is_away):
+    first = planner("kuijia")
+    with (
+        ovsdb_server({DATABASE: SCHEMA_PATH}) as database,
+        running("kuijia", tmp_path, backup_db=database.remote) as app,
+    ):
+        network.connect(app.target)
+        app.wait_ready()
+        assert stored(database.remote) == expected(first)
+        if is_away:
+            database.kill_hard()
+        post(app, MORE)
+        app.wait_event("te_done")
+        if is_away:
+            database.start()
+        second = expected(planner("kuijia", MORE, held=first.held()))
+        wait_until(lambda: stored(database.remote) == second, "the databases hold the new tunnels")
+        assert app.wait_ready()["backups_unacknowledged"] == []
 
 
 @pytest.mark.parametrize("keeping", ["rescaling"], indirect=True)

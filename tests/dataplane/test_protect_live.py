@@ -14,7 +14,7 @@ from contextlib import ExitStack
 import pytest
 
 from dataplane.cost_trial import BACK, FROM_H1, PATHS, S1_ADDRESS, S2_ADDRESS, THERE, protected_nodes
-from dataplane.devices import add_virtual_port, remove_device
+from dataplane.devices import add_virtual_port
 from dataplane.loader import PacketProgramError
 from dataplane.model.flow_match import FlowMatch
 from dataplane.model.protection_node import Connection
@@ -228,7 +228,7 @@ def test_nothing_stays_attached_and_a_port_that_is_gone_is_no_error(hairpin: tup
     assert filters(pid, "ppx") == ""
     with ProtectNode(pid, S1_ADDRESS, [THERE]) as node:
         node.hairpin("ppx")
-        remove_device(pid, "pp")
+        run_program(inside(pid, ["ip", "link", "delete", "dev", "pp"]))
     with ProtectNode(pid, S1_ADDRESS) as node, pytest.raises(BadInputError, match="no interface ppx"):
         node.hairpin("ppx")
 

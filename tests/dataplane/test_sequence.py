@@ -12,7 +12,6 @@ from dataplane.model.sequence import (
     WINDOW,
     Egress,
     Ingress,
-    after_both_restarted,
     after_egress_restart,
     after_ingress_restart,
     is_new,
@@ -187,8 +186,7 @@ def test_a_receiving_end_that_starts_from_0_alone_hears_nothing_of_a_far_number(
 
 
 def test_both_ends_from_0_agree_at_once_if_nothing_is_in_flight():
-    ingress, egress = after_both_restarted(Egress(1000, history=16))
-    assert (ingress, egress.last, egress.history) == (Ingress(0), 0, 16)
+    egress = Egress(history=16)
     assert take(egress, range(1, 50))[1] == list(range(1, 50))
     assert take(egress, [0xFFFFFFF5, 0, 1])[1] == [1]
     assert take(egress, [1001, *range(1, 1100)])[1] == [1001, *range(986, 1001), *range(1002, 1100)]

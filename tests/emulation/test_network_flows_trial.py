@@ -45,6 +45,7 @@ def test_a_variant_keeps_all_packets_of_the_failing_link_or_marked_ones(variant:
 
 
 @pytest.mark.emulation
+@pytest.mark.alone
 @pytest.mark.ryu
 @pytest.mark.parametrize("variant", [ovs_fct.ALONE, ovs_fct.SQR])
 def test_failures_hit_flows_and_only_fast_failover_alone_lets_them_wait(tmp_path: Path, variant: Variant) -> None:

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 from experiments.loadgen.decide.switch import Part, multipart_reply
 from ryu_apps.control.priority.decide.channels import controller_ids
 from ryu_apps.control.priority.decide.divert import MISS_TABLE, divert, sorting_rows
-from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow import encode
 from ryu_apps.openflow.fields import encode_match
 from ryu_apps.openflow.wire import MsgType, message
 from ryu_apps.plan.ids import OFPP_CONTROLLER, Kind, cookie
 from ryu_apps.plan.recovery_rows import OWNER
 from ryu_apps.plan.rows import Controller, FlowRow, GroupRow, Output
 from ryu_apps.pmt.rules import PolicyMapTable
+from tests.openflow.decode_sent import decode_flow_mod
 from tests.pmt.messages import valid_messages
 
 # Types that a switch sends (OpenFlow 1.3.5 section 7.1.1).
@@ -42,7 +43,7 @@ def of_pso(table: PolicyMapTable) -> Iterator[bytes]:
     for row in _ASKING:
         asking = encode.flow_add(row)
         yield from (asking, encode.bundle_add(3, asking))
-    diverted = [decode.decode_flow_mod(divert(encode.flow_add(row))[0]).row for row in _ASKING]
+    diverted = [decode_flow_mod(divert(encode.flow_add(row))[0]).row for row in _ASKING]
     sorting = sorting_rows(table, controller_ids(table, (2, 3)))
     yield _flow_stats((*sorting, *diverted))
     plain = next(each for each in valid_messages() if each[1] == MsgType.PACKET_IN)

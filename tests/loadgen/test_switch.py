@@ -12,6 +12,7 @@ from experiments.loadgen.decide.packets import HOST_PORTS
 from experiments.loadgen.decide.switch import Meaning, Part, describe_error, hear, opening
 from ryu_apps.openflow import decode, encode
 from ryu_apps.openflow.wire import BundleControl, MsgType, header, message, split_messages
+from tests.openflow.decode_sent import decode_bundle_reply
 
 DPID = 0xA1
 
@@ -46,8 +47,8 @@ def test_every_kind_of_dump_has_a_reply(part):
 
 def test_bundles_are_opened_and_committed():
     heard = hear(encode.bundle_open(4, xid=8), DPID)
-    assert decode.decode_bundle_reply(heard.reply).kind is BundleControl.OPEN_REPLY
-    assert decode.decode_bundle_reply(hear(encode.bundle_commit(4), DPID).reply).kind is BundleControl.COMMIT_REPLY
+    assert decode_bundle_reply(heard.reply) is BundleControl.OPEN_REPLY
+    assert decode_bundle_reply(hear(encode.bundle_commit(4), DPID).reply) is BundleControl.COMMIT_REPLY
 
 
 def test_the_controller_id_of_a_connection_is_heard():

@@ -44,6 +44,7 @@ from ryu_apps.plan.rows import (
 from ryu_apps.schemes import plan_network, plan_tunnels
 from tests import schemes
 from tests.dummy_ovs import DummyOvs
+from tests.openflow.decode_sent import decode_bundle_reply
 from tests.openflow.openflow_client import OpenFlowClient
 from tests.patience import wait_until
 
@@ -244,7 +245,7 @@ def test_a_bundle_with_a_refused_row_installs_nothing(client):
 def test_a_bundle_is_answered_when_opened_and_when_committed(client):
     client.send(encode.bundle(3, [encode.flow_add(EVERY_ACTION[0])], xid=9))
     assert client.barrier() == []
-    assert [decode.decode_bundle_reply(one).kind for one in of_type(client, MsgType.EXPERIMENTER)] == [
+    assert [decode_bundle_reply(one) for one in of_type(client, MsgType.EXPERIMENTER)] == [
         BundleControl.OPEN_REPLY,
         BundleControl.COMMIT_REPLY,
     ]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ryu_apps.openflow import decode, encode
+from ryu_apps.openflow import encode
 from ryu_apps.plan.check import violations
 from ryu_apps.plan.fields import FIELDS
 from ryu_apps.plan.interpret import Packet, SwitchModel, interpret_switch
@@ -22,6 +22,7 @@ from ryu_apps.pmt.parse import parse_pmt
 from ryu_apps.pmt.rules import PmtError, PolicyMapTable, Rule, ToQueue, TrafficType
 from tests.dummy_ovs import DummyOvs
 from tests.examples import examples
+from tests.openflow.decode_sent import decode_flow_mod
 from tests.pmt.frames import Ip, arp, ethernet, frame_of, ipv4, ipv6, mpls, packet_in, packets
 from tests.pmt.strategies import tables
 from tests.pmt.test_rules import example
@@ -59,7 +60,7 @@ def test_no_table_sends_everything_to_the_default_connection():
 def test_compiled_rows_are_sound_and_survive_the_wire(table):
     plan = compiled(table)
     assert violations(plan) == ()
-    assert all(decode.decode_flow_mod(encode.flow_add(row)).row == row for row in plan.flows)
+    assert all(decode_flow_mod(encode.flow_add(row)).row == row for row in plan.flows)
 
 
 @given(tables(INTERPRETED), st.lists(st.tuples(packets(), st.integers(1, 3)), min_size=8, max_size=8))

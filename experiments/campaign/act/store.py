@@ -63,12 +63,10 @@ class Store:
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
-                raise BadInputError(
-                    f"--out {str(path)!r} is not empty; name a new folder, or go on with --resume {path}"
-                )
+                raise BadInputError(f"folder {str(path)!r} is not empty; name a new one with --out")
         except OSError as error:
             raise BadInputError(
-                f"--out {str(path)!r} cannot be used ({error.strerror}); name another folder"
+                f"folder {str(path)!r} cannot be used ({error.strerror}); name another one with --out"
             ) from error
         store = cls(path)
         store.write_json(CAMPAIGN, {"format_version": FORMAT_VERSION, **description})
@@ -149,7 +147,7 @@ class Store:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise BadInputError(
-                    f"another 'armor reproduce' is writing {str(self.path)!r}; wait for it, or use another folder"
+                    f"another process is writing {str(self.path)!r}; wait for it, or use another folder"
                 ) from error
             _cut_torn_line(file)
             self._file = file

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import time
 
+from experiments.analysis.packet_counts import Clock
+
 _TRIES = 20
+
+
+class RunClock:
+    """The clock of the taps of a run, from the making of this object on."""
+
+    def __init__(self) -> None:
+        self._offset_ns = sample_offset_ns()
+
+    def so_far(self) -> Clock:
+        """With the middle of the offsets at the beginning and now."""
+        drift_ns = sample_offset_ns() - self._offset_ns
+        return Clock(self._offset_ns + drift_ns // 2, drift_ns)
 
 
 def sample_offset_ns() -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from experiments.analysis.trust import Health
 from experiments.scenario.stream import ProbedTraffic, Traffic
 from experiments.scenario.values import Scenario
 from experiments.testbed.instruments.capture import Captures, Tap
-from experiments.testbed.instruments.clock import sample_offset_ns
+from experiments.testbed.instruments.clock import RunClock
 from experiments.testbed.instruments.streams import StreamError, Streams
 from experiments.testbed.runs.folder import Work
 from experiments.testbed.runs.inject import Injector, sleep_until
@@ -88,50 +88,88 @@ def measure(
     BfdUnstableError
         BFD sessions went down that nobody broke, and `may_raise` is given.
     """
-    scenario = injector.scenario
-    load = load_per_core()
-    watch = PortWatch(network, watched_switches(scenario.failures, scenario.topology), work)
-    captures = Captures(network, taps_of(network, scenario), work.path / "captures")
-    unread = UnreadFrames(network)
-    with Streams(network, scenario.traffic, work.path / "streams") as streams, watch, ExitStack() as stack:
-        injector.prepare()
-        datagrams = stack.enter_context(Counters(network, scenario, say))
-        offset_ns = sample_offset_ns()
-        with captures:
-            zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
-            work.note_zero(zero_s)
-            clients = Clients(streams, scenario, zero_s)
-            datagrams.start(zero_s, zero_s + scenario.duration_s)
-            flaps = Flaps(network, scenario, may_raise=may_raise)
-            injected, end_s, flapped = _break(injector, clients, flaps, zero_s, say)
-            say("last packets")
-            streams.finish()
-            counted = datagrams.counts()
-            unread_frames = unread.so_far()
-        drift_ns = sample_offset_ns() - offset_ns
+    scenario, load = injector.scenario, load_per_core()
+    with _recording(network, injector, work, say) as instruments:
+        happened = _send(injector, instruments, Flaps(network, scenario, may_raise=may_raise), work, say)
+    captures, streams = instruments.captures, instruments.streams
     return Measured(
-        zero_s=zero_s,
-        end_s=end_s,
-        injected=injected,
-        clock=Clock(offset_ns + drift_ns // 2, drift_ns),
+        zero_s=happened.zero_s,
+        end_s=happened.end_s,
+        injected=happened.injected,
+        clock=happened.clock,
         captures=captures.files,
         missed=captures.missed(),
         own_counts=tuple(map(streams.own_counts, range(len(scenario.traffic)))),
-        flaps=flapped,
+        flaps=happened.flaps,
         restarts=unasked_restarts(network, scenario),
         faults=network.faults,
-        unread_frames=unread_frames,
+        unread_frames=happened.unread_frames,
         load_per_core=load,
-        datagrams=counted,
+        datagrams=happened.datagrams,
         tcp=tcp_counts(scenario, streams),
         remarks=streams.remarks,
     )
 
 
+@dataclass(frozen=True)
+class _Instruments:
+    """What records a run, and can be asked what it has seen."""
+
+    streams: Streams
+    datagrams: Counters
+    captures: Captures
+    unread: UnreadFrames
+
+
+@contextmanager
+def _recording(
+    network: EmulatedNetwork, injector: Injector, work: Work, say: Callable[[str], None]
+) -> Iterator[_Instruments]:
+    """Have all instruments record while the block runs; the injector is prepared before the taps begin."""
+    scenario = injector.scenario
+    watch = PortWatch(network, watched_switches(scenario.failures, scenario.topology), work)
+    captures = Captures(network, taps_of(network, scenario), work.path / "captures")
+    unread = UnreadFrames(network)
+    with Streams(network, scenario.traffic, work.path / "streams") as streams, watch:
+        injector.prepare()
+        with Counters(network, scenario, say) as datagrams, captures:
+            yield _Instruments(streams, datagrams, captures, unread)
+
+
+@dataclass(frozen=True)
+class _Happened:
+    """What was sent and broken, as `Measured` says it, with what only instruments that still record can say."""
+
+    zero_s: float
+    end_s: float
+    injected: tuple[InjectedEvent, ...]
+    clock: Clock
+    flaps: dict[PortKey, int]
+    unread_frames: Mapping[str, int]
+    datagrams: tuple[DatagramCount, ...]
+
+
+def _send(
+    injector: Injector, instruments: _Instruments, flaps: Flaps, work: Work, say: Callable[[str], None]
+) -> _Happened:
+    """Send the traffic while the scenario's failures come, until its last packets are there."""
+    scenario, clock = injector.scenario, RunClock()
+    zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
+    work.note_zero(zero_s)
+    clients = Clients(instruments.streams, scenario, zero_s)
+    instruments.datagrams.start(zero_s, zero_s + scenario.duration_s)
+    injected, end_s = _break(injector, clients, flaps, zero_s, say)
+    flapped = flaps.check()
+    say("last packets")
+    instruments.streams.finish()
+    datagrams, unread_frames = instruments.datagrams.counts(), instruments.unread.so_far()
+    return _Happened(zero_s, end_s, injected, clock.so_far(), flapped, unread_frames, datagrams)
+
+
 def _break(
     injector: Injector, clients: Clients, flaps: Flaps, zero_s: float, say: Callable[[str], None]
-) -> tuple[tuple[InjectedEvent, ...], float, dict[PortKey, int]]:
-    """Run the scenario's failures while clients probe: what was injected, when it ended, and which sessions flapped."""
+) -> tuple[tuple[InjectedEvent, ...], float]:
+    """Run the scenario's failures while clients probe: what was injected, and when it ended."""
     between = partial(_between, clients, say, zero_s)
     say("warming up")
     clients.start_due()
@@ -139,7 +177,7 @@ def _break(
     flaps.check()
     injected = tuple(injector.run(zero_s, injector.scenario.duration_s, between))
     clients.require_started()
-    return injected, time.monotonic(), flaps.check()
+    return injected, time.monotonic()
 
 
 def taps_of(network: EmulatedNetwork, scenario: Scenario) -> list[Tap]:

@@ -13,14 +13,13 @@ from emulation.failure_injection import FailureInjection
 from emulation.network import EmulatedNetwork
 from emulation.unread_frames import UnreadFrames
 from experiments.analysis.injected import InjectedEvent
-from experiments.analysis.packet_counts import Clock
 from experiments.campaign.kinds.probed import DownloadParameters
 from experiments.campaign.values import Trial, parameters_of
 from experiments.scenario.iperf3 import FIRST_PORT
 from experiments.scenario.stream import ProbedTraffic
 from experiments.scenario.values import Scenario, Variation
 from experiments.testbed.instruments.capture import DRAIN_S, LABELLED_PING, Captures, Tap
-from experiments.testbed.instruments.clock import sample_offset_ns
+from experiments.testbed.instruments.clock import RunClock
 from experiments.testbed.instruments.downloads import Download, Downloads
 from experiments.testbed.instruments.streams import Streams
 from experiments.testbed.runs.folder import Work
@@ -95,7 +94,7 @@ class Testbed:
         flaps, unread = Flaps(network, scenario, may_raise=False), UnreadFrames(network)
         with Streams(network, scenario.traffic, folder / "streams") as streams:
             injector.prepare()
-            offset_ns = sample_offset_ns()
+            clock = RunClock()
             zero_s = time.monotonic() + _LEAD_S + scenario.settle_s
             for number, stream in enumerate(scenario.traffic):
                 extra_s = 0.0 if isinstance(stream, ProbedTraffic) else _LOAD_EXTRA_S
@@ -108,7 +107,7 @@ class Testbed:
             self.injection.restore_all()
             streams.finish(ProbedTraffic)
             unread_frames = unread.so_far()
-            drift_ns = sample_offset_ns() - offset_ns
+            run_clock = clock.so_far()
             own = tuple(
                 None if number in stopped else streams.own_counts(number) for number in range(len(scenario.traffic))
             )
@@ -116,7 +115,7 @@ class Testbed:
             zero_s=zero_s,
             end_s=end_s,
             injected=tuple(injected),
-            clock=Clock(offset_ns + drift_ns // 2, drift_ns),
+            clock=run_clock,
             captures={},
             missed={},
             own_counts=own,

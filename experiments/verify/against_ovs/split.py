@@ -24,17 +24,13 @@ from experiments.verify.against_ovs.decide.split import (
     split_of,
 )
 from experiments.verify.against_ovs.dummy_ovs import DummyOvs, dummy_ovs, port_name
-from mininet_topos.build import from_edges, numbered_nodes
 from mininet_topos.errors import ArmorError, BadInputError
 from mininet_topos.ports import HOST_PORT
-from mininet_topos.topology import Direction
 from ryu_apps.plan.addressing import dpid_of
 from ryu_apps.plan.ids import KIND_MASK, Kind, cookie
-from ryu_apps.plan.kuijia.commodities import TunnelCommodity, label_key
+from ryu_apps.plan.kuijia.commodities import label_key
 from ryu_apps.plan.kuijia.ingress import IngressEntry, select_group
-from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
-from ryu_apps.schemes import tunnel_schemes
 
 _FIRST_PORT, _LAST_PORT = 1024, 65535
 MAX_FLOWS = 1_000_000
@@ -77,34 +73,6 @@ def draw_flows(count: int, seed: int) -> tuple[FlowPorts, ...]:
     return tuple(found)
 
 
-def measure_split(
-    weights: Sequence[float], protocol: str, split: str = "ranges", flows: int = 1000, seed: int = 1
-) -> Split:
-    """Split of flows over tunnels of given weights, between two hosts on a network made for it.
-
-    Parameters
-    ----------
-    weights
-        One a tunnel.
-    protocol : {"tcp", "udp"}
-    split : {"ranges", "select"}
-        Hash ranges, or a SELECT group.
-
-    Raises
-    ------
-    MissingRequirementError
-        Open vSwitch is not installed.
-    ArmorError
-        The switch lost packets again and again.
-    """
-    fan = from_edges("fan", numbered_nodes(["s1", "s2"]), ((1, 2),) * len(weights), capacity_mbps=10.0, delay_ms=1.0)
-    paths = tuple((Direction("s1", "s2", key),) for key in range(len(weights)))
-    commodity = TunnelCommodity("s1", "s2", paths, tuple(weights))
-    idle = next(each for each in tunnel_schemes().values() if each.tunnels and not each.tunnels.recovers)
-    planner = TunnelPlanner(idle, fan, (commodity,), TunnelOptions(split=split))
-    return measure_spread(planner, planner.ingress_entries["s1"][0], protocol, draw_flows(flows, seed)).split
-
-
 def measure_spread(
     planner: TunnelPlanner, ingress_entry: IngressEntry, protocol: str, flows: Sequence[FlowPorts]
 ) -> Spread:
@@ -118,8 +86,10 @@ def measure_spread(
 
     Raises
     ------
-    MissingRequirementError, ArmorError
-        As `measure_split`.
+    MissingRequirementError
+        Open vSwitch is not installed.
+    ArmorError
+        The switch lost packets again and again.
     """
     weights = ingress_entry.commodity.weights
     with _ingress(planner, ingress_entry, protocol) as ingress:

@@ -26,6 +26,7 @@ from ryu_apps.plan.ids import OFPP_CONTROLLER, PSO_TABLES, Kind, Owner, cookie
 from ryu_apps.plan.rows import Controller, FlowRow, Output, Resubmit, SetField, match
 from tests import schemes
 from tests.control.priority.test_channels import OUT_OF_BAND
+from tests.openflow.decode_sent import decode_flow_mod
 from tests.pmt.frames import Ip, ethernet, ipv4, packet_in
 from tests.pmt.messages import valid_messages
 
@@ -54,7 +55,7 @@ def test_each_way_to_ask_for_packets_goes_by_its_own_table_and_is_restored_exact
     sent, diverted = divert(message)
     assert diverted == Diverted(by_table, row.table_id, row.cookie)
     assert len(sent) == len(message)
-    held = decode.decode_flow_mod(sent).row
+    held = decode_flow_mod(sent).row
     assert held.apply_actions[-1] == Resubmit(by_table)
     assert (held.match, held.priority, held.goto_table) == (row.match, row.priority, row.goto_table)
     seen, _ = decode.decode_flow_stats(restore(stats_reply(held), {}))
@@ -107,7 +108,7 @@ def test_a_packet_in_names_the_apps_table_and_cookie() -> None:
 
 def test_sorting_rows_do_not_show_in_flow_statistics() -> None:
     rows = sorting_rows(OUT_OF_BAND, controller_ids(OUT_OF_BAND, (2, 3)))
-    held = decode.decode_flow_mod(divert(encode.flow_add(MISS))[0]).row
+    held = decode_flow_mod(divert(encode.flow_add(MISS))[0]).row
     seen, _ = decode.decode_flow_stats(restore(stats_reply(*rows, held, *rows), {}))
     assert [stat.row for stat in seen] == [MISS]
 
@@ -132,7 +133,7 @@ def test_only_the_table_of_misses_says_no_match() -> None:
 def test_new_rows_are_added_before_stale_ones_go() -> None:
     old = sorting_rows(OUT_OF_BAND, controller_ids(OUT_OF_BAND, ()))
     new = old[: len(old) // 2]
-    mods = [decode.decode_flow_mod(message) for message in sorting_messages(new, old)]
+    mods = [decode_flow_mod(message) for message in sorting_messages(new, old)]
     assert [mod.command.name for mod in mods] == ["ADD"] * len(new) + ["DELETE_STRICT"] * (len(old) - len(new))
 
 

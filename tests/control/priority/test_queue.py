@@ -106,7 +106,7 @@ def test_what_is_lost_is_never_more_urgent_than_what_stays(given_entries: list[E
     queue = queue_of(capacity=capacity)
     for each in (one for one in given_entries if one.kind is Kind.FREE):
         for victim in queue.put(each):
-            staying = [class_id for class_id, waiting in queue.waiting().items() if waiting]
+            staying = [class_id for class_id in CLASSES if any(queue.backlog(class_id, source) for source in SOURCES)]
             assert CLASSES.index(victim.class_id) >= max(CLASSES.index(class_id) for class_id in staying)
 
 

@@ -16,8 +16,11 @@ from experiments.verify.against_ovs.decide.split import (
     moves_of,
     split_of,
 )
-from experiments.verify.against_ovs.split import draw_flows, measure_split, measure_spread
+from experiments.verify.against_ovs.split import draw_flows, measure_spread
+from mininet_topos.build import from_edges, numbered_nodes
 from mininet_topos.errors import BadInputError
+from mininet_topos.topology import Direction
+from ryu_apps.plan.kuijia.commodities import TunnelCommodity
 from ryu_apps.plan.kuijia.options import TunnelOptions
 from ryu_apps.plan.kuijia.plan import TunnelPlanner
 from ryu_apps.schemes import tunnel_schemes
@@ -27,11 +30,21 @@ from tests.plan.kuijia.networks import figure1, figure1_traffic
 IMPROBABLE = 1e-5
 
 
+def measure_split(weights: tuple[float, ...], protocol: str, split: str = "ranges") -> Split:
+    """Split of 2,000 flows over tunnels of given weights, one a weight, between two hosts on a network made for it."""
+    fan = from_edges("fan", numbered_nodes(["s1", "s2"]), ((1, 2),) * len(weights), capacity_mbps=10.0, delay_ms=1.0)
+    paths = tuple((Direction("s1", "s2", key),) for key in range(len(weights)))
+    commodity = TunnelCommodity("s1", "s2", paths, tuple(weights))
+    idle = next(each for each in tunnel_schemes().values() if each.tunnels and not each.tunnels.recovers)
+    planner = TunnelPlanner(idle, fan, (commodity,), TunnelOptions(split=split))
+    return measure_spread(planner, planner.ingress_entries["s1"][0], protocol, draw_flows(2000, 1)).split
+
+
 @pytest.mark.ovs
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("weights", [(0.5, 0.3, 0.2), (6.0, 3.0, 1.0, 0.0)])
 def test_hash_ranges_keep_the_weights(weights: tuple[float, ...], protocol: str) -> None:
-    found = measure_split(weights, protocol, flows=2000)
+    found = measure_split(weights, protocol)
     assert sum(found.flows) == 2000
     assert found.p_value > IMPROBABLE
     assert all(count == 0 for count, weight in zip(found.flows, weights, strict=True) if weight == 0)
@@ -39,14 +52,14 @@ def test_hash_ranges_keep_the_weights(weights: tuple[float, ...], protocol: str)
 
 @pytest.mark.ovs
 def test_the_same_flows_over_other_weights_are_seen_to_differ() -> None:
-    found = measure_split((0.5, 0.3, 0.2), "udp", flows=2000)
+    found = measure_split((0.5, 0.3, 0.2), "udp")
     assert Split((0.4, 0.3, 0.3), found.flows).p_value < IMPROBABLE
 
 
 @pytest.mark.ovs
 def test_a_select_group_sends_all_udp_of_two_hosts_over_one_tunnel() -> None:
     """Its default hash leaves UDP ports out, so 2,000 flows are one."""
-    assert sorted(measure_split((1.0, 1.0, 1.0), "udp", "select", flows=2000).flows) == [0, 0, 2000]
+    assert sorted(measure_split((1.0, 1.0, 1.0), "udp", "select").flows) == [0, 0, 2000]
 
 
 @pytest.mark.ovs

@@ -170,10 +170,6 @@ class ClassQueue:
         """
         return self._length >= times * self.capacity or self._bytes >= HARD_LIMIT * self._capacity_bytes
 
-    def waiting(self) -> dict[int, int]:
-        """Messages that wait by class, without those behind a barrier."""
-        return {each: fifo.length for each, fifo in self._fifos.items()}
-
     def backlog(self, class_id: int, source: Hashable) -> int:
         """Messages of a class and source that wait and may be dropped."""
         return self._fifos[class_id].droppable.get(source, 0)

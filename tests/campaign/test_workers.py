@@ -164,3 +164,9 @@ def test_sweep_command_writes_rows_pictures_and_verdict_and_computes_each_trial_
     other = swept(capsys, folder, "--seed", "2")[1]
     assert other["units_computed"] == 4
     assert {trial["seed"] for trial in Store.open(folder).description["trials"]} == {2} != {CampaignPlan(True, 1).seed}
+
+
+def test_a_sweep_into_a_folder_of_something_else_names_no_option_that_it_lacks(tmp_path, capsys, small):
+    (tmp_path / "notes").touch()
+    assert main(["te", "sweep", "--figure", "kuijia-fig4", "--quick", "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"armor: folder {str(tmp_path)!r} is not empty; name a new one with --out\n"

@@ -105,13 +105,10 @@ def assert_served(switch: PlayedSwitch, xid: int) -> None:
 
 
 def refused(app: Running, message: bytes, before_handshake: bool = False) -> str:
-    """Let a switch of its own send a message; what was wrong with the controller's answer, if anything."""
+    """Let a switch of its own send a message in answer to a request; what the controller did wrong, if anything."""
     counted = app.refusals()
     with PlayedSwitch(app.openflow_port, dpid=2) as hostile:
-        if not before_handshake:
-            hostile.hello()
-            assert_served(hostile, 3)
-        hostile.send(message)
+        hostile.send(message if before_handshake else with_xid(message, hostile.asked_for_ports()))
         if not hostile.is_closed_by_controller():
             return "its connection is still open"
     until(lambda: app.refusals() > counted, "the message is counted")
@@ -135,13 +132,15 @@ def test_connections_without_a_handshake_are_closed_and_named(app, switch) -> No
     assert_served(switch, 98)
 
 
-def test_each_message_is_decoded_once(app, switch) -> None:
-    came = [PORT_STATUS, punt(11), with_xid(ERROR, 12), with_xid(bare(MsgType.BARRIER_REPLY), 13), part(13, PORT)]
-    switch.send(*came)
+def test_each_message_is_decoded_once_and_a_list_that_nobody_asked_for_never(app, switch) -> None:
+    came = [PORT_STATUS, punt(11), with_xid(ERROR, 12), with_xid(bare(MsgType.BARRIER_REPLY), 13)]
+    unasked = with_xid(part(13, PORT), 15)
+    switch.send(*came, unasked)
     assert_served(switch, 14)
     parsings = app.parsings()
     parsed = Counter(message for what, messages in parsings.items() if what != "came" for message in messages)
     assert {message.hex(): parsed[message] for message in came} == {message.hex(): 1 for message in came}
+    assert (parsings["came"].count(unasked), parsed[unasked]) == (1, 0)
     assert {message.hex(): n for message, n in (parsed - Counter(parsings["came"])).items()} == {}
 
 

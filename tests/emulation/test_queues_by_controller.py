@@ -19,7 +19,7 @@ from mininet_topos import toy
 from ryu_apps.plan.kuijia.priorities import SINGLE
 from tests.patience import wait_until
 
-pytestmark = [pytest.mark.emulation, pytest.mark.ryu]
+pytestmark = [pytest.mark.emulation, pytest.mark.ryu, pytest.mark.alone]
 
 SQUARE = toy.square()
 QUEUES = {class_of(queue_id) for queue_id in range(SINGLE.n_queues)}

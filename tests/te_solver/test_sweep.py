@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ from te_solver import ladder
 from te_solver.choices import BASE_POINTS
 from te_solver.demands import random_pairs
 from te_solver.errors import SolverError
+from te_solver.fast_solve import centre_answer, vertex_answer
 from te_solver.ladder import solve_ladder
 from te_solver.solve import SolveOptions, solve
 from te_solver.tunnels import to_problem
@@ -68,6 +71,20 @@ def test_a_dense_ladder_that_proves_nothing_is_replaced(monkeypatch):
     (allocation,) = solve_ladder(problem, (500.0,), options)
     alone = solve(problem.with_volumes(np.full(len(problem.demands), 500.0)))
     assert allocation.value == pytest.approx(alone.value, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("solver", "said"),
+    [
+        (Mock(**{"solve.return_value.status": "MaxIterations"}), "Clarabel ended with status MaxIterations"),
+        (Mock(**{"modelStatusToString.return_value": "Time limit"}), "HiGHS ended with status 'Time limit'"),
+    ],
+)
+def test_a_solver_that_finds_nothing_is_named_without_options_that_a_sweep_lacks(solver, said):
+    answer = centre_answer if said.startswith("Clarabel") else lambda highs, _rows: vertex_answer(highs)
+    with pytest.raises(SolverError) as error:
+        answer(solver, 1)
+    assert str(error.value) == said
 
 
 def test_a_ladder_without_tunnels_or_levels_is_empty():

@@ -28,6 +28,7 @@ from ryu_apps.openflow.messages import (
     Received,
 )
 from ryu_apps.openflow.wire import (
+    MULTIPART_MORE,
     OFPG_ANY,
     OFPP_ANY,
     MsgType,
@@ -39,7 +40,6 @@ from ryu_apps.openflow.wire import (
 from ryu_apps.plan.rows import GROUP_TYPES, Action, Bucket, FlowRow, GroupRow, Match
 
 _GOTO_TABLE, _WRITE_ACTIONS, _APPLY_ACTIONS = 1, 3, 4
-_MORE = 1
 _Instructions = tuple[tuple[Action, ...], tuple[Action, ...], int | None]
 
 
@@ -131,7 +131,7 @@ def _multipart(given: bytes, wanted: Multipart) -> tuple[bytes, bool]:
     kind, flags = _unpack("!HH4x", body)
     if kind != wanted:
         raise WireError(f"expected a multipart reply of type {wanted.name}, got type {kind}")
-    return body[8:], bool(flags & _MORE)
+    return body[8:], bool(flags & MULTIPART_MORE)
 
 
 def _entries(body: bytes, smallest: int) -> Iterator[bytes]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from ryu_apps.openflow.wire import HEADER_BYTES, VERSION, MalformedMessageError, MsgType
 
-_QUEUE_CONFIG_REPLY = 23
 _MULTIPART_BODY = HEADER_BYTES + 8
 MAX_TYPE = 29  # OFPT_METER_MOD
 # Requests and commands: they go to switches, and never come from one.
@@ -33,7 +32,7 @@ _LEAST_BYTES: dict[int, int] = {
     MsgType.PACKET_IN: 34,
     MsgType.FLOW_REMOVED: 56,
     MsgType.MULTIPART_REPLY: _MULTIPART_BODY,
-    _QUEUE_CONFIG_REPLY: _MULTIPART_BODY,
+    MsgType.QUEUE_REPLY: _MULTIPART_BODY,
 }
 # Where a message has its match, and how many bytes must follow that: two of padding before the packet.
 _MATCHES: dict[int, tuple[int, int]] = {MsgType.PACKET_IN: (24, 2), MsgType.FLOW_REMOVED: (48, 0)}
@@ -186,7 +185,7 @@ def _check_body(message: bytes, kind: int, size: int) -> None:
             raise MalformedMessageError(f"a message of type {kind} ends with its match at byte {match_at}")
     elif kind == MsgType.MULTIPART_REPLY:
         _check_part(message, size)
-    elif kind == _QUEUE_CONFIG_REPLY:
+    elif kind == MsgType.QUEUE_REPLY:
         _QUEUES.check(message, _MULTIPART_BODY, size)
 
 

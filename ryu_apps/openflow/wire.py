@@ -19,6 +19,7 @@ ONF_EXPERIMENTER = 0x4F4E4600
 NXT_SET_CONTROLLER_ID = 20
 ONF_BUNDLE_CONTROL = 2300
 ONF_BUNDLE_ADD = 2301
+MULTIPART_MORE = 1  # `OFPMPF_REQ_MORE` and `OFPMPF_REPLY_MORE`: other parts follow
 
 
 class WireError(ArmorError):
@@ -50,6 +51,8 @@ class MsgType(IntEnum):
     MULTIPART_REPLY = 19
     BARRIER_REQUEST = 20
     BARRIER_REPLY = 21
+    QUEUE_REQUEST = 22
+    QUEUE_REPLY = 23
 
 
 class Multipart(IntEnum):

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 ABOVE_08 = tuple(nl for nl in setup.LINK_NLS if nl > 0.8)
-FIFO, _PSO = setup.FIFO.name, setup.PSO.name
+FIFO, PSO = setup.FIFO.name, setup.PSO.name
 _SPACING = 0.15  # of loads around the paper's knees
 _ACKNOWLEDGED = (
     "flow-mods come on the main connection and packet-ins go on others, with acknowledgements in packets of their own"
@@ -90,7 +90,7 @@ def share_apart(
     rows: Sequence[ControlRow], choice: Choice, name: str, paper: float | str, measure: Measure, *, larger: str
 ) -> ClaimResult:
     """Difference between both variants' shares of packets, held to the least that counts, interval and all."""
-    smaller = FIFO if larger == _PSO else _PSO
+    smaller = FIFO if larger == PSO else PSO
     claim = Claim(name, "points", paper, AtLeast(LEAST_POINTS), asks=MARGIN)
     return judge(claim, less(rows, choice, measure, larger, smaller))
 

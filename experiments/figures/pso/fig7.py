@@ -14,12 +14,12 @@ from experiments.charts.canvas import INK
 from experiments.figures.pso import setup
 from experiments.figures.pso.comparisons import (
     _ACKNOWLEDGED,
-    _PSO,
     ABOVE_08,
     CPU,
     EDGE,
     FIFO,
     LINK,
+    PSO,
     SCALED,
     all_answers,
     delay_ratio,
@@ -76,7 +76,7 @@ def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     """Loss and hop delay of high-priority packet-ins, out-of-band."""
     above = Choice(setup.LINK, ABOVE_08)
     return [
-        high_lost(rows, above, "high class lost with PSO, NL > 0.8", AtMost(0.1), _PSO, paper=0.0),
+        high_lost(rows, above, "high class lost with PSO, NL > 0.8", AtMost(0.1), PSO, paper=0.0),
         delay_ratio(rows, above, "hop delay, PSO / FIFO, NL > 0.8", 22 / 83, 0.27),
         _at_full_load(rows, Choice(setup.LINK, (1.1,))),
         _p99_ratio(rows, FULL),
@@ -91,7 +91,7 @@ def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
 
 def _at_full_load(rows: Sequence[ControlRow], choice: Choice) -> ClaimResult:
     claim = Claim("high class lost with PSO, NL 1.1", "%", "goal: none", Exactly(0.0), asks=MARGIN)
-    return judge(claim, estimate(chosen(rows, choice, _PSO), lost_percent(HIGH)))
+    return judge(claim, estimate(chosen(rows, choice, PSO), lost_percent(HIGH)))
 
 
 def _p99_ratio(rows: Sequence[ControlRow], choice: Choice) -> ClaimResult:
@@ -101,7 +101,7 @@ def _p99_ratio(rows: Sequence[ControlRow], choice: Choice) -> ClaimResult:
 
 def _work_conserving(rows: Sequence[ControlRow], choice: Choice) -> list[ClaimResult]:
     """Nothing stands still while packets wait; and what it costs that answers come on another connection."""
-    mine = chosen(rows, choice, _PSO)
+    mine = chosen(rows, choice, PSO)
     used = Claim("rate of the link in use with PSO, NL 1.1", "%", "work conserving", AtLeast(97.0), asks=MARGIN)
     shares = Claim("share of the link that acknowledgements of flow-mods take, PSO, NL 1.1", "%")
     return [
@@ -113,7 +113,7 @@ def _work_conserving(rows: Sequence[ControlRow], choice: Choice) -> list[ClaimRe
 
 def _retransmitting(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     """The paper's switches: what they drop, how often that is, and what it does to the delay (section 5.3)."""
-    fifo, pso = (estimate(chosen(rows, RETRANSMITTED, name), dropped_percent(HIGH)) for name in (FIFO, _PSO))
+    fifo, pso = (estimate(chosen(rows, RETRANSMITTED, name), dropped_percent(HIGH)) for name in (FIFO, PSO))
     paper = around(_PAPER_LOSS, _PAPER_LOSS_SPREAD)
     dropped = "retransmission: high class dropped with {}, of packet-ins raised"
     return [

@@ -13,11 +13,11 @@ from experiments.charts import canvas
 from experiments.charts.canvas import INK, paper_handle
 from experiments.figures.pso import setup
 from experiments.figures.pso.comparisons import (
-    _PSO,
     ABOVE_08,
     EDGE,
     FIFO,
     LINK,
+    PSO,
     REAL,
     SCALED,
     all_answers,
@@ -54,14 +54,14 @@ def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
     fifo = Claim("throughput with FIFO, share of offered, NL > 0.8", "%", PAPER_FIFO)
     emulated = Choice(setup.LINK, ABOVE_08)
     return [
-        judge(throughput, estimate(chosen(rows, above, _PSO), answered_percent(HIGH))),
+        judge(throughput, estimate(chosen(rows, above, PSO), answered_percent(HIGH))),
         share_apart(
             rows,
             above,
             "throughput, PSO less FIFO, share of offered, NL > 0.8",
             round(PAPER_PSO - PAPER_FIFO, 1),
             answered_percent(HIGH),
-            larger=_PSO,
+            larger=PSO,
         ),
         delay_ratio(rows, above, "delay, PSO / FIFO, NL > 0.8", 27.6 / 103, 0.27),
         all_answers(rows, Choice(setup.REAL, (1.1,))),

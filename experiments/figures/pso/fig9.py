@@ -13,9 +13,9 @@ from experiments.charts import canvas
 from experiments.charts.canvas import INK
 from experiments.figures.pso import setup
 from experiments.figures.pso.comparisons import (
-    _PSO,
     EDGE,
     FIFO,
+    PSO,
     SCALED,
     delay_ratio,
     delays_beside,
@@ -62,7 +62,7 @@ def claims(rows: Sequence[ControlRow]) -> list[ClaimResult]:
         ),
         judged_knee(rows, IN_BAND, 0.6, "in-band").with_note(_KNEE_NOTE),
         high_lost(rows, above, "messages lost with FIFO, NL > 0.6", None, FIFO, paper=6.4),
-        high_lost(rows, above, "messages lost with PSO, NL > 0.6", None, _PSO, paper=None),
+        high_lost(rows, above, "messages lost with PSO, NL > 0.6", None, PSO, paper=None),
         *delays_beside(rows, IN_BAND, ABOVE_06),
         _beside_knee(rows, IN_BAND_BURSTS, f"knee of FIFO, data in bursts of {setup.BURST_PKTS}"),
         judge(

@@ -12,12 +12,11 @@ from experiments.loadgen.decide.misbehave import endless
 from experiments.loadgen.decide.packets import FIRST_PROBE, frame, packet_in
 from experiments.loadgen.decide.switch import Part, features_reply, multipart_reply, opening, port_description
 from ryu_apps.openflow.fields import encode_match
-from ryu_apps.openflow.wire import HEADER_BYTES, NO_BUFFER, VERSION, MsgType, message
+from ryu_apps.openflow.wire import HEADER_BYTES, MULTIPART_MORE, NO_BUFFER, VERSION, MsgType, message
 
 MOST_BYTES = 0xFFFF  # of a message: its length has 16 bits
-MORE_FOLLOW = 1
 OTHER_VERSIONS = (0, 1, 2, 3, 5, 6, 255)
-_QUEUE_CONFIG_REPLY, _ROLE_REPLY, _ASYNC_REPLY, _GET_CONFIG_REPLY = 23, 25, 27, 8
+_ROLE_REPLY, _ASYNC_REPLY, _GET_CONFIG_REPLY = 25, 27, 8
 _WRITE_ACTIONS, _OUTPUT = 3, 0
 _FLOW_BYTES = 56  # of a flow's statistics with the empty match
 _EMPTY_MATCH = struct.pack("!HH4x", 1, 4)
@@ -31,7 +30,7 @@ _LEAST_BYTES = {
     int(MsgType.FLOW_REMOVED): 56,
     int(MsgType.PORT_STATUS): 80,
     int(MsgType.MULTIPART_REPLY): 16,
-    _QUEUE_CONFIG_REPLY: 16,
+    MsgType.QUEUE_REPLY: 16,
     _ROLE_REPLY: 24,
     _ASYNC_REPLY: 32,
 }
@@ -196,12 +195,12 @@ def _table_property(_rng: np.random.Generator) -> bytes:
 
 
 def _queue(_rng: np.random.Generator) -> bytes:
-    return raw(_QUEUE_CONFIG_REPLY, struct.pack("!I4x", 1) + struct.pack("!IIH6x", 1, 1, 0))
+    return raw(MsgType.QUEUE_REPLY, struct.pack("!I4x", 1) + struct.pack("!IIH6x", 1, 1, 0))
 
 
 def _queue_property(_rng: np.random.Generator) -> bytes:
     queue = struct.pack("!IIH6x", 1, 1, 32) + struct.pack("!HH12x", 1, 0)
-    return raw(_QUEUE_CONFIG_REPLY, struct.pack("!I4x", 1) + queue)
+    return raw(MsgType.QUEUE_REPLY, struct.pack("!I4x", 1) + queue)
 
 
 _ZERO_LENGTH: tuple[Make, ...] = (
@@ -246,14 +245,14 @@ def _long_port_status(_rng: np.random.Generator) -> bytes:
 def _long_list(_rng: np.random.Generator) -> bytes:
     """A part of a dump with as many flows as it can carry, which says that more parts follow."""
     n = (MOST_BYTES - HEADER_BYTES - 8) // _FLOW_BYTES
-    return _flows(*(_flow(b"") for _ in range(n)), flags=MORE_FOLLOW)
+    return _flows(*(_flow(b"") for _ in range(n)), flags=MULTIPART_MORE)
 
 
 def _long_ports(rng: np.random.Generator) -> bytes:
     n = (MOST_BYTES - HEADER_BYTES - 8) // 64
     first = int(rng.integers(1, 1 << 31))
     ports = b"".join(port_description(first + place) for place in range(n))
-    return multipart_reply(Part.PORT_DESC, ports, flags=MORE_FOLLOW)
+    return multipart_reply(Part.PORT_DESC, ports, flags=MULTIPART_MORE)
 
 
 _OVERSIZED: tuple[Make, ...] = (

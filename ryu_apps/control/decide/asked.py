@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ryu_apps.openflow.wire import HEADER_BYTES, VERSION, MsgType, header
+from ryu_apps.openflow.wire import HEADER_BYTES, MULTIPART_MORE, VERSION, MsgType, header
 
 MOST_ASKED = 1000
-_MORE = 1  # the flag of a part behind which others follow, at the same place in requests and replies
-_QUEUE_REQUEST, _QUEUE_REPLY = 22, 23
-_REQUESTS = (MsgType.MULTIPART_REQUEST, _QUEUE_REQUEST)
-_REPLIES = (MsgType.MULTIPART_REPLY, _QUEUE_REPLY)
+_REQUESTS = (MsgType.MULTIPART_REQUEST, MsgType.QUEUE_REQUEST)
+_REPLIES = (MsgType.MULTIPART_REPLY, MsgType.QUEUE_REPLY)
 
 
 @dataclass(slots=True)
@@ -40,18 +38,21 @@ class Asked:
         if len(self._n_of_xid) > MOST_ASKED:
             del self._n_of_xid[next(iter(self._n_of_xid))]
 
-    def is_unasked(self, message: bytes) -> bool:
-        """Whether a message of the switch is a list that answers no request; the last part of one ends its request."""
+    def admits(self, message: bytes) -> bool:
+        """Whether a message of the switch is no list, or one that was asked for; its last part ends the request."""
         if message[0] != VERSION or message[1] not in _REPLIES:
-            return False
+            return True
         xid = header(message).xid
         n_asked = self._n_of_xid.get(xid, 0)
         if n_asked > 1 and _is_last(message):
             self._n_of_xid[xid] = n_asked - 1
         elif _is_last(message):
             self._n_of_xid.pop(xid, None)
-        return not n_asked
+        return n_asked > 0
 
 
 def _is_last(message: bytes) -> bool:
-    return message[1] in (_QUEUE_REQUEST, _QUEUE_REPLY) or not int.from_bytes(message[10:12], "big") & _MORE
+    """Whether no part follows; requests and replies have their flags at the same place, and queues have none."""
+    if message[1] in (MsgType.QUEUE_REQUEST, MsgType.QUEUE_REPLY):
+        return True
+    return not int.from_bytes(message[10:12], "big") & MULTIPART_MORE

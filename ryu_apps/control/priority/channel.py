@@ -24,10 +24,9 @@ from ryu_apps.pmt.rules import PolicyMapTable
 
 _LINES = LimitedLog(logging.getLogger("pso"))
 MAX_UNSENT_BYTES = 1 << 16  # of answers to echo requests: with more waiting the connection is not read from
-_QUEUE_REPLY = 23
 # What apps hear of what comes here, as if from the main connection; the rest answers PSO itself.
 _NOTIFICATIONS = (MsgType.PORT_STATUS, MsgType.FLOW_REMOVED)
-_TO_APPS = (MsgType.ERROR, MsgType.MULTIPART_REPLY, _QUEUE_REPLY)
+_TO_APPS = (MsgType.ERROR, MsgType.MULTIPART_REPLY, MsgType.QUEUE_REPLY)
 
 
 class Registry(Protocol):

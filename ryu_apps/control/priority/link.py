@@ -137,7 +137,7 @@ class Link:
         MalformedMessageError
             It is no OpenFlow message.
         """
-        if not self.datapath.is_wanted(message):
+        if not self.datapath.admits(message):
             return
         check_received(message, self.datapath.ofproto.OFP_VERSION)
         if message[0] == VERSION:

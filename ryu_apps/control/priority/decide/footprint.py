@@ -22,7 +22,7 @@ SWITCH: Resource = ()
 FLOWS: Resource = ("flows",)
 INDIRECT: Resource = ("groups and meters",)
 
-PORT_MOD, TABLE_MOD, QUEUE_REQUEST, METER_MOD = 16, 17, 22, 29
+PORT_MOD, TABLE_MOD, METER_MOD = 16, 17, 29
 CARRIED = {
     MsgType.FLOW_MOD: Carried.COMMANDS,
     MsgType.GROUP_MOD: Carried.COMMANDS,
@@ -30,7 +30,7 @@ CARRIED = {
     TABLE_MOD: Carried.COMMANDS,
     METER_MOD: Carried.COMMANDS,
     MsgType.MULTIPART_REQUEST: Carried.REQUESTS,
-    QUEUE_REQUEST: Carried.REQUESTS,
+    MsgType.QUEUE_REQUEST: Carried.REQUESTS,
 }
 
 _MATCH_AT, _COMMAND_AT = 48, 25
@@ -79,7 +79,7 @@ def _footprint(message: bytes) -> Footprint:
         return Footprint(writes=(INDIRECT,))
     if msg_type == MsgType.MULTIPART_REQUEST:
         return _multipart(message)
-    if msg_type in (MsgType.FEATURES_REQUEST, QUEUE_REQUEST):
+    if msg_type in (MsgType.FEATURES_REQUEST, MsgType.QUEUE_REQUEST):
         return Footprint(is_request=True)
     return EVERYTHING
 

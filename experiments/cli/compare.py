@@ -77,16 +77,16 @@ def run(arguments: argparse.Namespace) -> int:
     masks = {each: masks_of(replace(request, failures=each)) for each in arguments.failures}
     mode = arguments.mode if "mode" in arguments.given else None
     requests = [each for scheme in schemes for each in modes_of(scheme, request, mode)]
+    measurement = Measurement(arguments, asked, requests) if asked is not None else None  # refused before the work
     rows, broken = _compared(arguments, requests, masks)
 
     def say(found: Sequence[Measured]) -> None:
         text = _text(topology.name, rows, broken, measured_text(asked, found))
         _say(arguments, topology.name, rows, found, text)
 
-    if asked is None:
+    if measurement is None:
         say(())
     else:
-        measurement = Measurement(arguments, asked, requests)
         try:
             measurement.run()
         except KeyboardInterrupt:

@@ -51,38 +51,42 @@ def measuring(arguments: argparse.Namespace, request: Request) -> Measuring | No
 
 
 class Measurement:
-    """The trials of every scheme, whose rows stay in the folder of --out; it is named then, if it was not."""
+    """The trials of every scheme, whose rows stay in the folder of --out; it is named then, if it was not.
+
+    Raises
+    ------
+    BadInputError
+        The folder holds measurements already.
+    MissingRequirementError
+        Not root, or no Open vSwitch.
+    """
 
     def __init__(self, arguments: argparse.Namespace, asked: Measuring, requests: Sequence[Request]) -> None:
-        from experiments.comparison.decide.trials import variant_of
+        from experiments.campaign.act.store import refuse_used
+        from experiments.cli.reproduce import NetworkTestbed
+        from experiments.comparison.decide.trials import compare_trials, variant_of
         from ryu_apps.schemes import find_scheme
 
         self._arguments, self._asked = arguments, asked
         self._variants = [variant_of(find_scheme(each.scheme), each.options) for each in requests]
+        self._trials, self._testbed = compare_trials(asked, self._variants), NetworkTestbed()
+        self._testbed.require(self._trials)
+        if arguments.out is not None:
+            refuse_used(Path(arguments.out) / STORED)
         self._store: Store | None = None
 
     def run(self) -> None:
-        """Run the trials.
-
-        Raises
-        ------
-        BadInputError
-            The folder holds measurements already.
-        MissingRequirementError
-            Not root, or no Open vSwitch.
-        """
+        """Run the trials."""
         from experiments.campaign.act.campaign import begin, folder_name
         from experiments.campaign.selection import Request as Campaign
         from experiments.campaign.values import CampaignPlan
-        from experiments.cli.reproduce import NetworkTestbed, measure_trials
-        from experiments.comparison.decide.trials import NAME, compare_trials
+        from experiments.cli.reproduce import measure_trials
+        from experiments.comparison.decide.trials import NAME
 
-        trials, testbed = compare_trials(self._asked, self._variants), NetworkTestbed()
-        testbed.require(trials)
         plan = CampaignPlan(quick=False, seed=self._asked.seed, rounds=self._asked.rounds)
         self._arguments.out = self._arguments.out or str(folder_name((NAME,)))
-        self._store = begin(Path(self._arguments.out) / STORED, Campaign((NAME,), plan), {NAME: trials})
-        measure_trials(self._store, trials, testbed)
+        self._store = begin(Path(self._arguments.out) / STORED, Campaign((NAME,), plan), {NAME: self._trials})
+        measure_trials(self._store, self._trials, self._testbed)
 
     def so_far(self) -> list[Measured]:
         """What the rows say that there are; nothing before the first."""

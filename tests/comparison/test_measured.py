@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from experiments.campaign.act.store import Store
 from experiments.campaign.order import FAILED, in_order
 from experiments.campaign.values import Trial, Variant
-from experiments.cli import reproduce
+from experiments.cli import compare, reproduce
 from experiments.cli.main import main
 from experiments.comparison.decide.measured import HEADER, Spread, cells, measured, outage_of_row_ms, spread
 from experiments.comparison.decide.trials import PAIRS, Measuring, cases_of, compare_trials, variant_of
 from machine import ending
 from mininet_topos.catalogue import load_topology
-from mininet_topos.errors import BadInputError
+from mininet_topos.errors import BadInputError, MissingRequirementError
 from ryu_apps.plan.options import PlanOptions
 from ryu_apps.schemes import find_scheme
 from tests.examples import examples
@@ -96,6 +96,22 @@ def test_a_scheme_without_a_row_has_dashes() -> None:
 def test_measuring_refuses_what_it_cannot_use(words: tuple[str, ...], complaint: str, capsys) -> None:
     assert main(["compare", "ffg", "square", *words]) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_root", [False, True])
+def test_what_cannot_be_measured_is_refused_before_anything_is_computed(
+    is_root: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def require(*_given: object) -> None:
+        if not is_root:
+            raise MissingRequirementError("root is missing")
+
+    monkeypatch.setattr(reproduce.NetworkTestbed, "require", require)
+    monkeypatch.setattr(compare, "_compared", lambda *_given: pytest.fail("the schemes were compared first"))
+    (tmp_path / "measured").mkdir()
+    (tmp_path / "measured" / "rows.jsonl").touch()
+    assert main(["compare", "ffg", "square", "--measure", "--out", str(tmp_path)]) == 2
+    assert ("is not empty" if is_root else "root is missing") in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("trials_before", [0, 1])

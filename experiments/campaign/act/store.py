@@ -44,6 +44,18 @@ def rows_bytes(folder: Path) -> bytes:
         raise BadInputError(f"{str(packed)!r} cannot be unpacked ({error}); fetch it again") from error
 
 
+def refuse_used(path: Path) -> None:
+    """Refuse a folder for a new campaign that has something in it.
+
+    Raises
+    ------
+    BadInputError
+        It has.
+    """
+    if path.is_dir() and any(path.iterdir()):
+        raise BadInputError(f"folder {str(path)!r} is not empty; name a new one with --out")
+
+
 class Store:
     """Reads a campaign's folder; inside `writing` it also appends rows."""
 
@@ -62,8 +74,7 @@ class Store:
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()):
-                raise BadInputError(f"folder {str(path)!r} is not empty; name a new one with --out")
+            refuse_used(path)
         except OSError as error:
             raise BadInputError(
                 f"folder {str(path)!r} cannot be used ({error.strerror}); name another one with --out"

@@ -21,8 +21,8 @@ test-long: setup ## as test, with many more examples, packets and repetitions (a
 test-repeat: setup ## all tests TIMES times in a row, and what failed in any of them; goes on after an end (TIMES=20)
 	@.venv/bin/python scripts/repeat_tests.py $(or $(TIMES),20) $(or $(FOLDER),results/test-repeat)
 
-coverage: setup ## as test, and the lines and branches that no test has run
-	@COVERAGE=yes scripts/test.sh $(ARGS)
+coverage: setup ## as test with few examples of each law, and the lines and branches that no test has run
+	@COVERAGE=yes PROFILE=$${PROFILE:-check} scripts/test.sh $(ARGS)
 
 test-mutants: setup ## put each mutant of tests/mutants into a copy of the code; its tests must fail (options: ARGS="--only 'plan/*'")
 	@.venv/bin/python -m tests.mutants.run $(ARGS)

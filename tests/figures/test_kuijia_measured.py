@@ -38,8 +38,9 @@ IDS = (
 
 @cache
 def measured() -> dict[str, PaperFigure]:
-    """Ids whose trials measure flows."""
-    return {name: figure for name, figure in FIGURES.items() if figure.trials(QUICK)[0].kind == "flows"}
+    """Ids of the paper whose trials measure flows."""
+    of_paper = {name: figure for name, figure in FIGURES.items() if figure.paper == "kuijia"}
+    return {name: figure for name, figure in of_paper.items() if figure.trials(QUICK)[0].kind == "flows"}
 
 
 @lru_cache(maxsize=32)

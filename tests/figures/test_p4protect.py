@@ -10,7 +10,7 @@ import pytest
 from experiments.campaign.kinds.paths import GoodputMeasured, JitterMeasured
 from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan, Trial
-from experiments.figures.p4protect import fig6, fig7, fig8, loss, ovs_fig7, ovs_fig8, setup
+from experiments.figures.p4protect import fig6, fig7, fig8, loss, ovs_fig7, ovs_fig8, setup, x_why_goodput
 from experiments.testbed.trials.decide.paths import (
     PathsError,
     TcpCounts,
@@ -61,6 +61,9 @@ def measured(trial: Trial) -> dict[str, Any]:
     if trial.parameters.what == ovs_fig8.ID:
         model = (1 / 3, 0.236) if trial.variant == setup.PROTECTED else (1 / 2, 0.289)
         return echo_values(trial.parameters.jitter_ms, *model)
+    if trial.parameters.what == x_why_goodput.ID:
+        mbps = trial.parameters.mbps or {"plain": 2000.0, "protected": 1100.0}[trial.variant.name]
+        return {"goodput_mbps": mbps, "retransmits": 0}
     if trial.parameters.what != setup.JITTER:
         return VALUES[trial.parameters.what][trial.variant.name]
     jitter_ms, share = trial.parameters.jitter_ms, 1 / 3 if trial.variant == setup.PROTECTED else 1 / 2
@@ -115,6 +118,18 @@ def test_goodput_within_ten_per_cent_holds_and_beyond_does_not() -> None:
     assert (
         fig7.FIGURE.claims(rows_of(setup.GOODPUT))[0].verdict == "undecided"
     )  # three rounds give a median no interval
+
+
+@pytest.mark.parametrize(("behind_link", "verdict"), [(1.0, "holds"), (0.6, "differs")])
+def test_only_equal_goodput_behind_a_link_confirms_that_processors_are_the_cause(
+    behind_link: float, verdict: str
+) -> None:
+    rows = rows_of(x_why_goodput.ID, CampaignPlan(quick=True, seed=1, rounds=6))
+    for row in rows:
+        if row["variant"] == "protected" and row["parameters"]["mbps"] is not None:
+            row["goodput_mbps"] *= behind_link
+    found = x_why_goodput.FIGURE.claims(rows)
+    assert [each.verdict for each in found] == ["measured", verdict] * 2
 
 
 def test_jitter_is_judged_by_the_model_of_two_independent_delays() -> None:

@@ -9,11 +9,11 @@ import pytest
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.order import trial_row
 from experiments.campaign.values import CampaignPlan, Trial, Variant
-from experiments.figures.sqr import fig11, fig12, flow_measures, flow_setup
+from experiments.figures.sqr import fig11, fig12, flow_measures, flow_setup, x_why_timeouts
 from tests.figures.found import FIGURES
 
 QUICK = CampaignPlan(quick=True, seed=1, rounds=2)
-IDS = ("sqr-fig3", "sqr-fig7", "sqr-fig8", "sqr-fig10", "sqr-fig11", "sqr-fig12")
+IDS = ("sqr-fig3", "sqr-fig7", "sqr-fig8", "sqr-fig10", "sqr-fig11", "sqr-fig12", x_why_timeouts.ID)
 SIZES = [5_000, 20_000, 80_000]
 FLOWS = 300
 NORMAL_MS = 0.5
@@ -62,7 +62,7 @@ def stream_row(variant: str) -> dict[str, Any]:
 
 def row_of(trial: Trial) -> dict[str, Any]:
     assert trial.variant is not None
-    own = stream_row if trial.parameters.what == flow_setup.STREAM else flows_row
+    own = stream_row if trial.parameters.what in (flow_setup.STREAM, x_why_timeouts.ID) else flows_row
     shared = {**trial_row(trial, True), "parameters": trial.parameters.to_json()}
     return {**shared, **own(trial.variant.name)}
 
@@ -196,3 +196,18 @@ def test_a_flow_that_was_given_up_counts_as_long_as_it_was_waited_for() -> None:
     stored_row["completion_ms"][0] = None
     (row,) = flow_measures.ROWS.read([stored_row])
     assert flow_measures.completions_ms(row)[0] == 8000.0
+
+
+@pytest.mark.parametrize(("without_probes", "verdict"), [(1, "holds"), (0, "differs")])
+def test_only_time_outs_without_loss_probes_confirm_the_cause(without_probes: int, verdict: str) -> None:
+    rows = rows_of(x_why_timeouts.ID)
+    for row in rows:
+        row.update(timeouts=0 if row["parameters"]["loss_probes"] else without_probes)
+    judged, *beside = FIGURES[x_why_timeouts.ID].claims(rows)
+    assert (judged.name, judged.verdict) == ("time-outs a round, without loss probes", verdict)
+    assert {each.verdict for each in beside} == {"measured"}
+
+
+def test_rows_of_figure_7_say_nothing_of_the_cause_nor_the_other_way_round() -> None:
+    rows = rows_of("sqr-fig7")
+    assert claims_of("sqr-fig7", [*rows, *rows_of(x_why_timeouts.ID)]) == claims_of("sqr-fig7", rows)

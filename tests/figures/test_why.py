@@ -7,8 +7,11 @@ import pytest
 from experiments.campaign.draws.paths import hops_back
 from experiments.campaign.values import Json, Trial
 from experiments.campaign.verdicts import DIFFERS, HOLDS, MEASURED
+from experiments.figures.kuijia import x_why_shares
 from experiments.figures.sdfast import fig5, setup, x_knowledge, x_why_agents, x_why_controller, x_why_pairs
 from mininet_topos.catalogue import load_topology
+from tests.figures.found import FIGURES
+from tests.figures.kuijia_rows import synthetic_rows
 from tests.figures.synthetic import PLAN, rows_of
 
 
@@ -91,3 +94,18 @@ def test_ffg_that_loses_backtracking_pairs_only_confirms_the_cause(lost: bool, v
 def test_pairs_of_a_kind_do_not_enter_the_figures_of_the_paper() -> None:
     own = rows_of("sdfast-fig5")
     assert fig5.claims([*own, *rows_of("x-why-pairs")]) == fig5.claims(own)
+
+
+def test_datagrams_that_share_in_proportion_confirm_that_tcp_is_the_cause_and_others_do_not() -> None:
+    """The fluid model shares a full link in proportion to what flows offer."""
+    rows = synthetic_rows(x_why_shares.trials(PLAN))
+    assert {row["parameters"]["transport"] for row in rows} == {"udp"}
+    found = {claim.name: claim.verdict for claim in FIGURES["x-why-shares"].claims(rows)}
+    assert found == {f"change of {name}, rescaling": HOLDS for name in ("f1", "f2", "f3", "f4")}
+    for row in rows:
+        for flow in row["flows"]:
+            if flow["name"] == "f2":
+                flow["after_mbps"] = flow["before_mbps"]
+    found = {claim.name: claim.verdict for claim in FIGURES["x-why-shares"].claims(rows)}
+    assert found["change of f2, rescaling"] == DIFFERS
+    assert not [each for each in FIGURES["kuijia-table2"].claims(rows) if each.measured is not None]

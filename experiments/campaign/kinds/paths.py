@@ -35,10 +35,18 @@ class CostParameters(PathsParameters):
 
 @dataclass(frozen=True, slots=True)
 class GoodputParameters(PathsParameters):
-    """TCP flows at once."""
+    """TCP flows at once.
+
+    Attributes
+    ----------
+    mbps, queue_packets
+        Limit and queue of what the sending host sends; None: as fast as the processors let it.
+    """
 
     flows: int
     seconds: float
+    mbps: float | None = None
+    queue_packets: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,13 @@ class FlowsParameters(PathsParameters):
 
 @dataclass(frozen=True, slots=True)
 class StreamParameters(PathsParameters):
-    """One long flow through a bottleneck, whose path fails once; sampled every `sample_ms`."""
+    """One long flow through a bottleneck, whose path fails once; sampled every `sample_ms`.
+
+    Attributes
+    ----------
+    loss_probes
+        Whether TCP sends them (RFC 8985), as Linux does.
+    """
 
     seconds: float
     failure_s: float
@@ -131,6 +145,7 @@ class StreamParameters(PathsParameters):
     mbps: float
     queue_packets: int
     breaking: BreakingParameters
+    loss_probes: bool = True
 
 
 @dataclass(frozen=True, slots=True)

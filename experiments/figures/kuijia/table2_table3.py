@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-FIGURE1 = Choice("tcp", topology=tunnel_traffic.FIGURE1)
 ABORIGINAL, VICTIMS = ("f3", "f4"), ("f1", "f2")
 _FLOW_COLOURS = {"f1": PALETTE[2], "f2": PALETTE[4], "f3": PALETTE[0], "f4": PALETTE[3]}
 _SMOOTH = 5  # samples of a tenth of a second
@@ -30,15 +29,15 @@ _SMOOTH = 5  # samples of a tenth of a second
 
 def table2(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """800, 800 and 400 + 400 Mbit/s: Kuijia leaves f3 and f4 whole, victims get the spare 200 a tunnel."""
-    whole = _kept_whole(rows, "table2")
+    whole = _kept_whole(rows)
     spare = [
         judge(
             Claim(f"{name} after the failure, Kuijia", "Mbit/s", 200.0, around(200.0, 20.0), asks=MARGIN),
-            figure1_rate(rows, "table2", testbed.KUIJIA, name, "after"),
+            figure1_rate(rows, testbed.KUIJIA, name, "after"),
         )
         for name in VICTIMS
     ]
-    return [*whole, *spare, *_degraded(rows, "table2", (*ABORIGINAL, *VICTIMS))]
+    return [*whole, *spare, *degraded(rows, (*ABORIGINAL, *VICTIMS))]
 
 
 def table3(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
@@ -46,39 +45,39 @@ def table3(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     shared = [
         judge(
             Claim(f"{name} after the failure, rescaling", "Mbit/s", 470.0, around(470.0, 47.0), asks=MARGIN),
-            figure1_rate(rows, "table3", testbed.RESCALING, name, "after"),
+            figure1_rate(rows, testbed.RESCALING, name, "after"),
         )
         for name in ABORIGINAL
     ]
     nothing = [
         judge(
             Claim(f"{name} after the failure, Kuijia", "Mbit/s", 0.0, AtMost(50.0), asks=MARGIN),
-            figure1_rate(rows, "table3", testbed.KUIJIA, name, "after"),
+            figure1_rate(rows, testbed.KUIJIA, name, "after"),
         )
         for name in VICTIMS
     ]
-    return [*_kept_whole(rows, "table3"), *nothing, *shared]
+    return [*_kept_whole(rows), *nothing, *shared]
 
 
-def _kept_whole(rows: Sequence[FlowsRow], table: str) -> list[ClaimResult]:
-    return [
-        _changed(rows, table, testbed.KUIJIA, name, "not affected", band=Within(-10.0, 10.0)) for name in ABORIGINAL
-    ]
+def of_table(rows: Sequence[FlowsRow], table: str, transport: str = testbed.TCP) -> list[FlowsRow]:
+    """Rows of the trials that send the flows of a table."""
+    choice = Choice(transport, topology=tunnel_traffic.FIGURE1)
+    return [row for row in chosen(rows, choice) if row.parameters.table == table]
 
 
-def _degraded(rows: Sequence[FlowsRow], table: str, names: Sequence[str]) -> list[ClaimResult]:
+def _kept_whole(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
+    return [_changed(rows, testbed.KUIJIA, name, "not affected", band=Within(-10.0, 10.0)) for name in ABORIGINAL]
+
+
+def degraded(rows: Sequence[FlowsRow], names: Sequence[str]) -> list[ClaimResult]:
     """Less by 1 % at least: a smaller change is within what TCP's rate does by itself, and its sign is chance."""
-    return [_changed(rows, table, testbed.RESCALING, name, "degrades", band=AtMost(-1.0)) for name in names]
+    return [_changed(rows, testbed.RESCALING, name, "degrades", band=AtMost(-1.0)) for name in names]
 
 
-def _changed(
-    rows: Sequence[FlowsRow], table: str, variant: Variant, name: str, paper: str, *, band: Band
-) -> ClaimResult:
+def _changed(rows: Sequence[FlowsRow], variant: Variant, name: str, paper: str, *, band: Band) -> ClaimResult:
     values = [
         100.0 * (after / before - 1)
-        for before, after in zip(
-            *(_rates(rows, table, variant, name, when) for when in ("before", "after")), strict=True
-        )
+        for before, after in zip(*(_rates(rows, variant, name, when) for when in ("before", "after")), strict=True)
         if before
     ]
     claim = Claim(
@@ -91,30 +90,32 @@ def _changed(
     return judge(claim, mean_interval(values) if values else None)
 
 
-def figure1_rate(rows: Sequence[FlowsRow], table: str, variant: Variant, name: str, when: str) -> Estimate | None:
+def figure1_rate(rows: Sequence[FlowsRow], variant: Variant, name: str, when: str) -> Estimate | None:
     """Throughput of one of f1 to f4, in the paper's Mbit/s."""
-    values = _rates(rows, table, variant, name, when)
+    values = _rates(rows, variant, name, when)
     return mean_interval(values) if values else None
 
 
-def _rates(rows: Sequence[FlowsRow], table: str, variant: Variant, name: str, when: str) -> list[float]:
+def _rates(rows: Sequence[FlowsRow], variant: Variant, name: str, when: str) -> list[float]:
     return [
         tunnel_traffic.SCALE * getattr(flow, f"{when}_mbps")
-        for row in chosen(rows, FIGURE1, variant)
-        if row.parameters.table == table
+        for row in rows
+        if row.variant == variant.name
         for flow in row.measured.flows
         if flow.name == name
     ]
 
 
-def figure1_picture(table: str, title: str) -> Callable[[Sequence[FlowsRow], str], Figure]:
+def figure1_picture(
+    table: str, title: str, transport: str = testbed.TCP
+) -> Callable[[Sequence[FlowsRow], str], Figure]:
     """Throughput of f1 to f4 over time, a panel for each scheme; the fluid model's end dashed."""
 
     def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
         figure, axes_of = canvas.panels(title, 2)
         for axes, variant in zip(axes_of, (testbed.RESCALING, testbed.KUIJIA), strict=True):
             axes.set_title(testbed.VARIANT_NAMES[variant.name], color=INK, fontsize=10, loc="left")
-            here = [row for row in chosen(rows, FIGURE1, variant) if row.parameters.table == table]
+            here = [row for row in of_table(rows, table, transport) if row.variant == variant.name]
             if not here:
                 say_empty(axes)
                 continue
@@ -149,17 +150,17 @@ def _draw_flows(axes: Axes, row: FlowsRow) -> None:
     axes.set_ylim(bottom=0)
 
 
-def figure1_table(table: str) -> MakeTable:
+def figure1_table(table: str, transport: str = testbed.TCP) -> MakeTable:
     """Throughput of f1 to f4 in the paper's Mbit/s, before and after, beside the fluid model."""
 
     def make(rows: Sequence[FlowsRow]) -> Table:
         found = []
         for variant in testbed.VARIANTS:
-            here = [row for row in chosen(rows, FIGURE1, variant) if row.parameters.table == table]
+            here = [row for row in of_table(rows, table, transport) if row.variant == variant.name]
             if not here:
                 continue
             for name in (*VICTIMS, *ABORIGINAL):
-                before, after = (figure1_rate(rows, table, variant, name, when) for when in ("before", "after"))
+                before, after = (figure1_rate(here, variant, name, when) for when in ("before", "after"))
                 fluid = tunnel_traffic.SCALE * here[0].measured.fluid[name].after_mbps
                 cells = (cell(before, 0), cell(after, 0), f"{fluid:.0f}", str(len(here)))
                 found.append((f"{name}, {testbed.VARIANT_NAMES[variant.name]}", *cells))
@@ -174,7 +175,7 @@ def _table_figure(table: str, title: str, judged: Callable[[Sequence[FlowsRow]],
         "kuijia",
         title,
         lambda plan: testbed.figure1_trials(plan, table),
-        ROWS.on(judged),
+        ROWS.on(lambda rows: judged(of_table(rows, table))),
         ROWS.on(figure1_picture(table, f"Kuijia, {title}")),
         ROWS.on(figure1_table(table)),
     )

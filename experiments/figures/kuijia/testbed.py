@@ -41,7 +41,7 @@ LEAST_ALLOCATED_MBPS = 10.0
 KUIJIA, RESCALING = Variant("kuijia"), Variant("rescaling_victims")
 VARIANTS = (KUIJIA, RESCALING)
 VARIANT_NAMES = {KUIJIA.name: "Kuijia", RESCALING.name: "rescaling"}
-TRANSPORTS = ("tcp", "udp")
+TCP, UDP = "tcp", "udp"
 QUICK_TIMING = Timing(before_s=6.0, transient_s=9.0, converged_s=5.0)
 TIMING = Timing(before_s=8.0, transient_s=15.0, converged_s=5.0)
 # Tables 2 and 3: (offered by f1 and f2, by f3 and f4), Mbit/s of the paper.
@@ -112,7 +112,7 @@ def gscale_trials(plan: CampaignPlan, transport: str, queues: str = SINGLE) -> t
     )
 
 
-def figure1_trials(plan: CampaignPlan, table: str) -> tuple[Trial, ...]:
+def figure1_trials(plan: CampaignPlan, table: str, transport: str = TCP) -> tuple[Trial, ...]:
     """Trials of Table 2 or 3, schemes taking turns."""
     return tuple(
         _trial(
@@ -123,7 +123,7 @@ def figure1_trials(plan: CampaignPlan, table: str) -> tuple[Trial, ...]:
                 network=f"{SINGLE}-{table}",
                 drawing=drawing,
                 seed=plan.seed,
-                transport="tcp",
+                transport=transport,
                 queues=SINGLE,
                 scale=SCALE,
                 headroom=TABLE_HEADROOM[table],
@@ -139,7 +139,7 @@ def figure1_trials(plan: CampaignPlan, table: str) -> tuple[Trial, ...]:
 
 def _trial(plan: CampaignPlan, variant: Variant, where: tuple[str, int, LinkId], own: FlowsParameters) -> Trial:
     topology, drawing, link = where
-    what = own.table or f"{own.network}/{own.transport}"
+    what = own.table if own.table and own.transport == TCP else f"{own.table or own.network}/{own.transport}"
     return Trial(
         trial_id=f"kuijia/{topology}/r{drawing}/{what}/{variant.name}",
         kind="flows",

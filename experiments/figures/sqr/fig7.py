@@ -33,9 +33,7 @@ _STREAM_VARIANTS = (flow_setup.NO_FAILURE, flow_setup.SB, flow_setup.SB_SQR)
 
 def trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """One long flow whose path fails once."""
-    times = setup.STREAM_SECONDS, setup.STREAM_FAILURE_S, setup.SAMPLE_MS, setup.WINDOW_MS
-    bottleneck = setup.STREAM_MBPS, setup.STREAM_QUEUE_PACKETS
-    own = StreamParameters(setup.STREAM, *times, *bottleneck, setup.BREAKING)
+    own = setup.stream_parameters(setup.STREAM)
     return two_path_trials(plan, {str(own.seconds): own}, (setup.NO_FAILURE, setup.SB, setup.SB_SQR))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from experiments.campaign.kinds.paths import BreakingParameters, FlowsParameters
+from experiments.campaign.kinds.paths import BreakingParameters, FlowsParameters, StreamParameters
 from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.figures.p4protect.setup import two_path_trials
 from experiments.figures.sqr import setup
@@ -74,6 +74,12 @@ def flows_parameters(plan: CampaignPlan, what: str, workload: str, beside: str) 
     """Parameters of short flows; `beside` is `TRANSFERS` or "nothing"."""
     background = BACKGROUND_BYTES, BACKGROUND_MBPS, BACKGROUND_PAUSE_MS
     return FlowsParameters(what, workload, _seconds(plan), beside, LIMIT_BYTES, PAUSE_MS, *background, BREAKING)
+
+
+def stream_parameters(what: str, *, loss_probes: bool = True) -> StreamParameters:
+    """Parameters of one long flow whose path fails once."""
+    times = STREAM_SECONDS, STREAM_FAILURE_S, SAMPLE_MS, WINDOW_MS
+    return StreamParameters(what, *times, STREAM_MBPS, STREAM_QUEUE_PACKETS, BREAKING, loss_probes)
 
 
 def _seconds(plan: CampaignPlan) -> float:

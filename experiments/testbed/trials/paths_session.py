@@ -44,6 +44,7 @@ from experiments.testbed.instruments.echo import PORT, next_arrival, send_stampe
 from experiments.testbed.trials.decide.paths import PathsError, delays
 from experiments.testbed.trials.transfers import transfer
 from experiments.testbed.trials.workload_trials import run_flows, run_stream
+from experiments.testbed.workloads.run import Bottleneck, narrow
 from machine.places import call_inside, child, inside, private_namespace, run_batch, run_program
 from mininet_topos.errors import MissingRequirementError
 
@@ -110,6 +111,8 @@ def run_cost(testbed: TwoPaths, trial: Trial, own: CostParameters) -> CostMeasur
 def run_goodput(testbed: TwoPaths, trial: Trial, own: GoodputParameters) -> GoodputMeasured:
     """TCP flows at once."""
     places = testbed.h1, testbed.h2
+    if own.mbps is not None and own.queue_packets is not None:
+        narrow(testbed, Bottleneck(own.mbps, own.queue_packets))
     with nodes_of(testbed, _variant(trial)):
         return transfer(places, str(H2_ADDRESS), own.flows, own.seconds)
 

@@ -65,7 +65,7 @@ def run_stream(testbed: TwoPaths, trial: Trial, own: StreamParameters) -> Stream
     """One long flow whose path fails once."""
     bottleneck = Bottleneck(own.mbps, own.queue_packets)
     bulk = Bulk(own.seconds, own.failure_s, own.sample_ms, own.window_ms, bottleneck)
-    model, tcp = model_of(own.breaking), TcpSettings(own.breaking.rto_min_ms)
+    model, tcp = model_of(own.breaking), TcpSettings(own.breaking.rto_min_ms, own.loss_probes)
     return typed(StreamMeasured, run_bulk(testbed, recovery_of(trial), model, bulk, tcp))
 
 

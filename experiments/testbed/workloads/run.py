@@ -42,14 +42,17 @@ _FREE_PORTS = "60000 65000"
 _HOST_QUEUE_BYTES = 1 << 24
 PATIENCE_S, GIVE_UP_S = 0.03, GIVE_UP_MS / 1000
 _HEAD_START_S = 0.5
+# Of net.ipv4.tcp_early_retrans (ip-sysctl of Linux' documentation): its default, and no loss probes.
+_EARLY_RETRANS = {True: 3, False: 0}
 _COUNTERS = {"timeouts": "TCPTimeouts", "loss_probes": "TCPLossProbes", "fast_retransmits": "TCPFastRetrans"}
 
 
 @dataclass(frozen=True)
 class TcpSettings:
-    """How the hosts' TCP is set: the least retransmission time-out of their routes."""
+    """How the hosts' TCP is set: the least retransmission time-out of their routes, and loss probes or none."""
 
     rto_min_ms: float
+    loss_probes: bool = True
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ def set_tcp(testbed: TwoPaths, settings: TcpSettings) -> None:
         free_ports(host)
         route = ["ip", "route", "change", "10.0.0.0/24", "dev", "h0", "rto_min", f"{settings.rto_min_ms:g}ms"]
         run_program(inside(host, route))
+        probes = f"net.ipv4.tcp_early_retrans={_EARLY_RETRANS[settings.loss_probes]}"
+        run_program(inside(host, ["sysctl", "-qw", probes]))
 
 
 @contextmanager
@@ -236,7 +241,7 @@ def run_bulk(
     words = [str(H2_ADDRESS), str(FLOW_PORT), f"{bulk.seconds:g}", f"{bulk.sample_ms:g}"]
     with ExitStack() as stack:
         path = stack.enter_context(broken_path(testbed, recovery, model, [FLOW_PORT]))
-        _narrow(testbed, bulk.bottleneck)
+        narrow(testbed, bulk.bottleneck)
         stack.enter_context(receiver(testbed.h2, H2_ADDRESS, FLOW_PORT))
         times_s = [time.monotonic() + bulk.failure_s]
         with Breaker(path, model, times_s) as breaker, flow_program(testbed.h1, bulk_sender, *words) as sender:
@@ -246,7 +251,7 @@ def run_bulk(
         return {**row, **tcp_counters(testbed.h1), **replays}
 
 
-def _narrow(testbed: TwoPaths, bottleneck: Bottleneck) -> None:
+def narrow(testbed: TwoPaths, bottleneck: Bottleneck) -> None:
     """Limit what h1 sends, before anything that fails or is kept; its TCP may fill the queue like a switch's."""
     tree = f"""qdisc add dev h0 root handle 1: htb default 1
 class add dev h0 parent 1: classid 1:1 htb rate {bottleneck.rate_mbps:g}mbit

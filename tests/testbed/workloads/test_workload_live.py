@@ -55,3 +55,13 @@ def test_a_long_flow_has_no_time_out_with_sqr() -> None:
     assert row["sqr_s1"]["replays"] == 1
     assert row["stalled_ms"] > MODEL.down_ms / 2
     assert row["sent_bytes"][-1] > row["sent_bytes"][0]
+
+
+@pytest.mark.parametrize("loss_probes", [True, False], ids=["probes", "no-probes"])
+def test_a_long_flow_without_sqr_sends_loss_probes_unless_they_are_off(loss_probes: bool) -> None:
+    bulk = Bulk(seconds=2.0, failure_s=1.0, sample_ms=5, window_ms=900, bottleneck=Bottleneck(20.0, 20))
+    tcp = TcpSettings(TCP.rto_min_ms, loss_probes)
+    with two_paths() as testbed:
+        row = run_bulk(testbed, Recovery(same_port=True, replays=False), MODEL, bulk, tcp)
+    assert (row["loss_probes"] > 0) == loss_probes
+    assert row["timeouts"] > 0  # the path is down for longer than a probe waits

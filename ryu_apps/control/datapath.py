@@ -11,6 +11,7 @@ import contextlib
 import logging
 import ssl
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from ryu.base import app_manager
@@ -26,6 +27,7 @@ from ryu_apps.control.decide.asked import Asked
 from ryu_apps.control.decide.peers import Peer
 from ryu_apps.control.limited_lines import LimitedLog, LimitedRecords
 from ryu_apps.control.listening import count_offence
+from ryu_apps.control.turns import Turns
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.decode import decode_received
 from ryu_apps.openflow.lengths import check_received
@@ -106,16 +108,16 @@ class ServedDatapath(ryu_controller.Datapath):
         WireError
             It is malformed.
         """
-        if self.is_wanted(message):
+        if self.admits(message):
             check_received(message, self.ofproto.OFP_VERSION)
             self.deliver(message)
 
-    def is_wanted(self, message: bytes) -> bool:
+    def admits(self, message: bytes) -> bool:
         """Whether to look at a message; a list that nobody asked for is refused, and is an offence of its connection.
 
         The connection goes on: a new one would cost more than what it sends.
         """
-        if not self._asked.is_unasked(message):
+        if self._asked.admits(message):
             return True
         self._has_offended = True
         self.refuse("unasked", f"{len(message)} bytes of type {message[1]} answer no request of this controller")
@@ -239,14 +241,21 @@ class MessageApp(app_manager.RyuApp):
         if ryu_controller.datapath_connection_factory is _RYU_FACTORY:  # else PSO's are there
             serve_with(ServedDatapath)
         _APPS.add(self.name)
+        self._turns = Turns()
 
     def start(self) -> None:
         """Start Ryu's event loop; from now on messages come."""
         super().start()
         brick = app_manager.lookup_service_brick(ofp_event.NAME)
-        for event, handler in ((MessageReceived, self.message_received), (MessageRefused, self.message_refused)):
+        for event, handler in ((MessageReceived, self._take_received), (MessageRefused, self._take_refused)):
             self.register_handler(event, handler)
             brick.register_observer(event, self.name)
+
+    def _take_received(self, event: MessageReceived) -> None:
+        self._turns.do(partial(self.message_received, event))
+
+    def _take_refused(self, event: MessageRefused) -> None:
+        self._turns.do(partial(self.message_refused, event))
 
     def message_received(self, event: MessageReceived) -> None:
         """A switch has sent something."""
@@ -260,14 +269,14 @@ class MessageApp(app_manager.RyuApp):
 def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable[[bytes], None]) -> None:
     """Take whole messages from a connection until it ends or is not wanted any more.
 
-    Gives way to other greenlets when more may be there already; waiting for more does it too.
+    Gives way to other greenlets after some work, and when more may be there already; waiting for more does it too.
 
     Raises
     ------
     WireError
         A header whose length makes no sense: where the next message begins is unknown.
     """
-    buffer = b""
+    buffer, turns = b"", Turns()
     while is_wanted():
         try:
             data = connection.recv(_READ_BYTES)
@@ -281,6 +290,6 @@ def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable
         for message in messages:
             if not is_wanted():
                 return
-            take(message)
+            turns.do(partial(take, message))
         if len(data) == _READ_BYTES or isinstance(connection, ssl.SSLSocket):  # TLS gives one record, however short
             hub.sleep(0)

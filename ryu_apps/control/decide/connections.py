@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ryu_apps.control.decide.allowance import Allowance, Rate
 from ryu_apps.control.decide.setting_group import Setting, SettingGroup, whole_between
 
-OFFENCES = Rate(per_s=2.0, at_once=50.0)  # of one address: all bridges of a daemon may begin at once, and then back off
+OFFENCES = Rate(per_s=1.0, at_once=10.0)  # of one address: some may fail when a daemon with many bridges begins
 _MOST_OFFENDERS = 1000
 
 

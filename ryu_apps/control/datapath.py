@@ -97,17 +97,20 @@ class ServedDatapath(ryu_controller.Datapath):
     def __init__(self, connection: Any, address: Any) -> None:
         self.peer = peer_of(connection, address)
         self._has_offended = True  # until its handshake is over
-        self._asked = Asked()
+        self._asked, self._turns = Asked(), Turns()
         super().__init__(connection, address)
 
     def receive(self, message: bytes) -> None:
-        """Take a message of the switch.
+        """Take a message of the switch, and give way to others after some work.
 
         Raises
         ------
         WireError
             It is malformed.
         """
+        self._turns.do(partial(self._receive, message))
+
+    def _receive(self, message: bytes) -> None:
         if self.admits(message):
             check_received(message, self.ofproto.OFP_VERSION)
             self.deliver(message)
@@ -269,14 +272,14 @@ class MessageApp(app_manager.RyuApp):
 def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable[[bytes], None]) -> None:
     """Take whole messages from a connection until it ends or is not wanted any more.
 
-    Gives way to other greenlets after some work, and when more may be there already; waiting for more does it too.
+    Gives way to other greenlets when more may be there already; waiting for more does it too.
 
     Raises
     ------
     WireError
         A header whose length makes no sense: where the next message begins is unknown.
     """
-    buffer, turns = b"", Turns()
+    buffer = b""
     while is_wanted():
         try:
             data = connection.recv(_READ_BYTES)
@@ -290,6 +293,6 @@ def read_messages(connection: Any, is_wanted: Callable[[], bool], take: Callable
         for message in messages:
             if not is_wanted():
                 return
-            turns.do(partial(take, message))
+            take(message)
         if len(data) == _READ_BYTES or isinstance(connection, ssl.SSLSocket):  # TLS gives one record, however short
             hub.sleep(0)

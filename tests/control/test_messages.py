@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import struct
 from collections import Counter
@@ -50,6 +51,7 @@ POISONS = {
     "a barrier reply too long": bare(MsgType.BARRIER_REPLY, bytes(8)),
     "an error truncated": bare(MsgType.ERROR, bytes(2)),
 }
+ADDRESSES = (f"127.0.0.{number}" for number in itertools.count(2))  # an address that offends is held back
 HELLO_WITHOUT_END = bare(MsgType.HELLO, struct.pack("!HH", 77, 0))
 
 
@@ -107,7 +109,7 @@ def assert_served(switch: PlayedSwitch, xid: int) -> None:
 def refused(app: Running, message: bytes, before_handshake: bool = False) -> str:
     """Let a switch of its own send a message in answer to a request; what the controller did wrong, if anything."""
     counted = app.refusals()
-    with PlayedSwitch(app.openflow_port, dpid=2) as hostile:
+    with PlayedSwitch(app.openflow_port, 2, next(ADDRESSES)) as hostile:
         hostile.send(message if before_handshake else with_xid(message, hostile.asked_for_ports()))
         if not hostile.is_closed_by_controller():
             return "its connection is still open"
@@ -124,7 +126,8 @@ def test_malformed_messages_are_counted_and_cost_their_sender_its_connection_and
 
 def test_connections_without_a_handshake_are_closed_and_named(app, switch) -> None:
     counted = app.errors("no handshake", "no handshake")
-    with PlayedSwitch(app.openflow_port, dpid=2) as mute, PlayedSwitch(app.openflow_port, dpid=3) as half_open:
+    port, address = app.openflow_port, next(ADDRESSES)
+    with PlayedSwitch(port, 2, address) as mute, PlayedSwitch(port, 3, address) as half_open:
         half_open.send(encode.hello())
         assert mute.is_closed_by_controller()
         assert half_open.is_closed_by_controller()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,10 @@ pytest.importorskip("ryu", reason="Ryu is not installed")
 from ryu.lib import hub
 
 from ryu_apps.control import datapath, turns
-from ryu_apps.control.datapath import MessageApp, MessageReceived, read_messages
+from ryu_apps.control.datapath import MessageApp, MessageReceived, ServedDatapath, read_messages
+from ryu_apps.control.decide.asked import Asked
 from ryu_apps.openflow import encode
+from ryu_apps.openflow.wire import VERSION
 
 pytestmark = pytest.mark.ryu
 ENDLESS_S = 1e9
@@ -48,9 +51,10 @@ def test_messages_that_come_with_one_read_let_others_run(
     given = [3 * encode.hello(), b""]
     steps: list[str] = []
     runs_beside(steps)
-    read_messages(
-        SimpleNamespace(recv=lambda _size: given.pop(0)), lambda: True, lambda _message: steps.append("message")
-    )
+    served: Any = object.__new__(ServedDatapath)
+    served._turns, served._asked, served.ofproto = turns.Turns(), Asked(), SimpleNamespace(OFP_VERSION=VERSION)
+    served.deliver = lambda _message: steps.append("message")
+    read_messages(SimpleNamespace(recv=lambda _size: given.pop(0)), lambda: True, served.receive)
     assert steps == expected
 
 

@@ -19,7 +19,7 @@ def made_up_link(
     delivered: list[bytes],
     errors: list[str],
     close: Callable[[], None],
-    is_wanted: Callable[[bytes], bool] = lambda _message: True,
+    admits: Callable[[bytes], bool] = lambda _message: True,
 ) -> Link:
     """A link that adds what it gives to the apps to `delivered`, and what it counts to `errors`."""
     from ryu_apps.control.priority.link import Link
@@ -30,7 +30,7 @@ def made_up_link(
         ofproto=SimpleNamespace(OFP_VERSION=4),
         close=close,
         mark=lambda _dscp: None,
-        is_wanted=is_wanted,
+        admits=admits,
     )
     receiver: Any = SimpleNamespace(take=lambda _datapath, message, _class_id: delivered.append(message))
     return Link(datapath, table, sender, receiver, errors.append)

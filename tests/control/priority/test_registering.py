@@ -97,7 +97,7 @@ class MainConnection:
         while self._service._receiver._next():
             continue
 
-    def is_wanted(self, _message: bytes) -> bool:
+    def admits(self, _message: bytes) -> bool:
         return True
 
     def deliver(self, message: bytes, _decorate: Any) -> None:

@@ -1,7 +1,7 @@
 """Work of a greenlet in turns: after half a millisecond of it, others run.
 
 eventlet lets others run only where a greenlet waits. Who takes from a full queue never waits: Ryu's queue of 128 events
-of an app, or sixty messages that came with one read, kept every other switch waiting for milliseconds.
+of an app, or sixty messages that came with one read, could keep every other switch waiting for milliseconds.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def test_pairs_of_a_kind_do_not_enter_the_figures_of_the_paper() -> None:
 def test_datagrams_that_share_in_proportion_confirm_that_tcp_is_the_cause_and_others_do_not() -> None:
     """The fluid model shares a full link in proportion to what flows offer."""
     rows = synthetic_rows(x_why_shares.trials(PLAN))
-    assert {row["parameters"]["transport"] for row in rows} == {"udp"}
+    assert {flow["transport"] for row in rows for flow in row["flows"]} == {"udp"}
     found = {claim.name: claim.verdict for claim in FIGURES["x-why-shares"].claims(rows)}
     assert found == {f"change of {name}, rescaling": HOLDS for name in ("f1", "f2", "f3", "f4")}
     for row in rows:

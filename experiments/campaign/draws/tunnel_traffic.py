@@ -129,7 +129,7 @@ class Traffic:
         """What is sent: aggregates of section 5.1, or the four flows of section 3."""
         own = parameters_of(self.trial, FlowsParameters)
         if own.table_mbps is not None:
-            return figure1_flows(*own.table_mbps, own.scale)
+            return figure1_flows(*own.table_mbps, own.scale, own.transport)
         allocation, share = self.allocation, own.offered_share or 1.0
         granted = {
             (demand.src, demand.dst, demand.priority): share * mbps / own.scale
@@ -160,7 +160,9 @@ def _case(own: FlowsParameters | IngressParameters) -> tuple[int, int, int, floa
     return own.drawing, own.seed, own.demand_mbps or 0, own.low_to_high
 
 
-def figure1_flows(victim_mbps: float, other_mbps: float, scale: float = SCALE) -> tuple[Flow, ...]:
+def figure1_flows(
+    victim_mbps: float, other_mbps: float, scale: float = SCALE, transport: str = "tcp"
+) -> tuple[Flow, ...]:
     """Flows f1 to f4 of section 3; the tunnel by s2 fails, f1 goes over to the straight one, f2 to that by s3.
 
     Parameters
@@ -169,12 +171,14 @@ def figure1_flows(victim_mbps: float, other_mbps: float, scale: float = SCALE) -
         What f1 and f2, and what f3 and f4 offer each, in the paper's Mbit/s.
     scale
         The paper's rates over ours.
+    transport
+        "tcp" or "udp".
     """
     straight, by_s2, by_s3 = 0, 1, 2
     port = Flow("", "s1", "s4").port
     return (
-        Flow("f1", "s1", "s4", "tcp", victim_mbps / scale, None, by_s2, straight, port),
-        Flow("f2", "s1", "s4", "tcp", victim_mbps / scale, None, by_s2, by_s3, port + 1),
-        Flow("f3", "s1", "s4", "tcp", other_mbps / scale, None, straight, None, port + 2),
-        Flow("f4", "s1", "s4", "tcp", other_mbps / scale, None, by_s3, None, port + 3),
+        Flow("f1", "s1", "s4", transport, victim_mbps / scale, None, by_s2, straight, port),
+        Flow("f2", "s1", "s4", transport, victim_mbps / scale, None, by_s2, by_s3, port + 1),
+        Flow("f3", "s1", "s4", transport, other_mbps / scale, None, straight, None, port + 2),
+        Flow("f4", "s1", "s4", transport, other_mbps / scale, None, by_s3, None, port + 3),
     )

@@ -45,6 +45,8 @@ class Flow:
         When it begins, in seconds of the run.
     datagram_bytes
         UDP: payload of a datagram.
+    interval_seed
+        UDP: seed of random intervals between datagrams (exponential); None: all intervals are equal.
 
     Raises
     ------
@@ -63,6 +65,7 @@ class Flow:
     port: int = FIRST_PORT
     start_s: float = 0.0
     datagram_bytes: int = DATAGRAM_BYTES
+    interval_seed: int | None = None
 
     def __post_init__(self) -> None:
         if self.transport not in TRANSPORTS:

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from ryu.lib import hub
 
 from mininet_topos.errors import ArmorError
 from ryu_apps.control.decide.reply_limit import Gathered
+from ryu_apps.control.turns import Turns
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import DumpPart, ErrorMessage, Received
 from ryu_apps.openflow.wire import WireError, with_xid
 
-CHUNK_BYTES = 1 << 16
+CHUNK_BYTES = 1 << 13  # some eighty flow-mods: under PSO each is classified while other switches wait
 MAX_POSTED = 1000
 Entry = TypeVar("Entry")
 
@@ -68,6 +70,7 @@ class SwitchChannel:
         self.posts_dropped = 0
         self._pending: dict[int, _Pending] = {}
         self._outbox: Any = hub.Queue()
+        self._turns = Turns()
         self._writer = hub.spawn(self._write)
 
     def close(self) -> None:
@@ -211,6 +214,6 @@ class SwitchChannel:
 
     def _write(self) -> None:
         while not self.closed:
-            message = self._outbox.get()
-            if message and not self.datapath.send(message):
+            messages = self._outbox.get()
+            if messages and not self._turns.do(partial(self.datapath.send, messages)):
                 self.close()

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from ryu.lib import hub
 
 TURN_S = 0.5e-3
+Result = TypeVar("Result")
 
 
 class Turns:
@@ -20,11 +22,12 @@ class Turns:
     def __init__(self) -> None:
         self._worked_s = 0.0
 
-    def do(self, work: Callable[[], None]) -> None:
+    def do(self, work: Callable[[], Result]) -> Result:
         """Do some work, and let others run if this turn was long enough."""
         began_s = time.monotonic()
-        work()
+        result = work()
         self._worked_s += time.monotonic() - began_s
         if self._worked_s >= TURN_S:
             self._worked_s = 0.0
             hub.sleep(0)
+        return result

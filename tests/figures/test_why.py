@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
 from experiments.campaign.draws.paths import hops_back
+from experiments.campaign.draws.tunnel_traffic import Traffic
 from experiments.campaign.values import Json, Trial
 from experiments.campaign.verdicts import DIFFERS, HOLDS, MEASURED
 from experiments.figures.kuijia import x_why_shares
@@ -96,16 +100,32 @@ def test_pairs_of_a_kind_do_not_enter_the_figures_of_the_paper() -> None:
     assert fig5.claims([*own, *rows_of("x-why-pairs")]) == fig5.claims(own)
 
 
-def test_datagrams_that_share_in_proportion_confirm_that_tcp_is_the_cause_and_others_do_not() -> None:
+def test_datagrams_at_random_intervals_that_share_in_proportion_confirm_the_cause_and_others_do_not() -> None:
     """The fluid model shares a full link in proportion to what flows offer."""
     rows = synthetic_rows(x_why_shares.trials(PLAN))
     assert {flow["transport"] for row in rows for flow in row["flows"]} == {"udp"}
+    equal = [row for row in rows if not row["parameters"]["random_intervals"]]
+    keep(equal, "f1", "f2")
+    assert {claim.verdict for claim in FIGURES["x-why-shares"].claims(rows)} == {HOLDS}
+    keep([row for row in rows if row not in equal], "f2")
     found = {claim.name: claim.verdict for claim in FIGURES["x-why-shares"].claims(rows)}
-    assert found == {f"change of {name}, rescaling": HOLDS for name in ("f1", "f2", "f3", "f4")}
+    differ = ["change of f2, random intervals", "loss of f2, random intervals less equal ones"]
+    assert [name for name, verdict in found.items() if verdict == DIFFERS] == differ
+    assert not [each for each in FIGURES["kuijia-table2"].claims(rows) if each.measured is not None]
+
+
+def keep(rows: Sequence[Json], *names: str) -> None:
+    """Let flows keep their rate."""
     for row in rows:
         for flow in row["flows"]:
-            if flow["name"] == "f2":
+            if flow["name"] in names:
                 flow["after_mbps"] = flow["before_mbps"]
-    found = {claim.name: claim.verdict for claim in FIGURES["x-why-shares"].claims(rows)}
-    assert found["change of f2, rescaling"] == DIFFERS
-    assert not [each for each in FIGURES["kuijia-table2"].claims(rows) if each.measured is not None]
+
+
+def test_only_the_intervals_between_datagrams_differ() -> None:
+    trials = x_why_shares.trials(PLAN)
+    flows = [Traffic(trial).flows for trial in trials]
+    assert [{flow.interval_seed is None for flow in each} for each in flows] == [{True}, {False}] * (len(trials) // 2)
+    assert [replace(flow, interval_seed=None) for flow in flows[1]] == list(flows[0])
+    seeds = [flow.interval_seed for each in flows[1::2] for flow in each]
+    assert len(set(seeds)) == len(seeds)

@@ -129,7 +129,8 @@ class Traffic:
         """What is sent: aggregates of section 5.1, or the four flows of section 3."""
         own = parameters_of(self.trial, FlowsParameters)
         if own.table_mbps is not None:
-            return figure1_flows(*own.table_mbps, own.scale, own.transport)
+            seed = 10 * own.drawing if own.random_intervals else None
+            return figure1_flows(*own.table_mbps, own.scale, own.transport, seed)
         allocation, share = self.allocation, own.offered_share or 1.0
         granted = {
             (demand.src, demand.dst, demand.priority): share * mbps / own.scale
@@ -161,7 +162,11 @@ def _case(own: FlowsParameters | IngressParameters) -> tuple[int, int, int, floa
 
 
 def figure1_flows(
-    victim_mbps: float, other_mbps: float, scale: float = SCALE, transport: str = "tcp"
+    victim_mbps: float,
+    other_mbps: float,
+    scale: float = SCALE,
+    transport: str = "tcp",
+    interval_seed: int | None = None,
 ) -> tuple[Flow, ...]:
     """Flows f1 to f4 of section 3; the tunnel by s2 fails, f1 goes over to the straight one, f2 to that by s3.
 
@@ -173,12 +178,17 @@ def figure1_flows(
         The paper's rates over ours.
     transport
         "tcp" or "udp".
+    interval_seed
+        Of f1, and the next ones of the others; None: datagrams at equal intervals.
     """
     straight, by_s2, by_s3 = 0, 1, 2
     port = Flow("", "s1", "s4").port
-    return (
+    flows = (
         Flow("f1", "s1", "s4", transport, victim_mbps / scale, None, by_s2, straight, port),
         Flow("f2", "s1", "s4", transport, victim_mbps / scale, None, by_s2, by_s3, port + 1),
         Flow("f3", "s1", "s4", transport, other_mbps / scale, None, straight, None, port + 2),
         Flow("f4", "s1", "s4", transport, other_mbps / scale, None, by_s3, None, port + 3),
     )
+    if interval_seed is None:
+        return flows
+    return tuple(replace(flow, interval_seed=interval_seed + number) for number, flow in enumerate(flows))

@@ -49,6 +49,8 @@ class FlowsParameters(Parameters):
         What its flows f1 and f2, and its flows f3 and f4 offer each, in the paper's Mbit/s.
     settle_s
         That flows are sent before the first window.
+    random_intervals
+        Whether datagrams of the table's flows leave at random intervals instead of equal ones.
     """
 
     network: str
@@ -69,6 +71,7 @@ class FlowsParameters(Parameters):
     table: str | None = None
     table_mbps: tuple[float, float] | None = None
     settle_s: float = 3.0
+    random_intervals: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +127,4 @@ class FlowsMeasured:
 
 ROWS = RowType("flows", FlowsParameters, FlowsMeasured)
 FlowsRow = Row[FlowsParameters, FlowsMeasured]
-KIND = TrialKind("flows", "experiments.testbed.trials.flow_session:flow_runner", after(8.0), emulated=True)
+KIND = TrialKind("flows", "experiments.testbed.trials.flow_session:flow_runner", after(20.0), emulated=True)

@@ -9,6 +9,7 @@ Table 3 are not faster: its 470 and 470 Mbit/s are what TCP gets through a link 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -112,7 +113,14 @@ def gscale_trials(plan: CampaignPlan, transport: str, queues: str = SINGLE) -> t
     )
 
 
-def figure1_trials(plan: CampaignPlan, table: str, transport: str = TCP) -> tuple[Trial, ...]:
+def figure1_trials(
+    plan: CampaignPlan,
+    table: str,
+    transport: str = TCP,
+    variants: Sequence[Variant] = VARIANTS,
+    *,
+    random_intervals: bool = False,
+) -> tuple[Trial, ...]:
     """Trials of Table 2 or 3, schemes taking turns."""
     return tuple(
         _trial(
@@ -130,16 +138,18 @@ def figure1_trials(plan: CampaignPlan, table: str, transport: str = TCP) -> tupl
                 tunnels=TUNNELS,
                 table=table,
                 table_mbps=TABLE_LOADS[table],
+                random_intervals=random_intervals,
             ),
         )
         for drawing in range(1, rounds_of(plan) + 1)
-        for variant in VARIANTS
+        for variant in variants
     )
 
 
 def _trial(plan: CampaignPlan, variant: Variant, where: tuple[str, int, LinkId], own: FlowsParameters) -> Trial:
     topology, drawing, link = where
     what = own.table if own.table and own.transport == TCP else f"{own.table or own.network}/{own.transport}"
+    what += "-random" if own.random_intervals else ""
     return Trial(
         trial_id=f"kuijia/{topology}/r{drawing}/{what}/{variant.name}",
         kind="flows",

@@ -120,6 +120,7 @@ class UdpFlows:
             "source_port": placed.source_port,
             "dscp": placed.dscp,
             "interval_s": placed.flow.datagram_bytes * _BITS / rate_mbps,
+            "interval_seed": placed.flow.interval_seed,
             "size_bytes": placed.flow.datagram_bytes,
             "start_s": self._start_s + placed.flow.start_s,
         }

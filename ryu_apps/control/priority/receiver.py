@@ -1,13 +1,12 @@
 """From the sockets of all switches to the apps: messages wait unparsed, by class; one greenlet parses and delivers.
 
-Parsing is expensive, so nothing is parsed that will be dropped. The deliverer gives way after a few messages: an app
-that is not waiting for something handles them before more are parsed, and its own queue stays short. An app that does
-wait holds up nobody else: its queue, by class too, fills and drops.
+Parsing is expensive, so nothing is parsed that will be dropped. The deliverer gives way after half a millisecond: an
+app that is not waiting for something handles them before more are parsed, and its own queue stays short. An app that
+does wait holds up nobody else: its queue, by class too, fills and drops.
 """
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import deque
 from collections.abc import Callable
@@ -19,9 +18,9 @@ from ryu_apps.control.priority.decide.channels import receive_treatment
 from ryu_apps.control.priority.decide.counters import APPS, RECEIVE, Counters
 from ryu_apps.control.priority.decide.queue import ClassQueue, Entry, Kind
 from ryu_apps.control.priority.waiting import Condition, Event
+from ryu_apps.control.turns import Turns
 
 MAX_UNDROPPABLE_BYTES = 1 << 18  # of one switch: with more waiting the controller stops reading from it
-AT_ONCE = 8  # messages parsed before the apps handle them: what is more urgent waits for no more than these
 MOST_BACKLOG, RESUME_BACKLOG = 128, 64  # messages of a per-class connection: with more waiting it is not read from
 _MARK = "pso_entry"
 
@@ -88,11 +87,9 @@ class Receiver:
     def run(self) -> None:
         """Deliver, for ever."""
         self._event_loops.add(hub.getcurrent())
+        turns = Turns()
         while True:
-            delivered = sum(1 for _ in itertools.takewhile(bool, (self._next() for _ in range(AT_ONCE))))
-            if delivered == AT_ONCE:
-                hub.sleep(0)
-            else:
+            if not turns.do(self._next):
                 self._work.wait()
 
     def _next(self) -> bool:

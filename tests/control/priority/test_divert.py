@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ryu_apps.control.priority.decide.channels import controller_ids
+from ryu_apps.control.priority.decide.channels import class_order, controller_ids
 from ryu_apps.control.priority.decide.divert import (
     MISS_TABLE,
     NAMED_TABLE,
@@ -130,11 +130,18 @@ def test_only_the_table_of_misses_says_no_match() -> None:
     assert reasons == {MISS_TABLE: 0, PUNT_TABLE: 1, NAMED_TABLE: 1}
 
 
-def test_new_rows_are_added_before_stale_ones_go() -> None:
-    old = sorting_rows(OUT_OF_BAND, controller_ids(OUT_OF_BAND, ()))
-    new = old[: len(old) // 2]
+def test_new_rows_are_added_before_stale_ones_go_and_others_are_left_alone() -> None:
+    old, new = (
+        sorting_rows(OUT_OF_BAND, controller_ids(OUT_OF_BAND, ready)) for ready in ((), class_order(OUT_OF_BAND)[:2])
+    )
+    stale, new = new[-1], new[:-1]
+    added = [row for row in new if row not in old]
+    assert 0 < len(added) < len(new)
     mods = [decode_flow_mod(message) for message in sorting_messages(new, old)]
-    assert [mod.command.name for mod in mods] == ["ADD"] * len(new) + ["DELETE_STRICT"] * (len(old) - len(new))
+    assert [(mod.command.name, mod.row.table_id, mod.row.priority, mod.row.match) for mod in mods] == [
+        *(("ADD", row.table_id, row.priority, row.match) for row in added),
+        ("DELETE_STRICT", stale.table_id, stale.priority, stale.match),
+    ]
 
 
 @pytest.mark.parametrize(

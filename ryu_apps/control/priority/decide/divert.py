@@ -206,10 +206,13 @@ def _with_id(action: object, ids: Mapping[int, int]) -> Controller:
 
 
 def sorting_messages(rows: tuple[FlowRow, ...], old: tuple[FlowRow, ...] = ()) -> list[bytes]:
-    """Flow-mods that put PSO's rows in place of old ones: added first, so that no packet meets an empty table."""
-    wanted = {(row.table_id, row.priority, row.match) for row in rows}
+    """Flow-mods that put PSO's rows in place of old ones: added first, so that no packet meets an empty table.
+
+    A row that is there already is not sent again: while the connections of a switch come, few rows change each time.
+    """
+    wanted, there = {(row.table_id, row.priority, row.match) for row in rows}, set(old)
     stale = [row for row in old if (row.table_id, row.priority, row.match) not in wanted]
-    return [*(_add(row) for row in rows), *(encode.flow_delete(row) for row in stale)]
+    return [*(_add(row) for row in rows if row not in there), *(encode.flow_delete(row) for row in stale)]
 
 
 def _add(row: FlowRow) -> bytes:

@@ -21,7 +21,7 @@ from ryu_apps.openflow import encode
 from ryu_apps.openflow.messages import DumpPart, ErrorMessage, Received
 from ryu_apps.openflow.wire import WireError, with_xid
 
-CHUNK_BYTES = 1 << 13  # some eighty flow-mods: under PSO each is classified while other switches wait
+CHUNK_BYTES = 1 << 12  # some forty flow-mods: under PSO each is classified while other switches wait
 MAX_POSTED = 1000
 Entry = TypeVar("Entry")
 

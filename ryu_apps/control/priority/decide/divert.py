@@ -208,7 +208,7 @@ def _with_id(action: object, ids: Mapping[int, int]) -> Controller:
 def sorting_messages(rows: tuple[FlowRow, ...], old: tuple[FlowRow, ...] = ()) -> list[bytes]:
     """Flow-mods that put PSO's rows in place of old ones: added first, so that no packet meets an empty table.
 
-    A row that is there already is not sent again: while the connections of a switch come, few rows change each time.
+    Rows that are there already are left out: while the connections of a switch come, few change each time.
     """
     wanted, there = {(row.table_id, row.priority, row.match) for row in rows}, set(old)
     stale = [row for row in old if (row.table_id, row.priority, row.match) not in wanted]

@@ -1,4 +1,4 @@
-"""How long trials take, for progress bars and lists: measured on two cores, a guess anywhere else."""
+"""How long trials take, for progress bars and lists: compared with full runs on two cores, a guess elsewhere."""
 
 from __future__ import annotations
 

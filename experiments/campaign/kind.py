@@ -22,7 +22,7 @@ class TrialKind:
         "module:function", what makes its runner from `TestbedSettings`. Kinds with one runner share sessions. A
         name, so that who reads rows needs nothing that acts.
     seconds : callable
-        What a trial takes on a network that is there, for estimates: measured on two cores.
+        What a trial takes on a network that is there, for estimates (`durations`).
     emulated
         Whether it builds an emulated network, which takes its time and whose machine is calibrated.
     root

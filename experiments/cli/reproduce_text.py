@@ -102,7 +102,7 @@ def list_text(rows: Sequence[Json], together: Sequence[Json]) -> str:
     ids = [(*_line(row, row["paper"]), row.get("title")) for row in rows if "same_as" not in row]
     ids += [(*_line(row, row["paper"]), " and ".join(row["same_as"])) for row in rows if "same_as" in row]
     text = table([*ids, *((*_line(row, ""), "") for row in together)], header, right=range(2, 6))
-    notes = "Durations are estimates for two cores; full runs took 0.6 to 1.2 times as long."
+    notes = "Durations are estimates for two cores; full runs took 0.5 to 1.4 times as long."
     return f"{text}\n\n{notes} Ids share trials; a trial runs once in a campaign."
 
 

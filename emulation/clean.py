@@ -198,9 +198,10 @@ def _remove_folder(path: str, run_id: str) -> bool:
     if not folder.is_dir():
         return False
     unmount_small_disk(folder)  # which hides the marker
-    if marker.is_file() and marker.read_text(encoding="ascii") != run_id:
+    owner = marker.read_text(encoding="ascii") if marker.is_file() else ""  # empty: killed while it wrote that
+    if owner not in {"", run_id}:
         return False  # the name was used again by another run
-    if not marker.is_file() and any(folder.iterdir()):
+    if not owner and any(entry != marker for entry in folder.iterdir()):
         raise ArmorError(f"folder {folder} has lost its marker {MARKER_NAME}; look into it and delete it by hand")
     for entry in folder.iterdir():
         if entry == marker:

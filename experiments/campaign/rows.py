@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Concatenate, Generic, ParamSpec, TypeVar
+from typing import Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from experiments.campaign.order import OK
 from experiments.campaign.parameters import Parameters, typed, typed_part
-from experiments.campaign.values import Json
+from experiments.campaign.values import Json, Variant
 
 ParametersT = TypeVar("ParametersT", bound=Parameters)
 MeasuredT = TypeVar("MeasuredT")
 Made = TypeVar("Made")
 Rest = ParamSpec("Rest")
+
+
+class OfVariant(Protocol):
+    """A row that knows the name of its variant."""
+
+    @property
+    def variant(self) -> str | None:
+        """Name of the variant; None where a figure has none."""
+
+
+RowT = TypeVar("RowT", bound=OfVariant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +100,8 @@ class RowType(Generic[ParametersT, MeasuredT]):
             parameters=typed(self.parameters, row.get("parameters") or {}),
             measured=typed_part(self.measured, row),
         )
+
+
+def of_variant(rows: Iterable[RowT], variant: Variant) -> list[RowT]:
+    """Rows of one variant."""
+    return [row for row in rows if row.variant == variant.name]

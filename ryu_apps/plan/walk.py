@@ -64,11 +64,15 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class WalkResult:
-    """Outcome of a walk (`delivered`, `dropped`, `looped`) and the hops, in order; those of its notifications apart."""
+    """Outcome of a walk (`delivered`, `dropped`, `looped`) and the hops, in order; those of its notifications apart.
+
+    `deliveries` counts how often the packet, or a copy of it, left by the host port of its destination.
+    """
 
     outcome: str
     hops: tuple[Hop, ...]
     notifications: tuple[Hop, ...] = ()
+    deliveries: int = 0
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -142,19 +146,19 @@ class Network:
         hops: list[Hop] = []
         notifications: list[Hop] = []
         waiting = [Hop(source, HOST_PORT, packet)]
-        outcome = DROPPED
+        deliveries = 0
         while waiting:
             hop = waiting.pop()
             passed = notifications if is_notification(hop.packet.vlan_tci) else hops
             if hop in passed:
-                return WalkResult(LOOPED, tuple(hops), tuple(notifications))
+                return WalkResult(LOOPED, tuple(hops), tuple(notifications), deliveries)
             passed.append(hop)
             for port, leaving in self.visit(hop):
                 if port == HOST_PORT and is_delivery(self.models[hop.node].plan, leaving):
-                    outcome = DELIVERED
+                    deliveries += 1
                 elif (arrival := self.arrival(hop.node, port)) is not None:
                     waiting.append(Hop(arrival[0], arrival[1], leaving))
-        return WalkResult(outcome, tuple(hops), tuple(notifications))
+        return WalkResult(DELIVERED if deliveries else DROPPED, tuple(hops), tuple(notifications), deliveries)
 
     def arrival(self, node: str, port: int) -> tuple[str, int] | None:
         """(node, in_port) at the far end of a port; None for a host port or a failed link."""

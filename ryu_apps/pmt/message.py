@@ -47,13 +47,17 @@ Pinned = dict[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a message is: its traffic type, and the packet (`packet`) or flow (`pinned`: value and mask) it is about."""
+    """What a message is: its traffic type, and the packet (`packet`) or flow (`pinned`: value and mask) it is about.
+
+    `instructions_at` is the offset behind the match of a flow-mod; 0 for other messages.
+    """
 
     msg_type: int
     traffic_type: TrafficType
     about: About = About.NOTHING
     packet: Fields = field(default_factory=dict)
     pinned: Pinned = field(default_factory=dict)
+    instructions_at: int = 0
 
 
 def read_subject(message: bytes) -> Subject:
@@ -77,8 +81,8 @@ def read_subject(message: bytes) -> Subject:
         packet = _packet_out(message)
         return Subject(msg_type, traffic_type, About.NOTHING if packet is None else About.PACKET, packet=packet or {})
     if msg_type == MsgType.FLOW_MOD:
-        pinned, _ = read_match(message, _FLOW_MOD_MATCH)
-        return Subject(msg_type, traffic_type, About.MATCH, pinned=pinned)
+        pinned, instructions_at = _read_match(message, _FLOW_MOD_MATCH)
+        return Subject(msg_type, traffic_type, About.MATCH, pinned=pinned, instructions_at=instructions_at)
     return Subject(msg_type, traffic_type)
 
 
@@ -108,7 +112,7 @@ def _checked_type(message: bytes) -> int:
 
 
 def _packet_in(message: bytes) -> Fields:
-    pinned, at = read_match(message, _PACKET_IN_MATCH)
+    pinned, at = _read_match(message, _PACKET_IN_MATCH)
     metadata = {"in_port": pinned["in_port"][0]} if "in_port" in pinned else {}
     if len(message) < at + 2:
         raise MalformedMessageError("a packet-in ends before its packet")
@@ -126,7 +130,7 @@ def _packet_out(message: bytes) -> Fields | None:
     return frame_fields(message[at:]) | {"in_port": in_port} if buffer_id == NO_BUFFER else None
 
 
-def read_match(message: bytes, at: int) -> tuple[Pinned, int]:
+def _read_match(message: bytes, at: int) -> tuple[Pinned, int]:
     """Known fields of a match that begins at byte `at`, each with its mask, and the offset behind its padding.
 
     Raises

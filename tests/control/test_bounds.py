@@ -12,7 +12,7 @@ from ryu_apps.control.decide.line_limit import BURST_LINES
 from ryu_apps.control.decide.live_topology import MAX_UNEXPECTED_PORTS
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType, Multipart
-from tests.control.priority.running import PlayedSwitch, with_xid, xids
+from tests.control.priority.running import ADDRESSES, PlayedSwitch, with_xid, xids
 from tests.control.running import RunningApp
 from tests.patience import wait_until
 from tests.pmt.frames import packet_in
@@ -58,7 +58,7 @@ def _alone(app) -> None:
 
 
 def test_a_switch_with_ever_new_ports_is_named_once_for_all_and_others_lose_nothing(app) -> None:
-    with PlayedSwitch(app.openflow_port, dpid=1) as hostile:
+    with PlayedSwitch(app.openflow_port, 1, next(ADDRESSES)) as hostile:
         hostile.hello()
         for first in range(100, 20_000, 100):
             hostile.send(b"".join(map(port_status, range(first, first + 100))))
@@ -78,7 +78,7 @@ def test_a_switch_with_ever_new_ports_is_named_once_for_all_and_others_lose_noth
 @pytest.mark.parametrize(("what", "message", "dpid"), [("switch", ERROR, 2), ("unreadable message", UNREADABLE, 3)])
 def test_errors_are_counted_and_their_lines_limited(app, what, message, dpid) -> None:
     number, node = 3000, f"s{dpid}"
-    with PlayedSwitch(app.openflow_port, dpid=dpid) as hostile:
+    with PlayedSwitch(app.openflow_port, dpid, next(ADDRESSES)) as hostile:
         hostile.hello()
         hostile.send(message * number)
         assert_served(hostile, 8)
@@ -102,7 +102,7 @@ def test_errors_are_counted_and_their_lines_limited(app, what, message, dpid) ->
 
 def test_discovery_frames_without_end_are_left_out_and_named(app) -> None:
     frame = lldp_probe_frame(LldpProbe(3, 2), 0x020000000001)
-    with PlayedSwitch(app.openflow_port, dpid=1) as hostile:
+    with PlayedSwitch(app.openflow_port, 1, next(ADDRESSES)) as hostile:
         hostile.hello()
         wait_until(lambda: app.get("/armor/state")["switches"]["s1"], "the switch is there")
         for _ in range(30):
@@ -118,7 +118,7 @@ def test_discovery_frames_without_end_are_left_out_and_named(app) -> None:
 
 def test_what_ryu_itself_says_of_a_connection_without_a_handshake_is_limited(app) -> None:
     said = "The data field sent from the switch is too short"
-    with PlayedSwitch(app.openflow_port, dpid=2) as hostile:
+    with PlayedSwitch(app.openflow_port, 2, next(ADDRESSES)) as hostile:
         hostile.send(encode.hello(), SHORT_ERROR * 2000)
         wait_until(lambda: "lines of OFPHandler: " in app.log, "the others are summed up")
     assert 0 < app.log.count(said) <= 2 * BURST_LINES
@@ -127,7 +127,7 @@ def test_what_ryu_itself_says_of_a_connection_without_a_handshake_is_limited(app
 def test_a_reply_without_end_costs_its_switch_the_connection(app) -> None:
     ports = b"".join(port(number, 4) for number in range(1, PORTS_OF_A_PART + 1))
     body = struct.pack("!HH4x", Multipart.PORT_DESC, 1) + ports
-    with PlayedSwitch(app.openflow_port, dpid=4) as hostile:
+    with PlayedSwitch(app.openflow_port, 4, next(ADDRESSES)) as hostile:
         hostile.send(encode.hello())
 
         def asked(got: list[bytes]) -> list[int]:
@@ -151,7 +151,8 @@ def test_a_reply_without_end_costs_its_switch_the_connection(app) -> None:
 
 def test_lists_that_nobody_asked_for_are_left_out_and_named_and_their_switch_goes_on(app) -> None:
     endless_flows = bare(MsgType.MULTIPART_REPLY, struct.pack("!HH4x", Multipart.FLOW, 1) + bytes(56))
-    with PlayedSwitch(app.openflow_port, dpid=1) as hostile:
+    address = next(ADDRESSES)
+    with PlayedSwitch(app.openflow_port, 1, address) as hostile:
         hostile.hello()
         for _ in range(100):
             hostile.send(endless_flows)
@@ -161,7 +162,7 @@ def test_lists_that_nobody_asked_for_are_left_out_and_named_and_their_switch_goe
         return [one["text"] for one in app.get("/armor/state")["recent_errors"] if one["what"] == "unasked message"]
 
     wait_until(named, "the switch is named")
-    assert named()[0] == "from 127.0.0.1: 72 bytes of type 19 answer no request of this controller"
+    assert named()[0] == f"from {address}: 72 bytes of type 19 answer no request of this controller"
 
 
 def test_connections_over_the_limit_are_closed_at_once_and_others_served(app) -> None:

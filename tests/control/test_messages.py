@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import struct
 from collections import Counter
@@ -13,7 +12,17 @@ import pytest
 
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.wire import MsgType
-from tests.control.priority.running import PMT, RECORDER, PlayedSwitch, RunningRyu, punt, until, with_xid, xids
+from tests.control.priority.running import (
+    ADDRESSES,
+    PMT,
+    RECORDER,
+    PlayedSwitch,
+    RunningRyu,
+    punt,
+    until,
+    with_xid,
+    xids,
+)
 from tests.openflow.test_lengths import FLOW, LISTED, part
 from tests.patience import whole_lines
 from tests.pmt.messages import bare
@@ -51,7 +60,6 @@ POISONS = {
     "a barrier reply too long": bare(MsgType.BARRIER_REPLY, bytes(8)),
     "an error truncated": bare(MsgType.ERROR, bytes(2)),
 }
-ADDRESSES = (f"127.0.0.{number}" for number in itertools.count(2))  # an address that offends is held back
 HELLO_WITHOUT_END = bare(MsgType.HELLO, struct.pack("!HH", 77, 0))
 
 

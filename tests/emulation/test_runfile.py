@@ -193,6 +193,20 @@ def test_a_folder_without_the_runs_marker_is_not_removed(tmp_path: Path) -> None
     assert run_file.path.exists()
 
 
+@pytest.mark.parametrize("marker", [None, ""], ids=["no marker yet", "an empty marker"])
+def test_a_folder_goes_whose_run_was_killed_while_it_made_that(tmp_path: Path, marker: str | None) -> None:
+    run_file = RunFile(folder=tmp_path)
+    folder = tmp_path / "work"
+    run_file.add("folder", path=str(folder))
+    folder.mkdir()
+    if marker is not None:
+        (folder / MARKER_NAME).write_text(marker, encoding="ascii")
+    abandon(run_file)
+    (report,) = clean_all(folder=tmp_path)
+    assert (report.folders, report.skipped) == ((str(folder),), "")
+    assert not folder.exists()
+
+
 def test_half_of_a_run_gone_already_is_no_trouble(tmp_path: Path) -> None:
     run_file = RunFile(folder=tmp_path)
     run_file.add("folder", path=str(tmp_path / "never made"))

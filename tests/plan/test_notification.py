@@ -12,7 +12,6 @@ from mininet_topos.catalogue import load_topology
 from mininet_topos.ports import HOST_PORT, assign_ports
 from mininet_topos.toy import figure2
 from ryu_apps.plan import notification
-from ryu_apps.plan.addressing import hosts_of
 from ryu_apps.plan.backup_planner import BackupPlanner
 from ryu_apps.plan.check import check_plan
 from ryu_apps.plan.failure_sets import FailureSets
@@ -23,7 +22,7 @@ from ryu_apps.plan.options import PlanOptions
 from ryu_apps.plan.recovery_rows import split_tci, tag_tci
 from ryu_apps.plan.rows import Learn
 from ryu_apps.plan.sdfast import plan_sdfast
-from ryu_apps.plan.walk import Hop, Learning, Network
+from ryu_apps.plan.walk import Learning, Network
 from te_solver.routes import NO_LINK
 from tests.examples import examples
 from tests.verify.networks import case_of, connected, numbers_of, send
@@ -137,27 +136,12 @@ def test_while_a_plan_that_notifies_takes_over_nothing_is_lost_and_one_copy_may_
     failed = frozenset({data.draw(st.sampled_from(topology.link_ids))})
     source, target = data.draw(st.permutations(range(len(topology.node_names))))[:2]
     before, meanwhile = (Network(topology, plans, Learning(), failed) for plans in (older, mixed))
-    first, *later = (deliveries(meanwhile, source, target) for _ in range(3))
+    first, *later = (send(meanwhile, source, target).deliveries for _ in range(3))
     if send(before, source, target).outcome == "delivered":
         assert first in (1, 2)
         assert later == [1, 1]
     else:
         assert (first, *later) == (0, 0, 0)
-
-
-def deliveries(network, source, target):
-    """How often a packet between two hosts, by position, or a copy of it, leaves by a host port."""
-    names, hosts = network.topology.node_names, list(hosts_of(network.topology).values())
-    waiting, count = [Hop(names[source], HOST_PORT, Packet(hosts[source].ipv4, hosts[target].ipv4))], 0
-    while waiting:
-        hop = waiting.pop()
-        for port, leaving in network.visit(hop):
-            if port == HOST_PORT:
-                assert hop.node == names[target]
-                count += 1
-            elif (arrival := network.arrival(hop.node, port)) is not None:
-                waiting.append(Hop(*arrival, leaving))
-    return count
 
 
 @examples(40)

@@ -177,10 +177,13 @@ def facts_of(rows: Sequence[FlowsRow], choices: Sequence[Choice]) -> list[str]:
     own = [row for choice in dict.fromkeys(choices) for row in chosen(rows, choice)]
     failed = sorted({row.measured.failed_links[0] for row in own})
     rounds = len({row.round for row in own})
+    scales = sorted({(row.parameters.scale, row.parameters.transport.upper()) for row in own})
+    ratios = " and ".join(f"1:{scale:.0f} ({transport})" for scale, transport in scales)
+    links = " and ".join(f"{tunnel_traffic.LINK_MBPS / scale:g}" for scale, _ in scales)
     return [
         f"Gscale, {tunnel_traffic.PAIRS} random pairs and one failed link a round "
         f"({', '.join(failed)}; rounds: {rounds}).",
-        f"Scaled 1:{tunnel_traffic.SCALE:.0f}: links carry {tunnel_traffic.LINK_MBPS:g} Mbit/s of payload, flows send "
+        f"Scaled {ratios}: links carry {links} Mbit/s of payload, flows send "
         f"{100 * testbed.OFFERED_SHARE:.0f} % of their allocation.",
     ]
 

@@ -224,7 +224,7 @@ def crossing(row: FlowsRow, direction: str, which: Sequence[Class], *, fluid: bo
             rates = fluid_rates(row, flow) if fluid else long_rates(row, flow)
             for place, (when, mbps) in enumerate(zip(("before", "after"), rates, strict=True)):
                 if direction in getattr(row.measured.paths[flow.name], when):
-                    sums[place] += tunnel_traffic.SCALE * mbps
+                    sums[place] += row.parameters.scale * mbps
     return Crossing(*sums)
 
 

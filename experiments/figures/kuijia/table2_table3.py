@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.flows import ROWS, FlowsRow
+from experiments.campaign.rows import of_variant
 from experiments.campaign.statistics import Estimate, mean_interval
-from experiments.campaign.values import Variant
 from experiments.campaign.verdicts import CHANGE, MARGIN, AtMost, Band, Claim, ClaimResult, Within, around, judge
 from experiments.charts import canvas
 from experiments.charts.canvas import INK, PALETTE, say_empty
@@ -68,11 +68,6 @@ def of_table(rows: Sequence[FlowsRow], table: str, transport: str = testbed.TCP)
     """Rows of the trials that send the flows of a table."""
     choice = Choice(transport, topology=tunnel_traffic.FIGURE1)
     return [row for row in chosen(rows, choice) if row.parameters.table == table]
-
-
-def of_variant(rows: Sequence[FlowsRow], variant: Variant) -> list[FlowsRow]:
-    """Rows of a scheme."""
-    return [row for row in rows if row.variant == variant.name]
 
 
 def by_scheme(rows: Sequence[FlowsRow], table: str) -> Groups:
@@ -135,7 +130,7 @@ def figure1_picture(table: str, title: str, grouped: Grouped) -> Callable[[Seque
         canvas.legend(figure, shown)
         facts = [
             f"Figure 1's network, scaled 1:{_SCALE:.0f}, links of "
-            f"{tunnel_traffic.LINK_MBPS * testbed.TABLE_HEADROOM[table]:g} Mbit/s of frames; "
+            f"{tunnel_traffic.LINK_MBPS / _SCALE * testbed.TABLE_HEADROOM[table]:g} Mbit/s of frames; "
             "s2-s4 fails at 0, and with it the tunnel of f1 and f2; f1 goes over to the "
             "tunnel of f3, f2 to that of f4.",
             "First round; means of half a second at the receiver; dashed: the fluid model's rate after the failure.",

@@ -23,6 +23,7 @@ from experiments.campaign.draws.tunnel_traffic import (
     SCALE,
     SINGLE,
     TUNNELS,
+    UDP_SCALE,
     allocation_of,
 )
 from experiments.campaign.kinds.flows import FlowsParameters
@@ -86,18 +87,20 @@ def rounds_of(plan: CampaignPlan) -> int:
 def gscale_trials(plan: CampaignPlan, transport: str, queues: str = SINGLE) -> tuple[Trial, ...]:
     """Trials on Gscale, demand by demand, schemes taking turns."""
     demands = QUICK_DEMANDS_MBPS if plan.quick else DEMANDS_MBPS
+    scale = UDP_SCALE if transport == UDP else SCALE
+    suffix = "" if scale == SCALE else f"-{LINK_MBPS / scale:g}mbps"
     return tuple(
         _trial(
             plan,
             variant,
             (GSCALE, drawing, failed_link(drawing, plan.seed)),
             FlowsParameters(
-                network=f"{queues}-{demand_mbps}",
+                network=f"{queues}-{demand_mbps}{suffix}",
                 drawing=drawing,
                 seed=plan.seed,
                 transport=transport,
                 queues=queues,
-                scale=SCALE,
+                scale=scale,
                 headroom=HEADROOM,
                 tunnels=TUNNELS,
                 demand_mbps=demand_mbps,
@@ -159,7 +162,7 @@ def _trial(plan: CampaignPlan, variant: Variant, where: tuple[str, int, LinkId],
         failures=1,
         links=(str(link),),
         pairs=(),
-        load=Load(False, 0.0, None, None, LINK_MBPS),
+        load=Load(False, 0.0, None, None, LINK_MBPS / own.scale),
         timing=QUICK_TIMING if plan.quick else TIMING,
         seed=plan.seed,
         parameters=own,

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from experiments.campaign.figure import PaperFigure
 from experiments.campaign.kinds.flows import ROWS, FlowsRow
+from experiments.campaign.rows import of_variant
 from experiments.campaign.values import CampaignPlan, Trial
 from experiments.campaign.verdicts import CHANGE, AtLeast, Claim, ClaimResult, judge
 from experiments.figures.kuijia import testbed
@@ -26,7 +27,6 @@ from experiments.figures.kuijia.table2_table3 import (
     figure1_picture,
     figure1_table,
     of_table,
-    of_variant,
 )
 
 _TABLE, _TITLE = "table2", "Why moved flows keep their rate under rescaling: intervals between packets"

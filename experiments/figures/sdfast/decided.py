@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from experiments.campaign.kinds.verify import VerifyRow, read_rows
 from experiments.campaign.statistics import Estimate
-from experiments.campaign.values import Json, Variant
+from experiments.campaign.values import Json
 from experiments.campaign.verdicts import COUNT, Claim, ClaimResult, Exactly, judge
 from experiments.figures.sdfast import measures, setup
 from experiments.figures.sdfast.setup import LABELS
@@ -31,11 +31,6 @@ def coverage_rows(rows: Sequence[Json], topologies: Iterable[str], failures: Ite
     names, numbers = tuple(topologies), tuple(failures)
     found = read_rows(measures.good_rows(rows))
     return [row for row in found if row.topology in names and row.failures in numbers]
-
-
-def of_variant(rows: Iterable[VerifyRow], variant: Variant) -> list[VerifyRow]:
-    """Rows of one variant."""
-    return [row for row in rows if row.variant == variant.name]
 
 
 def counted(rows: Sequence[VerifyRow], what: Callable[[VerifyRow], int], name: str) -> ClaimResult:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.verify import Outcomes, VerifyRow
+from experiments.campaign.rows import of_variant
 from experiments.campaign.statistics import Estimate
 from experiments.campaign.values import CampaignPlan, Json, Trial, Variant
 from experiments.campaign.verdicts import Claim, ClaimResult, judge
@@ -21,7 +22,6 @@ from experiments.figures.sdfast.decided import (
     OUTCOMES,
     counted,
     coverage_rows,
-    of_variant,
 )
 from experiments.figures.sdfast.measures import Choice
 from experiments.figures.sdfast.setup import LABELS

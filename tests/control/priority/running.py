@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -83,6 +84,10 @@ class RunningRyu:
     def connections(self, dpid: int) -> list[int]:
         """Classes of the connections of a switch."""
         return next((one["connections"] for one in self.state()["switches"] if one["dpid"] == dpid), [])
+
+
+# One each, since an address that offends is held back.
+ADDRESSES = (f"127.0.{number >> 8}.{number & 255}" for number in itertools.count(10))
 
 
 class PlayedSwitch:

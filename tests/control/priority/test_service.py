@@ -10,6 +10,7 @@ import pytest
 from ryu_apps.openflow.wire import MsgType, header
 from tests.control.priority.recorder import SLOW_BYTES
 from tests.control.priority.running import (
+    ADDRESSES,
     PMT,
     RECORDER,
     PlayedSwitch,
@@ -216,7 +217,7 @@ def test_a_role_and_fragments_are_reported_to_class_connections_too(ryu, switch)
     ],
 )
 def test_a_switch_that_sends_nonsense_loses_its_connection_and_no_other_does(ryu, switch, poison) -> None:
-    with PlayedSwitch(ryu.openflow_port, dpid=2) as hostile:
+    with PlayedSwitch(ryu.openflow_port, 2, next(ADDRESSES)) as hostile:
         xid = hostile.asked_for_ports()
         until(lambda: ryu.connections(2), "the service knows the switch")
         hostile.send(with_xid(poison, xid))
@@ -236,7 +237,7 @@ def test_a_switch_that_sends_nonsense_loses_its_connection_and_no_other_does(ryu
     ],
 )
 def test_a_message_that_ryu_would_parse_for_ever_costs_its_switch_the_connection(ryu, switch, poison) -> None:
-    with PlayedSwitch(ryu.openflow_port, dpid=2) as hostile:
+    with PlayedSwitch(ryu.openflow_port, 2, next(ADDRESSES)) as hostile:
         hostile.send(with_xid(poison, hostile.asked_for_ports()))
         assert hostile.is_closed_by_controller()
     switch.send(punt(5, HIGH))

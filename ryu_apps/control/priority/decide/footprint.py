@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ryu_apps.openflow.wire import HEADER_BYTES, OFPTT_ALL, FlowCommand, MalformedMessageError, MsgType
-from ryu_apps.pmt.message import read_match, read_subject
+from ryu_apps.pmt.message import read_subject
 from ryu_apps.pmt.rules import Carried
 
 Resource = tuple[object, ...]
@@ -33,7 +33,7 @@ CARRIED = {
     MsgType.QUEUE_REQUEST: Carried.REQUESTS,
 }
 
-_MATCH_AT, _COMMAND_AT = 48, 25
+_COMMAND_AT = 25
 _CHECK_OVERLAP = 2
 _ACTION_INSTRUCTIONS, _METER_INSTRUCTION = (3, 4), 6
 _GROUP_ACTION, _EXPERIMENTER = 22, 0xFFFF
@@ -108,14 +108,13 @@ def _flow_mod(message: bytes) -> Footprint:
         written = (*FLOWS, table, priority, match)
     # A deleted group takes its entries along, so a modification must find them as it would have in order.
     is_modify = command in (FlowCommand.MODIFY, FlowCommand.MODIFY_STRICT)
-    uses_indirect = is_modify or not is_one or _uses_indirect(message)
+    uses_indirect = is_modify or not is_one or _uses_indirect(message, subject.instructions_at)
     return Footprint(reads=(INDIRECT,) if uses_indirect else (), writes=(written,))
 
 
-def _uses_indirect(message: bytes) -> bool:
+def _uses_indirect(message: bytes, instructions_at: int) -> bool:
     """Whether a flow-mod names a group or a meter, or may do so in an action that is not known here."""
-    _, start = read_match(message, _MATCH_AT)
-    for kind, at, end in _items(message, start, len(message)):
+    for kind, at, end in _items(message, instructions_at, len(message)):
         if kind in (_METER_INSTRUCTION, _EXPERIMENTER):
             return True
         if kind in _ACTION_INSTRUCTIONS:

@@ -1,10 +1,10 @@
 """Set-up of Kuijia's measured evaluation (sections 3 and 5): who sends what over which tunnels, and what fails.
 
 Gscale, five pairs drawn at random, three tunnels a pair, 0.8 to 1.6 Gbit/s a pair, and a link that fails. The network
-is 100 times slower: 1 Gbit/s is 10 Mbit/s of payload. Links are shaped 5 % faster than that, since Ethernet, IP, TCP
-and label take 4.8 % of a full frame; flows send 97 % of what traffic engineering gives them, since acknowledgements
-cross the links of other flows (2.3 %). So what traffic engineering calls full is full, and not more than that. Links of
-Table 3 are not faster: its 470 and 470 Mbit/s are what TCP gets through a link of 1 Gbit/s.
+is 100 times slower, for UDP 200 times: 1 Gbit/s is 10 or 5 Mbit/s of payload. Links are shaped 5 % faster than that,
+since Ethernet, IP, TCP and label take 4.8 % of a full frame; flows send 97 % of what traffic engineering gives them,
+since acknowledgements cross the links of other flows (2.3 %). So what traffic engineering calls full is full, and not
+more than that. Links of Table 3 are not faster: its 470 and 470 Mbit/s are what TCP gets through a link of 1 Gbit/s.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def repeat(times: int, folder: Path, command: tuple[str, ...]) -> list[dict[str,
             code = _code_of(command, printed)
             printed.seek(0)
             outcome = outcome_of(printed.read())
-        rows.append({"run": number, **_origin(), "minutes": round((time.time() - began_s) / 60, 1), "exit_code": code})
+        rows.append({"run": number, **origin(), "minutes": round((time.time() - began_s) / 60, 1), "exit_code": code})
         rows[-1].update(outcome)
         with file.open("a", encoding="utf-8") as kept:
             kept.write(json.dumps(rows[-1]) + "\n")
@@ -69,7 +69,8 @@ def _code_of(command: tuple[str, ...], printed: IO[str]) -> int:
             raise
 
 
-def _origin() -> dict[str, str]:
+def origin() -> dict[str, str]:
+    """Commit of the checkout, and the time."""
     words = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
     commit = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
     return {"commit": commit, "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")}

@@ -17,6 +17,12 @@ from tests.patience import patient_s
 
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/share/openvswitch/scripts"])
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
+# As ovs-ctl starts it: `ovs-vsctl set-manager` says where else it listens, `set-ssl` with what.
+_REMOTES = ("--remote=punix:db.sock", "--remote=db:Open_vSwitch,Open_vSwitch,manager_options")
+_TLS = tuple(
+    f"--{option}=db:Open_vSwitch,SSL,{column}"
+    for option, column in (("private-key", "private_key"), ("certificate", "certificate"), ("ca-cert", "ca_cert"))
+)
 
 
 class DummyOvs:
@@ -30,7 +36,7 @@ class DummyOvs:
     def __enter__(self) -> DummyOvs:
         try:
             self.run("ovsdb-tool", "create", "conf.db", str(_SCHEMA))
-            self._start("ovsdb-server", "--remote=punix:db.sock", "conf.db", ready=self.folder / "db.sock")
+            self._start("ovsdb-server", *_REMOTES, *_TLS, "conf.db", ready=self.folder / "db.sock")
             self.run("ovs-vsctl", "--no-wait", "init")
             self.start_vswitchd()
         except BaseException:

@@ -1,8 +1,11 @@
-"""Fills the backup database of a switch with its plan, again and again until that is acknowledged."""
+"""Fills the backup database of a switch with its plan until that is acknowledged, and knows when it has gone."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+
+from ryu.lib import hub
 
 from machine.event_log import EventLog
 from ryu_apps.backup_database.store import BackupStore
@@ -23,6 +26,7 @@ class BackupFiller:
     def __init__(self, faults: Faults, events: EventLog) -> None:
         self.generation: dict[str, int] = {}
         self.unacknowledged: set[str] = set()
+        self._turns: defaultdict[str, hub.Semaphore] = defaultdict(hub.Semaphore)
         self._faults = faults
         self._events = events
 
@@ -33,10 +37,17 @@ class BackupFiller:
 
         Each attempt asks for the plan: another one may have come meanwhile, and been written.
         """
-        until_done(lambda: self._write(remote, plan(), ports), wanted, self._faults, "backup database", node)
+        until_done(lambda: self._write(remote, node, plan, ports), wanted, self._faults, "backup database", node)
 
-    def _write(self, remote: str, plan: RulePlan, ports: Mapping[int, str]) -> None:
-        self.unacknowledged.add(plan.node)
-        self.generation[plan.node] = BackupStore(remote).replace_plan(plan.node, plan, ports)
-        self.unacknowledged.discard(plan.node)
-        self._events.write("backup_filled", node=plan.node, generation=self.generation[plan.node])
+    def _write(self, remote: str, node: str, plan: Callable[[], RulePlan], ports: Mapping[int, str]) -> None:
+        with self._turns[node]:  # who has waited asks for the plan after that: no older plan is written over a newer
+            self.unacknowledged.add(node)
+            self.generation[node] = BackupStore(remote).replace_plan(node, plan(), ports)
+            self.unacknowledged.discard(node)
+        self._events.write("backup_filled", node=node, generation=self.generation[node])
+
+    def has_lost(self, remote: str, node: str) -> bool:
+        """Whether a database no longer has the plan that it acknowledged (`BackupStoreError`: it does not say)."""
+        with self._turns[node]:
+            acknowledged = None if node in self.unacknowledged else self.generation.get(node)
+            return acknowledged is not None and BackupStore(remote).generation(node) != acknowledged

@@ -57,6 +57,7 @@ from ryu_apps.plan.scheme import Scheme
 RETURN_POLL_S = 0.25
 LONELY_S = 10.0  # switches try again every few seconds
 KNOWLEDGE_POLL_S = 10.0  # unless counters are polled
+BACKUP_POLL_S = 10.0
 KNOWLEDGE_DELAY_S = 0.5  # after a failure; by then notifications have reached every switch
 
 
@@ -116,6 +117,7 @@ class Controller:
         hub.spawn_after(LONELY_S, self._say_if_lonely)
         hub.spawn(self.repeat, RETURN_POLL_S, "return", self.coordinator.run_due)
         hub.spawn(self.repeat, self.settings.stats_interval_s or KNOWLEDGE_POLL_S, "knowledge", self._read_everywhere)
+        hub.spawn(self.repeat, BACKUP_POLL_S, "backup database", self._fill_lost_backups)
         if self.settings.stats_interval_s:
             hub.spawn(self.repeat, self.settings.stats_interval_s, "statistics", self._poll)
         if self.settings.discovery_interval_s:
@@ -256,6 +258,15 @@ class Controller:
                 ports,
                 lambda: self.switches.get(switch.node) is switch,
             )
+
+    def _fill_lost_backups(self) -> None:
+        """Fill backup databases that were emptied or made anew since, without waiting for a switch to connect."""
+        for switch in self._installed():
+            remote = self.settings.backup_remote(switch.node, switch.control_ip)
+            with self.faults.surfaced("backup database", switch.node):
+                if remote and self.backups.has_lost(remote, switch.node):
+                    self.faults.report("backup database", "its plan is gone; it is filled again", switch.node)
+                    self.fill_backup(switch)
 
     def repeat(self, pause_s: float, what: str, act: Callable[[], None]) -> None:
         """Act, again and again, with a pause (s) after each time; errors are reported as those of `what`."""

@@ -29,6 +29,7 @@ _REFUSED = LimitedLog(LOG)
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _ACCEPT_AGAIN_S = 0.1
 _OTHER_FILES = 512  # open files that are no OpenFlow connections
+_REFUSED_OPEN_S, _MOST_REFUSED_OPEN = 0.25, 64  # who connects again as soon as it is closed has to wait so long
 _ONE_AT_A_TIME = hub.Semaphore()  # of all ports: a switch may open a connection to each at once
 _SLOW = f"its handshake has not ended within {HANDSHAKE_S:g} s"
 Handle = Callable[[Any, Any], None]
@@ -40,6 +41,8 @@ class OpenFlowServer(hub.StreamServer):
 
     Ryu's own forgets its TLS settings at the first connection, so that no second switch could connect.
     """
+
+    _n_refused_open = 0
 
     def __init__(self, address: tuple[str, int], handle: Handle, **_of_ryu: Any) -> None:
         super().__init__(address, _with_tls(handle) if has_identity() else handle)
@@ -64,10 +67,22 @@ class OpenFlowServer(hub.StreamServer):
     def _begin(self, connection: Any, address: Any) -> None:
         refused = CONNECTIONS.why_refused(str(address[0]), time.monotonic())
         if refused:
-            connection.close()
+            self._refuse(connection)
             _REFUSED.error("refused connections", refused)
         else:
             hub.spawn(self._serve, connection, address)
+
+    def _refuse(self, connection: Any) -> None:
+        """Close a connection a little later, unread, or at once while many wait for that."""
+        if self._n_refused_open < _MOST_REFUSED_OPEN:
+            self._n_refused_open += 1
+            hub.spawn_after(_REFUSED_OPEN_S, self._close_refused, connection)
+        else:
+            connection.close()
+
+    def _close_refused(self, connection: Any) -> None:
+        self._n_refused_open -= 1
+        connection.close()
 
     def _serve(self, connection: Any, address: Any) -> None:
         try:

@@ -66,13 +66,15 @@ class Hop:
 class WalkResult:
     """Outcome of a walk (`delivered`, `dropped`, `looped`) and the hops, in order; those of its notifications apart.
 
-    `deliveries` counts how often the packet, or a copy of it, left by the host port of its destination.
+    `deliveries` counts how often the packet, or a copy of it, left by the host port of its destination; `astray`, how
+    often it left by another host port, or tagged.
     """
 
     outcome: str
     hops: tuple[Hop, ...]
     notifications: tuple[Hop, ...] = ()
     deliveries: int = 0
+    astray: int = 0
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -146,19 +148,21 @@ class Network:
         hops: list[Hop] = []
         notifications: list[Hop] = []
         waiting = [Hop(source, HOST_PORT, packet)]
-        deliveries = 0
+        deliveries = astray = 0
         while waiting:
             hop = waiting.pop()
             passed = notifications if is_notification(hop.packet.vlan_tci) else hops
             if hop in passed:
-                return WalkResult(LOOPED, tuple(hops), tuple(notifications), deliveries)
+                return WalkResult(LOOPED, tuple(hops), tuple(notifications), deliveries, astray)
             passed.append(hop)
             for port, leaving in self.visit(hop):
-                if port == HOST_PORT and is_delivery(self.models[hop.node].plan, leaving):
-                    deliveries += 1
+                if port == HOST_PORT:
+                    is_delivered = is_delivery(self.models[hop.node].plan, leaving)
+                    deliveries, astray = deliveries + is_delivered, astray + (not is_delivered)
                 elif (arrival := self.arrival(hop.node, port)) is not None:
                     waiting.append(Hop(arrival[0], arrival[1], leaving))
-        return WalkResult(DELIVERED if deliveries else DROPPED, tuple(hops), tuple(notifications), deliveries)
+        outcome = DELIVERED if deliveries else DROPPED
+        return WalkResult(outcome, tuple(hops), tuple(notifications), deliveries, astray)
 
     def arrival(self, node: str, port: int) -> tuple[str, int] | None:
         """(node, in_port) at the far end of a port; None for a host port or a failed link."""

@@ -6,8 +6,10 @@ import signal
 
 import pytest
 
+from machine.json_rpc import connected
 from mininet_topos.catalogue import load_topology
 from mininet_topos.ports import assign_ports
+from ryu_apps.backup_database.decide.tables import PLAN_TABLES
 from ryu_apps.backup_database.schema import DATABASE, SCHEMA_PATH
 from ryu_apps.backup_database.store import BackupStore
 from ryu_apps.control.decide.returning import tag_ids_of_links
@@ -98,6 +100,22 @@ def test_a_backup_database_that_does_not_answer_holds_up_nothing_else(network, d
         assert app.get("/armor/state")["backup_generations"] == {}
         database.send_signal(signal.SIGCONT)
         assert len(app.wait_ready()["backup_generations"]) == 8
+
+
+def test_a_backup_database_that_was_emptied_is_filled_again(network, database, tmp_path):
+    with RunningApp("sdfast", "figure2", tmp_path, mode="agent", backup_db=database.remote) as app:
+        network.connect(app.target)
+        app.wait_ready()
+        with connected(database.remote, 5.0) as client:
+            everything = [{"op": "delete", "table": name, "where": []} for name in ("Bridge", *PLAN_TABLES)]
+            client.call("transact", [DATABASE, *everything])
+        assert BackupStore(database.remote).read_plan("s1") is None
+        for node, plan in PLANS.items():
+            stored = wait_until(
+                lambda node=node: BackupStore(database.remote).read_plan(node), "it is filled again", 30
+            )
+            assert stored.plan == with_edge_rows(plan)
+        assert {one["what"] for one in app.get("/armor/state")["recent_errors"]} == {"backup database"}
 
 
 def test_rows_of_agents_go_when_their_link_has_been_up_again_for_long_enough(network, tmp_path):

@@ -85,7 +85,8 @@ def test_a_system_without_open_files_to_give_is_asked_again_and_the_place_of_wha
 
     connections = Connections(ConnectionLimits(1, 1))
     monkeypatch.setattr(listening, "CONNECTIONS", connections)
-    monkeypatch.setattr(listening, "_ACCEPT_AGAIN_S", 0.0)
+    for pause in ("_ACCEPT_AGAIN_S", "_REFUSED_OPEN_S"):
+        monkeypatch.setattr(listening, pause, 0.0)
     first, second, third = (SimpleNamespace(close=lambda number=number: closed.append(number)) for number in range(3))
     closed: list[int] = []
     served: list[object] = []

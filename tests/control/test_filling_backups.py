@@ -1,4 +1,4 @@
-"""A backup database that does not take a plan at first gets the plan that its switch has by then."""
+"""A backup database that does not take a plan at first, or loses it, gets the plan that its switch has by then."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import logging
 import pytest
 
 pytest.importorskip("ryu", reason="Ryu is not installed")
+from ryu.lib import hub
+
 from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError
 from ryu_apps.control import backup_filler, retrying
@@ -32,7 +34,13 @@ class Store:
         if Store.refused:
             Store.refused -= 1
             raise ArmorError("no server")
+        hub.sleep(0)  # others may run meanwhile, as while a server is awaited
         Store.written.append(plan)
+        return len(Store.written)
+
+    def generation(self, bridge: str) -> int:
+        """How many plans it has taken."""
+        assert bridge == "s1"
         return len(Store.written)
 
 
@@ -60,3 +68,25 @@ def test_a_write_that_nobody_waits_for_any_more_is_not_tried_again(filler: Backu
     filler.fill("unix:/s1.sock", "s1", lambda: OLD, {}, lambda: next(wanted))
     assert (Store.written, Store.refused) == ([], 7)
     assert filler.unacknowledged == {"s1"}
+
+
+def test_of_two_writers_at_once_the_later_writes_the_plan_of_its_own_turn(filler: BackupFiller) -> None:
+    Store.refused = 0
+    has = [OLD]
+    first, second = (hub.spawn(filler.fill, "unix:/s1.sock", "s1", lambda: has[0], {}, lambda: True) for _ in range(2))
+    hub.sleep(0)
+    has[0] = NEW  # while the first writes
+    hub.joinall([first, second])
+    assert [one is OLD for one in Store.written] == [True, False]
+    assert Store.written[1] is NEW
+
+
+def test_a_plan_that_was_acknowledged_and_has_gone_is_missed(filler: BackupFiller) -> None:
+    Store.refused = 0
+    assert not filler.has_lost("unix:/s1.sock", "s1")  # nothing was written yet
+    filler.fill("unix:/s1.sock", "s1", lambda: OLD, {}, lambda: True)
+    assert not filler.has_lost("unix:/s1.sock", "s1")
+    Store.written = []
+    assert filler.has_lost("unix:/s1.sock", "s1")
+    filler.unacknowledged.add("s1")  # somebody is about to write
+    assert not filler.has_lost("unix:/s1.sock", "s1")

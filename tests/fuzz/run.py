@@ -1,7 +1,8 @@
 """Fuzz all targets, or those named, for some minutes: `python -m tests.fuzz.run --minutes M [TARGET ...]`.
 
-Two targets run at a time. Inputs that found something new are kept in .fuzz/TARGET and used again; what crashes or
-hangs a target goes to .fuzz/found, and the exit code is 1.
+Two targets run at a time, and a long run runs all of them several times. Inputs that found something new are
+kept in .fuzz/TARGET and used again, so that runs add up; .fuzz/runs.jsonl gets a line each time a target has run. What
+crashes or hangs a target goes to .fuzz/found, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ import secrets
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 
+from scripts.repeat_tests import origin
 from tests.fuzz.targets import ROOT, TARGETS, seeds
 
 FOLDER = ROOT / ".fuzz"
 HANG_S = 10
+ROUND_MINUTES = 20
 PARALLEL = 2
 _SLACK_S = 120.0
 
@@ -120,16 +124,39 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no target {unknown[0]!r}; known: {', '.join(known)}")
     names = given.targets or list(known)
-    seconds = max(2, round(60 * given.minutes * PARALLEL / len(names)))
-    outcomes = []
+    rounds = max(1, round(given.minutes / ROUND_MINUTES))
+    seconds = max(2, round(60 * given.minutes * PARALLEL / len(names) / rounds))
+    totals: dict[str, Outcome] = {}
     with ThreadPoolExecutor(PARALLEL) as pool:
-        for outcome in pool.map(lambda name: (fuzz if name in TARGETS else try_machine)(name, seconds), names):
-            outcomes.append(outcome)
+        for outcome in pool.map(lambda name: (fuzz if name in TARGETS else try_machine)(name, seconds), rounds * names):
+            keep(outcome, FOLDER / "runs.jsonl")
+            totals[outcome.target] = added(totals.get(outcome.target), outcome)
             if not given.json:
                 print(_line(outcome), flush=True)
     if given.json:
-        print(json.dumps([asdict(outcome) for outcome in outcomes], indent=2))
-    return 1 if any(outcome.said or outcome.found for outcome in outcomes) else 0
+        print(json.dumps([asdict(outcome) for outcome in totals.values()], indent=2))
+    elif rounds > 1:
+        print("in all:", *(_line(outcome) for outcome in totals.values()), sep="\n")
+    return 1 if any(outcome.said or outcome.found for outcome in totals.values()) else 0
+
+
+def keep(outcome: Outcome, file: Path) -> None:
+    """Append a line to the file of all runs."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps({**origin(), **asdict(outcome)}) + "\n")
+
+
+def added(total: Outcome | None, outcome: Outcome) -> Outcome:
+    """The outcome of a target after one more round."""
+    if total is None:
+        return outcome
+    return replace(
+        outcome,
+        seconds=total.seconds + outcome.seconds,
+        executions=total.executions + outcome.executions,
+        said="\n".join(filter(None, (total.said, outcome.said))),
+    )
 
 
 def _line(outcome: Outcome) -> str:

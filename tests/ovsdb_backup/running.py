@@ -30,6 +30,7 @@ class RunningAgent:
 
     def __init__(self, ovs: DummyOvs, database: OvsdbServer, where: Site) -> None:
         self.ovs, self.database, self.site = ovs, database, where
+        self.remote = database.remote
         self.events_file = ovs.folder / "events.jsonl"
         self.process: subprocess.Popen[bytes] | None = None
         ovs.add_bridge(where.name, 1, (1, *where.ports))
@@ -41,7 +42,7 @@ class RunningAgent:
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "ovsdb_backup.agent", "--bridge", self.site.name),
-                    *("--database", self.database.remote, "--second-source", self.ovs.database),
+                    *("--database", self.remote, "--second-source", self.ovs.database),
                     *("--management", self.ovs.management(self.site.name), *self.options),
                 ],
                 env={**os.environ, "ARMOR_EVENTS": str(self.events_file)},

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from experiments.loadgen.ports import free_port
+from machine.tls import TlsFiles
 from tests.daemons import Daemon
 
 
@@ -22,6 +24,7 @@ class OvsdbServer:
             subprocess.run(["ovsdb-tool", "create", file, schema], check=True)
         self.socket = folder / "db.sock"
         self._daemon: Daemon | None = None
+        self._tls: tuple[str, ...] = ()
 
     @property
     def remote(self) -> str:
@@ -30,8 +33,17 @@ class OvsdbServer:
 
     def start(self) -> None:
         """Start, and wait until clients can connect."""
-        options = (*map(str, self.databases), f"--remote=punix:{self.socket}", f"--unixctl={self.folder}/ovsdb.ctl")
-        self._daemon = Daemon(self.folder, "ovsdb-server", options, self.socket)
+        options = (f"--remote=punix:{self.socket}", *self._tls, f"--unixctl={self.folder}/ovsdb.ctl")
+        self._daemon = Daemon(self.folder, "ovsdb-server", (*map(str, self.databases), *options), self.socket)
+
+    def restart_with_tls(self, files: TlsFiles) -> str:
+        """Start anew, and listen on loopback with TLS too; the address for clients there."""
+        port = free_port()
+        keys = (f"--private-key={files.private_key}", f"--certificate={files.certificate}")
+        self._tls = (f"--remote=pssl:{port}:127.0.0.1", *keys, f"--ca-cert={files.ca_certificate}")
+        self.stop()
+        self.start()
+        return f"ssl:127.0.0.1:{port}"
 
     def kill_hard(self) -> None:
         """SIGKILL: no good-bye, nothing flushed."""

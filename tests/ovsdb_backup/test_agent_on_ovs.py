@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from machine.authority import files_of, make_certificates
 from mininet_topos.toy import figure2
 from ovsdb_backup.decide.packet import read_packet
 from ryu_apps.backup_database.store import BackupStore
@@ -198,6 +199,19 @@ def test_failure_while_the_agent_was_down_is_met_at_its_start(at_d):
     at_d.set_port(port_no, up=False)
     at_d.start()
     at_d.wait_rows(wanted_after_failure(NODE_D, port_no), "the backup rows")
+
+
+def test_a_plan_and_a_later_one_come_over_tls(at_d, tmp_path):
+    make_certificates(tmp_path / "tls", ("switch", "agent"), days=1)
+    mine = files_of(tmp_path / "tls", "agent")
+    at_d.remote = at_d.database.restart_with_tls(files_of(tmp_path / "tls", "switch"))
+    at_d.options += ("--private-key", mine.private_key, "--certificate", mine.certificate)
+    at_d.options += ("--ca-cert", mine.ca_certificate)
+    at_d.start_ready()
+    at_d.database.kill_hard()
+    at_d.database.start()
+    BackupStore(at_d.database.remote).replace_plan("s4", NODE_D.plan)  # no names of links: another generation
+    at_d.wait_events("plan_loaded", 2)
 
 
 def test_restarted_switch_is_refilled_without_any_controller(at_d):

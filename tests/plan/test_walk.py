@@ -66,7 +66,8 @@ def test_only_a_clean_packet_for_the_host_counts_as_delivered():
     assert not is_delivery(plan, Packet(ipv4_dst=7, vlan_tci=0x1001))
     assert not is_delivery(plan, Packet(ipv4_dst=7, mpls=((1, 0),)))
     tagged = network_with({"s1": to(PushVlan(), Output(2)), "s2": to(Output(1))}, TOYS["pair"]())
-    assert send(tagged, 0, 1).outcome == "dropped"
+    walk = tagged.send("s1", Packet(10 << 24 | 1, 10 << 24 | 2))
+    assert (walk.outcome, walk.deliveries, walk.astray) == ("dropped", 0, 1)
 
 
 def test_failed_ports_are_those_of_failed_links():

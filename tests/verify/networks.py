@@ -120,10 +120,12 @@ def mode_of(scheme: str, chosen: PlanOptions) -> str:
 
 
 def send(network: Network, source: int, target: int) -> WalkResult:
-    """Send an untagged packet between two hosts, by position."""
+    """Send an untagged packet between two hosts, by position; no host may get what is not its own."""
     hosts = list(hosts_of(network.topology).values())
     node = network.topology.node_names[source]
-    return network.send(node, Packet(hosts[source].ipv4, hosts[target].ipv4))
+    walk = network.send(node, Packet(hosts[source].ipv4, hosts[target].ipv4))
+    assert walk.astray == 0, walk
+    return walk
 
 
 def numbers_of(topology: Topology, failed: frozenset[LinkId]) -> list[int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.in_band import ROWS, InBandParameters, InBandRow
+from experiments.campaign.rows import of_variant
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
 from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, judge
@@ -97,7 +98,7 @@ def _trial(plan: CampaignPlan, number: int, variant: Variant, share: float) -> T
 
 def rows_of(rows: Sequence[InBandRow], variant: Variant, share: float | None = None) -> list[InBandRow]:
     """Good rows of a variant, at one load or at all."""
-    return [row for row in rows if row.variant == variant.name and share in (None, row.parameters.data_share)]
+    return [row for row in of_variant(rows, variant) if share in (None, row.parameters.data_share)]
 
 
 def shares_of(rows: Sequence[InBandRow]) -> list[float]:

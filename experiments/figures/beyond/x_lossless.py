@@ -16,6 +16,7 @@ import numpy as np
 from experiments.analysis.crankback import CrankbackCase, crankback_cases
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.lossless import ROWS, LosslessParameters, LosslessRow
+from experiments.campaign.rows import of_variant
 from experiments.campaign.statistics import Estimate, mean_interval, total_interval
 from experiments.campaign.values import CampaignPlan, Timing, Trial, Variant
 from experiments.campaign.verdicts import COUNT, MARGIN, AtLeast, Claim, ClaimResult, Exactly, Within, judge
@@ -113,7 +114,7 @@ def _trial(case: CrankbackCase, number: int, failure: str, variant: Variant, see
 
 def rows_of(rows: Sequence[LosslessRow], variant: Variant, failure: str | None = None) -> list[LosslessRow]:
     """Good rows of a variant, of one sort of failure or of all."""
-    return [row for row in rows if row.variant == variant.name and failure in (None, row.parameters.failure)]
+    return [row for row in of_variant(rows, variant) if failure in (None, row.parameters.failure)]
 
 
 def total(rows: Sequence[LosslessRow], field: str) -> Estimate | None:

@@ -33,6 +33,7 @@ from experiments.campaign.kinds.commands import (
     CommandsParameters,
     CommandsRow,
 )
+from experiments.campaign.rows import of_variant
 from experiments.campaign.statistics import Estimate, change_interval, mean_interval
 from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.campaign.verdicts import (
@@ -95,9 +96,7 @@ def _trial(plan: CampaignPlan, number: int, point: tuple[str, str], variant: Var
 
 def rows_of(rows: Sequence[CommandsRow], variant: Variant, *points: tuple[str, str]) -> list[CommandsRow]:
     """Rows of a variant at some points."""
-    return [
-        row for row in rows if row.variant == variant.name and (row.parameters.stream, row.parameters.flood) in points
-    ]
+    return [row for row in of_variant(rows, variant) if (row.parameters.stream, row.parameters.flood) in points]
 
 
 def effect_ms(name: str) -> Measure:

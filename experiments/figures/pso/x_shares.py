@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.control import ROWS, SHARES, ControlParameters, ControlRow
+from experiments.campaign.rows import of_variant
 from experiments.campaign.values import CampaignPlan, Trial, Variant
 from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Band, Claim, ClaimResult, Within, judge
 from experiments.charts import canvas
@@ -68,7 +69,7 @@ def link_percent_of(name: str) -> Measure:
 
 def rows_of(rows: Sequence[ControlRow], variant: Variant) -> list[ControlRow]:
     """Rows of a scheduler."""
-    return [row for row in rows if row.parameters.regime == SHARES and row.variant == variant.name]
+    return [row for row in of_variant(rows, variant) if row.parameters.regime == SHARES]
 
 
 _CLAIMS: tuple[tuple[Variant, str, Measure, Band], ...] = (

@@ -1,8 +1,8 @@
 """From the sockets of all switches to the apps: messages wait unparsed, by class; one greenlet parses and delivers.
 
-Parsing is expensive, so nothing is parsed that will be dropped. The deliverer gives way after half a millisecond: an
-app that is not waiting for something handles them before more are parsed, and its own queue stays short. An app that
-does wait holds up nobody else: its queue, by class too, fills and drops.
+Parsing is expensive, so nothing is parsed that will be dropped. The deliverer gives way after some work
+(`control/turns.py`): an app that is not waiting for something handles them before more are parsed, and its own queue
+stays short. An app that does wait holds up nobody else: its queue, by class too, fills and drops.
 """
 
 from __future__ import annotations

@@ -58,6 +58,11 @@ def known_keys(context: Context, fields: Mapping[str, Line], known: Sequence[str
             raise context.error(line, f"{name} has no key {key!r}; {suggest(key, known)}")
 
 
+def stated(fields: Mapping[str, Line]) -> dict[str, Line]:
+    """The keys with a value; one that is null means the same as one that is absent."""
+    return {key: line for key, line in fields.items() if line.value is not None}
+
+
 def word(context: Context, line: Line, name: str) -> str:
     """A non-empty word; a bare number is taken as it was written, so node 4 may be called 4."""
     if isinstance(line.value, bool) or not isinstance(line.value, str | int) or line.value == "":

@@ -49,9 +49,8 @@ class Key:
 
 
 def read_keys(context: NetworkContext, fields: Mapping[str, Line], keys: Iterable[Key]) -> dict[str, Any]:
-    """Values by attribute; a key that is absent or null is left out, so that its default holds (`BadInputError`)."""
-    given = [(key, fields[key.name]) for key in keys if key.name in fields]
-    return {key.field: key.read(context, line, key.name) for key, line in given if line.value is not None}
+    """Values by attribute; a key that is absent is left out, so that its default holds (`BadInputError`)."""
+    return {key.field: key.read(context, fields[key.name], key.name) for key in keys if key.name in fields}
 
 
 def write_keys(value: object, keys: Iterable[Key]) -> Document:

@@ -157,7 +157,7 @@ def _end(entry: dict[str, Any], key: str, names: Iterable[str], where: str) -> s
 
 
 def _both_ways(entries: list[Any], names: set[str]) -> list[Link]:
-    """Links of the entries; an entry makes its reverse too, unless another entry gives that."""
+    """Links of the entries, each next to its reverse; an entry makes its reverse too, unless another gives that."""
     found: dict[Direction, tuple[str, dict[str, Any]]] = {}
     for number, entry in enumerate(entries, start=1):
         where = f"link {number}"
@@ -167,15 +167,15 @@ def _both_ways(entries: list[Any], names: set[str]) -> list[Link]:
         if direction in found:
             raise TopologyError(f"{where} repeats {direction}; give parallel links different values of key")
         found[direction] = (f"{where} ({direction})", known)
-    links: list[Link] = []
+    links: dict[Direction, Link] = {}
     for direction, (where, known) in found.items():
         reverse = Direction(direction.dst, direction.src, direction.key)
-        links.append(_link(direction, known, where, reverse=False))
-        if reverse not in found:
-            links.append(_link(reverse, known, where, reverse=True))
-        elif any(key.startswith(REVERSE) for key in known):
-            raise TopologyError(f"{where} gives reverse values, and {found[reverse][0]} gives them too; remove one")
-    return links
+        reverse_where, reverse_known = found.get(reverse, (where, known))
+        if reverse in found and any(key.startswith(REVERSE) for key in known):
+            raise TopologyError(f"{where} gives reverse values, and {reverse_where} gives them too; remove one")
+        links.setdefault(direction, _link(direction, known, where, reverse=False))
+        links.setdefault(reverse, _link(reverse, reverse_known, reverse_where, reverse=reverse not in found))
+    return list(links.values())
 
 
 def _link(direction: Direction, entry: dict[str, Any], where: str, *, reverse: bool) -> Link:

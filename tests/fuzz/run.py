@@ -141,10 +141,13 @@ def main() -> int:
 
 
 def keep(outcome: Outcome, file: Path) -> None:
-    """Append a line to the file of all runs."""
+    """Append a line to the file of all runs; paths in it begin at the checkout, or at Python's own folder."""
     file.parent.mkdir(parents=True, exist_ok=True)
+    said = outcome.said
+    for folder in (ROOT, sys.base_prefix):
+        said = said.replace(f"{folder}/", "")
     with file.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps({**origin(), **asdict(outcome)}) + "\n")
+        lines.write(json.dumps({**origin(), **asdict(outcome), "said": said}) + "\n")
 
 
 def added(total: Outcome | None, outcome: Outcome) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,12 @@ def test_every_time_that_a_target_ran_has_a_line_with_its_commit(tmp_path: Path)
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert [row["seconds"] for row in rows] == [10, 20]
     assert all(row["commit"] and row["ended"] for row in rows)
+
+
+def test_what_a_target_said_is_kept_without_the_folders_of_this_machine(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    keep(Outcome("yaml", 10, 7, 3, (), said=f'{sys.base_prefix}/lib/a.py, File "{run.ROOT}/te_solver/b.py"'), file)
+    assert json.loads(file.read_text(encoding="utf-8"))["said"] == 'lib/a.py, File "te_solver/b.py"'
 
 
 @pytest.mark.parametrize(("said", "code"), [("", 0), ("AssertionError", 1)])

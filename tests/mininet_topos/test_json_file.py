@@ -63,6 +63,15 @@ def test_both_directions_may_be_given_each_by_its_own_entry():
     assert [link.capacity_mbps for link in topology.links] == [10, 20]
 
 
+def test_a_direction_that_a_later_entry_gives_stands_beside_its_reverse():
+    """So a file that we write, an entry a link, has the links of each switch in the same order."""
+    ends = ["s3 s1", "s1 s2", "s1 s3"]
+    links = [dict(zip(("src", "dst"), each.split(), strict=True)) for each in ends]
+    topology = read({"nodes": [{}] * 3, "links": links})
+    assert [link.direction[:2] for link in topology.links] == [("s3", "s1"), ("s1", "s3"), ("s1", "s2"), ("s2", "s1")]
+    assert read_json(to_json(topology).encode(), "t") == topology
+
+
 def test_file_without_speeds_or_places_warns(tmp_path):
     path = tmp_path / "small.json"
     path.write_text(json.dumps(document()), encoding="utf-8-sig")

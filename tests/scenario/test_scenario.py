@@ -169,6 +169,8 @@ BAD = {
     "no target": (with_failure("{at_s: 1}"), "run.yaml:6: a failure names nothing that fails"),
     "two targets": (with_failure("{link: [s1, s2], node: s1, at_s: 1}"), "run.yaml:6: a failure names both link and node"),
     "no time": (with_failure("{node: s1}"), "run.yaml:6: a failure needs at_s"),
+    "time without a value": (with_failure("{node: s1, at_s: }"), "run.yaml:6: a failure needs at_s"),
+    "target without a value": (with_failure("{link: , at_s: 1}"), "run.yaml:6: a failure names nothing that fails"),
     "negative time": (with_failure("{node: s1, at_s: -1}"), "run.yaml:6: at_s is -1; give a number of at least 0"),
     "time not a number": (with_failure("{node: s1, at_s: soon}"), "run.yaml:6: at_s must be a number; it is 'soon'"),
     "time NaN": (with_failure("{node: s1, at_s: .nan}"), "run.yaml:6: at_s is nan"),

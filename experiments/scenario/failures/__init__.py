@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from experiments.scenario.failure import Failure, LinkFailure
-from experiments.scenario.fields import Context, known_keys, mapping, one_of, sequence, with_default
+from experiments.scenario.fields import Context, known_keys, mapping, one_of, sequence, stated, with_default
 from experiments.scenario.folders import find_kinds
 from experiments.scenario.keys import Document, NetworkContext, read_keys, write_keys
 from mininet_topos.errors import BadInputError
@@ -65,6 +65,7 @@ def _failure(context: NetworkContext, entry: Line) -> Failure:
     fields = mapping(context, entry, "a failure")
     names = dict.fromkeys(key.name for each in kinds.values() for key in each.keys)
     known_keys(context, fields, ["kind", *names], "a failure")
+    fields = stated(fields)
     kind = _kind(context, entry, fields, kinds)
     if "at_s" not in fields:
         raise context.error(entry, "a failure needs at_s, the second at which it happens; add 'at_s: 5'")

@@ -41,7 +41,7 @@ class Kill(Failure):
         process = _PROCESS(context, fields["kill"], "kill")
         if process == CONTROLLER and "node" in fields:
             raise context.error(fields["node"], "node does not go with a kill: controller failure; remove it")
-        if process != CONTROLLER and ("node" not in fields or fields["node"].value is None):
+        if process != CONTROLLER and "node" not in fields:
             raise context.error(entry, f"kill: {process} needs the switch whose {process} it is; add 'node: s1'")
 
     @property

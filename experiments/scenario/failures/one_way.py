@@ -33,7 +33,7 @@ class OneWay(LinkFailure):
     def check(cls, context: NetworkContext, _entry: Line, fields: Mapping[str, Line]) -> None:
         """Refuse a sender that is no end of the link."""
         line = fields.get("from")
-        if line is None or line.value is None:
+        if line is None:
             return
         link, name = read_link(context, fields["link"], context.topology), word(context, line, "from")
         if name not in (link.a, link.b):

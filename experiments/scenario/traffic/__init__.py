@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from experiments.scenario.fields import Context, known_keys, mapping, one_of, sequence, with_default
+from experiments.scenario.fields import Context, known_keys, mapping, one_of, sequence, stated, with_default
 from experiments.scenario.folders import find_kinds
 from experiments.scenario.keys import Document, Key, NetworkContext, a_host, read_keys, write_keys
 from experiments.scenario.stream import ENDS, INTERVAL_MS, TIMES, ProbedTraffic, Traffic
@@ -63,8 +63,9 @@ def _stream(context: NetworkContext, entry: Line) -> Traffic:
     fields = mapping(context, entry, "a traffic entry")
     names = dict.fromkeys(key.name for kind in kinds.values() for key in (*KEYS_OF_ALL, *kind.keys))
     known_keys(context, fields, ["kind", *names], "a traffic entry")
+    fields = stated(fields)
     for name in ENDS:
-        if name not in fields or fields[name].value is None:
+        if name not in fields:
             raise context.error(entry, f"a traffic entry needs '{name}'; name a host, for example '{name}: h1'")
     source, destination = (a_host(context, fields[name], name) for name in ENDS)
     if source == destination:
@@ -76,7 +77,7 @@ def _stream(context: NetworkContext, entry: Line) -> Traffic:
         if name not in own | {"kind", INTERVAL_MS.name}:
             raise context.error(line, f"{name} does not go with kind {kind.kind}; remove it")
     for name in kind.needed:
-        if name not in fields or fields[name].value is None:
+        if name not in fields:
             raise context.error(entry, f"kind {kind.kind} needs {name}")
     kind.check(context, fields)
     stream = kind(**read_keys(context, fields, (*KEYS_OF_ALL, *kind.keys)))

@@ -21,7 +21,7 @@ class Datagrams(CountedTraffic):
     @classmethod
     def check(cls, context: NetworkContext, fields: Mapping[str, Line]) -> None:
         """They do not stop before the run."""
-        if "stop_s" in fields and fields["stop_s"].value is not None:
+        if "stop_s" in fields:
             raise context.error(fields["stop_s"], "datagrams are sent until the run ends; remove stop_s")
 
     def programs(self, _address: str, _seconds: float, _number: int) -> None:

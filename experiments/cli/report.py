@@ -3,7 +3,7 @@
   armor report results/20261121-063827-run-two_failures
   armor report results/sd-fast results/te/kuijia-fig4 --out page.html
   armor report results/mine --live                  # and a page that replays each run (armor live), linked to
-  armor report reference_results/sd-fast --into README.md
+  armor report reference_results/sd-fast --into docs/results.md
   armor report reference_results/torture/* --into docs/torture.md
   armor report reference_results/sd-fast --rows rows.parquet        # or rows.csv: one row a trial, or a failure
 

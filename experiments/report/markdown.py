@@ -60,11 +60,23 @@ def _ids(verdicts: Sequence[Json]) -> Iterator[tuple[str, ...]]:
     for verdict in verdicts:
         judged = _judged(verdict)
         if judged:
-            first, numbers = judged[0], {claim["verdict"]: 0 for claim in judged}
-            for claim in judged:
-                numbers[claim["verdict"]] += 1
-            words = ", ".join(f"{numbers[word]} {word}" for word in count_verdicts(()) if word in numbers)
-            yield f"`{verdict['id']}`", first["name"], _paper(first), _measured(first), words
+            first = judged[0]
+            yield f"`{verdict['id']}`", first["name"], _paper(first), _measured(first), _counts(judged)
+
+
+def _papers(verdicts: Sequence[Json]) -> Iterator[tuple[str, ...]]:
+    """A line for each paper, and one for what is beyond them: how many ids and judged claims got which verdict."""
+    papers = sorted({str(each["paper"]) for each in verdicts}, key=lambda paper: (paper == "beyond", paper))
+    for paper in papers:
+        ids = [verdict for verdict in verdicts if verdict["paper"] == paper]
+        claims = [claim for verdict in ids for claim in _judged(verdict)]
+        yield paper, str(len(ids)), _counts(ids), str(len(claims)), _counts(claims)
+
+
+def _counts(judged: Sequence[Json]) -> str:
+    """How many ids or claims got which verdict, as "2 holds, 1 differs"."""
+    numbers = Counter(each["verdict"] for each in judged)
+    return ", ".join(f"{numbers[word]} {word}" for word in count_verdicts(()) if word in numbers)
 
 
 def _claims(verdicts: Sequence[Json]) -> Iterator[tuple[str, ...]]:
@@ -76,6 +88,7 @@ def _claims(verdicts: Sequence[Json]) -> Iterator[tuple[str, ...]]:
 
 Lines = Callable[[Sequence[Json]], Iterator[tuple[str, ...]]]
 TABLES: dict[str, tuple[tuple[str, ...], Lines]] = {
+    "<!-- armor report: papers -->": (("paper", "ids", "verdicts of ids", "judged claims", "their verdicts"), _papers),
     "<!-- armor report: ids -->": (("id", "first claim", "paper", "measured [95 %]", "all claims"), _ids),
     "<!-- armor report: claims -->": (("id", "claim", "paper or goal", "band", "measured [95 %]", "verdict"), _claims),
 }

@@ -65,7 +65,7 @@ def test_trials_of_an_id_do_not_depend_on_which_other_ids_are_asked() -> None:
 
 def test_ids_are_found_by_folder_numbers_in_their_order_and_ids_beyond_papers_last() -> None:
     names = list(find_figures())
-    assert len(names) == 64
+    assert len(names) == 65
     assert (
         names.index("sdfast-fig9") < names.index("sdfast-fig10a") < names.index("sqr-fig3") < names.index("x-learned")
     )

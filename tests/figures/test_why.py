@@ -11,7 +11,7 @@ from experiments.campaign.draws.paths import hops_back
 from experiments.campaign.draws.tunnel_traffic import Traffic
 from experiments.campaign.values import Json, Trial
 from experiments.campaign.verdicts import DIFFERS, HOLDS, MEASURED
-from experiments.figures.kuijia import x_why_shares
+from experiments.figures.kuijia import x_why_convergence, x_why_shares
 from experiments.figures.sdfast import fig5, setup, x_knowledge, x_why_agents, x_why_controller, x_why_pairs
 from mininet_topos.catalogue import load_topology
 from tests.figures.found import FIGURES
@@ -112,6 +112,31 @@ def test_datagrams_at_random_intervals_that_share_in_proportion_confirm_the_caus
     differ = ["change of f2, random intervals", "loss of f2, random intervals less equal ones"]
     assert [name for name, verdict in found.items() if verdict == DIFFERS] == differ
     assert not [each for each in FIGURES["kuijia-table2"].claims(rows) if each.measured is not None]
+
+
+def test_flows_that_settle_at_once_where_they_have_more_packets_confirm_the_cause_and_others_do_not() -> None:
+    """Synthetic flows settle after 0.4 s under Kuijia and 12 s under rescaling, at either scale."""
+    rows = synthetic_rows(x_why_convergence.trials(PLAN))
+    figure, table4 = FIGURES["x-why-convergence"], FIGURES["kuijia-table4"]
+    assert [claim.verdict for claim in figure.claims(rows)] == [HOLDS, HOLDS, DIFFERS]
+    usual = [row for row in rows if row["parameters"]["scale"] == 100]
+    others = synthetic_rows(trial for trial in table4.trials(PLAN) if trial.parameters.demand_mbps == 1600)
+    for row in usual:
+        row["flows"][0]["convergence_s"] = 19.0
+    assert [claim.verdict for claim in figure.claims([*rows, *others])] == [HOLDS, HOLDS, HOLDS]
+    assert table4.claims(rows) == table4.claims(usual)
+
+
+def test_only_the_scale_differs_and_usual_trials_are_those_of_table_4() -> None:
+    trials = x_why_convergence.trials(PLAN)
+    usual, faster = trials[::2], trials[1::2]
+    assert set(usual) <= set(FIGURES["kuijia-table4"].trials(PLAN))
+    for one, other in zip(usual, faster, strict=True):
+        assert [(flow.name, 4 * flow.offered_mbps) for flow in Traffic(one).flows] == [
+            (flow.name, pytest.approx(flow.offered_mbps)) for flow in Traffic(other).flows
+        ]
+        own, same = one.parameters, other.parameters
+        assert replace(same, scale=own.scale, network=own.network) == own
 
 
 def keep(rows: Sequence[Json], *names: str) -> None:

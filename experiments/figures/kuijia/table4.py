@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from experiments.campaign.draws import tunnel_traffic
 from experiments.campaign.figure import PaperFigure, Table
 from experiments.campaign.kinds.flows import ROWS, FlowsRow
+from experiments.campaign.rows import of_variant
 from experiments.campaign.statistics import Estimate, median_interval
 from experiments.campaign.verdicts import MARGIN, AtLeast, AtMost, Claim, ClaimResult, judge, judge_difference
 from experiments.charts import canvas
@@ -99,27 +100,35 @@ def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
         axes.set_xticks(demands_of(own))
         axes.set_ylim(bottom=0)
     axes_of[0].axhline(1.0, color=PAPER, lw=1.2, ls=":", zorder=1)
-    _draw_flows(axes_of[2], own)
+    axes_of[2].set_title("flows that have settled", color=INK, fontsize=10, loc="left")
+    draw_settled(axes_of[2], own)
     canvas.legend(figure, axes_of[0], [paper_handle("paper: Kuijia below 1 s", ":")])
-    watched_s = own[0].measured.windows_s.after_s
     rule = (
-        "Rule: from when on the moving mean of 1 s stays within 10 % of the mean of the last 5 s; "
-        f"{watched_s:g} s where it never does. All flows, small ones too, whose few packets a second arrive in bursts; "
+        f"{rule_of(own)} All flows, small ones too, whose few packets a second arrive in bursts; "
         "middle: victims and directly affected flows of at least "
         f"{tunnel_traffic.SCALE * LEAST_STEADY_MBPS:.0f} Mbit/s. Flows that end with nothing have no rate to settle at."
     )
     return canvas.finish(figure, [*facts_of(rows, [TCP]), rule], caption)
 
 
-def _draw_flows(axes: Axes, rows: Sequence[FlowsRow]) -> None:
+def rule_of(rows: Sequence[FlowsRow]) -> str:
+    """When a flow has settled, in a sentence."""
+    watched_s = rows[0].measured.windows_s.after_s
+    return (
+        "Rule: from when on the moving mean of 1 s stays within 10 % of the mean of the last 5 s; "
+        f"{watched_s:g} s where it never does."
+    )
+
+
+def draw_settled(axes: Axes, rows: Sequence[FlowsRow]) -> None:
     """Share of flows that have settled, over time."""
-    axes.set_title("flows that have settled", color=INK, fontsize=10, loc="left")
     for variant in testbed.VARIANTS:
-        values = sorted(value for row in chosen(rows, TCP, variant) for value in convergences_s(row))
+        values = sorted(value for row in of_variant(rows, variant) for value in convergences_s(row))
         if values:
             share = [100.0 * (number + 1) / len(values) for number in range(len(values))]
             middle = median_interval(values)
-            axes.step([0.0, *values], [0.0, *share], where="post", color=COLOURS[variant], lw=1.6)
+            name = testbed.VARIANT_NAMES[variant.name]
+            axes.step([0.0, *values], [0.0, *share], where="post", color=COLOURS[variant], lw=1.6, label=name)
             axes.plot([middle.value], [50.0], marker=MARKS[variant], color=COLOURS[variant])
     axes.set_xlabel("seconds after the failure", color=INK)
     axes.set_ylabel("flows (%)", color=INK)

@@ -225,13 +225,12 @@ def _connected_socket(remote: str, timeout_s: float) -> socket.socket:
     network = re.fullmatch(r"(tcp|ssl):\[?([^\[\]]+?)\]?:([0-9]{1,5})", remote)
     try:
         if unix:
-            connection = socket.socket(socket.AF_UNIX)
-            connection.settimeout(timeout_s)
-            connection.connect(unix[1])
+            connection = _unix_socket(unix[1], timeout_s)
         elif network:
+            context = tls_context(remote) if network[1] == "ssl" else None
             connection = socket.create_connection((network[2], int(network[3])), timeout_s)
-            if network[1] == "ssl":
-                connection = tls_context(remote).wrap_socket(connection)
+            if context is not None:
+                connection = context.wrap_socket(connection)  # which closes it when there is no TLS
         else:
             raise JsonRpcError(f"{remote!r} is no database address; write unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT")
     except ssl.SSLError as error:
@@ -239,6 +238,17 @@ def _connected_socket(remote: str, timeout_s: float) -> socket.socket:
     except (OSError, OverflowError) as error:
         raise NoServerError(f"no server answers at {remote} ({error}); start it or correct the address") from error
     connection.setblocking(False)
+    return connection
+
+
+def _unix_socket(path: str, timeout_s: float) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(timeout_s)
+        connection.connect(path)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -77,8 +77,9 @@ def test_a_refused_operation_of_a_transaction_is_raised(tmp_path: Path) -> None:
     with (
         server(tmp_path, answer(results)) as path,
         pytest.raises(JsonRpcError, match="constraint violation: too many"),
+        connected(f"unix:{path}", 5.0) as client,
     ):
-        transact(JsonRpcClient(f"unix:{path}"), "Open_vSwitch", [{"op": "comment", "comment": "x"}])
+        transact(client, "Open_vSwitch", [{"op": "comment", "comment": "x"}])
 
 
 @pytest.mark.parametrize(
@@ -125,5 +126,9 @@ def test_an_answer_is_found_among_other_messages(tmp_path: Path, pieces: tuple[b
 
 
 def test_a_transaction_without_results_is_refused(tmp_path: Path) -> None:
-    with server(tmp_path, answer({"rows": 1})) as path, pytest.raises(JsonRpcError, match="which are no results"):
-        transact(JsonRpcClient(f"unix:{path}"), "Open_vSwitch", [])
+    with (
+        server(tmp_path, answer({"rows": 1})) as path,
+        pytest.raises(JsonRpcError, match="which are no results"),
+        connected(f"unix:{path}", 5.0) as client,
+    ):
+        transact(client, "Open_vSwitch", [])

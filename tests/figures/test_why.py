@@ -10,7 +10,7 @@ import pytest
 from experiments.campaign.draws.paths import hops_back
 from experiments.campaign.draws.tunnel_traffic import Traffic
 from experiments.campaign.values import Json, Trial
-from experiments.campaign.verdicts import DIFFERS, HOLDS, MEASURED
+from experiments.campaign.verdicts import DIFFERS, HOLDS, MEASURED, UNDECIDED
 from experiments.figures.kuijia import x_why_convergence, x_why_shares
 from experiments.figures.sdfast import fig5, setup, x_knowledge, x_why_agents, x_why_controller, x_why_pairs
 from mininet_topos.catalogue import load_topology
@@ -114,29 +114,25 @@ def test_datagrams_at_random_intervals_that_share_in_proportion_confirm_the_caus
     assert not [each for each in FIGURES["kuijia-table2"].claims(rows) if each.measured is not None]
 
 
-def test_flows_that_settle_at_once_where_they_have_more_packets_confirm_the_cause_and_others_do_not() -> None:
-    """Synthetic flows settle after 0.4 s under Kuijia and 12 s under rescaling, at either scale."""
+def test_four_flows_that_settle_at_once_confirm_the_cause_and_others_do_not() -> None:
+    """Synthetic flows settle after 0.4 s under Kuijia and 12 s under rescaling."""
     rows = synthetic_rows(x_why_convergence.trials(PLAN))
-    figure, table4 = FIGURES["x-why-convergence"], FIGURES["kuijia-table4"]
-    assert [claim.verdict for claim in figure.claims(rows)] == [HOLDS, HOLDS, DIFFERS]
-    usual = [row for row in rows if row["parameters"]["scale"] == 100]
-    others = synthetic_rows(trial for trial in table4.trials(PLAN) if trial.parameters.demand_mbps == 1600)
-    for row in usual:
+    figure = FIGURES["x-why-convergence"]
+    late = [row for row in rows if row["parameters"]["table"] is None]
+    for row in late:
         row["flows"][0]["convergence_s"] = 19.0
-    assert [claim.verdict for claim in figure.claims([*rows, *others])] == [HOLDS, HOLDS, HOLDS]
-    assert table4.claims(rows) == table4.claims(usual)
+    assert [claim.verdict for claim in figure.claims(rows)] == [HOLDS, HOLDS, MEASURED]
+    assert figure.claims(rows)[2].measured == 19.0
+    for row in rows:
+        row["flows"][0]["convergence_s"] = 12.0
+    assert [claim.verdict for claim in figure.claims(rows)] == [DIFFERS, UNDECIDED, MEASURED]
 
 
-def test_only_the_scale_differs_and_usual_trials_are_those_of_table_4() -> None:
+def test_convergence_is_explained_by_trials_of_tables_2_and_4() -> None:
     trials = x_why_convergence.trials(PLAN)
-    usual, faster = trials[::2], trials[1::2]
-    assert set(usual) <= set(FIGURES["kuijia-table4"].trials(PLAN))
-    for one, other in zip(usual, faster, strict=True):
-        assert [(flow.name, 4 * flow.offered_mbps) for flow in Traffic(one).flows] == [
-            (flow.name, pytest.approx(flow.offered_mbps)) for flow in Traffic(other).flows
-        ]
-        own, same = one.parameters, other.parameters
-        assert replace(same, scale=own.scale, network=own.network) == own
+    known = {trial for name in ("kuijia-table2", "kuijia-table4") for trial in FIGURES[name].trials(PLAN)}
+    assert set(trials) <= known
+    assert len({trial.parameters.table for trial in trials}) == 2
 
 
 def keep(rows: Sequence[Json], *names: str) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-TCP, UDP = Choice("tcp"), Choice("udp", scale=tunnel_traffic.UDP_SCALE)
+TCP, UDP = Choice("tcp"), Choice("udp")
 CLASSES_TCP = Choice("tcp", tunnel_traffic.FOUR)
 DIRECT, VICTIM, INDIRECT = Class("direct"), Class("victim"), Class("indirect")
 UNHARMED_PERCENT = 3.0  # lost by flows that the paper says lose nothing, or little
@@ -59,7 +59,7 @@ def tcp_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
 
 def udp_trials(plan: CampaignPlan) -> tuple[Trial, ...]:
     """UDP on Gscale, one class."""
-    return testbed.gscale_trials(plan, "udp", scale=tunnel_traffic.UDP_SCALE)
+    return testbed.gscale_trials(plan, "udp")
 
 
 def class_trials(plan: CampaignPlan) -> tuple[Trial, ...]:

@@ -34,7 +34,6 @@ class Choice(NamedTuple):
     transport: str
     queues: str = tunnel_traffic.SINGLE
     topology: str = tunnel_traffic.GSCALE
-    scale: float = tunnel_traffic.SCALE
 
 
 class Class(NamedTuple):
@@ -51,10 +50,11 @@ Point = tuple[int, int]
 
 def chosen(rows: Iterable[FlowsRow], choice: Choice, variant: Variant | None = None) -> list[FlowsRow]:
     """Rows of the chosen trials, of one variant or of all."""
+    wanted = (choice.transport, choice.queues, choice.topology)
     return [
         row
         for row in rows
-        if Choice(row.parameters.transport, row.parameters.queues, row.topology, row.parameters.scale) == choice
+        if (row.parameters.transport, row.parameters.queues, row.topology) == wanted
         and (variant is None or row.variant == variant.name)
     ]
 

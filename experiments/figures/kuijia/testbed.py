@@ -23,6 +23,7 @@ from experiments.campaign.draws.tunnel_traffic import (
     SCALE,
     SINGLE,
     TUNNELS,
+    UDP_SCALE,
     allocation_of,
 )
 from experiments.campaign.kinds.flows import FlowsParameters
@@ -83,9 +84,10 @@ def rounds_of(plan: CampaignPlan) -> int:
     return plan.rounds or (QUICK_ROUNDS if plan.quick else ROUNDS)
 
 
-def gscale_trials(plan: CampaignPlan, transport: str, queues: str = SINGLE, scale: float = SCALE) -> tuple[Trial, ...]:
+def gscale_trials(plan: CampaignPlan, transport: str, queues: str = SINGLE) -> tuple[Trial, ...]:
     """Trials on Gscale, demand by demand, schemes taking turns."""
     demands = QUICK_DEMANDS_MBPS if plan.quick else DEMANDS_MBPS
+    scale = UDP_SCALE if transport == UDP else SCALE
     suffix = "" if scale == SCALE else f"-{LINK_MBPS / scale:g}mbps"
     return tuple(
         _trial(

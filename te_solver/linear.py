@@ -16,6 +16,10 @@ from te_solver.network import FloatArray
 # An interior point method ends inside the set of best allocations (every tunnel that some of them uses carries
 # something), near its centre but not the same spot for every such method; the simplex method ends at a vertex of it.
 DEFAULT_SOLVER = {"centre": "clarabel", "vertex": "highs"}
+UNEQUAL_SIZES = (
+    "demands and capacities may differ by too many orders of magnitude; correct those that are far too large or small"
+)
+"""What usually makes a solver end without a good answer."""
 
 
 class Solution(NamedTuple):
@@ -107,7 +111,7 @@ def _solved(cost: FloatArray, rows: csr_matrix, limits: FloatArray, solver: str)
     if problem.status in (cvxpy.INFEASIBLE, cvxpy.INFEASIBLE_INACCURATE):
         raise InfeasibleError(f"no allocation meets all {len(limits)} rows; lower the demands, or raise the capacities")
     if problem.status not in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
-        raise SolverError(f"solver {solver} ended with status {problem.status!r}; try another base point")
+        raise SolverError(f"solver {solver} ended with status {problem.status!r}; {UNEQUAL_SIZES}")
     return Solution(np.asarray(point.value), np.maximum(0.0, np.asarray(constraint.dual_value)))
 
 

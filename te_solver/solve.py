@@ -26,7 +26,7 @@ from mininet_topos.errors import BadInputError
 from te_solver.certificate import feasible, throughput_bound, utilisation_bound
 from te_solver.choices import OBJECTIVES, TE_SOLVERS
 from te_solver.errors import InfeasibleError, SolverError
-from te_solver.linear import choose_solver, minimise
+from te_solver.linear import UNEQUAL_SIZES, choose_solver, minimise
 from te_solver.network import BoolArray, FloatArray
 from te_solver.values import Allocation, Problem
 
@@ -136,7 +136,7 @@ def check_gap(allocation: Allocation, solver: str, largest: float = LARGEST_GAP)
 def require_gap(gap: float, solver: str, largest: float = LARGEST_GAP) -> None:
     """Refuse an answer that is not proven best (raises as `check_gap`); no number is a gap that is too large."""
     if not gap <= largest:
-        raise SolverError(f"solver {solver} left a gap of {gap:.1e}, more than {largest:.0e}; try another base point")
+        raise SolverError(f"solver {solver} left a gap of {gap:.1e}, more than {largest:.0e}; {UNEQUAL_SIZES}")
 
 
 def without_crumbs(left_mbps: FloatArray, capacity_mbps: FloatArray) -> FloatArray:

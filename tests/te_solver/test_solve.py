@@ -239,6 +239,13 @@ def test_an_answer_that_is_not_proven_best_is_no_answer(gap):
     require_gap(1e-6, "clarabel")
 
 
+def test_a_demand_far_beyond_all_capacities_is_said_to_be_the_cause():
+    network = to_network(load_topology("square"), default_capacity_mbps=1.0)
+    beyond = [Demand("s1", "s3", 1.0), Demand("s2", "s4", 1e15)]
+    with pytest.raises(SolverError, match="orders of magnitude; correct those that are far too large or small"):
+        solve(to_problem(network, beyond))
+
+
 @given(problems())
 def test_max_min_says_what_its_rates_reach(problem):
     allocation = solve(problem, SolveOptions(objective="max-min"))

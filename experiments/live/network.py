@@ -241,7 +241,8 @@ class Output:
 
     def _collect(self) -> None:
         assert self.process.stdout is not None
-        self._lines.extend(self.process.stdout)
+        with self.process.stdout as lines:
+            self._lines.extend(lines)
 
     def lines(self) -> Iterator[str]:
         """Those since the last call."""

@@ -90,9 +90,10 @@ class WebProcess:
         self._send({"answer": number, "error": error})
 
     def _listen(self) -> None:
-        for text in self._output():
-            value = json.loads(text)
-            self._asked.put(Asked(int(value["ask"]), value["wanted"]))
+        with self._output() as lines:
+            for text in lines:
+                value = json.loads(text)
+                self._asked.put(Asked(int(value["ask"]), value["wanted"]))
 
     def _send(self, value: Json) -> None:
         assert self._process.stdin is not None

@@ -25,8 +25,8 @@ import uuid
 from ipaddress import IPv4Address
 from typing import Any
 
+from dataplane.model.node_lines import NodeRequest, read_request
 from dataplane.model.protection_node import Connection
-from dataplane.model.sequence import Egress, Ingress
 from dataplane.protect import ProtectNode
 from machine.arguments import add_identity, take_identity
 from machine.line_server import LineServer
@@ -54,28 +54,24 @@ class ProtectService:
     def answer(self, request: Json) -> Json:
         """Carry out a request; the state afterwards, or what is wrong with it."""
         try:
-            if "connections" in request:
-                self._configure(request)
+            wanted = read_request(request, self._node.address)
+            if wanted is not None:
+                self._configure(wanted)
             return self.state()
-        except (ArmorError, KeyError, TypeError, ValueError) as error:
-            return {"error": f"{type(error).__name__}: {error}" if not isinstance(error, ArmorError) else str(error)}
+        except ArmorError as error:
+            return {"error": sentence(error)}
 
-    def _configure(self, request: Json) -> None:
-        slots = {
-            Connection(number, IPv4Address(ingress), IPv4Address(egress)): slot
-            for number, ingress, egress, slot in request["connections"]
-        }
-        mine = {each: slot for each, slot in slots.items() if each.ingress == self._node.address}
-        self._node.update(slots, slots=mine)
-        by_end = {(each.number, str(each.egress)): each for each in slots}
-        for number, egress, last in request.get("sending", ()):
-            self._node.set_sending(by_end[number, egress], Ingress(last))
-        for number, last in request.get("receiving", ()):
-            self._node.set_receiving(by_end[number, str(self._node.address)], Egress(last))
+    def _configure(self, wanted: NodeRequest) -> None:
+        mine = {each: slot for each, slot in wanted.slots.items() if each.ingress == self._node.address}
+        self._node.update(wanted.slots, slots=mine)
+        for connection, ingress in wanted.sending:
+            self._node.set_sending(connection, ingress)
+        for connection, egress in wanted.receiving:
+            self._node.set_receiving(connection, egress)
         if self._connections is None:
             self._node.hairpin(self._device)
             say({"event": "attached", "device": self._device})
-        self._connections = slots
+        self._connections = wanted.slots
 
     def state(self) -> Json:
         """Numbers and counters of the node."""

@@ -11,19 +11,12 @@ from typing import Any
 from eventlet.green import socket
 from ryu.lib import hub
 
+from dataplane.model.node_lines import NodeError, NodeState, read_state
 from machine.tls import handshake_error, tls_context
 from mininet_topos.endpoints import host_and_port
 from ryu_apps.control.catching_up import catch_up
 from ryu_apps.control.controller import Controller
-from ryu_apps.control.decide.protection import (
-    Json,
-    NodeError,
-    NodeState,
-    are_served,
-    protection_to_json,
-    read_state,
-    request_for,
-)
+from ryu_apps.control.decide.protection import Json, are_served, protection_to_json, request_for
 from ryu_apps.control.decide.protection_resource import read_change
 from ryu_apps.control.switch import Switch
 from ryu_apps.plan.protect.document import load_flows
@@ -47,7 +40,7 @@ class ProtectController(Controller):
     def _first_plans(self) -> dict[int, RulePlan]:
         self.protection = protection_of(self.topology, self._flows_of_file())
         self._connections = self.protection.connections
-        self._answers: dict[str, Json] = {}
+        self._nodes: dict[str, NodeState | None] = {}
         self._changing = hub.Semaphore()
         return self._plans(self.protection)
 
@@ -70,7 +63,7 @@ class ProtectController(Controller):
     def _states(self) -> dict[str, NodeState]:
         """How the nodes of connections are, those that answer; asking changes nothing there."""
         nodes = dict.fromkeys(node for each in self._connections for node in (each.ingress, each.egress))
-        nodes |= dict.fromkeys(self._answers)
+        nodes |= dict.fromkeys(self._nodes)
         states: dict[str, NodeState] = {}
         hub.joinall([hub.spawn(self._ask, node, {}, states) for node in nodes])
         return {node: states[node] for node in nodes if node in states}
@@ -99,17 +92,16 @@ class ProtectController(Controller):
             except PermissionError:
                 raise  # its socket is another user's, which waiting does not change
             except OSError:
-                self._answers[node] = {}  # it has not started yet, or not again
+                self._nodes[node] = None  # it has not started yet, or not again
                 return
-            states[node] = read_state(answer)
-            self._answers[node] = answer
+            states[node] = self._nodes[node] = read_state(answer)
 
     # ---- changes
     def protection_state(self) -> Json:
         """Flows, connections and counters."""
         if self.settings.protect_nodes:
             self._states()
-        return protection_to_json(self.protection, self.topology, self._answers)
+        return protection_to_json(self.protection, self.topology, self._nodes)
 
     def change_protection(self, body: str) -> Json:
         """Protect more flows (`add`), or no longer (`remove`); the state once it is in force.

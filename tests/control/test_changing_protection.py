@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("ryu", reason="Ryu is not installed")
 from ryu.lib import hub
 
+from dataplane.model.node_lines import NodeError
 from ryu_apps.control import protection
 from ryu_apps.control.channel import SwitchGoneError
-from ryu_apps.control.decide.protection import NodeError
 from ryu_apps.control.decide.settings import Settings
 from ryu_apps.control.protection import ProtectController
 from ryu_apps.control.route_configuration import SwitchRoutes, _There
@@ -57,11 +57,14 @@ class Nodes:
 
     def __init__(self) -> None:
         self.refusing: set[str] = set()
+        self.saying: dict[str, Any] = {}
         self.asked: list[str] = []
         self._rows: dict[str, list[Any]] = {}
 
     def exchange(self, node: str, request: Any) -> Any:
-        """Answer as a node does."""
+        """Answer as a node does, or what it is made to say."""
+        if node in self.saying:
+            return self.saying[node]
         if request:
             self.asked.append(node)
             if node in self.refusing:
@@ -151,3 +154,28 @@ def test_a_node_that_refuses_ends_this_change_and_not_the_next(controller: Prote
     nodes.refusing = set()
     controller.change_protection(ADD)
     assert len(controller.protection.connections) == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"connections": [[None, "a", "b", 1], ["x", "a", "b", 1]]},
+        {"connections": [[[1], "a", "b", 1]]},
+        {"receiving": [{"number": 3, "last": "x"}]},
+        {"sending": [{"number": 1, "egress": "10.254.0.3", "last": 1 << 40, "sent": 0}]},
+    ],
+    ids=["unlike rows", "a list for a number", "text for a number", "a number too large"],
+)
+def test_a_node_that_answers_nonsense_keeps_no_other_from_its_connections(
+    controller: ProtectController, nodes: Nodes, wrong: dict[str, Any]
+) -> None:
+    controller.change_protection(ADD)
+    nodes.saying["s1"] = {
+        "epoch": "a", "configured": True, "connections": [], "sending": [], "receiving": [],
+        **wrong,
+    }
+    nodes.asked.clear()
+    controller.change_protection(ADD_ELSEWHERE)
+    assert {"s2", "s4"} <= set(nodes.asked)
+    assert any("what is no state" in fault.text for fault in controller.faults.recent)
+    assert len(controller.protection_state()["connections"]) == 2

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 pytest.importorskip("ryu", reason="Ryu is not installed")
+from dataplane.model.node_lines import NodeError
 from ryu_apps.control import protection
-from ryu_apps.control.decide.protection import NodeError
 from ryu_apps.control.protection import ANSWER_BYTES, exchange
 from tests.patience import patient_s
 

@@ -8,16 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dataplane.model.node_lines import NodeState, Receiving, Sending, read_state
 from dataplane.model.sequence import is_new
 from mininet_topos import toy
 from ryu_apps.control.decide.protection import (
     IN_FLIGHT,
-    NodeError,
-    NodeState,
     address_of,
     are_served,
     protection_to_json,
-    read_state,
     request_for,
 )
 from ryu_apps.plan.protection import ProtectedFlow, protection_of
@@ -30,8 +28,8 @@ ROWS = ((1, S1, S3, 1), (3, S3, S1, 1))
 
 def running(epoch: str = "a", last: int = 1000) -> dict[str, NodeState]:
     return {
-        "s1": NodeState(epoch, True, ROWS, {(1, S3): last}, {3: 7}),
-        "s3": NodeState(epoch, True, ROWS, {(3, S1): 8}, {1: last}),
+        "s1": NodeState(epoch, True, ROWS, {(1, S3): Sending(last, 1000)}, {3: Receiving(7, 7, 7)}),
+        "s3": NodeState(epoch, True, ROWS, {(3, S1): Sending(8)}, {1: Receiving(last)}),
     }
 
 
@@ -80,7 +78,7 @@ def test_a_node_is_notified_of_connections_that_came_and_went_without_new_number
     assert "sending" not in sent
 
 
-def test_answers_are_read_by_name_and_anything_else_is_refused() -> None:
+def test_answers_are_read_by_name_and_counters_stand_beside_their_connection() -> None:
     answer = {
         "epoch": "a",
         "configured": True,
@@ -91,14 +89,12 @@ def test_answers_are_read_by_name_and_anything_else_is_refused() -> None:
         ],
     }
     assert read_state(answer) == running()["s1"]
-    sent = protection_to_json(BOTH, SQUARE, {"s1": answer})
+    sent = protection_to_json(BOTH, SQUARE, {"s1": read_state(answer), "s3": None})
     first, second = sent["connections"]
     assert (first["from"], first["sent"], first["accepted"]) == ("s1", 1000, None)
     assert (second["from"], second["sent"], second["accepted"], second["duplicate"]) == ("s3", None, 7, 7)
     assert [flow["text"] for flow in sent["flows"]] == ["s1 to s3", "s3 to s1"]
-    for wrong in ({}, [], {"error": "no"}, {**answer, "connections": [[1]]}):
-        with pytest.raises(NodeError):
-            read_state(wrong)
+    assert sent["nodes"] == {"s1": True, "s3": False}
     assert replace(running()["s1"], epoch="b") != running()["s1"]
 
 

@@ -6,9 +6,11 @@ import json
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TypeVar, cast
 
+from dataplane.model.node_lines import read_request, read_state
 from experiments.analysis.frames import parse_pcap
 from experiments.scenario.parse import ScenarioContext, parse_scenario
 from machine.json_rpc import JsonRpcClient
@@ -167,6 +169,14 @@ class _Controller(FixedController):
         return [flow_to_data(flow, SQUARE) for flow in protection.flows]
 
 
+def _node_lines(data: bytes) -> None:
+    """A line to a node of 1+1 protection, or from one."""
+    value = parse_json(_text(data))
+    with suppress(ArmorError):
+        read_request(value, IPv4Address("10.254.0.1"))
+    read_state(value)
+
+
 def _rest(data: bytes) -> None:
     """A request: a line with method, path, Host, Origin, content type and Authorization; then the body."""
     head, _, body = _text(data).partition("\n")
@@ -197,6 +207,7 @@ TARGETS: dict[str, Target] = {
     "pso": _pso,
     "frames": _frames,
     "json-rpc": _json_rpc,
+    "node-lines": _node_lines,
     "rest": _rest,
     "capture": lambda data: list(parse_pcap(data)),
 }
@@ -238,6 +249,12 @@ def _made(name: str) -> Iterator[bytes]:
         "allow-list": "- {certificate: s1, dpids: [1, 2]}\n- {address: 10.0.0.1, dpids: [3]}\n",
         "json-rpc": '{"id": 1, "result": [{"rows": []}], "error": null}{"id": 0, "method": "echo", "params": []}',
     }
+    if name == "node-lines":
+        rows = '"connections": [[1, "10.254.0.1", "10.254.0.3", 1], [3, "10.254.0.3", "10.254.0.1", 2]]'
+        sending = '"sending": [{"number": 1, "egress": "10.254.0.3", "last": 9, "sent": 9}]'
+        receiving = '"receiving": [{"number": 3, "last": 7, "accepted": 7, "duplicate": 0, "out_of_window": 0}]'
+        yield f'{{"epoch": "a", "configured": true, {rows}, {sending}, {receiving}}}'.encode()
+        yield f'{{{rows}, "sending": [[1, "10.254.0.3", 9]], "receiving": [[3, 7]]}}'.encode()
     if name == "rest":
         yield b"GET /armor/plan/0x1 localhost\n"
         yield b'POST /armor/te 127.0.0.1:8080 - application/json\n[{"src": "s1", "dst": "s3", "demand_mbps": 5}]'

@@ -7,12 +7,11 @@ A node that has restarted has lost its numbers. It gets those that the other end
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from typing import Any
 
+from dataplane.model.node_lines import NodeState
 from dataplane.model.sequence import Egress, Ingress, after_egress_restart, after_ingress_restart
-from mininet_topos.errors import ArmorError
 from mininet_topos.topology import Topology
 from ryu_apps.plan.addressing import dpid_of, node_ipv4
 from ryu_apps.plan.protect.document import flow_to_data
@@ -20,57 +19,6 @@ from ryu_apps.plan.protection import Connection, Protection, flow_text
 
 Json = Any
 IN_FLIGHT = 1 << 20  # more packets than paths and queues of an emulated network can hold
-
-
-class NodeError(ArmorError):
-    """A node of 1+1 protection refuses a request, or answers with something that is no state."""
-
-
-@dataclass(frozen=True)
-class NodeState:
-    """A node as it describes itself.
-
-    Attributes
-    ----------
-    epoch
-        Another one after each restart.
-    configured
-        Whether it has received its connections since.
-    connections : tuple of (int, str, str, int)
-        Number, both ends' addresses, slot.
-    sending : mapping of (int, str) to int
-        Last number given, by number and receiving end's address.
-    receiving
-        Last number accepted, by number.
-    """
-
-    epoch: str
-    configured: bool
-    connections: tuple[tuple[int, str, str, int], ...] = ()
-    sending: Mapping[tuple[int, str], int] = field(default_factory=dict)
-    receiving: Mapping[int, int] = field(default_factory=dict)
-
-
-def read_state(value: Json) -> NodeState:
-    """State from a node's answer.
-
-    Raises
-    ------
-    NodeError
-        The answer is an error, or no state.
-    """
-    try:
-        if "error" in value:
-            raise NodeError(f"a node of 1+1 protection says: {value['error']}")
-        return NodeState(
-            value["epoch"],
-            value["configured"],
-            tuple((number, ingress, egress, slot) for number, ingress, egress, slot in value["connections"]),
-            {(row["number"], row["egress"]): row["last"] for row in value["sending"]},
-            {row["number"]: row["last"] for row in value["receiving"]},
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise NodeError(f"a node of 1+1 protection said {str(value)[:80]!r}, which is no state of it") from error
 
 
 def address_of(topology: Topology, node: str) -> str:
@@ -127,41 +75,40 @@ def _numbers(
             continue
         address = address_of(topology, each.egress)
         if each.ingress == node and each.number in other.receiving:
-            sent = after_ingress_restart(Egress(other.receiving[each.number]), IN_FLIGHT)
+            sent = after_ingress_restart(Egress(other.receiving[each.number].last), IN_FLIGHT)
             sending.append([each.number, address, sent.last])
         elif each.egress == node and (each.number, address) in other.sending:
-            received = after_egress_restart(Ingress(other.sending[each.number, address]), Egress())
+            received = after_egress_restart(Ingress(other.sending[each.number, address].last), Egress())
             receiving.append([each.number, received.last])
     return {"sending": sending, "receiving": receiving}
 
 
-def protection_to_json(protection: Protection, topology: Topology, answers: Mapping[str, Json]) -> Json:
+def protection_to_json(protection: Protection, topology: Topology, states: Mapping[str, NodeState | None]) -> Json:
     """Flows, connections, and the counters of their ends, for `armor protect list` and `stats`.
 
     Parameters
     ----------
-    answers : mapping of str to JSON
-        Last answer of each node.
+    states : mapping of str to NodeState
+        Each node as it described itself last; None: it does not answer.
     """
     rows = []
     for each in protection.connections:
-        egress = address_of(topology, each.egress)
-        ends = {"sending": answers.get(each.ingress, {}), "receiving": answers.get(each.egress, {})}
-        sent = [
-            row for row in ends["sending"].get("sending", ()) if (row["number"], row["egress"]) == (each.number, egress)
-        ]
-        got = [row for row in ends["receiving"].get("receiving", ()) if row["number"] == each.number]
+        begins, ends = states.get(each.ingress), states.get(each.egress)
+        sent = begins.sending.get((each.number, address_of(topology, each.egress))) if begins else None
+        got = ends.receiving.get(each.number) if ends else None
         rows.append(
             {
                 "number": each.number,
                 "from": each.ingress,
                 "to": each.egress,
                 "slot": each.slot,
-                "sent": sent[0]["sent"] if sent else None,
-                "last_sent": sent[0]["last"] if sent else None,
-                **{key: got[0][key] if got else None for key in ("accepted", "duplicate", "out_of_window")},
-                "last_accepted": got[0]["last"] if got else None,
+                "sent": sent.sent if sent else None,
+                "last_sent": sent.last if sent else None,
+                "accepted": got.accepted if got else None,
+                "duplicate": got.duplicate if got else None,
+                "out_of_window": got.out_of_window if got else None,
+                "last_accepted": got.last if got else None,
             }
         )
     flows = [{**flow_to_data(flow, topology), "text": flow_text(flow)} for flow in protection.flows]
-    return {"flows": flows, "connections": rows, "nodes": {node: "epoch" in each for node, each in answers.items()}}
+    return {"flows": flows, "connections": rows, "nodes": {node: state is not None for node, state in states.items()}}

@@ -261,12 +261,14 @@ class Controller:
 
     def _fill_lost_backups(self) -> None:
         """Fill backup databases that were emptied or made anew since, without waiting for a switch to connect."""
-        for switch in self._installed():
-            remote = self.settings.backup_remote(switch.node, switch.control_ip)
-            with self.faults.surfaced("backup database", switch.node):
-                if remote and self.backups.has_lost(remote, switch.node):
-                    self.faults.report("backup database", "its plan is gone; it is filled again", switch.node)
-                    self.fill_backup(switch)
+        hub.joinall([hub.spawn(self._fill_if_lost, switch) for switch in self._installed()])
+
+    def _fill_if_lost(self, switch: Switch) -> None:
+        remote = self.settings.backup_remote(switch.node, switch.control_ip)
+        with self.faults.surfaced("backup database", switch.node):
+            if remote and self.backups.has_lost(remote, switch.node):
+                self.faults.report("backup database", "its plan is gone; it is filled again", switch.node)
+                self.fill_backup(switch)
 
     def repeat(self, pause_s: float, what: str, act: Callable[[], None]) -> None:
         """Act, again and again, with a pause (s) after each time; errors are reported as those of `what`."""

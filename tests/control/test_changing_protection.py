@@ -171,7 +171,11 @@ def test_a_node_that_answers_nonsense_keeps_no_other_from_its_connections(
 ) -> None:
     controller.change_protection(ADD)
     nodes.saying["s1"] = {
-        "epoch": "a", "configured": True, "connections": [], "sending": [], "receiving": [],
+        "epoch": "a",
+        "configured": True,
+        "connections": [],
+        "sending": [],
+        "receiving": [],
         **wrong,
     }
     nodes.asked.clear()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError
 from ryu_apps.control import backup_filler, retrying
 from ryu_apps.control.backup_filler import BackupFiller
+from ryu_apps.control.controller import Controller
 from ryu_apps.control.faults import Faults
 from ryu_apps.plan.rows import RulePlan
 
@@ -90,3 +93,24 @@ def test_a_plan_that_was_acknowledged_and_has_gone_is_missed(filler: BackupFille
     assert filler.has_lost("unix:/s1.sock", "s1")
     filler.unacknowledged.add("s1")  # somebody is about to write
     assert not filler.has_lost("unix:/s1.sock", "s1")
+
+
+def test_a_database_that_is_silent_keeps_no_other_from_its_plan() -> None:
+    silent, filled, events = hub.Event(), [], EventLog("controller")
+    switches = [SimpleNamespace(node=node, control_ip="127.0.0.1") for node in ("s1", "s2")]
+    controller: Any = SimpleNamespace(
+        _installed=lambda: switches,
+        settings=SimpleNamespace(backup_remote=lambda node, _control_ip: node),
+        backups=SimpleNamespace(has_lost=lambda remote, _node: remote == "s2" or silent.wait() is None),
+        faults=Faults(events, logging.getLogger("test")),
+        fill_backup=filled.append,
+    )
+    controller._fill_if_lost = lambda switch: Controller._fill_if_lost(controller, switch)
+    looking = hub.spawn(Controller._fill_lost_backups, controller)
+    try:
+        for _turn in range(5):
+            hub.sleep(0)
+        assert filled == switches[1:]
+    finally:
+        silent.set()
+        hub.joinall([looking])

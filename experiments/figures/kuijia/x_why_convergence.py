@@ -81,8 +81,8 @@ def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:
         if not own:
             say_empty(axes)
             continue
-        draw_settled(axes, own)
         axes.axvline(1.0, color=PAPER, lw=1.2, ls=":", zorder=1)
+        draw_settled(axes, own)
     shown = next((axes for axes in axes_of if axes.lines), axes_of[0])
     canvas.legend(figure, shown, [paper_handle("paper: Kuijia below 1 s", ":")])
     facts = [f"Links of {tunnel_traffic.LINK_MBPS / tunnel_traffic.SCALE:g} Mbit/s."]

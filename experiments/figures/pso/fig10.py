@@ -111,6 +111,7 @@ def _draw_times(axes: Axes, rows: Sequence[ClassifiedRow]) -> None:
         axes.bar([0], [0], color=colour, label=f"the {kind} rule decides")
     axes.set_xticks(range(len(RULES)), [f"{n_rules} rules" for n_rules in RULES])
     axes.set_ylabel("classifying one packet-in (us)", color=INK)
+    axes.margins(y=0.25)  # room for the legend above the bars
     axes.legend(frameon=False, fontsize=9, loc="upper right")
     axes.set_ylim(bottom=0)
 

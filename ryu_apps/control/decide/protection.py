@@ -88,7 +88,7 @@ def protection_to_json(protection: Protection, topology: Topology, states: Mappi
 
     Parameters
     ----------
-    states : mapping of str to NodeState
+    states
         Each node as it described itself last; None: it does not answer.
     """
     rows = []

@@ -128,28 +128,28 @@ def read_state(value: Json) -> NodeState:
         state = _object(value, "an answer")
         if "error" in state:
             raise NodeError(f"a node of 1+1 protection says: {one_line(str(state['error']))[:_ERROR_CHARACTERS]}")
-        rows = _rows(_of(state, "connections", list), "connections", 4)
+        rows = _rows(state.get("connections"), "connections", 4)
         return NodeState(
             _of(state, "epoch", str),
             _of(state, "configured", bool),
             tuple((_connection(row[0]), _address(row[1]), _address(row[2]), _slot(row[3])) for row in rows),
             {
-                (_connection(_of(end, "number", int)), _address(_of(end, "egress", str))): _sending(end)
+                (_connection(end.get("number")), _address(end.get("egress"))): _sending(end)
                 for end in _objects(state, "sending")
             },
-            {_connection(_of(end, "number", int)): _receiving(end) for end in _objects(state, "receiving")},
+            {_connection(end.get("number")): _receiving(end) for end in _objects(state, "receiving")},
         )
     except BadInputError as error:
         raise NodeError(f"a node of 1+1 protection answers with what is no state: {error}") from error
 
 
 def _sending(end: Mapping[str, Json]) -> Sending:
-    return Sending(_number(_of(end, "last", int)), _count(end, "sent"))
+    return Sending(_number(end.get("last")), _count(end, "sent"))
 
 
 def _receiving(end: Mapping[str, Json]) -> Receiving:
     counts = (_count(end, key) for key in ("accepted", "duplicate", "out_of_window"))
-    return Receiving(_number(_of(end, "last", int)), *counts)
+    return Receiving(_number(end.get("last")), *counts)
 
 
 def _object(value: Json, what: str) -> Mapping[str, Json]:

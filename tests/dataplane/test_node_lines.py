@@ -67,9 +67,15 @@ def test_what_is_no_request_is_refused_in_a_sentence(changed: Any, said: str) ->
         ({**STATE, "configured": 1}, "configured is '1'; give a value of type bool"),
         ({**STATE, "connections": [[1], [None]]}, "give a list of rows of 4 values"),
         ({**STATE, "connections": [[1, OWN, OTHER, 1], ["1", OWN, OTHER, 1]]}, "the number of a connection is '1'"),
-        ({**STATE, "sending": [{"number": [1], "egress": OTHER, "last": 1, "sent": 1}]}, "number is"),
-        ({**STATE, "sending": [{"number": 1, "egress": 5, "last": 1, "sent": 1}]}, "egress is '5'"),
-        ({**STATE, "sending": [{"number": 1, "egress": OTHER, "last": "x", "sent": 1}]}, "last is 'x'"),
+        (
+            {**STATE, "sending": [{"number": [1], "egress": OTHER, "last": 1, "sent": 1}]},
+            "the number of a connection is",
+        ),
+        ({**STATE, "sending": [{"number": 1, "egress": 5, "last": 1, "sent": 1}]}, "the address of an end is '5'"),
+        (
+            {**STATE, "sending": [{"number": 1, "egress": OTHER, "last": "x", "sent": 1}]},
+            "the last number of an end is 'x'",
+        ),
         ({**STATE, "sending": [{"number": 1, "egress": OTHER, "last": 1}]}, "sent is 'None'"),
         ({**STATE, "receiving": [7]}, "an entry of receiving is '7'"),
         ({**STATE, "receiving": [{"number": 3, "last": 1 << 32}]}, "from 0 to"),

@@ -58,18 +58,18 @@ def by_traffic(rows: Sequence[FlowsRow]) -> Groups:
 
 def claims(rows: Sequence[FlowsRow]) -> list[ClaimResult]:
     """What Table 4 claims of Kuijia holds of four large flows; the same of Gscale stands beside."""
-    results = []
-    for name, own in by_traffic(rows).items():
-        kuijia, rescaling = (by_point(of_variant(own, variant), whole_convergence_s) for variant in testbed.VARIANTS)
-        what = f"TCP convergence, all flows, {name}"
-        if name == GSCALE:
-            results.append(judge(Claim(f"{what}, Kuijia", "s"), by_rounds(kuijia)))
-            continue
-        results += [
-            judge(Claim(f"{what}, Kuijia", "s", "below 1", AtMost(1.0), asks=MARGIN), by_rounds(kuijia)),
-            judge_difference(f"{what}, rescaling less Kuijia", "s", ABOVE, difference(rescaling, kuijia)),
-        ]
-    return results
+    groups = by_traffic(rows)
+    kuijia, rescaling = (
+        by_point(of_variant(groups[FOUR_FLOWS], variant), whole_convergence_s) for variant in testbed.VARIANTS
+    )
+    gscale = by_point(of_variant(groups[GSCALE], testbed.KUIJIA), whole_convergence_s)
+    name = "TCP convergence, all flows"
+    below = Claim(f"{name}, {FOUR_FLOWS}, Kuijia", "s", "below 1", AtMost(1.0), asks=MARGIN)
+    return [
+        judge(below, by_rounds(kuijia)),
+        judge_difference(f"{name}, {FOUR_FLOWS}, rescaling less Kuijia", "s", ABOVE, difference(rescaling, kuijia)),
+        judge(Claim(f"{name}, {GSCALE}, Kuijia", "s"), by_rounds(gscale)),
+    ]
 
 
 def draw(rows: Sequence[FlowsRow], caption: str) -> Figure:

@@ -6,6 +6,7 @@ import selectors
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from ryu_apps.openflow import encode
 from ryu_apps.openflow.decode import decode_packet_in
@@ -66,9 +67,10 @@ class FakeController:
         self._open.append(link)
         self._rest[link] = b""
         self._selector.register(link, selectors.EVENT_READ, ("link", controller_id))
-        link.sendall(encode.hello() + encode.features_request(1))
-        if controller_id is not None:
-            link.sendall(encode.set_controller_id(controller_id, 2) + encode.barrier_request(3))
+        with suppress(ConnectionError):  # a rogue switch may hang up at once
+            link.sendall(encode.hello() + encode.features_request(1))
+            if controller_id is not None:
+                link.sendall(encode.set_controller_id(controller_id, 2) + encode.barrier_request(3))
 
     def _read(self, link: socket.socket, controller_id: int | None) -> None:
         try:

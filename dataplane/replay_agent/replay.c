@@ -256,9 +256,10 @@ static bool may_replay(struct port *port, uint64_t now)
     return is_back(port, now);
 }
 
-static bool hold(struct port *port, uint64_t now, bool *busy)
+static bool hold(struct port *port, bool *busy)
 {
     struct control *control = port->control;
+    uint64_t now = now_ns(); /* after the detection, also if that was in the same turn */
     if (!port->reported)
         print_detected(port);
     if (now < control->detected_ns + control->reconfiguration_ns || !may_replay(port, now))
@@ -312,7 +313,7 @@ bool serve(struct port *port, bool *busy)
         state = LOAD(control->state);
     }
     if (state == STATE_HOLD)
-        return hold(port, now, busy);
+        return hold(port, busy);
     if (state != STATE_BACKUP)
         return false;
     if (LOAD(control->tail) < LOAD(control->head))
@@ -322,16 +323,19 @@ bool serve(struct port *port, bool *busy)
     return false;
 }
 
-/* A port must not hold for ever when nobody replays. */
+/* A port must not hold for ever when nobody replays. What waits is sent if the backup may be used, which the agent may
+ * not have asked yet. */
 void let_go(struct port *port)
 {
     const struct timespec wait = {0, LAST_WAIT_NS};
     struct control *control = port->control;
+    bool usable = true;
     port->pace_ns = port->due_ns = 0;
-    if (LOAD(control->state) == STATE_HOLD) {
-        for (unsigned tries = 0; tries < LAST_TRIES && LOAD(control->ready) && LOAD(control->tail) < LOAD(control->head);)
-            if (!replay_batch(port)) /* the backup's queue is full, or a slot is being written */
-                nanosleep(&wait, NULL), tries++;
-        STORE(control->state, STATE_BACKUP);
+    for (unsigned tries = 0; tries < LAST_TRIES && usable && LOAD(control->state) == STATE_HOLD;) {
+        usable = false;
+        if (!hold(port, &usable)) /* the backup's queue is full, or a slot is being written */
+            nanosleep(&wait, NULL), tries++;
     }
+    if (LOAD(control->state) == STATE_HOLD)
+        STORE(control->state, STATE_BACKUP);
 }

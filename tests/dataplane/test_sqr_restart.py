@@ -80,3 +80,12 @@ def test_an_agent_that_is_ended_in_the_middle_of_a_replay_sends_what_waits(ports
             switch.fail("near-a")
             switch.wait_for(said("detected"), 20)
         assert [int.from_bytes(z.recv(2000)[14:18], "big") for _ in range(20)] == list(range(20))
+
+
+def test_an_agent_that_is_ended_before_it_sees_a_failure_sends_what_waits(ports: Ports) -> None:
+    with sockets(ports, "a", "z") as (a, z):
+        with SqrSwitch(ports.pid, [port("a", "x")], poll_us=100_000_000) as switch:
+            for number in range(20):
+                a.send(frame(number))
+            set_field(switch, "state", STATES.index("hold"))  # as the packet program does when a send fails
+        assert [int.from_bytes(z.recv(2000)[14:18], "big") for _ in range(20)] == list(range(20))

@@ -20,6 +20,7 @@ from machine.collector import collector_paused
 from mininet_topos.catalogue import load_topology
 from mininet_topos.connectivity import require_connected
 from mininet_topos.topology import LinkId
+from ryu_apps.control.asking import Asking
 from ryu_apps.control.backup_filler import BackupFiller
 from ryu_apps.control.channel import SwitchChannel, SwitchClosedError
 from ryu_apps.control.controller_events import ControllerEvents
@@ -85,6 +86,7 @@ class Controller:
         self.coordinator = self._coordinator()
         self.edge = EdgeService(hosts_of(self.topology), lambda: self.switches, self.events, self.faults)
         self.knowledge_reader = KnowledgeReader(self.topology, self.events)
+        self._reading = Asking(self._installed, self._read_knowledge)
         self._reads_soon = False
         self._allow_list = load_allow_list(settings.allowed_switches)
         self.backups = BackupFiller(self.faults, self.events)
@@ -116,10 +118,11 @@ class Controller:
         """Start what happens by itself."""
         hub.spawn_after(LONELY_S, self._say_if_lonely)
         hub.spawn(self.repeat, RETURN_POLL_S, "return", self.coordinator.run_due)
-        hub.spawn(self.repeat, self.settings.stats_interval_s or KNOWLEDGE_POLL_S, "knowledge", self._read_everywhere)
-        hub.spawn(self.repeat, BACKUP_POLL_S, "backup database", self._fill_lost_backups)
+        hub.spawn(self.repeat, self.settings.stats_interval_s or KNOWLEDGE_POLL_S, "knowledge", self._reading.everyone)
+        hub.spawn(self.repeat, BACKUP_POLL_S, "backup database", Asking(self._installed, self._fill_if_lost).everyone)
         if self.settings.stats_interval_s:
-            hub.spawn(self.repeat, self.settings.stats_interval_s, "statistics", self._poll)
+            polling = Asking(self._installed, self._poll_switch)
+            hub.spawn(self.repeat, self.settings.stats_interval_s, "statistics", polling.everyone)
         if self.settings.discovery_interval_s:
             hub.spawn(self.repeat, self.settings.discovery_interval_s, "discovery", self._discover)
 
@@ -259,11 +262,8 @@ class Controller:
                 lambda: self.switches.get(switch.node) is switch,
             )
 
-    def _fill_lost_backups(self) -> None:
-        """Fill backup databases that were emptied or made anew since, without waiting for a switch to connect."""
-        hub.joinall([hub.spawn(self._fill_if_lost, switch) for switch in self._installed()])
-
     def _fill_if_lost(self, switch: Switch) -> None:
+        """Fill a backup database that was emptied or made anew since, without waiting for its switch to connect."""
         remote = self.settings.backup_remote(switch.node, switch.control_ip)
         with self.faults.surfaced("backup database", switch.node):
             if remote and self.backups.has_lost(remote, switch.node):
@@ -277,19 +277,13 @@ class Controller:
                 act()
             hub.sleep(pause_s)
 
-    def _poll(self) -> None:
-        hub.joinall([hub.spawn(self._poll_switch, switch) for switch in self._installed()])
-
     def _poll_switch(self, switch: Switch) -> None:
         with self.faults.surfaced("statistics", switch.node), suppress(SwitchClosedError):
             self.statistics.poll(switch.node, switch.channel)
 
     def _read_soon(self) -> None:
         self._reads_soon = False
-        self._read_everywhere()
-
-    def _read_everywhere(self) -> None:
-        hub.joinall([hub.spawn(self._read_knowledge, switch) for switch in self._installed()])
+        self._reading.everyone()
 
     def _read_knowledge(self, switch: Switch) -> None:
         coordinator = self.coordinator

@@ -11,7 +11,9 @@ from ryu.lib import hub
 from machine.event_log import EventLog
 from mininet_topos.errors import ArmorError
 from mininet_topos.topology import LinkId, Topology
+from ryu_apps.control.channel import SwitchClosedError
 from ryu_apps.control.decide import returning
+from ryu_apps.control.decide.held_up import HeldUp
 from ryu_apps.control.decide.returning import ReturnState, ReturnWork
 from ryu_apps.control.route_configuration import SwitchRoutes, owner_of
 from ryu_apps.plan.ids import split_cookie
@@ -23,7 +25,11 @@ SETTLE_S = 0.6
 
 
 class ReturnError(ArmorError):
-    """Recovery rows of a returned link are still there."""
+    """A return did not succeed; `by` names the switches that held it up."""
+
+    def __init__(self, text: str, by: Iterable[str]) -> None:
+        super().__init__(text)
+        self.by = frozenset(by)
 
 
 class ReturnCoordinator:
@@ -52,6 +58,7 @@ class ReturnCoordinator:
         self._plans = plans
         self._events = events
         self._connected = connected
+        self._held_up = HeldUp()
         self._tag_space = next(iter(plans.values())).tag_space
 
     def ports_known(self, live: Mapping[tuple[str, int], bool]) -> None:
@@ -89,8 +96,8 @@ class ReturnCoordinator:
 
         Raises
         ------
-        ArmorError
-            A switch did not do its part; the links are tried again later.
+        ReturnError
+            Switches did not do their part; the links are tried again later.
         """
         links = returning.due_links(self.state, time.monotonic())
         if not links:
@@ -99,19 +106,24 @@ class ReturnCoordinator:
         if not any(self._tag_space):  # without tags switches remember nothing
             self.state = returning.end_return(self.state, links)
             return
-        names = [str(link) for link in links]
-        self._events.write("return_begin", links=names)
+        names, without = [str(link) for link in links], self._held_up.without(time.monotonic())
+        routes = {node: one for node, one in self._connected().items() if node not in without}
+        self._events.write("return_begin", links=names, without=sorted(without))
         retry_at_s: float | None = time.monotonic() + self.state.damping.wait_s
+        held_up_by: frozenset[str] = frozenset()
         try:
-            deleted_rounds = self._return(links)
+            deleted_rounds = self._return(links, routes)
             retry_at_s = None
             self._events.write("return_done", links=names, rounds=deleted_rounds)
+        except ReturnError as error:
+            held_up_by = error.by
+            raise
         finally:
+            self._held_up = self._held_up.after(routes, held_up_by, time.monotonic())
             self.state = returning.end_return(self.state, links, retry_at_s)
 
-    def _return(self, links: tuple[LinkId, ...]) -> int:
+    def _return(self, links: tuple[LinkId, ...], routes: Mapping[str, SwitchRoutes]) -> int:
         tag_ids = returning.tag_ids_of_links(self._tag_space, self._topology, links)
-        routes = self._connected()
         work = {node: returning.return_work(one.plan, owner_of(one.plan), tag_ids) for node, one in routes.items()}
         hops = [[node for node in hop if node in routes] for hop in returning.hops_outward(self._topology, links)]
         if not any(self._left(routes, tag_ids).values()):
@@ -141,8 +153,11 @@ class ReturnCoordinator:
                 left = self._left(routes, tag_ids)
                 if not any(left.values()):
                     return number
-        still = ", ".join(f"{count} at {node}" for node, count in left.items() if count)
-        raise ReturnError(f"after {CLEAN_ROUNDS} rounds recovery rows of a returned link are still there: {still}")
+        still = {node: count for node, count in left.items() if count}
+        where = ", ".join(f"{count} at {node}" for node, count in still.items())
+        raise ReturnError(
+            f"after {CLEAN_ROUNDS} rounds recovery rows of a returned link are still there: {where}", still
+        )
 
     def _left(self, routes: Mapping[str, SwitchRoutes], tag_ids: frozenset[int]) -> dict[str, int]:
         left: dict[str, int] = {}
@@ -164,19 +179,23 @@ def _apply(
 def _everywhere(routes: Mapping[str, SwitchRoutes], act: Callable[[SwitchRoutes, str], None]) -> None:
     """Let all switches do something at the same time, and wait for the last.
 
+    One whose connection ends has no part any more: what it holds is found when it connects again.
+
     Raises
     ------
-    ArmorError
-        What the first switch that failed raised.
+    ReturnError
+        Some did not do it.
     """
-    errors: list[ArmorError] = []
+    errors: dict[str, ArmorError] = {}
 
     def attempt(one: SwitchRoutes, node: str) -> None:
         try:
             act(one, node)
+        except SwitchClosedError:
+            return
         except ArmorError as error:
-            errors.append(error)
+            errors[node] = error
 
     hub.joinall([hub.spawn(attempt, one, node) for node, one in routes.items()])
     if errors:
-        raise errors[0]
+        raise ReturnError("; ".join(str(error) for error in errors.values()), errors)

@@ -95,22 +95,17 @@ def test_a_plan_that_was_acknowledged_and_has_gone_is_missed(filler: BackupFille
     assert not filler.has_lost("unix:/s1.sock", "s1")
 
 
-def test_a_database_that_is_silent_keeps_no_other_from_its_plan() -> None:
-    silent, filled, events = hub.Event(), [], EventLog("controller")
-    switches = [SimpleNamespace(node=node, control_ip="127.0.0.1") for node in ("s1", "s2")]
+def test_a_database_that_was_emptied_is_filled_again() -> None:
+    filled: list[Any] = []
+    faults = Faults(EventLog("controller"), logging.getLogger("test"))
     controller: Any = SimpleNamespace(
-        _installed=lambda: switches,
         settings=SimpleNamespace(backup_remote=lambda node, _control_ip: node),
-        backups=SimpleNamespace(has_lost=lambda remote, _node: remote == "s2" or silent.wait() is None),
-        faults=Faults(events, logging.getLogger("test")),
+        backups=SimpleNamespace(has_lost=lambda remote, _node: remote == "s2"),
+        faults=faults,
         fill_backup=filled.append,
     )
-    controller._fill_if_lost = lambda switch: Controller._fill_if_lost(controller, switch)
-    looking = hub.spawn(Controller._fill_lost_backups, controller)
-    try:
-        for _turn in range(5):
-            hub.sleep(0)
-        assert filled == switches[1:]
-    finally:
-        silent.set()
-        hub.joinall([looking])
+    switches = [SimpleNamespace(node=node, control_ip="127.0.0.1") for node in ("s1", "s2")]
+    for switch in switches:
+        Controller._fill_if_lost(controller, switch)
+    assert filled == switches[1:]
+    assert [fault.node for fault in faults.recent] == ["s2"]
